@@ -17,11 +17,11 @@ const TOGETHER = {
   start: "cli/(app/main|session/command|text/fit)",
   // The parser, and the session: 57 of the 137 ms of a dry run, 35 ms of a submit.
   session:
-    "(cli/(app/parse|session/session)|models/(find|errors|rules/(model|quality|ratio))|lib/whole-number)",
+    "(cli/(app/parse|session/session)|client/targets/target-in-effect|models/(find|errors|rules/(model|quality|ratio))|lib/whole-number)",
   // 63 of the 142 ms of a dry run, 40 ms of a submit.
   command: "cli/(commands/generate/(generate|run-request)|flags/generate-flags|text/phrases)",
   // 43 of the 194 ms of a submit. The last of these are small parts that saving an image would load for itself.
-  wire: "(cli/(commands/generate/submit-shown|output/render)|lib/file-digest|providers/(answer|failures)|models/provider-fields)",
+  wire: "(cli/(commands/generate/submit-shown|output/render)|client/(operations|targets/service-connection)|lib/file-digest|providers/(answer|failures)|models/provider-fields)",
 };
 const groups = Object.entries(TOGETHER).map(([name, modules], index, all) => ({
   name,

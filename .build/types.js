@@ -3,9 +3,11 @@ import { execFileSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { generateDtsBundle } from "dts-bundle-generator";
+import { writeOptionTypes } from "./option-types.js";
 
 const tsc = createRequire(import.meta.url).resolve("typescript/bin/tsc");
 execFileSync(process.execPath, [tsc, "--project", ".tsconfig.types.json"], { stdio: "inherit" });
+writeOptionTypes("dist/types/client/options/call-options.d.ts");
 const output = { noBanner: true, exportReferencedTypes: false };
 const bundled = ["client/index", "providers/package/interface"].map((name) => ({
   filePath: `dist/types/${name}.d.ts`,

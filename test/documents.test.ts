@@ -37,8 +37,10 @@ const DOCUMENTS = [
   ".github/CONTRIBUTING.md",
   ".github/SECURITY.md",
   ".github/pull_request_template.md",
-  ...["docs", "decisions", "ISSUE_TEMPLATE"].flatMap((folder) =>
-    readdirSync(path.join(ROOT, ".github", folder)).map((name) => `.github/${folder}/${name}`),
+  ...["docs", "docs/help", "decisions", "ISSUE_TEMPLATE"].flatMap((folder) =>
+    readdirSync(path.join(ROOT, ".github", folder))
+      .filter((name) => /\.(?:md|yml)$/.test(name))
+      .map((name) => `.github/${folder}/${name}`),
   ),
   "test/README.md",
 ];

@@ -12,7 +12,7 @@ const INVISIBLE = "[\\u00a0\\u00ad\\u200b-\\u200f\\u202a-\\u202f\\u2060-\\u2064\
 const INVISIBLE_ENDS = new RegExp(`^${INVISIBLE}+|${INVISIBLE}+$`, "g");
 
 /** A key as it is sent: without invisible characters at its ends. @throws UsageError for one inside */
-export function visibleKey(given: string, label: string): string {
+function visibleKey(given: string, label: string): string {
   const key = given.replace(INVISIBLE_ENDS, "");
   if (!new RegExp(INVISIBLE).test(key)) return key;
   throw new UsageError(`${label} holds an invisible character (a no-break or zero-width space).`, {
@@ -36,7 +36,7 @@ export function checkApiKey(given: string, label: string): string {
 }
 
 /** What is pasted along with a key. @throws UsageError */
-export function refuseWrapped(key: string, label: string): void {
+function refuseWrapped(key: string, label: string): void {
   if (/^(?:authorization\s*:|bearer\s|basic\s)/i.test(key))
     throw new UsageError(`${label} is a whole header: give the key alone, without the words before it.`);
   if (/^["'`“”„‘’‚«].*["'`“”‘’»]$/su.test(key))
@@ -46,6 +46,29 @@ export function refuseWrapped(key: string, label: string): void {
 }
 
 const TRY_SANDBOX = phrase`\nTo try without an account, free of charge, ${action("trySandbox")}.`;
+
+/** A key as it goes into a header. @throws UsageError if it cannot be one */
+export function checkSecret(given: string, label: string): string {
+  const key = visibleKey(given, label);
+  refuseWrapped(key, label);
+  if (key !== "" && /^[\x20-\x7e\xa1-\xff]+$/.test(key) && key.trim() === key) return key;
+  throw new UsageError(
+    `${label} cannot be sent: it is empty, or holds a line break or a character beyond Latin-1.`,
+  );
+}
+
+/**
+ * A generator's key; or `user:password`, which some kinds are sent as UTF-8 in Base64, so it may hold any character but
+ * controls.
+ * @param hasLogin whether it may be `user:password` @throws UsageError if it cannot be sent
+ */
+export function checkGeneratorKey(given: string, label: string, hasLogin: boolean): string {
+  const key = visibleKey(given, label);
+  if (!hasLogin || !key.includes(":")) return checkSecret(key, label);
+  refuseWrapped(key, label);
+  if (!/\p{Cc}/u.test(key) && key.isWellFormed()) return key;
+  throw new UsageError(`${label} cannot be sent: it holds a line break or another control character.`);
+}
 
 /** The key that applies. @throws AuthRequiredError if there is none */
 export function requireApiKey(setting: { value: string; label: string } | undefined): string {

@@ -5,10 +5,8 @@ import { UsageError } from "../lib/error-types.ts";
 import { findModels, type ModelFilter } from "../models/find.ts";
 import type { Model } from "../models/matrix.ts";
 import { Calls } from "./calls.ts";
-import { checkOptions, type OPTIONS } from "./check-options.ts";
+import { checkOptions } from "./check-options.ts";
 import type { ClientSession } from "./client-session.ts";
-import { termsFromSettings } from "./generator-terms.ts";
-import { matrixInEffect } from "./matrix-in-effect.ts";
 import type {
   BatchOptions,
   BatchRowOptions,
@@ -20,7 +18,8 @@ import type {
   ResumeOptions,
   ReuseOptions,
   StatusOptions,
-} from "./options.ts";
+} from "./options/call-options.ts";
+import type { CALLS } from "./options/call-table.ts";
 import type { PublishedCalls } from "./published-calls.ts";
 import { orFailure } from "./report-json.ts";
 import { checkedFrom } from "./request-options.ts";
@@ -34,6 +33,8 @@ import type {
   ResumeResult,
   StatusResult,
 } from "./results.ts";
+import { termsFromSettings } from "./targets/generator-target.ts";
+import { modelsInEffect } from "./targets/matrix-setting.ts";
 
 /**
  * Generates images through one account, under the command line's promises: a request is submitted at most once, what
@@ -89,7 +90,7 @@ export function clientOf(session: ClientSession, requestTimeoutMs?: number): Cli
   /** A login or a setting that has changed since the last call counts. */
   const refreshed = () => {
     session.settings.forget();
-    return matrixInEffect(session);
+    return modelsInEffect(session);
   };
   let published: Promise<PublishedCalls> | null = null;
   const open = () => {
@@ -105,7 +106,7 @@ export function clientOf(session: ClientSession, requestTimeoutMs?: number): Cli
   };
   /** @param leaving stops the call beside the caller's own signal */
   const call = async <Result>(
-    name: keyof typeof OPTIONS,
+    name: keyof typeof CALLS,
     options: CallOptions,
     work: (published: PublishedCalls, signal: AbortSignal) => Promise<Result>,
     leaving?: AbortSignal,
@@ -147,7 +148,7 @@ export function clientOf(session: ClientSession, requestTimeoutMs?: number): Cli
     estimate: (request) =>
       orFailure(() => {
         checkOptions("estimate", request);
-        return checkedFrom(request, refreshed(), termsFromSettings(session));
+        return checkedFrom(request, refreshed(), termsFromSettings(session), session.saved);
       }, words),
     close,
     [Symbol.asyncDispose]: close,

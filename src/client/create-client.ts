@@ -7,10 +7,10 @@ import { checkOptions } from "./check-options.ts";
 import { type Client, clientOf } from "./client.ts";
 import type { ClientSession } from "./client-session.ts";
 import { EffectiveSettings, type SettingFlags } from "./effective-settings.ts";
-import { MATRIX_FORM } from "./matrix-in-effect.ts";
-import type { ClientOptions } from "./options.ts";
-import { ownGenerator } from "./own-generator.ts";
+import type { ClientOptions } from "./options/call-options.ts";
 import { orFailure } from "./report-json.ts";
+import { ownGenerator } from "./targets/generator-setup.ts";
+import { MATRIX_FORM } from "./targets/matrix-setting.ts";
 import { thisProcess } from "./this-process.ts";
 import { foldersOf } from "./user-folders.ts";
 

@@ -1,9 +1,11 @@
+import path from "node:path";
 import { UsageError } from "../lib/error-types.ts";
 import { wholeNumberOption } from "../lib/whole-number.ts";
 import { action, option, phrase } from "../lib/wording.ts";
 import { isOwnSetting, type Settings } from "../store/settings-file.ts";
 import { SETTINGS, type SettingName } from "../store/settings-table.ts";
-import { type Environment, requirePath } from "./this-process.ts";
+import { requirePath } from "./options/option-kinds.ts";
+import type { Environment } from "./this-process.ts";
 
 type SettingSource = "flag" | "environment" | "config" | "default";
 
@@ -14,10 +16,21 @@ export interface Effective {
   label: string;
 }
 
+/** A setting with its value and its origin: `workflow fox.json from config.json`, `--workflow fox.json`. */
+export function namedSetting(name: SettingName, { value, source, label }: Effective): string {
+  const text = isPath(name) ? path.basename(value) : value;
+  return source === "config" ? `${name} ${text} from config.json` : `${label} ${text}`;
+}
+
 /** @throws UsageError unless it is `true` or `false` */
-export function switchValue(label: string, value: string): "true" | "false" {
-  if (value === "true" || value === "false") return value;
+export function switchValue(label: string, text: string): boolean {
+  if (text === "true" || text === "false") return text === "true";
   throw new UsageError(`${label} must be true or false.`);
+}
+
+/** A number of credits. @throws UsageError */
+export function creditsValue(label: string, text: string): number {
+  return wholeNumberOption(label, text, { min: 0 });
 }
 
 /** Settings that flags of the command line give, by the flag's name. */
@@ -90,12 +103,17 @@ export class EffectiveSettings {
     const value = this.#file[name];
     return value === undefined
       ? undefined
-      : usable(name, { value, source: "config", label: `${name} in the config` });
+      : usable(name, { value, source: "config", label: `${name} from config.json` });
   }
 
   /** Has a setting's value, for the rest of this run, as if its flag gave it; unless that gives another. */
   prefer(name: SettingName, value: string, label: string): void {
     this.#flags = { [name]: { value, label }, ...this.#flags };
+  }
+
+  /** Settings that flags give. */
+  get flags(): SettingFlags {
+    return this.#flags;
   }
 
   /** What a flag gives of a setting. */
@@ -120,7 +138,7 @@ export class EffectiveSettings {
   isOn(name: SettingName, flag = false): boolean {
     if (flag) return true;
     const setting = this.get(name);
-    return setting !== undefined && switchValue(setting.label, setting.value) === "true";
+    return setting !== undefined && switchValue(setting.label, setting.value);
   }
 
   /** Above so many credits a batch asks first. Default 100. @throws UsageError if the config holds no number */
@@ -135,7 +153,7 @@ export class EffectiveSettings {
 
   #credits(name: SettingName): number | null {
     const setting = this.get(name);
-    return setting ? wholeNumberOption(setting.label, setting.value, { min: 0 }) : null;
+    return setting ? creditsValue(setting.label, setting.value) : null;
   }
 }
 

@@ -2,17 +2,17 @@ import { AuthRequiredError } from "../api/api-errors.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { action, phrase } from "../lib/wording.ts";
-import type { GeneratorOptions } from "../providers/kind.ts";
-import { type GeneratorSpec, kindAtHome } from "../providers/kinds.ts";
+import { basicOrBearer, type GeneratorOptions } from "../providers/kind.ts";
+import { type GeneratorSpec, isServerKind, KINDS, kindAtHome } from "../providers/kinds.ts";
 import { mayCarryKey } from "../providers/spec.ts";
+import { checkGeneratorKey, checkSecret } from "./account.ts";
 import type { GeneratorSource, OwnGenerator } from "./generator-settings.ts";
-import { checkGeneratorKey, checkSecret } from "./generator-values.ts";
 
 /** The key for the generator in effect; null for none. @throws UsageError for one that cannot be sent */
 export function keyInEffect(spec: GeneratorSpec, source: GeneratorSource): string | null {
   const key = source.settings.get("generatorKey");
   if (spec.kind === "command" || key === undefined || key.source === "config") return boundKey(spec, source);
-  return checkGeneratorKey(key.value, key.label, spec.kind);
+  return checkGeneratorKey(key.value, key.label, takesLogin(spec));
 }
 
 /** A key that is for one origin alone: the one in its kind's own variable, or the one that was stored. */
@@ -23,7 +23,12 @@ export function boundKey(spec: GeneratorSpec, { settings, context }: GeneratorSo
   const { origin } = new URL(spec.url);
   const stored = settings.stored("generatorKey");
   const isMeant = stored !== undefined && settings.stored("generatorKeyOrigin")?.value === origin;
-  return isMeant ? checkGeneratorKey(stored.value, stored.label, spec.kind) : null;
+  return isMeant ? checkGeneratorKey(stored.value, stored.label, takesLogin(spec)) : null;
+}
+
+/** Whether a generator's key may be `user:password`. */
+export function takesLogin({ kind }: Pick<GeneratorSpec, "kind">): boolean {
+  return isServerKind(kind) && KINDS[kind].keyHeaders === basicOrBearer;
 }
 
 export function withKey(

@@ -1,23 +1,15 @@
 import { timeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
-import { seedOption } from "../lib/whole-number.ts";
 import { action, option, phrase } from "../lib/wording.ts";
-import { jsonFields, providerFields } from "../models/provider-fields.ts";
 import type { GeneratorOptions } from "../providers/kind.ts";
 import { concurrencyOf, fieldNamesOf, type GeneratorSpec, isPaidByDefault } from "../providers/kinds.ts";
 import { parseGeneratorSpec } from "../providers/spec.ts";
 import { SETTINGS, type SettingName } from "../store/settings-table.ts";
-import type { OwnFields } from "../task/request.ts";
-import type { ProviderFields } from "../task/request-fields.ts";
+import { checkSecret } from "./account.ts";
 import type { ClientSession } from "./client-session.ts";
-import { type Effective, switchValue } from "./effective-settings.ts";
-import {
-  headersOption,
-  headerValues,
-  pixelsOption,
-  placesOption,
-  sizeFormOption,
-} from "./generator-values.ts";
+import { type Effective, namedSetting } from "./effective-settings.ts";
+import { settingValue } from "./setting-parsers.ts";
+import { fieldSettings, storedOwnFields } from "./stored-fields.ts";
 
 /** The user's own generator, and how it is used. */
 export interface OwnGenerator {
@@ -49,71 +41,47 @@ const DEFAULTS = {
   sizeForm: null,
   timeoutMs: timeoutOption("", SETTINGS.generatorTimeout.default ?? ""),
   defaults: {},
+  saved: {},
   headers: {},
 } as const;
 
 export function optionsOf(spec: GeneratorSpec, source: GeneratorSource): Omit<GeneratorOptions, "key"> {
   const find = finder(spec, source);
-  const read = <Value>(name: SettingName, parse: (label: string, text: string) => Value, fallback: Value) => {
-    const [found] = find(name);
-    return found === undefined ? fallback : parse(found.label, found.value);
-  };
-  const merged = <Value>(
-    name: SettingName,
-    parse: (label: string, text: string) => Readonly<Record<string, Value>>,
-  ) =>
-    Object.assign(
-      {},
-      ...find(name)
-        .reverse()
-        .map(({ label, value }) => parse(label, value)),
-    );
+  const from = (place: Effective["source"]) => (name: SettingName) =>
+    find(name).find((each) => each.source === place);
   const { usual, most } = concurrencyOf(spec);
+  const [model] = find("generatorModel");
+  const [side] = find("generatorSide");
+  const [size] = find("generatorSize");
+  const [concurrency] = find("generatorConcurrency");
+  const [timeout] = find("generatorTimeout");
   return {
-    model: read("generatorModel", (_label, text) => text, DEFAULTS.model),
-    sidePx: read("generatorSide", pixelsOption, DEFAULTS.sidePx),
-    sizeForm: read<GeneratorOptions["sizeForm"]>("generatorSize", sizeFormOption, DEFAULTS.sizeForm),
-    concurrency: Math.min(most, read("generatorConcurrency", placesOption, usual)),
-    timeoutMs: read("generatorTimeout", timeoutOption, DEFAULTS.timeoutMs),
-    defaults: ownDefaults(spec, find),
+    model: model ? settingValue("generatorModel", model) : DEFAULTS.model,
+    sidePx: side ? settingValue("generatorSide", side) : DEFAULTS.sidePx,
+    sizeForm: size ? settingValue("generatorSize", size) : DEFAULTS.sizeForm,
+    concurrency: Math.min(most, concurrency ? settingValue("generatorConcurrency", concurrency) : usual),
+    timeoutMs: timeout ? settingValue("generatorTimeout", timeout) : DEFAULTS.timeoutMs,
+    defaults: { fields: fieldSettings(from("flag")) },
+    saved: storedOwnFields(from("config")),
     fieldNames: fieldNamesOf(spec),
-    headers: merged("generatorHeader", (label, text) =>
-      headerValues(headersOption(label, text), source.context.env, label),
-    ),
+    headers: headersOf(find, source),
     isPaid: isPaid(spec, find),
     workflow: workflowOf(spec, find, source),
   };
 }
 
-/**
- * Defaults of the generator-only fields. Fields of a flag go before those of the config, also before its seed and negative
- * prompt where they are the same field. @throws UsageError
- */
-function ownDefaults(spec: GeneratorSpec, find: Find): OwnFields {
-  const [fields, json] = [find("field"), find("fieldJson")];
-  const of = (source: Effective["source"]) => ({
-    ...fieldsFrom(fields, source, providerFields),
-    ...fieldsFrom(json, source, jsonFields),
-  });
-  const flagged = of("flag");
-  const names = fieldNamesOf(spec);
-  const setting = (name: "seed" | "negative") =>
-    Object.hasOwn(flagged, names[name] ?? "") ? undefined : find(name)[0];
-  const [seed, negative] = [setting("seed"), setting("negative")];
-  return {
-    ...(seed && { seed: seedOption(seed.label, seed.value) }),
-    ...(negative && { negative: negative.value }),
-    fields: { ...of("config"), ...flagged },
-  };
-}
-
-function fieldsFrom(
-  found: readonly Effective[],
-  source: Effective["source"],
-  parse: (label: string, text: string) => ProviderFields,
-): ProviderFields {
-  const setting = found.find((each) => each.source === source);
-  return setting === undefined ? {} : parse(setting.label, setting.value);
+/** Headers with the values of their variables, a flag's before those of the config. @throws UsageError */
+function headersOf(find: Find, { context: { env } }: GeneratorSource): Record<string, string> {
+  const found = find("generatorHeader").reverse();
+  const entries = found.flatMap((setting) =>
+    Object.entries(settingValue("generatorHeader", setting)).map(([name, variable]) => {
+      const value = env[variable];
+      if (value === undefined || value === "")
+        throw new UsageError(`${setting.label}: the variable ${variable} is not set.`);
+      return [name, checkSecret(value, variable)] as const;
+    }),
+  );
+  return Object.fromEntries(entries);
 }
 
 /** The file with the workflow of new requests; undefined for none. @throws UsageError for a generator that takes none */
@@ -124,7 +92,8 @@ function workflowOf(
 ): GeneratorOptions["workflow"] {
   const [found] = find("workflow");
   if (found === undefined) return undefined;
-  if (spec.kind === "comfyui") return { path: context.resolvePath(found.value), label: found.label };
+  if (spec.kind === "comfyui")
+    return { path: context.resolvePath(found.value), label: namedSetting("workflow", found) };
   if (found.source === "config") return undefined;
   throw new UsageError(`${found.label} is for a ComfyUI server.`, {
     hint: [
@@ -132,6 +101,23 @@ function workflowOf(
       phrase`Add ${option("generator")} comfyui:<url>.`,
       phrase`More: ${action("help", "generators")}`,
     ],
+  });
+}
+
+/** A setting of config.json that may make requests impossible, and its name with its origin. */
+export interface SavedCause {
+  setting: (typeof CAUSES)[number];
+  origin: string;
+}
+
+const CAUSES = ["workflow", "generatorSize", "generatorModel"] as const;
+
+/** Those that apply to a generator. */
+export function savedCauses(spec: GeneratorSpec, source: GeneratorSource): SavedCause[] {
+  const find = finder(spec, source);
+  return CAUSES.flatMap((setting) => {
+    const [found] = find(setting);
+    return found?.source === "config" ? [{ setting, origin: namedSetting(setting, found) }] : [];
   });
 }
 
@@ -167,7 +153,7 @@ export function isSaidFree(spec: GeneratorSpec, source: GeneratorSource): boolea
 /** What is set about the cost of images. A flag goes before the config, whichever of the two it is. @throws UsageError */
 function saidOfCost(find: Find): "paid" | "free" | null {
   const isOn = (setting: Effective | undefined) =>
-    setting !== undefined && switchValue(setting.label, setting.value) === "true";
+    setting !== undefined && settingValue("generatorPaid", setting);
   for (const source of ["flag", "config"] as const) {
     const [paid, free] = (["generatorPaid", "generatorFree"] as const).map((name) =>
       isOn(find(name).find((each) => each.source === source)),

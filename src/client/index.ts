@@ -22,7 +22,7 @@ export type {
   ResumeOptions,
   ReuseOptions,
   StatusOptions,
-} from "./options.ts";
+} from "./options/call-options.ts";
 export { ImggenFailure } from "./report-json.ts";
 export type {
   BatchRow,

@@ -1,21 +1,18 @@
 import { reportOf, type TaskReport } from "../core/engine/report.ts";
-import {
-  chargedTasks,
-  HISTORY_LIMIT,
-  type HistoryQuery,
-  historyFilter,
-  historyStatus,
-} from "../core/use-cases/history.ts";
+import { chargedTasks, type HistoryQuery, historyFilter, historyStatus } from "../core/use-cases/history.ts";
 import { nearestText, resolveModel } from "../models/find.ts";
 import type { Matrix } from "../models/matrix.ts";
 import { describeUnreadable, mayBeTask, type UnreadableEntry } from "../store/ledger-files.ts";
 import { isAtGenerator } from "../task/intent.ts";
 import type { Task } from "../task/task.ts";
 import { type ClientSession, openLedger } from "./client-session.ts";
-import { matrixInEffect } from "./matrix-in-effect.ts";
-import type { HistoryOptions } from "./options.ts";
+import type { HistoryOptions } from "./options/call-options.ts";
 import { historyEntry, unreadableFiles } from "./report-json.ts";
 import type { HistoryEntry, HistoryResult } from "./results.ts";
+import { targetInEffect } from "./targets/target-in-effect.ts";
+
+/** How many tasks are shown by default. */
+export const HISTORY_LIMIT = 20;
 
 /** A task of the history, as lists show it. */
 export interface ListedTask {
@@ -56,12 +53,12 @@ export interface UnreadableTask {
  */
 export async function* listedTasks(
   { generator, ...query }: ListQuery,
-  session: ClientSession & { matrix?: () => Promise<Matrix> },
+  session: ClientSession,
   labelOf: (name: keyof HistoryQuery) => string,
 ): AsyncGenerator<ListedTask | UnreadableTask | "elsewhere"> {
   const filter = await historyFilter(query, {
     generator,
-    matrix: () => session.matrix?.() ?? matrixInEffect(session),
+    matrix: async () => (await targetInEffect(session)).matrix(),
     nowMs: session.context.clock.now(),
     isSandbox: session.isSandbox,
     labelOf,

@@ -125,7 +125,7 @@ export class Operations {
   /** Whether a task cannot be continued, because its provider is missing. */
   async #isStuck({ intent, id }: Task): Promise<boolean> {
     if (!isAtGenerator(intent)) return false;
-    const { requireKnown } = await import("./own-generator.ts");
+    const { requireKnown } = await import("./targets/generator-setup.ts");
     try {
       requireKnown(intent.service.baseUrl, id, this.#session);
       return false;

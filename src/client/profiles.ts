@@ -6,6 +6,13 @@ import { settingsFile } from "../store/settings-file.ts";
 // A profile is a settings file of its own, in a folder of its name: an account's key and base URL are never mixed with
 // another's, and no two profiles have one name.
 
+/** The profile in use, and what chose it. */
+export interface Profile {
+  name: string;
+  source: "flag" | "environment";
+  label: string;
+}
+
 const FOLDER = "profiles";
 /** Lower case alone, because some file systems take Work and work for one. */
 const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
@@ -29,6 +36,11 @@ export function profileNames(configFolder: string): string[] {
 export function settingsFolders(configFolder: string): string[] {
   const named = profileNames(configFolder).map((name) => path.join(configFolder, FOLDER, name));
   return [configFolder, ...named];
+}
+
+/** A command to paste, for the profile in use. */
+export function inProfile(command: string, { profile }: { readonly profile?: Profile | null }): string {
+  return profile?.source === "flag" ? `${command} --profile ${profile.name}` : command;
 }
 
 /** @throws UsageError if there is no such profile */

@@ -11,8 +11,8 @@ import type { Destination } from "../task/intent.ts";
 import { rowJson, summaryJson } from "./batch-json.ts";
 import { listening } from "./calls.ts";
 import type { ClientSession } from "./client-session.ts";
+import { waitFrom } from "./given-values.ts";
 import { recentHistory } from "./listed-tasks.ts";
-import { matrixInEffect } from "./matrix-in-effect.ts";
 import { Operations } from "./operations.ts";
 import type {
   BatchOptions,
@@ -24,9 +24,9 @@ import type {
   ResumeOptions,
   ReuseOptions,
   StatusOptions,
-} from "./options.ts";
+} from "./options/call-options.ts";
 import { cancelJson, ImggenFailure, leftAlone, reportJson, savedJson, statusJson } from "./report-json.ts";
-import { type BatchRows, batchFrom, checkedFrom, waitFrom } from "./request-options.ts";
+import { type BatchRows, batchFrom, checkedFrom } from "./request-options.ts";
 import type {
   BatchRow,
   BatchSummary,
@@ -36,7 +36,7 @@ import type {
   ResumeResult,
   StatusResult,
 } from "./results.ts";
-import { copiesForGenerator, termsInEffect } from "./service-in-effect.ts";
+import { copiesForGenerator, targetInEffect } from "./targets/target-in-effect.ts";
 
 /**
  * The calls of the package: operations with options in its words, and results as it publishes them. A module of its own, so
@@ -54,9 +54,10 @@ export class PublishedCalls {
   /** @throws ImggenFailure if the image is not there, or what the use case throws */
   async generate(options: GenerateOptions, signal: AbortSignal): Promise<GenerateResult> {
     const { maxCredits, reuse = false, again = false, validate } = options;
-    const matrix = matrixInEffect(this.#session);
-    const checked = checkedFrom(options, matrix, await termsInEffect(this.#session, options));
-    const wait = options.wait === false ? null : waitFrom("generate", options);
+    const target = await targetInEffect(this.#session);
+    const matrix = await target.matrix();
+    const checked = checkedFrom(options, matrix, await target.terms(options), this.#session.saved);
+    const wait = options.wait === false ? null : waitFrom(options);
     const destination = await this.#destination(options);
     const terms = {
       maxCredits,
@@ -73,9 +74,10 @@ export class PublishedCalls {
 
   /** @throws ImggenFailure where the earlier task has no image */
   async reuse(options: ReuseOptions, signal: AbortSignal): Promise<GenerateResult | null> {
-    const wait = waitFrom("reuse", options);
-    const matrix = matrixInEffect(this.#session);
-    const checked = checkedFrom(options, matrix, await termsInEffect(this.#session, options));
+    const wait = waitFrom(options);
+    const target = await targetInEffect(this.#session);
+    const matrix = await target.matrix();
+    const checked = checkedFrom(options, matrix, await target.terms(options), this.#session.saved);
     const copies = await this.#copies();
     const request = copies === null ? checked.request : await copies.asRecorded(checked.request);
     const destination = await this.#destination(options);
@@ -92,8 +94,9 @@ export class PublishedCalls {
     onRow: (row: BatchRow) => Promise<void>,
   ): Promise<BatchSummary> {
     const { words } = this.#session;
-    const generator = await termsInEffect(this.#session, options);
-    const checks = { matrix: matrixInEffect(this.#session), generator, copies: await this.#copies() };
+    const target = await targetInEffect(this.#session);
+    const generator = await target.terms(options);
+    const checks = { matrix: await target.matrix(), generator, copies: await this.#copies() };
     const spec = await batchFrom(rows, options, checks, this.#session);
     const { caller, noted } = this.#callerOf(options, signal);
     const onEnd = (end: RowResult) => onRow(rowJson(end, words));
@@ -103,7 +106,7 @@ export class PublishedCalls {
   }
 
   async status(taskId: string, options: StatusOptions, signal: AbortSignal): Promise<StatusResult> {
-    const wait = options.wait === true ? waitFrom("status", options) : null;
+    const wait = options.wait === true ? waitFrom(options) : null;
     const { caller, noted } = this.#callerOf(options, signal);
     const [report = reportOfId(taskId)] = await this.#operations.status(
       [taskId],
@@ -114,7 +117,7 @@ export class PublishedCalls {
   }
 
   async resume(ids: readonly string[], options: ResumeOptions, signal: AbortSignal): Promise<ResumeResult> {
-    const wait = waitFrom("resume", options);
+    const wait = waitFrom(options);
     const { caller, noted } = this.#callerOf(options, signal);
     const resumed = await this.#operations.resume(ids, { ...placeOf(options), wait }, caller);
     const tasks = resumed.reports.map((report) => reportJson(noted(report), this.#session.words));
@@ -123,7 +126,7 @@ export class PublishedCalls {
   }
 
   async cancel(ids: readonly string[], options: CancelOptions, signal: AbortSignal): Promise<CancelResult[]> {
-    const wait = options.wait === true ? waitFrom("cancel", options) : null;
+    const wait = options.wait === true ? waitFrom(options) : null;
     const { caller, noted } = this.#callerOf(options, signal);
     const reports = await this.#operations.cancel(ids, wait, caller);
     return reports.map((report) => cancelJson(noted(report), this.#session.words));

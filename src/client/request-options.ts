@@ -1,18 +1,18 @@
-import { type BatchSpec, DEFAULT_CONCURRENCY, MOST_CONCURRENCY } from "../core/batch/batch-spec.ts";
+import { type BatchSpec, DEFAULT_CONCURRENCY } from "../core/batch/batch-spec.ts";
 import { checkRows, type RowDefaults } from "../core/batch/check-rows.ts";
 import { outputFolder } from "../core/batch/row-files.ts";
 import { readRows } from "../core/manifest/read-manifest.ts";
-import { fixedSchedule, SHORTEST_POLL_INTERVAL_MS } from "../core/polling/fixed-schedules.ts";
-import type { WaitSettings } from "../core/polling/wait.ts";
 import type { PrivateCopies } from "../core/references/private-copies.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { checkRequest, type GeneratorTerms } from "../models/check-request.ts";
 import type { Matrix } from "../models/matrix.ts";
 import { FIELD_LABELS } from "../models/rules/rule.ts";
+import type { SavedFields } from "../models/saved-fields.ts";
 import type { CheckedRequest, RequestInput } from "../task/request.ts";
 import { fieldsFrom, type GivenFields } from "../task/request-fields.ts";
 import type { ClientSession } from "./client-session.ts";
-import type { BatchOptions, BatchRowOptions, RequestOptions, WaitOptions } from "./options.ts";
+import { waitFrom } from "./given-values.ts";
+import type { BatchOptions, BatchRowOptions, RequestOptions } from "./options/call-options.ts";
 
 /** The fields of a request among a call's options. */
 function inputFrom(options: RequestOptions): RequestInput {
@@ -26,19 +26,16 @@ export function checkedFrom(
   options: RequestOptions,
   matrix: Matrix,
   generator: GeneratorTerms | null,
+  saved: SavedFields | undefined,
 ): CheckedRequest {
   if (options.prompt === undefined) throw new UsageError("There is no prompt.");
   const validate = options.validate !== false;
-  return checkRequest(inputFrom(options), matrix, { validate, labels: FIELD_LABELS, generator });
-}
-
-/** How long to wait, and how often to poll. @throws UsageError */
-export function waitFrom(call: string, { timeoutMs, pollIntervalMs }: WaitOptions): WaitSettings {
-  if (timeoutMs === 0) throw new UsageError(`${call}: timeoutMs must be more than 0.`);
-  if (pollIntervalMs !== undefined && pollIntervalMs < SHORTEST_POLL_INTERVAL_MS)
-    throw new UsageError(`${call}: pollIntervalMs must be at least ${SHORTEST_POLL_INTERVAL_MS}.`);
-  const schedule = pollIntervalMs === undefined ? null : fixedSchedule(pollIntervalMs);
-  return { timeoutMs: timeoutMs ?? null, schedule };
+  return checkRequest(inputFrom(options), matrix, {
+    validate,
+    labels: FIELD_LABELS,
+    generator,
+    ...(saved && { saved }),
+  });
 }
 
 export type BatchRows = Iterable<BatchRowOptions> | AsyncIterable<BatchRowOptions>;
@@ -51,11 +48,9 @@ export async function batchFrom(
   rows: BatchRows,
   options: BatchOptions,
   checks: Pick<RowDefaults, "matrix" | "generator"> & { copies: PrivateCopies | null },
-  { settings, words, context }: ClientSession,
+  { settings, words, context, saved }: ClientSession,
 ): Promise<BatchSpec> {
   const { output, name, overwrite = false, concurrency = DEFAULT_CONCURRENCY } = options;
-  if (concurrency < 1 || concurrency > MOST_CONCURRENCY)
-    throw new UsageError(`batch: concurrency must be 1 to ${MOST_CONCURRENCY}.`);
   const { resolvePath } = context;
   const folder = await outputFolder({
     output,
@@ -68,6 +63,7 @@ export async function batchFrom(
   const { prompt: _none, ...values } = inputFrom({ ...options, prompt: "" });
   const defaults = {
     ...checks,
+    ...(saved && { saved }),
     values,
     labels: FIELD_LABELS,
     words,
@@ -80,7 +76,7 @@ export async function batchFrom(
     rows: checked,
     copies: checks.copies,
     output: folder,
-    wait: waitFrom("batch", options),
+    wait: waitFrom(options),
     concurrency,
     resubmitUnknown: options.resubmitUnknown === true,
     retryFailed: options.retryFailed === true,

@@ -2,7 +2,6 @@ import path from "node:path";
 import { SaveFailedError } from "../core/errors.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { errorText } from "../lib/error-text.ts";
-import { UsageError } from "../lib/error-types.ts";
 import { withHomeFolder } from "../lib/home-folder.ts";
 import { type Processes, systemProcesses } from "../lib/processes.ts";
 import type { SandboxOptions } from "../sandbox/server.ts";
@@ -27,12 +26,6 @@ export interface ProcessContext {
   readonly drawPicture?: SandboxOptions["draw"];
   /** Ports on which servers are searched for; absent: the usual ones. */
   readonly localPorts?: readonly number[];
-}
-
-/** A path that was given. An empty one would mean the working folder, or the root of a path below it. @throws UsageError */
-export function requirePath(file: string, label: string): string {
-  if (file === "") throw new UsageError(`${label} is empty.`, { hint: "Give it a path, or leave it out." });
-  return file;
 }
 
 export function thisProcess(): ProcessContext {

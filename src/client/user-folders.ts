@@ -2,11 +2,22 @@ import { platform } from "node:os";
 import path from "node:path";
 import { UsageError } from "../lib/error-types.ts";
 import { homeFolder, withHomeFolder } from "../lib/home-folder.ts";
-import { type ProcessContext, requirePath } from "./this-process.ts";
+import { requirePath } from "./options/option-kinds.ts";
+import type { ProcessContext } from "./this-process.ts";
 
 export interface Folders {
   config: string;
   state: string;
+}
+
+/** The folder of the embedded sandbox: its accounts and tasks between runs. */
+export function sandboxFolder({ state }: Pick<Folders, "state">): string {
+  return path.join(state, "sandbox");
+}
+
+/** The folder of private copies of reference images. */
+export function referencesFolder({ state }: Pick<Folders, "state">): string {
+  return path.join(state, "references");
 }
 
 /** Where private copies of workflows are kept. */

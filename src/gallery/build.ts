@@ -1,3 +1,4 @@
+import { lstatSync } from "node:fs";
 import path from "node:path";
 import { type ImageOrigin, originInSidecar, originOfTask } from "../core/engine/origin.ts";
 import { SaveFailedError } from "../core/errors.ts";
@@ -15,7 +16,7 @@ import type { Ledger } from "../store/ledger.ts";
 import { SANDBOX_SERVICE } from "../task/intent.ts";
 import { type GenerationRequest, ownSettings } from "../task/request.ts";
 import { FIELD_NAMES, type FieldName } from "../task/request-fields.ts";
-import { findImages, isFreeForThumbnails, isLink, THUMBNAILS } from "./known-images.ts";
+import { findImages, isFreeForThumbnails, THUMBNAILS } from "./find-images.ts";
 import { galleryPage, isGalleryPage, type PageImage } from "./page.ts";
 import {
   makeThumbnails,
@@ -72,7 +73,8 @@ export async function buildGallery(options: GalleryOptions): Promise<Gallery> {
 
 /** @throws UsageError if the page or its thumbnails would replace what imggen gallery did not make */
 async function refuseForeign(page: string, thumbnails: string | null, overwrite: boolean): Promise<void> {
-  if (thumbnails !== null && (await isLink(thumbnails))) {
+  const isLink = thumbnails !== null && lstatSync(thumbnails, { throwIfNoEntry: false })?.isSymbolicLink();
+  if (isLink) {
     throw new UsageError(`${thumbnails} is a link, and thumbnails are not written through one.`, {
       hint: "Remove it, or choose another --output.",
     });
@@ -114,7 +116,7 @@ function idsOf(images: readonly ThumbnailedImage[]): string[] {
 const ID_DIGITS = 12;
 
 function pageImage(
-  { found, thumbnail, width, height, modifiedMs }: ThumbnailedImage,
+  { found, thumbnail, width, height }: ThumbnailedImage,
   origin: ImageOrigin | null,
   page: string,
 ): Omit<PageImage, "id"> {
@@ -128,7 +130,7 @@ function pageImage(
     name: found.name,
     width,
     height,
-    date: origin?.submittedAt ?? isoTime(modifiedMs),
+    date: origin?.submittedAt ?? isoTime(found.modifiedMs),
     prompt,
     model,
     ratio,

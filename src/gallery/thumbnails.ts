@@ -5,22 +5,24 @@ import { loadSharp, thumbnail, UndecodableError } from "../graphics/decoder.ts";
 import { mapConcurrent } from "../lib/concurrency.ts";
 import { makeFolder } from "../lib/durable.ts";
 import { errorText } from "../lib/error-text.ts";
-import { fileSha256 } from "../lib/file-digest.ts";
+import { fileSha256, sha256Of } from "../lib/file-digest.ts";
 import { inspectFileAt } from "../lib/image/inspect.ts";
-import { readHead } from "../lib/read-file.ts";
-import { replaceWhole } from "../lib/write-whole.ts";
-import { type FoundImage, type KnownImage, KnownImages } from "./known-images.ts";
+import { readHead, readRegular } from "../lib/read-file.ts";
+import { createWhole, replaceWhole } from "../lib/write-whole.ts";
+import { type FoundImage, MARKER } from "./find-images.ts";
 
 /** Sharp enough for a card on a display of double density. */
 const EDGE = 384;
 /** Each takes a processor, and some tens of megabytes. */
 const AT_ONCE = 2;
-/** The interval at which the index is written. */
-const SAVE_EVERY_MS = 5000;
 
 /** An image with its thumbnail. */
-export interface ThumbnailedImage extends KnownImage {
+export interface ThumbnailedImage {
   found: FoundImage;
+  /** Digest in hex. */
+  sha256: string;
+  width: number;
+  height: number;
   /** The file of the thumbnail, or its bytes; null if none can be made without the optional decoder. */
   thumbnail: string | Buffer | null;
 }
@@ -47,6 +49,12 @@ export interface ThumbnailResult {
 }
 
 /**
+ * Name of a thumbnail: digest of the image's path, size and time, by which an unchanged image is known without being read;
+ * then the image's own digest and dimensions. It may come from anyone, along with the images.
+ */
+const NAME = /^([0-9a-f]{16})-(([0-9a-f]{64})-(\d{1,9})x(\d{1,9})\.webp)$/;
+
+/**
  * Finds out what images there are, and makes what thumbnails are missing. Whatever was done when it is interrupted need
  * not be done again. @throws the system's error if a thumbnail cannot be written; or the signal's reason
  */
@@ -55,96 +63,96 @@ export async function makeThumbnails(
   folder: string,
   { inline, signal, onProgress }: ThumbnailOptions,
 ): Promise<ThumbnailResult> {
-  const work: Work = {
+  // Those in the folder may have come with it, and are not put into a page.
+  const names = inline ? [] : await openFolder(folder);
+  const matches = names.map((name) => NAME.exec(name)).filter((match) => match !== null);
+  const earlier: EarlierThumbnails = {
     folder,
-    inline,
-    knownImages: await KnownImages.read(folder),
-    files: await regularFiles(folder),
-    hasDecoder: await isDecoderThere(),
+    byFile: new Map(matches.map((match) => [match[1] ?? "", match])),
+    byContent: new Map(matches.map((match) => [match[2] ?? "", match[0]])),
   };
-  const names = found.map(({ name }) => name);
-  const keep = async () => (inline ? undefined : work.knownImages.write(names));
-  const result: ThumbnailResult = { images: [], unreadable: [], made: 0, hasDecoder: work.hasDecoder };
-  if (!inline) {
-    await makeFolder(folder, 0o777);
-    // It marks the folder as imggen's, should this be interrupted.
-    await keep();
-  }
-  let [done, savedMs] = [0, performance.now()];
+  const hasDecoder = await isDecoderThere();
+  const result: ThumbnailResult = { images: [], unreadable: [], made: 0, hasDecoder };
+  let done = 0;
   const take = async (image: FoundImage): Promise<ThumbnailedImage | null> => {
     signal.throwIfAborted();
-    const read = await readImage(image, work);
+    const read = await readImage(image, earlier, hasDecoder);
     onProgress(++done, found.length);
     if (read === null) return null;
-    if ("why" in read) result.unreadable.push(read);
-    else if (read.bytes !== null) result.made += 1;
-    if (performance.now() - savedMs > SAVE_EVERY_MS) {
-      savedMs = performance.now();
-      await keep();
+    if ("why" in read) {
+      result.unreadable.push(read);
+      return null;
     }
-    return "why" in read ? null : placed(read, image, work);
+    const { name, bytes, isNew, ...facts } = read;
+    if (isNew) result.made += 1;
+    if (inline || bytes === null) return { ...facts, thumbnail: bytes === "kept" ? null : bytes };
+    const file = path.join(folder, name);
+    if (bytes !== "kept") await replaceWhole(file, bytes, 0o666);
+    return { ...facts, thumbnail: file };
   };
-  try {
-    const taken = await mapConcurrent(found, AT_ONCE, take);
-    result.unreadable.sort((a, b) => (a.name < b.name ? -1 : 1));
-    result.images = taken.filter((image) => image !== null);
-    if (!inline) await removeOthers(work, result.images);
-  } finally {
-    await keep();
-  }
+  const taken = await mapConcurrent(found, AT_ONCE, take);
+  result.unreadable.sort((a, b) => (a.name < b.name ? -1 : 1));
+  result.images = taken.filter((image) => image !== null);
+  const used = new Set(result.images.map((image) => image.thumbnail));
+  for (const [name] of matches)
+    if (!used.has(path.join(folder, name))) await promises.unlink(path.join(folder, name)).catch(() => {});
   return result;
 }
 
-interface Work {
-  /** The folder of the thumbnails. */
+/** The thumbnails of an earlier run: their names by the two parts of these. */
+interface EarlierThumbnails {
   folder: string;
-  inline: boolean;
-  knownImages: KnownImages;
-  /** Names of regular files in the folder of the thumbnails: a link may lead to anything. */
-  files: Set<string>;
-  hasDecoder: boolean;
+  byFile: ReadonlyMap<string, RegExpExecArray>;
+  byContent: ReadonlyMap<string, string>;
 }
 
-interface ReadImage {
-  facts: KnownImage;
-  /** The thumbnail; null if it is in its folder, or cannot be made. */
-  bytes: Buffer | null;
+/** Makes the folder and marks it as imggen's. @returns the names of its regular files: a link may lead to anything */
+async function openFolder(folder: string): Promise<string[]> {
+  await makeFolder(folder, 0o777);
+  await createWhole(path.join(folder, MARKER), "", 0o666);
+  const entries = await promises.readdir(folder, { withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
 }
 
-async function regularFiles(folder: string): Promise<Set<string>> {
-  const entries = await promises.readdir(folder, { withFileTypes: true }).catch(() => []);
-  return new Set(entries.filter((entry) => entry.isFile()).map(({ name }) => name));
+interface ReadImage extends Omit<ThumbnailedImage, "thumbnail"> {
+  /** Name of the thumbnail. */
+  name: string;
+  /** The thumbnail; `kept` if its file is there, null if it cannot be made. */
+  bytes: Buffer | "kept" | null;
+  /** Whether it was made, and not copied from the same image under another name. */
+  isNew: boolean;
 }
 
-/**
- * What is in an image: all there is to know of it, and its thumbnail unless that is there. Null for a contact sheet,
- * whose images have their own place.
- */
-async function readImage(image: FoundImage, work: Work): Promise<ReadImage | UnreadableImage | null> {
-  const { knownImages, files, inline, hasDecoder } = work;
+/** An image with its thumbnail unless that is there. Null for a contact sheet, whose images are listed themselves. */
+async function readImage(
+  found: FoundImage,
+  { folder, byFile, byContent }: EarlierThumbnails,
+  hasDecoder: boolean,
+): Promise<ReadImage | UnreadableImage | null> {
+  const key = keyOf(found);
+  const [name, , , sha256 = "", width, height] = byFile.get(key) ?? [];
+  if (name !== undefined)
+    return { found, sha256, width: Number(width), height: Number(height), name, bytes: "kept", isNew: false };
   try {
-    const facts = knownImages.get(image) ?? (await examine(image));
-    if (facts === null) return null;
-    knownImages.set(image.name, facts);
-    // Those in the folder may have come with it, and are not put into a page.
-    const isNew = hasDecoder && (inline || !files.has(thumbnailName(facts)));
-    return { facts, bytes: isNew ? await thumbnail(image.path, EDGE) : null };
+    if (isContactSheet(readHead(found.path))) return null;
+    const inspection = inspectFileAt(found.path);
+    if (!inspection.ok) throw new UndecodableError(inspection.detail);
+    const { width, height } = inspection.image;
+    const sha256 = await fileSha256(found.path);
+    const content = `${sha256}-${width}x${height}.webp`;
+    const same = byContent.get(content);
+    const isNew = hasDecoder && same === undefined;
+    const copied = same === undefined ? null : readRegular(path.join(folder, same));
+    const bytes = isNew ? await thumbnail(found.path, EDGE) : copied;
+    return { found, sha256, width, height, name: `${key}-${content}`, bytes, isNew };
   } catch (error) {
-    const why = error instanceof UndecodableError ? error.message : errorText(error);
-    return { name: image.name, why };
+    return { name: found.name, why: error instanceof UndecodableError ? error.message : errorText(error) };
   }
 }
 
-async function placed({ facts, bytes }: ReadImage, found: FoundImage, work: Work): Promise<ThumbnailedImage> {
-  const { folder, inline, files } = work;
-  const name = thumbnailName(facts);
-  if (inline) return { ...facts, found, thumbnail: bytes };
-  const file = path.join(folder, name);
-  if (bytes !== null) {
-    await replaceWhole(file, bytes, 0o666);
-    files.add(name);
-  }
-  return { ...facts, found, thumbnail: files.has(name) ? file : null };
+/** Digest of an image's path, size and time. */
+function keyOf({ name, bytes, modifiedMs }: FoundImage): string {
+  return sha256Of(Buffer.from(JSON.stringify([name, bytes, modifiedMs]))).slice(0, 16);
 }
 
 async function isDecoderThere(): Promise<boolean> {
@@ -157,25 +165,4 @@ async function isDecoderThere(): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-/** Known by the image's bytes, so that an image that was renamed keeps its thumbnail. */
-function thumbnailName({ sha256 }: Pick<KnownImage, "sha256">): string {
-  return `${sha256.slice(0, 24)}.webp`;
-}
-
-async function examine({ path: file, bytes, modifiedMs }: FoundImage): Promise<KnownImage | null> {
-  if (isContactSheet(readHead(file))) return null;
-  const inspection = inspectFileAt(file);
-  if (!inspection.ok) throw new UndecodableError(inspection.detail);
-  const { width, height } = inspection.image;
-  return { bytes, modifiedMs, sha256: await fileSha256(file), width, height };
-}
-
-/** Removes thumbnails of images that are gone. */
-async function removeOthers({ folder, files }: Work, images: readonly KnownImage[]): Promise<void> {
-  const used = new Set(images.map(thumbnailName));
-  const isUnused = (name: string) => /^[0-9a-f]{24}\.webp$/.test(name) && !used.has(name);
-  for (const name of [...files].filter(isUnused))
-    await promises.unlink(path.join(folder, name)).catch(() => {});
 }

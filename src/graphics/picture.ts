@@ -11,7 +11,7 @@ import {
   scaledPng,
   UndecodableError,
 } from "./decoder.ts";
-import { kittyPicture, kittyPictureInTmux } from "./kitty.ts";
+import { kittyPicture } from "./kitty.ts";
 import { fittedCells, roomOf, type Screen } from "./terminal.ts";
 
 /** A terminal gets larger files scaled. */
@@ -40,8 +40,7 @@ export async function pictureOf(shown: Shown, screen: Screen, id?: number): Prom
   const isTaken = protocol === "iterm2" ? TAKEN_BY_ITERM2 : TAKEN_BY_KITTY;
   const unchanged = isTaken.has(image.type) ? await bytesIfSmall(shown) : null;
   const bytes = unchanged ?? (await scaledPng(source, width * 2, height * 2));
-  if (protocol === "iterm2") return iterm2Picture(bytes, cells);
-  return protocol === "kitty" ? kittyPicture(bytes, cells, id) : kittyPictureInTmux(bytes, cells);
+  return protocol === "iterm2" ? iterm2Picture(bytes, cells) : kittyPicture(bytes, cells, id);
 }
 
 const TAKEN_BY_KITTY: ReadonlySet<string> = new Set(["png"]);

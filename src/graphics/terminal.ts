@@ -1,7 +1,7 @@
 import type { Size } from "../lib/image/format.ts";
 
 /** The ways to show a picture in a terminal. */
-export type Protocol = "kitty" | "kitty in tmux" | "iterm2" | "sixel" | "blocks";
+export type Protocol = "kitty" | "iterm2" | "sixel" | "blocks";
 
 /** The graphics protocols that a terminal's environment variables name. */
 export interface NamedGraphics {
@@ -20,8 +20,6 @@ export interface Terminal {
   named: () => Promise<NamedGraphics>;
   /** Sends it a query, and returns what it answers; empty if it says nothing. */
   ask: (question: string) => Promise<string>;
-  /** Asks the tmux that it belongs to for values in one of tmux's formats; empty if it does not answer. */
-  tmux: (format: string) => Promise<string>;
 }
 
 /** How a terminal shows pictures. */
@@ -74,29 +72,15 @@ function questionFor({ TMUX }: Terminal["env"]): string {
   return (TMUX ? "" : NAME_QUERY) + CELL_SIZE_QUERY + WINDOW_SIZE_QUERY + ATTRIBUTES_QUERY;
 }
 
-async function protocolOf({ env, named, tmux }: Terminal, answer: string): Promise<Protocol> {
+async function protocolOf({ env, named }: Terminal, answer: string): Promise<Protocol> {
   const hasSixel = /\u001b\[\?(?:\d+;)*4(?:;\d+)*c/.test(answer);
-  if (env.TMUX) {
-    // Only these place a picture by characters, which tmux can move. Others would draw over its other panes.
-    if (isKittyPassedThrough(await tmux(TMUX_FORMAT))) return "kitty in tmux";
-    return hasSixel ? "sixel" : "blocks";
-  }
+  // The protocols of the terminal around tmux would draw over its other panes.
+  if (env.TMUX) return hasSixel ? "sixel" : "blocks";
   const name = /\u001bP>\|([^\u001b]*)/.exec(answer)?.[1]?.toLowerCase() ?? "";
   const { kitty, iterm2, sixel } = await named();
   if (kitty || /^(?:kitty|ghostty)/.test(name)) return "kitty";
   if (iterm2 || /^(?:iterm2|wezterm)/.test(name)) return "iterm2";
   return sixel || hasSixel ? "sixel" : "blocks";
-}
-
-/**
- * Whether tmux passes sequences through, and what the terminal around it is called. To ask that terminal itself would
- * be unsafe: it answers after tmux, so that nothing tells where its answer ends.
- */
-const TMUX_FORMAT = "#{allow-passthrough} #{client_termtype}";
-
-/** @param said in `TMUX_FORMAT`. Before tmux 3.3 there is no such option, and it passes everything. */
-function isKittyPassedThrough(said: string): boolean {
-  return /^(?:(?:1|on|all) )?(?:kitty|ghostty)/i.test(said);
 }
 
 /** Reads the size of a character, else derives it from that of all text; null if the terminal says neither. */
@@ -116,11 +100,6 @@ function colorsOf({ env, hasColors }: Terminal): Screen["colors"] {
   if (!hasColors || term === "dumb") return "none";
   if (force === "3" || /^(?:truecolor|24bit)$/.test(kind) || env.WT_SESSION) return "truecolor";
   return force === "2" || /256color|xterm|screen|tmux/.test(term) ? "256" : "none";
-}
-
-/** A sequence for the terminal that tmux runs in. */
-export function throughTmux(sequence: string): string {
-  return `\u001bPtmux;${sequence.replaceAll("\u001b", "\u001b\u001b")}\u001b\\`;
 }
 
 /** Rows of a terminal that stay free, so that a picture and the lines below it are on one screen. */

@@ -81,6 +81,12 @@ export function removeOldFiles(
   }
 }
 
+/** Makes the bytes of a file survive a power cut. @throws the disk's error */
+export async function syncFile(file: string): Promise<void> {
+  const opened = DiskFile.openToAppend(file);
+  await opened.sync().finally(() => opened.close());
+}
+
 /** Errors of folders that can be written to but not read, or whose file system cannot sync folders. */
 const NOT_SYNCED = new Set(["EACCES", "EPERM", "EINVAL", "ENOTSUP", "EOPNOTSUPP"]);
 

@@ -1,5 +1,5 @@
 import { z } from "zod/v4";
-import type { ResumeOptions } from "../client/options.ts";
+import type { ResumeOptions } from "../client/options/call-options.ts";
 import { ImggenFailure } from "../client/report-json.ts";
 import type { TaskSuccess } from "../client/results.ts";
 import type { Call, Job } from "./session-jobs.ts";

@@ -1,21 +1,28 @@
 import {
-  deserializeMessage,
   isJSONRPCErrorResponse,
   isJSONRPCRequest,
   isJSONRPCResultResponse,
   type JSONRPCMessage,
   ProtocolErrorCode,
+  parseJSONRPCMessage,
   type RequestId,
   type Transport,
 } from "@modelcontextprotocol/server";
-import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
-import { idAtEnds, messageLines } from "./message-lines.ts";
+import { isJsonObject, jsonOrNull } from "../lib/json.ts";
 
 /** Where messages come from and go to, a line each. */
 export interface Lines {
   input: AsyncIterable<Buffer | string>;
   /** @returns false once the client is gone */
   write(message: object): Promise<boolean>;
+}
+
+/** Requests that came in one line, and the answers to them so far. */
+interface Batch {
+  /** Whether they came as an array, as in protocol version 2025-03-26. Their answers are one array, too. */
+  isArray: boolean;
+  unanswered: number;
+  answers: JSONRPCMessage[];
 }
 
 /** MCP messages over a pair of pipes. It knows which requests are still to be answered. */
@@ -26,9 +33,8 @@ export class LineTransport implements Transport {
   /** Resolves when the client has closed either pipe. */
   readonly ended: Promise<void>;
   readonly #lines: Lines;
-  readonly #unanswered = new Set<RequestId>();
-  /** The batches that requests came in, by their ids. */
-  readonly #batches = new Map<RequestId, Batch>();
+  /** The batches of requests that are still to be answered. */
+  readonly #open = new Map<unknown, Batch>();
   #isOver = false;
   #end: () => void = () => {};
   #wake: () => void = () => {};
@@ -44,31 +50,15 @@ export class LineTransport implements Transport {
   }
 
   async start(): Promise<void> {
-    void this.#read().catch(this.#readFailed).then(this.#end);
+    // Input that is closed once all is over fails too.
+    const onFailure = (error: Error) => void (this.#isOver || this.onerror?.(error));
+    void this.#read().catch(onFailure).then(this.#end);
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
     const isAnswer = isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
-    const id = isAnswer ? message.id : undefined;
-    const batch = id === undefined ? undefined : this.#batches.get(id);
-    if (batch === undefined) await this.#write(message);
-    else batch.answers.push(message);
-    if (id === undefined) return;
-    await this.#leaveBatch(id);
-    this.#settle(id);
-  }
-
-  async #write(message: object): Promise<void> {
-    if (!(await this.#lines.write(message))) this.#end();
-  }
-
-  /** A request of a batch is answered, or cancelled: the answers go out together, after the last. */
-  async #leaveBatch(id: RequestId): Promise<void> {
-    const batch = this.#batches.get(id);
-    if (batch === undefined) return;
-    this.#batches.delete(id);
-    batch.open.delete(id);
-    if (batch.open.size === 0 && batch.answers.length > 0) await this.#write(batch.answers);
+    if (isAnswer && this.#open.has(message.id)) await this.#settle(message.id, message);
+    else await this.#write(message);
   }
 
   async close(): Promise<void> {
@@ -78,98 +68,118 @@ export class LineTransport implements Transport {
 
   /** Resolves once every request that came is answered, or cancelled. */
   async answered(): Promise<void> {
-    while (this.#unanswered.size > 0) await new Promise<void>((wake) => (this.#wake = wake));
+    while (this.#open.size > 0) await new Promise<void>((wake) => (this.#wake = wake));
   }
 
-  /** Input that is closed once all is over fails too. */
-  readonly #readFailed = (error: Error) => {
-    if (!this.#isOver) this.onerror?.(error);
-  };
-
-  async #read(): Promise<void> {
-    for await (const line of messageLines(this.#lines.input)) {
-      if ("text" in line) this.#deliver(line.text);
-      else await this.#refuse(idAtEnds(line));
-    }
+  async #write(message: object): Promise<void> {
+    if (!(await this.#lines.write(message))) this.#end();
   }
 
-  async #refuse(id: RequestId | null): Promise<void> {
-    const message = "The line is longer than 10 MiB, and was not read. Nothing was done.";
-    await this.#write(invalidRequest(id, message));
-  }
-
-  /** A line that is no message is passed over: it has no id that an answer could name. */
-  #deliver(text: string): void {
-    const batch = text.trimStart().startsWith("[") ? jsonOrNull(text) : null;
-    if (Array.isArray(batch)) this.#deliverBatch(batch);
-    else this.#deliverOne(text);
-  }
-
-  /** Protocol version 2025-03-26 has batches. Their answers are one array; notifications have none. */
-  #deliverBatch(messages: readonly unknown[]): void {
-    if (messages.length === 0) void this.#write(invalidRequest(null, "The batch is empty."));
-    const batch: Batch = { open: new Set(), answers: [] };
-    for (const message of messages) {
-      const { id, method } = fieldsOf(message);
-      if ((typeof id !== "string" && typeof id !== "number") || typeof method !== "string") continue;
-      batch.open.add(id);
-      this.#batches.set(id, batch);
-    }
-    for (const message of messages) {
-      const isDelivered = this.#deliverOne(JSON.stringify(message));
-      // Nobody will answer it, and the other answers must not wait for it.
-      if (!isDelivered) void this.#leaveBatch(fieldsOf(message).id as RequestId);
-    }
-  }
-
-  /** @returns whether it was a message */
-  #deliverOne(text: string): boolean {
-    try {
-      const message = deserializeMessage(withoutNullParams(text));
-      if (isJSONRPCRequest(message)) this.#unanswered.add(message.id);
-      else if ("method" in message && message.method === "notifications/cancelled")
-        this.#cancel(message.params?.requestId);
-      this.onmessage?.(message);
-      return true;
-    } catch (error) {
-      if (error instanceof SyntaxError) return false;
-      this.onerror?.(
-        new Error("A line on standard input was no MCP message, and was ignored.", { cause: error }),
-      );
-      return false;
-    }
-  }
-
-  /** A cancelled request gets no answer. */
-  #cancel(id: unknown): void {
-    void this.#leaveBatch(id as RequestId);
-    this.#settle(id);
-  }
-
-  #settle(id: unknown): void {
-    this.#unanswered.delete(id as RequestId);
+  /** Ends a request with its answer, or without one if it was cancelled. A batch is answered after its last request. */
+  async #settle(id: unknown, answer?: JSONRPCMessage): Promise<void> {
+    const batch = this.#open.get(id);
+    if (batch === undefined) return;
+    batch.unanswered -= 1;
+    if (answer !== undefined) batch.answers.push(answer);
+    const [first] = batch.answers;
+    if (batch.unanswered === 0 && first !== undefined)
+      await this.#write(batch.isArray ? batch.answers : first);
+    this.#open.delete(id);
     this.#wake();
   }
-}
 
-/** Requests that came together, and what was answered to them so far. */
-interface Batch {
-  open: Set<RequestId>;
-  answers: JSONRPCMessage[];
-}
+  async #read(): Promise<void> {
+    for await (const line of linesOf(this.#lines.input)) {
+      if ("text" in line) this.#deliver(jsonOrNull(line.text));
+      else
+        await this.#refuse(
+          "The line is longer than 10 MiB, and was not read. Nothing was done.",
+          idAtEnds(line),
+        );
+    }
+  }
 
-function invalidRequest(id: RequestId | null, message: string): object {
-  return { jsonrpc: "2.0", id, error: { code: ProtocolErrorCode.InvalidRequest, message } };
+  async #refuse(message: string, id: RequestId | null = null): Promise<void> {
+    await this.#write({ jsonrpc: "2.0", id, error: { code: ProtocolErrorCode.InvalidRequest, message } });
+  }
+
+  /** Passes over a line that is no JSON: it has no id that an answer could name. */
+  #deliver(json: unknown): void {
+    const isArray = Array.isArray(json);
+    if (isArray && json.length === 0) void this.#refuse("The batch is empty.");
+    const given: unknown[] = isArray ? json : json === null ? [] : [json];
+    const messages = given.map((each) => this.#messageFrom(each)).filter((each) => each !== null);
+    const requests = messages.filter(isJSONRPCRequest);
+    const batch: Batch = { isArray, unanswered: requests.length, answers: [] };
+    for (const { id } of requests) this.#open.set(id, batch);
+    for (const message of messages) {
+      if ("method" in message && message.method === "notifications/cancelled")
+        void this.#settle(message.params?.requestId);
+      this.onmessage?.(message);
+    }
+  }
+
+  #messageFrom(json: unknown): JSONRPCMessage | null {
+    try {
+      return parseJSONRPCMessage(withoutNullParams(json));
+    } catch (cause) {
+      const message = "A line on standard input was no MCP message, and was ignored.";
+      this.onerror?.(new Error(message, { cause }));
+      return null;
+    }
+  }
 }
 
 /** Some clients send null for parameters and arguments that they leave out; the protocol knows no null there. */
-function withoutNullParams(text: string): string {
-  if (!/"(?:params|arguments)"\s*:\s*null/.test(text)) return text;
-  const message = jsonOrNull(text);
-  if (!isJsonObject(message)) return text;
-  const { params, ...rest } = message;
-  if (params === null) return JSON.stringify(rest);
-  if (!isJsonObject(params) || params.arguments !== null) return text;
+function withoutNullParams(json: unknown): unknown {
+  if (!isJsonObject(json)) return json;
+  const { params, ...rest } = json;
+  if (params === null) return rest;
+  if (!isJsonObject(params) || params.arguments !== null) return json;
   const { arguments: _none, ...others } = params;
-  return JSON.stringify({ ...rest, params: others });
+  return { ...rest, params: others };
+}
+
+/** Maximum length of a line, in bytes. */
+const MAX_LINE_BYTES = 10 * 1024 * 1024;
+
+/** Enough of each end of a longer line to hold the id of its request, in bytes. */
+const END_BYTES = 1024;
+
+/** A line, or the two ends of one that is too long to be read. */
+type Line = { text: string } | { start: string; end: string };
+
+/** Splits what arrives into lines. One that is too long takes no memory, and ends nothing. */
+async function* linesOf(input: AsyncIterable<Buffer | string>): AsyncGenerator<Line> {
+  let parts: Buffer[] = [];
+  let bytes = 0;
+  let start: string | null = null;
+  for await (const chunk of input) {
+    let rest = Buffer.from(chunk);
+    for (let at = 0; at !== -1; rest = rest.subarray(at + 1)) {
+      at = rest.indexOf("\n");
+      const part = at === -1 ? rest : rest.subarray(0, at);
+      parts.push(part);
+      bytes += part.length;
+      if (bytes > MAX_LINE_BYTES) {
+        const whole = Buffer.concat(parts);
+        start ??= whole.toString("utf8", 0, END_BYTES);
+        parts = [Buffer.from(whole.subarray(-END_BYTES))];
+      }
+      if (at === -1) continue;
+      const text = Buffer.concat(parts).toString("utf8");
+      yield start === null ? { text } : { start, end: text };
+      [parts, bytes, start] = [[], 0, null];
+    }
+  }
+}
+
+const VALUE = String.raw`(\d{1,15}|"[^"\\]{0,200}")`;
+const FIRST = new RegExp(String.raw`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2.0"\s*,\s*)?"id"\s*:\s*${VALUE}\s*,`);
+const LAST = new RegExp(String.raw`,\s*"id"\s*:\s*${VALUE}\s*\}\s*$`);
+
+/** The id of a request of which only the ends are known, if it is at one of them; else null. */
+function idAtEnds({ start, end }: { start: string; end: string }): RequestId | null {
+  const value = (FIRST.exec(start) ?? LAST.exec(end))?.[1];
+  return value === undefined ? null : JSON.parse(value);
 }

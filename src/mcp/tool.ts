@@ -1,7 +1,7 @@
 import type { ToolAnnotations } from "@modelcontextprotocol/server";
 import { z } from "zod/v4";
 import type { Client } from "../client/client.ts";
-import type { RequestOptions } from "../client/options.ts";
+import type { RequestOptions } from "../client/options/call-options.ts";
 import type { Clock } from "../lib/clock.ts";
 import { DEFAULT_MODEL, MAX_IMAGES, type Matrix, QUALITIES, RATIOS } from "../models/matrix.ts";
 import type { FieldName } from "../task/request-fields.ts";

@@ -1,6 +1,11 @@
 import type { ImggenError } from "../lib/error-types.ts";
 import { listed } from "../lib/short-text.ts";
-import { ANY_MODEL, type CheckedRequest, type RequestInput } from "../task/request.ts";
+import {
+  ANY_MODEL,
+  type CheckedRequest,
+  type GenerationRequest,
+  type RequestInput,
+} from "../task/request.ts";
 import { estimateCost } from "./cost.ts";
 import { resolveModel } from "./find.ts";
 import { InvalidRequestError } from "./invalid-request.ts";
@@ -19,6 +24,15 @@ import {
   type Rule,
   type RuleInput,
 } from "./rules/rule.ts";
+import {
+  leftOutByService,
+  type SavedFields,
+  savedLabels,
+  type WithSaved,
+  withAllSaved,
+  withoutUnsupported,
+  withSaved,
+} from "./saved-fields.ts";
 import { normalizeInput, toRequest } from "./wire.ts";
 
 export interface CheckOptions extends Pick<RuleInput, "uploads" | "inherited"> {
@@ -26,6 +40,8 @@ export interface CheckOptions extends Pick<RuleInput, "uploads" | "inherited"> {
   validate?: boolean;
   /** How messages name the values; by default as the flags of `imggen generate`. */
   labels?: Partial<Labels>;
+  /** Values of config.json for fields that the input leaves open. */
+  saved?: SavedFields;
   /** The user's own generator, where it takes the place of the service; absent or null for the service. */
   generator?: GeneratorTerms | null | undefined;
 }
@@ -38,8 +54,14 @@ export interface GeneratorTerms extends FieldTerms {
   isFreeByDefault?: boolean;
   /** What a request gets that names no model; an error says why there is none. */
   defaultModel: string | ImggenError;
+  /** The origin of that model, with its name: `generatorModel flux from config.json`; absent if the generator names it. */
+  modelOrigin?: string | undefined;
   /** Its own names of the models that it has; null where they are not known. */
   models: readonly string[] | null;
+  /** A sentence about a part of a request that the generator does not support; null for none. Absent: not known. */
+  problemOf?: (request: GenerationRequest) => string | null;
+  /** The setting of config.json without which there would be no such problem; null if it is none. */
+  causeOf?: (request: GenerationRequest, problem: string) => string | null;
 }
 
 /** The rules, in the order in which problems are most useful to the user. */
@@ -67,7 +89,7 @@ export function checkRequest(
   matrix: Matrix,
   options: CheckOptions = {},
 ): CheckedRequest {
-  const labels = { ...FLAG_LABELS, ...options.labels };
+  const labels = { ...FLAG_LABELS, ...options.labels, ...savedLabels(input, options.saved) };
   const empty = emptyPromptRefusal(input.prompt, labels.prompt);
   if (empty !== undefined) throw refused(empty);
 
@@ -78,25 +100,29 @@ export function checkRequest(
   const name = input.model ?? DEFAULT_MODEL;
   const model = resolveModel(name, matrix);
   if (model !== undefined) {
-    const { uploads, inherited } = options;
+    const { uploads, inherited, saved = {} } = options;
     const subject = { input, model, matrix, labels, uploads, inherited };
-    return options.validate === false ? sentAsGiven(subject) : validated(subject);
+    const isChecked = options.validate !== false;
+    const { input: whole, warnings } = withSaved(subject, saved, isChecked);
+    const full = { ...subject, input: whole };
+    const checked = isChecked ? validated(full) : sentAsGiven(full);
+    return { ...checked, warnings: [...warnings, ...leftOutByService(saved), ...checked.warnings] };
   }
   const unknown = unknownModelRefusal(name, labels.model, matrix);
   if (options.validate !== false) throw refused(unknown);
-  return { request: toRequest(input, name), credits: null, warnings: unchecked([unknown]) };
+  const request = toRequest(withAllSaved(input, options.saved), name);
+  return { request, credits: null, warnings: unchecked([unknown]) };
 }
 
 /** The request, checked against every rule. */
 function validated(subject: RuleInput): CheckedRequest {
   const { input, model } = subject;
-  const findings = judge(subject);
-  const broken = findings.find(isRefusal);
+  const broken = brokenRule(subject);
   if (broken !== undefined) throw refused(broken);
   return {
     request: toRequest(normalizeInput(input, model), model.id),
     credits: estimateCost(model, input.quality).credits,
-    warnings: findings.map(({ message }) => `${message}.`),
+    warnings: judge(subject).map(({ message }) => `${message}.`),
   };
 }
 
@@ -115,33 +141,68 @@ function sentAsGiven(subject: RuleInput): CheckedRequest {
 function checkedForGenerator(
   { input: original, matrix, labels }: Omit<RuleInput, "model">,
   terms: GeneratorTerms,
-  { validate, inherited }: CheckOptions,
+  { validate, inherited, saved = {} }: CheckOptions,
 ): CheckedRequest {
   const { isFree, isFreeByDefault, defaultModel, models } = terms;
-  const fields = ownFields(original, terms, labels);
-  if ("kind" in fields) throw refused(fields);
+  const own = ownFields(original, terms, labels);
+  if ("kind" in own) throw refused(own);
   const { seed: _seed, negative: _negative, fields: _fields, ...rest } = original;
-  const input = { ...rest, ...fields };
-  const name = input.model ?? defaultModel;
+  const name = original.model ?? defaultModel;
   if (typeof name !== "string") throw name;
-  const unknown = validate === false ? undefined : unknownToGenerator(name, models, labels.model);
+  const isChecked = validate !== false;
+  const origin = original.model === undefined ? terms.modelOrigin : undefined;
+  const unknown = isChecked
+    ? unknownToGenerator(name, models, origin ?? `${labels.model} ${JSON.stringify(name)}`)
+    : undefined;
   if (unknown !== undefined) throw refused(unknown);
   const model = matrix.find(({ id }) => id === name) ?? unknownToUs(name);
-  const subject = { input, model, matrix, labels, uploads: true, inherited };
-  const broken = validate === false ? tooMany(subject) : judge(subject).find(isRefusal);
+  const open = { input: { ...rest, ...own.own }, model, matrix, labels, uploads: true, inherited };
+  const full = withSaved(open, saved, isChecked);
+  const allSaved = { ...saved, ...terms.saved };
+  const { input, warnings } = supported(full.input, original, allSaved, terms, (each) =>
+    requestOf(each, model, isChecked, name),
+  );
+  const subject = { ...open, input };
+  const broken = isChecked ? judge(subject).find(isRefusal) : tooMany(subject);
   if (broken !== undefined) throw refused(broken);
   const guess = isFree ? undefined : price(subject);
   const requests = input.maxImages ?? 1;
-  // It makes one image for each request that it gets, and as many are sent as are wanted.
-  const sent = { ...normalizeInput(input, model), maxImages: input.maxImages };
   const credits = totalOf(estimateCost(model, input.quality).credits, requests);
   return {
-    request: toRequest(validate === false ? input : sent, name),
+    request: requestOf(input, model, isChecked, name),
     credits: isFree ? 0 : credits,
     ...(isFree && isFreeByDefault && { creditsIfPaid: credits }),
     ...(requests > 1 && { requests }),
-    warnings: guess === undefined ? [] : [`${guess.message}.`],
+    warnings: [
+      ...own.warnings,
+      ...full.warnings,
+      ...warnings,
+      ...(guess === undefined ? [] : [`${guess.message}.`]),
+    ],
   };
+}
+
+/** The request to a generator. It makes one image for each request that it gets, and as many are sent as are wanted. */
+function requestOf(input: RequestInput, model: Model, isChecked: boolean, name: string): GenerationRequest {
+  const sent = isChecked ? { ...normalizeInput(input, model), maxImages: input.maxImages } : input;
+  return toRequest(sent, name);
+}
+
+/** Leaves out saved values that the generator does not support. @throws InvalidRequestError if a saved setting is in its way */
+function supported(
+  input: RequestInput,
+  given: SavedFields,
+  saved: SavedFields,
+  { problemOf, causeOf }: GeneratorTerms,
+  requestFor: (input: RequestInput) => GenerationRequest,
+): WithSaved {
+  if (problemOf === undefined) return { input, warnings: [] };
+  const result = withoutUnsupported(input, given, saved, (each) => problemOf(requestFor(each)));
+  const request = requestFor(result.input);
+  const problem = problemOf(request);
+  const cause = problem === null ? null : causeOf?.(request, problem);
+  if (problem === null || cause === undefined || cause === null) return result;
+  throw new InvalidRequestError(`With ${cause}: ${problem}`, { hint: "Nothing was sent." });
 }
 
 /** Whether a generator's list has a model, by whichever of its names. */
@@ -155,12 +216,12 @@ export function isAmong(models: readonly string[], name: string): boolean {
 function unknownToGenerator(
   name: string,
   models: readonly string[] | null,
-  label: string,
+  origin: string,
 ): Refusal | undefined {
   if (models === null || models.length === 0 || name === ANY_MODEL || isAmong(models, name)) return undefined;
   return {
     kind: "refusal",
-    message: `${label} ${JSON.stringify(name)}: the generator has no such model`,
+    message: `${origin}: the generator has no such model`,
     hint: `It has: ${listed(models)}`,
   };
 }
@@ -185,8 +246,13 @@ export function unknownToUs(id: string): Model {
   return model(id, { promptLimit: null });
 }
 
-function judge(subject: RuleInput): Finding[] {
-  return RULES.map((rule) => rule(subject)).filter((finding) => finding !== undefined);
+/** The first refusal of a request by these rules; undefined if they allow it. */
+export function brokenRule(subject: RuleInput, rules = RULES): Refusal | undefined {
+  return judge(subject, rules).find(isRefusal);
+}
+
+function judge(subject: RuleInput, rules = RULES): Finding[] {
+  return rules.map((rule) => rule(subject)).filter((finding) => finding !== undefined);
 }
 
 /** One warning with everything that would have been refused; none if nothing would. */

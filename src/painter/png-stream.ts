@@ -1,16 +1,17 @@
 import { pipeline, Readable } from "node:stream";
-import { setImmediate } from "node:timers/promises";
 import { constants, crc32, createDeflate } from "node:zlib";
 
-/** Bands of complete rows from top to bottom, three bytes (red, green, blue) to the pixel. */
-type Bands = AsyncIterable<Uint8Array>;
-
 // More than most bands compress to: a full chunk makes the compressor wait for the painter.
-const IDAT_BYTES = 128 * 1024;
+const IDAT_BYTES = 32 * 1024;
 
-/** A PNG file around the bands, chunk by chunk; no more than a few bands are in memory at a time. */
-export async function* pngStream(width: number, height: number, bands: Bands): AsyncGenerator<Buffer> {
-  const header = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, ...EIGHT_BIT_RGB]);
+/** A PNG file around bands of filtered rows, chunk by chunk; no more than a few bands are in memory at a time. */
+export async function* pngStream(
+  width: number,
+  height: number,
+  bands: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Buffer> {
+  // Depth and colour type; the usual compression and filters, and no interlacing.
+  const header = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 8, 2, 0, 0, 0]);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
   const software = Buffer.from("Software\0imggen sandbox", "latin1");
@@ -18,7 +19,7 @@ export async function* pngStream(width: number, height: number, bands: Bands): A
   // Run-length matching suits filtered rows, and costs a fraction of a search for longer matches.
   const deflate = createDeflate({ level: 1, strategy: constants.Z_RLE, chunkSize: IDAT_BYTES });
   // An error of the bands reaches the loop below, because a failed pipeline destroys its last stream.
-  pipeline(Readable.from(filtered(width, bands), { highWaterMark: 1 }), deflate, () => undefined);
+  pipeline(Readable.from(bands, { highWaterMark: 1 }), deflate, () => undefined);
   for await (const data of ofEqualSize(deflate)) yield chunk("IDAT", data);
   yield chunk("IEND", Buffer.alloc(0));
 }
@@ -33,17 +34,6 @@ async function* ofEqualSize(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffe
   if (left.length > 0) yield left;
 }
 
-async function* filtered(width: number, bands: Bands): AsyncGenerator<Buffer> {
-  const previous = new Uint8Array(width * 3);
-  for await (const band of bands) {
-    yield filterRows(band, previous);
-    // Hands this band to the compressor's thread before the next one is painted.
-    await setImmediate();
-  }
-}
-
-/** Its depth and colour type; the usual compression and filters, and no interlacing. */
-const EIGHT_BIT_RGB = [8, 2, 0, 0, 0];
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
 /** One chunk of a PNG file: length, type, data, checksum. */
@@ -56,17 +46,12 @@ function chunk(type: string, data: Buffer): Buffer {
   return framed;
 }
 
-const UP = 2;
-
-/**
- * Turns rows of pixels into what PNG compresses: each as its difference to the row above. `previous` holds the row
- * above the first, and is left holding the last.
- */
+/** Rows of pixels as their differences to the row above; `previous` is the one above the first, and then the last. */
 export function filterRows(pixels: Uint8Array, previous: Uint8Array): Buffer {
   const stride = previous.length;
   const filtered = Buffer.allocUnsafe((pixels.length / stride) * (stride + 1));
   for (let from = 0, at = 0; from < pixels.length; from += stride) {
-    filtered[at++] = UP;
+    filtered[at++] = 2;
     for (let i = from; i < from + stride; i++)
       filtered[at++] = (pixels[i] as number) - ((from === 0 ? previous[i] : pixels[i - stride]) as number);
   }

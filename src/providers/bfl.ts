@@ -36,6 +36,7 @@ function formOf(server: ProviderServer): Form {
         body: { prompt: job.request.prompt, ...sizeOf(job), ...images, ...fields },
       };
     },
+    resultIn: ({ result }) => imagesIn(result),
     // The polling address does not follow from the id.
     read: (reply) =>
       jobIn(reply, (said, isCut) => (isCut && said.polling_url === undefined ? null : idIn(said))),
@@ -57,7 +58,7 @@ function stateOf(said: Fields, usage: Fields | null, poll: JobPoll): ReadState {
   const { status, result, details } = said;
   if (status === "Pending" || status === "Processing" || status === "Preview")
     return { status: "running", word: status };
-  if (status === "Ready") return poll.finished(imagesIn(result), usage, said);
+  if (status === "Ready") return poll.finished(usage, said);
   if (status === "Task not found") return "missing";
   if (!isFailedState(status)) return null;
   const more = wordsOf(details ?? fieldsOf(result).error);

@@ -81,10 +81,10 @@ interface Facts {
 const RULES: readonly (readonly [Case, holds: (reply: Facts) => boolean])[] = [
   // A server that broke down may have made the image, whatever else it says.
   ["lost", ({ status, isPaid }) => isPaid && status >= 500],
-  ["credit", ({ status, said }) => status === 402 || namesNoCredit(said)],
   ["credit", (reply) => isAboutLimits(reply) && LASTING_LIMIT.test(reply.text)],
-  // Minutes cure it, although the words may name a quota or a plan.
+  // Minutes cure it, whatever else its words and codes say.
   ["busy", (reply) => isAboutLimits(reply) && isShort(reply)],
+  ["credit", ({ status, said }) => status === 402 || namesNoCredit(said)],
   ["credit", (reply) => isAboutLimits(reply) && isAboutMoney(reply.said)],
   ["busy", ({ status }) => status === 429],
   // Made nothing yet, and says when it will: its model loads.

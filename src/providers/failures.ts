@@ -66,7 +66,7 @@ export async function settled<Reply extends SubmitReply | null>(
     });
   } catch (error) {
     if (error instanceof ProviderError) return replyFor(error);
-    const unsent = DISK_FULL.has(errorCode(error) ?? "") ? "disk" : "unsent";
+    const unsent = isDiskFull(error) ? "disk" : "unsent";
     const failure = { kind: isSent ? "lost" : unsent } as const;
     const message = isSent ? errorText(error) : `Nothing was sent: ${clauseOf(errorText(error))}.`;
     return replyFor(new ProviderError(message, failure, { cause: error }));
@@ -78,8 +78,12 @@ export function failedPoll(why: string, facts: Partial<FailedPoll> = {}): Failed
   return { outcome: "retry", why, rateLimited: false, retryAfterMs: null, connectionError: null, ...facts };
 }
 
-/** Codes of a disk that is full or read-only. */
 const DISK_FULL: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EROFS"]);
+
+/** Whether an error is of a disk that is full or read-only. */
+export function isDiskFull(error: unknown): boolean {
+  return DISK_FULL.has(errorCode(error) ?? "");
+}
 
 /** A sentence as a clause of another one. */
 export function clauseOf(sentence: string): string {

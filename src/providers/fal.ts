@@ -43,6 +43,7 @@ function formOf(server: ProviderServer): Form {
     },
     read: (reply, job) => jobIn(reply, (said) => idIn(said, job)),
     poll: (id, poll) => polled(id, server, poll),
+    resultIn: imagesInReply,
     async cancelAt(id) {
       const url = server.ownUrl(addressesOf(id).cancel);
       return url && { method: "PUT", url };
@@ -90,7 +91,7 @@ async function polled(id: string, server: ProviderServer, poll: JobPoll): Promis
   if (!isDone) return seen;
   return poll.get(
     server.ownUrl(response),
-    (said) => (Object.keys(said).length === 0 ? null : poll.finished(imagesInReply(said), metrics, said)),
+    (said) => (Object.keys(said).length === 0 ? null : poll.finished(metrics, said)),
     (reply) => failedIn(reply, poll),
   );
 }

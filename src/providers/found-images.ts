@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { isJsonObject } from "../lib/json.ts";
+import { fieldsOf, isJsonObject } from "../lib/json.ts";
 import type { Job } from "./provider.ts";
 
 /** An image of a reply: its bytes, or its URL, absolute or relative to the server. */
@@ -74,16 +74,21 @@ function asData(base64: string): string {
   return `data:application/octet-stream;base64,${base64}`;
 }
 
-/** Every http(s) and `data:` URL in a request, which a reply may repeat. */
-export function urlsInRequest(value: unknown, depth = MAX_DEPTH): string[] {
+/** The URLs of a job's result that its request did not hold: it may be repeated, and is no result. */
+export function resultUrls(urls: readonly string[], said: unknown, job: SentParts): string[] {
+  const { request, options, references } = job;
+  const { input, request: repeated } = fieldsOf(said);
+  const sent = new Set(urlsInRequest([request, options.fields, references, input, repeated]));
+  return urls.filter((url) => !sent.has(url));
+}
+
+type SentParts = Pick<Job, "request" | "options" | "references">;
+
+/** Every http(s) and `data:` URL in a request. */
+function urlsInRequest(value: unknown, depth = MAX_DEPTH): string[] {
   if (typeof value === "string") return isImage(value) ? [value] : [];
   if (depth === 0 || typeof value !== "object" || value === null) return [];
   return Object.values(value).flatMap((each) => urlsInRequest(each, depth - 1));
-}
-
-/** Every URL that a job holds. */
-export function urlsInJob({ request, options, references }: Pick<Job, "request" | "options" | "references">) {
-  return new Set(urlsInRequest([request, options.fields, references]));
 }
 
 /** The images that are in base64 among these values. */
@@ -106,19 +111,18 @@ const RESULT_FIELDS = ["data", "images", "image", "output", "outputs", "result",
 
 /** The images anywhere in the parts of a reply that servers name as its result, for a reply without one in its usual place. */
 export function imagesElsewhere(said: Readonly<Record<string, unknown>>, job: Job): ReplyImage[] {
-  return imagesMade(imagesIn(RESULT_FIELDS.map((name) => said[name])), job);
+  return imagesMade(imagesIn(RESULT_FIELDS.map((name) => said[name])), said, job);
 }
 
 /** The images at URLs, those of `data:` URLs as bytes. None that the job's request held: some servers repeat it. */
-export function imagesMade(urls: readonly string[], job: Job): ReplyImage[] {
-  const sent = urlsInJob(job);
-  const images = urls
-    .filter((url) => !sent.has(url))
-    .flatMap((url): ReplyImage[] => (isInline(url) ? base64Images([url]) : [{ url }]));
+export function imagesMade(urls: readonly string[], said: unknown, job: SentParts): ReplyImage[] {
+  const images = resultUrls(urls, said, job).flatMap((url): ReplyImage[] =>
+    isInline(url) ? base64Images([url]) : [{ url }],
+  );
   return images.filter((image) => "url" in image || !isReference(image.bytes, job));
 }
 
-function isReference(bytes: Buffer, { references }: Job): boolean {
+function isReference(bytes: Buffer, { references }: Pick<Job, "references">): boolean {
   return references.some((reference) => {
     try {
       const sent = "url" in reference ? base64Image(reference.url) : readFileSync(reference.file);

@@ -1,18 +1,22 @@
-import { AuthRequiredError, RejectedRequestError } from "../api/api-errors.ts";
+import path from "node:path";
+import { AuthRequiredError, NoRoomError, RejectedRequestError } from "../api/api-errors.ts";
 import { connectionErrorText } from "../api/connection-errors.ts";
 import type { HttpReply } from "../api/http-client.ts";
 import { isRetryable } from "../api/retry.ts";
 import { statedWaitMs } from "../api/stated-wait.ts";
+import { makeFolder, removeIfPossible } from "../lib/durable.ts";
+import { errorText } from "../lib/error-text.ts";
 import { fieldsOf } from "../lib/json.ts";
 import { action, phrase } from "../lib/wording.ts";
+import { randomDigits } from "../lib/write-whole.ts";
 import { readErrorBody, replyWithoutImage, saysNotCharged } from "./failed-reply.ts";
-import { clauseOf, failedPoll } from "./failures.ts";
-import { isInline, urlsInRequest } from "./found-images.ts";
-import { type PolledState, type PollReply, ProviderError } from "./provider.ts";
+import { clauseOf, failedPoll, isDiskFull } from "./failures.ts";
+import { isInline, resultUrls } from "./found-images.ts";
+import { type PolledState, type PollHow, type PollReply, ProviderError } from "./provider.ts";
 import type { OwnUrl, ProviderServer } from "./provider-http.ts";
 import { usageIn, warningsOn } from "./reply-facts.ts";
 import { lenientJson } from "./reply-json.ts";
-import { isSuccess } from "./stored-reply.ts";
+import { isSuccess, writeReply } from "./stored-reply.ts";
 
 /** The fields of a reply. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -41,18 +45,14 @@ const ABOUT_ACCOUNT: ReadonlySet<number> = new Set([402, 408, 425, 429]);
 /** One poll of a job of a service. A request that fails never ends the job; only the service's own word does. */
 export class JobPoll {
   readonly #server: ProviderServer;
-  readonly #limits: { timeoutMs: number | undefined; signal: AbortSignal };
-  readonly #sent: ReadonlySet<string>;
+  readonly #how: PollHow;
+  readonly #resultIn: (said: Fields) => string[];
 
-  /** @param sent URLs that the job's request held, if this process has sent it */
-  constructor(
-    server: ProviderServer,
-    limits: { timeoutMs: number | undefined; signal: AbortSignal },
-    sent: ReadonlySet<string> = new Set(),
-  ) {
+  /** @param resultIn returns the URLs of the images in the reply about a finished job */
+  constructor(server: ProviderServer, how: PollHow, resultIn: (said: Fields) => string[]) {
     this.#server = server;
-    this.#limits = limits;
-    this.#sent = sent;
+    this.#how = how;
+    this.#resultIn = resultIn;
   }
 
   /**
@@ -65,17 +65,42 @@ export class JobPoll {
     readFailure: (reply: HttpReply) => ReadState = () => null,
   ): Promise<PollReply> {
     if (at === null) return { outcome: "refused", error: this.#elsewhere() };
+    const file = pollFile(this.#how);
+    let isKept = false;
     try {
-      const { signal, timeoutMs } = this.#limits;
-      const reply = await this.#server.poll(at, signal, timeoutMs);
-      const { status } = reply;
-      if (isSuccess(reply)) return this.#read(reply, read);
-      const isOfJob = status >= 400 && status <= 500 && !NOT_OF_JOB.has(status);
-      const task = isOfJob ? readFailure(reply) : null;
-      return task === null || task === "missing" ? this.#unusable(reply) : { outcome: "state", task };
+      return await this.#server.poll(at, file, this.#how, async (reply, isStored) => {
+        const polled = this.#replyIn(reply, read, readFailure);
+        if (polled.outcome !== "state") return polled;
+        const task = await withReply(polled.task, isStored ? null : reply.body, this.#how, file);
+        isKept = task.status === "completed" && task.reply !== undefined;
+        return { outcome: "state", task };
+      });
+    } catch (error) {
+      return this.#failed(error);
+    } finally {
+      if (!isKept) removeIfPossible(file);
+    }
+  }
+
+  /** The result of a poll whose answer is no HTTP reply. Never throws. */
+  async said(task: PolledState, said: unknown): Promise<PollReply> {
+    try {
+      return { outcome: "state", task: await withReply(task, JSON.stringify(said), this.#how) };
     } catch (error) {
       return this.#failed(error);
     }
+  }
+
+  #replyIn(
+    reply: HttpReply,
+    read: (said: Fields, json: unknown) => ReadState,
+    readFailure: (reply: HttpReply) => ReadState,
+  ): PollReply {
+    const { status } = reply;
+    if (isSuccess(reply)) return this.#read(reply, read);
+    const isOfJob = status >= 400 && status <= 500 && !NOT_OF_JOB.has(status);
+    const task = isOfJob ? readFailure(reply) : null;
+    return task === null || task === "missing" ? this.#unusable(reply) : { outcome: "state", task };
   }
 
   /** Reads a success. A page, an empty reply and one that was cut say nothing of the job. */
@@ -92,9 +117,10 @@ export class JobPoll {
     return { outcome: "state", task };
   }
 
-  /** As `finishedState`. */
-  finished(images: readonly string[], usage: unknown, said: unknown): PolledState {
-    return finishedState(this.#server, images, { usage, said, sent: this.#sent });
+  /** As `finishedState`. @param said the reply about the job */
+  finished(usage: unknown, said: Fields): PolledState {
+    const urls = resultUrls(this.#resultIn(said), said, this.#how.job);
+    return finishedState(this.#server, urls, usage, said);
   }
 
   /** A job that the service says has failed. @param words the service's own */
@@ -118,9 +144,18 @@ export class JobPoll {
   }
 
   #failed(error: unknown): PollReply {
+    const cause = error instanceof ProviderError ? error.cause : error;
+    if (isDiskFull(cause)) return { outcome: "refused", error: this.#noRoom(cause) };
     if (!(error instanceof ProviderError)) return failedPoll("it was given up");
     const connectionError = error.cause instanceof Error ? error.cause : error;
     return failedPoll(clauseOf(error.message), { connectionError });
+  }
+
+  #noRoom(cause: unknown): NoRoomError {
+    const { host } = this.#server;
+    const message = `The reply of ${host} cannot be kept in ${this.#how.job.folder}: ${errorText(cause)}.`;
+    const hint = "The job is not affected. Free some space, then: imggen resume";
+    return new NoRoomError(message, { charged: "yes", hint, cause });
   }
 
   #noKey(words: string): AuthRequiredError {
@@ -144,38 +179,55 @@ export class JobPoll {
   }
 }
 
+/** A new name for the reply to a poll. */
+function pollFile({ job }: PollHow): string {
+  return path.join(job.folder, `.poll-${randomDigits()}`);
+}
+
+/**
+ * A polled state whose URLs are none but http(s) ones. If others are missing, its reply is in a file of the job's folder, or is
+ * not to be kept.
+ * @param said the reply; null: the file has it
+ * @throws the disk's error
+ */
+export async function withReply(
+  task: PolledState,
+  said: string | null,
+  how: PollHow,
+  file = pollFile(how),
+): Promise<PolledState> {
+  const isRead = task.status === "completed" && (task.urls.length === 0 || task.urls.some(isInline));
+  if (!isRead) return task;
+  if (!how.keepsReply) return { ...task, urls: [] };
+  await makeFolder(how.job.folder, 0o700);
+  if (said !== null) await writeReply(file, said);
+  return { ...task, urls: [], reply: file };
+}
+
 /**
  * A job that a service has finished. A job without a readable image may have been charged, unless a code says otherwise.
- * @param images URLs of its images, `data:` URLs among them; of those that the request held, none is a result
+ * @param urls of its images, `data:` URLs among them @param usage the service's own @param said the whole reply
  */
 export function finishedState(
   server: ProviderServer,
-  images: readonly string[],
-  reply: {
-    /** The service's own. */
-    usage?: unknown;
-    /** The whole reply. */
-    said: unknown;
-    sent?: ReadonlySet<string>;
-  },
+  urls: string[],
+  usage: unknown,
+  said: unknown,
 ): PolledState {
-  const { usage, said, sent = new Set<string>() } = reply;
-  const { input, request } = fieldsOf(said);
-  const inRequest = new Set([...sent, ...urlsInRequest([input, request])]);
-  const urls = images.filter((url) => !inRequest.has(url));
   const asked = server.asked(true);
   const readUsage = usageIn(usage, asked.mask);
   const warnings = warningsOn(said, asked.host);
-  const facts = {
+  if (urls.length === 0) {
+    const text = JSON.stringify(said);
+    const none = replyWithoutImage(text, asked);
+    if (none.failure.kind !== "lost") return failedState(none.message, text);
+  }
+  return {
     status: "completed",
+    urls,
     ...(readUsage && { usage: readUsage }),
     ...(warnings.length > 0 && { warnings }),
-  } as const;
-  if (urls.length > 0 && !urls.some(isInline)) return { ...facts, urls };
-  const text = JSON.stringify(said);
-  const none = urls.length > 0 ? null : replyWithoutImage(text, asked);
-  if (none !== null && none.failure.kind !== "lost") return failedState(none.message, text);
-  return { ...facts, urls: [], unread: { urls, said: text } };
+  };
 }
 
 /** @param words the service's own, which may say that the job is not charged */

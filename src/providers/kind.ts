@@ -103,8 +103,10 @@ export interface GeneratorOptions {
   concurrency: number;
   /** `--generator-timeout`. Default 600 000. */
   timeoutMs: number;
-  /** Defaults of requests: `--field`, and the settings `seed` and `negative`. */
-  defaults: OwnFields;
+  /** Defaults of requests: `--field`. */
+  defaults: Pick<OwnFields, "fields">;
+  /** Defaults of requests in config.json: `seed`, `negative` and `field`. */
+  saved: OwnFields;
   /** The names of its fields for a seed and a negative prompt. */
   fieldNames: FieldNames;
   /** `--workflow`: the user's file, and how messages name the option; undefined for none. */
@@ -127,6 +129,8 @@ export interface ProviderDeps {
   cacheFolder?: string | undefined;
   /** Where private copies of workflows are kept; absent: no task is begun, and none is kept. */
   workflows?: string | undefined;
+  /** Variables that hold the keys of installed packages. Default: none. */
+  packageKeys?: readonly string[];
   /** Called for every HTTP exchange with a server, for `--verbose`. */
   onExchange?: HttpClientOptions["onExchange"];
 }

@@ -179,7 +179,8 @@ export async function openProvider(
 ): Promise<Provider> {
   if (spec.kind === "command") {
     const { commandProvider } = await import("./command/command-provider.ts");
-    return commandProvider(spec.words, { ...options, keyVariables: KEY_VARIABLES }, deps);
+    const keyVariables = [...KEY_VARIABLES, ...(deps.packageKeys ?? [])];
+    return commandProvider(spec.words, { ...options, keyVariables }, deps);
   }
   const kind = serverKindOf(spec);
   const keyHeaders = options.key === null ? {} : kind.keyHeaders(options.key);

@@ -6,22 +6,23 @@ import type { ListenOptions } from "../api/messages.ts";
 import { TRANSFER_POLICY } from "../api/retry.ts";
 import { type HttpRequest, TransportError } from "../api/transport.ts";
 import { Slots } from "../lib/concurrency.ts";
+import { makeFolder } from "../lib/durable.ts";
 import { errorText } from "../lib/error-text.ts";
 import { secretsMasker, withoutQuery } from "../lib/redact.ts";
 import { type Asked, type FailedReply, failedReply } from "./failed-reply.ts";
-import { clauseOf } from "./failures.ts";
-
+import { clauseOf, isDiskFull } from "./failures.ts";
 import type { GeneratorOptions, ProviderDeps, ServerSetup } from "./kind.ts";
 import type { PostBody } from "./post-body.ts";
-import { type Job, type MadeImage, ProviderError, type SentRequest, type SubmitHow } from "./provider.ts";
-import { ReplyFile } from "./reply-file.ts";
 import {
-  isSuccess,
-  LARGEST_REPLY_BYTES,
-  ownReplyFile,
-  type StoredReply,
-  storedReply,
-} from "./stored-reply.ts";
+  type Job,
+  type MadeImage,
+  type PollHow,
+  ProviderError,
+  type SentRequest,
+  type SubmitHow,
+} from "./provider.ts";
+import { ReplyFile } from "./reply-file.ts";
+import { isSuccess, ownReplyFile, readReplyFile, type StoredReply, storedReply } from "./stored-reply.ts";
 
 /** A server, and what every request has: the query of its URL, its key, the headers that the user has set. */
 export interface ServerOptions extends Pick<ServerSetup, "url" | "keyHeaders"> {
@@ -45,7 +46,7 @@ const STOP_TIMEOUT_MS = 5_000;
 const LARGE_IDLE_MS = 15_000;
 const LARGE_TIMEOUT_MS = 5 * 60_000;
 
-/** A poll's reply may hold all images of its job, and the reference images: only two such replies are in memory at once. */
+/** A poll's reply may hold all images of its job, and the reference images: only two such replies are received at once. */
 const largeReplies = new Slots(2);
 
 /**
@@ -137,13 +138,43 @@ export class ProviderServer {
     return this.#ask({ ...request, timeoutMs: Math.min(timeoutMs, GET_TIMEOUT_MS) }, signal, mostBytes);
   }
 
-  /** As `get`, for the state or the result of a job, whose reply may be as large as the reply to a submit. */
-  async poll(from: OwnUrl, signal: AbortSignal, timeoutMs = LARGE_TIMEOUT_MS): Promise<HttpReply> {
+  /**
+   * As `get`, for the state or the result of a job. A reply that is large is streamed to a file, and is in memory only while it
+   * is read.
+   * @param file of the job's folder @param read `isStored`: whether the file has the reply
+   */
+  async poll<Result>(
+    from: OwnUrl,
+    file: string,
+    { signal, timeoutMs = LARGE_TIMEOUT_MS }: PollHow,
+    read: (reply: HttpReply, isStored: boolean) => Promise<Result>,
+  ): Promise<Result> {
     const reply = await this.get(from, signal, timeoutMs);
-    if (!(reply.cut?.cause instanceof LargeReplyError)) return reply;
-    const request = { method: "GET", url: from, headers: this.#headers, signal } as const;
+    if (!(reply.cut?.cause instanceof LargeReplyError)) return read(reply, false);
+    return largeReplies.run(async () => read(await this.#streamed(from, file, signal, timeoutMs), true));
+  }
+
+  async #streamed(url: OwnUrl, file: string, signal: AbortSignal, timeoutMs: number): Promise<HttpReply> {
+    await makeFolder(path.dirname(file), 0o700);
+    const { mask } = this;
+    const options = { isPaid: false, isRepeatable: true, mask, clock: this.#clock };
+    const target = await ReplyFile.create(file, options);
+    const headers = { ...this.#headers, "accept-encoding": "identity" };
     const limits = { idleTimeoutMs: LARGE_IDLE_MS, timeoutMs: Math.min(timeoutMs, LARGE_TIMEOUT_MS) };
-    return largeReplies.run(() => this.#ask({ ...request, ...limits }, signal, LARGEST_REPLY_BYTES));
+    let cut: TransportError | null = null;
+    try {
+      await this.#http.send({ method: "GET", url, headers, signal, ...limits }, target);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof TransportError)) throw error;
+      cut = error;
+    } finally {
+      await target.close();
+    }
+    if (cut !== null && isDiskFull(cut.cause)) throw cut.cause;
+    const stored = await readReplyFile(file, null);
+    if (stored === null) throw this.#unsent(cut, signal);
+    return { ...stored, body: stored.body.toString("utf8"), cut };
   }
 
   /** Sends a POST that costs nothing, and may be sent twice. @throws as `get` */

@@ -93,19 +93,30 @@ export type PolledState =
   /** `ahead`: how many others run or wait before it there, where that is known. `isWaiting`: it has not begun. */
   | { status: "running"; word: string | null; ahead?: number; isWaiting?: true }
   /** `warnings`: sentences about the images, which are saved nevertheless. */
-  | ({ status: "completed"; usage?: Usage; warnings?: readonly string[] } & (
-      | { urls: string[] }
-      | { urls: []; unread: UnreadResult }
-    ))
+  | FinishedState
   /** `why`: the provider's words. `charged`: what is known for certain, if anything is. */
   | { status: "failed"; errorCode: string | null; why?: string; charged?: "no" };
 
-/** The result of a finished job that is not only URLs. It is kept on this disk, and `images` reads it. */
-export interface UnreadResult {
-  /** URLs of the images, some of them `data:` URLs. Empty: there is no readable image. */
-  urls: readonly string[];
-  /** The reply. */
-  said: string;
+/** A job that is completed. `warnings`: sentences about the images, which are saved nevertheless. */
+export interface FinishedState {
+  status: "completed";
+  /** http(s) URLs of its images; empty if not all of them are at such URLs. */
+  urls: string[];
+  usage?: Usage;
+  warnings?: readonly string[];
+  /** File in the job's folder with a reply whose images are not all at URLs, if it was to be kept: `images` reads it. */
+  reply?: string;
+}
+
+/** Context of a poll. */
+export interface PollHow {
+  /** The job as it was made; of an id that the user has named, one that asks for nothing. Its folder need not exist. */
+  job: Job;
+  /** Whether a reply that `images` is to read is kept in the job's folder. Default: false, and nothing is left there. */
+  keepsReply?: boolean | undefined;
+  /** Time limit in milliseconds. */
+  timeoutMs?: number | undefined;
+  signal: AbortSignal;
 }
 
 /** The result of one poll. */
@@ -177,8 +188,8 @@ export interface Provider {
   describe?(job: Job): Promise<SentRequest>;
   /** Sends the request: the only function that may cost money. Never throws. */
   submit(job: Job, how: SubmitHow): Promise<SubmitReply>;
-  /** Polls a task that it accepted, once, for at most `timeoutMs`. Costs nothing. Never throws. Absent: it gives no ids. */
-  poll?(taskId: string, timeoutMs: number | undefined, signal: AbortSignal): Promise<PollReply>;
+  /** Polls a task that it accepted, once. Costs nothing. Never throws. Absent: it gives no ids. */
+  poll?(taskId: string, how: PollHow): Promise<PollReply>;
   /**
    * Reports the progress of a task that it accepted, until the signal. Never throws.
    * @returns whether the task has ended; false if it does not say

@@ -17,6 +17,8 @@ interface ReplyFileOptions {
   isDispensable?: ((reply: StoredReply) => boolean) | undefined;
   /** Called once if no disk takes it. */
   onUnstored?: (() => void) | undefined;
+  /** Whether the reply can be had again: what the disk does not take ends it, and is not kept in memory. */
+  isRepeatable?: boolean;
   clock: Pick<Clock, "sleep">;
 }
 
@@ -125,7 +127,8 @@ export class ReplyFile implements ReplyReceiver {
       try {
         this.#file.write(bytes);
         return;
-      } catch {
+      } catch (error) {
+        if (this.#options.isRepeatable) throw error;
         rest = bytes.subarray(this.#file.size - before);
       }
     }

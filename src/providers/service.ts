@@ -3,7 +3,7 @@ import { fieldsOf } from "../lib/json.ts";
 import { listed } from "../lib/short-text.ts";
 import { action, phrase } from "../lib/wording.ts";
 import { namesModel, readErrorBody, replyWithoutImage } from "./failed-reply.ts";
-import { imagesMade, type ReplyImage, urlsInJob } from "./found-images.ts";
+import { imagesMade, type ReplyImage } from "./found-images.ts";
 import { type Fields, JobPoll } from "./job-poll.ts";
 import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import { jsonBody } from "./post-body.ts";
@@ -22,9 +22,9 @@ import { usageIn, warningsOn } from "./reply-facts.ts";
 import { closedFields, jsonIn, lenientJson } from "./reply-json.ts";
 import {
   isSuccess,
-  keptResult,
   readReplyFile,
   replyFile,
+  resultFile,
   type StoredReply,
   settledWithReply,
   storedReply,
@@ -73,6 +73,8 @@ export interface Form {
   read(reply: StoredReply, job: Job): ReadReply | null;
   /** Polls a job. Never throws. */
   poll?(id: string, poll: JobPoll): Promise<PollReply>;
+  /** The URLs of the images in the reply about a finished job, `data:` URLs among them. */
+  resultIn?(said: Fields): string[];
   /** The address that cancels a job; null where it is not known. */
   cancelAt?(id: string, signal: AbortSignal): Promise<{ method: "POST" | "PUT"; url: OwnUrl } | null>;
   models?: ModelList;
@@ -90,9 +92,7 @@ export function serviceProvider(
   form: Form,
   deps: ProviderDeps,
 ): Provider {
-  const { models, stopPath, poll, cancelAt } = form;
-  /** The URLs of the requests that this process has sent, by the ids of their jobs. */
-  const sentUrls = new Map<string, ReadonlySet<string>>();
+  const { models, stopPath, poll, resultIn = () => [], cancelAt } = form;
   const generatorUrl = new URL(url);
   const send =
     form.send ??
@@ -121,7 +121,6 @@ export function serviceProvider(
         }
       };
       const reply = await settledWithReply(job, server, sent, how.onSent);
-      if (reply.outcome === "accepted") sentUrls.set(reply.taskId, urlsInJob(job));
       if (reply.outcome !== "unknown" || poll) return reply;
       // A free server that can be told so ends its work where the request is given up.
       const canStop = signal.aborted && !job.isPaid && stopPath !== undefined;
@@ -134,10 +133,8 @@ export function serviceProvider(
         const isCut = stored === null || (isSuccess(stored) && form.read(stored, job) === null);
         return isCut ? null : outcomeOf(stored, job, server, form);
       }),
-    images: async (job) => (await resultOf(job, server)) ?? (await imagesInReply(job, server, form)),
-    ...(poll && {
-      poll: (id, timeoutMs, signal) => poll(id, new JobPoll(server, { timeoutMs, signal }, sentUrls.get(id))),
-    }),
+    images: async (job) => (await imagesInResult(job, server, resultIn)) ?? imagesInReply(job, server, form),
+    ...(poll && { poll: (id, how) => poll(id, new JobPoll(server, how, resultIn)) }),
     ...(cancelAt && {
       async cancel(id, signal) {
         const at = await cancelAt(id, signal).catch(() => null);
@@ -182,12 +179,18 @@ function isAccepted(read: ReadReply | null): read is { id: string } {
   return read !== null && read !== "unnamed" && "id" in read;
 }
 
-/** The images of a finished job, from its result, if one is kept. @throws ProviderError where it has no image */
-async function resultOf(job: Job, server: ProviderServer): Promise<MadeImage[] | null> {
-  const kept = await keptResult(job);
-  if (kept === null) return null;
-  const images = imagesMade(kept.urls, job);
-  if (images.length === 0) throw replyWithoutImage(kept.said, server.asked(job.isPaid));
+/** The images of a finished job, from its result; null if none is kept. @throws ProviderError where it has no image */
+async function imagesInResult(
+  job: Job,
+  server: ProviderServer,
+  resultIn: NonNullable<Form["resultIn"]>,
+): Promise<MadeImage[] | null> {
+  const result = await readReplyFile(resultFile(job));
+  if (result === null) return null;
+  const text = result.body.toString("utf8");
+  const said = fieldsOf(lenientJson(text));
+  const images = imagesMade(resultIn(said), said, job);
+  if (images.length === 0) throw replyWithoutImage(text, server.asked(job.isPaid));
   return images.map((image) =>
     "url" in image ? { kind: "url", url: image.url } : { kind: "bytes", bytes: image.bytes },
   );

@@ -1,21 +1,14 @@
-import { promises, readFileSync, statSync } from "node:fs";
+import { promises, readFileSync, renameSync, statSync } from "node:fs";
 import path from "node:path";
 import { decoded } from "../api/decode.ts";
 import type { ReplyHeaders } from "../api/transport.ts";
-import { isPresent } from "../lib/durable.ts";
-import { errorCode, errorText } from "../lib/error-text.ts";
+import { isPresent, syncFile, syncFolder, whileInUse } from "../lib/durable.ts";
+import { errorText } from "../lib/error-text.ts";
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import { userId } from "../lib/processes.ts";
-import { replaceWhole } from "../lib/write-whole.ts";
+import { writeSynced } from "../lib/write-whole.ts";
 import { clauseOf, settled } from "./failures.ts";
-import {
-  type Job,
-  ProviderError,
-  type SubmitReply,
-  type UnknownReply,
-  type UnreadResult,
-} from "./provider.ts";
-
+import { type Job, ProviderError, type SubmitReply, type UnknownReply } from "./provider.ts";
 import { excerptOf } from "./reply-facts.ts";
 
 /** An image of 64 MiB in base64, and what is around it. */
@@ -144,21 +137,20 @@ async function keptReply(
   return { kept: file, excerpt: excerptOf(text, mask) };
 }
 
-function resultFile({ folder }: Pick<Job, "folder">): string {
+/** File of the reply about a finished job whose images are not all at URLs. */
+export function resultFile({ folder }: Pick<Job, "folder">): string {
   return path.join(folder, "result");
 }
 
-/** Keeps the result of a finished job in its folder, which exists. @throws the disk's error */
-export function keepResult(job: Pick<Job, "folder">, result: UnreadResult): Promise<void> {
-  return replaceWhole(resultFile(job), JSON.stringify(result), 0o600);
+/** Writes a whole reply of success to a file of its own. @throws the disk's error */
+export function writeReply(file: string, body: string): Promise<void> {
+  const headers = { "content-length": String(Buffer.byteLength(body)) };
+  return writeSynced(file, `${JSON.stringify({ status: 200, headers })}\n${body}`, 0o600);
 }
 
-/** @returns null if nothing is kept @throws Error if it cannot be read */
-export async function keptResult(job: Pick<Job, "folder">): Promise<UnreadResult | null> {
-  try {
-    return JSON.parse(readFileSync(resultFile(job), "utf8"));
-  } catch (error) {
-    if (errorCode(error) === "ENOENT") return null;
-    throw error;
-  }
+/** Makes a reply in a job's folder its result, which survives a power cut. @throws the disk's error */
+export async function keepResult(job: Pick<Job, "folder">, reply: string): Promise<void> {
+  await syncFile(reply);
+  await whileInUse(() => renameSync(reply, resultFile(job)));
+  await syncFolder(job.folder);
 }

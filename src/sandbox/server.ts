@@ -9,7 +9,7 @@ import { submit } from "./submit.ts";
 
 export type { RequestLine } from "../server/http.ts";
 export { SANDBOX_BASIC_KEY, SANDBOX_KEY } from "./state/accounts.ts";
-export type { SandboxOptions } from "./state/state.ts";
+export type { SandboxNotice, SandboxOptions } from "./state/state.ts";
 
 const DEFAULT_LATENCY_MS = 600;
 
@@ -42,13 +42,21 @@ export interface Sandbox {
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { credits, latencyMs = DEFAULT_LATENCY_MS, matrix = MODELS, clock = systemClock } = options;
-  const state = await openState({ ...options, clock });
+  const state = await openState(options);
   const { server, port, origin, close } = await listenOnLoopback(options.port ?? 0);
-  const service = { ...options, ...state, origin, latencyMs, matrix, clock };
+  const service = {
+    ...options,
+    ...state,
+    origin,
+    latencyMs,
+    matrix,
+    clock,
+    refusedAt: new Map<string, number>(),
+  };
   server.on("request", createListener(operationsOf(service), options.onRequest));
   try {
     // Only after listening: a sandbox that cannot start must not change the balances of the one that has the port.
-    if (credits !== undefined) await state.accounts.setNamedBalances(credits);
+    if (credits !== undefined) state.accounts.setNamedBalances(credits);
   } catch (error) {
     await close();
     throw error;

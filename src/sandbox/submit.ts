@@ -1,16 +1,55 @@
 import { createHash } from "node:crypto";
+import { estimateCost } from "../models/cost.ts";
+import { DEFAULT_MODEL, MAX_IMAGES, type Matrix, type Model } from "../models/matrix.ts";
 import type { ServiceRequest } from "../server/http.ts";
-import { readJson } from "../server/json-body.ts";
-import { refusal, type ServerReply, success, unknownError } from "../server/reply.ts";
+import { invalidRequest, refusal, type ServerReply, success, unknownError } from "../server/reply.ts";
+import { checkBody, readJson } from "../server/request-body.ts";
 import { newTaskId } from "../task/task-id.ts";
 import { type Directives, readDirectives } from "./directives.ts";
-import { readRequest, type SandboxRequest } from "./sandbox-request.ts";
 import type { Account } from "./state/accounts.ts";
 import type { SandboxService } from "./state/state.ts";
 import type { Task } from "./state/tasks.ts";
 
 /** Section 2.2: models with this prefix need a subscription. */
 const SUBSCRIPTION_MODELS = "gamma-image-2-5-";
+
+/** A valid request with its defaults filled in. */
+interface SandboxRequest {
+  /** As it was sent, with its directives. */
+  prompt: string;
+  model: Model;
+  /** URLs of the reference images. */
+  references: readonly string[];
+  ratio: string;
+  quality: string | undefined;
+  imageCount: number;
+  credits: number;
+}
+
+/** The cost of a request for which section 8 gives no price; the real service may charge more. */
+const UNDOCUMENTED_CREDITS = 1;
+
+/** Reads the body of a request to the sandbox. */
+export function readRequest(
+  body: unknown,
+  matrix: Matrix,
+): { valid: SandboxRequest } | { refused: ServerReply } {
+  const checked = checkBody(body, matrix, DEFAULT_MODEL);
+  if ("refused" in checked) return checked;
+  const { input, model } = checked;
+  if (model === undefined) return { refused: invalidRequest("no such model") };
+  const { prompt, ratio, quality, maxImages = MAX_IMAGES.default, image: references = [] } = input;
+  const valid = {
+    prompt,
+    model,
+    references,
+    ratio: ratio ?? model.defaultRatio,
+    quality: quality ?? model.defaultQuality ?? undefined,
+    imageCount: (model.maxImages ?? 1) > 1 ? maxImages : 1,
+    credits: estimateCost(model, quality).credits ?? UNDOCUMENTED_CREDITS,
+  };
+  return { valid };
+}
 
 /** POST /generate-image (section 4.1), for a client with valid credentials. */
 export async function submit(
@@ -24,54 +63,39 @@ export async function submit(
   if ("refused" in read) return read.refused;
   const { valid } = read;
   const directives = readDirectives(valid.prompt);
-  if (directives.unknown !== null) service.onUnknownDirective?.(directives.unknown);
-  return (
-    (await refusedFor(valid, directives, account, service)) ?? charge(valid, directives, account, service)
-  );
+  if (directives.unknown !== null)
+    service.onNotice?.({ kind: "unknown directive", directive: directives.unknown });
+  return refusedFor(valid, directives, account, service) ?? charge(valid, directives, account, service);
 }
 
 /** Reasons to refuse a valid request: subscription, rate limit, balance, and injected faults. */
-async function refusedFor(
+function refusedFor(
   { model, prompt, credits }: SandboxRequest,
   { faults }: Directives,
   account: Account,
   service: SandboxService,
-): Promise<ServerReply | null> {
+): ServerReply | null {
   const needsSubscription = model.id.startsWith(SUBSCRIPTION_MODELS);
   if (faults.has("subscription") || (needsSubscription && !account.hasSubscription)) {
     return refusal("SUBSCRIPTION_REQUIRED", { status: 403 });
   }
-  if (faults.has("429") && (await service.throttle.refuses(account.id, prompt))) {
+  if (faults.has("429") && isFirstTry(`${account.id} ${prompt}`, service)) {
     return unknownError("asked to come back", { status: 429, headers: { "Retry-After": "1" } });
   }
   if (faults.has("no-credits")) return refusal("my_credits.no_credits_description");
-  if (!(await canPay(account, credits, service))) return tooFewCredits(credits);
+  if (!service.accounts.covers(account, credits)) return tooFewCredits(credits);
   return faults.has("500") ? unknownError("asked for", { status: 500 }) : null;
 }
 
-/** Whether an account's balance covers so many credits, refilled where this sandbox does that. */
-async function canPay(
-  account: Account,
-  credits: number,
-  { accounts, onRefill }: SandboxService,
-): Promise<boolean> {
-  if ((await account.book.balance()) >= credits) return true;
-  if (onRefill === undefined) return false;
-  const refilled = await accounts.refill(account, credits);
-  if (refilled !== null) onRefill(refilled);
-  return (await account.book.balance()) >= credits;
-}
+/** For how long a client that got a 429 is let through. */
+const REMEMBERED_MS = 60_000;
 
-/** Charges an account. Of requests at once, others may have spent since what there was for this one. */
-async function pay(
-  credits: number,
-  taskId: string,
-  account: Account,
-  service: SandboxService,
-): Promise<number | null> {
-  const left = await account.book.charge(credits, taskId);
-  if (left !== null || !(await canPay(account, credits, service))) return left;
-  return account.book.charge(credits, taskId);
+/** Whether a submit comes for the first time, or for the first time after one that was let through. */
+function isFirstTry(submit: string, { refusedAt, clock }: SandboxService): boolean {
+  const isRetry = clock.now() - (refusedAt.get(submit) ?? 0) <= REMEMBERED_MS;
+  if (isRetry) refusedAt.delete(submit);
+  else refusedAt.set(submit, clock.now());
+  return !isRetry;
 }
 
 /**
@@ -86,15 +110,15 @@ async function charge(
 ): Promise<ServerReply> {
   const task = toTask(valid, directives, account, service);
   await service.tasks.add(task);
-  const left = await pay(valid.credits, task.taskId, account, service);
+  const left = service.accounts.charge(account, valid.credits);
   if (left === null) {
     service.tasks.remove(task.taskId);
     return tooFewCredits(valid.credits);
   }
-  if (service.draw === undefined && service.onUnknownSubject) {
-    const { unknownSubject } = await import("../painter/words/unknown-subject.ts");
-    const unknown = unknownSubject(directives.prompt);
-    if (unknown !== null) service.onUnknownSubject(unknown);
+  if (service.draw === undefined && service.onNotice) {
+    const { unknownSubject } = await import("../painter/brief.ts");
+    const noun = unknownSubject(directives.prompt);
+    if (noun !== null) service.onNotice({ kind: "unknown subject", noun });
   }
   const what = `${task.taskId} ${task.model} ${JSON.stringify(shown(valid.prompt))}`;
   const note = `${what}, cost ${valid.credits}, ${left} left`;

@@ -1,9 +1,6 @@
 import type { ServiceRequest } from "../server/http.ts";
-import { readJson } from "../server/json-body.ts";
 import { invalidRequest, refusal, type ServerReply, success, unknownError } from "../server/reply.ts";
-import { checkBody } from "../server/valid-request.ts";
-import type { RequestInput } from "../task/request.ts";
-import { fieldsFrom, type GivenFields } from "../task/request-fields.ts";
+import { checkBody, readJson } from "../server/request-body.ts";
 import { begin, type NotBegun } from "./begin-task.ts";
 import type { Service } from "./serve-options.ts";
 
@@ -16,16 +13,11 @@ export async function submit(request: ServiceRequest, service: Service): Promise
   // The matrix's rules apply to models with a row in it. The generator itself refuses anything else.
   const checked = checkBody(json.json, service.matrix, service.defaultModel ?? undefined);
   if ("refused" in checked) return checked.refused;
-  const { image, ...body } = checked.request;
-  const fields = { ...body, ...(image !== undefined && { image: [image].flat() }) };
-  const input: RequestInput = {
-    ...fieldsFrom<GivenFields>((name) => fields[name]),
-    prompt: body.prompt,
-  };
+  const { input } = checked;
   const begun = await begin({ input }, service, request.headers[IDEMPOTENCY_KEY]);
   if ("refused" in begun) return refusalFor(begun.refused);
   const { taskId } = begun;
-  return success({ taskId }, `${taskId} ${body.model ?? service.defaultModel ?? ""}`.trimEnd());
+  return success({ taskId }, `${taskId} ${input.model ?? service.defaultModel ?? ""}`.trimEnd());
 }
 
 function refusalFor({ kind, detail }: NotBegun): ServerReply {

@@ -1,11 +1,8 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
 import { type ClientSession, openLedger } from "../client/client-session.ts";
-import { openGenerator } from "../client/generator-connection.ts";
-import type { OwnGenerator } from "../client/generator-settings.ts";
-import { fieldTerms, termsAsked } from "../client/generator-terms.ts";
-import { matrixInEffect } from "../client/matrix-in-effect.ts";
-import { startService } from "../client/service-in-effect.ts";
+import type { GeneratorTarget } from "../client/targets/generator-target.ts";
+import { startService } from "../client/targets/sandbox-target.ts";
 import { ANY_MODEL } from "../task/request.ts";
 import type { ServeOptions } from "./serve-options.ts";
 import { type RunningServer, startServer } from "./start.ts";
@@ -16,15 +13,21 @@ import { type RunningServer, startServer } from "./start.ts";
  * @throws StateFolderError; of the port, what the system says
  */
 export async function openServer(
-  generator: OwnGenerator,
+  target: GeneratorTarget,
   session: ClientSession,
   how: Pick<ServeOptions, "port" | "graceMs" | "onEvent" | "onRequest">,
 ): Promise<RunningServer> {
   const { folders, context, settings } = session;
-  const name = createHash("sha256").update(generator.spec.name).digest("hex").slice(0, 16);
+  const name = createHash("sha256")
+    .update(await target.name())
+    .digest("hex")
+    .slice(0, 16);
   const folder = path.join(folders.state, "serve", name);
-  const { connection, close } = await openGenerator(generator, session);
-  const { defaultModel } = await termsAsked(generator, session, { lasts: true });
+  const { options } = target.generator;
+  const matrix = await target.matrix();
+  const { connection, close } = await target.open();
+  const { defaultModel, fieldNames, defaults, saved, ...terms } = await target.terms({ lasts: true });
+  const problemOf = terms.problemOf && { problemOf: terms.problemOf };
   try {
     const server = await startService(folder, () =>
       startServer({
@@ -33,12 +36,12 @@ export async function openServer(
         name,
         connection,
         ledger: openLedger(session),
-        concurrency: generator.options.concurrency,
-        isFree: !generator.options.isPaid,
-        fieldTerms: fieldTerms(generator),
+        concurrency: options.concurrency,
+        isFree: !options.isPaid,
+        fieldTerms: { fieldNames, defaults, saved, ...problemOf },
         defaultModel: typeof defaultModel === "string" && defaultModel !== ANY_MODEL ? defaultModel : null,
-        models: async () => (await termsAsked(generator, session)).models,
-        matrix: matrixInEffect(session),
+        models: async () => (await target.terms({})).models,
+        matrix,
         clock: context.clock,
         random: context.random,
         dailyCredits: settings.dailyCredits(),

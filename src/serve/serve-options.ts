@@ -3,6 +3,7 @@ import type { Runner } from "../core/engine/runner.ts";
 import type { Gate } from "../core/limits/gate.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Slots } from "../lib/concurrency.ts";
+import type { GeneratorTerms } from "../models/check-request.ts";
 import type { Matrix } from "../models/matrix.ts";
 import type { FieldTerms } from "../models/rules/fields.ts";
 import type { RequestLine } from "../server/http.ts";
@@ -26,7 +27,7 @@ export interface ServeOptions {
   /** Whether its images cost nothing. */
   isFree: boolean;
   /** The names and defaults of fields that only a generator has. */
-  fieldTerms: FieldTerms;
+  fieldTerms: FieldTerms & Pick<GeneratorTerms, "problemOf">;
   /** What a request gets that names no model; null: the generator's own. */
   defaultModel: string | null;
   /** The names of its models; null where it cannot say. Rejects where it cannot be asked. */

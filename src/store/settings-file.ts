@@ -2,9 +2,10 @@ import { chmodSync, statSync } from "node:fs";
 import { platform } from "node:os";
 import path from "node:path";
 import { errorCode, errorText } from "../lib/error-text.ts";
+import { ExactInteger, parseExact } from "../lib/exact-integer.ts";
 import { isJsonObject } from "../lib/json.ts";
 import { readRegular } from "../lib/read-file.ts";
-import { SETTING_NAMES, SETTINGS, type SettingName, type SettingType } from "./settings-table.ts";
+import { SETTING_NAMES, SETTINGS, type SettingName } from "./settings-table.ts";
 import { SettingsError } from "./store-errors.ts";
 
 export type Settings = { [Name in SettingName]?: string } & {
@@ -21,14 +22,6 @@ export const COMPANIONS = ["apiKeyBaseUrl", "generatorKeyOrigin"] as const;
 export function isOwnSetting(name: keyof Settings): name is SettingName {
   return Object.hasOwn(SETTINGS, name);
 }
-
-/** Types that people may write as another type of JSON value: both forms are read. */
-const OTHER_TYPES: { [Type in SettingType]?: "number" | "boolean" } = {
-  switch: "boolean",
-  credits: "number",
-  pixels: "number",
-  places: "number",
-};
 
 /** Where the settings of a config folder are. */
 export function settingsFile(folder: string): string {
@@ -63,12 +56,16 @@ function parseSettings(text: string, file: string): Settings {
   for (const name of [...SETTING_NAMES, ...COMPANIONS]) {
     const value = Object.hasOwn(json, name) ? json[name] : undefined;
     if (value === undefined) continue;
-    const type = typeof value;
-    const other = isOwnSetting(name) ? OTHER_TYPES[SETTINGS[name].type] : undefined;
-    if (type !== "string" && type !== other) throw corrupt(file, `"${name}" must be a string`);
+    if (typeof value !== "string" && !(isOwnSetting(name) && isPlain(value)))
+      throw corrupt(file, `"${name}" must be a string`);
     settings[name] = String(value);
   }
   return withKeyBound(settings);
+}
+
+/** Whether a JSON value is one that people may write without quotes. */
+function isPlain(value: unknown): boolean {
+  return typeof value === "number" || typeof value === "boolean" || value instanceof ExactInteger;
 }
 
 /** A file of an earlier release does not say where its key belongs: to the base URL beside it. */
@@ -89,7 +86,8 @@ export function readObject(text: string, file: string): Record<string, unknown> 
   if (body === "") return {};
   let json: unknown;
   try {
-    json = JSON.parse(body);
+    // A seed of 64 bits keeps its digits.
+    json = parseExact(body);
   } catch (error) {
     throw corrupt(file, "it is not JSON", error);
   }

@@ -1,5 +1,5 @@
 interface Setting {
-  /** What it takes: `client/setting-checks.ts` checks each type. */
+  /** The type of its value: `client/setting-parsers.ts` has the parser of each. */
   type: string;
   /** The environment variable that takes its place. */
   variable?: string;
@@ -117,7 +117,8 @@ const TABLE = {
 } as const satisfies Record<string, Setting>;
 
 export type SettingName = keyof typeof TABLE;
-export type SettingType = (typeof TABLE)[SettingName]["type"];
+export type TypeOfSetting<Name extends SettingName> = (typeof TABLE)[Name]["type"];
+export type SettingType = TypeOfSetting<SettingName>;
 
 /** Every setting that `imggen config` shows, in its order. All values are texts. */
 export const SETTINGS: Readonly<Record<SettingName, Setting & { type: SettingType }>> = TABLE;

@@ -1,7 +1,7 @@
 import { cpSync, readdirSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
-import { DiskFile, giveToOwnerOfFolder } from "../lib/disk-file.ts";
-import { makeFolder, syncFolder } from "../lib/durable.ts";
+import { giveToOwnerOfFolder } from "../lib/disk-file.ts";
+import { makeFolder, syncFile, syncFolder } from "../lib/durable.ts";
 import { namesIn } from "./ledger-files.ts";
 import { isId } from "./ledger-name.ts";
 
@@ -86,13 +86,4 @@ async function syncTree(folder: string): Promise<void> {
     else if (entry.isFile()) await syncFile(file);
   }
   await syncFolder(folder);
-}
-
-async function syncFile(file: string): Promise<void> {
-  const opened = DiskFile.openToAppend(file);
-  try {
-    await opened.sync();
-  } finally {
-    opened.close();
-  }
 }

@@ -12,7 +12,7 @@ const env = { IMGGEN_HOME: path.join(folder, "home") };
 const pictures = path.join(folder, "pictures");
 mkdirSync(pictures);
 
-/** A picture of the sandbox: 1024 × 1024 pixels, about 0.9 MB. */
+/** A picture of the sandbox: 1024 × 1024 pixels. */
 function samplePicture() {
   const prompt = ["generate", "a red fox", "-m", "gamma-image-2", "-q", "1K"];
   const output = path.join(folder, "sample.png");

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { CommandNode } from "../../src/cli/help/command-tree.ts";
-import { checkOptions, OPTIONS } from "../../src/client/check-options.ts";
+import { checkOptions } from "../../src/client/check-options.ts";
+import { CALLS } from "../../src/client/options/call-table.ts";
+import type { Options } from "../../src/client/options/option.ts";
 import { runCommand } from "../support/in-process.ts";
 import { withConfig } from "../support/settings-file.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -60,18 +62,19 @@ describe("an empty path", () => {
     ["output", ["batch", "-", "--dry-run"]],
     ["matrix", ["generate", "a fox", "--dry-run"]],
   ])("is refused as the setting %s", async (name, args) => {
-    expect(await ran(args, {}, { [name]: "" })).toEqual(isEmpty(`${name} in the config`));
+    expect(await ran(args, {}, { [name]: "" })).toEqual(isEmpty(`${name} from config.json`));
   });
 
   it("is refused by every option of the package that takes one", () => {
-    const paths = Object.entries(OPTIONS).flatMap(([call, kinds]) =>
-      Object.entries(kinds).flatMap(([name, kind]) => (kind === "path" ? [[call, name] as const] : [])),
+    const calls: Readonly<Record<string, Options>> = CALLS;
+    const paths = Object.entries(calls).flatMap(([call, table]) =>
+      Object.entries(table).flatMap(([name, { kind }]) => (kind === "path" ? [[call, name] as const] : [])),
     );
     expect(paths).toContainEqual(["createClient", "home"]);
-    const outputs = Object.entries(OPTIONS).filter(([, kinds]) => "output" in kinds);
+    const outputs = Object.entries(calls).filter(([, table]) => "output" in table);
     expect(paths).toEqual(expect.arrayContaining(outputs.map(([call]) => [call, "output"])));
     for (const [call, name] of paths)
-      expect(() => checkOptions(call as keyof typeof OPTIONS, { [name]: "" })).toThrow(
+      expect(() => checkOptions(call as keyof typeof CALLS, { [name]: "" })).toThrow(
         `${name} must be a path`,
       );
   });

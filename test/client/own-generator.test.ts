@@ -2,7 +2,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { EffectiveSettings, type SettingFlags } from "../../src/client/effective-settings.ts";
 import { requireKey } from "../../src/client/generator-key.ts";
-import { generatorNamed, ownGenerator } from "../../src/client/own-generator.ts";
+import { generatorNamed, ownGenerator } from "../../src/client/targets/generator-setup.ts";
 import type { Settings } from "../../src/store/settings-file.ts";
 
 type Given = { flags?: Record<string, string>; env?: Record<string, string>; config?: Settings };
@@ -76,6 +76,7 @@ describe("how a generator is used", () => {
       concurrency: 1,
       timeoutMs: 600_000,
       defaults: { fields: {} },
+      saved: { fields: {} },
       fieldNames: { seed: "seed", negative: "negative_prompt" },
       headers: {},
       isPaid: false,
@@ -102,7 +103,8 @@ describe("how a generator is used", () => {
       sizeForm: "WxH",
       concurrency: 2,
       timeoutMs: 90_000,
-      defaults: { fields: { seed: 7, steps: 30, negative_prompt: "no text, ever", hd: true } },
+      defaults: { fields: { steps: 30, negative_prompt: "no text, ever", hd: true } },
+      saved: { fields: { seed: 7, steps: 20 } },
     });
   });
 
@@ -224,9 +226,9 @@ describe("a workflow", () => {
 
   it("is a file of the working folder, by its flag or the config of that generator", () => {
     const byFlag = opened({ flags: { generator, workflow: "fox.json" } });
-    expect(byFlag.options.workflow).toEqual({ path: "/work/fox.json", label: "--workflow" });
+    expect(byFlag.options.workflow).toEqual({ path: "/work/fox.json", label: "--workflow fox.json" });
     const byConfig = opened({ config: { generator, workflow: "/home/ada/fox.json" } });
-    expect(byConfig.options.workflow).toMatchObject({ label: "workflow in the config" });
+    expect(byConfig.options.workflow).toMatchObject({ label: "workflow fox.json from config.json" });
     expect(opened({ flags: { generator } }).options.workflow).toBeUndefined();
   });
 

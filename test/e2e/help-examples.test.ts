@@ -100,7 +100,7 @@ function effectOf(example: string): Effect | undefined {
 /** The examples at the end of a command's help, as they would be pasted. */
 async function examplesOf(command: string): Promise<string[]> {
   const words = command === ROOT ? [] : [command];
-  const { stdout } = await runCommand([...words, "--help"], { home: await temporaryFolder() });
+  const { stdout } = await runCommand([...words, "--help", "--all"], { home: await temporaryFolder() });
   const lines = stdout.split(/^Examples:$/m)[1]?.split("\n") ?? [];
   // What stands after three blanks is a remark.
   return lines.flatMap((line) => /^ {2}\$ (.*?)(?: {3,}.*)?$/.exec(line)?.[1] ?? []);

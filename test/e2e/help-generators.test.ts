@@ -51,7 +51,7 @@ class AutoPipelineForText2Image:
 
 it("the script for diffusers makes an image with the prompt, the size and the seed", async (test) => {
   test.skip(!hasTool("python3"), "python3 is not installed");
-  const { world, generate } = await scriptWorld(await recipe("generators", "diffusers"));
+  const { world, generate } = await scriptWorld(await recipe("programs", "diffusers"));
   const at = (name: string) => path.join(world.folder, name);
   await writeFile(at("torch.py"), TORCH);
   await writeFile(at("diffusers.py"), DIFFUSERS);
@@ -69,7 +69,7 @@ it("the script for diffusers makes an image with the prompt, the size and the se
 
 it("the script for ImageMagick draws every character of a prompt, and reads no file that it names", async (test) => {
   test.skip(!existsSync("/usr/bin/convert"), "ImageMagick is not installed");
-  const script = await recipe("generators", "ImageMagick");
+  const script = await recipe("programs", "ImageMagick");
   const { world } = await scriptWorld(script, "{promptFile} {width} {height} {output}");
   const flags = ["--generator", `command:"${world.folder}/paint" {promptFile} {width} {height} {output}`];
   const draw = async (prompt: string) => {

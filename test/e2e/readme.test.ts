@@ -20,7 +20,9 @@ import { sandboxShell } from "../support/sandbox-shell.ts";
 import { json } from "../support/scripted-server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const DOCS = (await readdir(path.join(ROOT, ".github/docs"))).map((name) => `.github/docs/${name}`);
+const DOCS = (await readdir(path.join(ROOT, ".github/docs"), { recursive: true }))
+  .filter((name) => name.endsWith(".md"))
+  .map((name) => `.github/docs/${name}`);
 const PAGES = ["README.md", ...DOCS];
 const textOf = (page: string) => readFile(path.join(ROOT, page), "utf8");
 const TEXTS = await Promise.all(PAGES.map(async (page) => [page, await textOf(page)] as const));
@@ -82,10 +84,12 @@ it.for(WITH_COMMANDS)(
   },
 );
 
-/** What a reader would paste, one after the other; but for the server, which runs until it is stopped. */
+/** What a reader would paste, one after the other; but for scripts, and servers, which run until they are stopped. */
 function commandsOf(text: string): string[] {
-  const blocks = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = ""]) => block.split("\n"));
-  return blocks.filter((line) => /\bimggen/.test(line) && !line.startsWith("imggen sandbox"));
+  const blocks = [...text.matchAll(/```sh\n(?!#!)([\s\S]*?)```/g)].flatMap(([, block = ""]) =>
+    block.replaceAll(/\\\n\s*/g, "").split("\n"),
+  );
+  return blocks.filter((line) => /\bimggen/.test(line) && !/^imggen (?:sandbox|serve)/.test(line));
 }
 
 /** A line as it works here: the address and the ids are examples, and jq is not ours. */
@@ -124,7 +128,7 @@ async function anyGenerators(folder: string): Promise<(line: string) => string> 
   return (line) => {
     let result = line
       .replace(/comfyui:http:\/\/gpubox:\d+/g, `comfyui:${comfy.url}`)
-      .replace(/http:\/\/gpubox:\d+/g, server.origin)
+      .replace(/http:\/\/(?:gpubox|localhost):\d+/g, server.origin)
       .replace("--generator openai", `--generator ${server.origin}`)
       .replace("/home/ada/bin/paint", paint)
       // The package is not published.

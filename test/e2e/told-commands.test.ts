@@ -11,13 +11,15 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 const COMMENT = /^\s*(?:\/?\*|\/\/).*$/gm;
 const CODE_OVER_TWO_LINES = /`[^`\n]*\n[^`\n]*`/g;
 
-/** README, and the source of help texts, topics, hints and the skill. */
+const TOPICS = path.join(ROOT, ".github/docs/help");
+
+/** README, the topics, and the source of help texts, hints and the skill. */
 const TEXTS = [
-  readFileSync(path.join(ROOT, "README.md"), "utf8").replaceAll(CODE_OVER_TWO_LINES, (code) =>
-    code.replace("\n", " "),
+  ...[path.join(ROOT, "README.md"), ...readdirSync(TOPICS).map((name) => path.join(TOPICS, name))].map(
+    (file) => readFileSync(file, "utf8").replaceAll(CODE_OVER_TWO_LINES, (code) => code.replace("\n", " ")),
   ),
   ...readdirSync(path.join(ROOT, "src"), { recursive: true, encoding: "utf8" })
-    .filter((file) => /\.(?:ts|txt)$/.test(file))
+    .filter((file) => file.endsWith(".ts"))
     .map((file) => readFileSync(path.join(ROOT, "src", file), "utf8").replaceAll(COMMENT, "")),
 ];
 

@@ -8,6 +8,7 @@ import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/co
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { packedInto } from "../support/packed.ts";
 import { ROOT } from "../support/program.ts";
+import { publishedTypes } from "../support/published-types.ts";
 
 const run = promisify(execFile);
 const { resolve } = createRequire(import.meta.url);
@@ -139,3 +140,12 @@ it("the types are found wherever the package may be imported or required from", 
   // Node 10 knows no `exports`.
   expect(problems.filter(({ kind }) => kind !== "NoResolution")).toEqual([]);
 });
+
+it("the types say the same of each option as before, docstrings and all, and publish no table", async () => {
+  const types = publishedTypes(path.join(folder, "package/dist/client.d.cts"));
+  const file = path.join(import.meta.dirname, "../golden/files/types.json");
+  await expect(`${JSON.stringify(types, null, 2)}\n`).toMatchFileSnapshot(file);
+  expect(await readFile(path.join(folder, "package/dist/client.d.cts"), "utf8")).not.toMatch(
+    /ValuesOf|"duration"|noFlag/,
+  );
+}, 60_000);

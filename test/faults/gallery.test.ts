@@ -30,9 +30,9 @@ async function foreignFolder() {
   await writeImage(image, "teal");
   await writeFile(path.join(world.folder, "precious.webp"), "precious");
   const { size, mtimeMs } = await stat(image);
-  const sha256 = createHash("sha256")
-    .update(await readFile(image))
-    .digest("hex");
+  const digest = (bytes: string | Buffer) => createHash("sha256").update(bytes).digest("hex");
+  const sha256 = digest(await readFile(image));
+  const key = digest(JSON.stringify(["fox.png", size, mtimeMs])).slice(0, 16);
   return {
     ...world,
     world,
@@ -40,26 +40,27 @@ async function foreignFolder() {
     thumbnails,
     image,
     /** The name that the image's thumbnail has. */
-    thumbnail: path.join(thumbnails, `${sha256.slice(0, 24)}.webp`),
+    thumbnail: path.join(thumbnails, `${key}-${sha256}-64x64.webp`),
     precious: path.join(world.folder, "precious.webp"),
     gallery: (...flags: string[]) => world.run(["gallery", folder, ...flags, "--json"]),
     page: () => readFile(path.join(folder, "gallery.html"), "utf8"),
-    /** An index that says this of the image's digest. */
-    async writeIndex(digest: string) {
+    /** Makes the folder of thumbnails, with the mark of one that imggen made. */
+    async markThumbnails() {
       await mkdir(thumbnails, { recursive: true });
-      const known = { bytes: size, modifiedMs: mtimeMs, sha256: digest, width: 64, height: 64 };
-      const index = { v: 1, images: { "fox.png": known } };
-      await writeFile(path.join(thumbnails, "index.json"), JSON.stringify(index));
+      await writeFile(path.join(thumbnails, "made-by-imggen"), "");
     },
+    key,
     sha256,
   };
 }
 
-it("a gallery's index whose digest is a path outside it replaces nothing there", async () => {
-  const { gallery, writeIndex, precious, thumbnail, page } = await foreignFolder();
-  await writeIndex("../../precious");
+it("a thumbnail whose name has no digest of an image is neither shown nor replaced", async () => {
+  const { gallery, markThumbnails, thumbnails, key, thumbnail, page } = await foreignFolder();
+  await markThumbnails();
+  const named = `${key}-..%2Fprecious-64x64.webp`;
+  await writeFile(path.join(thumbnails, named), "given");
   expect((await gallery()).code).toBe(0);
-  expect(await readFile(precious, "utf8")).toBe("precious");
+  expect(await readFile(path.join(thumbnails, named), "utf8")).toBe("given");
   expect((await lstat(thumbnail)).isFile()).toBe(true);
   expect(await page()).not.toContain("precious");
 });
@@ -69,15 +70,15 @@ it.each([
   ["a link to nothing", (file: string) => symlink(path.join(path.dirname(file), "nothing"), file)],
   ["a named pipe", async (file: string) => void execFileSync("mkfifo", [file])],
 ])("%s that is named like a thumbnail is neither shown nor written through", async (_what, put) => {
-  const { gallery, writeIndex, thumbnails, thumbnail, precious, page, sha256 } = await foreignFolder();
-  await writeIndex(sha256);
+  const { gallery, markThumbnails, thumbnails, thumbnail, precious, page } = await foreignFolder();
+  await markThumbnails();
   await put(thumbnail, precious);
   expect((await gallery("--inline")).code).toBe(0);
   expect(await page()).not.toContain(Buffer.from("precious").toString("base64"));
   expect((await gallery()).code).toBe(0);
   expect((await lstat(thumbnail)).isFile()).toBe(true);
   expect(await readFile(precious, "utf8")).toBe("precious");
-  expect((await readdir(thumbnails)).sort()).toEqual([path.basename(thumbnail), "index.json"].sort());
+  expect((await readdir(thumbnails)).sort()).toEqual([path.basename(thumbnail), "made-by-imggen"]);
 });
 
 it("a folder of the user's own where a gallery's thumbnails would go is refused, and so is a link", async () => {

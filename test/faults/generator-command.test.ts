@@ -1,6 +1,7 @@
 import { chmod, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { installExample } from "../support/doubles/example.ts";
 import { PICTURE } from "../support/images.ts";
 import { CANARY, programWorld } from "../support/program-world.ts";
 import { pause } from "../support/scripts.ts";
@@ -129,12 +130,14 @@ describe("a generator's command", () => {
     const { world, env, lines } = await commandWorld(
       "env > \"$log\"; printf '\\033[31mred\\033]52;c;AAAA\\007' >&2; exit 1",
     );
-    const keys = { IMGGEN_GENERATOR_KEY: CANARY, OPENAI_API_KEY: CANARY };
+    // That of an installed package, too.
+    await installExample(path.join(world.home, "config"));
+    const keys = { IMGGEN_GENERATOR_KEY: CANARY, OPENAI_API_KEY: CANARY, EXAMPLE_API_KEY: CANARY };
     const told = await world.run(["generate", "a fox"], { env: { ...env, ...keys } });
     expect(told.stderr).toMatch(/\[31mred/);
     expect(told.stderr).not.toMatch(/[\x1b\x07]/);
     expect((await lines()).join()).toContain("PATH=");
-    expect((await lines()).join()).not.toMatch(/IMGGEN_(?!TEST)|OPENAI_API_KEY/);
+    expect((await lines()).join()).not.toMatch(/IMGGEN_(?!TEST)|OPENAI_API_KEY|EXAMPLE_API_KEY/);
     expect(world.leaks(told)).toEqual([]);
   });
 

@@ -2,11 +2,15 @@ import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
+import { answers } from "../support/doubles/double.ts";
+import { FAL } from "../support/doubles/fal.ts";
 import { REPLICATE } from "../support/doubles/replicate.ts";
 import { OPENAI } from "../support/doubles/synchronous.ts";
 import { failingDisk } from "../support/failing-disk.ts";
+import { heavyPicture } from "../support/images.ts";
 import { paidWorld } from "../support/paid-world.ts";
 import { finished } from "../support/program.ts";
+import { json } from "../support/scripted-server.ts";
 import { pause } from "../support/scripts.ts";
 import { handlesSignals } from "../support/started.ts";
 
@@ -68,6 +72,17 @@ it("no disk takes the reply with the id of a paid job: the ledger records the id
   const run = await world.run(args, { env: { ...env, ...fullFor("reply") } });
   expect(run.stderr).not.toContain("lost if imggen ends");
   expect(await world.aftermath(run)).toMatchObject({ ...SAVED, charged: "yes" });
+  expect(double.submits()).toHaveLength(1);
+});
+
+it("a disk that is full when a large result comes ends the wait, not the job; resume saves its image", async () => {
+  const url = `data:image/png;base64,${heavyPicture(1200).toString("base64")}`;
+  const result = answers(() => json({ images: [{ url }] }));
+  const { double, world, args, env } = await paidWorld(FAL, { result });
+  const run = await world.run(args, { env: { ...env, ...fullFor("/.poll-") } });
+  expect(JSON.parse(run.stdout).error.message).toMatch(/^The reply of \S+ cannot be kept in .*ENOSPC/);
+  expect(await world.aftermath(run)).toMatchObject({ exit: 8, charged: "yes", open: ["accepted"] });
+  expect(await world.afterResume(["--generator-paid"], { env })).toMatchObject(SAVED);
   expect(double.submits()).toHaveLength(1);
 });
 

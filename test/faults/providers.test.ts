@@ -9,7 +9,7 @@ import { FAL } from "../support/doubles/fal.ts";
 import { GEMINI } from "../support/doubles/gemini.ts";
 import { REPLICATE } from "../support/doubles/replicate.ts";
 import { OPENAI, SDAPI } from "../support/doubles/synchronous.ts";
-import { PICTURE } from "../support/images.ts";
+import { heavyPicture, PICTURE } from "../support/images.ts";
 import { paidWorld as paidProgramWorld } from "../support/paid-world.ts";
 import { SHORTEST_BACKOFF } from "../support/program.ts";
 import { CANARY } from "../support/program-world.ts";
@@ -318,6 +318,56 @@ it("a data: URL of an SVG that a free job has made is saved too", async () => {
   const run = await world.run(["generate", "a fox", "--model", REPLICATE.model, "--generator-free"], { env });
   expect(run).toMatchObject({ code: 0, stderr: expect.stringContaining("image/svg+xml") });
   expect(await readFile(run.stdout.trim(), "utf8")).toBe(SVG);
+});
+
+it.each(["--generator-paid", "--generator-free"])(
+  "bytes of unknown type in the data: URL of a job are kept, and the place named: %s",
+  async (worth) => {
+    const bytes = Buffer.alloc(64, 0x91);
+    const url = `data:application/octet-stream;base64,${bytes.toString("base64")}`;
+    const poll = answers(() => json({ status: "succeeded", output: [url] }));
+    const { double, world, env } = await paidProgramWorld(REPLICATE, { poll });
+    const args = ["generate", "a fox", "--model", REPLICATE.model, worth, "--json"];
+    const { error } = JSON.parse((await world.run(args, { env })).stdout);
+    const folder = /kept in (\S+?)(?:\.|, until .*)$/m.exec(error.message)?.[1] ?? "";
+    expect(await readFile(path.join(folder, "result"), "utf8")).toContain(url);
+    expect(double.submits()).toHaveLength(1);
+  },
+);
+
+const INLINE = json({
+  images: [{ url: `data:image/png;base64,${heavyPicture(1200).toString("base64")}` }],
+});
+
+it.each<[string, string, string, number]>([
+  ["before it is kept, is polled again", "renameSync", "/.poll-", 2],
+  ["once it is kept, is not polled again", "readFileSync", "/result", 0],
+])(
+  "a paid job whose process is killed with its large result on the disk, %s",
+  async (_when, operation, match, again) => {
+    const { double, killedBefore, resume } = await paidWorld(FAL, { result: answers(() => INLINE) });
+    await killedBefore(operation, match);
+    const before = double.asked("result").length;
+    expect(await resume()).toMatchObject(SAVED);
+    expect(double.asked("result").length - before).toBe(again);
+    expect(double.submits()).toHaveLength(1);
+  },
+);
+
+it.each<[string, string[], number]>([
+  ["an image in its reply", [`data:image/png;base64,${PICTURE.toString("base64")}`], 0],
+  ["no image", [], 8],
+])("a job that the ledger does not have is saved by its id: %s", async (_what, output, exit) => {
+  const poll = answers(() => json({ status: "succeeded", output }));
+  const { world, env } = await paidProgramWorld(REPLICATE, { poll });
+  const args = ["status", "pred-9", "--output", `${world.out}/`, "--json"];
+  const run = await world.run(args, { env });
+  expect(run.code).toBe(exit);
+  const files = await readdir(world.out).catch(() => []);
+  expect(files).toHaveLength(output.length);
+  // Nothing of the reply is left.
+  const left = await readdir(world.home, { recursive: true });
+  expect(left.filter((name) => /poll-|result$/.test(name))).toEqual([]);
 });
 
 it("the query of a generator's address is in no sidecar, record, history, config list or message", async () => {

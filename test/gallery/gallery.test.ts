@@ -1,4 +1,4 @@
-import { copyFile, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { copyFile, readdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import sharp from "sharp";
 import { describe, expect, it } from "vitest";
@@ -64,7 +64,7 @@ describe("gallery", () => {
     await writeImage(path.join(world.folder, "large.png"), "teal", 1500);
     await world.gallery();
     const { thumbnail = "" } = (await world.shown())["large.png"] ?? {};
-    expect(thumbnail).toMatch(/^gallery-thumbnails\/[0-9a-f]{24}\.webp$/);
+    expect(thumbnail).toMatch(/^gallery-thumbnails\/[0-9a-f]{16}-[0-9a-f]{64}-1500x1500\.webp$/);
     const { format, width } = await sharp(path.join(world.folder, thumbnail)).metadata();
     expect({ format, width }).toEqual({ format: "webp", width: 384 });
     await rm(path.join(world.folder, "gallery-thumbnails"), { recursive: true });
@@ -88,6 +88,37 @@ describe("gallery", () => {
     expect(kept.filter((name) => name.endsWith(".webp"))).toHaveLength(2);
     expect(kept).toContain("mine.txt");
     expect((await world.gallery()).document.thumbnailsMade).toBe(0);
+  });
+
+  it("does not read an image again whose path, size and time are the same", async () => {
+    const world = await galleryWorld();
+    const file = (name: string) => path.join(world.folder, name);
+    const overwrite = async (name: string, bytes: Buffer, seconds: number) => {
+      await writeFile(file(name), bytes);
+      await utimes(file(name), seconds, seconds);
+    };
+    for (const name of ["a.png", "b.png"]) await overwrite(name, PICTURE, 1);
+    await world.gallery();
+    const before = await world.shown();
+    const noImage = Buffer.alloc(PICTURE.length);
+    await overwrite("a.png", noImage, 1);
+    expect((await world.gallery()).document).toMatchObject({ images: 2, unreadable: [] });
+    expect(await world.shown()).toEqual(before);
+    await overwrite("b.png", noImage, 2);
+    expect((await world.gallery()).document).toMatchObject({ images: 1, unreadable: [{ name: "b.png" }] });
+  });
+
+  it("shows the thumbnail of an image and of its copy, of which one goes", async () => {
+    const world = await galleryWorld();
+    const file = (name: string) => path.join(world.folder, name);
+    await writeImage(file("a.png"), "red");
+    await world.gallery();
+    await copyFile(file("a.png"), file("b.png"));
+    expect((await world.gallery()).document.thumbnailsMade).toBe(0);
+    await rm(file("a.png"));
+    expect((await world.gallery()).document.thumbnailsMade).toBe(0);
+    const { thumbnail = "" } = (await world.shown())["b.png"] ?? {};
+    expect((await sharp(file(thumbnail)).metadata()).format).toBe("webp");
   });
 
   it("leaves out, by name, what is no whole image, and passes over all other files", async () => {

@@ -41,13 +41,6 @@ async function pictured(file: string, screen: Partial<Screen>): Promise<string> 
   return pictureOf({ source: file, image: inspection.image }, { ...SCREEN, ...screen });
 }
 
-/** A colour of the 256 that terminals have: of the 6×6×6 cube, or a grey. */
-function paletteColor(number: number): number[] {
-  if (number >= 232) return Array<number>(3).fill(8 + 10 * (number - 232));
-  const steps = [Math.floor((number - 16) / 36), Math.floor((number - 16) / 6) % 6, (number - 16) % 6];
-  return steps.map((step) => (step === 0 ? 0 : 55 + 40 * step));
-}
-
 /** The commands of Kitty's protocol in a text: each with its control data and its payload. */
 function kittyCommands(text: string) {
   const found = [...text.matchAll(/\u001b_G([^;]*);([^\u001b]*)\u001b\\/g)];
@@ -79,24 +72,6 @@ describe("in Kitty", () => {
     const small = { source: scaled, image: { type: "png", width: 1600, height: 2 } } as const;
     expect(await pictureOf(small, { ...SCREEN, protocol: "kitty" })).toContain(
       scaled.toString("base64", 0, 99),
-    );
-  });
-
-  it("inside tmux the picture goes past tmux, and characters in its colour hold its place", async () => {
-    const file = await imageFile("png", 100, 100);
-    const text = await pictured(file, { protocol: "kitty in tmux" });
-    const [past = "", ...places] = text.split("\u001b[38;2;");
-    const inner = past
-      .replaceAll(/\u001bPtmux;|\u001b\\(?=\u001bPtmux|$)/g, "")
-      .replaceAll("\u001b\u001b", "\u001b");
-    const id = Number(/i=(\d+)/.exec(kittyCommands(inner)[0]?.control ?? "")?.[1]);
-    const color = `${id >> 16};${(id >> 8) & 255};${id & 255}m`;
-    const cell = (row: string, column: string) => `\u{10eeee}${row}${column}`;
-    const columns = [..."\u0305\u030d\u030e\u0310\u0312\u033d\u033e\u033f\u0346\u034a"];
-    expect(places).toEqual(
-      columns
-        .slice(0, 5)
-        .map((row) => `${color}${columns.map((column) => cell(row, column)).join("")}\u001b[39m\n`),
     );
   });
 });
@@ -146,23 +121,6 @@ describe("in half blocks", () => {
     const grey = { r: 118, g: 118, b: 118 };
     await sharp({ create: { width: 1, height: 2, channels: 3, background: grey } }).toFile(file);
     expect(await pictured(file, { colors: "256" })).toContain("\u001b[38;5;243;48;5;243m");
-  });
-
-  it("what none of the 256 colours is near is dithered: as a whole it has its own", async () => {
-    const file = path.join(await temporaryFolder(), "sky.png");
-    const sky = { r: 120, g: 160, b: 200 };
-    await sharp({ create: { width: 40, height: 40, channels: 3, background: sky } }).toFile(file);
-    const text = await pictured(file, { colors: "256" });
-    const colors = [...text.matchAll(/\u001b\[38;5;(\d+);48;5;(\d+)m(▀+)/g)].flatMap(
-      ([, above, below, run = ""]) =>
-        Array<number[][]>(run.length)
-          .fill([paletteColor(Number(above)), paletteColor(Number(below))])
-          .flat(),
-    );
-    expect(colors).toHaveLength(40 * 40);
-    const meanOf = (channel: number) => colors.reduce((sum, color) => sum + (color[channel] ?? 0), 0) / 1600;
-    const distances = Object.values(sky).map((value, channel) => Math.abs(meanOf(channel) - value));
-    expect(Math.max(...distances)).toBeLessThan(6);
   });
 
   it("need colours", async () => {

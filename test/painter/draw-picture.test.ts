@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { drawPicture } from "../../src/painter/draw-picture.ts";
-import type { PictureRequest } from "../../src/painter/words/brief.ts";
-import { decodePng, draw, requestFor } from "./picture-spec.ts";
+import { decodePng, draw, type PictureRequest, requestFor } from "./picture-spec.ts";
 
 const LIGHTHOUSE = "a lighthouse at dusk, oil painting";
 
@@ -28,14 +27,7 @@ describe("a picture of the sandbox", () => {
     [8, 1],
     [1, 1],
   ])("of %i by %i pixels is a complete PNG file of just that size", async (width, height) => {
-    for (const prompt of [
-      LIGHTHOUSE,
-      "fox, watercolor",
-      "city, pixel art",
-      "sketch of a cat",
-      "poster",
-      "sea",
-    ]) {
+    for (const prompt of [LIGHTHOUSE, "fox in the snow", "rainy city", "a forest", "a tiger", "sea"]) {
       const png = await decodePng(await draw(prompt, { width, height }));
       expect(png).toMatchObject({ width, height });
     }
@@ -45,16 +37,12 @@ describe("a picture of the sandbox", () => {
     expect((await draw("sea")).includes("tEXtSoftware\0imggen sandbox")).toBe(true);
   });
 
-  test.each([
-    LIGHTHOUSE,
-    "boat, watercolor",
-    "castle, pixel art",
-    "an owl, sketch",
-    "forest poster",
-    "space",
-  ])("of %j is the same bytes every time", async (prompt) => {
-    expect((await draw(prompt)).equals(await draw(prompt))).toBe(true);
-  });
+  test.each([LIGHTHOUSE, "a boat", "castle", "an owl in the rain", "forest", "space"])(
+    "of %j is the same bytes every time",
+    async (prompt) => {
+      expect((await draw(prompt)).equals(await draw(prompt))).toBe(true);
+    },
+  );
 
   test("differs between prompts, also about the same thing", async () => {
     const prompts = ["a lighthouse at dusk", "the lighthouse at dusk", "lighthouse, dusk", "a fox", "zzz"];
@@ -125,12 +113,6 @@ describe("a picture of the sandbox", () => {
     expect(pixels.every(isGrey)).toBe(true);
   });
 
-  test("is different in every style", async () => {
-    const styles = ["", ", oil painting", ", watercolor", ", pixel art", ", sketch", ", poster"];
-    const files = await Promise.all(styles.map((style) => draw(`a boat at sunset${style}`)));
-    expect(new Set(files.map((file) => file.toString("base64"))).size).toBe(styles.length);
-  });
-
   test.each([
     ["nothing", ""],
     ["blanks", " \n\t "],
@@ -148,7 +130,7 @@ describe("a picture of the sandbox", () => {
 describe("drawing", () => {
   test("hands out the file in pieces", async () => {
     let pieces = 0;
-    for await (const _ of drawPicture({ ...requestFor("sea"), width: 600, height: 600 })) pieces++;
+    for await (const _ of drawPicture({ ...requestFor("sea"), width: 2048, height: 2048 })) pieces++;
     expect(pieces).toBeGreaterThan(4);
   });
 

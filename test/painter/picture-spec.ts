@@ -1,7 +1,9 @@
 import sharp from "sharp";
+import type { PictureSpec } from "../../src/painter/brief.ts";
 import { drawPicture } from "../../src/painter/draw-picture.ts";
-import type { PictureRequest } from "../../src/painter/words/brief.ts";
 import { inspect } from "../lib/image/builders.ts";
+
+export type PictureRequest = Omit<PictureSpec, "width" | "height">;
 
 /** What a picture is made for, with everything but the prompt filled in. */
 export function requestFor(prompt: string, rest: Partial<PictureRequest> = {}): PictureRequest {

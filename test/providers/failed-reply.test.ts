@@ -81,8 +81,11 @@ describe("a reply", () => {
     expect(failed(status, error, { retryAfter }).failure).toEqual({ kind: "busy", retryAfterMs });
   });
 
-  it("with a code of an account that cannot pay is of one, whatever time it names", () => {
-    expect(failed(429, { code: "insufficient_quota" }, { retryAfter: "5" }).failure).toEqual(CREDITS);
+  it("with a code of an account that cannot pay is of one, unless it names a time of minutes", () => {
+    const failureAfter = (retryAfter: string) =>
+      failed(429, { code: "insufficient_quota" }, { retryAfter }).failure;
+    expect(failureAfter("5")).toEqual({ kind: "busy", retryAfterMs: 5000 });
+    expect(failureAfter("901")).toEqual(CREDITS);
   });
 
   it("about money that may be sent again in more than 15 minutes is of an account that cannot pay", () => {

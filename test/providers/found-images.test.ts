@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { imagesElsewhere, imagesIn, imagesInReply } from "../../src/providers/found-images.ts";
-import { keepResult } from "../../src/providers/stored-reply.ts";
+import { resultFile, writeReply } from "../../src/providers/stored-reply.ts";
 import { answers } from "../support/doubles/double.ts";
 import { FAL } from "../support/doubles/fal.ts";
 import { REPLICATE } from "../support/doubles/replicate.ts";
@@ -10,7 +10,7 @@ import { OPENAI } from "../support/doubles/synchronous.ts";
 import { PICTURE, png } from "../support/images.ts";
 import { json } from "../support/scripted-server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { jobFor } from "./job.ts";
+import { jobFor, polling } from "./job.ts";
 import { serviceWorld } from "./service-world.ts";
 
 const URL = "https://a.example/1.png";
@@ -75,11 +75,17 @@ describe("an image that the request held", () => {
     expect(await state(await accepted({ references: [{ url: OTHER }] }))).toMatchObject({ urls: [URL] });
   });
 
-  it("is no result of a later process either, where the reply repeats the request", async () => {
+  it("is no result of a later process either, which has the request from the ledger", async () => {
+    const said = { status: "succeeded", output: OTHER };
+    const { provider } = await serviceWorld(REPLICATE, { poll: answers(() => json(said)) });
+    const how = await polling({ job: await jobFor({ references: [{ url: OTHER }] }) });
+    expect(await provider.poll?.("pred-1", how)).toMatchObject({ task: { status: "completed", urls: [] } });
+  });
+
+  it("is no result of a job that only its id is known of, where the reply repeats the request", async () => {
     const said = { status: "succeeded", output: OTHER, input: { image: OTHER } };
-    const { provider, state } = await serviceWorld(REPLICATE, { poll: answers(() => json(said)) });
-    expect(provider.poll).toBeDefined();
-    expect(await state("pred-1")).toMatchObject({ urls: [], unread: { urls: [] } });
+    const { state } = await serviceWorld(REPLICATE, { poll: answers(() => json(said)) });
+    expect(await state("pred-1")).toMatchObject({ status: "completed", urls: [] });
   });
 
   it("is no result of a server that answers at once", async () => {
@@ -98,13 +104,13 @@ it("a finished job's reference image is none of its results, in whatever form th
   await writeFile(file, PICTURE);
   const job = await jobFor({ references: [{ file, mediaType: "image/png" }, { url: URL }] });
   const mine = png(5);
-  const urls = [
+  const output = [
     URL,
     `data:image/png;base64,${BASE64}`,
     OTHER,
     `data:image/png;base64,${mine.toString("base64")}`,
   ];
-  await keepResult(job, { urls, said: "" });
+  await writeReply(resultFile(job), JSON.stringify({ status: "succeeded", output }));
   expect(await provider.images?.(job)).toEqual([
     { kind: "url", url: OTHER },
     { kind: "bytes", bytes: mine },

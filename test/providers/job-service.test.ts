@@ -1,11 +1,18 @@
+import { once } from "node:events";
+import { readdirSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
+import type { Job, Provider } from "../../src/providers/provider.ts";
+import { keepResult } from "../../src/providers/stored-reply.ts";
+import { counted } from "../support/counted.ts";
 import { BFL } from "../support/doubles/bfl.ts";
 import { answers } from "../support/doubles/double.ts";
 import { FAL } from "../support/doubles/fal.ts";
 import { REPLICATE } from "../support/doubles/replicate.ts";
-import { png } from "../support/images.ts";
-import { json, response } from "../support/scripted-server.ts";
+import { heavyPicture, png } from "../support/images.ts";
+import { type Behaviour, json, response } from "../support/scripted-server.ts";
 import { cutShort, reset } from "../support/scripts.ts";
+import { polling } from "./job.ts";
 import { serviceWorld } from "./service-world.ts";
 
 /** How much of the reply to a submit is needed: its id, the addresses that follow from nothing. */
@@ -194,27 +201,47 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
   });
 });
 
+const HERE = { kind: "bytes", bytes: png() };
+
+/** Polls a job that has finished. @returns the file of the reply */
+async function replyOf(provider: Provider, id: string, job: Job): Promise<string> {
+  const polled = await provider.poll?.(id, await polling({ job, keepsReply: true }));
+  if (polled?.outcome !== "state" || polled.task.status !== "completed") throw new Error("it has not ended");
+  expect(polled.task.urls).toEqual([]);
+  return polled.task.reply ?? "";
+}
+
 const DATA = `data:image/png;base64,${png().toString("base64")}`;
 
 it.each([
   [REPLICATE, "poll", { status: "succeeded", output: null }, []],
   [REPLICATE, "poll", { status: "succeeded", output: "I cannot" }, []],
-  [REPLICATE, "poll", { status: "succeeded", output: [DATA] }, [DATA]],
+  [REPLICATE, "poll", { status: "succeeded", output: [DATA] }, [HERE]],
   [FAL, "result", { images: [] }, []],
   [
     FAL,
     "result",
     { images: [{ url: DATA }, { url: "https://a.example/2.png" }] },
-    [DATA, "https://a.example/2.png"],
+    [HERE, { kind: "url", url: "https://a.example/2.png" }],
   ],
   [BFL, "poll", { status: "Ready", result: {} }, []],
-  [BFL, "poll", { status: "Ready", result: { sample: DATA } }, [DATA]],
+  [BFL, "poll", { status: "Ready", result: { sample: DATA } }, [HERE]],
 ] as const)(
-  "$kind: a finished job whose images are not at URLs alone is to be kept",
-  async (form, part, said, urls) => {
-    const { accepted, state } = await serviceWorld(form, { [part]: answers(() => json(said)) });
-    const unread = { urls, said: JSON.stringify(said) };
-    expect(await state(await accepted())).toMatchObject({ status: "completed", urls: [], unread });
+  "$kind: the reply about a finished job whose images are not at URLs alone is kept for them",
+  async (form, part, said, images) => {
+    const { submit, provider } = await serviceWorld(form, { [part]: answers(() => json(said)) });
+    const { job, reply } = await submit();
+    const id = reply.outcome === "accepted" ? reply.taskId : "";
+    const looked = await provider.poll?.(id, await polling({ job }));
+    expect(looked).toMatchObject({ outcome: "state", task: { status: "completed", urls: [] } });
+    expect(JSON.stringify(looked)).not.toContain("reply");
+    expect(await readdir(job.folder)).toEqual(["reply"]);
+    const file = await replyOf(provider, id, job);
+    await keepResult(job, file);
+    expect(await readdir(job.folder)).toEqual(["reply", "result"]);
+    const made = provider.images?.(job);
+    if (images.length > 0) expect(await made).toEqual(images);
+    else await expect(made).rejects.toMatchObject({ failure: { kind: "lost" } });
   },
 );
 
@@ -238,18 +265,68 @@ const LARGE = `data:image/png;base64,${"A".repeat(3 * 1024 * 1024)}`;
 
 it("a poll's reply may be as large as the reply to a submit: it may repeat all that was sent", async () => {
   const said = { status: "succeeded", input: { image: LARGE }, output: ["https://a.example/1.png"] };
-  const { accepted, poll } = await serviceWorld(REPLICATE, { poll: answers(() => json(said)) });
-  const id = await accepted();
+  const { submit, poll } = await serviceWorld(REPLICATE, { poll: answers(() => json(said)) });
+  const { job, reply } = await submit();
+  const id = reply.outcome === "accepted" ? reply.taskId : "";
   const polls = await Promise.all([poll(id), poll(id), poll(id)]);
-  for (const reply of polls)
-    expect(reply).toMatchObject({
+  for (const each of polls)
+    expect(each).toMatchObject({
       outcome: "state",
       task: { status: "completed", urls: ["https://a.example/1.png"] },
     });
+  expect(await readdir(job.folder)).toEqual(["reply"]);
 });
 
-it("a large result that is cut is asked for again", async () => {
+it("large results are streamed to the folders of their jobs, two at once", async () => {
+  const open = counted();
+  const [first, rest] = [new AbortController(), new AbortController()];
+  let [running, most] = [0, 0];
+  const asked = new Set<string>();
+  const image = heavyPicture(1200);
+  const whole = json({ images: [{ url: `data:image/png;base64,${image.toString("base64")}` }] });
+  const result: Behaviour = async ({ target }, socket) => {
+    // Each is asked for once more when it is known to be large.
+    if (!asked.has(target)) {
+      asked.add(target);
+      return void socket.write(whole);
+    }
+    running += 1;
+    most = Math.max(most, running);
+    socket.write(whole.subarray(0, -100));
+    const { signal } = open.add() <= 2 ? first : rest;
+    if (!signal.aborted) await once(signal, "abort");
+    running -= 1;
+    socket.write(whole.subarray(-100));
+  };
+  const { submit, provider } = await serviceWorld(FAL, { result });
+  const jobs = await Promise.all(
+    [0, 1, 2].map(async () => {
+      const { job, reply } = await submit();
+      return { job, id: reply.outcome === "accepted" ? reply.taskId : "" };
+    }),
+  );
+  const files = jobs.map(({ job, id }) => replyOf(provider, id, job));
+  await open.reached(2);
+  const streaming = jobs.map(({ job }) => readdirSync(job.folder).some((name) => name.startsWith(".poll-")));
+  expect(streaming.filter(Boolean)).toHaveLength(2);
+  first.abort();
+  await open.reached(3);
+  rest.abort();
+  for (const [at, file] of files.entries()) {
+    const { job } = jobs[at] ?? {};
+    if (job === undefined) throw new Error("there is no such job");
+    await keepResult(job, await file);
+    const [made] = (await provider.images?.(job)) ?? [];
+    expect(made?.kind === "bytes" && made.bytes.equals(image)).toBe(true);
+  }
+  expect(most).toBe(2);
+});
+
+it("a large result that is cut is asked for again, and leaves nothing", async () => {
   const whole = json({ images: [{ url: LARGE }] });
-  const { accepted, poll } = await serviceWorld(FAL, { result: cutShort(whole, whole.length - 100) });
-  expect(await poll(await accepted())).toMatchObject({ outcome: "retry" });
+  const { submit, poll } = await serviceWorld(FAL, { result: cutShort(whole, whole.length - 100) });
+  const { job, reply } = await submit();
+  const id = reply.outcome === "accepted" ? reply.taskId : "";
+  expect(await poll(id)).toMatchObject({ outcome: "retry" });
+  expect(await readdir(job.folder)).toEqual(["reply"]);
 });

@@ -3,7 +3,7 @@ import path from "node:path";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { GeneratorOptions, ProviderDeps } from "../../src/providers/kind.ts";
 import { type GeneratorSpec, type GivenSpec, openProvider } from "../../src/providers/kinds.ts";
-import type { Job, Provider, SubmitReply } from "../../src/providers/provider.ts";
+import type { Job, PollHow, Provider, SubmitReply } from "../../src/providers/provider.ts";
 import type { JobOptions } from "../../src/task/intent.ts";
 import type { GenerationRequest } from "../../src/task/request.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -16,6 +16,7 @@ export const OPTIONS: GeneratorOptions = {
   concurrency: 1,
   timeoutMs: 30_000,
   defaults: {},
+  saved: {},
   fieldNames: { seed: "seed", negative: "negative" },
   headers: {},
   isPaid: false,
@@ -68,6 +69,11 @@ export async function jobFor(overrides: JobParts = {}): Promise<Job> {
 
 /** Nothing gives the job up, and nobody follows it. */
 export const ALONE = { signal: new AbortController().signal, onProgress: () => {}, onSent: () => {} };
+
+/** The context of a poll: of a job that is like any, unless the test has one. */
+export async function polling(how: Partial<PollHow> = {}): Promise<PollHow> {
+  return { job: await jobFor(), signal: ALONE.signal, ...how };
+}
 
 /** A reply in one word, that of its outcome or of its error's type, and what it says. */
 export function told(reply: SubmitReply | null) {

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { mkdir, readdir, rename } from "node:fs/promises";
+import { mkdir, rename } from "node:fs/promises";
 import net from "node:net";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
@@ -40,8 +40,7 @@ describe("starting and ending", () => {
     const { folder, accepted, close, port } = await liveSandbox();
     await accepted({ prompt: "a fox" });
     await close();
-    const [account = ""] = await readdir(path.join(folder, "accounts"));
-    const file = path.join(folder, "accounts", account);
+    const file = path.join(folder, "accounts.json");
     await rename(file, `${file}.away`);
     await mkdir(file);
     await expect(startSandbox({ folder, port, credits: 5 })).rejects.toMatchObject({ code: "EISDIR" });
@@ -153,7 +152,7 @@ describe("the log", () => {
     const taskId = await accepted({ prompt: "a fox", model: "gamma-image-2" });
     await poll(taskId);
     await submit({});
-    await submit({ prompt: "a fox", ratio: "7:5" });
+    await submit({ prompt: "a fox", model: "delta-Image", ratio: "7:5" });
     await submit({ prompt: "a fox [sandbox:drop]" }).catch(() => undefined);
     await submit({ prompt: "a fox [sandbox:fial]" });
     expect(lines).toEqual([
@@ -164,7 +163,7 @@ describe("the log", () => {
         method: "POST",
         ...api,
         status: 400,
-        note: "image_generation.error.invalid_request: not a ratio of vendor1/alpha-2",
+        note: "image_generation.error.invalid_request: Ratio 7:5: delta-Image takes only 1:1, 3:2, 2:3",
       },
       { method: "POST", ...api, status: 0, note: expect.stringMatching(/, cost 1, 47 left, reply dropped$/) },
       {

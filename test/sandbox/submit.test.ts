@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { systemClock } from "../../src/lib/clock.ts";
 import { SANDBOX_BASIC_KEY } from "../../src/sandbox/server.ts";
 import { openState } from "../../src/sandbox/state/state.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -208,7 +207,8 @@ describe("the price", () => {
     const { as } = await liveSandbox({ credits: 9 });
     expect(await drain(as("sk-one"))).toBe(9);
     expect(await drain(as("sk-two"))).toBe(9);
-    const usual = await openState({ folder: await temporaryFolder(), clock: systemClock });
-    expect(await usual.accounts.of("sk-one").book.balance()).toBe(1000);
+    const { accounts } = await openState({ folder: await temporaryFolder() });
+    const usual = accounts.of("sk-one");
+    expect([accounts.covers(usual, 1001), accounts.charge(usual, 1000)]).toEqual([false, 0]);
   });
 });

@@ -48,9 +48,8 @@ recipe() {
       on && /^#!/ { script = 1 }
       script && /^$/ { exit }
       script { print; next }
-      on && /^$/ { next }
-      on && /^[^ ]/ { exit }
-      on { print substr($0, 5) }'
+      on && /^    / { code = 1; print substr($0, 5); next }
+      code { exit }'
 }
 
 # The process of imggen that runs a shard. Of this installation, so that no other program is ever killed.

@@ -151,6 +151,16 @@ describe("where the generator refuses the account", () => {
       failing({ kind: "account", key: "my_credits.no_credits_description" }, "No credit."),
     );
 
+  it.each([
+    ["my_credits.no_credits_description", 429, "insufficient_quota"],
+    ["login_required", 503, "generator_account"],
+  ] as const)("%s is no refusal of a prompt, whatever its words", async (key, status, code) => {
+    const words = "Your plan has no content policy check.";
+    const provider = scriptedProvider(() => failing({ kind: "account", key }, words));
+    const { openai } = await withOpenAi({ provider, options: { isPaid: true } });
+    expect(await failure(openai.images.generate({ prompt: "a fox" }))).toMatchObject({ status, code });
+  });
+
   it("a client that cannot come back is told, and its task is ended: its next attempt is another", async () => {
     const provider = refusing();
     const { openai, ledger } = await withOpenAi({ provider, options: { isPaid: true } });

@@ -29,6 +29,8 @@ export interface RunOptions {
   terminalAnswers?: (question: string) => string;
   /** The graphics protocols that the environment names. */
   graphics?: Partial<NamedGraphics>;
+  /** The user's pager: whether it shows a text. */
+  page?: (text: string) => boolean;
   /** What the user's editor makes of a text. */
   edit?: (text: string) => string;
   /** Whether standard output and standard error are terminals, or standard output alone. */
@@ -105,8 +107,8 @@ export function testContext(
       return (answers.length > 1 ? answers.shift() : answers[0]) ?? "";
     },
     queryTerminal: async (question) => options.terminalAnswers?.(question) ?? "",
-    queryTmux: async () => "",
     namedGraphics: async () => ({ kitty: false, iterm2: false, sixel: false, ...options.graphics }),
+    page: async (text) => options.page?.(text) ?? false,
     edit: async (text) => options.edit?.(text) ?? text,
   };
 }

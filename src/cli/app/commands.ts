@@ -1,5 +1,6 @@
+import { GENERATOR, GLOBAL } from "../../client/options/global-options.ts";
+import { longFlag, type Options } from "../../client/options/option.ts";
 import type { CommandModule } from "../session/command.ts";
-import { GENERATOR_FLAGS } from "../session/generator-flags.ts";
 import type { GlobalOptions } from "../session/session.ts";
 
 interface CommandEntry {
@@ -15,7 +16,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   generate: {
     group: "Create",
     summary: "generate an image from a prompt and save it",
-    load: () => import("../commands/generate/generate.ts"),
+    load: () => import("../commands/generate.ts"),
   },
   batch: {
     group: "Create",
@@ -30,7 +31,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   rerun: {
     group: "Create",
     summary: "submit the request of an image or task again (charged again, unless free)",
-    load: () => import("../commands/rerun/rerun.ts"),
+    load: () => import("../commands/rerun.ts"),
   },
   status: {
     group: "Tasks",
@@ -73,7 +74,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
     group: "Account",
     summary: "store the API key and the base URL",
     refuses: ["sandbox"],
-    load: () => import("../commands/login/login.ts"),
+    load: () => import("../commands/login.ts"),
   },
   logout: {
     group: "Account",
@@ -138,6 +139,12 @@ export function isCommand(name: string): boolean {
 /** The global options that a command refuses, by the names that the parser gives them. */
 export function refusedGlobals(command: string): string[] {
   return (COMMANDS[command]?.refuses ?? []).flatMap((name) =>
-    name === "generator" ? GENERATOR_FLAGS.map(({ setting }) => setting) : [name],
+    name === "generator" ? Object.keys(GENERATOR) : [name],
   );
+}
+
+/** The flag of a global option. */
+export function globalFlag(name: string): string {
+  const rows: Options = { ...GLOBAL, ...GENERATOR };
+  return rows[name] ? longFlag(rows[name]) : "";
 }

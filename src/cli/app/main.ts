@@ -6,7 +6,7 @@ import { fdStream } from "../text/fd-stream.ts";
 import type { OutputStream } from "../text/output-stream.ts";
 import { enableCompileCache } from "./compile-cache.ts";
 import { run } from "./run.ts";
-import { interruptSignal, isInForeground, leaveSoon, onSuspend } from "./signals.ts";
+import { interruptSignal, isInForeground, leaveSoon, onSuspend, withoutCtrlC } from "./signals.ts";
 
 /** The whole program: arguments in, exit code out. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -65,9 +65,12 @@ function processContext(): Context {
     ask: (question) => askOnTerminal(question, false),
     askHidden: (question) => askOnTerminal(question, true),
     queryTerminal,
-    queryTmux: async (format) => (await import("../input/query-terminal.ts")).queryTmux(format, process.env),
     namedGraphics: async () => (await import("../input/query-terminal.ts")).namedGraphics(process.stdout),
     edit: async (text) => (await import("../input/edit-text.ts")).editText(text, process.env),
+    page: async (text) => {
+      const { runPager } = await import("../input/pager.ts");
+      return withoutCtrlC(() => runPager(text, process.env, context.signal));
+    },
     isInForeground,
     onSuspend,
   };

@@ -1,14 +1,14 @@
 import { type Command, CommanderError } from "commander";
 import { UsageError } from "../../lib/error-types.ts";
 import type { Description } from "../help/command-tree.ts";
-import { type HELP, MANUAL, type TopicName, topicAsked } from "../help/topic-names.ts";
-import { type RunWith, wordsOf } from "../session/command.ts";
+import { HELP, MANUAL, topicAsked } from "../help/topic-names.ts";
+import { type RunWith, withHelpOf, wordsOf } from "../session/command.ts";
 import type { Context } from "../session/context.ts";
-import { longFlag } from "../session/generator-flags.ts";
 import type { GlobalOptions } from "../session/session.ts";
+import { headingPaint } from "../text/colors.ts";
 import type { Console } from "../text/console.ts";
-import { isCommand, refusedGlobals } from "./commands.ts";
-import { fitHelp, helpColumns, isHeading } from "./help-layout.ts";
+import { globalFlag, refusedGlobals } from "./commands.ts";
+import { fitHelp, helpColumns } from "./help-layout.ts";
 import { buildProgram, namedCommand } from "./program.ts";
 
 /** Dashes, quotes and blanks that a shell takes for letters. */
@@ -46,18 +46,22 @@ async function runLine(
 ): Promise<number> {
   const outcome = { exitCode: 0 };
   let shown = "";
-  const columns = helpColumns(context.stdout);
+  const topic = topicAsked(flags);
+  const all = flags.includes("--all");
+  const columns = helpColumns(context.stdout, all || topic !== undefined);
+  const show = (lines: readonly string[], isPaged = false) =>
+    showLines(lines, { json, isPaged }, console, context);
   const onText = (text: string) => (shown += text);
   const runWith = commandRunner(argv, context, console, outcome);
   const build = (inFull: boolean) => buildProgram(argv, { columns, onText, runWith }, inFull);
-  const topic = topicAsked(flags);
   if (topic === MANUAL) {
     const { manPage } = await import("../help/man-page.ts");
-    await showLines(manPage(await describeProgram(build, [])), json, console);
+    await show(manPage(await describeProgram(build, [])));
     return 0;
   }
-  if (topic !== undefined && !isCommand(topic)) {
-    await showLines(await topicText(topic, columns), json, console);
+  if (topic !== undefined) {
+    const { topicLines } = await import("../help/show-topic.ts");
+    await show(topicLines(topic, columns), topic !== HELP);
     return 0;
   }
   const program = await build(false);
@@ -81,9 +85,8 @@ async function runLine(
   }
   if (shown === "") return outcome.exitCode;
   // Help as it fits a terminal; for a program as the parser wrote it.
-  const lines = json ? shown.trimEnd().split("\n") : fitHelp(shown.trimEnd(), columns);
-  if (topic !== undefined) lines.push("", ...(await topicText(topic, columns)));
-  await showLines(lines, json, console);
+  const lines = json ? shown.trimEnd().split("\n") : fitHelp(shown.trimEnd(), columns, all);
+  await show(lines, all);
   return 0;
 }
 
@@ -92,22 +95,24 @@ async function describeProgram(
   words: readonly string[],
 ): Promise<Description> {
   const { describe } = await import("../help/command-tree.ts");
-  return describe(await build(true), words, refusedGlobals);
-}
-
-async function topicText(topic: TopicName | typeof HELP, columns: number): Promise<string[]> {
-  const { topicText } = await import("../help/show-topic.ts");
-  return topicText(topic, columns);
+  return describe(await build(true), words, (name) => refusedGlobals(name).map(globalFlag));
 }
 
 /** What the parser says when it has shown help: for the flag, and for the command. */
 const HELP_CODES: ReadonlySet<string> = new Set(["commander.helpDisplayed", "commander.help"]);
 
-/** Help or the version, as text or as the one JSON document. */
-async function showLines(lines: readonly string[], json: boolean, console: Console): Promise<void> {
+/** Help or the version, as text or as the one JSON document. @param options.isPaged on a terminal, in the user's pager */
+async function showLines(
+  lines: readonly string[],
+  { json, isPaged }: { json: boolean; isPaged: boolean },
+  console: Console,
+  { stdout, env, page }: Context,
+): Promise<void> {
   if (json) return console.json({ ok: true, text: lines.join("\n") });
-  const style = console.style("stdout");
-  await console.result(lines, (line) => (isHeading(line) ? style("heading", line) : line));
+  const paint = headingPaint(console.style("stdout"));
+  const hasPager = isPaged && stdout.isTTY === true && env.TERM !== "dumb";
+  if (hasPager && (await page(`${lines.map(paint).join("\n")}\n`))) return;
+  await console.result(lines, paint);
 }
 
 function commandRunner(
@@ -137,24 +142,17 @@ function refuseGlobals(command: Command, options: object): void {
   const [name = ""] = wordsOf(command);
   const refused = refusedGlobals(name).find((each) => each in options);
   if (refused === undefined) return;
-  const flag = longFlag(refused);
+  const flag = globalFlag(refused);
   throw new UsageError(`imggen ${name} does not take ${flag}. Nothing was done.`, {
     hint: `Omit ${flag}.`,
   });
 }
 
-/** What each flag takes is loaded only where something is empty. @throws UsageError */
+/** The kinds of arguments are loaded only if one is empty. @throws UsageError */
 async function refuseEmptyPath(command: Command): Promise<void> {
-  if (![...Object.values(command.opts()), ...command.args].flat().includes("")) return;
+  if (!command.args.includes("")) return;
   const { emptyPathOf } = await import("../help/value-types.ts");
-  const { requirePath } = await import("../../client/this-process.ts");
+  const { requirePath } = await import("../../client/options/option-kinds.ts");
   const label = emptyPathOf(command);
   if (label !== undefined) requirePath("", label);
-}
-
-/** An error in a command's own arguments that has no better advice points to that command's help. */
-function withHelpOf(command: Command, error: unknown): unknown {
-  if (!(error instanceof UsageError) || error.hint !== null) return error;
-  const hint = `See imggen ${wordsOf(command).join(" ")} --help.`;
-  return new UsageError(error.message, { hint, cause: error });
 }

@@ -1,9 +1,9 @@
 import { Command } from "commander";
+import { GENERATOR, GLOBAL } from "../../client/options/global-options.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { VERSION } from "../../lib/version.ts";
-import { TOPIC_NAMES } from "../help/topic-names.ts";
-import { collect, describeBriefly, plainWords, type RunWith } from "../session/command.ts";
-import { GENERATOR_FLAGS, longFlag } from "../session/generator-flags.ts";
+import { addOptions } from "../session/add-options.ts";
+import { describeBriefly, plainWords, type RunWith } from "../session/command.ts";
 import type { GlobalOptions } from "../session/session.ts";
 import { COMMANDS, isCommand } from "./commands.ts";
 import { GENERATOR_OPTIONS, GLOBAL_OPTIONS, helpLayout } from "./help-layout.ts";
@@ -43,13 +43,7 @@ export async function buildProgram(
     .optionsGroup(GLOBAL_OPTIONS)
     .version(VERSION, "-V, --version", "print the version")
     .helpOption("-h, --help", "show help; with --json, as one JSON document")
-    .option("--json", "print exactly one JSON document on standard output")
-    .option("--quiet", "print only errors on standard error")
-    .option("--verbose", "log HTTP requests")
-    .option("--no-color", "disable colours")
-    .option("--profile <name>", "use the account and settings of this profile")
-    .option("--sandbox", "use the embedded sandbox instead of the service (free, no account)")
-    .configureHelp(helpLayout(argv.includes("--all")))
+    .configureHelp(helpLayout(inFull || argv.includes("--all")))
     .configureOutput({
       writeOut: onText,
       writeErr: () => {},
@@ -64,7 +58,10 @@ export async function buildProgram(
       if (json) throw new UsageError("No command was given.", { hint: "See imggen --help." });
       program.outputHelp();
     });
-  addGeneratorOptions(program);
+  // The help of each command shows the first option about a generator alone, and that of the topic all.
+  const { generator, ...ofGenerator } = GENERATOR;
+  addOptions(program, { ...GLOBAL, generator }, GLOBAL_OPTIONS);
+  addOptions(program, ofGenerator, GENERATOR_OPTIONS);
   const [chosen] = namedCommand(argv);
   if (!inFull && chosen !== undefined && !isCommand(chosen) && !BUILT_IN.includes(chosen)) {
     throw (await import("./usage-error.ts")).unknownCommand(chosen, argv);
@@ -80,21 +77,8 @@ export async function buildProgram(
   return program;
 }
 
-/** Every command takes them. The help of each shows the first alone, and that of the topic all. */
-function addGeneratorOptions(program: Command): void {
-  for (const { setting, short, value, help, isRepeatable } of GENERATOR_FLAGS) {
-    const names = [short ?? [], longFlag(setting)].flat().join(", ");
-    const flags = value === null ? names : `${names} ${value}`;
-    program.optionsGroup(setting === "generator" ? GLOBAL_OPTIONS : GENERATOR_OPTIONS);
-    if (isRepeatable) program.option(flags, help, collect);
-    else program.option(flags, help);
-  }
-}
-
 function addBuiltIn(program: Command, onText: (text: string) => void): void {
-  program
-    .commandsGroup("Help:")
-    .helpCommand("help [command]", `show help for a command or a topic (${TOPIC_NAMES.join(", ")})`);
+  program.commandsGroup("Help:").helpCommand("help [command]", "show help for a command or a topic");
   program
     .command("version")
     .description("Print the version.")

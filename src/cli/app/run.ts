@@ -5,7 +5,7 @@ import { VERSION } from "../../lib/version.ts";
 import { COMMAND_WORDS } from "../../lib/wording.ts";
 import { ASK } from "../session/command.ts";
 import type { Context } from "../session/context.ts";
-import { loadColors } from "../text/colors.ts";
+import { headingPaint, loadColors } from "../text/colors.ts";
 import { Console } from "../text/console.ts";
 import type { OutputStream } from "../text/output-stream.ts";
 
@@ -15,7 +15,7 @@ const HELP_WORDS: ReadonlySet<string | undefined> = new Set(["--help", "-h"]);
 /**
  * Runs one command line. Every outcome ends here: as an exit code, with the result on standard output and a failure
  * as one message on standard error.
- * @param beforeLoading called before more code is loaded than the version, or the help in a pipe, needs
+ * @param beforeLoading called before more code is loaded than the version or the help needs
  */
 export async function run(
   argv: readonly string[],
@@ -49,8 +49,9 @@ export async function run(
       return 0;
     }
     const help = argv.length === 1 && HELP_WORDS.has(argv[0]) ? writtenHelp(context.stdout) : null;
-    if (help !== null && !console.takesColors("stdout")) {
-      await console.result(help);
+    if (help !== null) {
+      await loadColors([context.stdout], context.env);
+      await console.result(help, headingPaint(console.style("stdout")));
       return 0;
     }
     beforeLoading();
@@ -85,12 +86,15 @@ async function reportFailure(
   return failure.error.exitCode;
 }
 
+/** Width of the help that the build writes. */
+const WRITTEN_COLUMNS = 80;
+
 /**
- * The program's help for a pipe, as the build wrote it: reading it is faster than building the command tree.
- * @returns null for a terminal, whose width the help is laid out for, or if nothing was built
+ * The program's help as the build wrote it: reading it is faster than building the command tree.
+ * @returns null for a terminal that is narrower, or if nothing was built
  */
-function writtenHelp({ isTTY, columns }: OutputStream): string[] | null {
-  if (isTTY || columns) return null;
+function writtenHelp({ columns }: OutputStream): string[] | null {
+  if (columns && columns < WRITTEN_COLUMNS) return null;
   try {
     return readFileSync(path.join(import.meta.dirname, "help.txt"), "utf8")
       .trimEnd()

@@ -90,6 +90,20 @@ export function onSuspend(before: () => void, after: () => void): () => void {
   };
 }
 
+/** Ctrl-C is for another program on the terminal, such as a pager, until that has ended. */
+export async function withoutCtrlC<Result>(run: () => Promise<Result>): Promise<Result> {
+  const listeners = process.listeners("SIGINT");
+  const ignore = () => {};
+  process.on("SIGINT", ignore);
+  for (const listener of listeners) process.removeListener("SIGINT", listener);
+  try {
+    return await run();
+  } finally {
+    for (const listener of listeners) process.on("SIGINT", listener);
+    process.removeListener("SIGINT", ignore);
+  }
+}
+
 /** Compares the terminal's process group, which Node does not tell, with its own. True without Linux's /proc. */
 export function isInForeground(): boolean {
   if (platform() !== "linux") return true;

@@ -1,28 +1,20 @@
 import type { Command } from "commander";
 import { worstOf } from "../../client/exit-codes.ts";
+import { waitSettings } from "../../client/given-values.ts";
+import type { FlagsOf } from "../../client/options/option.ts";
+import { CANCEL } from "../../client/options/task-table.ts";
 import { cancelJson, exitCodeOfReport, standingOf } from "../../client/report-json.ts";
 import { resumeCommand } from "../../client/resume-command.ts";
 import type { CancelReport } from "../../core/engine/cancel-task.ts";
 import type { Charged } from "../../lib/error-types.ts";
 import { counted } from "../../lib/whole-number.ts";
 import { COMMAND_WORDS } from "../../lib/wording.ts";
-import {
-  addWaitOptions,
-  OTHER_KEY_HELP,
-  requestTimeout,
-  type WaitFlags,
-  waitSettings,
-} from "../flags/wait-flags.ts";
 import { renderReport } from "../output/render.ts";
 import { createProgress, withTasksShown } from "../output/task-progress.ts";
 import { taskView } from "../output/task-view.ts";
+import { addOptions } from "../session/add-options.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
-
-interface CancelFlags extends WaitFlags {
-  wait?: boolean;
-  yes?: boolean;
-}
 
 const MORE = [
   "What waits is not sent, at no charge. What runs at a free generator is given up.",
@@ -40,18 +32,14 @@ Examples:
 export function register(command: Command, runWith: RunWith): void {
   command
     .description([command.description(), ...MORE].join("\n"))
-    .argument("<taskId...>", "ids of tasks that are not finished")
-    .option("--wait", "wait for paid requests that are on their way")
-    .option("--yes", OTHER_KEY_HELP);
-  addWaitOptions(command, "how long to wait", "with --wait: ")
-    .addHelpText("after", EXAMPLES)
-    .action(runWith(runCancel));
+    .argument("<taskId...>", "ids of tasks that are not finished");
+  addOptions(command, CANCEL).addHelpText("after", EXAMPLES).action(runWith(runCancel));
 }
 
-async function runCancel(session: Session, ids: string[], flags: CancelFlags): Promise<number> {
+async function runCancel(session: Session, ids: string[], flags: FlagsOf<typeof CANCEL>): Promise<number> {
   const settings = waitSettings(flags, session);
   const wait = flags.wait ? settings : null;
-  const timeouts = { requestTimeoutMs: requestTimeout(flags), acceptsOtherKey: flags.yes };
+  const timeouts = { requestTimeoutMs: flags.requestTimeoutMs, acceptsOtherKey: flags.yes };
   const progress = await createProgress(session, taskView(null), { isBesideResults: ids.length > 1 });
   const reports = await withTasksShown(session, timeouts, progress, (operations, caller) =>
     operations.cancel(ids, wait, caller, (report) => show(report, session)),

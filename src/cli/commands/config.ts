@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import { checkSetting } from "../../client/setting-checks.ts";
+import { checkSetting } from "../../client/setting-parsers.ts";
+import { targetInEffect } from "../../client/targets/target-in-effect.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { shownAddress } from "../../lib/query-secret.ts";
 import { maskKey } from "../../lib/redact.ts";
@@ -97,7 +98,11 @@ async function runSet(session: Session, text: string, value: string): Promise<nu
       hint: `Use ${command}, which asks for it or reads it from standard input.`,
     });
   }
-  const checked = await checkSetting(name, value, session);
+  const checked = await checkSetting(name, value, {
+    settings: session.settings,
+    context: session.context,
+    matrix: async () => (await targetInEffect(session)).matrix(),
+  });
   // A profile may begin with the generator that it is for.
   if (name !== "generator") session.requireProfile();
   const store = await session.settingsStore();

@@ -1,21 +1,17 @@
 import path from "node:path";
 import type { Command } from "commander";
 import { openLedger } from "../../client/client-session.ts";
+import { GALLERY } from "../../client/options/command-table.ts";
+import type { FlagsOf } from "../../client/options/option.ts";
 import { buildGallery, type Gallery } from "../../gallery/build.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { listed } from "../../lib/short-text.ts";
 import { counted } from "../../lib/whole-number.ts";
-import { addOpenOption, openImages } from "../flags/view-flags.ts";
 import { createStatusLine } from "../output/status-line.ts";
+import { openImages } from "../output/viewing.ts";
+import { addOptions } from "../session/add-options.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
-
-interface GalleryFlags {
-  output?: string;
-  inline?: boolean;
-  overwrite?: boolean;
-  open?: boolean;
-}
 
 const EXAMPLES = `
 Examples:
@@ -24,17 +20,11 @@ Examples:
   $ imggen gallery pictures/ --inline --output shared.html`;
 
 export function register(command: Command, runWith: RunWith): void {
-  command
-    .argument("[dir]", "folder of images, with all below it (default: the current one)")
-    .option("-o, --output <path>", "the page (default: gallery.html in the folder)")
-    .option("--inline", "put the thumbnails into the page, not beside it")
-    .option("--overwrite", "replace a file that imggen gallery did not make");
-  addOpenOption(command, "open the page with the system's viewer")
-    .addHelpText("after", EXAMPLES)
-    .action(runWith(runGallery));
+  command.argument("[dir]", "folder of images, with all below it (default: the current one)");
+  addOptions(command, GALLERY).addHelpText("after", EXAMPLES).action(runWith(runGallery));
 }
 
-async function runGallery(session: Session, dir = ".", flags: GalleryFlags): Promise<number> {
+async function runGallery(session: Session, dir = ".", flags: FlagsOf<typeof GALLERY>): Promise<number> {
   const { context } = session;
   if (flags.output === "-") throw new UsageError("--output - is for generate; here it takes a file.");
   const folder = context.resolvePath(dir);

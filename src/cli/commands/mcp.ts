@@ -2,21 +2,19 @@ import type { Command } from "commander";
 import { clientOf } from "../../client/client.ts";
 import { type ClientSession, openLedger } from "../../client/client-session.ts";
 import { exitCodeOf } from "../../client/exit-codes.ts";
-import { matrixInEffect } from "../../client/matrix-in-effect.ts";
+import { readRequestFlags } from "../../client/given-values.ts";
+import { MCP } from "../../client/options/command-table.ts";
+import type { FlagsOf } from "../../client/options/option.ts";
+import { savedFields } from "../../client/stored-fields.ts";
+import { targetInEffect } from "../../client/targets/target-in-effect.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { AGENT_WORDS } from "../../mcp/agent-words.ts";
-import { DEFAULT_MAX_CREDITS, SessionBudget } from "../../mcp/session-budget.ts";
-import { maxCreditsOf } from "../flags/generate-flags.ts";
-import { readRequestFlags } from "../flags/request-flags.ts";
+import { SessionBudget } from "../../mcp/session-budget.ts";
+import { addOptions } from "../session/add-options.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
-interface McpFlags {
-  output?: string;
-  maxCredits?: string;
-  /** False for --no-preview. */
-  preview: boolean;
-}
+type McpFlags = FlagsOf<typeof MCP>;
 
 const SETUP = `
 Setup:
@@ -28,21 +26,13 @@ Examples:
   $ imggen mcp --max-credits 50 --output pictures/`;
 
 export function register(command: Command, runWith: RunWith): void {
-  command
-    .option("-o, --output <dir>", "folder for the images (default: the current folder)")
-    .option(
-      "--max-credits <n>",
-      `refuse to spend more than <n> credits per session (default: ${DEFAULT_MAX_CREDITS})`,
-    )
-    .option("--no-preview", "return the paths of images alone, without a small picture of each")
-    .addHelpText("after", SETUP)
-    .action(runWith(runMcp));
+  addOptions(command, MCP).addHelpText("after", SETUP).action(runWith(runMcp));
 }
 
 async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   const { console, context } = session;
-  const matrix = await session.matrix();
-  const budget = new SessionBudget(matrix, maxCreditsOf(flags));
+  const matrix = await (await targetInEffect(session)).matrix();
+  const budget = new SessionBudget(matrix, flags.maxCredits);
   folderOf(flags, session);
   const { serve } = await import("../../mcp/mcp-server.ts");
   const { outputFolder } = await import("../../mcp/output-folder.ts");
@@ -59,8 +49,9 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
     async settings(isIdle) {
       session.settings.forget();
       // What is wrong with the generator in effect is said by what uses it.
-      const generator = await session.ownGenerator().catch(() => null);
-      const client = await clients.of(JSON.stringify(generator), isIdle);
+      const target = await targetInEffect(session);
+      const key = session.settings.generator() === undefined ? "" : await target.key().catch(() => "");
+      const client = await clients.of(key, isIdle);
       const { values: defaults } = readRequestFlags({}, session);
       const chosen = folderOf(flags, session);
       const takesAnyModel = session.settings.generator() !== undefined;
@@ -68,7 +59,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
       const findOutput = () => outputFolder(places);
       return {
         client,
-        matrix: matrixInEffect(session),
+        matrix: await target.matrix(),
         defaults,
         takesAnyModel,
         previews: flags.preview,
@@ -76,10 +67,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
       };
     },
     async generatorModels() {
-      const generator = await session.ownGenerator();
-      if (generator === null) return null;
-      const { modelNames } = await import("../../client/generator-terms.ts");
-      return modelNames(generator, session);
+      return (await (await targetInEffect(session)).models())?.names ?? null;
     },
     clock,
     signal,
@@ -93,7 +81,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
 
 /** The session of a client whose messages are for an agent. */
 function forAgents(session: Session, budget: SessionBudget): ClientSession {
-  const { context, settings, isSandbox, onUnknownDirective, onUnknownSubject, onExchange } = session;
+  const { context, settings, isSandbox, onSandboxNotice, onExchange } = session;
   return {
     context,
     settings,
@@ -102,10 +90,11 @@ function forAgents(session: Session, budget: SessionBudget): ClientSession {
     get folders() {
       return session.folders;
     },
-    onRefill: (credits) => session.onRefill(credits),
-    onUnknownDirective,
-    onUnknownSubject,
+    onSandboxNotice,
     onExchange,
+    get saved() {
+      return savedFields(settings);
+    },
     caps: [budget],
   };
 }

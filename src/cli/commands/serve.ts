@@ -1,18 +1,19 @@
 import type { Command } from "commander";
-import { durationOption, formatDuration } from "../../lib/duration.ts";
+import { SERVE } from "../../client/options/command-table.ts";
+import type { FlagsOf } from "../../client/options/option.ts";
+import { targetInEffect } from "../../client/targets/target-in-effect.ts";
+import { formatDuration } from "../../lib/duration.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { counted } from "../../lib/whole-number.ts";
 import { openServer } from "../../serve/open.ts";
 import type { ServeEvent } from "../../serve/start.ts";
 import { taskIdOf } from "../../task/task.ts";
+import { addOptions } from "../session/add-options.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 import { type LogLine, log, requestLine, serveUntilSignal, startOnPort } from "./serving.ts";
 
-interface ServeFlags {
-  port?: string;
-  grace?: string;
-}
+const DEFAULT_GRACE_MS = 30_000;
 
 const MORE = [
   "It answers OpenAI's images API too, below /v1, with the same key: images/generations, images/edits and models.",
@@ -37,25 +38,22 @@ Examples:
   $ imggen serve --generator http://localhost:1234 --port 8787 --grace 2m`;
 
 export function register(command: Command, runWith: RunWith): void {
-  command
-    .description([command.description(), ...MORE].join("\n"))
-    .option("--port <n>", "port on 127.0.0.1 (default: any free one)")
-    .option("--grace <duration>", "how long running tasks may take after Ctrl-C or SIGTERM (default: 30s)")
-    .addHelpText("after", EXAMPLES)
-    .action(runWith(runServe));
+  command.description([command.description(), ...MORE].join("\n"));
+  addOptions(command, SERVE).addHelpText("after", EXAMPLES).action(runWith(runServe));
 }
 
-async function runServe(session: Session, flags: ServeFlags): Promise<number> {
-  const generator = await session.ownGenerator();
-  if (generator === null) {
+async function runServe(
+  session: Session,
+  { port: flag, graceMs = DEFAULT_GRACE_MS }: FlagsOf<typeof SERVE>,
+): Promise<number> {
+  const target = await targetInEffect(session);
+  if (target.kind !== "generator") {
     throw new UsageError("No generator is given.", {
       hint: "Name yours: imggen serve --generator http://localhost:1234\nSee imggen help generators.",
     });
   }
-  const { grace = "30s" } = flags;
-  const graceMs = durationOption("--grace", grace);
-  const server = await startOnPort(flags.port, (port) =>
-    openServer(generator, session, {
+  const server = await startOnPort(flag, (port) =>
+    openServer(target, session, {
       graceMs,
       port,
       onEvent: (event) => log(eventLine(event), session),
@@ -64,10 +62,12 @@ async function runServe(session: Session, flags: ServeFlags): Promise<number> {
   );
   const sayWaiting = (count: number) => {
     const tasks = counted(count, "task runs", "tasks run");
-    void session.console.note(`${tasks}, and may take up to ${grace} more. A second signal ends at once.`);
+    void session.console.note(
+      `${tasks}, and may take up to ${formatDuration(graceMs)} more. A second signal ends at once.`,
+    );
   };
   try {
-    return await serveUntilSignal(session, server, `Serving ${generator.spec.name}`);
+    return await serveUntilSignal(session, server, `Serving ${await target.name()}`);
   } finally {
     await server.close(sayWaiting);
   }

@@ -2,12 +2,11 @@
 import { once } from "node:events";
 import { platform } from "node:os";
 import { exitCodeOf } from "../../client/exit-codes.ts";
-import { isOfPort } from "../../client/service-in-effect.ts";
+import { isOfPort } from "../../client/targets/sandbox-target.ts";
 import type { Environment } from "../../client/this-process.ts";
 import { errorCode, errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { shellWord } from "../../lib/shell-word.ts";
-import { wholeNumberOption } from "../../lib/whole-number.ts";
 import type { RequestLine } from "../../sandbox/server.ts";
 import type { Session } from "../session/session.ts";
 import type { TextStyle, TextStyleName } from "../text/colors.ts";
@@ -39,10 +38,10 @@ export async function serveUntilSignal(
 
 /** Starts a server on the port of the flag, or any that is free. @throws UsageError if the port cannot be opened */
 export async function startOnPort<Server>(
-  flag: string | undefined,
+  flag: number | undefined,
   start: (port: number) => Promise<Server>,
 ): Promise<Server> {
-  const port = flag === undefined ? 0 : wholeNumberOption("--port", flag, { min: 0, max: 65_535 });
+  const port = flag ?? 0;
   try {
     return await start(port);
   } catch (error) {

@@ -1,6 +1,8 @@
 import { promises } from "node:fs";
 import type { Command } from "commander";
 import { openLedger } from "../../client/client-session.ts";
+import { SHOW } from "../../client/options/command-table.ts";
+import type { FlagsOf } from "../../client/options/option.ts";
 import { type ImageOrigin, namesTask, originOf, originOfTask } from "../../core/engine/origin.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
@@ -9,14 +11,9 @@ import { type ImageInfo, inspectFileAt } from "../../lib/image/inspect.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { ownSettings } from "../../task/request.ts";
 import { savedFilesOf } from "../../task/task.ts";
-import {
-  addOpenOption,
-  openImages,
-  previewImages,
-  showsPictures,
-  type ViewFlags,
-} from "../flags/view-flags.ts";
 import type { Room } from "../output/show-images.ts";
+import { openImages, previewImages, showsPictures } from "../output/viewing.ts";
+import { addOptions } from "../session/add-options.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 import { creditsText, shortPath } from "../text/phrases.ts";
@@ -28,20 +25,9 @@ Examples:
   $ imggen show foxes/*.png --size 60
   $ imggen show task_3f9c --open`;
 
-interface ShowFlags extends Pick<ViewFlags, "open"> {
-  size?: string;
-}
-
 export function register(command: Command, runWith: RunWith): void {
-  command
-    .argument("<file|taskId...>", "image files, or ids of tasks whose images were saved")
-    .option(
-      "--size <size>",
-      "the most columns to draw in, such as 60, or columns and rows, such as 60x20 (default: the terminal)",
-    );
-  addOpenOption(command, "open them with the system's viewer")
-    .addHelpText("after", EXAMPLES)
-    .action(runWith(runShow));
+  command.argument("<file|taskId...>", "image files, or ids of tasks whose images were saved");
+  addOptions(command, SHOW).addHelpText("after", EXAMPLES).action(runWith(runShow));
 }
 
 interface ShownFile {
@@ -58,7 +44,7 @@ interface Found {
 async function runShow(
   session: Session,
   named: readonly string[],
-  { open = false, size }: ShowFlags,
+  { open = false, size }: FlagsOf<typeof SHOW>,
 ): Promise<number> {
   const viewing = { preview: !open, open, room: size === undefined ? null : roomIn(size) };
   const found: Found[] = [];

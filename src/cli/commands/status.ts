@@ -1,37 +1,21 @@
 import type { Command } from "commander";
 import { worstOf } from "../../client/exit-codes.ts";
+import { waitSettings } from "../../client/given-values.ts";
+import type { FlagsOf } from "../../client/options/option.ts";
+import { STATUS } from "../../client/options/task-table.ts";
 import { exitCodeOfReport, standingOf, statusJson } from "../../client/report-json.ts";
 import { resumeCommand } from "../../client/resume-command.ts";
 import type { TaskReport } from "../../core/engine/report.ts";
 import type { WaitSettings } from "../../core/polling/wait.ts";
 import type { StatusEvents } from "../../core/use-cases/status.ts";
 import { COMMAND_WORDS } from "../../lib/wording.ts";
-import {
-  addPreviewOption,
-  previewImages,
-  type ViewFlags,
-  type Viewing,
-  viewingOf,
-} from "../flags/view-flags.ts";
-import {
-  addWaitOptions,
-  OTHER_KEY_HELP,
-  requestTimeout,
-  type WaitFlags,
-  waitSettings,
-} from "../flags/wait-flags.ts";
 import { renderReport } from "../output/render.ts";
 import { withTasksShown } from "../output/task-progress.ts";
 import { TasksShown } from "../output/tasks-shown.ts";
+import { previewImages, type Viewing, viewingOf } from "../output/viewing.ts";
+import { addOptions } from "../session/add-options.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
-
-interface StatusFlags extends WaitFlags, ViewFlags {
-  wait?: boolean;
-  output?: string;
-  overwrite?: boolean;
-  yes?: boolean;
-}
 
 const EXAMPLES = `
 Examples:
@@ -41,26 +25,18 @@ Examples:
   $ imggen status a-fox-3f9c.png`;
 
 export function register(command: Command, runWith: RunWith): void {
-  command
-    .argument("<taskId...>", "task ids, or images that imggen saved")
-    .option("--wait", "poll until each task is finished")
-    .option("-o, --output <path>", "save the images of completed tasks there")
-    .option("--overwrite", "replace existing files")
-    .option("--yes", OTHER_KEY_HELP);
-  addPreviewOption(command);
-  addWaitOptions(command, "how long to wait", "with --wait: ")
-    .addHelpText("after", EXAMPLES)
-    .action(runWith(runStatus));
+  command.argument("<taskId...>", "task ids, or images that imggen saved");
+  addOptions(command, STATUS).addHelpText("after", EXAMPLES).action(runWith(runStatus));
 }
 
-async function runStatus(session: Session, ids: string[], flags: StatusFlags): Promise<number> {
+async function runStatus(session: Session, ids: string[], flags: FlagsOf<typeof STATUS>): Promise<number> {
   const settings = waitSettings(flags, session);
   const { output, overwrite = false } = flags;
   const viewing = viewingOf(flags, session);
   const sidecar = session.settings.isOn("sidecar");
   const spec = { wait: flags.wait ? settings : null, output, overwrite, sidecar };
   const shown = new TasksShown(session);
-  const options = { requestTimeoutMs: requestTimeout(flags), acceptsOtherKey: flags.yes };
+  const options = { requestTimeoutMs: flags.requestTimeoutMs, acceptsOtherKey: flags.yes };
   const reports = await withTasksShown(session, options, shown, (operations, caller) =>
     operations.status(ids, spec, caller, shownEvents(spec, viewing, shown, session)),
   );

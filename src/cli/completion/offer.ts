@@ -36,7 +36,9 @@ export async function answerShell(
       },
       async findModels(profile) {
         const { Session } = await import("../session/session.ts");
-        return new Session(context, console, profile === undefined ? {} : { profile }, []).matrix();
+        const { targetInEffect } = await import("../../client/targets/target-in-effect.ts");
+        const session = new Session(context, console, profile === undefined ? {} : { profile }, []);
+        return (await targetInEffect(session)).matrix();
       },
     });
     const lines = candidates.map(({ value, description }) =>

@@ -1,10 +1,10 @@
 import { type Argument, type Command, Help, type Option } from "commander";
 import { VERSION } from "../../lib/version.ts";
-import { collect, wordsOf } from "../session/command.ts";
-import { longFlag } from "../session/generator-flags.ts";
+import { isRepeatable, TableOption } from "../session/add-options.ts";
+import { wordsOf } from "../session/command.ts";
 import { environmentTable, type Variable } from "./environment.ts";
 import { type ExitCode, exitCodeTable } from "./exit-code-table.ts";
-import { ARGUMENT_VALUES, FLAG_VALUES, type ValueKind, type ValueType } from "./value-types.ts";
+import { ARGUMENT_VALUES, type ValueKind, type ValueType, valueKind } from "./value-types.ts";
 
 interface Valued {
   type: ValueType;
@@ -49,7 +49,7 @@ const HELP = new Help();
 
 /**
  * Describes a command and its subcommands. Global options, those of the root, are described separately.
- * @param refusedBy the names of the global options that a command of this name refuses
+ * @param refusedBy the flags of the global options that a command of this name refuses
  */
 function describeCommand(command: Command, refusedBy: (name: string) => string[]): CommandNode {
   const isRoot = command.parent === null;
@@ -62,7 +62,7 @@ function describeCommand(command: Command, refusedBy: (name: string) => string[]
     usage: HELP.commandUsage(command),
     arguments: command.registeredArguments.map(describeArgument),
     options: isRoot ? [] : ownOptions(command).filter(({ long }) => long !== "--help"),
-    refuses: refusedBy(wordsOf(command)[0] ?? "").map(longFlag),
+    refuses: refusedBy(wordsOf(command)[0] ?? ""),
     commands: subcommands.map((each) => describeCommand(each, refusedBy)),
     examples: examplesOf(command),
   };
@@ -76,17 +76,16 @@ function ownOptions(command: Command): OptionNode[] {
 const DEFAULT = / \(default: (.+)\)$/;
 
 function describeOption(option: Option): OptionNode {
-  const { flags, long, short, description, parseArg } = option;
-  const placeholder = /<(.+)>/.exec(flags)?.[1];
-  const kind = placeholder === undefined ? undefined : FLAG_VALUES[placeholder];
+  const { flags, long, short, description } = option;
+  const row = option instanceof TableOption ? option.row : null;
   return {
     flags,
     long: long ?? "",
     short: short ?? null,
-    ...valueFields(kind ?? { type: placeholder === undefined ? "boolean" : "text" }),
-    commaSeparated: kind?.commaSeparated === true,
-    repeatable: parseArg === collect,
-    default: DEFAULT.exec(description)?.[1] ?? (placeholder === undefined ? false : null),
+    ...valueFields(row ? valueKind(row) : { type: "boolean" }),
+    commaSeparated: row?.kind === "list",
+    repeatable: row !== null && isRepeatable(row),
+    default: DEFAULT.exec(description)?.[1] ?? (option.required ? null : false),
     description: description.replace(DEFAULT, ""),
     group: heading(option.helpGroupHeading),
   };

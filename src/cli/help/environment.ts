@@ -4,6 +4,7 @@ import { SETTING_NAMES, SETTINGS, type SettingName } from "../../store/settings-
 const OTHERS: Readonly<Record<string, string>> = {
   IMGGEN_PROFILE: "default of --profile",
   IMGGEN_HOME: "one folder for settings, ledger and sandbox (default: the platform's own places)",
+  PAGER: "shows help topics and --help --all on a terminal (default: less); empty or cat: none",
   NO_COLOR: "no colours, if set",
   FORCE_COLOR: "colours, even where the output is no terminal",
   HTTP_PROXY: "proxy for http: addresses, used with CONNECT only, never for this machine or with a key",
@@ -46,15 +47,21 @@ function keyVariables(): Record<string, string> {
   return Object.fromEntries(variables);
 }
 
-/** The topic `environment`. */
-export function environmentText(): string {
-  const variables = environmentTable().map(({ name, description }) => `  ${name}  ${description}`);
-  const settings = Object.entries(SETTINGS).map(([name, { help }]) => `  ${name}  ${help}`);
+/** The page of the topic `environment`. */
+export function environmentPage(): string {
+  const variables = environmentTable().map(({ name, description }) => `| ${name} | ${description} |`);
+  const settings = Object.entries(SETTINGS).map(([name, { help }]) => `| ${name} | ${help} |`);
   return `A flag wins over the environment, the environment over the config file. imggen config list shows every value that applies, and where it comes from.
 
-Variables:
+## Variables
+
+| name | meaning |
+|---|---|
 ${variables.join("\n")}
 
-Settings (imggen config):
+## Settings of imggen config
+
+| name | meaning |
+|---|---|
 ${settings.join("\n")}`;
 }

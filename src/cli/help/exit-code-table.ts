@@ -37,14 +37,16 @@ export function exitCodeTable(): ExitCode[] {
   }));
 }
 
-/** The topic `exit-codes`. */
-export function exitCodeText(): string {
+/** The page of the topic `exit-codes`. */
+export function exitCodePage(): string {
   const rows = exitCodeTable().map(({ code, types, meaning }) => {
     const ending = types.length > 0 ? ` (${types.join(", ")})` : "";
-    return `  ${code}  ${meaning}${ending}`;
+    return `| ${code} | ${meaning}${ending} |`;
   });
   return `Every command ends with one of these. In brackets: error.type in --json output.
 
+| code | meaning |
+|---|---|
 ${rows.join("\n")}
 
 With several tasks, status and resume end with the code of the task that went worst.`;

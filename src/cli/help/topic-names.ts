@@ -1,15 +1,19 @@
 import { plainWords } from "../session/command.ts";
 
-/** What `imggen help` explains besides commands. `batch` and `sandbox` are commands too: their help comes first. */
+/** What `imggen help` explains besides commands. A command of the same name would hide a topic. */
 export const TOPIC_NAMES = [
   "exit-codes",
   "environment",
   "json",
-  "batch",
-  "sandbox",
+  "manifests",
   "scale",
   "uploads",
   "generators",
+  "generator-options",
+  "servers",
+  "comfyui",
+  "services",
+  "programs",
 ] as const;
 
 export type TopicName = (typeof TOPIC_NAMES)[number];

@@ -1,9 +1,7 @@
 // Questions on the terminal: to a person, and to the terminal itself.
-import { execFile } from "node:child_process";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { createSupportsTerminalGraphics } from "supports-terminal-graphics";
-import type { Environment } from "../../client/this-process.ts";
 import { isWholeAnswer, type NamedGraphics } from "../../graphics/terminal.ts";
 import { foldQuestion } from "../text/fit.ts";
 
@@ -111,19 +109,6 @@ function deferred<Value>(): { promise: Promise<Value>; resolve: (value: Value) =
     resolve = take;
   });
   return { promise, resolve };
-}
-
-/** tmux answers at once, or something is wrong with it. */
-const TMUX_MS = 500;
-
-/** Asks the tmux that this process runs in. Empty if it cannot be asked. @param format of `tmux display-message` */
-export function queryTmux(format: string, env: Environment): Promise<string> {
-  return new Promise((resolve) => {
-    const options = { env, timeout: TMUX_MS };
-    execFile("tmux", ["display-message", "-p", format], options, (error, stdout) =>
-      resolve(error === null ? stdout.trim() : ""),
-    );
-  });
 }
 
 /** The graphics protocols that the environment of this process names. */

@@ -91,7 +91,6 @@ export function findScreen({ context, console }: Session, mayAsk = true): Promis
     hasColors: console.takesColors("stdout"),
     named: context.namedGraphics,
     ask: mayAsk ? context.queryTerminal : async () => "",
-    tmux: context.queryTmux,
   });
 }
 

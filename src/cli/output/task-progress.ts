@@ -1,4 +1,5 @@
 import type { Operations } from "../../client/operations.ts";
+import { checkGeneratorFlags } from "../../client/targets/target-in-effect.ts";
 import type { Caller } from "../../client/workspace.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
 import { isCtrlC } from "../../lib/interrupted.ts";
@@ -80,7 +81,7 @@ export async function withTasksShown<Result>(
   progress: Progress,
   work: (operations: Operations, caller: Caller) => Promise<Result>,
 ): Promise<Result> {
-  await session.checkGeneratorFlags();
+  await checkGeneratorFlags(session);
   const { Operations } = await import("../../client/operations.ts");
   const operations = new Operations(session, requestTimeoutMs);
   const { context, console } = session;

@@ -1,5 +1,7 @@
 import type { Command } from "commander";
-import { GENERATOR_FLAGS, longFlag } from "./generator-flags.ts";
+import { GENERATOR, GLOBAL } from "../../client/options/global-options.ts";
+import type { Option } from "../../client/options/option.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import type { Session } from "./session.ts";
 
 /** What a command's file offers: it adds its own flags, and says what to run. */
@@ -17,18 +19,11 @@ export function wordsOf(command: Command): string[] {
   return command.parent === null ? [] : [...wordsOf(command.parent), command.name()];
 }
 
-/** Headings that options stand under in help, in the order of the help. */
-export const OPTION_GROUPS = {
-  request: "Prompt and model:",
-  output: "Output:",
-  cost: "Cost:",
-  waiting: "Waiting:",
-  advanced: "Advanced:",
-} as const;
-
-/** Collects the values of a flag that may be repeated, in order. */
-export function collect(value: string, earlier: string[] = []): string[] {
-  return [...earlier, value];
+/** An error in a command's own arguments; without a hint of its own it refers to that command's help. */
+export function withHelpOf(command: Command, error: unknown): unknown {
+  if (!(error instanceof UsageError) || error.hint !== null) return error;
+  const hint = `See ${["imggen", ...wordsOf(command), "--help"].join(" ")}.`;
+  return new UsageError(error.message, { hint, cause: error });
 }
 
 /** Wraps a command's run function: hands it a session, and keeps the exit code it returns. */
@@ -37,12 +32,12 @@ export type RunWith = <Arguments extends unknown[]>(
 ) => (...args: Arguments) => Promise<void>;
 
 /** Global flags that take a value. */
-const WITH_VALUE: ReadonlySet<string | undefined> = new Set([
-  "--profile",
-  ...GENERATOR_FLAGS.flatMap(({ setting, short, value }) =>
-    value === null ? [] : [short ?? [], longFlag(setting)].flat(),
-  ),
-]);
+const WITH_VALUE: ReadonlySet<string | undefined> = new Set(
+  Object.values<Option>({ ...GLOBAL, ...GENERATOR }).flatMap(({ flag }) => {
+    const [names = "", value] = flag?.split(" <") ?? [];
+    return value === undefined ? [] : names.split(", ");
+  }),
+);
 
 /** The words of a command line that are neither flags nor the values of global flags: first the command's name. */
 export function plainWords(argv: readonly string[]): string[] {

@@ -35,12 +35,12 @@ export interface Context extends ProcessContext {
   askHidden: (question: string) => Promise<string>;
   /** Sends the terminal a query that ends with one for its attributes, and returns its answer; empty if it is late. */
   queryTerminal: (question: string) => Promise<string>;
-  /** Asks tmux for values in one of its formats; empty if it does not answer. */
-  queryTmux: (format: string) => Promise<string>;
   /** The graphics protocols that the environment names. */
   namedGraphics: () => Promise<NamedGraphics>;
   /** Lets the user edit a text in their editor. @throws UsageError if that fails */
   edit: (text: string) => Promise<string>;
+  /** Shows a text in the user's pager until they leave it, deaf to Ctrl-C. @returns false if it cannot be started */
+  page: (text: string) => Promise<boolean>;
   /** Whether this process may draw on the terminal. After a shell's `bg` it may not: the prompt is there. */
   isInForeground: () => boolean;
   /**

@@ -1,29 +1,22 @@
 import type { ClientSession } from "../../client/client-session.ts";
 import { EffectiveSettings } from "../../client/effective-settings.ts";
-import type { OwnGenerator } from "../../client/generator-settings.ts";
-import { profileFolder, requireProfile } from "../../client/profiles.ts";
+import { generatorSettings } from "../../client/given-values.ts";
+import type { GENERATOR, GLOBAL } from "../../client/options/global-options.ts";
+import type { FlagsOf } from "../../client/options/option.ts";
+import { inProfile, type Profile, profileFolder, requireProfile } from "../../client/profiles.ts";
 import { type Folders, foldersOf } from "../../client/user-folders.ts";
 import { formatDuration } from "../../lib/duration.ts";
-import { NoHomeError } from "../../lib/home-folder.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { COMMAND_WORDS } from "../../lib/wording.ts";
-import type { GeneratorTerms } from "../../models/check-request.ts";
-import { type Matrix, MODELS } from "../../models/matrix.ts";
+import type { SandboxNotice } from "../../sandbox/server.ts";
 import { readSettings, settingsFile } from "../../store/settings-file.ts";
 import type { SettingsStore } from "../../store/settings-store.ts";
-import { SANDBOX_SERVICE } from "../../task/intent.ts";
 import type { Console } from "../text/console.ts";
 import type { Context } from "./context.ts";
-import { type GeneratorOptions, generatorSettings } from "./generator-flags.ts";
 
 /** The global flags, but for those of the console, which is there before the command line is parsed. */
-export interface GlobalOptions extends GeneratorOptions {
-  json?: boolean;
-  verbose?: boolean;
-  sandbox?: boolean;
-  profile?: string;
-}
+export type GlobalOptions = FlagsOf<Omit<typeof GLOBAL, "quiet" | "color">> & FlagsOf<typeof GENERATOR>;
 
 /** What one run of a command works with: its context, the global flags, and what follows from both. */
 export class Session implements ClientSession {
@@ -35,7 +28,6 @@ export class Session implements ClientSession {
 
   readonly #argv: readonly string[];
   #folders: Folders | undefined;
-  #matrix: Promise<Matrix> | undefined;
   #isSubjectNoted = false;
 
   constructor(context: Context, console: Console, options: GlobalOptions, argv: readonly string[]) {
@@ -51,7 +43,7 @@ export class Session implements ClientSession {
   }
 
   /** The profile in use, and what chose it; null for the settings without a name. */
-  get profile(): { name: string; source: "flag" | "environment"; label: string } | null {
+  get profile(): Profile | null {
     const { options, context } = this;
     if (options.profile !== undefined) return { name: options.profile, source: "flag", label: "--profile" };
     const name = context.env.IMGGEN_PROFILE;
@@ -74,64 +66,9 @@ export class Session implements ClientSession {
     return this.#folders;
   }
 
-  /** The models of this run. Read when they are first needed: what only finishes tasks needs none. @throws UsageError */
-  matrix(): Promise<Matrix> {
-    this.#matrix ??= this.#readMatrix();
-    return this.#matrix;
-  }
-
-  /** The user's own generator, where it takes the place of a service. @throws UsageError, AuthRequiredError */
-  async ownGenerator(): Promise<OwnGenerator | null> {
-    // What follows loads more of Node than a dry run does.
-    if (!this.hasGenerator) return null;
-    const { generatorInEffect } = await import("../../client/service-in-effect.ts");
-    return generatorInEffect(this);
-  }
-
-  /** Checks the flags about a generator, also where no task uses it. @throws UsageError */
-  async checkGeneratorFlags(): Promise<void> {
-    const flags = generatorSettings(this.options);
-    if (this.isSandbox || Object.keys(flags).length === 0) return;
-    const { checkGeneratorFlags } = await import("../../client/own-generator.ts");
-    checkGeneratorFlags(flags, this);
-  }
-
-  /** How tasks name the service in effect; undefined where none is configured. @throws UsageError */
-  async serviceName(): Promise<string | undefined> {
-    if (this.isSandbox) return SANDBOX_SERVICE;
-    const generator = await this.ownGenerator();
-    if (generator !== null) return generator.spec.name;
-    const { checkBaseUrl } = await import("../../client/account.ts");
-    const setting = this.settings.get("baseUrl");
-    return setting && checkBaseUrl(setting.value, setting.label);
-  }
-
-  /** Terms that requests to the user's own generator are checked against; null for a service. */
-  async generatorTerms(request: {
-    model: string | undefined;
-    dryRun?: boolean | undefined;
-    validate: boolean;
-  }): Promise<GeneratorTerms | null> {
-    if (!this.hasGenerator) return null;
-    const { termsInEffect } = await import("../../client/service-in-effect.ts");
-    return termsInEffect(this, request);
-  }
-
-  /** What reads a matrix file, and knows what generators do, is loaded only where there is one. */
-  async #readMatrix(): Promise<Matrix> {
-    if (!isSet(() => this.settings.get("matrix")) && !this.hasGenerator) return MODELS;
-    const { matrixInEffect } = await import("../../client/matrix-in-effect.ts");
-    return matrixInEffect(this);
-  }
-
-  /** Whether the user's own generator takes the place of a service. */
-  get hasGenerator(): boolean {
-    return isSet(() => this.settings.generator());
-  }
-
   /** A command to paste, for the profile in use. */
   inProfile(command: string): string {
-    return this.profile?.source === "flag" ? `${command} --profile ${this.profile.name}` : command;
+    return inProfile(command, this);
   }
 
   /**
@@ -159,21 +96,26 @@ export class Session implements ClientSession {
     return this.options.sandbox === true;
   }
 
-  onRefill(credits: number): void {
-    void this.console.note(`The sandbox had too few credits left, and was refilled to ${credits}.`);
-  }
-
-  readonly onUnknownDirective = (directive: string): void => {
-    void this.console.warn(
-      `The sandbox does not know ${directive}, so it has no effect. See imggen sandbox --help.`,
-    );
-  };
-
-  /** Says once what the sandbox's painter does not know: of a batch, one is enough. */
-  readonly onUnknownSubject = (noun: string): void => {
-    if (this.#isSubjectNoted) return;
-    this.#isSubjectNoted = true;
-    void this.console.note(`The sandbox's painter does not know "${noun}".`);
+  /** Shows a notice of the embedded sandbox; an unknown subject only once, because one of a batch is enough. */
+  readonly onSandboxNotice = (notice: SandboxNotice): void => {
+    switch (notice.kind) {
+      case "refilled":
+        return void this.console.note(
+          `The sandbox had too few credits left, and was refilled to ${notice.credits}.`,
+        );
+      case "reset":
+        return void this.console.warn(
+          `The file of the sandbox's balances could not be read. Each account has ${notice.credits} credits again.`,
+        );
+      case "unknown directive":
+        return void this.console.warn(
+          `The sandbox does not know ${notice.directive}, so it has no effect. See imggen sandbox --help.`,
+        );
+      case "unknown subject":
+        if (this.#isSubjectNoted) return;
+        this.#isSubjectNoted = true;
+        return void this.console.note(`The sandbox's painter does not know "${notice.noun}".`);
+    }
   };
 
   /**
@@ -186,15 +128,5 @@ export class Session implements ClientSession {
       const place = withoutQuery(url.href);
       void this.console.note(`${method} ${place}: ${result}, ${formatDuration(elapsedMs)}`);
     };
-  }
-}
-
-/** Whether a setting is there. Without a home folder none is stored, and what only shows models needs none. */
-function isSet(find: () => unknown): boolean {
-  try {
-    return find() !== undefined;
-  } catch (error) {
-    if (error instanceof NoHomeError) return false;
-    throw error;
   }
 }

@@ -49,6 +49,11 @@ export function takesColors({ isTTY }: OutputStream, env: Environment): boolean 
 /** Colours a line that is escaped already. @param at 0 for the first line of the text */
 export type Paint = (line: string, at: number) => string;
 
+/** Sets the headings of help in bold. */
+export function headingPaint(style: TextStyle): Paint {
+  return (line) => (/^\w[\w -]*:$/.test(line) ? style("heading", line) : line);
+}
+
 /** Colours what a line of standard error begins with: the word or the mark that says what kind of line it is. */
 export function labelPaint(style: TextStyle): Paint {
   return (line) => {

@@ -27,7 +27,7 @@ export interface CheckedRow {
 }
 
 /** What rows are checked against. */
-export interface RowChecks extends Pick<CheckOptions, "labels" | "generator"> {
+export interface RowChecks extends Pick<CheckOptions, "labels" | "saved" | "generator"> {
   /** The models to choose from. */
   matrix: Matrix;
   validate: boolean;

@@ -12,7 +12,6 @@ import { inShard, type Shard } from "./shard.ts";
 
 /** Rows under way at once. */
 export const DEFAULT_CONCURRENCY = 4;
-export const MOST_CONCURRENCY = 256;
 
 /** Rows that were checked, and how they are to be run. */
 export interface BatchSpec extends CostRules {

@@ -3,6 +3,8 @@ import { isoTime } from "../../lib/clock.ts";
 import { type ErrorType, ImggenError, UsageError } from "../../lib/error-types.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
 import { action, phrase } from "../../lib/wording.ts";
+import type { Job } from "../../providers/provider.ts";
+import { keepResult } from "../../providers/stored-reply.ts";
 import { type Destination, recoveryDestination } from "../../task/intent.ts";
 import type { Line } from "../../task/line.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
@@ -39,7 +41,7 @@ import {
   waitForJob,
 } from "./follow-job.ts";
 import { type HeldTask, holdTask } from "./held.ts";
-import { jobOf } from "./jobs.ts";
+import { jobOf, jobOfId } from "./jobs.ts";
 import { factsOf, reportOf, reportOfId, type TaskReport } from "./report.ts";
 import { ENDED_BEFORE, noLongerKnown, taskFailed, toSubmitAgain } from "./task-error.ts";
 
@@ -158,7 +160,8 @@ async function waitForFirst(
   const signal = AbortSignal.any([taskDeps.signal, over.signal]);
   const isOver = (waited: WaitResult) => waited.outcome === "ended" || (sends && isLostJob(task, waited));
   const waits = jobs.map(async (job) => {
-    const waited = await waitForJob(task, job, { ...wait, pollAtOnce: true }, { ...taskDeps, signal });
+    const how = { ...wait, pollAtOnce: true, keepsReply: true };
+    const waited = await waitForJob(task, job, how, { ...taskDeps, signal });
     if (over.signal.aborted && !isOver(waited)) return;
     seen.set(job.request, waited);
     if (isOver(waited)) over.abort();
@@ -259,7 +262,8 @@ async function askAgain(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Prom
   const seen = new Map<number, WaitResult>();
   const report = reportOf(task);
   for (const job of failed) {
-    const waited = await waitForJob(task, job, { ...spec.wait, pollAtOnce: true }, taskDeps);
+    const how = { ...spec.wait, pollAtOnce: true, keepsReply: true };
+    const waited = await waitForJob(task, job, how, taskDeps);
     if (waited.outcome === "refused") return { ...report, error: waited.error };
     if (waited.outcome === "interrupted")
       return { ...report, error: interruptedError(taskDeps.signal, report.charged) };
@@ -401,10 +405,12 @@ function noLongerThere(
 
 /** Waits for a task that the ledger does not have. @returns the report on one that was not seen to end */
 export async function waitForId(
-  taskId: string,
+  job: Job,
   wait: WaitSettings,
   deps: TaskDeps,
+  keepsReply = false,
 ): Promise<{ task: EndedState } | { report: TaskReport }> {
+  const { taskId } = job;
   const report = reportOfId(taskId);
   deps.onProgress({ type: "waiting", taskId, usualMs: null });
   const waited = await waitForTask(
@@ -414,6 +420,8 @@ export async function waitForId(
       timeoutMs: waitTimeoutMs(wait, null),
       ageMs: Number.POSITIVE_INFINITY,
       pollAtOnce: true,
+      job,
+      keepsReply,
     },
     deps,
   );
@@ -447,17 +455,33 @@ export async function saveUnknownId(
   requireId(taskId);
   const taskDeps = await deps.current();
   requirePolls(taskId, taskDeps);
+  const { ledger } = deps;
+  const scratchId = ledger.newId();
+  const job = jobOfId(taskId, ledger.work.of(scratchId, 0, "1"));
+  try {
+    const waited = await waitForId(job, wait, taskDeps, true);
+    return "report" in waited ? waited.report : await saveEnded(job, waited.task, destination, taskDeps);
+  } finally {
+    ledger.work.remove(scratchId);
+  }
+}
+
+async function saveEnded(
+  job: Job,
+  task: EndedState,
+  destination: Destination,
+  deps: TaskDeps,
+): Promise<TaskReport> {
+  const { taskId } = job;
   const report = reportOfId(taskId);
-  const waited = await waitForId(taskId, wait, taskDeps);
-  if ("report" in waited) return waited.report;
-  const { task } = waited;
   if (task.status === "failed") {
     const charged = task.charged ?? "unknown";
     return { ...report, state: "failed", charged, error: taskFailed(taskId, task) };
   }
-  const urls = "unread" in task ? [...task.unread.urls] : task.urls;
+  const { urls, reply } = task;
+  const { provider } = deps.connection;
+  if (reply !== undefined) await keepResult(job, reply);
   const { saveSources } = await import("./save.ts");
-  const { atUrls } = await import("../images/image-source.ts");
   const nowMs = deps.clock.now();
   const { result, failure } = await saveSources(
     {
@@ -466,7 +490,10 @@ export async function saveUnknownId(
       request: null,
       facts: null,
       sinceMs: nowMs,
-      sources: atUrls(urls, async () => null, taskDeps.connection.generator !== undefined),
+      sources:
+        reply === undefined
+          ? urls.map((url) => ({ kind: "url", url, freshUrl: async () => null }))
+          : [{ kind: "here", request: 0, read: async () => (await provider.images?.(job)) ?? [] }],
       saved: [],
       copies: [],
       destination,
@@ -475,19 +502,20 @@ export async function saveUnknownId(
       maxImages: 16,
       savesFurther: true,
     },
-    taskDeps,
+    deps,
   );
-  const files = result.files.filter((file) => file !== null);
-  const state = failure === null ? "saved" : "completed";
+  const [bad] = result.bad;
+  const none = bad && new SaveFailedError(`Task ${taskId} has no image: ${bad.why}.`, { charged: "yes" });
+  const error = failure ?? none ?? null;
   return {
     ...report,
-    state,
+    state: error === null ? "saved" : "completed",
     charged: "yes",
     urls,
-    files,
+    files: result.files.filter((file) => file !== null),
     completedAt: isoTime(nowMs),
     warnings: result.warnings,
-    error: failure,
+    error,
   };
 }
 

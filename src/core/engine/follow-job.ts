@@ -1,7 +1,6 @@
 import { NetworkError, ServiceError } from "../../api/api-errors.ts";
 import { describeConnectionError } from "../../api/connection-errors.ts";
 import { isoTime } from "../../lib/clock.ts";
-import { makeFolder } from "../../lib/durable.ts";
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
 import type { FailedPoll } from "../../providers/provider.ts";
@@ -15,12 +14,14 @@ import {
   type EndedState,
   type WaitResult,
   type WaitSettings,
+  type WaitSpec,
   waitForTask,
   whyGone,
 } from "../polling/wait.ts";
 import { providerName, type TaskDeps } from "./deps.ts";
 import type { ProgressFacts } from "./events.ts";
 import type { HeldTask } from "./held.ts";
+import { jobOf } from "./jobs.ts";
 import { endLine } from "./reply-lines.ts";
 import { timeLimit } from "./send.ts";
 import { noLongerKnown } from "./task-error.ts";
@@ -73,7 +74,7 @@ export function isAtUrls(request: RequestState): boolean {
 }
 
 /** How jobs are waited for. */
-export interface FollowSpec extends WaitSettings {
+export interface FollowSpec extends WaitSettings, Pick<WaitSpec, "keepsReply"> {
   /** Whether a job is polled at once, because it may have ended long ago. */
   pollAtOnce: boolean;
   /** Whether a free job that its provider has lost is to be submitted again. */
@@ -86,7 +87,7 @@ export interface FollowSpec extends WaitSettings {
 export async function waitForJob(
   task: Pick<Task, "id" | "intent" | "requests">,
   job: AcceptedJob,
-  { timeoutMs, schedule, pollAtOnce }: FollowSpec,
+  { timeoutMs, schedule, pollAtOnce, keepsReply }: FollowSpec,
   deps: TaskDeps,
 ): Promise<WaitResult> {
   const { request, requestMs, taskId: ownId } = task.intent;
@@ -102,6 +103,8 @@ export async function waitForJob(
     ageMs: deps.clock.now() - job.acceptedMs,
     pollAtOnce,
     isGone: job.isGone,
+    job: jobOf(task, job.request, job.attempt, deps.ledger.work),
+    keepsReply,
   };
   return whileFollowed(job.id, { ...deps, onProgress }, (followed) => waitForTask(job.id, spec, followed));
 }
@@ -147,7 +150,8 @@ export async function followJob(
   const jobEnded = deps.gate.jobBegan();
   const cancelled = new AbortController();
   const unwatch = held.onCancel(() => cancelled.abort());
-  const waitWith = (signal: AbortSignal) => waitForJob(held.task, job, spec, { ...deps, signal });
+  const waitWith = (signal: AbortSignal) =>
+    waitForJob(held.task, job, { ...spec, keepsReply: true }, { ...deps, signal });
   try {
     const result = await waitWith(AbortSignal.any([deps.signal, cancelled.signal]));
     const isAsked = cancelled.signal.aborted && result.outcome === "interrupted" && !deps.signal.aborted;
@@ -185,7 +189,7 @@ async function recordWait(
       const { task } = waited;
       if (task.status === "completed") for (const warning of task.warnings ?? []) onWarning(warning);
       if (held.isLost) return held.takenOver();
-      const unkept = await keepUnread(held, job, task, deps);
+      const unkept = await keepReply(held, job, task, deps);
       if (unkept !== null) return unkept;
       await held.record(endLine(task, job, isoTime(deps.clock.now()), waited));
       if (task.status === "completed") await deps.schedules.learn(held.task.intent.request, waited);
@@ -247,18 +251,16 @@ async function recordLost(
   return null;
 }
 
-/** Keeps a result that is not at URLs alone, before its job is recorded as completed. @returns why that cannot be done */
-async function keepUnread(
+/** Keeps a reply that `images` reads, before its job is recorded as completed. @returns why that cannot be done */
+async function keepReply(
   { task: { id }, charged }: HeldTask,
   { request, attempt }: AcceptedJob,
   end: EndedState,
   { ledger: { work } }: TaskDeps,
 ): Promise<ImggenError | null> {
-  if (end.status !== "completed" || !("unread" in end)) return null;
-  const folder = work.of(id, request, attempt);
+  if (end.status !== "completed" || end.reply === undefined) return null;
   try {
-    await makeFolder(folder, 0o700);
-    await keepResult({ folder }, end.unread);
+    await keepResult({ folder: work.of(id, request, attempt) }, end.reply);
     return null;
   } catch (error) {
     return new StateFolderError(work.folder, error, { charged });
@@ -310,8 +312,18 @@ async function recordStop(
   deps: TaskDeps,
 ): Promise<string | null> {
   const schedule = fixedSchedule(POLL_EVERY_MS);
-  const spec = { schedule, timeoutMs: STOP_MS, ageMs: Number.POSITIVE_INFINITY, pollAtOnce: true };
-  const waited = await waitForTask(job.id, spec, deps);
+  const waited = await waitForTask(
+    job.id,
+    {
+      schedule,
+      timeoutMs: STOP_MS,
+      ageMs: Number.POSITIVE_INFINITY,
+      pollAtOnce: true,
+      job: jobOf(held.task, job.request, job.attempt, deps.ledger.work),
+      keepsReply: true,
+    },
+    deps,
+  );
   const at = isoTime(deps.clock.now());
   const free = held.task.intent.isPaid ? {} : { charged: "no" as const };
   const stopped = { errorCode: null, why: `${CANCELLED}.`, ...free };

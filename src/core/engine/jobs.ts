@@ -6,7 +6,7 @@ import { typeNamed } from "../../lib/image/format.ts";
 import { InvalidRequestError } from "../../models/invalid-request.ts";
 import type { CheckedJob, Job, Provider, Reference } from "../../providers/provider.ts";
 import type { WorkFolders } from "../../store/work-folders.ts";
-import type { JobOptions } from "../../task/intent.ts";
+import { type JobOptions, NO_OPTIONS } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { FIELD_NAMES } from "../../task/request-fields.ts";
 import { answerOf, displayId, type Task } from "../../task/task.ts";
@@ -30,6 +30,12 @@ export function jobOf(
     folder: work.of(id, index, attempt),
     fallbackFiles: fallbackFiles(task, index, attempt),
   };
+}
+
+/** A job of which only the provider's id is known. @param folder for its reply */
+export function jobOfId(taskId: string, folder: string): Job {
+  const request = { prompt: "", model: "" };
+  return { request, taskId, index: 0, isPaid: true, options: NO_OPTIONS, references: [], folder };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { isoTime } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
-import type { Provider } from "../../providers/provider.ts";
+import type { Job, Provider } from "../../providers/provider.ts";
 import type { Destination } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
@@ -140,8 +140,9 @@ function sourcesOf(task: Task, withFurther: boolean, { connection, ledger }: Tas
     const made = answerOf(each, "completed");
     if (made === null || each.attempt === null) return { kind: "none" };
     const { attempt } = each;
+    const job = jobOf(task, request, attempt.name, ledger.work);
     const [first, ...more] = made.urls.map((url, at) => ({
-      ...atProvider(url, at, attempt.accepted?.id, provider),
+      ...atProvider(url, at, attempt.accepted?.id, job, provider),
       request,
     }));
     further.push(...more);
@@ -149,17 +150,16 @@ function sourcesOf(task: Task, withFurther: boolean, { connection, ledger }: Tas
     // A task that was ended has its files, and no longer the replies.
     const isSaved = task.files[request] && !ledger.work.isKept(task.id, request, attempt.name);
     if (isSaved) return { kind: "none" };
-    const job = jobOf(task, request, attempt.name, ledger.work);
     return { kind: "here", request, read: async () => (await provider.images?.(job)) ?? [] };
   });
   return withFurther ? [...sources, ...further] : sources;
 }
 
 /** An image of a job at its provider's URL. @param at which of those that it has made, from 0 */
-function atProvider(url: string, at: number, id: string | undefined, provider: Provider) {
+function atProvider(url: string, at: number, id: string | undefined, job: Job, provider: Provider) {
   const freshUrl = async () => {
     if (id === undefined) return null;
-    const reply = await provider.poll?.(id, undefined, new AbortController().signal);
+    const reply = await provider.poll?.(id, { job, signal: new AbortController().signal });
     if (reply?.outcome !== "state" || reply.task.status !== "completed") return null;
     return reply.task.urls[at] ?? null;
   };
@@ -189,16 +189,24 @@ async function keepRest(
   return null;
 }
 
-/** Records that what a request has made is no image that can be saved. */
+/** Records that what a request has made is no image that can be saved. What a job has made is kept, paid or free. */
 async function recordBad(held: HeldTask, request: number, why: string, deps: TaskDeps): Promise<void> {
   const { id, intent, requests } = held.task;
-  const attempt = requests[request]?.attempt?.name ?? "";
-  const of = { at: isoTime(deps.clock.now()), request, attempt };
+  const { work } = deps.ledger;
+  const { attempt } = requests[request] ?? {};
+  const name = attempt?.name ?? "";
+  const of = { at: isoTime(deps.clock.now()), request, attempt: name };
   const said = `what it made cannot be used: ${why}`;
   const made = requests[request] && answerOf(requests[request], "completed");
-  const kept = made?.kept ?? deps.ledger.work.of(id, request, attempt);
-  if (intent.isPaid) await held.record({ type: "unknown", ...of, why: said, kept, unusable: true });
-  else await held.record({ type: "failed", ...of, errorCode: null, why: `${said}.`, charged: "no" });
+  if (intent.isPaid) {
+    const kept = made?.kept ?? work.of(id, request, name);
+    await held.record({ type: "unknown", ...of, why: said, kept, unusable: true });
+    return;
+  }
+  // The folder of a free one is removed with its task.
+  const kept = attempt?.accepted ? await work.keep(id, request, name).catch(() => null) : null;
+  const where = kept === null ? "" : ` What arrived is kept in ${kept}, until you remove that folder.`;
+  await held.record({ type: "failed", ...of, errorCode: null, why: `${said}.${where}`, charged: "no" });
 }
 
 /** What the sidecars of a task's images say; null if its request is not known. */

@@ -1,4 +1,3 @@
-import { base64Image, isInline } from "../../providers/found-images.ts";
 import type { MadeImage } from "../../providers/provider.ts";
 
 /** Where one of a task's images is to be had from. */
@@ -22,20 +21,3 @@ export type ImageSource =
 
 /** A source of one existing image. */
 export type OneImage = Extract<ImageSource, { kind: "url" | "made" }>;
-
-/**
- * The images at result URLs.
- * @param poll asks the service for all URLs again, in their order
- * @param areInline whether a `data:` URL is an image as well. The hosted service documents http(s) URLs alone
- */
-export function atUrls(
-  urls: readonly string[],
-  poll: () => Promise<string[] | null>,
-  areInline: boolean,
-): ImageSource[] {
-  return urls.map((url, at) => {
-    const bytes = areInline && isInline(url) ? base64Image(url) : null;
-    if (bytes !== null) return { kind: "made", image: { kind: "bytes", bytes } };
-    return { kind: "url", url, freshUrl: async () => (await poll())?.[at] ?? null };
-  });
-}

@@ -36,9 +36,6 @@ export function expectedSchedule(taskMs: number): PollingSchedule {
   };
 }
 
-/** The interval of a fixed schedule that a user asks for. */
-export const SHORTEST_POLL_INTERVAL_MS = 100;
-
 /** A poll every `intervalMs`, as the user asked. */
 export function fixedSchedule(intervalMs: number): PollingSchedule {
   return { nextDelayMs: () => intervalMs };

@@ -2,7 +2,7 @@ import { NetworkError } from "../../api/api-errors.ts";
 import { describeConnectionError } from "../../api/connection-errors.ts";
 import { backoffMs, isRetryable } from "../../api/retry.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
-import type { FailedPoll, PolledState, PollReply } from "../../providers/provider.ts";
+import type { FailedPoll, Job, PolledState, PollHow, PollReply } from "../../providers/provider.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../engine/deps.ts";
 import { POLICY } from "../limits/policy.ts";
@@ -21,7 +21,9 @@ export function waitTimeoutMs(settings: WaitSettings, request: GenerationRequest
   return settings.timeoutMs ?? (request?.quality === "4K" ? timeout4KMs : timeoutMs);
 }
 
-export interface WaitSpec {
+export interface WaitSpec extends Pick<PollHow, "keepsReply"> {
+  /** As of `PollHow`. */
+  job: Job;
   schedule: PollingSchedule;
   /** How long to wait from now, milliseconds. The last poll comes at the end of the wait. */
   timeoutMs: number;
@@ -70,6 +72,7 @@ type WaitDeps = Pick<TaskDeps, "connection" | "gate" | "clock" | "signal" | "onP
  */
 export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitDeps): Promise<WaitResult> {
   const { clock } = deps;
+  const { job, keepsReply } = options;
   const start = clock.monotonicMs();
   // After a clock was set back the age would be negative.
   const ageAtStart = Math.max(0, options.ageMs);
@@ -97,8 +100,8 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
     if (!(await pauseUntil(ended, delayMs, deps))) return { outcome: "interrupted" };
     // Where that poll does not show it yet, the next ones wait.
     if (isOver) ended = undefined;
-    const pollTimeoutMs = Math.max(POLICY.poll.minLastMs, remaining());
-    const reply = await pollOnce(taskId, pollTimeoutMs, deps);
+    const timeoutMs = Math.max(POLICY.poll.minLastMs, remaining());
+    const reply = await pollOnce(taskId, { job, keepsReply, timeoutMs }, deps);
     if (deps.signal.aborted) return { outcome: "interrupted" };
     const end = conclude(reply, age(), pendingMs) ?? hopeless(reply, deps.connection.serviceUrl);
     if (end) return end;
@@ -150,13 +153,13 @@ function noteAhead(reply: PollReply, { onAhead }: WaitDeps): void {
 /** Polls a task once, when the gate allows. @throws TypeError at a provider that gives no ids to poll */
 export async function pollOnce(
   taskId: string,
-  timeoutMs: number | undefined,
+  how: Omit<PollHow, "signal">,
   { connection, gate, signal }: Pick<TaskDeps, "connection" | "gate" | "signal">,
 ): Promise<PollReply> {
   const { provider } = connection;
   const poll = provider.poll?.bind(provider);
   if (!poll) throw new TypeError("the provider of this task cannot be polled");
-  return gate.poll(() => poll(taskId, timeoutMs, signal), timeoutMs, signal);
+  return gate.poll(() => poll(taskId, { ...how, signal }), how.timeoutMs, signal);
 }
 
 /** An error that another poll would meet too, such as a rejected certificate or a fault of this process, ends the wait. */

@@ -6,7 +6,7 @@ import type { Matrix } from "../../models/matrix.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { UnreadableEntry } from "../../store/ledger-files.ts";
 import { SANDBOX_SERVICE, type ServiceIdentity } from "../../task/intent.ts";
-import { isInHistory, isUnknown, type OpenWord, STATE_WORDS, stateWord, type Task } from "../../task/task.ts";
+import { isInHistory, isUnknown, type OpenWord, stateWord, type Task } from "../../task/task.ts";
 import { factsOf, type ReportStatus, reportStatus } from "../engine/report.ts";
 
 /** Which tasks of the ledger are wanted; a field that is absent asks nothing. */
@@ -88,22 +88,10 @@ function hasStatus(task: Task, status: HistoryStatus): boolean {
   return isRunning || historyStatus(task) === status;
 }
 
-/** How many tasks are shown by default. */
-export const HISTORY_LIMIT = 20;
-
-/** The words of `status`. */
-export const STATUSES: readonly HistoryStatus[] = [
-  "completed",
-  "unfinished",
-  ...STATE_WORDS,
-  "failed",
-  "cancelled",
-];
-
 /** What a user asks of the history, as it was given. */
 export interface HistoryQuery {
   search?: string | undefined;
-  status?: string | undefined;
+  status?: HistoryStatus | undefined;
   model?: string | undefined;
   since?: string | undefined;
 }
@@ -116,7 +104,7 @@ interface Asking {
   /** The name of the user's own generator, where only its tasks are asked for. */
   generator?: string | undefined;
   /** How messages name what was given. */
-  labelOf: (name: keyof HistoryQuery) => string;
+  labelOf: (name: "since") => string;
 }
 
 /** Sandbox tasks and real ones are never listed together. @throws UsageError */
@@ -126,20 +114,12 @@ export async function historyFilter(
 ): Promise<HistoryFilter> {
   return {
     search,
-    status: status === undefined ? undefined : statusOf(status, labelOf("status")),
+    status,
     model: model === undefined ? undefined : (resolveModel(model, await matrix())?.id ?? model),
     sinceMs: since === undefined ? undefined : sinceOf(since, nowMs, labelOf("since")),
     isOfService: ({ baseUrl }) =>
       generator === undefined ? (baseUrl === SANDBOX_SERVICE) === isSandbox : baseUrl === generator,
   };
-}
-
-function statusOf(text: string, label: string): HistoryStatus {
-  const status = STATUSES.find((each) => each === text.toLowerCase());
-  if (status) return status;
-  throw new UsageError(
-    `${label} ${JSON.stringify(text)} is not a status. Use one of: ${STATUSES.join(", ")}.`,
-  );
 }
 
 function sinceOf(text: string, nowMs: number, label: string): number {

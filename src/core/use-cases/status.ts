@@ -15,7 +15,7 @@ import {
 } from "../engine/continue.ts";
 import type { TaskDeps, UseCaseDeps } from "../engine/deps.ts";
 import { type AcceptedJob, knownJobs, stillRunning, unseen, waitForJob } from "../engine/follow-job.ts";
-import { jobOf } from "../engine/jobs.ts";
+import { jobOf, jobOfId } from "../engine/jobs.ts";
 import { distinct, type NamedTask } from "../engine/named-tasks.ts";
 import { originOfFile } from "../engine/origin.ts";
 import { endLine } from "../engine/reply-lines.ts";
@@ -157,7 +157,8 @@ async function polledOnce(
   let polled = task;
   let waiting = 0;
   for (const job of jobs) {
-    const reply = await pollOnce(job.id, undefined, deps);
+    const how = { job: jobOf(task, job.request, job.attempt, deps.ledger.work) };
+    const reply = await pollOnce(job.id, how, deps);
     if (deps.signal.aborted) throw interruptedError(deps.signal, chargedOf(task));
     if (reply.outcome === "retry" && reply.isMissing && job.isGone && task.state === "accepted")
       throw noLongerKnown(task, reply.why);
@@ -214,8 +215,6 @@ function withState(task: Task, job: AcceptedJob, state: PolledJob, { clock }: Ta
     return task.state === "failed" || task.state === "unknown" || job.isGone
       ? withLine(task, { type: "accepted", at, request, attempt, taskId })
       : task;
-  if (state.status === "completed" && "unread" in state)
-    return withLine(task, endLine({ ...state, urls: [...state.unread.urls] } as typeof state, job, at));
   return withLine(task, endLine(state, job, at));
 }
 
@@ -275,14 +274,16 @@ async function statusOfId(
   const taskDeps = await deps.current();
   requirePolls(id, taskDeps);
   const report = reportOfId(id);
+  const { ledger } = deps;
+  const job = jobOfId(id, ledger.work.of(ledger.newId(), 0, "1"));
   if (wait !== null || destination !== null) {
     if (destination !== null)
       return saveUnknownId(id, destination, wait ?? { timeoutMs: 0, schedule: null }, deps);
     const { waitForId } = await import("../engine/continue.ts");
-    const waited = await waitForId(id, wait ?? { timeoutMs: 0, schedule: null }, taskDeps);
+    const waited = await waitForId(job, wait ?? { timeoutMs: 0, schedule: null }, taskDeps);
     return "report" in waited ? waited.report : endedReport(report, id, waited.task);
   }
-  const reply = await pollOnce(id, undefined, taskDeps);
+  const reply = await pollOnce(id, { job }, taskDeps);
   if (taskDeps.signal.aborted) throw interruptedError(taskDeps.signal, report.charged);
   if (reply.outcome === "retry") throw unseen(reply, report.charged, taskDeps.connection.serviceUrl);
   if (reply.outcome === "refused") throw reply.error;
@@ -293,7 +294,6 @@ async function statusOfId(
 function endedReport(report: TaskReport, id: string, end: Parameters<typeof endLine>[0]): TaskReport {
   if (end.status === "failed")
     return { ...report, state: "failed", charged: end.charged ?? "unknown", error: taskFailed(id, end) };
-  const urls = "unread" in end ? [...end.unread.urls] : end.urls;
   const usage = end.usage && { usage: end.usage };
-  return { ...report, state: "completed", charged: "yes", urls, ...usage };
+  return { ...report, state: "completed", charged: "yes", urls: end.urls, ...usage };
 }

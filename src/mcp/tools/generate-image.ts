@@ -1,6 +1,6 @@
 import path from "node:path";
 import { z } from "zod/v4";
-import type { RequestOptions } from "../../client/options.ts";
+import type { RequestOptions } from "../../client/options/call-options.ts";
 import type { Estimate, TaskSuccess } from "../../client/results.ts";
 import { outputNameProblem } from "../../core/manifest/output-name.ts";
 import { UsageError } from "../../lib/error-types.ts";

@@ -1,6 +1,7 @@
 import { z } from "zod/v4";
+import { HISTORY_LIMIT } from "../../client/listed-tasks.ts";
+import { HISTORY } from "../../client/options/task-table.ts";
 import type { TaskResult } from "../../client/results.ts";
-import { HISTORY_LIMIT, STATUSES } from "../../core/use-cases/history.ts";
 import { taskIdOf } from "../../task/task.ts";
 import { jobAnswer, pollingMs, resumedTask, WAIT_SCHEMA } from "../job-wait.ts";
 import type { Call, Job } from "../session-jobs.ts";
@@ -123,7 +124,7 @@ export const history = (settings: CallSettings) =>
       limit: z.int().min(1).max(1000).default(HISTORY_LIMIT).describe("How many at most."),
       search: z.string().optional().describe("The beginnings of words of the prompt, in any case."),
       status: z
-        .enum(STATUSES)
+        .enum(HISTORY.status.choices ?? [])
         .optional()
         .describe("completed: saved. unfinished: waiting, running, accepted, made or unknown."),
       model: requestSchema(settings).model.describe("Only this model."),

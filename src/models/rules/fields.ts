@@ -2,7 +2,7 @@ import { MAX_SEED, nextSeed, seedIn } from "../../lib/exact-integer.ts";
 import { action, phrase } from "../../lib/wording.ts";
 import type { OwnFields } from "../../task/request.ts";
 import type { FieldNames, GivenFields, ProviderFields } from "../../task/request-fields.ts";
-import { type Labels, type Refusal, type RuleInput, refuse } from "./rule.ts";
+import { type Labels, leftOut, type Refusal, type RuleInput, refuse } from "./rule.ts";
 
 // The generator-only fields of a request: a seed, a negative prompt, and fields under the generator's own names.
 
@@ -28,34 +28,44 @@ export function ofGeneratorAlone(
 export interface FieldTerms {
   /** The names of its fields for a seed and a negative prompt; absent: it has no such field. */
   fieldNames: FieldNames;
-  /** Defaults of requests. */
-  defaults: OwnFields;
+  /** Defaults of requests, from flags. */
+  defaults: Pick<OwnFields, "fields">;
+  /** Defaults of requests, from config.json. */
+  saved: OwnFields;
 }
 
 /**
  * The generator-only fields of a request, with the defaults of the generator. A field that the request names wins over its
- * seed or negative prompt, and those win over default fields.
- * @returns fields in the order of their names, so that equal requests are equal; or what is wrong
+ * seed or negative prompt, and those win over default fields. A saved seed or negative prompt that the generator has no
+ * field for is left out, with a warning.
+ * @returns fields in the order of their names, so that equal requests are equal; or the refusal
  */
 export function ownFields(
   input: OwnFields & Pick<GivenFields, "maxImages">,
-  { fieldNames, defaults }: FieldTerms,
+  { fieldNames, defaults, saved }: FieldTerms,
   labels: Labels,
-): OwnFields | Refusal {
+): { own: OwnFields; warnings: string[] } | Refusal {
   const { fields: named = {} } = input;
   const [wrong] = Object.entries(named).flatMap(([name, value]) => wrongField(name, value) ?? []);
   if (wrong !== undefined) return refuse(`${labels.fields}: ${wrong}`, "leave it out", undefined);
-  const fields: Record<string, ProviderFields[string]> = { ...defaults.fields, ...named };
+  const fields: Record<string, ProviderFields[string]> = { ...saved.fields, ...defaults.fields, ...named };
+  const flagged = defaults.fields ?? {};
   const result: OwnFields = {};
+  const warnings: string[] = [];
   for (const name of ["seed", "negative"] as const) {
-    const value = input[name] ?? defaults[name];
     const field = fieldNames[name];
+    const value =
+      input[name] ?? (field !== undefined && Object.hasOwn(flagged, field) ? undefined : saved[name]);
     if (value === undefined) continue;
-    if (field === undefined)
-      return refuse(
-        `${input[name] === undefined ? `the setting ${name}` : labels[name]} cannot be used: this generator has no field for ${WORDS[name]}`,
-        ["leave it out.", phrase`Generators that have one: ${action("help", "generators")}`],
-      );
+    if (field === undefined && input[name] !== undefined)
+      return refuse(`${labels[name]} cannot be used: this generator has no field for ${WORDS[name]}`, [
+        "leave it out.",
+        phrase`Generators that have one: ${action("help", "generators")}`,
+      ]);
+    if (field === undefined) {
+      warnings.push(leftOut(name, value, `This generator has no field for ${WORDS[name]}.`));
+      continue;
+    }
     if (Object.hasOwn(named, field)) continue;
     delete fields[field];
     Object.assign(result, { [name]: value });
@@ -70,7 +80,7 @@ export function ownFields(
     );
   if (seed !== null) result.seed = seed;
   const sorted = Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
-  return { ...result, fields: sorted.length > 0 ? Object.fromEntries(sorted) : undefined };
+  return { own: { ...result, fields: sorted.length > 0 ? Object.fromEntries(sorted) : undefined }, warnings };
 }
 
 /** Names of the number of images, without case and underscores. Each image has its price, so a cap must know how many there are. */

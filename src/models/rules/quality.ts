@@ -1,6 +1,6 @@
 import { findModels } from "../find.ts";
 import { canonicalQuality, QUALITIES } from "../matrix.ts";
-import { modelList, type Refusal, type Rule, refuse, shown, withoutField } from "./rule.ts";
+import { modelList, type Refusal, type Rule, refuse, shown, takenText, withoutField } from "./rule.ts";
 
 /** Sections 2.2 and 2.5: one of the field's values, and one of the model's where the document gives them. */
 export const quality: Rule = (subject) => {
@@ -12,13 +12,8 @@ export const quality: Rule = (subject) => {
   if (model.qualities === null || model.qualities.includes(value)) return undefined;
   const others = `models that take ${value}: ${modelList(findModels({ quality: value }, matrix).matching)}`;
   const limit = { field: "quality", allowed: model.qualities } as const;
-  return model.qualities.length === 0
-    ? refuse(
-        `${setting}: ${model.id} takes no quality`,
-        `${withoutField("quality", subject)}; ${others}`,
-        limit,
-      )
-    : refuse(`${setting}: ${model.id} takes only ${model.qualities.join(", ")}`, others, limit);
+  const hint = model.qualities.length === 0 ? `${withoutField("quality", subject)}; ${others}` : others;
+  return refuse(`${setting}: ${takenText(model.id, limit)}`, hint, limit);
 };
 
 /** Section 2.2: the allowed values of `quality`. */

@@ -2,7 +2,16 @@ import { action, option, phrase, type Wording } from "../../lib/wording.ts";
 import { intendedRatio, isKnownRatio, isWellFormedRatio, nearestRatio } from "../aspect-ratio.ts";
 import { findModels, resolveModel } from "../find.ts";
 import { DEFAULT_MODEL, type Matrix, RATIOS } from "../matrix.ts";
-import { modelList, type Refusal, type Rule, refuse, shown, type Warning, warning } from "./rule.ts";
+import {
+  modelList,
+  type Refusal,
+  type Rule,
+  refuse,
+  shown,
+  takenText,
+  type Warning,
+  warning,
+} from "./rule.ts";
 
 /** Section 2.5: a ratio has to be in the model's row; a model without a row may take any. */
 export const ratio: Rule = ({ input, model, matrix, labels }) => {
@@ -13,8 +22,8 @@ export const ratio: Rule = ({ input, model, matrix, labels }) => {
   if (model.ratios === null)
     return isKnownRatio(value, matrix) ? undefined : unlisted(value, model.id, labels.ratio);
   if (model.ratios.includes(value)) return undefined;
-  const message = `${labels.ratio} ${value}: ${model.id} takes only ${model.ratios.join(", ")}`;
   const limit = { field: "ratio", allowed: model.ratios } as const;
+  const message = `${labels.ratio} ${value}: ${takenText(model.id, limit)}`;
   return refuse(message, otherwise(value, model.ratios, model.id, matrix), limit);
 };
 

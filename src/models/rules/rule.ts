@@ -64,6 +64,22 @@ export interface Refusal {
   limit?: Limit | undefined;
 }
 
+/** The values of a field that a model takes, as a clause. */
+export function takenText(id: string, { field, allowed }: Limit): string {
+  return allowed.length === 0 ? `${id} takes no ${field}` : `${id} takes only ${allowed.join(", ")}`;
+}
+
+/** A warning that a saved value is not part of a request. @param why sentence */
+export function leftOut(name: string, value: unknown, why: string): string {
+  const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+  return `${name} ${shown(text)} from config.json is left out. ${why}`;
+}
+
+/** Whether a warning is one of those. */
+export function isLeftOut(text: string): boolean {
+  return text.includes(" from config.json is left out. ");
+}
+
 /** Something that the document leaves open and the user should know before being charged. */
 export interface Warning {
   kind: "warning";

@@ -6,12 +6,9 @@ import type { Graph } from "./graph.ts";
 import { followJob } from "./job-progress.ts";
 import { factsOf, requireOneOutput } from "./node-facts.ts";
 import { type Placement, placed, placementLines, placementsIn, wantedOf } from "./placements.ts";
-import { pollJob, withoutImage } from "./poll-job.ts";
+import { pollJob } from "./poll-job.ts";
 import { jobIdOf, recovered, type SubmitContext, submitted } from "./submit-job.ts";
 import { Workflows } from "./workflow-file.ts";
-
-/** Default time limit of a poll, in milliseconds. */
-const POLL_MS = 15_000;
 
 /** Makes images with a ComfyUI server: a job gets an id of ours, waits in the server's queue, and is polled. */
 export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
@@ -40,10 +37,10 @@ export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provide
         (found) => found !== null,
         () => true,
       ),
-    poll: (taskId, ms = POLL_MS, signal) =>
-      pollJob(taskId, server, AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(ms))])),
-    images: async (job) => {
-      throw await withoutImage(job, http);
+    poll: (taskId, how) => pollJob(taskId, server, how),
+    images: async () => {
+      const message = `The workflow ended at ${http.host} without an image of its output node.`;
+      throw new ProviderError(message, { kind: "lost" });
     },
     follow: (taskId, how) => followJob(taskId, how, server),
     cancel: (taskId, signal) => server.cancel(taskId, signal),

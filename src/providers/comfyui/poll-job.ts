@@ -2,20 +2,24 @@ import { TransportError } from "../../api/transport.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { fieldsOf, isJsonObject } from "../../lib/json.ts";
 import { inOneLine } from "../../lib/short-text.ts";
-import { replyWithoutImage } from "../failed-reply.ts";
 import { clauseOf, errorOf, failedPoll } from "../failures.ts";
-import { finishedState } from "../job-poll.ts";
-import { type Job, type PolledState, type PollReply, ProviderError } from "../provider.ts";
+import { finishedState, withReply } from "../job-poll.ts";
+import { type PolledState, type PollHow, type PollReply, ProviderError } from "../provider.ts";
 import type { ProviderServer } from "../provider-http.ts";
-import { keptResult } from "../stored-reply.ts";
 import type { ComfyServer, HistoryEntry } from "./comfy-server.ts";
 import { nodesTitled, OUTPUT_TITLE, titleOf } from "./graph.ts";
 
+/** Default time limit of a poll, in milliseconds. */
+const POLL_MS = 15_000;
+
 /** Polls a job once. Never throws. */
-export async function pollJob(jobId: string, server: ComfyServer, signal: AbortSignal): Promise<PollReply> {
+export async function pollJob(jobId: string, server: ComfyServer, how: PollHow): Promise<PollReply> {
+  const limit = AbortSignal.timeout(Math.ceil(how.timeoutMs ?? POLL_MS));
   try {
-    const found = await server.find(jobId, signal, true);
-    return found === null ? missing(jobId, server) : { outcome: "state", task: stateOf(found, server.http) };
+    const found = await server.find(jobId, AbortSignal.any([how.signal, limit]), true);
+    if (found === null) return missing(jobId, server);
+    const task = stateOf(found, server.http);
+    return { outcome: "state", task: await withReply(task, JSON.stringify(found), how) };
   } catch (error) {
     return unanswered(error);
   }
@@ -45,7 +49,7 @@ function endOf(entry: HistoryEntry, http: ProviderServer): PolledState {
   const urls = imagesOf(entry).map(({ filename, subfolder, type }) =>
     http.urlBelow(`/view?${new URLSearchParams({ filename, subfolder, type })}`),
   );
-  return finishedState(http, urls, { said: { ...entry, graph: Object.fromEntries(entry.graph) } });
+  return finishedState(http, urls, null, { ...entry, graph: Object.fromEntries(entry.graph) });
 }
 
 function failed(why: string): PolledState {
@@ -63,16 +67,6 @@ function unanswered(error: unknown): PollReply {
     retryAfterMs: failure?.kind === "busy" ? failure.retryAfterMs : null,
     connectionError: cause instanceof TransportError ? cause : null,
   });
-}
-
-/** The error for a finished job without an image, from the part of its reply that was kept. */
-export async function withoutImage(
-  { folder, isPaid }: Pick<Job, "folder" | "isPaid">,
-  http: ProviderServer,
-): Promise<ProviderError> {
-  const said = (await keptResult({ folder }))?.said ?? "";
-  const message = `The workflow ended at ${http.host} without an image of its output node.`;
-  return new ProviderError(message, replyWithoutImage(said, http.asked(isPaid)).failure);
 }
 
 /** An image at the server. */

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { fieldsOf, isTexts } from "../../lib/json.ts";
+import { fieldsOf, isTexts, jsonOrNull } from "../../lib/json.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { action, phrase } from "../../lib/wording.ts";
 import { bearer, SERVICE, type ServerKind } from "../kind.ts";
@@ -29,6 +29,24 @@ export function installedPackage(spec: PackageName, configFolder: string): Packa
   const { definition, version } = loaded(spec.package, modules, folder);
   const url = spec.url ?? definition.url.replace(/\/+$/, "");
   return { ...spec, url, version: `${spec.package}@${version}`, server: kindOf(definition) };
+}
+
+/**
+ * The variables that hold the keys of the packages that the user has installed. One that cannot be loaded has none. Never
+ * throws.
+ */
+export function installedKeyVariables(configFolder: string): string[] {
+  const folder = packagesFolder(configFolder);
+  const file = path.join(folder, "package.json");
+  if (!existsSync(file)) return [];
+  const { dependencies } = fieldsOf(jsonOrNull(readFileSync(file, "utf8")));
+  return Object.keys(fieldsOf(dependencies)).flatMap((name) => {
+    try {
+      return loaded(name, path.join(folder, "node_modules"), folder).definition.keyVariables ?? [];
+    } catch {
+      return [];
+    }
+  });
 }
 
 interface Loaded {

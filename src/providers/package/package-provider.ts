@@ -40,6 +40,7 @@ export function packageProvider(
     read: (reply) => readReply(reply, provider),
     ...(provider.poll && {
       poll: (id, poll) => polled(id, provider, poll, server),
+      resultIn: ({ urls }) => imagesIn([urls].flat().map((url) => addressed(url, server))),
     }),
     ...(provider.poll &&
       provider.cancel && {
@@ -55,7 +56,7 @@ export function packageProvider(
   return {
     ...service,
     ...(poll && {
-      poll: (id, limitMs, signal) => pollEnded(poll(id, limitMs, signal), limitMs, signal, deps),
+      poll: (id, how) => pollEnded(poll(id, how), how, deps),
     }),
     models: (signal) => modelsOf(provider, server, signal, deps),
   };
@@ -137,7 +138,8 @@ async function polled(
   };
   try {
     if (!provider.poll) throw new TypeError("the package cannot poll");
-    return { outcome: "state", task: stateOf(await provider.poll(id, { fetch }), poll, server) };
+    const said = await provider.poll(id, { fetch });
+    return await poll.said(stateOf(said, poll), said);
   } catch (error) {
     if (error instanceof Unanswered) return error.reply;
     return failedPoll(clauseOf(server.mask(errorText(error))));
@@ -147,29 +149,24 @@ async function polled(
 /** A poll that does not end is one that may be sent again. Never throws. */
 async function pollEnded(
   poll: Promise<port.PollReply>,
-  limitMs: number | undefined,
-  signal: AbortSignal,
+  { signal, timeoutMs }: port.PollHow,
   { clock }: ProviderDeps,
 ): Promise<port.PollReply> {
   try {
-    return await waitForPackage(poll, signal, clock, limitMs);
+    return await waitForPackage(poll, signal, clock, timeoutMs);
   } catch (error) {
     return failedPoll(errorText(error));
   }
 }
 
-function stateOf(said: JobState, poll: JobPoll, server: ProviderServer): port.PolledState {
+function stateOf(said: JobState, poll: JobPoll): port.PolledState {
   switch (said.status) {
     case "running":
       return { status: "running", word: null };
     case "failed":
       return poll.failed(wordsOf(said.why) ?? "failed");
     case "done":
-      return poll.finished(
-        imagesIn([said.urls].flat().map((url) => addressed(url, server))),
-        said.usage,
-        said,
-      );
+      return poll.finished(said.usage, said);
     default:
       throw new Error("the package says nothing of the job");
   }

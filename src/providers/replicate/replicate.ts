@@ -40,6 +40,7 @@ function formOf(server: ProviderServer, deps: ProviderDeps): Form {
     },
     read: (reply) => jobIn(reply, idIn),
     poll: (id, poll) => poll.get(urlOf(id), (said) => stateOf(said, poll)),
+    resultIn: ({ output }) => imagesIn(output),
     async cancelAt(id, signal) {
       const url = urlOf(id);
       if (url === null) return null;
@@ -51,14 +52,14 @@ function formOf(server: ProviderServer, deps: ProviderDeps): Form {
 }
 
 function stateOf(said: Fields, poll: JobPoll): PolledState | null {
-  const { status, output, error, metrics } = said;
+  const { status, error, metrics } = said;
   switch (status) {
     case "starting":
     case "processing":
     case "queued":
       return { status: "running", word: status };
     case "succeeded":
-      return poll.finished(imagesIn(output), metrics, said);
+      return poll.finished(metrics, said);
     default:
       return isFailedState(status) ? poll.failed(wordsOf(error) ?? status) : null;
   }

@@ -6,7 +6,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { noteTask } from "../../lib/error-types.ts";
 import { keyMasker } from "../../lib/redact.ts";
 import { failedPoll } from "../failures.ts";
-import type { Job, PollReply, Provider, SubmitHow, SubmitReply } from "../provider.ts";
+import type { Job, PollHow, PollReply, Provider, SubmitHow, SubmitReply } from "../provider.ts";
 import { excerptOf } from "../reply-facts.ts";
 import { type ReplyContext, readPoll, readSubmit, refusedBody } from "./replies.ts";
 
@@ -68,7 +68,7 @@ export class HttpImageService implements Provider {
     }
   }
 
-  async poll(taskId: string, timeoutMs = Infinity, signal?: AbortSignal): Promise<PollReply> {
+  async poll(taskId: string, { timeoutMs = Infinity, signal }: Partial<PollHow> = {}): Promise<PollReply> {
     noteTask();
     try {
       const reply = await this.#exchange({

@@ -56,9 +56,13 @@ export function readSubmit(reply: HttpReply, reading: ReplyContext): SubmitReply
 
 /** Interprets the reply to a poll (section 4.2). */
 export function readPoll({ status, headers, body, cut }: HttpReply, reading: ReplyContext): PollReply {
-  const retryAfterMs = statedWaitMs({ headers, body }, reading.nowMs);
+  const facts = {
+    rateLimited: status === 429,
+    retryAfterMs: statedWaitMs({ headers, body }, reading.nowMs),
+    ...((status === 404 || status === 410) && { isMissing: true as const }),
+  };
   const retry = (why: string, connectionError: TransportError | null = null) =>
-    failedPoll(why, { rateLimited: status === 429, retryAfterMs, connectionError });
+    failedPoll(why, { ...facts, connectionError });
   if (isRetryable(status)) return retry(`HTTP ${status}`);
   const envelope = parseEnvelope(body, reading.maskKey);
   if (cut && envelope.kind === "invalid") return retry(reading.maskKey(connectionErrorText(cut)), cut);

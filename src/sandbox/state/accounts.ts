@@ -1,6 +1,8 @@
-import path from "node:path";
+import { errorCode } from "../../lib/error-text.ts";
 import { keyFingerprint } from "../../lib/fingerprint.ts";
-import { AccountBook } from "./book.ts";
+import { isJsonObject } from "../../lib/json.ts";
+import { readRegular } from "../../lib/read-file.ts";
+import { replaceUnsynced } from "../../lib/write-whole.ts";
 
 /** The key that `imggen sandbox` prints: its account has a subscription. */
 export const SANDBOX_KEY = "sk-sandbox";
@@ -17,42 +19,88 @@ export interface Account {
   readonly id: string;
   /** Whether it may use the models that need a subscription (section 2.2). */
   readonly hasSubscription: boolean;
-  readonly book: AccountBook;
 }
 
-/** Every key's account, created when the key is first used; one file each. */
-export class Accounts {
-  readonly #folder: string;
-  readonly #startCredits: number;
-  readonly #accounts = new Map<string, Account>();
+/** `refilled`: an account that could not pay has its first credits again. `reset`: so have all, as the file cannot be read. */
+export interface BalanceNotice {
+  kind: "refilled" | "reset";
+  credits: number;
+}
 
-  /** @param startCredits what a new account has; default 1000 */
-  constructor(folder: string, startCredits = START_CREDITS) {
-    this.#folder = folder;
-    this.#startCredits = startCredits;
+interface AccountOptions {
+  /** Default 1000. */
+  credits?: number;
+  refills?: boolean;
+  onNotice?: ((notice: BalanceNotice) => void) | undefined;
+}
+
+type Balances = Readonly<Record<string, number>>;
+
+/**
+ * The balances of all accounts, in one JSON file by their ids; an account that is not in it has the initial balance. The file
+ * is read before each use and replaced as a whole, at once: of two processes that charge at the same moment, one may charge
+ * for both. Nothing is synced, because a balance only has to outlive the process.
+ */
+export class Accounts {
+  readonly #file: string;
+  readonly #startCredits: number;
+  readonly #options: AccountOptions;
+
+  constructor(file: string, options: AccountOptions) {
+    this.#file = file;
+    this.#startCredits = options.credits ?? START_CREDITS;
+    this.#options = options;
   }
 
   of(key: string): Account {
-    const id = keyFingerprint(key);
-    const existing = this.#accounts.get(id);
-    if (existing !== undefined) return existing;
-    const book = new AccountBook(path.join(this.#folder, `${id}.jsonl`), this.#startCredits);
-    const account = { id, hasSubscription: key !== SANDBOX_BASIC_KEY, book };
-    this.#accounts.set(id, account);
-    return account;
+    return { id: keyFingerprint(key), hasSubscription: key !== SANDBOX_BASIC_KEY };
   }
 
-  /**
-   * Gives an account what it started with, unless another request has just had that done.
-   * @param credits what is to be paid @returns how many credits it was given; null for none
-   */
-  async refill({ book }: Account, credits: number): Promise<number | null> {
-    return (await book.raise(this.#startCredits, credits)) ? this.#startCredits : null;
+  /** Whether an account's balance covers so many credits, refilled if this sandbox does that. */
+  covers(account: Account, credits: number): boolean {
+    return this.#balanceFor(account, credits) >= credits;
+  }
+
+  /** Charges credits. @returns the remaining balance; null if there are too few */
+  charge(account: Account, credits: number): number | null {
+    const left = this.#balanceFor(account, credits) - credits;
+    if (left < 0) return null;
+    this.#write({ ...this.#read(), [account.id]: left });
+    return left;
   }
 
   /** Sets the balance of the two named keys' accounts. */
-  async setNamedBalances(credits: number): Promise<void> {
-    const named = [SANDBOX_KEY, SANDBOX_BASIC_KEY].map((key) => this.of(key));
-    await Promise.all(named.map(({ book }) => book.setBalance(credits)));
+  setNamedBalances(credits: number): void {
+    const named = [SANDBOX_KEY, SANDBOX_BASIC_KEY].map((key) => [this.of(key).id, credits] as const);
+    this.#write({ ...this.#read(), ...Object.fromEntries(named) });
   }
+
+  #balanceFor({ id }: Account, toPay: number): number {
+    const balances = this.#read();
+    const balance = balances[id] ?? this.#startCredits;
+    if (balance >= toPay || toPay > this.#startCredits || !this.#options.refills) return balance;
+    this.#write({ ...balances, [id]: this.#startCredits });
+    this.#options.onNotice?.({ kind: "refilled", credits: this.#startCredits });
+    return this.#startCredits;
+  }
+
+  #read(): Balances {
+    try {
+      const balances: unknown = JSON.parse(readRegular(this.#file).toString("utf8"));
+      if (isBalances(balances)) return balances;
+    } catch (error) {
+      if (errorCode(error) === "ENOENT") return {};
+    }
+    this.#write({});
+    this.#options.onNotice?.({ kind: "reset", credits: this.#startCredits });
+    return {};
+  }
+
+  #write(balances: Balances): void {
+    replaceUnsynced(this.#file, JSON.stringify(balances), 0o600);
+  }
+}
+
+function isBalances(value: unknown): value is Balances {
+  return isJsonObject(value) && Object.values(value).every((each) => typeof each === "number");
 }

@@ -5,9 +5,17 @@ import type { Matrix } from "../../models/matrix.ts";
 import type { DrawPicture } from "../../painter/draw-picture.ts";
 import type { RequestLine } from "../../server/http.ts";
 import { loadSecret } from "../../server/links.ts";
-import { Accounts } from "./accounts.ts";
+import { Accounts, type BalanceNotice } from "./accounts.ts";
 import { Tasks } from "./tasks.ts";
-import { Throttle } from "./throttle.ts";
+
+/**
+ * `unknown directive`: a prompt has a `[sandbox:…]` that does not exist. `unknown subject`: the painter does not know the main
+ * noun of a prompt, and paints without it.
+ */
+export type SandboxNotice =
+  | BalanceNotice
+  | { kind: "unknown directive"; directive: string }
+  | { kind: "unknown subject"; noun: string };
 
 export interface SandboxOptions {
   /** Keeps tasks and balances between runs; several sandboxes may share it at once. Made if missing. */
@@ -21,15 +29,10 @@ export interface SandboxOptions {
    * stay, and new accounts start with 1000.
    */
   credits?: number;
-  /**
-   * Called when an account that could not pay was given its first credits again, and how many these are. Where it is
-   * absent, such an account is refused.
-   */
-  onRefill?: (credits: number) => void;
-  /** Called with a directive in a prompt, `[sandbox:…]`, that is none. */
-  onUnknownDirective?: ((directive: string) => void) | undefined;
-  /** Called with the main noun of a prompt that is to be painted without it: the painter does not know it. */
-  onUnknownSubject?: ((noun: string) => void) | undefined;
+  /** Whether an account that cannot pay gets its first credits again. Default: it is refused. */
+  refills?: boolean;
+  /** Called with what the user of an embedded sandbox should know. */
+  onNotice?: ((notice: SandboxNotice) => void) | undefined;
   /** The models that it has. Default: those of the document. */
   matrix?: Matrix;
   /** Draws the images. Default: pictures of what the prompts say. */
@@ -43,23 +46,17 @@ export interface SandboxOptions {
 export interface State {
   tasks: Tasks;
   accounts: Accounts;
-  throttle: Throttle;
   /** Signs result URLs. */
   secret: string;
 }
 
 /** Opens a state folder and creates what is missing. @throws the disk's error */
-export async function openState({
-  folder,
-  credits,
-  clock,
-}: Pick<SandboxService, "folder" | "credits" | "clock">): Promise<State> {
-  const within = (name: string) => path.join(folder, name);
-  await Promise.all(["tasks", "accounts", "throttle"].map((name) => makeFolder(within(name), 0o700)));
+export async function openState(options: SandboxOptions): Promise<State> {
+  const within = (name: string) => path.join(options.folder, name);
+  await makeFolder(within("tasks"), 0o700);
   return {
     tasks: new Tasks(within("tasks")),
-    accounts: new Accounts(within("accounts"), credits),
-    throttle: new Throttle(within("throttle"), clock),
+    accounts: new Accounts(within("accounts.json"), options),
     secret: await loadSecret(within("secret")),
   };
 }
@@ -71,4 +68,6 @@ export interface SandboxService extends SandboxOptions, State {
   latencyMs: number;
   matrix: Matrix;
   clock: Pick<Clock, "now">;
+  /** Times at which submits with the directive `429` were refused, by account and prompt. */
+  refusedAt: Map<string, number>;
 }

@@ -1,6 +1,5 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { DiskFile } from "../../lib/disk-file.ts";
 import { removeIfPresent } from "../../lib/durable.ts";
 import { errorCode } from "../../lib/error-text.ts";
 import { isNewTaskId } from "../../task/task-id.ts";
@@ -33,6 +32,7 @@ export interface Task {
 /** The tasks of all accounts, one file each. */
 export class Tasks {
   readonly #folder: string;
+  readonly #shown = new Set<string>();
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -42,14 +42,14 @@ export class Tasks {
   async add(task: Task): Promise<void> {
     const temporary = path.join(this.#folder, `.${task.taskId}.tmp`);
     await writeFile(temporary, `${JSON.stringify(task)}\n`, { mode: 0o600, flag: "wx" });
-    await rename(temporary, this.#file(task.taskId, "json"));
+    await rename(temporary, this.#file(task.taskId));
   }
 
   /** The task of an untrusted id, which may be any text; null if there is none. */
   async find(taskId: string): Promise<Task | null> {
     if (!isNewTaskId(taskId)) return null;
     try {
-      return JSON.parse(await readFile(this.#file(taskId, "json"), "utf8"));
+      return JSON.parse(await readFile(this.#file(taskId), "utf8"));
     } catch (error) {
       if (errorCode(error) === "ENOENT") return null;
       throw error;
@@ -57,21 +57,17 @@ export class Tasks {
   }
 
   remove(taskId: string): void {
-    removeIfPresent(this.#file(taskId, "json"));
+    removeIfPresent(this.#file(taskId));
   }
 
-  /** Whether this is the first time, in any process, that a task's result is returned. */
+  /** Whether this is the first time, in this process, that a task's result is returned. */
   isFirstShowing({ taskId }: Task): boolean {
-    try {
-      DiskFile.createExclusive(this.#file(taskId, "shown"), 0o600).close();
-      return true;
-    } catch (error) {
-      if (errorCode(error) === "EEXIST") return false;
-      throw error;
-    }
+    const isFirst = !this.#shown.has(taskId);
+    this.#shown.add(taskId);
+    return isFirst;
   }
 
-  #file(taskId: string, extension: string): string {
-    return path.join(this.#folder, `${taskId}.${extension}`);
+  #file(taskId: string): string {
+    return path.join(this.#folder, `${taskId}.json`);
   }
 }

@@ -1,6 +1,6 @@
 import { isJsonObject, jsonOrNull } from "../../lib/json.ts";
 import type { ServiceRequest } from "../../server/http.ts";
-import { bytesOf } from "../../server/json-body.ts";
+import { bytesOf } from "../../server/request-body.ts";
 import { type OpenAiError, wrongRequest } from "./openai-error.ts";
 
 /** What a request says: its fields, and the files of its reference images. */

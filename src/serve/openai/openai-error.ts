@@ -54,12 +54,12 @@ export function failedTask(
   { outcome, detail }: Extract<TaskEnd, { name: "failed" }>,
 ): OpenAiError {
   if (outcome === "unknown") return openAiError(500, "server_error", detail, { code: "outcome_unknown" });
-  if (MODERATION.test(detail))
-    return openAiError(400, "image_generation_user_error", detail, { code: "moderation_blocked" });
   if (type === "insufficient_credits" || type === "subscription_required")
     return openAiError(429, "insufficient_quota", detail, { code: "insufficient_quota" });
   if (type === "auth_required")
     return openAiError(503, "server_error", detail, { code: "generator_account" });
+  if (MODERATION.test(detail))
+    return openAiError(400, "image_generation_user_error", detail, { code: "moderation_blocked" });
   if (type === "invalid_request") return wrongRequest(detail);
   return openAiError(500, "server_error", detail, { code: "generation_failed" });
 }

@@ -99,7 +99,7 @@ describe("imggen", () => {
       expect(said).toContain(`imggen ${name} does not take ${flag}. Nothing was done.`);
       expect([code, after]).toEqual([2, before]);
     }
-    const { stdout: help } = await (await commandWorld()).run([name, "--help"]);
+    const { stdout: help } = await (await commandWorld()).run([name, "--help", "--all"]);
     for (const flag of ["--sandbox", "--profile", "--json", "--quiet", "--verbose", "--no-color"])
       expect([flag, help.includes(`  ${flag}`)]).toEqual([flag, !refuses(name, flag)]);
   });

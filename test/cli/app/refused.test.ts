@@ -14,7 +14,7 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
   [`generate fox -o ${"x".repeat(253)}`, /longer than 255 bytes/],
   [
     "generate fox --progress xml",
-    /^error: --progress "xml" is neither auto nor json\.\n {2}json is for programs: see/,
+    /^error: --progress "xml" is neither auto nor json\.\n {2}See imggen generate --help\./,
   ],
   ["generate fox -m z-image -o - --sidecar", /no place for a sidecar/],
   ["generate fox -m z-image -o - --no-wait", /--no-wait does not wait for it/],
@@ -92,14 +92,14 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
   ["history --limit 0", /not a whole number \(1 or more\)/],
   [
     "history --status lost",
-    /"lost" is not a status\. Use one of: completed, unfinished, waiting, running, accepted, made, unknown, failed, cancelled\./,
+    /^error: --status "lost" is none of completed, unfinished, waiting, running, accepted, made, unknown, failed, cancelled\./,
   ],
   ["history --since soon", /neither a date nor an age/],
   ["history --summary --limit 3", /takes no --limit/],
   ["models --ratio 1x1", /Write it as 1:1/],
   ["models --ratio banana", /Write it as width:height/],
   ["models --quality 3K", /use one of basic, high, 1K, 2K, 4K/i],
-  ["models --kind video", /neither text nor edit/],
+  ["models --kind video", /none of text, text-to-image, edit, image-to-image/],
   ["models --references -1", /not a whole number/],
   ["models --references many", /See imggen models --help\./],
   [

@@ -210,7 +210,7 @@ describe("resume of a task at a generator", () => {
     const { code, document } = await world.json(["resume"], { env });
     expect(code).toBe(2);
     expect(document.tasks).toMatchObject([
-      { error: { message: expect.stringContaining("generatorSide in the config") } },
+      { error: { message: expect.stringContaining("generatorSide from config.json") } },
     ]);
   });
 });

@@ -8,7 +8,7 @@ import { PICTURE } from "../../support/images.ts";
 import { openTasks } from "../../support/left-task.ts";
 import { paidService } from "../../support/paid-service.ts";
 import { type Behaviour, failure, json as jsonReply, response } from "../../support/scripted-server.ts";
-import { cutShort, replies } from "../../support/scripts.ts";
+import { completedAt, cutShort, replies } from "../../support/scripts.ts";
 
 const CUT = jsonReply({ status: "IN_PROGRESS", more: "x".repeat(100) });
 const ANSWERS: [string, ServiceForm, Part, Behaviour][] = [
@@ -132,6 +132,39 @@ describe("a paid job of unknown outcome, whose result had no image", () => {
 });
 
 describe("a task that the service itself no longer knows", () => {
+  it.each([404, 410])(
+    "is said to be so after 30 s of HTTP %i, stays open, and is saved when it is known again",
+    async (status) => {
+      let isAway = true;
+      const { json, home, server } = await commandWorld({
+        poll: (request, socket) => {
+          if (isAway) socket.write(response(status, "<html>Not here</html>"));
+          else completedAt("/1.png")(request, socket);
+        },
+      });
+      expect(await json(["generate", "a fox"])).toMatchObject({
+        code: 9,
+        document: {
+          error: {
+            type: "outcome_unknown",
+            message: expect.stringContaining("no longer known to the service"),
+            hint: expect.stringContaining("--dismiss"),
+          },
+          charged: "yes",
+          state: "accepted",
+        },
+      });
+      const polls = server.requests.length;
+      expect(await json(["resume"])).toMatchObject({ code: 9 });
+      expect(server.requests.length).toBe(polls + 1);
+      isAway = false;
+      expect(await json(["resume"])).toMatchObject({ code: 0 });
+      expect(await openTasks(home)).toEqual([]);
+      expect(server.submits()).toHaveLength(1);
+    },
+    30_000,
+  );
+
   it("stays open, and can be dismissed 30 s after its acceptance", async () => {
     const { json, home, server } = await commandWorld({
       poll: replies(failure("image_generation.error.unknown_error")),

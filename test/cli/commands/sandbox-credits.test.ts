@@ -1,3 +1,4 @@
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startSandbox } from "../../../src/sandbox/server.ts";
@@ -34,6 +35,17 @@ describe("the embedded sandbox", () => {
     const { code, stderr } = await world.run([...batch, "--yes"]);
     expect(stderr).toMatch(/^8 rows: 8 saved\. The sandbox is free\.$/m);
     expect([code, stderr.match(/refilled to 1000/g)]).toEqual([0, ["refilled to 1000"]]);
+  });
+
+  it("warns once that its balances start again, if their file cannot be read", async () => {
+    const world = await commandWorld();
+    await setCredits(world.home, 5);
+    await writeFile(path.join(world.home, "state", "sandbox", "accounts.json"), "{");
+    const { code, stderr } = await world.run([...FOX, "--sandbox"]);
+    expect([code, stderr.match(/^.*balances.*$/gm)]).toEqual([
+      0,
+      ["warning: The file of the sandbox's balances could not be read. Each account has 1000 credits again."],
+    ]);
   });
 
   it("makes images that are free, never of unknown cost or charged", async () => {

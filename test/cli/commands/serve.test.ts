@@ -46,7 +46,7 @@ it("serves the generator until it is stopped, finishes what runs, and says a lin
   await accepted({ prompt: "a hare" });
   const { code, stderr = "" } = (await end()) ?? {};
   expect(code).toBe(143);
-  expect(stderr).toContain("1 task runs, and may take up to 30s more. A second signal ends at once.");
+  expect(stderr).toContain("1 task runs, and may take up to 30 s more. A second signal ends at once.");
   expect(stderr).toMatch(
     new RegExp(`^\\d\\d:\\d\\d:\\d\\d ${running} completed, flux, 8x6, [\\d.]+ m?s, 1 waiting$`, "m"),
   );

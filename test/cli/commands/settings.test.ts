@@ -251,7 +251,7 @@ describe("login", () => {
     const typed = { ...accepted, terminal: true, answer: "sk-canary-typed" };
     await world.run(["config", "set", "baseUrl", world.server.baseUrl], accepted);
     expect((await world.run(["login"], typed)).stderr).toContain(
-      `Base URL: ${world.server.baseUrl} (baseUrl in the config). To change it: imggen login --base-url <url>\n`,
+      `Base URL: ${world.server.baseUrl} (baseUrl from config.json). To change it: imggen login --base-url <url>\n`,
     );
   });
 

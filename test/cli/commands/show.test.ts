@@ -242,7 +242,7 @@ describe("--preview", () => {
     const { code, stderr } = await world.run(FOX, TERMINAL);
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: expect.stringContaining("preview in the config must be true or false"),
+      stderr: expect.stringContaining("preview from config.json must be true or false"),
     });
     expect(world.server.submits()).toEqual([]);
   });

@@ -1,4 +1,7 @@
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { COMMANDS } from "../../../src/cli/app/commands.ts";
 import { TOPIC_NAMES } from "../../../src/cli/help/topic-names.ts";
 import { EXIT_CODES } from "../../../src/client/exit-codes.ts";
 import { SETTING_NAMES } from "../../../src/store/settings-table.ts";
@@ -12,6 +15,13 @@ async function help(name: string, columns?: number): Promise<string> {
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   return stdout;
 }
+
+const PAGES = path.resolve(import.meta.dirname, "../../../.github/docs/help");
+const WRITTEN = readdirSync(PAGES).map((name) => path.basename(name, ".md"));
+const GENERATED = ["exit-codes", "environment"];
+
+/** The words of a page, and of what is shown of it: code between values may be broken, and links are commands. */
+const wordsIn = (text: string) => text.match(/[\p{L}\d_.:/{}$-]{2,}/gu) ?? [];
 
 /** A script stands at the margin, from its first line to an empty one. */
 const SCRIPT = /^#!.*\n(?:.+\n)*/gm;
@@ -46,14 +56,49 @@ describe("help topics", () => {
     }
   });
 
+  it("are the pages of .github/docs/help, and two that are generated; none has a command's name", () => {
+    expect([...TOPIC_NAMES].toSorted()).toEqual([...WRITTEN, ...GENERATED].toSorted());
+    expect(TOPIC_NAMES.filter((name) => Object.hasOwn(COMMANDS, name))).toEqual([]);
+  });
+
+  it.each(WRITTEN)(
+    "%s says what its page does, word by word, and names a topic for each link",
+    async (name) => {
+      const page = readFileSync(path.join(PAGES, `${name}.md`), "utf8");
+      const linked = [...page.matchAll(/\]\((.*?)\)/g)].map(([, to = ""]) => path.basename(to, ".md"));
+      const text = page
+        .replace(/^# .*\n/, "")
+        .replaceAll(/```\w*|`|^\|.*\|\n\|---\|---\|$/gm, "")
+        .replaceAll(/\[[^\]]*\]\(([\w-]+)\.md\)/g, "imggen help $1")
+        .replaceAll(/^## (.*)$/gm, "$1:");
+      for (const columns of [100, 40]) {
+        const shown = await help(name, columns);
+        expect(wordsIn(shown)).toEqual(wordsIn(text));
+        expect(shown).not.toMatch(/`|\]\(|^\||^#(?!!)(?!SBATCH| once)/m);
+        const asked = [...shown.replaceAll(/\s+/g, " ").matchAll(/imggen help ([\w-]+)/g)].map(
+          ([, to]) => to,
+        );
+        for (const to of linked) expect(asked).toContain(to);
+      }
+      for (const to of linked) expect(TOPIC_NAMES).toContain(to);
+    },
+  );
+
+  it("have generators as an index of 30 lines at most in 80 columns", async () => {
+    const lines = (await help("generators", 80)).trimEnd().split("\n");
+    expect(lines.length).toBeLessThanOrEqual(30);
+    for (const topic of ["generator-options", "servers", "comfyui", "services", "programs"])
+      expect(lines.join("\n")).toContain(`imggen help ${topic} `);
+  });
+
   it("are named by the help of help itself", async () => {
     expect(await help("help")).toMatch(/^Usage: imggen help \[command\|topic\]\n/);
-    expect(await help("help")).toContain(TOPIC_NAMES.join(", "));
+    expect((await help("help")).replaceAll(/\s+/g, " ")).toContain(TOPIC_NAMES.join(", "));
   });
 
   it("are named by --help", async () => {
     const { stdout } = await runCommand(["--help"], { home: await temporaryFolder() });
-    expect(stdout.replaceAll(/\s+/g, " ")).toContain(`(${TOPIC_NAMES.join(", ")})`);
+    expect(stdout.replaceAll(/\s+/g, " ")).toContain(TOPIC_NAMES.join(", "));
   });
 
   it("say every exit code with its error types, and every setting", async () => {
@@ -64,12 +109,9 @@ describe("help topics", () => {
     for (const name of SETTING_NAMES) expect(environment).toMatch(new RegExp(`^ {2}${name} `, "m"));
   });
 
-  it("come after a command's help where a command has the same name", async () => {
-    const { stdout: ofCommand } = await runCommand(["batch", "--help"], { home: await temporaryFolder() });
-    const ofTopic = await help("batch");
-    expect(ofTopic.startsWith(ofCommand.trimEnd())).toBe(true);
-    expect(ofTopic).toContain("\nResuming:\n");
-    expect(ofCommand).not.toContain("Resuming:");
+  it.each(["batch", "sandbox"])("give way to the command %s", async (name) => {
+    const { stdout: ofCommand } = await runCommand([name, "--help"], { home: await temporaryFolder() });
+    expect(await help(name)).toBe(ofCommand);
   });
 
   it("are one JSON document under --json, and an unknown one a usage error", async () => {
@@ -77,6 +119,55 @@ describe("help topics", () => {
     const { stdout } = await runCommand(["help", "json", "--json"], { home });
     expect(JSON.parse(stdout)).toEqual({ ok: true, text: (await help("json")).trimEnd() });
     expect((await runCommand(["help", "nope"], { home })).code).toBe(2);
+  });
+});
+
+describe("a pager", () => {
+  const terminal = { terminal: true, columns: 80, env: { TERM: "xterm", NO_COLOR: "1" } };
+
+  /** The text that a pager gets which shows it or cannot be started, and the run. */
+  async function paged(args: readonly string[], options: object = terminal, canStart = true) {
+    const texts: string[] = [];
+    const page = (text: string) => {
+      texts.push(text);
+      return canStart;
+    };
+    const run = await runCommand(args, { home: await temporaryFolder(), page, ...options });
+    return { texts, ...run };
+  }
+
+  it.each([
+    ["help", "json"],
+    ["generate", "--help", "--all"],
+    ["help", "generate", "--all"],
+    ["--help", "--all"],
+  ])("gets %s %s %s, and nothing is printed beside it", async (...args) => {
+    const words = args.filter((word) => word !== undefined);
+    const { texts, code, stdout } = await paged(words);
+    const { stdout: unpaged } = await runCommand(words, { home: await temporaryFolder(), ...terminal });
+    expect({ code, stdout, texts }).toEqual({ code: 0, stdout: "", texts: [unpaged] });
+  });
+
+  it("that cannot be started leaves the text as it is without one, at exit code 0", async () => {
+    const { code, stdout, stderr } = await paged(["help", "json"], terminal, false);
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: await help("json", 80), stderr: "" });
+  });
+
+  it.each([
+    ["help", "generate"],
+    ["generate", "--help"],
+    ["--version"],
+    ["help", "man"],
+    ["help", "help"],
+    ["help", "json", "--json"],
+    ["generate", "--help", "--all", "--json"],
+  ])("does not get %s %s %s %s", async (...args) => {
+    expect((await paged(args.filter((word) => word !== undefined))).texts).toEqual([]);
+  });
+
+  it("is not for a dumb terminal, nor for a pipe", async () => {
+    const dumb = { ...terminal, env: { TERM: "dumb" } };
+    for (const options of [dumb, {}]) expect((await paged(["help", "json"], options)).texts).toEqual([]);
   });
 });
 

@@ -448,7 +448,7 @@ it("six free rows are saved when a service comes back after one failed request",
 
 it("a row passes on the progress of a job that its provider has accepted", async () => {
   const provider = scriptedProvider(async () => ({ outcome: "accepted", taskId: "job-1" }));
-  const end = { status: "completed", urls: [], unread: { urls: [], files: [] } } as const;
+  const end = { status: "completed", urls: [] as string[] } as const;
   let polls = 0;
   const world = await newRun(
     {},

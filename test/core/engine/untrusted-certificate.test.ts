@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { download } from "../../../src/api/download.ts";
 import { submitNew } from "../../../src/core/engine/begin.ts";
+import { jobOfId } from "../../../src/core/engine/jobs.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { waitForTask } from "../../../src/core/polling/wait.ts";
 import { batchWorld } from "../../support/batch-world.ts";
@@ -28,7 +29,8 @@ describe("a certificate that is not accepted is no reason to try again", () => {
 
   it("while a task is waited for", async () => {
     const { deps, clock } = await taskWorld((await untrusted()).baseUrl);
-    const options = { schedule: fixedSchedule(1000), timeoutMs: 180_000, ageMs: 0, pollAtOnce: true };
+    const job = jobOfId("task-1", "/nowhere");
+    const options = { schedule: fixedSchedule(1000), timeoutMs: 180_000, ageMs: 0, pollAtOnce: true, job };
     const result = await waitForTask("task-1", options, deps);
     expect(result).toMatchObject({
       outcome: "refused",

@@ -2,13 +2,14 @@ import { mkdir, readdir, readFile, stat, symlink, utimes, writeFile } from "node
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { TaskDeps } from "../../../src/core/engine/deps.ts";
-import { atUrls } from "../../../src/core/images/image-source.ts";
+import type { ImageSource } from "../../../src/core/images/image-source.ts";
 import { draftName } from "../../../src/core/images/prepare-destination.ts";
 import { MAX_IMAGES, saveImages } from "../../../src/core/images/save-images.ts";
 import type { SaveResult, SaveSpec } from "../../../src/core/images/save-spec.ts";
 import { newLease } from "../../../src/lib/lease.ts";
 import { systemProcesses } from "../../../src/lib/processes.ts";
 import { keyMasker } from "../../../src/lib/redact.ts";
+import { base64Image } from "../../../src/providers/found-images.ts";
 import type { Destination } from "../../../src/task/intent.ts";
 import { inspect } from "../../lib/image/builders.ts";
 import { webpAnimated } from "../../lib/image/samples.ts";
@@ -47,6 +48,13 @@ const SPEC = {
 
 const newResult = (): SaveResult => ({ files: [], warnings: [], bad: [], gone: [], rest: [] });
 
+/** The source of an image at a URL, or of one that its reply holds in a `data:` URL. */
+function sourceAt(url: string): ImageSource {
+  const bytes = /^data:/.test(url) ? base64Image(url) : null;
+  if (bytes !== null) return { kind: "made", image: { kind: "bytes", bytes } };
+  return { kind: "url", url, freshUrl: async () => null };
+}
+
 /** Saves a task's images, `/0`, `/1`, …, into a folder of its own. */
 async function saving({
   images = [png()],
@@ -67,7 +75,7 @@ async function saving({
     // Older than anything in a world whose clock is a fake one.
     await utimes(path.join(folder, name), EARLIER, EARLIER);
   }
-  const sources = atUrls(urls ?? images.map((_, at) => `${server.origin}/${at}`), async () => null, true);
+  const sources = (urls ?? images.map((_, at) => `${server.origin}/${at}`)).map(sourceAt);
   const kept = before.map(
     (file) => file && { ...file, url: file.url?.replace("PORT", `${server.port}`) ?? null },
   );
@@ -383,7 +391,7 @@ it("two that save one task at once, neither owning it, never write into each oth
     const spec = {
       ...SPEC,
       request: null,
-      sources: atUrls([`${server.origin}/0`], async () => null, false),
+      sources: [sourceAt(`${server.origin}/0`)],
       saved: [],
       recovering: true,
       heldTask: null,

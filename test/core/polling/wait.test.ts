@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { jobOfId } from "../../../src/core/engine/jobs.ts";
 import { defaultSchedule, fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { type WaitSpec, waitForTask, waitTimeoutMs } from "../../../src/core/polling/wait.ts";
 import { failedPoll } from "../../../src/providers/failures.ts";
@@ -10,6 +11,7 @@ import { type Behaviour, failure, response, success } from "../../support/script
 import { type TaskWorldOptions, taskWorld } from "../../support/task-world.ts";
 
 const RUNNING = success({ status: "processing", errorCode: 0 });
+const JOB = jobOfId("task-1", "/nowhere");
 const URL = "https://cdn.example/1.png";
 const COMPLETED = success({ status: "completed", resultUrl: URL, errorCode: 0 });
 const NOT_YET = failure("image_generation.error.unknown_error");
@@ -31,7 +33,7 @@ async function waiting(
   });
   const world = await taskWorld(server.baseUrl, more);
   const schedule = fixedSchedule(1000);
-  const full = { schedule, timeoutMs: 10_000, ageMs: 0, pollAtOnce: false, ...options };
+  const full = { schedule, timeoutMs: 10_000, ageMs: 0, pollAtOnce: false, job: JOB, ...options };
   const result = await waitForTask("task-1", full, world.deps);
   return { result, pollTimes, ...world };
 }
@@ -61,7 +63,7 @@ describe("waiting for a task", () => {
         if (signal?.aborted) reject(signal.reason);
       });
     const clock = { ...deps.clock, sleep };
-    const spec = { schedule: fixedSchedule(1000), timeoutMs: 10_000, ageMs: 0, pollAtOnce: false };
+    const spec = { schedule: fixedSchedule(1000), timeoutMs: 10_000, ageMs: 0, pollAtOnce: false, job: JOB };
     const ended = Promise.resolve();
     const result = await waitForTask("task-1", spec, { ...deps, clock, signal: stop.signal, ended });
     expect(result).toEqual({ outcome: "interrupted" });
@@ -168,7 +170,13 @@ describe("errors while waiting", () => {
 
   it("of any length never ends it before its deadline", async () => {
     const world = await taskWorld(`http://127.0.0.1:${await deadPort()}/api`);
-    const options = { schedule: fixedSchedule(1000), timeoutMs: 180_000, ageMs: 0, pollAtOnce: false };
+    const options = {
+      schedule: fixedSchedule(1000),
+      timeoutMs: 180_000,
+      ageMs: 0,
+      pollAtOnce: false,
+      job: JOB,
+    };
     const result = await waitForTask("task-1", options, world.deps);
     expect(result).toMatchObject({
       outcome: "timeout",
@@ -298,7 +306,7 @@ describe("answers without a word of the job", () => {
       return replies[Math.min(pollTimes.length, replies.length) - 1] ?? THERE;
     };
     Object.assign(provider, { poll });
-    const spec = { schedule: fixedSchedule(1000), timeoutMs: 120_000, ageMs: 0, pollAtOnce: true };
+    const spec = { schedule: fixedSchedule(1000), timeoutMs: 120_000, ageMs: 0, pollAtOnce: true, job: JOB };
     const result = await waitForTask("job-1", { ...spec, ...options }, world.deps);
     return { result, endMs: pollTimes.at(-1), count: pollTimes.length };
   }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { workflow } from "../../support/comfyui.ts";
 import { PICTURE } from "../../support/images.ts";
-import { ALONE } from "../job.ts";
+import { ALONE, polling } from "../job.ts";
 import { comfyWorld, type WorldOptions } from "./comfy-world.ts";
 
 /** A world with a job that the server has taken. */
@@ -15,7 +15,7 @@ async function taken(options: WorldOptions = {}) {
   return {
     ...world,
     taskId,
-    poll: () => world.provider.poll?.(taskId, undefined, ALONE.signal),
+    poll: async () => world.provider.poll?.(taskId, await polling()),
     cancel: () => world.provider.cancel?.(taskId, ALONE.signal),
   };
 }
@@ -40,7 +40,7 @@ describe("polling a job", () => {
     const later = await submit({ index: 1 });
     const id = later.reply.outcome === "accepted" ? later.reply.taskId : "";
     double.begin();
-    expect(await provider.poll?.(id, undefined, ALONE.signal)).toEqual(state({ ...waiting, ahead: 1 }));
+    expect(await provider.poll?.(id, await polling())).toEqual(state({ ...waiting, ahead: 1 }));
     expect(await poll()).toEqual(state({ status: "running", word: "running", ahead: 0 }));
     double.release();
     const url = `${double.url}/view?filename=imggen_00001_.png&subfolder=&type=output`;
@@ -132,11 +132,7 @@ describe("polling a job", () => {
     for (const taskId of ["task_1", "task_2"]) {
       const { reply } = await submit({ taskId, fields: { seed: 7 } });
       await setTimeout(20);
-      const polled = await provider.poll?.(
-        reply.outcome === "accepted" ? reply.taskId : "",
-        undefined,
-        ALONE.signal,
-      );
+      const polled = await provider.poll?.(reply.outcome === "accepted" ? reply.taskId : "", await polling());
       urls.push(polled?.outcome === "state" && polled.task.status === "completed" && polled.task.urls);
     }
     expect(urls[0]).toEqual(urls[1]);

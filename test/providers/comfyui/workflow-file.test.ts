@@ -93,8 +93,8 @@ describe("a workflow's file", () => {
   });
 
   it("is refused where it cannot be read", () => {
-    expect(() => readWorkflow("/nowhere/fox.json", "workflow in the config")).toThrow(
-      /^workflow in the config: \/nowhere\/fox\.json cannot be read/,
+    expect(() => readWorkflow("/nowhere/fox.json", "workflow from config.json")).toThrow(
+      /^workflow from config.json: \/nowhere\/fox\.json cannot be read/,
     );
   });
 });

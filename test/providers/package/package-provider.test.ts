@@ -11,7 +11,7 @@ import { liveServer } from "../../support/live-server.ts";
 import { type Behaviour, json } from "../../support/scripted-server.ts";
 import { pause } from "../../support/scripts.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { ALONE, type JobParts, jobFor, opened, told } from "../job.ts";
+import { ALONE, type JobParts, jobFor, opened, polling, told } from "../job.ts";
 
 const { signal } = ALONE;
 
@@ -78,7 +78,7 @@ describe("the package of the documentation", () => {
 
   it("is polled until its image is there, is cancelled, and lists its models", async () => {
     const { double, provider } = await example();
-    expect(await provider.poll?.("job-1", undefined, signal)).toEqual({
+    expect(await provider.poll?.("job-1", await polling())).toEqual({
       outcome: "state",
       task: {
         status: "completed",
@@ -102,7 +102,7 @@ describe("the package of the documentation", () => {
     [500, "retry"],
   ])("ends no job because a poll is answered with %s", async (status, outcome) => {
     const { provider } = await example({ poll: answers(() => EXAMPLE.error(status, "no")) });
-    expect(await provider.poll?.("job-1", undefined, signal)).toMatchObject({ outcome });
+    expect(await provider.poll?.("job-1", await polling())).toMatchObject({ outcome });
   });
 
   it("refuses a setting that it does not declare, and what its own check refuses", async () => {
@@ -216,7 +216,7 @@ describe("a package that may answer with an id or with the image", () => {
       poll: answers(() => json([{ image: "https://a.example/1.png" }])),
     });
     expect((await submit()).reply).toEqual({ outcome: "accepted", taskId: "job-1" });
-    expect(await provider.poll?.("job-1", undefined, signal)).toMatchObject({
+    expect(await provider.poll?.("job-1", await polling())).toMatchObject({
       task: { status: "completed", urls: ["https://a.example/1.png"] },
     });
   });
@@ -283,11 +283,11 @@ describe("a package", () => {
       `{ status: "done", urls: ["/files/1.png"] }`,
       { status: "completed", urls: ["http://localhost:1/files/1.png"] },
     ],
-    ["no URL at all", `{ status: "done" }`, { status: "completed", urls: [], unread: { urls: [] } }],
+    ["no URL at all", `{ status: "done" }`, { status: "completed", urls: [] }],
   ])("may say of a job %s", async (_what, said, task) => {
     const code = `${HEAD}{ poll: () => (${said}) }) };`;
     const { provider } = await providerOf("npm:fox", await installed(code));
-    expect(await provider.poll?.("job-1", undefined, signal)).toMatchObject({ outcome: "state", task });
+    expect(await provider.poll?.("job-1", await polling())).toMatchObject({ outcome: "state", task });
   });
 
   it.each([
@@ -307,7 +307,7 @@ describe("a package", () => {
   it("whose poll never ends has failed to answer that poll", async () => {
     const code = `${HEAD}{ poll: () => new Promise(() => {}) }) };`;
     const { provider } = await providerOf("npm:fox", await installed(code));
-    expect(await provider.poll?.("job-1", 20, signal)).toMatchObject({
+    expect(await provider.poll?.("job-1", await polling({ timeoutMs: 20 }))).toMatchObject({
       outcome: "retry",
       why: "the package does not answer within 20 ms",
     });
@@ -340,7 +340,7 @@ describe("a package", () => {
     }) };`;
     const double = await serviceDouble({ ...EXAMPLE, kind: "npm:fox" });
     const { provider } = await providerOf(double.spec, await installed(code));
-    expect(await provider.poll?.("job-1", undefined, signal)).toMatchObject({ outcome: "refused" });
+    expect(await provider.poll?.("job-1", await polling())).toMatchObject({ outcome: "refused" });
     expect(double.requests).toEqual([]);
   });
 });
@@ -443,7 +443,7 @@ describe("a package that fails outside of its functions", () => {
   it.each(STRAY)("by %s in a poll is polled again, in a new thread", async (_what, stray, why) => {
     const { provider, submit } = await providerOf("npm:fox", await installed(functions("poll", stray)));
     for (let tries = 0; tries < 2; tries++)
-      expect(await provider.poll?.("job-1", undefined, signal)).toMatchObject({
+      expect(await provider.poll?.("job-1", await polling())).toMatchObject({
         outcome: "retry",
         why: expect.stringMatching(why),
       });
@@ -454,7 +454,7 @@ describe("a package that fails outside of its functions", () => {
     const code = functions("", "").replace("poll() {", "poll() { setTimeout(() => process.exit(3));");
     const { provider } = await providerOf("npm:fox", await installed(code));
     for (let tries = 0; tries < 3; tries++) {
-      expect(await provider.poll?.("job-1", undefined, signal)).toMatchObject({ outcome: "state" });
+      expect(await provider.poll?.("job-1", await polling())).toMatchObject({ outcome: "state" });
       await pause(50);
     }
   });

@@ -199,7 +199,6 @@ describe("a poll of a task", () => {
     ["HTTP 500 with a negative envelope", failure("image_generation.error.unknown_error", 500)],
     ["HTTP 503", response(503, HTML)],
     ["a redirect", response(302, "", { location: "/" })],
-    ["HTTP 404 with HTML", response(404, HTML)],
     ["a captive portal's page", response(200, HTML)],
     ["an empty reply", response(200, "")],
     ["a success without data", json({ code: 0, message: "ok" })],
@@ -209,6 +208,13 @@ describe("a poll of a task", () => {
   ])("with %s says nothing, and is to be taken again", async (_what, bytes) => {
     expect(await pollOf(bytes)).toMatchObject({ outcome: "retry", rateLimited: false });
   });
+
+  it.each([404, 410])(
+    "with HTTP %i and a page has no word of the task, and is no end of it",
+    async (status) => {
+      expect(await pollOf(response(status, HTML))).toMatchObject({ outcome: "retry", isMissing: true });
+    },
+  );
 
   it("with 429 is to be taken again when the service says", async () => {
     const reply = await pollOf(response(429, "", { "retry-after": "3" }));
@@ -227,7 +233,7 @@ describe("a poll of a task", () => {
 
   it("takes no longer than it was given", async () => {
     const server = await liveServer(() => {});
-    expect(await testService(server.baseUrl).poll("t", 60)).toMatchObject({
+    expect(await testService(server.baseUrl).poll("t", { timeoutMs: 60 })).toMatchObject({
       outcome: "retry",
       why: "no answer within 60 ms",
     });

@@ -1,7 +1,7 @@
-import { mkdir, readdir, readFile, rename, stat } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rename, rmdir, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { expect, it } from "vitest";
-import { SANDBOX_KEY } from "../../../src/sandbox/server.ts";
+import { expect, it, onTestFinished } from "vitest";
+import { SANDBOX_KEY, type SandboxNotice } from "../../../src/sandbox/server.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { drain, liveSandbox } from "../live.ts";
 
@@ -45,17 +45,38 @@ it("two sandboxes on one folder know each other's tasks, images and charges", as
   expect(await drain(one)).toBe(0);
 });
 
-it("two sandboxes on one folder sell no more than the balance, and keep no unpaid task", async () => {
-  const one = await liveSandbox({ credits: 21 });
-  const two = await liveSandbox({ folder: one.folder });
+it("a sandbox sells no more than the balance, and keeps no unpaid task", async () => {
+  const { submit, folder } = await liveSandbox({ credits: 21 });
   const request = { prompt: "a fox", model: "gamma-image-2", quality: "1K" };
-  const replies = await Promise.all(
-    Array.from({ length: 50 }, (_, index) => (index % 2 === 0 ? one : two).submit(request)),
-  );
+  const replies = await Promise.all(Array.from({ length: 50 }, () => submit(request)));
   const bought = replies.flatMap(({ body }) => body.data?.taskId ?? []);
   expect(bought).toHaveLength(10);
-  const kept = await readdir(path.join(one.folder, "tasks"));
+  const kept = await readdir(path.join(folder, "tasks"));
   expect(kept.sort()).toEqual(bought.map((taskId) => `${taskId}.json`).sort());
+});
+
+it("balances start again, and it is said once, if their file cannot be read", async () => {
+  const notices: SandboxNotice[] = [];
+  const sandbox = await liveSandbox({ credits: 10, onNotice: (notice) => notices.push(notice) });
+  await sandbox.accepted({ prompt: "a fox" });
+  const file = path.join(sandbox.folder, "accounts.json");
+  for (const damaged of ['{"0123', "[]", '{"0123":"9"}', ""]) {
+    await writeFile(file, damaged);
+    expect(await drain(sandbox), damaged).toBe(10);
+    expect(notices.splice(0), damaged).toEqual([{ kind: "reset", credits: 10 }]);
+  }
+});
+
+it("the balances are written whole, so that no reader ever sees a part of them", async () => {
+  const sandbox = await liveSandbox({ credits: 10 });
+  const reader = await open(path.join(sandbox.folder, "accounts.json"));
+  onTestFinished(() => reader.close());
+  const before = await reader.readFile("utf8");
+  await sandbox.accepted({ prompt: "a fox" });
+  expect((await reader.read(Buffer.alloc(before.length), 0, before.length, 0)).buffer.toString()).toBe(
+    before,
+  );
+  expect(await readdir(sandbox.folder)).toEqual(["accounts.json", "secret", "tasks"]);
 });
 
 it("sandboxes that start at the same moment agree on the folder's secret", async () => {
@@ -75,9 +96,9 @@ it("the folder is made with its parents, and all of it is its owner's alone", as
   await poll(await accepted({ prompt: "a fox [sandbox:expired]" }));
   await submit({ prompt: "a fox [sandbox:429]" });
   const files = await filesBelow(folder);
-  expect(files.length).toBeGreaterThan(4);
+  expect(files).toHaveLength(3);
   for (const file of files) expect((await stat(file)).mode & 0o777, file).toBe(0o600);
-  for (const name of ["", "tasks", "accounts", "throttle"]) {
+  for (const name of ["", "tasks"]) {
     expect((await stat(path.join(folder, name))).mode & 0o777, name).toBe(0o700);
   }
 });
@@ -103,16 +124,16 @@ it("a task's file is found by its id, and holds the prompt without its directive
 
 it("a disk that fails is HTTP 500 with nothing of the machine in it, and the sandbox goes on", async () => {
   const notes: (string | null)[] = [];
-  const { folder, as, submit } = await liveSandbox({ onRequest: ({ note }) => notes.push(note) });
-  await as("sk-a").submit({ prompt: "a fox" });
-  const [account = ""] = await readdir(path.join(folder, "accounts"));
-  const file = path.join(folder, "accounts", account);
+  const { folder, submit } = await liveSandbox({ onRequest: ({ note }) => notes.push(note) });
+  const file = path.join(folder, "accounts.json");
+  await submit({ prompt: "a fox" });
   await rename(file, `${file}.away`);
   await mkdir(file);
-  const broken = await as("sk-a").submit({ prompt: "a fox" });
+  const broken = await submit({ prompt: "a fox" });
   expect(broken.status).toBe(500);
   expect(broken.body).toEqual({ code: -1, message: "image_generation.error.unknown_error" });
   expect(notes.at(-1)).toContain("EISDIR");
+  await rmdir(file);
   expect((await submit({ prompt: "a fox" })).body.code).toBe(0);
 });
 

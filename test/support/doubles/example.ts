@@ -1,4 +1,4 @@
-import { cp, mkdir } from "node:fs/promises";
+import { cp, mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { json } from "../scripted-server.ts";
 import { fileAt, type ServiceForm } from "./double.ts";
@@ -11,6 +11,8 @@ export async function installExample(configFolder: string): Promise<string> {
   const folder = path.join(configFolder, "providers", "node_modules", NAME);
   await mkdir(path.dirname(folder), { recursive: true });
   await cp(EXAMPLE_FOLDER, folder, { recursive: true });
+  const dependencies = { [NAME]: "^1.0.0" };
+  await writeFile(path.join(configFolder, "providers", "package.json"), JSON.stringify({ dependencies }));
   return folder;
 }
 

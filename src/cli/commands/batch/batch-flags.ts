@@ -1,38 +1,13 @@
-import type { Command } from "commander";
-import { type BatchSpec, DEFAULT_CONCURRENCY, MOST_CONCURRENCY } from "../../../core/batch/batch-spec.ts";
+import { waitSettings } from "../../../client/given-values.ts";
+import type { FlagsOf } from "../../../client/options/option.ts";
+import type { SUBMIT_MANY } from "../../../client/options/request-table.ts";
+import { targetInEffect } from "../../../client/targets/target-in-effect.ts";
+import { type BatchSpec, DEFAULT_CONCURRENCY } from "../../../core/batch/batch-spec.ts";
 import { type GivenFolder, type OutputFolder, outputFolder } from "../../../core/batch/row-files.ts";
-import { wholeNumberOption } from "../../../lib/whole-number.ts";
-import { addSubmitOptions, maxCreditsOf, type SubmitFlags } from "../../flags/generate-flags.ts";
-import { addWaitOptions, requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
-import { OPTION_GROUPS } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 
 /** Flags of every command that submits many requests. */
-export interface BatchFlags extends SubmitFlags {
-  sheet?: boolean;
-  concurrency?: string;
-  yes?: boolean;
-  retryFailed?: boolean;
-  resubmitUnknown?: boolean;
-}
-
-const FOLDER = { value: "<dir>", description: "folder for the images (default: the current one)" };
-
-/** Adds the flags that follow those of the requests: output, cost, waiting and timeouts. */
-export function addBatchOptions(command: Command): Command {
-  addSubmitOptions(command, FOLDER, "file name")
-    .option("--sheet", "make a contact sheet of the images, contact-sheet.png")
-    .optionsGroup(OPTION_GROUPS.cost)
-    .option("--max-credits <n>", "total budget, earlier runs included")
-    .option("--yes", "skip the confirmation of the cost, and of a folder that another machine began")
-    .option("--dry-run", "validate, show the cost, send nothing")
-    .option("--retry-failed", "submit failed rows again")
-    .option("--resubmit-unknown", "submit rows again whose outcome is unknown");
-  command
-    .optionsGroup(OPTION_GROUPS.waiting)
-    .option("--concurrency <n>", `requests under way at once (default: ${DEFAULT_CONCURRENCY})`);
-  return addWaitOptions(command, "how long to wait for each result");
-}
+type BatchFlags = FlagsOf<typeof SUBMIT_MANY>;
 
 /** How a batch is run, as its flags say: all but its rows. */
 export type BatchTerms = Omit<BatchSpec, "rows" | "shard" | "budgetOf" | "nameOf"> & {
@@ -43,22 +18,18 @@ export type BatchTerms = Omit<BatchSpec, "rows" | "shard" | "budgetOf" | "nameOf
 
 /** @param naming how images are named without `--name`, and whether a name may use columns @throws UsageError */
 export async function batchTerms(flags: BatchFlags, session: Session, naming: Naming): Promise<BatchTerms> {
-  const { concurrency } = flags;
   return {
     output: await folderOf(flags, session, naming),
     wait: waitSettings(flags, session),
-    requestTimeoutMs: requestTimeout(flags),
+    requestTimeoutMs: flags.requestTimeoutMs,
     sheet: flags.sheet === true,
-    concurrency:
-      concurrency === undefined
-        ? DEFAULT_CONCURRENCY
-        : wholeNumberOption("--concurrency", concurrency, { min: 1, max: MOST_CONCURRENCY }),
+    concurrency: flags.concurrency ?? DEFAULT_CONCURRENCY,
     retryFailed: flags.retryFailed === true,
     resubmitUnknown: flags.resubmitUnknown === true,
-    cap: maxCreditsOf(flags) ?? null,
+    cap: flags.maxCredits ?? null,
     yes: flags.yes === true,
     confirmAbove: session.settings.confirmAbove(),
-    matrix: await session.matrix(),
+    matrix: await (await targetInEffect(session)).matrix(),
     allowUndocumented: !flags.validate,
   };
 }

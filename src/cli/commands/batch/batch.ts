@@ -1,6 +1,10 @@
 import path from "node:path";
 import type { Command } from "commander";
 import { rowJson, summaryJson } from "../../../client/batch-json.ts";
+import { readRequestFlags } from "../../../client/given-values.ts";
+import type { FlagsOf } from "../../../client/options/option.ts";
+import { BATCH } from "../../../client/options/request-table.ts";
+import { copiesForGenerator, targetInEffect } from "../../../client/targets/target-in-effect.ts";
 import type { CheckedRow } from "../../../core/batch/batch-row.ts";
 import type { BatchResult } from "../../../core/batch/batch-spec.ts";
 import { checkRows, type RowDefaults } from "../../../core/batch/check-rows.ts";
@@ -22,20 +26,15 @@ import { isFolder } from "../../../lib/read-file.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import { COMMAND_WORDS } from "../../../lib/wording.ts";
 import { isLocalFile } from "../../../models/rules/images.ts";
-import { addRequestOptions, type RequestFlags, readRequestFlags } from "../../flags/request-flags.ts";
 import { inputChunks, standardInput } from "../../input/input-stream.ts";
+import { addOptions } from "../../session/add-options.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Context } from "../../session/context.ts";
 import type { Session } from "../../session/session.ts";
 import { shortPath } from "../../text/phrases.ts";
-import { addBatchOptions, type BatchFlags, batchTerms } from "./batch-flags.ts";
+import { batchTerms } from "./batch-flags.ts";
 import { runShown } from "./run-shown.ts";
 import { exitCodeOfBatch, type ShownResult, showSummary } from "./summary.ts";
-
-interface BatchOptions extends RequestFlags, BatchFlags {
-  shard?: string;
-  template?: string;
-}
 
 const EXAMPLES = `
 Examples:
@@ -51,29 +50,23 @@ export function register(command: Command, runWith: RunWith): void {
       `${command.description()}\nColumns or keys of a manifest, in any case: ${MANIFEST_COLUMNS.join(" ")}. Only the prompt is required.\nFlags are defaults for rows that do not set a value. Other columns can be used in --template and --name.`,
     )
     .argument("<manifest|->", ".txt (a prompt a line), .jsonl, .ndjson or .csv; - reads standard input");
-  addRequestOptions(command).option(
-    "--template <text>",
-    "prompt of rows without one, of their columns: a {colour} fox",
-  );
-  addBatchOptions(command)
-    .option("--shard <i/n>", "only the i-th of n equal parts, by the rows' content")
-    .addHelpText("after", EXAMPLES)
-    .action(runWith(runBatch));
+  addOptions(command, BATCH).addHelpText("after", EXAMPLES).action(runWith(runBatch));
 }
 
-async function runBatch(session: Session, manifest: string, flags: BatchOptions): Promise<number> {
-  const { values, labels } = readRequestFlags(flags, session);
+async function runBatch(session: Session, manifest: string, flags: FlagsOf<typeof BATCH>): Promise<number> {
+  const { values, saved, labels } = readRequestFlags(flags, session);
   const shard = flags.shard === undefined ? null : parseShard(flags.shard);
   const { template, name } = flags;
-  const matrix = await session.matrix();
+  const target = await targetInEffect(session);
+  const matrix = await target.matrix();
   const { validate } = flags;
-  const generator = await session.generatorTerms({
+  const generator = await target.terms({
     model: values.model,
     dryRun: flags.dryRun,
     validate: flags.validate,
   });
   const copies = generator && (await rowCopies(manifest, session));
-  const checks = { matrix, generator, validate, copies };
+  const checks = { matrix, saved, generator, validate, copies };
   const ofFlags = copies ? { ...values, image: absolute(values.image, session.context) } : values;
   const defaults = { ...checks, values: ofFlags, labels, words: COMMAND_WORDS, shard, template, name };
   const source = manifestSource(manifest, { template, name }, session.context);
@@ -107,7 +100,6 @@ function absolute(images: readonly string[] | undefined, { resolvePath }: Contex
 /** Copies of the rows' reference images for the user's own generator. A relative path is one from the manifest's folder. */
 async function rowCopies(manifest: string, session: Session): Promise<PrivateCopies | null> {
   const { resolvePath } = session.context;
-  const { copiesForGenerator } = await import("../../../client/service-in-effect.ts");
   const place = resolvePath(manifest);
   const folder = isStream(manifest, place) ? "." : path.dirname(place);
   const besideManifest = (file: string) => path.resolve(resolvePath(folder), withHomeFolder(file));

@@ -1,4 +1,5 @@
 import { openLedger } from "../../../client/client-session.ts";
+import { targetInEffect } from "../../../client/targets/target-in-effect.ts";
 import type { CheckedRow } from "../../../core/batch/batch-row.ts";
 import { type BatchSpec, budgetedKeys } from "../../../core/batch/batch-spec.ts";
 import { batchId, findBatch } from "../../../core/batch/identify-batch.ts";
@@ -61,16 +62,13 @@ export async function requireSupportedRows(
   { nameOf }: Pick<BatchSpec, "nameOf">,
   session: Session,
 ): Promise<void> {
-  const generator = await session.ownGenerator();
-  if (generator === null) return;
-  const { requireSupported } = await import("../generate/described-request.ts");
-  const requests = rows.map((row) => [nameOf(row), row.checked.request] as const);
-  await requireSupported(requests, generator, session);
+  const target = await targetInEffect(session);
+  await target.describe(rows.map((row) => [nameOf(row), row.checked.request] as const));
 }
 
 /** What earlier runs have done at the service that is configured; where none is, there were none. */
 async function planWithoutKey(spec: BatchSpec, session: Session): Promise<BatchPlan> {
-  const service = (await session.serviceName()) ?? "";
+  const service = (await (await targetInEffect(session)).name()) ?? "";
   const ledger = openLedger(session);
   const { origin } = await findBatch(spec.output.folder, new BatchFolders(ledger.folder));
   const id = batchId(service, origin);

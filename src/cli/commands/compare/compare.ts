@@ -1,4 +1,8 @@
 import type { Command } from "commander";
+import { readRequestFlags, valuesOf } from "../../../client/given-values.ts";
+import type { FlagsOf } from "../../../client/options/option.ts";
+import { COMPARE } from "../../../client/options/request-table.ts";
+import { copiesForGenerator, targetInEffect } from "../../../client/targets/target-in-effect.ts";
 import type { CheckedRow } from "../../../core/batch/batch-row.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { UsageError } from "../../../lib/error-types.ts";
@@ -7,24 +11,15 @@ import { fieldPairs, fieldValue } from "../../../models/provider-fields.ts";
 import { FLAG_LABELS } from "../../../models/rules/rule.ts";
 import { differingSettings } from "../../../task/request.ts";
 import type { GivenFields, ProviderFields } from "../../../task/request-fields.ts";
-import { addFieldOption, type RequestFlags, readRequestFlags, valuesOf } from "../../flags/request-flags.ts";
 import { readPrompt } from "../../input/read-prompt.ts";
-import { collect, OPTION_GROUPS, type RunWith } from "../../session/command.ts";
+import { addOptions } from "../../session/add-options.ts";
+import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
-import { addBatchOptions, type BatchFlags, batchTerms } from "../batch/batch-flags.ts";
+import { batchTerms } from "../batch/batch-flags.ts";
 import { runShown } from "../batch/run-shown.ts";
 import { exitCodeOfBatch } from "../batch/summary.ts";
 import { type Cell, type Comparison, compareCells, fieldSets, requireKnownValues } from "./cells.ts";
 import { labelOf, showCompared, showPlan, skippedLines } from "./view.ts";
-
-const SHARED_FLAGS = ["image", "seed", "negative"] as const;
-type SharedFlag = (typeof SHARED_FLAGS)[number];
-
-interface CompareOptions extends BatchFlags, Pick<RequestFlags, SharedFlag> {
-  model?: string[];
-  ratio?: string[];
-  quality?: string[];
-}
 
 /** What is the same for all cells. How many images one makes is left to the service. */
 type SharedFields = Required<Omit<GivenFields, "prompt" | keyof Cell | "maxImages">>;
@@ -40,39 +35,30 @@ Examples:
 With your own generator, --field seed=1,2,3,4 makes an image with each; so does any other field. More: imggen help generators`;
 
 export function register(command: Command, runWith: RunWith): void {
-  command
-    .argument("<prompt>", "what the images show; - reads it from standard input")
-    .optionsGroup(OPTION_GROUPS.request)
-    .option("-m, --model <ids>", "models, comma-separated, see imggen models", collect)
-    .option("-r, --ratio <ratios>", "aspect ratios, comma-separated", collect)
-    .option("-q, --quality <qualities>", "qualities, comma-separated", collect);
-  for (const name of SHARED_FLAGS) addFieldOption(command, name);
-  addBatchOptions(command).addHelpText("after", EXAMPLES).action(runWith(runCompare));
+  command.argument("<prompt>", "what the images show; - reads it from standard input");
+  addOptions(command, COMPARE).addHelpText("after", EXAMPLES).action(runWith(runCompare));
 }
 
-async function runCompare(session: Session, text: string, flags: CompareOptions): Promise<number> {
-  const { values: usual } = readRequestFlags({}, session);
+async function runCompare(session: Session, text: string, flags: FlagsOf<typeof COMPARE>): Promise<number> {
+  const { values: usual, saved } = readRequestFlags({}, session);
   const axes = {
     models: axis("model", flags.model, usual.model),
-    ratios: axis("ratio", flags.ratio, usual.ratio),
-    qualities: axis("quality", flags.quality, usual.quality),
+    ratios: axis("ratio", flags.ratio),
+    qualities: axis("quality", flags.quality),
     fields: fieldSets(fieldAxes(session)),
   };
-  const matrix = await session.matrix();
+  const target = await targetInEffect(session);
+  const matrix = await target.matrix();
   const [model] = axes.models;
-  const generator = await session.generatorTerms({ ...flags, model });
+  const generator = await target.terms({ ...flags, model });
   // What a generator has beside those, only it knows.
   if (flags.validate && generator === null) requireKnownValues(axes, matrix);
   const prompt = await readPrompt(text, undefined, session.context);
   const { model: _models, ratio: _ratios, quality: _qualities, ...otherFlags } = flags;
-  if (flags.seed?.includes(",")) {
-    const hint = `Nothing was sent. To compare several: --field seed=${flags.seed}`;
-    throw new UsageError("--seed takes one number, for all images.", { hint });
-  }
   const { image, seed, negative } = valuesOf(otherFlags);
   const shared: SharedFields = { image, seed, negative };
   const copies = generator && (await copiesOf(session));
-  const checks = { matrix, validate: flags.validate, generator, copies };
+  const checks = { matrix, saved, validate: flags.validate, generator, copies };
   const comparison = await compareCells(prompt, axes, shared, checks);
   if (comparison.rows.length === 0) throw nothingAllowed(comparison);
   for (const { checked } of comparison.rows)
@@ -102,7 +88,6 @@ async function runCompare(session: Session, text: string, flags: CompareOptions)
 
 /** Copies of the reference images that are files, which the user's own generator takes. */
 async function copiesOf(session: Session) {
-  const { copiesForGenerator } = await import("../../../client/service-in-effect.ts");
   return copiesForGenerator(session, FLAG_LABELS.image);
 }
 
@@ -124,12 +109,8 @@ function fieldAxes({ settings }: Session): Map<string, ProviderFields[string][]>
   return new Map(axes);
 }
 
-/** The values of one axis: the flag's, or the one that the settings name. @throws UsageError if the flag names none */
-function axis(
-  name: "model" | "ratio" | "quality",
-  flag: string[] | undefined,
-  usual: string | undefined,
-): string[] {
+/** The values of one axis: the flag's, or the usual one. @throws UsageError if the flag names none */
+function axis(name: "model" | "ratio" | "quality", flag: string[] | undefined, usual?: string): string[] {
   const values = (flag ?? [usual ?? ""]).flatMap((each) => each.split(","));
   const chosen = [...new Set(values.map((value) => value.trim()).filter((value) => value !== ""))];
   if (flag !== undefined && chosen.length === 0) {

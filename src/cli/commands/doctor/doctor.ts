@@ -1,6 +1,12 @@
 import type { Command } from "commander";
 import { EXIT_CODES } from "../../../client/exit-codes.ts";
 import { describeFailure } from "../../../client/failure.ts";
+import { type Finding, needed, ok } from "../../../client/finding.ts";
+import { checkProxy, checkTls } from "../../../client/network-checks.ts";
+import { checkConfig, checkModels, checkProfile } from "../../../client/settings-checks.ts";
+import { checkFolder, checkState, checkTasks } from "../../../client/state-checks.ts";
+import type { TargetCheck } from "../../../client/targets/target.ts";
+import { targetInEffect } from "../../../client/targets/target-in-effect.ts";
 import { inOrder } from "../../../lib/concurrency.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { VERSION } from "../../../lib/version.ts";
@@ -11,12 +17,8 @@ import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { hasSymbols, type Paint, type TextStyleName } from "../../text/colors.ts";
 import { besideTerm, pieces, roomOn } from "../../text/fit.ts";
-import { type Check, type Finding, make, needed, ok, type Target } from "./check.ts";
-import { checkFolder, checkState, checkTasks } from "./folders.ts";
+import { type Check, make } from "./check.ts";
 import { checkLibraries, checkNode, checkTerminal } from "./installation.ts";
-import { checkProxy, checkTls } from "./network.ts";
-import { askService, SANDBOX } from "./service-checks.ts";
-import { checkConfig, checkModels, checkProfile } from "./settings.ts";
 
 const EXAMPLES = `
 Examples:
@@ -58,13 +60,10 @@ const CHECKS: readonly Check[] = [
 ];
 
 /** @throws UsageError, AuthRequiredError if the generator's settings are wrong, NotChecked if the settings cannot be read */
-async function askTarget(session: Session): Promise<Target> {
-  if (session.isSandbox) return SANDBOX;
-  const baseUrl = await needed(() => session.settings.get("baseUrl"));
-  const generator = await session.ownGenerator();
-  if (generator === null) return askService(baseUrl, session);
-  const { askGenerator } = await import("./generator.ts");
-  return askGenerator(generator, session);
+async function askTarget(session: Session): Promise<TargetCheck> {
+  await needed(() => session.settings.get("baseUrl"));
+  const target = await targetInEffect(session);
+  return target.check({ signal: session.context.signal });
 }
 
 async function runDoctor(session: Session): Promise<number> {

@@ -1,10 +1,10 @@
+import { type Finding, failed, news, ok, warning } from "../../../client/finding.ts";
 import { isExecutable, UndecodableError } from "../../../graphics/decoder.ts";
 import type { Protocol, Screen } from "../../../graphics/terminal.ts";
 import { errorCode } from "../../../lib/error-text.ts";
 import { findScreen } from "../../output/show-images.ts";
 import type { Session } from "../../session/session.ts";
 import { hasSymbols } from "../../text/colors.ts";
-import { type Finding, failed, news, ok, warning } from "./check.ts";
 
 /** The oldest Node that imggen is tested with, as package.json says too. */
 export const OLDEST_NODE = "20.19";
@@ -63,7 +63,6 @@ const COLORS: Readonly<Record<Screen["colors"], string>> = {
 
 const PICTURES: Readonly<Record<Protocol, string>> = {
   kitty: "kitty graphics",
-  "kitty in tmux": "kitty graphics, through tmux",
   iterm2: "iTerm2 graphics",
   sixel: "sixel graphics",
   blocks: "half blocks",

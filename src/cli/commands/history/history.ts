@@ -1,18 +1,21 @@
 import type { Command } from "commander";
-import { type ListedTask, listedTasks, unknownModelText } from "../../../client/listed-tasks.ts";
-import { HISTORY_LIMIT, type HistoryQuery, STATUSES } from "../../../core/use-cases/history.ts";
+import {
+  HISTORY_LIMIT,
+  type ListedTask,
+  listedTasks,
+  unknownModelText,
+} from "../../../client/listed-tasks.ts";
+import type { FlagsOf } from "../../../client/options/option.ts";
+import { HISTORY } from "../../../client/options/task-table.ts";
+import { targetInEffect } from "../../../client/targets/target-in-effect.ts";
+import type { HistoryQuery } from "../../../core/use-cases/history.ts";
 import { UsageError } from "../../../lib/error-types.ts";
-import { wholeNumberOption } from "../../../lib/whole-number.ts";
+import { addOptions } from "../../session/add-options.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import type { TaskRow } from "./tables.ts";
 
-interface HistoryFlags extends HistoryQuery {
-  limit?: string;
-  all?: boolean;
-  summary?: boolean;
-  unfinished?: boolean;
-}
+type HistoryFlags = FlagsOf<typeof HISTORY>;
 
 const EXAMPLES = `
 Examples:
@@ -24,23 +27,13 @@ Examples:
   $ imggen history --all --json | jq '[.[].credits] | add'`;
 
 export function register(command: Command, runWith: RunWith): void {
-  command
-    .option("--limit <n>", `how many to show (default: ${HISTORY_LIMIT})`)
-    .option("--all", "show every task")
-    .option("--unfinished", "show what is open: waiting, running, accepted, made or unknown")
-    .option("--summary", "show credits and images by day and model")
-    .option("--search <text>", "only prompts with words that begin like these")
-    .option("--status <status>", `only this status: ${STATUSES.join(", ")}`)
-    .option("--model <id>", "only this model")
-    .option("--since <when>", "only since a day such as 2026-01-31 or yesterday, or an age: 12h, 7d, 2w")
-    .addHelpText("after", EXAMPLES)
-    .action(runWith(runHistory));
+  addOptions(command, HISTORY).addHelpText("after", EXAMPLES).action(runWith(runHistory));
 }
 
 async function runHistory(session: Session, typed: HistoryFlags): Promise<number> {
   const flags = withStatus(typed);
   const limit = limitOf(flags);
-  const generator = isOfOneGenerator(session) ? (await session.ownGenerator())?.spec.name : undefined;
+  const generator = isOfOneGenerator(session) ? await (await targetInEffect(session)).name() : undefined;
   const reading = { elsewhere: 0, isCounting: false };
   const tasks = tasksFrom({ ...flags, generator }, reading, session);
   const shown = await (flags.summary
@@ -124,8 +117,7 @@ async function listJson(tasks: AsyncIterable<ListedTask>, limit: number, session
 function limitOf({ limit, all, summary }: HistoryFlags): number {
   if (limit !== undefined && summary)
     throw new UsageError("--summary counts every task that matches, so it takes no --limit.");
-  const most = limit === undefined ? HISTORY_LIMIT : wholeNumberOption("--limit", limit, { min: 1 });
-  return all ? Number.POSITIVE_INFINITY : most;
+  return all ? Number.POSITIVE_INFINITY : (limit ?? HISTORY_LIMIT);
 }
 
 const FIRST_TASK = 'To make an image, free of charge: imggen generate "a red fox" --sandbox';
@@ -142,13 +134,16 @@ async function showNone(elsewhere: number, flags: HistoryFlags, session: Session
   const isNew = elsewhere === 0 && !isFiltered(flags);
   await session.console.note([`${none}${others}`, ...(isNew ? [FIRST_TASK] : [])]);
   // Tasks may be of a model that the matrix does not have; where none is, its name may be mistyped.
-  const mistyped = flags.model === undefined ? null : unknownModelText(flags.model, await session.matrix());
+  const mistyped =
+    flags.model === undefined
+      ? null
+      : unknownModelText(flags.model, await (await targetInEffect(session)).matrix());
   if (mistyped !== null) await session.console.note(mistyped);
 }
 
 /** @param where the only tasks that were asked for; null for all but the sandbox's */
 function noneText({ search, status, model, since }: HistoryQuery, where: string | null): string {
-  const isOnlyOpen = status?.toLowerCase() === "unfinished" && !isFiltered({ search, model, since });
+  const isOnlyOpen = status === "unfinished" && !isFiltered({ search, model, since });
   if (isOnlyOpen) return where === null ? "No task is unfinished" : `No task ${where} is unfinished`;
   const here = where ?? "at a real service";
   return isFiltered({ search, status, model, since }) ? `No task ${here} matches` : `No tasks ${here} yet`;

@@ -1,21 +1,19 @@
 import type { Command } from "commander";
-import type { OwnGenerator } from "../../../client/generator-settings.ts";
+import { MODEL_FILTER } from "../../../client/options/command-table.ts";
+import type { FlagsOf } from "../../../client/options/option.ts";
+import type { Target } from "../../../client/targets/target.ts";
+import { targetInEffect } from "../../../client/targets/target-in-effect.ts";
 import { ImggenError, UsageError } from "../../../lib/error-types.ts";
-import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { findModels, KIND_WORDS, type ModelFilter, nearestText, resolveModel } from "../../../models/find.ts";
-import type { Kind, Matrix, Model } from "../../../models/matrix.ts";
+import type { Matrix, Model } from "../../../models/matrix.ts";
 import { unknownQuality } from "../../../models/rules/quality.ts";
 import { malformedRatio } from "../../../models/rules/ratio.ts";
 import { FLAG_LABELS, type Refusal } from "../../../models/rules/rule.ts";
+import { addOptions } from "../../session/add-options.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 
-interface ModelsOptions {
-  kind?: string;
-  ratio?: string;
-  quality?: string;
-  references?: string;
-}
+type ModelsFlags = FlagsOf<typeof MODEL_FILTER>;
 
 const EXAMPLES = `
 Examples:
@@ -25,24 +23,14 @@ Examples:
   $ imggen models --quality 4K --json | jq -r '.[].id'`;
 
 export function register(command: Command, runWith: RunWith): void {
-  command
-    .argument("[model]", "show one model in full")
-    .option("--kind <kind>", "only models that make images from text, or edit images: text or edit")
-    .option("--ratio <w:h>", "only models that support this aspect ratio")
-    .option("--quality <quality>", "only models that support this quality")
-    .option("--references <n>", "only models that take this many reference images")
-    .addHelpText("after", EXAMPLES)
-    .action(runWith(runModels));
+  command.argument("[model]", "show one model in full");
+  addOptions(command, MODEL_FILTER).addHelpText("after", EXAMPLES).action(runWith(runModels));
 }
 
-async function runModels(
-  session: Session,
-  name: string | undefined,
-  options: ModelsOptions,
-): Promise<number> {
-  const generator = await session.ownGenerator();
-  const fromMatrix = await session.matrix();
-  const { others, loaded } = generator === null ? NO_OTHERS : await othersOf(generator, fromMatrix, session);
+async function runModels(session: Session, name: string | undefined, options: ModelsFlags): Promise<number> {
+  const target = await targetInEffect(session);
+  const fromMatrix = await target.matrix();
+  const { others, loaded } = await othersOf(target, fromMatrix, session);
   const matrix = [...fromMatrix, ...others];
   const { matching, undocumented } = findModels(filterOf(options), matrix);
   const chosen = name === undefined ? null : requireModel(name, matrix);
@@ -60,7 +48,7 @@ async function runModels(
     if (described.length > 0) await showOverview(described, session);
     if (described.length > 0 && names.length > 0) await session.console.result("");
     if (names.length > 0) await session.console.result(names);
-  } else if (generator !== null && matrix.length === 0) await session.console.note(NO_LIST);
+  } else if (target.kind === "generator" && matrix.length === 0) await session.console.note(NO_LIST);
   else await session.console.note("No model is documented to do this.");
   if (loaded !== null && name === undefined)
     await session.console.note(`Loaded, and used for requests without --model: ${loaded}`);
@@ -79,9 +67,8 @@ interface Others {
 const NO_OTHERS: Others = { others: [], loaded: null };
 
 /** @throws ImggenError */
-async function othersOf(generator: OwnGenerator, fromMatrix: Matrix, session: Session): Promise<Others> {
-  const { modelsOffered } = await import("../../../client/generator-terms.ts");
-  const offer = await modelsOffered(generator, session).catch(async (error) => {
+async function othersOf(target: Target, fromMatrix: Matrix, session: Session): Promise<Others> {
+  const offer = await target.models().catch(async (error) => {
     if (!(error instanceof ImggenError) || fromMatrix.length === 0) throw error;
     await session.console.warn(`Its own list is left out. ${error.message}`);
     return null;
@@ -95,26 +82,19 @@ async function othersOf(generator: OwnGenerator, fromMatrix: Matrix, session: Se
 const NO_LIST = "This generator has no list of models: a name that is given with --model is handed on to it.";
 
 /** A ratio that the document does not name may be one that a model without documented ratios takes. @throws UsageError */
-function filterOf({ kind, ratio, quality, references }: ModelsOptions): ModelFilter {
+function filterOf({ kind, ratio, quality, references }: ModelsFlags): ModelFilter {
   if (ratio !== undefined) refuse(malformedRatio(ratio, FLAG_LABELS.ratio));
   if (quality !== undefined) refuse(unknownQuality(quality, FLAG_LABELS.quality));
   return {
-    kind: kind === undefined ? undefined : kindOf(kind),
+    kind: kind === undefined ? undefined : KIND_WORDS.get(kind),
     ratio,
     quality,
-    references:
-      references === undefined ? undefined : wholeNumberOption("--references", references, { min: 0 }),
+    references,
   };
 }
 
 function refuse(refusal: Refusal | null): void {
   if (refusal) throw new UsageError(`${refusal.message}.`, { hint: refusal.hint });
-}
-
-function kindOf(word: string): Kind {
-  const kind = KIND_WORDS.get(word.toLowerCase());
-  if (kind === undefined) throw new UsageError(`--kind ${JSON.stringify(word)} is neither text nor edit.`);
-  return kind;
 }
 
 function requireModel(name: string, matrix: Matrix): Model {

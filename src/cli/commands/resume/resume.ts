@@ -1,27 +1,19 @@
 import type { Command } from "commander";
+import { waitSettings } from "../../../client/given-values.ts";
+import type { FlagsOf } from "../../../client/options/option.ts";
+import { RESUME } from "../../../client/options/task-table.ts";
 import { reportJson } from "../../../client/report-json.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { COMMAND_WORDS } from "../../../lib/wording.ts";
-import { addPreviewOption, type ViewFlags, viewingOf } from "../../flags/view-flags.ts";
-import {
-  addWaitOptions,
-  OTHER_KEY_HELP,
-  requestTimeout,
-  type WaitFlags,
-  waitSettings,
-} from "../../flags/wait-flags.ts";
 import { withTasksShown } from "../../output/task-progress.ts";
 import { TasksShown } from "../../output/tasks-shown.ts";
+import { viewingOf } from "../../output/viewing.ts";
+import { addOptions } from "../../session/add-options.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { exitCodeOf, shownEvents, showResumed } from "./show-resumed.ts";
 
-interface ResumeFlags extends WaitFlags, ViewFlags {
-  output?: string;
-  overwrite?: boolean;
-  dismiss?: boolean;
-  yes?: boolean;
-}
+type ResumeFlags = FlagsOf<typeof RESUME>;
 
 const EXAMPLES = `
 Examples:
@@ -31,16 +23,8 @@ Examples:
   $ imggen resume 20261121T143052118-9c41d07e --dismiss`;
 
 export function register(command: Command, runWith: RunWith): void {
-  command
-    .argument("[taskId...]", "ids of tasks; none: every unfinished one")
-    .option("-o, --output <path>", "override the saved output path")
-    .option("--overwrite", "replace existing files")
-    .option("--dismiss", "dismiss requests whose outcome is unknown, or that their service no longer knows")
-    .option("--yes", OTHER_KEY_HELP);
-  addPreviewOption(command);
-  addWaitOptions(command, "how long to wait for each task")
-    .addHelpText("after", EXAMPLES)
-    .action(runWith(runResume));
+  command.argument("[taskId...]", "ids of tasks; none: every unfinished one");
+  addOptions(command, RESUME).addHelpText("after", EXAMPLES).action(runWith(runResume));
 }
 
 async function runResume(session: Session, ids: string[], flags: ResumeFlags): Promise<number> {
@@ -50,7 +34,7 @@ async function runResume(session: Session, ids: string[], flags: ResumeFlags): P
   const place = { output, overwrite, sidecar: session.settings.isOn("sidecar") };
   const spec = { ...place, wait: waitSettings(flags, session), takesServed: true };
   const tasks = new TasksShown(session);
-  const timeouts = { requestTimeoutMs: requestTimeout(flags), acceptsOtherKey: flags.yes };
+  const timeouts = { requestTimeoutMs: flags.requestTimeoutMs, acceptsOtherKey: flags.yes };
   const resumed = await withTasksShown(session, timeouts, tasks, (operations, caller) =>
     operations.resume(ids, spec, caller, shownEvents(viewing, tasks, session)),
   );

@@ -13,9 +13,9 @@ import type { Charged } from "../../../lib/error-types.ts";
 import { interruptedError } from "../../../lib/interrupted.ts";
 import { counted } from "../../../lib/whole-number.ts";
 import { COMMAND_WORDS } from "../../../lib/wording.ts";
-import { previewImages, type Viewing } from "../../flags/view-flags.ts";
 import { renderReport } from "../../output/render.ts";
 import { isInterrupted, type TasksShown } from "../../output/tasks-shown.ts";
+import { previewImages, type Viewing } from "../../output/viewing.ts";
 import type { Session } from "../../session/session.ts";
 
 /** Shows each task as it ends; after a signal, all that are left at once. */

@@ -1,9 +1,9 @@
+import type { FoundGenerator } from "../../../client/find-generators.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import type { Settings } from "../../../store/settings-file.ts";
 import type { SettingsStore } from "../../../store/settings-store.ts";
 import { isOfGenerator, SETTING_NAMES, SETTINGS, type SettingName } from "../../../store/settings-table.ts";
 import type { Session } from "../../session/session.ts";
-import type { FoundGenerator } from "./find-generators.ts";
 
 const ATTEMPTS = 3;
 

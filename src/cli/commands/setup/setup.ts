@@ -1,4 +1,10 @@
 import type { Command } from "commander";
+import type {
+  FoundGenerator,
+  FoundServer,
+  FoundService,
+  LockedServer,
+} from "../../../client/find-generators.ts";
 import { shownAddress } from "../../../lib/query-secret.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import { counted } from "../../../lib/whole-number.ts";
@@ -6,7 +12,6 @@ import { canAsk } from "../../input/input-stream.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { showTable, type TableColumn } from "../../text/table.ts";
-import type { FoundGenerator, FoundServer, FoundService, LockedServer } from "./find-generators.ts";
 
 const EXAMPLES = `
 Examples:
@@ -38,7 +43,7 @@ async function runSetup(session: Session): Promise<number> {
   const store = await session.settingsStore();
   // A damaged settings file is reported before anything is asked. The profile need not be there yet.
   const { baseUrl, generator: current = null } = await store.read();
-  const { findServers, findServices, LOCAL_PORTS } = await import("./find-generators.ts");
+  const { findServers, findServices, LOCAL_PORTS } = await import("../../../client/find-generators.ts");
   const { KEY_VARIABLES } = await import("../../../providers/kinds.ts");
   const { context, console, options } = session;
   const ports = context.localPorts ?? LOCAL_PORTS;

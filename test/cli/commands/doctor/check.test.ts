@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { make, needed, ok } from "../../../../src/cli/commands/doctor/check.ts";
+import { make } from "../../../../src/cli/commands/doctor/check.ts";
 import { Session } from "../../../../src/cli/session/session.ts";
 import { Console } from "../../../../src/cli/text/console.ts";
+import { needed, ok } from "../../../../src/client/finding.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { UsageError } from "../../../../src/lib/error-types.ts";
 import { testContext } from "../../../support/in-process.ts";

@@ -1,0 +1,58 @@
+import type { Command } from "commander";
+import type { FlagsOf } from "../../client/options/option.ts";
+import { GENERATE } from "../../client/options/request-table.ts";
+import { UsageError } from "../../lib/error-types.ts";
+import { canAsk } from "../input/input-stream.ts";
+import { editPrompt, readPrompt } from "../input/read-prompt.ts";
+import { addOptions } from "../session/add-options.ts";
+import type { RunWith } from "../session/command.ts";
+import type { Session } from "../session/session.ts";
+import { runRequest } from "./run-request.ts";
+
+type GenerateFlags = FlagsOf<typeof GENERATE>;
+
+const EXAMPLES = `
+Examples:
+  $ imggen generate "a lighthouse, oil painting" --sandbox
+  $ imggen generate "a red fox" --model gamma-image-2 --ratio 16:9 --quality 2K
+  $ imggen generate "the same fox in snow" -m gamma-image-2 --image https://example.com/fox.png
+  $ imggen generate --prompt-file prompt.txt --output pictures/ --name "{slug}-{date}"
+  $ echo "a quiet harbour" | imggen generate --json --sandbox
+  $ imggen generate "a red fox" --model gamma-image-2 --dry-run`;
+
+export function register(command: Command, runWith: RunWith): void {
+  command.argument("[prompt]", "what the image shows; - reads it from standard input");
+  addOptions(command, GENERATE).addHelpText("after", EXAMPLES).action(runWith(runGenerate));
+}
+
+async function runGenerate(
+  session: Session,
+  prompt: string | undefined,
+  flags: GenerateFlags,
+): Promise<number> {
+  const text = await promptOf(session, prompt, flags);
+  const { checkedNew } = await import("../../client/request-plan.ts");
+  const planned = await checkedNew(text, flags, session);
+  if ("checked" in planned) return runRequest(planned.checked, flags, session);
+  if (flags.again || flags.dryRun) throw planned.unusable;
+  const { showUnusable } = await import("./submit-shown.ts");
+  return showUnusable(planned.unusable, text, session);
+}
+
+/** The prompt as it is given, or as the person at the terminal types or edits it. @throws UsageError */
+async function promptOf(
+  session: Session,
+  prompt: string | undefined,
+  { promptFile, edit }: GenerateFlags,
+): Promise<string> {
+  const { context, options } = session;
+  const isInteractive = () => !options.json && canAsk(session);
+  if (!edit) {
+    return readPrompt(prompt, promptFile, context, async () =>
+      isInteractive() ? context.ask("Prompt: ") : null,
+    );
+  }
+  if (!isInteractive()) throw new UsageError("--edit needs a terminal, and works without --json.");
+  const isGiven = prompt !== undefined || promptFile !== undefined;
+  return editPrompt(isGiven ? await readPrompt(prompt, promptFile, context) : "", context);
+}

@@ -1,0 +1,185 @@
+import type { Command } from "commander";
+import { checkApiKey, checkBaseUrl, requireBaseUrl, withScheme } from "../../client/account.ts";
+import { EffectiveSettings } from "../../client/effective-settings.ts";
+import { type GeneratorLogin, generatorLogin, pricedModel, verifyAccount } from "../../client/logins.ts";
+import { LOGIN } from "../../client/options/command-table.ts";
+import type { FlagsOf } from "../../client/options/option.ts";
+import { UsageError } from "../../lib/error-types.ts";
+import { shownAddress } from "../../lib/query-secret.ts";
+import { maskKey } from "../../lib/redact.ts";
+import type { Settings } from "../../store/settings-file.ts";
+import { canAsk, readSecret } from "../input/input-stream.ts";
+import { addOptions } from "../session/add-options.ts";
+import type { RunWith } from "../session/command.ts";
+import type { Session } from "../session/session.ts";
+
+type LoginFlags = FlagsOf<typeof LOGIN>;
+
+const EXAMPLES = `
+Examples:
+  $ imggen login --base-url https://example.com/api
+  $ printenv IMGGEN_API_KEY | imggen login
+  $ imggen login --generator https://images.example.com
+  $ imggen login --profile work --base-url https://example.com/api
+  $ imggen login --no-verify`;
+
+export function register(command: Command, runWith: RunWith): void {
+  command.description(
+    "Store the API key and the base URL, or with --generator the key of your own generator.\n" +
+      "Asks for the key without showing it, or reads one line from standard input.\n" +
+      "There is no flag for the key, because other users can see a program's arguments.",
+  );
+  addOptions(command, LOGIN).addHelpText("after", EXAMPLES).action(runWith(runLogin));
+}
+
+async function runLogin(session: Session, options: LoginFlags): Promise<number> {
+  const generator = session.settings.flag("generator");
+  if (generator !== undefined) {
+    if (options.baseUrl !== undefined)
+      throw new UsageError("--base-url is a service's, and --generator your own: give one of them.");
+    return loginGenerator(generator.value, options.verify, session);
+  }
+  const store = await session.settingsStore();
+  // A damaged settings file is reported before anything is typed. The profile need not be there yet.
+  const stored = await store.read();
+  if (stored.generator !== undefined)
+    throw new UsageError(
+      `This profile is for a generator (${shownAddress(stored.generator)}), not for a service.`,
+      {
+        hint: `Nothing was stored. To use a service instead: ${session.inProfile("imggen config unset generator")}\nTo keep both, make a profile: add --profile <name>`,
+      },
+    );
+  const settings = new EffectiveSettings(session.context.env, () => stored);
+  const { baseUrl, isNew } = await baseUrlOf(options, settings, session);
+  const apiKey = await askKey(baseUrl, session);
+  const verified = options.verify && baseUrl !== null;
+  if (verified) {
+    await verifyAccount({ baseUrl, apiKey }, session, session.context.signal);
+    if (!session.options.json) await session.console.note(`Key accepted by ${new URL(baseUrl).host}.`);
+  }
+  const changes = isNew && baseUrl !== null ? { baseUrl } : {};
+  await store.update({ apiKey, apiKeyBaseUrl: baseUrl ?? undefined, ...changes });
+  if (session.options.json) {
+    await session.console.json({ ok: true, apiKey: maskKey(apiKey), baseUrl, verified, file: store.file });
+  } else {
+    await session.console.note(`Stored ${maskKey(apiKey)} in ${store.file}`);
+    await showNextStep(settings, session);
+  }
+  return 0;
+}
+
+/** The default model's cost is not documented: a first image under a cap would be refused. */
+async function showNextStep(settings: EffectiveSettings, session: Session): Promise<void> {
+  const next = await pricedModel(session, settings.get("model")?.value);
+  if (next === null) return;
+  const { name, id, quality, cost } = next;
+  await session.console.note(`Next: the cost of ${name} is not documented; ${id} costs ${cost}.`);
+  const set = (setting: string, value: string) => session.inProfile(`imggen config set ${setting} ${value}`);
+  await session.console.note([
+    `  To make it your default: ${set("model", id)}`,
+    ...(quality === undefined ? [] : [`  and its quality: ${set("quality", quality)}`]),
+  ]);
+}
+
+/** Where the key will be checked; null only where it is not. @throws UsageError */
+async function baseUrlOf(
+  options: LoginFlags,
+  settings: EffectiveSettings,
+  session: Session,
+): Promise<{ baseUrl: string | null; isNew: boolean }> {
+  if (options.baseUrl !== undefined)
+    return { baseUrl: await offerScheme(options.baseUrl, "--base-url", session), isNew: true };
+  const setting = settings.get("baseUrl");
+  if (setting) {
+    const baseUrl = requireBaseUrl(setting);
+    const change = session.inProfile("imggen login --base-url <url>");
+    if (canAsk(session))
+      await session.console.note(`Base URL: ${baseUrl} (${setting.label}). To change it: ${change}`);
+    return { baseUrl, isNew: false };
+  }
+  if (!options.verify) return { baseUrl: null, isNew: false };
+  const answer = canAsk(session) ? await answerTo("Base URL of the service: ", session) : "";
+  if (answer === "") return { baseUrl: requireBaseUrl(undefined), isNew: false };
+  return { baseUrl: await offerScheme(answer, "The base URL", session), isNew: true };
+}
+
+/** A base URL as given, with the scheme that it may lack if the user agrees. @throws UsageError */
+async function offerScheme(text: string, label: string, session: Session): Promise<string> {
+  const whole = withScheme(text);
+  if (whole === null || !canAsk(session)) return checkBaseUrl(text, label);
+  const answer = await answerTo(`Use ${whole}? [Y/n] `, session);
+  return checkBaseUrl(/^(y|yes)?$/i.test(answer) ? whole : text, label);
+}
+
+async function answerTo(question: string, { context }: Session): Promise<string> {
+  const answer = (await context.ask(question)).trim();
+  context.signal.throwIfAborted();
+  return answer;
+}
+
+/** How often a key is asked for at most: what was pasted may be something else. */
+const ATTEMPTS = 3;
+
+async function askKey(baseUrl: string | null, session: Session): Promise<string> {
+  const { context, console } = session;
+  const question = baseUrl === null ? "API key: " : `API key for ${new URL(baseUrl).host}: `;
+  for (let attempt = 1; ; attempt++) {
+    const key = await readSecret(question, context);
+    if (key === "") throw new UsageError("No key was given.", { hint: "Nothing was stored." });
+    try {
+      return checkApiKey(key, "This");
+    } catch (error) {
+      if (!context.stdin.isTTY || attempt === ATTEMPTS || !(error instanceof UsageError)) throw error;
+      await console.warn(`${error.message} Try again, or press Enter to stop.`);
+    }
+  }
+}
+
+/**
+ * Stores the key of the user's generator, bound to its origin; and the generator, where the profile has no service.
+ * @param specText as `--generator` has it
+ * @param verify whether the generator is asked about the key first
+ * @throws AuthRequiredError if it refuses the key, NetworkError if it cannot be reached; nothing is stored then
+ */
+async function loginGenerator(specText: string, verify: boolean, session: Session): Promise<number> {
+  const { console, context, options } = session;
+  const store = await session.settingsStore();
+  const stored = await store.read();
+  const login = generatorLogin(specText, session);
+  const { name, place, setting } = login;
+  const key = await askGeneratorKey(login, session);
+  const isUsed = stored.baseUrl === undefined;
+  if (!isUsed && key === null)
+    throw new UsageError("No key was given, and this profile is for a service.", {
+      hint: "Nothing was stored. To use the generator without a key, add --generator to a command.",
+    });
+  const answer = verify && place !== null && (await login.verify(key, context.signal));
+  if (typeof answer === "object") await console.warn(`The key could not be checked. ${answer.message}`);
+  const verified = answer === true;
+  const bound = key !== null && place !== null ? { generatorKey: key, generatorKeyOrigin: place.origin } : {};
+  const changes: Settings = { ...bound, ...(isUsed && { generator: setting }) };
+  await store.update(changes);
+  const shownKey = key === null ? null : maskKey(key);
+  if (options.json) {
+    await console.json({ ok: true, generator: name, generatorKey: shownKey, verified, file: store.file });
+    return 0;
+  }
+  if (verified) await console.note(`${key === null ? "It answers" : "Key accepted"}.`);
+  const what = [shownKey, isUsed ? name : null].filter((each) => each !== null).join(" and ");
+  await console.note(`Stored ${what} in ${store.file}`);
+  if (!isUsed)
+    await console.note(
+      `This profile is for ${shownAddress(stored.baseUrl ?? "")}: to use the generator, add --generator.`,
+    );
+  return 0;
+}
+
+/** @returns null where none is needed @throws UsageError for one that cannot be sent */
+async function askGeneratorKey(
+  { place, checkKey }: GeneratorLogin,
+  { context }: Session,
+): Promise<string | null> {
+  if (place === null) return null;
+  const key = await readSecret(`Key for ${place.host}, empty for none: `, context);
+  return key === "" ? null : checkKey(key);
+}

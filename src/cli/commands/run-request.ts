@@ -1,0 +1,82 @@
+import type { RequestPlan, SubmitFlags } from "../../client/request-plan.ts";
+import { UsageError } from "../../lib/error-types.ts";
+import { shellWord } from "../../lib/shell-word.ts";
+import type { SentRequest } from "../../providers/provider.ts";
+import type { CheckedRequest } from "../../task/request.ts";
+import type { Task } from "../../task/task.ts";
+import { viewingOf } from "../output/viewing.ts";
+import type { Session } from "../session/session.ts";
+import { creditsText } from "../text/phrases.ts";
+
+/**
+ * Submits one request and shows the result.
+ * @param repeated the task whose request is submitted again; if its outcome is unknown, it is dismissed
+ * @returns the exit code
+ */
+export async function runRequest(
+  request: CheckedRequest,
+  flags: SubmitFlags,
+  session: Session,
+  repeated: Task | null = null,
+): Promise<number> {
+  const { planRequest } = await import("../../client/request-plan.ts");
+  const viewing = viewingOf(flags, session);
+  const plan = await planRequest(request, flags, session, repeated);
+  if (plan.destination.kind === "stdout") requireOneImageOut(plan, flags, session);
+  for (const warning of plan.checked.warnings) await session.console.warn(warning);
+  if (flags.dryRun) return showDryRun(plan, flags, session);
+  const { submitShown } = await import("./submit-shown.ts");
+  return submitShown({ ...plan, requestTimeoutMs: flags.requestTimeoutMs, viewing }, session);
+}
+
+/** Shows a request as it would be sent, its cost, and the files that would be uploaded for it. Uploads nothing. */
+async function showDryRun(
+  plan: RequestPlan,
+  { checkImages }: SubmitFlags,
+  session: Session,
+): Promise<number> {
+  const { credits, warnings } = plan.checked;
+  if (checkImages) await session.console.warn("--check-images was skipped: --dry-run opens no connection.");
+  const { dryRunOf } = await import("../../client/request-plan.ts");
+  const { request, uploads, described } = await dryRunOf(plan, session);
+  const sent = described?.sent ?? null;
+  if (session.options.json) {
+    const said = warnings.length > 0 ? { warnings } : {};
+    const files = uploads.map(({ path: file, bytes, sha256 }) => ({ file, bytes, sha256 }));
+    const uploading = files.length > 0 ? { uploads: files } : {};
+    const requests = described && { requests: described.requests };
+    const facts = { request, ...(sent && { sent }), ...requests, credits, ...uploading, ...said };
+    await session.console.json({ ok: true, dryRun: true, ...facts });
+    return 0;
+  }
+  const count = described && described.requests > 1 ? `${described.requests} requests, ` : "";
+  await session.console.result([
+    ...sentLines(sent ?? { method: "POST", url: "/generate-image", body: request }),
+    ...uploads.map(({ name }) => `${name} would be uploaded first, and its URL sent`),
+    `${count}${creditsText(credits, session.isSandbox ? "sandbox" : null)}, nothing was sent`,
+  ]);
+  return 0;
+}
+
+function sentLines(sent: SentRequest): string[] {
+  if ("command" in sent) return [sent.command.map((word) => shellWord(word)).join(" ")];
+  // A workflow is long, and what it is given is what the user wants to see.
+  if (sent.workflow) return [`${sent.method} ${sent.url}`, ...sent.workflow];
+  return [`${sent.method} ${sent.url}`, ...JSON.stringify(sent.body, null, 2).split("\n")];
+}
+
+/** Standard output carries the bytes of one image, and nothing else. @throws UsageError */
+function requireOneImageOut(
+  { mostImages, outputLabel }: RequestPlan,
+  flags: SubmitFlags,
+  { options, context }: Session,
+): void {
+  const refuse = (why: string, hint?: string): never => {
+    throw new UsageError(`${outputLabel} - ${why}.`, { hint });
+  };
+  if (options.json) refuse("and --json both need standard output");
+  if (!flags.wait) refuse("needs the image, and --no-wait does not wait for it");
+  if (flags.sidecar) refuse("has no place for a sidecar");
+  if (context.stdout.isTTY) refuse("would write an image's bytes to the terminal", "Redirect it to a file.");
+  if (mostImages > 1) refuse("takes one image", "Add --max-images 1, or choose a folder.");
+}

@@ -1,0 +1,79 @@
+import path from "node:path";
+import { exitCodeOfReport, reportJson, standingOf } from "../../client/report-json.ts";
+import type { RequestPlan } from "../../client/request-plan.ts";
+import type { TaskReport } from "../../core/engine/report.ts";
+import { COMMAND_WORDS } from "../../lib/wording.ts";
+import { renderReport } from "../output/render.ts";
+import { createProgress, withTasksShown } from "../output/task-progress.ts";
+import { taskView } from "../output/task-view.ts";
+import { openImages, previewImages, showsPictures, type Viewing } from "../output/viewing.ts";
+import type { Session } from "../session/session.ts";
+
+/** A request as a command submits it. */
+interface CommandSpec extends RequestPlan {
+  requestTimeoutMs: number | undefined;
+  viewing: Viewing;
+}
+
+/**
+ * Submits one request, and shows how it gets on and its result.
+ * @returns the exit code
+ * @throws what `generate` throws; nothing was sent
+ */
+export async function submitShown(spec: CommandSpec, session: Session): Promise<number> {
+  const { requestTimeoutMs } = spec;
+  const facts = { ...spec.checked, free: session.isSandbox ? ("sandbox" as const) : null };
+  const hasPreviews =
+    spec.viewing.preview && session.settings.generator() !== undefined && showsPictures(session);
+  const progress = await createProgress(session, taskView(facts), { hasPreviews });
+  const report = await withTasksShown(session, { requestTimeoutMs }, progress, (operations, caller) =>
+    operations.generate(spec, caller, (message) => session.console.warn(message)),
+  );
+  if (!spec.reuse || !report.reused) return showReport(report, spec, session);
+  return showReused(report, spec, session);
+}
+
+/** Shows an earlier task that was reused. */
+async function showReused(report: TaskReport, spec: CommandSpec, session: Session): Promise<number> {
+  const { folder } = spec;
+  if (standingOf(report) !== "unknown") {
+    const which = report.taskId ?? report.ledgerId ?? "";
+    const isFree = report.free !== undefined || report.charged === "no";
+    await session.console.note(
+      isFree
+        ? `Made already as task ${which}: nothing was sent now.`
+        : `Already charged as task ${which}: nothing was charged now.`,
+    );
+  }
+  const places = report.files.flatMap((file) => (file.path === null ? [] : path.dirname(file.path)));
+  const isElsewhere = folder !== null && places.length > 0 && !places.includes(folder);
+  const warnings = isElsewhere ? [...report.warnings, FOLDER_IGNORED] : report.warnings;
+  return showReport({ ...report, warnings }, spec, session);
+}
+
+const FOLDER_IGNORED =
+  "--output was not used: --reuse leaves the images where they were saved, unless it names a file.";
+
+async function showReport(
+  report: TaskReport,
+  { viewing, destination }: CommandSpec,
+  session: Session,
+): Promise<number> {
+  await previewImages(report.files, viewing, session);
+  await print(report, session, destination.kind === "stdout");
+  await openImages(report.files, viewing, session);
+  return exitCodeOfReport(report);
+}
+
+async function print(report: TaskReport, session: Session, isOnStdout = false): Promise<void> {
+  if (session.options.json) await session.console.json(reportJson(report, COMMAND_WORDS));
+  else await renderReport(report, session, "", isOnStdout);
+}
+
+/** Shows the unfinished task of a request whose generator cannot be used. @throws `error` if there is none */
+export async function showUnusable(error: unknown, prompt: string, session: Session): Promise<number> {
+  const { unusableTask } = await import("../../client/targets/unusable-task.ts");
+  const report = await unusableTask(error, prompt, session);
+  await print(report, session);
+  return exitCodeOfReport(report);
+}

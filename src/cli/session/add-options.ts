@@ -1,0 +1,46 @@
+import { type Command, Option as ParserOption } from "commander";
+import type { Option, Options } from "../../client/options/option.ts";
+import { parseFlag } from "../../client/options/option-kinds.ts";
+import { withHelpOf } from "./command.ts";
+
+/** An option of the parser that is made of a row of a table. Its value has the row's name. */
+export class TableOption extends ParserOption {
+  readonly row: Option;
+  readonly #name: string;
+
+  constructor(name: string, row: Option) {
+    super(row.flag ?? "", row.help);
+    this.#name = name;
+    this.row = row;
+  }
+
+  override attributeName(): string {
+    return this.#name;
+  }
+}
+
+/** Whether an option may be repeated: its values are collected in order. */
+export function isRepeatable({ kind }: Option): boolean {
+  return kind === "texts" || kind === "images" || kind === "list";
+}
+
+/** Adds a table's flags to a command. @param heading of those without a group of their own */
+export function addOptions(command: Command, table: Options, heading?: string): Command {
+  for (const [name, row] of Object.entries(table)) {
+    const option = new TableOption(name, row);
+    const group = row.group ? `${row.group}:` : heading;
+    if (group !== undefined) option.helpGroup(group);
+    if (option.required) {
+      option.argParser((text, earlier) => {
+        try {
+          const value = parseFlag(row, text);
+          return isRepeatable(row) ? [earlier ?? [], value].flat() : value;
+        } catch (error) {
+          throw withHelpOf(command, error);
+        }
+      });
+    }
+    command.addOption(option);
+  }
+  return command;
+}

@@ -1,0 +1,189 @@
+import { proxiesFromEnvironment } from "../api/proxies.ts";
+import { ImggenError } from "../lib/error-types.ts";
+import { jsonOrNull } from "../lib/json.ts";
+import type { LocalServers } from "../providers/kind.ts";
+import {
+  defaultModelOf,
+  isPaidByDefault,
+  isServerKind,
+  KINDS,
+  type ServerKindName,
+  type ServerSpec,
+} from "../providers/kinds.ts";
+import { ProviderError } from "../providers/provider.ts";
+import { ProviderServer } from "../providers/provider-http.ts";
+import { parseGeneratorSpec } from "../providers/spec.ts";
+import { unsetOptions } from "./generator-settings.ts";
+import { type AskingSession, modelsOffered } from "./targets/ask-generator.ts";
+import type { ModelsOffered } from "./targets/target.ts";
+
+// Loaded only to look for generators.
+
+/** A generator that can be used. */
+export interface FoundGenerator {
+  /** As `--generator` has it. */
+  generator: string;
+  /** The model of requests that name none; null if it is not known. */
+  model: string | null;
+  /** Whether requests must name a model. */
+  needsModel: boolean;
+  paid: boolean;
+}
+
+/** A server that answers on this machine. */
+export interface FoundServer extends FoundGenerator {
+  port: number;
+  /** The names of its models, as many as are read. */
+  models: string[];
+}
+
+/** A server on this machine that requires a key. */
+export interface LockedServer {
+  /** As `--generator` has it. OpenAI's kind if its reply does not show another one. */
+  generator: string;
+  port: number;
+}
+
+/** A service whose key is in the environment. The key itself is not read. */
+export interface FoundService extends FoundGenerator {
+  /** The variable that has the key. */
+  variable: string;
+}
+
+/** Time limit for each answer of a server on this machine, in milliseconds. */
+const ANSWER_MS = 1_000;
+const MOST_MODELS = 100;
+const LONGEST_NAME = 200;
+
+/** Kinds with servers on this machine. If a server is of several kinds, the last one counts: its API can do more than OpenAI's. */
+const LOCAL_KINDS = (["openai", "sdapi", "comfyui"] as const).flatMap((name) => {
+  const local: LocalServers | undefined = KINDS[name].local;
+  return local === undefined ? [] : [{ name, local }];
+});
+
+/** The ports of this machine where generators usually listen. */
+export const LOCAL_PORTS: readonly number[] = [
+  ...new Set(LOCAL_KINDS.flatMap(({ local }) => local.ports)),
+].sort((one, other) => one - other);
+
+/**
+ * Finds servers on ports of this machine, all at once. No key is sent. An invalid answer is no error.
+ * @throws the signal's reason
+ */
+export async function findServers(
+  ports: readonly number[],
+  signal: AbortSignal,
+  session: AskingSession,
+): Promise<{ servers: FoundServer[]; locked: LockedServer[] }> {
+  const found = await Promise.all(ports.map((port) => serverAt(port, signal, session)));
+  signal.throwIfAborted();
+  const all = found.filter((each) => each !== null);
+  return {
+    servers: all.filter((each) => "models" in each),
+    locked: all.filter((each) => !("models" in each)),
+  };
+}
+
+async function serverAt(
+  port: number,
+  signal: AbortSignal,
+  session: AskingSession,
+): Promise<FoundServer | LockedServer | null> {
+  const asked = await askKinds((name) => `${name}:http://localhost:${port}`, signal, session);
+  const spec = asked.findLast(({ reply }) => reply === "own")?.spec;
+  if (!spec) {
+    const [locked, ...others] = asked.filter(({ reply }) => reply === "locked");
+    // A server may answer every path so, and few are of another kind than OpenAI's.
+    return locked
+      ? { generator: (others.length === 0 ? locked : (asked[0] ?? locked)).spec.name, port }
+      : null;
+  }
+  const { names, loaded, needsName } = await modelsOf(spec, session);
+  const models = (names ?? []).filter((name) => name.length <= LONGEST_NAME).slice(0, MOST_MODELS);
+  const isOneOf = models.length > 1;
+  const needsModel = isOneOf && needsName;
+  const model = loaded ?? (isOneOf && !needsName ? null : (models[0] ?? null));
+  return { generator: spec.name, port, model, needsModel, models, paid: isPaidByDefault(spec) };
+}
+
+/**
+ * The generator that answers at a server's address as one of another kind does; null for none. No key is sent. Never throws.
+ * @param spec of the kind that was expected
+ */
+export async function otherKindAt(
+  { kind, url }: ServerSpec,
+  signal: AbortSignal,
+  session: AskingSession,
+): Promise<string | null> {
+  // A base path is the kind's own.
+  const { origin } = new URL(url);
+  const asked = await askKinds((name) => `${name}:${name === kind ? url : origin}`, signal, session);
+  const own = asked.filter(({ reply }) => reply === "own").map(({ spec }) => spec);
+  return own.some((spec) => spec.kind === kind) ? null : (own.at(-1)?.name ?? null);
+}
+
+/** Asks a server, as each kind is asked. Never throws. */
+function askKinds(
+  generator: (kind: ServerKindName) => string,
+  signal: AbortSignal,
+  session: AskingSession,
+): Promise<{ spec: ServerSpec; reply: KindReply }[]> {
+  return Promise.all(
+    LOCAL_KINDS.map(async ({ name, local }) => {
+      const spec = parseGeneratorSpec(generator(name), "The address") as ServerSpec;
+      return { spec, reply: await replyAs(spec, local, signal, session) };
+    }),
+  );
+}
+
+/** A server's reply to a kind's request: as that kind replies, that a key is required, or anything else. */
+type KindReply = "own" | "locked" | "other";
+
+/** Never throws. */
+async function replyAs(
+  { url }: ServerSpec,
+  { path, isOwn }: LocalServers,
+  signal: AbortSignal,
+  { context: { env, clock }, onExchange }: AskingSession,
+): Promise<KindReply> {
+  const unlocked = { url, keyHeaders: {}, options: { headers: {}, key: null } };
+  const server = new ProviderServer(unlocked, {
+    env,
+    clock,
+    onExchange,
+    proxies: proxiesFromEnvironment(env),
+  });
+  try {
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
+    const { status, body } = await server.get(path, limited);
+    if (status === 401) return "locked";
+    return status === 200 && isOwn(jsonOrNull(body)) ? "own" : "other";
+  } catch {
+    return "other";
+  } finally {
+    await server.close();
+  }
+}
+
+const NOTHING_SAID: ModelsOffered = { names: null, loaded: null, needsName: false };
+
+/** The models of a server; none if it cannot be asked. */
+async function modelsOf(spec: ServerSpec, session: AskingSession): Promise<ModelsOffered> {
+  try {
+    return await modelsOffered({ spec, options: unsetOptions(spec) }, session, ANSWER_MS);
+  } catch (error) {
+    if (error instanceof ImggenError || error instanceof ProviderError) return NOTHING_SAID;
+    throw error;
+  }
+}
+
+/** The services whose keys are in the environment. Nothing is sent. */
+export function findServices({ context: { env } }: Pick<AskingSession, "context">): FoundService[] {
+  return Object.entries(KINDS).flatMap(([name, { keyVariables, url, needsModel, firstModel = null }]) => {
+    const variable = keyVariables.find((each) => env[each]);
+    if (variable === undefined || url === null || !isServerKind(name)) return [];
+    const spec: ServerSpec = { kind: name, name, url };
+    const model = defaultModelOf(spec) ?? firstModel;
+    return [{ generator: name, variable, model, needsModel, paid: isPaidByDefault(spec) }];
+  });
+}

@@ -1,0 +1,108 @@
+import { ServiceError } from "../api/api-errors.ts";
+import { UsageError } from "../lib/error-types.ts";
+import { costRange, documentedCost, estimateCost } from "../models/cost.ts";
+import { resolveModel } from "../models/find.ts";
+import { DEFAULT_MODEL, MODELS, type Model } from "../models/matrix.ts";
+import { mayCarryKey, storedSpec } from "../providers/spec.ts";
+import { checkGeneratorKey } from "./account.ts";
+import { takesLogin } from "./generator-key.ts";
+import { generatorNamed, knownSpec } from "./targets/generator-setup.ts";
+import { GeneratorTarget } from "./targets/generator-target.ts";
+import { ServiceTarget } from "./targets/service-target.ts";
+import type { TargetSession } from "./targets/target.ts";
+import { targetInEffect } from "./targets/target-in-effect.ts";
+
+const VERIFY_TIMEOUT_MS = 15_000;
+const UNCHECKED = "To store the key unchecked, add --no-verify.";
+
+/**
+ * Asks a service whether it takes a key, which costs nothing.
+ * @throws AuthRequiredError if not, ServiceError if something else answers, NetworkError if nothing does
+ */
+export async function verifyAccount(
+  account: { baseUrl: string; apiKey: string },
+  session: TargetSession,
+  signal: AbortSignal,
+): Promise<void> {
+  const check = await new ServiceTarget(session, account).check({ signal, timeoutMs: VERIFY_TIMEOUT_MS });
+  signal.throwIfAborted();
+  const failure = check.failure("Nothing was stored.", UNCHECKED);
+  if (failure !== null) throw failure;
+}
+
+/** A generator to store, and the key for its origin. */
+export interface GeneratorLogin {
+  name: string;
+  /** As the setting `generator` has it. */
+  setting: string;
+  /** Host and origin that the key is for; null for a command. */
+  place: { host: string; origin: string } | null;
+  /** @throws UsageError for a key that cannot be sent there */
+  checkKey(text: string): string;
+  /**
+   * Asks it for its models, which costs nothing.
+   * @returns whether they came, or why they are not known
+   * @throws AuthRequiredError if it refuses the key, NetworkError if it cannot be reached
+   */
+  verify(key: string | null, signal: AbortSignal): Promise<boolean | ServiceError>;
+}
+
+/** @param text as `--generator` has it @throws UsageError */
+export function generatorLogin(text: string, session: TargetSession): GeneratorLogin {
+  const spec = knownSpec(text, "--generator", session);
+  const url = spec.kind === "command" ? null : new URL(spec.url);
+  return {
+    name: spec.name,
+    setting: storedSpec(spec),
+    place: url && { host: url.host, origin: url.origin },
+    checkKey(given) {
+      if (url !== null && !mayCarryKey({ url: url.href }))
+        throw new UsageError("A key is only sent to https:// addresses, and within this machine.", {
+          hint: "Nothing was stored. A server that needs no key works over http.",
+        });
+      return checkGeneratorKey(given, "This key", takesLogin(spec));
+    },
+    async verify(key, signal) {
+      const { options } = generatorNamed(storedSpec(spec), session);
+      const read = () => ({ spec, options: { ...options, key } });
+      const check = await new GeneratorTarget(spec.name, read, session).check({ signal });
+      const failure = check.failure("", "");
+      if (failure instanceof ServiceError) return failure;
+      if (failure !== null) throw failure;
+      return check.isVerified;
+    },
+  };
+}
+
+/** A model with documented costs, to store in place of a default whose cost is not documented. */
+export interface PricedModel {
+  /** The default. */
+  name: string;
+  id: string;
+  /** The quality to name in each request, because the price without one is an estimate; undefined if it is not. */
+  quality: string | undefined;
+  cost: string | null;
+}
+
+/** @returns null if a first image under a cap would not be refused @throws UsageError, SettingsError */
+export async function pricedModel(
+  session: TargetSession,
+  model: string = DEFAULT_MODEL,
+): Promise<PricedModel | null> {
+  // What is wrong with the user's own file is no fault of the login.
+  const read = async () => (await targetInEffect(session)).matrix();
+  const matrix = await read().catch(() => MODELS);
+  if (resolveModel(model, matrix)?.credits !== null) return null;
+  const next = matrix.find(({ credits, kinds }) => credits !== null && kinds?.includes("text-to-image"));
+  if (next === undefined) return null;
+  const quality = cheapestQuality(next);
+  const cost =
+    quality === undefined ? costRange(next) : `${documentedCost(next, quality)} credits in ${quality}`;
+  return { name: model, id: next.id, quality, cost };
+}
+
+function cheapestQuality(model: Model): string | undefined {
+  if (!estimateCost(model, undefined).estimate) return undefined;
+  const { credits } = estimateCost(model, undefined);
+  return model.qualities?.find((quality) => documentedCost(model, quality) === credits);
+}

@@ -1,0 +1,63 @@
+import { type Options, option } from "./option.ts";
+
+export const MODEL_FILTER = {
+  kind: option(
+    "text",
+    "--kind <kind>",
+    "only models that make images from text, or edit images: text or edit",
+    { choices: ["text", "text-to-image", "edit", "image-to-image"] },
+  ),
+  ratio: option("text", "--ratio <w:h>", "only models that support this aspect ratio", { known: "ratio" }),
+  quality: option("text", "--quality <quality>", "only models that support this quality", {
+    known: "quality",
+  }),
+  references: option("whole", "--references <n>", "only models that take this many reference images"),
+} satisfies Options;
+
+export const LOGIN = {
+  baseUrl: option("url", "--base-url <url>", "store the service's address, its /api included"),
+  verify: option("on", "--no-verify", "store the key without asking the service about it"),
+} satisfies Options;
+
+export const MCP = {
+  output: option("folder", "-o, --output <dir>", "folder for the images (default: the current folder)"),
+  maxCredits: option(
+    "whole",
+    "--max-credits <n>",
+    "refuse to spend more than <n> credits per session (default: 20)",
+  ),
+  preview: option("on", "--no-preview", "return the paths of images alone, without a small picture of each"),
+} satisfies Options;
+
+const port = option("whole", "--port <n>", "port on 127.0.0.1 (default: any free one)", { max: 65_535 });
+
+export const SANDBOX = {
+  port,
+  latencyMs: option("duration", "--latency <duration>", "how long a task takes (default: 600ms)"),
+  credits: option("whole", "--credits <n>", "set the balance (default: 1000 at the first start)"),
+} satisfies Options;
+
+export const SERVE = {
+  port,
+  graceMs: option(
+    "duration",
+    "--grace <duration>",
+    "how long running tasks may take after Ctrl-C or SIGTERM (default: 30s)",
+  ),
+} satisfies Options;
+
+export const SHOW = {
+  size: option(
+    "text",
+    "--size <size>",
+    "the most columns to draw in, such as 60, or columns and rows, such as 60x20 (default: the terminal)",
+  ),
+  open: option("flag", "--open", "open them with the system's viewer"),
+} satisfies Options;
+
+export const GALLERY = {
+  output: option("path", "-o, --output <path>", "the page (default: gallery.html in the folder)"),
+  inline: option("flag", "--inline", "put the thumbnails into the page, not beside it"),
+  overwrite: option("flag", "--overwrite", "replace a file that imggen gallery did not make"),
+  open: option("flag", "--open", "open the page with the system's viewer"),
+} satisfies Options;

@@ -1,0 +1,79 @@
+import { type Option, type Options, option } from "./option.ts";
+
+/** Options that every command takes, but for those that it refuses. */
+export const GLOBAL = {
+  json: option("flag", "--json", "print exactly one JSON document on standard output"),
+  quiet: option("flag", "--quiet", "print only errors on standard error"),
+  verbose: option("flag", "--verbose", "log HTTP requests"),
+  color: option("on", "--no-color", "disable colours"),
+  profile: option("text", "--profile <name>", "use the account and settings of this profile", {
+    known: "profile",
+  }),
+  sandbox: option("flag", "--sandbox", "use the embedded sandbox instead of the service (free, no account)"),
+} satisfies Options;
+
+type SettingKind = "text" | "whole" | "duration" | "path" | "texts" | "flag";
+
+const setting = <Kind extends SettingKind>(
+  kind: Kind,
+  flag: string,
+  help: string,
+  more: Pick<Option, "choices"> = {},
+) => option(kind, flag, help, { ...more, isSetting: true });
+
+/** Options of every command about the user's own generator, by the settings that they override. */
+export const GENERATOR = {
+  generator: setting(
+    "text",
+    "--generator <spec>",
+    "use your own generator instead of the service (imggen help generators)",
+  ),
+  generatorModel: setting(
+    "text",
+    "--generator-model <model>",
+    "the generator's model where --model names none",
+  ),
+  generatorSide: setting(
+    "whole",
+    "--generator-side <px>",
+    "longest side for 1K or no quality (default: 1024)",
+  ),
+  generatorSize: setting(
+    "text",
+    "--generator-size <form>",
+    "how a size is sent: WxH, width,height or aspect_ratio",
+    { choices: ["WxH", "width,height", "aspect_ratio"] },
+  ),
+  generatorConcurrency: setting(
+    "whole",
+    "--generator-concurrency <n>",
+    "requests at once, over all processes (default: 1)",
+  ),
+  generatorTimeout: setting(
+    "duration",
+    "--generator-timeout <duration>",
+    "how long one image may take (default: 10m)",
+  ),
+  field: setting(
+    "texts",
+    "-f, --field <name=value>",
+    "a field of every request, such as steps=20; repeat it for several",
+  ),
+  fieldJson: setting(
+    "texts",
+    "--field-json <name=json>",
+    "a field whose value is an object or a list, in JSON; repeat it for several",
+  ),
+  generatorHeader: setting(
+    "texts",
+    "--generator-header <name=ENV>",
+    "a header whose value is in a variable; repeat it for several",
+  ),
+  workflow: setting(
+    "path",
+    "--workflow <path>",
+    "a ComfyUI workflow: a file of Export (API), or a PNG that ComfyUI saved",
+  ),
+  generatorPaid: setting("flag", "--generator-paid", "its images cost money: no request is sent twice"),
+  generatorFree: setting("flag", "--generator-free", "its images cost nothing"),
+} satisfies Options;

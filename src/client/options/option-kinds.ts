@@ -1,0 +1,102 @@
+import { durationOption } from "../../lib/duration.ts";
+import { UsageError } from "../../lib/error-types.ts";
+import { seedIn } from "../../lib/exact-integer.ts";
+import { seedOption, wholeNumberOption } from "../../lib/whole-number.ts";
+import { isProviderFields } from "../../task/request-fields.ts";
+import { type Kind, longFlag, type Option } from "./option.ts";
+
+/** A path as it was given. An empty one would mean the working folder, or the root of a path below it. @throws UsageError */
+export function requirePath(file: string, label: string): string {
+  if (file === "") throw new UsageError(`${label} is empty.`, { hint: "Give it a path, or leave it out." });
+  return file;
+}
+
+type Parse = (text: string, label: string, option: Option) => unknown;
+
+const list: Parse = (text) => [text];
+const path: Parse = (text, label) => requirePath(text, label);
+
+/** Parsers of the kinds whose flag takes a value. */
+const PARSERS: { readonly [OfKind in Kind]?: Parse } = {
+  text: (text, label, { choices }) => (choices ? chosen(text, label, choices) : text),
+  path,
+  folder: path,
+  whole: wholeNumber,
+  seed: (text, label) => oneSeed(text, label),
+  duration: (text, label, { min = 0 }) => durationOption(label, text, { minMs: min }),
+  texts: list,
+  images: (text, label) => [requirePath(text, label)],
+  list,
+};
+
+/** The value of a flag; a list has one item of it. @throws UsageError */
+export function parseFlag(option: Option, text: string): unknown {
+  const parse = option.isSetting ? undefined : PARSERS[option.kind];
+  return parse ? parse(text, longFlag(option), option) : text;
+}
+
+function wholeNumber(text: string, label: string, { min = 0, max, isAdvisory }: Option): number {
+  if (isAdvisory) return wholeNumberOption(label, text, { min: 0, shown: `${min} to ${max}` });
+  return wholeNumberOption(label, text, { min, ...(max !== undefined && { max }) });
+}
+
+/** @throws UsageError */
+function oneSeed(text: string, label: string) {
+  if (!text.includes(",")) return seedOption(label, text);
+  const hint = `Nothing was sent. To compare several: imggen compare --field seed=${text}`;
+  throw new UsageError(`${label} takes one number, for all images.`, { hint });
+}
+
+/** One of the choices, in any case. @throws UsageError */
+function chosen(text: string, label: string, choices: readonly string[]): string {
+  const choice = choices.find((each) => each.toLowerCase() === text.toLowerCase());
+  if (choice !== undefined) return choice;
+  const none = choices.length === 2 ? `neither ${choices.join(" nor ")}` : `none of ${choices.join(", ")}`;
+  throw new UsageError(`${label} ${JSON.stringify(text)} is ${none}.`);
+}
+
+interface Check {
+  is: (value: unknown) => boolean;
+  /** The end of a sentence: a value must be … */
+  words: string;
+}
+
+const isText = (value: unknown) => typeof value === "string";
+const TEXT: Check = { is: isText, words: "a string" };
+const PATH: Check = { is: (value) => isText(value) && value !== "", words: "a path, and not empty" };
+const WHOLE: Check = {
+  is: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
+  words: "a whole number",
+};
+const SWITCH: Check = { is: (value) => typeof value === "boolean", words: "true or false" };
+const TEXTS: Check = { is: (value) => [value].flat().every(isText), words: "a string or a list of strings" };
+
+/** Checks of the values of kinds, for callers without types. */
+const CHECKS: Readonly<Record<Kind, Check>> = {
+  text: TEXT,
+  path: PATH,
+  folder: PATH,
+  url: TEXT,
+  whole: WHOLE,
+  seed: { is: (value) => seedIn(value) !== null, words: "a whole number, beyond 2^53 - 1 as text" },
+  duration: WHOLE,
+  flag: SWITCH,
+  on: SWITCH,
+  texts: TEXTS,
+  images: TEXTS,
+  list: TEXTS,
+  fields: { is: isProviderFields, words: "an object that JSON can have" },
+  signal: { is: (value) => value instanceof AbortSignal, words: "an AbortSignal" },
+  listener: { is: (value) => typeof value === "function", words: "a function" },
+};
+
+/** What a value of an option must be, as the end of a sentence; null if it is right. */
+export function valueProblem(option: Option, value: unknown): string | null {
+  const { kind, choices, min = 0, max, isAdvisory } = option;
+  const { is, words } = CHECKS[kind];
+  if (!is(value)) return words;
+  if (choices && !choices.includes(String(value))) return `one of ${choices.join(", ")}`;
+  if (typeof value !== "number" || isAdvisory) return null;
+  if (max === undefined) return value < min ? `at least ${min}` : null;
+  return value < min || value > max ? `${min} to ${max}` : null;
+}

@@ -1,0 +1,115 @@
+import type { OnTaskProgress } from "../../core/engine/events.ts";
+import type { WholeNumber } from "../../lib/exact-integer.ts";
+import type { ProviderFields } from "../../task/request-fields.ts";
+
+/** Values of options by kind. */
+export interface Values {
+  text: string;
+  /** Never empty. */
+  path: string;
+  folder: string;
+  url: string;
+  whole: number;
+  seed: WholeNumber;
+  /** Milliseconds; `90s` or `5m` on the command line. */
+  duration: number;
+  /** Off by default. */
+  flag: boolean;
+  /** On by default: its flag begins with `--no-`. */
+  on: boolean;
+  texts: string | readonly string[];
+  /** Texts that may be paths. */
+  images: string | readonly string[];
+  /** Texts separated by commas. */
+  list: readonly string[];
+  fields: ProviderFields;
+  signal: AbortSignal;
+  listener: OnTaskProgress;
+}
+
+export type Kind = keyof Values;
+
+export type Group = "Prompt and model" | "Output" | "Cost" | "Waiting" | "Advanced";
+
+/** Values that are known, although a service or generator may know others: completion offers them. */
+export type Known = "model" | "ratio" | "quality" | "profile";
+
+/** One option: a flag and its line of help, an option of the package, a field of an agent's tool. */
+export interface Option<OfKind extends Kind = Kind, Choice extends string = string> {
+  kind: OfKind;
+  /** As the parser takes it: `-m, --model <id>`; null for an option of the package alone. */
+  flag: string | null;
+  /** For people, with the default in parentheses at its end. */
+  help: string;
+  group?: Group | undefined;
+  min?: number;
+  max?: number;
+  /** Only named in messages and schemas: the model matrix checks the limits, which --no-validate switches off. */
+  isAdvisory?: true;
+  /** All values that there are. */
+  choices?: readonly Choice[];
+  known?: Known;
+  /** The flag's text is kept as it is: the value is parsed with the setting that it overrides. */
+  isSetting?: true;
+}
+
+export type Options = Readonly<Record<string, Option>>;
+
+type ValueOf<One> =
+  One extends Option<infer OfKind, infer Choice> ? (OfKind extends "text" ? Choice : Values[OfKind]) : never;
+
+/** Options of a call of the package. */
+export type ValuesOf<Table extends Options> = {
+  -readonly [Name in keyof Table]?: ValueOf<Table[Name]> | undefined;
+};
+
+type FlagValue<One> = One extends Option<"texts" | "images" | "list"> ? string[] : ValueOf<One>;
+
+type NamesOn<Table extends Options> = {
+  [Name in keyof Table]: Table[Name] extends Option<"on"> ? Name : never;
+}[keyof Table];
+
+/** Flags as the parser gives them. */
+export type FlagsOf<Table extends Options> = {
+  -readonly [Name in Exclude<keyof Table, NamesOn<Table>>]?: FlagValue<Table[Name]> | undefined;
+} & { [Name in NamesOn<Table>]: boolean };
+
+type More<Choice extends string> = Omit<Option<Kind, Choice>, "kind" | "flag" | "help">;
+
+export function option<OfKind extends Kind, Choice extends string = string>(
+  kind: OfKind,
+  flag: string,
+  help: string,
+  more: More<Choice> = {},
+): Option<OfKind, Choice> {
+  return { kind, flag, help, ...more };
+}
+
+/** An option of the package alone. */
+export function noFlag<OfKind extends Kind>(kind: OfKind): Option<OfKind> {
+  return { kind, flag: null, help: "" };
+}
+
+/** Some options of a table. */
+export function pick<Table extends Options, Name extends keyof Table>(
+  table: Table,
+  ...names: readonly Name[]
+): Pick<Table, Name> {
+  const entries = names.map((name) => [name, table[name]] as const);
+  return Object.fromEntries(entries) as Pick<Table, Name>;
+}
+
+/** Makes the options of a group. */
+export function inGroup(group: Group) {
+  return <OfKind extends Kind, Choice extends string = string>(
+    kind: OfKind,
+    flag: string,
+    help: string,
+    more: More<Choice> = {},
+  ) => option(kind, flag, help, { group, ...more });
+}
+
+/** `--poll-interval` of its declaration. */
+export function longFlag({ flag }: Option): string {
+  return /--[a-z-]+/.exec(flag ?? "")?.[0] ?? "";
+}

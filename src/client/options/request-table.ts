@@ -1,0 +1,169 @@
+import type { FieldName } from "../../task/request-fields.ts";
+import { inGroup, type Options } from "./option.ts";
+import { VIEW, waitOptions } from "./task-table.ts";
+
+const request = inGroup("Prompt and model");
+const output = inGroup("Output");
+const cost = inGroup("Cost");
+const waiting = inGroup("Waiting");
+const advanced = inGroup("Advanced");
+
+/** Fields of a request in the order of the help. The prompt is an argument, and `--field` a global option. */
+export const REQUEST = {
+  /** An id, or the part of it after the slash. Default: `vendor1/alpha-2`. */
+  model: request("text", "-m, --model <id>", "model, see imggen models (default: vendor1/alpha-2)", {
+    known: "model",
+  }),
+  /** `16:9`, or `auto`. */
+  ratio: request("text", "-r, --ratio <w:h>", "aspect ratio, such as 16:9, or auto", { known: "ratio" }),
+  /** `basic`, `high`, `1K`, `2K` or `4K`, as the model allows. */
+  quality: request("text", "-q, --quality <quality>", "basic, high, 1K, 2K or 4K, as the model allows", {
+    known: "quality",
+  }),
+  maxImages: request("whole", "-n, --max-images <n>", "number of images, 1 to 15, as the model allows", {
+    min: 1,
+    max: 15,
+    isAdvisory: true,
+  }),
+  /**
+   * The seed of the first image at a generator of the user's own, where it has a field for one; each further image of a
+   * request has the next. Beyond 2^53 - 1 its digits as text, up to 2^64 - 1.
+   */
+  seed: request(
+    "seed",
+    "--seed <n>",
+    "seed, where your own generator takes one; each further image has the next",
+  ),
+  /** A negative prompt, for a generator that has a field for it. */
+  negative: request(
+    "text",
+    "--negative <text>",
+    "what the image is not to show, where your own generator takes that",
+  ),
+  /** URLs of reference images; with a generator of the user's own, files too. */
+  image: request(
+    "images",
+    "-i, --image <image>",
+    "reference image: a URL, or with your own generator a file; repeat it for several",
+  ),
+} satisfies Options & Record<Exclude<FieldName, "prompt" | "fields">, unknown>;
+
+export const VALIDATE = {
+  /** False sends what the model matrix does not allow, or does not know. Default true. */
+  validate: request("on", "--no-validate", "skip validation against the model matrix"),
+} satisfies Options;
+
+const PLACEHOLDERS = "{slug} {model} {ratio} {quality} {task} {index} {date} {time} {ext}";
+
+export const OUTPUT = {
+  /** A folder, which ends in `/` or is there already, or a file. Default: the working folder. */
+  output: output("path", "-o, --output <path>", "file, folder (ends in /), or - for standard output"),
+  /** Template of file names in a folder: `{slug}-{task}.{ext}`. */
+  name: output("text", "--name <template>", `file name in a folder, of ${PLACEHOLDERS}`),
+  /** Replaces files that are there already. Default false. */
+  overwrite: output("flag", "--overwrite", "replace existing files"),
+} satisfies Options;
+
+const SIDECAR = {
+  sidecar: output("flag", "--sidecar", "write the request and its cost to <image>.json, beside each image"),
+} satisfies Options;
+
+const IMAGE_OR_FILE = request(
+  "images",
+  "-i, --image <image>",
+  "reference image: a URL, or a file (imggen help uploads); repeat it for several",
+);
+
+/** Options of commands that submit one request, after those of the request. */
+export const SUBMIT = {
+  ...VALIDATE,
+  ...OUTPUT,
+  ...SIDECAR,
+  ...VIEW,
+  dryRun: cost("flag", "--dry-run", "validate, show the request and its cost, send nothing"),
+  /** Refuses to spend more than so many credits. */
+  maxCredits: cost("whole", "--max-credits <n>", "refuse to spend more than <n> credits"),
+  /** False returns once the task is accepted. Default true. */
+  wait: waiting("on", "--no-wait", "return once the task is accepted"),
+  ...waitOptions("how long to wait for the result", { group: "Waiting" }),
+  checkImages: advanced(
+    "flag",
+    "--check-images",
+    "check type and size of reference images with HEAD, before anything is charged",
+  ),
+  uploadCache: advanced(
+    "on",
+    "--no-upload-cache",
+    "upload files given as --image again, uploaded before or not",
+  ),
+} satisfies Options;
+
+export const GENERATE = {
+  ...REQUEST,
+  image: IMAGE_OR_FILE,
+  promptFile: request("path", "--prompt-file <path>", "read the prompt from a file"),
+  edit: request("flag", "--edit", "write the prompt in $EDITOR, beginning with what was given"),
+  ...SUBMIT,
+  /** Takes an identical request that was charged already, and charges nothing. Default false. */
+  reuse: cost("flag", "--reuse", "reuse the task of an identical earlier request"),
+  /** Submits a new task even if an identical request is charged and unfinished, or of unknown outcome. Default false. */
+  again: cost("flag", "--again", "submit a new task even if an identical request is unfinished"),
+} satisfies Options;
+
+export const RERUN = {
+  ...REQUEST,
+  model: request("text", "-m, --model <id>", "model, see imggen models (default: the same)", {
+    known: "model",
+  }),
+  image: IMAGE_OR_FILE,
+  ...SUBMIT,
+  yes: cost("flag", "--yes", "submit to the configured service what was charged at another"),
+} satisfies Options;
+
+/** Options of commands that submit many requests, after those of the requests. */
+export const SUBMIT_MANY = {
+  ...VALIDATE,
+  output: output("folder", "-o, --output <dir>", "folder for the images (default: the current one)"),
+  name: output("text", "--name <template>", `file name, of ${PLACEHOLDERS}`),
+  overwrite: OUTPUT.overwrite,
+  ...SIDECAR,
+  sheet: output("flag", "--sheet", "make a contact sheet of the images, contact-sheet.png"),
+  /** The total budget in credits, earlier runs included. */
+  maxCredits: cost("whole", "--max-credits <n>", "total budget, earlier runs included"),
+  /** Spends more than the setting `confirmAbove`, and fills a folder that another machine has begun. */
+  yes: cost("flag", "--yes", "skip the confirmation of the cost, and of a folder that another machine began"),
+  dryRun: cost("flag", "--dry-run", "validate, show the cost, send nothing"),
+  /** Submits failed rows again, at a new charge. */
+  retryFailed: cost("flag", "--retry-failed", "submit failed rows again"),
+  /** Submits rows of unknown outcome again, at a new charge. */
+  resubmitUnknown: cost("flag", "--resubmit-unknown", "submit rows again whose outcome is unknown"),
+  /** Rows under way at once, 1 to 256. Default 4. */
+  concurrency: waiting("whole", "--concurrency <n>", "requests under way at once (default: 4)", {
+    min: 1,
+    max: 256,
+  }),
+  ...waitOptions("how long to wait for each result", { group: "Waiting" }),
+} satisfies Options;
+
+export const BATCH = {
+  ...REQUEST,
+  template: request(
+    "text",
+    "--template <text>",
+    "prompt of rows without one, of their columns: a {colour} fox",
+  ),
+  ...SUBMIT_MANY,
+  shard: advanced("text", "--shard <i/n>", "only the i-th of n equal parts, by the rows' content"),
+} satisfies Options;
+
+export const COMPARE = {
+  model: request("list", "-m, --model <ids>", "models, comma-separated, see imggen models", {
+    known: "model",
+  }),
+  ratio: request("list", "-r, --ratio <ratios>", "aspect ratios, comma-separated", { known: "ratio" }),
+  quality: request("list", "-q, --quality <qualities>", "qualities, comma-separated", { known: "quality" }),
+  image: REQUEST.image,
+  seed: REQUEST.seed,
+  negative: REQUEST.negative,
+  ...SUBMIT_MANY,
+} satisfies Options;

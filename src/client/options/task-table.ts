@@ -1,0 +1,122 @@
+import type { HistoryStatus } from "../../core/use-cases/history.ts";
+import { type Group, inGroup, type Options, option } from "./option.ts";
+
+const advanced = inGroup("Advanced");
+
+/** Options of commands that show the images that they save. */
+export const VIEW = {
+  preview: option("flag", "--preview", "show the images in the terminal", { group: "Output" }),
+  open: option("flag", "--open", "open the images with the system's viewer", { group: "Output" }),
+} satisfies Options;
+
+/**
+ * Options of every command that waits.
+ * @param what what `--timeout` limits
+ * @param where.when begins both texts, if a command waits only with another flag
+ */
+export function waitOptions(what: string, { when = "", group }: { when?: string; group?: Group } = {}) {
+  return {
+    /** How long to wait for a result, milliseconds. Default: 180,000, and 600,000 for 4K. */
+    timeoutMs: option(
+      "duration",
+      "--timeout <duration>",
+      `${when}${what}; with a generator, counted from when a request is sent: a free request is then given up, a paid one is still waited for (default: 180s, 600s for 4K)`,
+      { group, min: 1 },
+    ),
+    progress: option(
+      "text",
+      "--progress <format>",
+      "auto, or json: a JSON line on standard error for each event (default: auto)",
+      { group, choices: ["auto", "json"] },
+    ),
+    /** Polls at a fixed interval, milliseconds, 100 or more. Default: automatic. */
+    pollIntervalMs: advanced(
+      "duration",
+      "--poll-interval <duration>",
+      `${when}poll at a fixed interval, 100ms or more (default: automatic)`,
+      { min: 100 },
+    ),
+    requestTimeoutMs: advanced(
+      "duration",
+      "--request-timeout <duration>",
+      "timeout of a single request (default: submit 120s, poll 15s, idle download 30s)",
+      { min: 1 },
+    ),
+  } satisfies Options;
+}
+
+const overwrite = option("flag", "--overwrite", "replace existing files");
+const preview = option("flag", "--preview", "show the images in the terminal");
+export const OTHER_KEY = {
+  /** Continues with another API key than a task was submitted with. Default false. */
+  yes: option("flag", "--yes", "continue with another API key than the task was submitted with"),
+} satisfies Options;
+
+export const STATUS = {
+  /** Polls until the task is finished. Default: polls once. */
+  wait: option("flag", "--wait", "poll until each task is finished"),
+  output: option("path", "-o, --output <path>", "save the images of completed tasks there"),
+  overwrite,
+  ...OTHER_KEY,
+  preview,
+  ...waitOptions("how long to wait", { when: "with --wait: " }),
+} satisfies Options;
+
+export const RESUME = {
+  output: option("path", "-o, --output <path>", "override the saved output path"),
+  overwrite,
+  dismiss: option(
+    "flag",
+    "--dismiss",
+    "dismiss requests whose outcome is unknown, or that their service no longer knows",
+  ),
+  ...OTHER_KEY,
+  preview,
+  ...waitOptions("how long to wait for each task"),
+} satisfies Options;
+
+export const CANCEL = {
+  /** Waits for what is paid and on its way. Default: it is left, and said. */
+  wait: option("flag", "--wait", "wait for paid requests that are on their way"),
+  ...OTHER_KEY,
+  ...waitOptions("how long to wait", { when: "with --wait: " }),
+} satisfies Options;
+
+/** Statuses that tasks can be filtered by. */
+const STATUSES: readonly HistoryStatus[] = [
+  "completed",
+  "unfinished",
+  "waiting",
+  "running",
+  "accepted",
+  "made",
+  "unknown",
+  "failed",
+  "cancelled",
+];
+
+export const HISTORY = {
+  /** How many at most. Default 20. */
+  limit: option("whole", "--limit <n>", "how many to show (default: 20)", { min: 1 }),
+  all: option("flag", "--all", "show every task"),
+  unfinished: option(
+    "flag",
+    "--unfinished",
+    "show what is open: waiting, running, accepted, made or unknown",
+  ),
+  summary: option("flag", "--summary", "show credits and images by day and model"),
+  /** The beginnings of words of the prompt, in any case. */
+  search: option("text", "--search <text>", "only prompts with words that begin like these"),
+  /** `completed` (saved), `failed`, or where open ones stand: `waiting`, `running`, `accepted`, `made`, `unknown`; `unfinished`: all of these. */
+  status: option("text", "--status <status>", `only this status: ${STATUSES.join(", ")}`, {
+    choices: STATUSES,
+  }),
+  /** An id, or the part of it after the slash. */
+  model: option("text", "--model <id>", "only this model", { known: "model" }),
+  /** A day such as `2026-01-31`, or an age: `12h`, `7d`, `2w`. */
+  since: option(
+    "text",
+    "--since <when>",
+    "only since a day such as 2026-01-31 or yesterday, or an age: 12h, 7d, 2w",
+  ),
+} satisfies Options;

@@ -1,0 +1,124 @@
+import { requireFree, resolveDestination } from "../core/images/destination.ts";
+import type { RequestReferences } from "../core/references/reference-images.ts";
+import type { GenerateSpec } from "../core/use-cases/generate.ts";
+import { checkRequest } from "../models/check-request.ts";
+import { resolveModel } from "../models/find.ts";
+import { isLocalFile } from "../models/rules/images.ts";
+import type { CheckedRequest, GenerationRequest } from "../task/request.ts";
+import type { Task } from "../task/task.ts";
+import type { ClientSession } from "./client-session.ts";
+import { canUpload, readRequestFlags, waitSettings } from "./given-values.ts";
+import type { FlagsOf } from "./options/option.ts";
+import type { GENERATE, SUBMIT } from "./options/request-table.ts";
+import type { DescribedRequest } from "./targets/target.ts";
+import { targetInEffect } from "./targets/target-in-effect.ts";
+
+/** Options of every request that a command submits. */
+export type SubmitFlags = FlagsOf<typeof SUBMIT> & {
+  reuse?: boolean | undefined;
+  again?: boolean | undefined;
+};
+
+/** A request that is checked, and all that is decided before it is sent. */
+export interface RequestPlan extends GenerateSpec {
+  references: RequestReferences | null;
+  /** The most images that it may make. */
+  mostImages: number;
+  /** What asked for the place of its images: the flag, or the setting. */
+  outputLabel: string;
+  /** The folder that the user wants images in; null if none is named. */
+  folder: string | null;
+}
+
+/** A request of new values. `unusable`: its generator cannot be used, but an unfinished task may answer for it. */
+export async function checkedNew(
+  prompt: string,
+  flags: FlagsOf<typeof GENERATE>,
+  session: ClientSession,
+): Promise<{ checked: CheckedRequest } | { unusable: unknown }> {
+  const { values, saved, labels } = readRequestFlags(flags, session);
+  const uploads = canUpload(values.image, session);
+  const target = await targetInEffect(session);
+  const asked = await target.terms({ ...flags, model: values.model }).then(
+    (generator) => ({ generator }),
+    (unusable: unknown) => ({ unusable }),
+  );
+  if ("unusable" in asked) return asked;
+  const options = { validate: flags.validate, labels, saved, uploads, ...asked };
+  return { checked: checkRequest({ ...values, prompt }, await target.matrix(), options) };
+}
+
+/**
+ * Decides all that is decided before a request is sent. Reads files; connects nowhere, and sends nothing.
+ * @param repeated the task whose request is submitted again; if its outcome is unknown, it is dismissed
+ * @throws UsageError, BudgetExceededError
+ */
+export async function planRequest(
+  request: CheckedRequest,
+  flags: SubmitFlags,
+  session: ClientSession,
+  repeated: Task | null = null,
+): Promise<RequestPlan> {
+  const { settings, context } = session;
+  const { references, checked } = await withReferences(request, flags, session);
+  const wait = waitSettings(flags, session);
+  const output = settings.get("output", { value: flags.output, label: "--output" });
+  const sidecar = settings.isOn("sidecar", flags.sidecar);
+  const { name, overwrite = false, maxCredits } = flags;
+  const matrix = await (await targetInEffect(session)).matrix();
+  const rules = { matrix, allowUndocumented: !flags.validate };
+  // Elsewhere when it is known that nothing charged earlier answers for the request: that costs nothing.
+  if (maxCredits !== undefined && flags.dryRun) {
+    const { checkBudget } = await import("../core/limits/budget.ts");
+    checkBudget(checked, maxCredits, rules);
+  }
+  const place = { output: output?.value, name, overwrite, sidecar, resolvePath: context.resolvePath };
+  const destination = await resolveDestination({ ...place, mayExist: true });
+  if (flags.dryRun) await requireFree(destination);
+  const { model, maxImages } = checked.request;
+  return {
+    ...{ checked, destination, references, repeated, maxCredits, ...rules },
+    wait: flags.wait ? wait : null,
+    reuse: flags.reuse === true,
+    again: flags.again === true,
+    mostImages: maxImages ?? resolveModel(model, matrix)?.maxImages ?? 1,
+    outputLabel: output?.label ?? "--output",
+    // Where the user wants the images, unless that is an exact path, or nowhere.
+    folder: flags.output !== undefined && destination.kind === "folder" ? destination.folder : null,
+  };
+}
+
+/** The reference images that must be checked or uploaded, which few requests have, and what is said of them. */
+async function withReferences(
+  checked: CheckedRequest,
+  flags: SubmitFlags,
+  session: ClientSession,
+): Promise<{ references: RequestReferences | null; checked: CheckedRequest }> {
+  const images = [checked.request.image ?? []].flat();
+  const isChecked = flags.checkImages === true && images.length > 0;
+  if (!isChecked && !images.some(isLocalFile)) return { references: null, checked };
+  const { openReferences } = await import("./open-references.ts");
+  const { references, warnings } = await openReferences(images, flags, session);
+  return { references, checked: { ...checked, warnings: [...checked.warnings, ...warnings] } };
+}
+
+/** A request as it would be sent, and the files that would be uploaded before. */
+export interface DryRun {
+  request: GenerationRequest;
+  uploads: Awaited<ReturnType<RequestReferences["plan"]>>["uploads"];
+  /** null: as it is. */
+  described: DescribedRequest | null;
+}
+
+/** Describes a planned request. Uploads nothing, and connects nowhere. @throws InvalidRequestError */
+export async function dryRunOf(
+  { checked, references }: RequestPlan,
+  session: ClientSession,
+): Promise<DryRun> {
+  const { request, uploads } = (await references?.plan(checked.request)) ?? {
+    request: checked.request,
+    uploads: [],
+  };
+  const described = await (await targetInEffect(session)).describe([["", checked.request]]);
+  return { request, uploads, described };
+}

@@ -1,0 +1,133 @@
+import { isDeepStrictEqual } from "node:util";
+import type { ImageOrigin } from "../core/engine/origin.ts";
+import { checkRequest } from "../models/check-request.ts";
+import { jsonFields, providerFields } from "../models/provider-fields.ts";
+import { FLAG_LABELS } from "../models/rules/rule.ts";
+import { inputOf } from "../models/wire.ts";
+import { isAtGenerator, SANDBOX_SERVICE } from "../task/intent.ts";
+import type { CheckedRequest, RequestInput } from "../task/request.ts";
+import { FIELD_NAMES, type FieldNames } from "../task/request-fields.ts";
+import type { Task } from "../task/task.ts";
+import { type ClientSession, openLedger } from "./client-session.ts";
+import { findEarlierRequest } from "./earlier-request.ts";
+import { canUpload, valuesOf } from "./given-values.ts";
+import type { FlagsOf } from "./options/option.ts";
+import type { RERUN } from "./options/request-table.ts";
+import { targetInEffect } from "./targets/target-in-effect.ts";
+import { workflowCopy } from "./user-folders.ts";
+
+/** The earlier request is of another service than the one in effect: the user decides. */
+export interface OtherService {
+  /** Where it was submitted. */
+  at: string;
+  kind: "sandbox" | "generator" | "service";
+  /** The service in effect; undefined: none is configured. */
+  configured: string | undefined;
+  /** Whether the ledger knows of it: a sidecar may have been written by anyone. */
+  isKnown: boolean;
+}
+
+/**
+ * The request of an image or a task once more, with what flags change.
+ * @param onOther throws where another service is not wanted
+ * @returns `repeated`: its task; null where the request was changed, and does not stand for it
+ * @throws UsageError, InvalidRequestError
+ */
+export async function checkedAgain(
+  what: string,
+  flags: FlagsOf<typeof RERUN>,
+  session: ClientSession,
+  onOther: (other: OtherService) => never,
+): Promise<{ checked: CheckedRequest; repeated: Task | null }> {
+  const values = valuesOf(flags);
+  const file = session.context.resolvePath(what);
+  const earlier = await findEarlierRequest(what, file, openLedger(session), values.image !== undefined);
+  if (!flags.yes && !session.isSandbox) await requireSameService(earlier, session, onOther);
+  await preferEarlier(earlier, session);
+  const merged = { ...earlierInput(earlier), ...values };
+  const target = await targetInEffect(session);
+  const terms = await target.terms({ ...flags, model: merged.model });
+  const input = withFieldFlags(merged, values, terms?.fieldNames ?? {}, session);
+  // Settings are for new requests, not for an earlier one.
+  const generator = terms && { ...terms, defaults: {}, saved: {} };
+  const uploads = canUpload(generator ? input.image : values.image, session);
+  const inherited = FIELD_NAMES.filter((name) => earlier.request[name] !== undefined);
+  const kept = inherited.filter((name) => name !== "prompt" && values[name] === undefined);
+  const labels = Object.fromEntries(
+    kept.map((name) => [name, `the request's ${FLAG_LABELS[name].slice(2)}`]),
+  );
+  const options = { validate: flags.validate, labels, inherited, uploads, generator };
+  const checked = checkRequest(input, await target.matrix(), options);
+  const isSame = isDeepStrictEqual(checked.request, earlier.request);
+  return { checked, repeated: isSame ? earlier.record : null };
+}
+
+/** Earlier releases wrote fields with the task alone. */
+function earlierInput({ request, record }: ImageOrigin): RequestInput {
+  const { seed, negative, fields } = request;
+  const input = inputOf(request);
+  if ([seed, negative, fields].some((each) => each !== undefined)) return input;
+  return isOfGenerator(record) ? { ...input, fields: record.intent.options.fields } : input;
+}
+
+function isOfGenerator(record: ImageOrigin["record"]): record is NonNullable<ImageOrigin["record"]> {
+  return record !== null && isAtGenerator(record.intent);
+}
+
+/** The earlier request's seed, negative prompt and fields, but for those that a flag gives under either name. */
+function withFieldFlags(
+  merged: RequestInput,
+  flags: Pick<RequestInput, "seed" | "negative">,
+  names: FieldNames,
+  { settings }: ClientSession,
+): RequestInput {
+  const [plain, json] = [settings.flag("field"), settings.flag("fieldJson")];
+  const changed = {
+    ...(plain && providerFields(plain.label, plain.value)),
+    ...(json && jsonFields(json.label, json.value)),
+  };
+  const fields = { ...merged.fields };
+  const input: RequestInput = { ...merged };
+  for (const name of ["seed", "negative"] as const) {
+    const field = names[name];
+    if (field === undefined) continue;
+    if (flags[name] !== undefined) delete fields[field];
+    else if (Object.hasOwn(changed, field)) delete input[name];
+  }
+  return { ...input, fields: { ...fields, ...changed } };
+}
+
+/**
+ * Takes what the earlier task was made with at this generator, unless a flag says otherwise: its workflow, as a copy,
+ * whatever became of the file; and that it was paid, because a free request is sent again after a loss.
+ */
+async function preferEarlier({ record }: ImageOrigin, session: ClientSession): Promise<void> {
+  const { settings, folders } = session;
+  if (!isOfGenerator(record) || record.intent.service.baseUrl !== (await nameInEffect(session))) return;
+  const { isPaid, options } = record.intent;
+  const { workflow } = options;
+  if (workflow !== undefined)
+    settings.prefer("workflow", workflowCopy(folders, workflow), "The task's workflow");
+  if (isPaid && settings.flag("generatorFree") === undefined)
+    settings.prefer("generatorPaid", "true", "The task's generatorPaid");
+}
+
+/** The ledger's name of the service in effect; undefined if none is configured. @throws UsageError */
+async function nameInEffect(session: ClientSession): Promise<string | undefined> {
+  return (await targetInEffect(session)).name();
+}
+
+/**
+ * A request belongs to the service that it was charged at: one that was free at the sandbox must not be charged at
+ * another service without a warning.
+ */
+async function requireSameService(
+  { service: at, record }: ImageOrigin,
+  session: ClientSession,
+  onOther: (other: OtherService) => never,
+): Promise<void> {
+  const configured = await nameInEffect(session);
+  const kind = at === SANDBOX_SERVICE ? "sandbox" : isOfGenerator(record) ? "generator" : "service";
+  if (configured === at || (configured === undefined && kind === "service")) return;
+  onOther({ at, kind, configured, isKnown: record !== null });
+}

@@ -1,0 +1,149 @@
+import { parseUploadCommand } from "../core/references/upload-command.ts";
+import { timeoutOption } from "../lib/duration.ts";
+import { UsageError } from "../lib/error-types.ts";
+import { pairsIn } from "../lib/pairs.ts";
+import { seedOption, wholeNumberOption } from "../lib/whole-number.ts";
+import { resolveModel } from "../models/find.ts";
+import { canonicalQuality, type Matrix } from "../models/matrix.ts";
+import { jsonFields, providerFields } from "../models/provider-fields.ts";
+import { unknownModel } from "../models/rules/model.ts";
+import { unknownQuality } from "../models/rules/quality.ts";
+import { malformedRatio, unknownRatio } from "../models/rules/ratio.ts";
+import type { Refusal } from "../models/rules/rule.ts";
+import { SETTINGS, type SettingName, type SettingType, type TypeOfSetting } from "../store/settings-table.ts";
+import { checkApiKey, checkBaseUrl, checkGeneratorKey } from "./account.ts";
+import { creditsValue, type Effective, type EffectiveSettings, switchValue } from "./effective-settings.ts";
+import type { ProcessContext } from "./this-process.ts";
+
+/** Dependencies of parsers that need more than the text. */
+interface ParseDeps {
+  matrix(): Promise<Matrix>;
+  settings: Pick<EffectiveSettings, "generator">;
+  context: Pick<ProcessContext, "resolvePath">;
+}
+
+const SIZE_FORMS = ["WxH", "width,height", "aspect_ratio"] as const;
+
+/** How a size is sent. @throws UsageError */
+function sizeForm(label: string, text: string): (typeof SIZE_FORMS)[number] {
+  const form = SIZE_FORMS.find((each) => each.toLowerCase() === text.trim().toLowerCase());
+  if (form !== undefined) return form;
+  throw new UsageError(`${label} ${JSON.stringify(text)} is none of ${SIZE_FORMS.join(", ")}.`);
+}
+
+/** Headers that HTTP itself needs. */
+const HTTP_HEADERS = /^(?:host|content-|transfer-encoding|connection|expect|te|upgrade|trailer)/i;
+
+/** Headers of every request, as `name=VARIABLE`: the names of the variables. @throws UsageError */
+function headers(label: string, text: string): Record<string, string> {
+  const pairs = pairsIn(label, text, "api-key=AZURE_OPENAI_KEY");
+  for (const [name, variable] of pairs) {
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || HTTP_HEADERS.test(name))
+      throw new UsageError(`${label}: ${JSON.stringify(name)} cannot be set as a header.`);
+    if (!/^[A-Za-z_]\w*$/.test(variable))
+      throw new UsageError(`${label}: after ${name}= comes the name of a variable that holds the value.`, {
+        hint: "The value itself is never an argument, because other users can see a program's arguments.",
+      });
+  }
+  return Object.fromEntries(pairs);
+}
+
+/**
+ * The parser of each type of setting, the same for `config set`, the value in effect and doctor. A text is stored as it is
+ * returned; of any other value the text that was given. @throws UsageError
+ */
+const PARSERS = {
+  key: (label: string, text: string) => checkApiKey(text, label),
+  baseUrl: (label: string, text: string) => checkBaseUrl(text, label),
+  // Loaded late: few have a generator of their own.
+  generator: async (label: string, text: string) => {
+    const { parseGeneratorSpec, storedSpec } = await import("../providers/spec.ts");
+    return storedSpec(parseGeneratorSpec(text, label));
+  },
+  generatorKey: (label: string, text: string) => checkGeneratorKey(text, label, true),
+  text: notBlank,
+  seed: seedOption,
+  pixels: (label: string, text: string) => wholeNumberOption(label, text, { min: 64, max: 8192 }),
+  places: (label: string, text: string) => wholeNumberOption(label, text, { min: 1, max: 64 }),
+  sizeForm,
+  fields: providerFields,
+  jsonFields,
+  headers,
+  // As for a matrix: a relative path would lead elsewhere.
+  workflow: async (label: string, text: string, { context }: ParseDeps) => {
+    const file = context.resolvePath(notBlank(label, text));
+    const { readWorkflow } = await import("../providers/comfyui/workflow-file.ts");
+    readWorkflow(file, label);
+    return file;
+  },
+  model: async (label: string, text: string, deps: ParseDeps) => {
+    // A generator may have any, and any ratio is its own to refuse.
+    if (deps.settings.generator() !== undefined) return notBlank(label, text);
+    const matrix = await deps.matrix();
+    refuse(unknownModel(text, label, matrix), "To see all models: imggen models");
+    return resolveModel(text, matrix)?.id ?? text;
+  },
+  ratio: async (label: string, text: string, deps: ParseDeps) => {
+    if (deps.settings.generator() !== undefined) refuse(malformedRatio(text, label));
+    else
+      refuse(
+        unknownRatio(text, label, await deps.matrix()),
+        "Ratios that models take: imggen models <model>",
+      );
+    return text;
+  },
+  quality: (label: string, text: string) => {
+    refuse(unknownQuality(text, label));
+    return canonicalQuality(text) ?? text;
+  },
+  folder: notBlank,
+  duration: timeoutOption,
+  switch: switchValue,
+  command: (label: string, text: string) => parseUploadCommand(text, label).text,
+  credits: creditsValue,
+  // Commands are run in other folders, so a relative path would lead elsewhere.
+  matrix: async (label: string, text: string, { context }: ParseDeps) => {
+    const file = context.resolvePath(notBlank(label, text));
+    const { readMatrix } = await import("../models/matrix-file/read-matrix.ts");
+    readMatrix(file, "Nothing was stored. File format: imggen help json");
+    return file;
+  },
+} as const satisfies Record<SettingType, (label: string, text: string, deps: ParseDeps) => unknown>;
+
+/** Settings whose parser needs nothing but the text. */
+type PlainSetting = {
+  [Name in SettingName]: (typeof PARSERS)[TypeOfSetting<Name>] extends (
+    label: string,
+    text: string,
+  ) => unknown
+    ? Name
+    : never;
+}[SettingName];
+
+/** The value of a setting. @throws UsageError */
+export function settingValue<Name extends PlainSetting>(
+  name: Name,
+  { label, value }: Pick<Effective, "label" | "value">,
+): ReturnType<(typeof PARSERS)[TypeOfSetting<Name>]> {
+  const parse = PARSERS[SETTINGS[name].type] as (label: string, text: string) => unknown;
+  // The compiler does not follow which name has which type.
+  return parse(label, value) as ReturnType<(typeof PARSERS)[TypeOfSetting<Name>]>;
+}
+
+/** @returns a setting's value as it is stored @throws UsageError for one that no command takes */
+export async function checkSetting(name: SettingName, text: string, deps: ParseDeps): Promise<string> {
+  const { type } = SETTINGS[name];
+  const value = await PARSERS[type](name, text, deps);
+  return typeof value === "object" || type === "duration" ? text : String(value);
+}
+
+/** @throws UsageError if there is a refusal */
+function refuse(refusal: Refusal | null, hint = refusal?.hint): void {
+  if (refusal) throw new UsageError(`${refusal.message}.`, { hint });
+}
+
+function notBlank(label: string, text: string): string {
+  if (text.trim() === "")
+    throw new UsageError(`${label} is empty.`, { hint: `To remove it: imggen config unset ${label}` });
+  return text;
+}

@@ -1,0 +1,110 @@
+import { promises } from "node:fs";
+import path from "node:path";
+import { errorText } from "../lib/error-text.ts";
+import { ImggenError, UsageError } from "../lib/error-types.ts";
+import { shellWord } from "../lib/shell-word.ts";
+import { checkRequest } from "../models/check-request.ts";
+import { isLeftOut } from "../models/rules/rule.ts";
+import { readSettings, type Settings } from "../store/settings-file.ts";
+import { SETTING_NAMES } from "../store/settings-table.ts";
+import { type Finding, needed, news, ok, warning } from "./finding.ts";
+import { inProfile } from "./profiles.ts";
+import { checkSetting } from "./setting-parsers.ts";
+import { allows, folderFacts, modeOf } from "./state-checks.ts";
+import { savedFields } from "./stored-fields.ts";
+import type { TargetSession } from "./targets/target.ts";
+import { targetInEffect } from "./targets/target-in-effect.ts";
+
+/** A session whose settings are checked. */
+export interface CheckedSession extends TargetSession {
+  requireProfile(): void;
+  settingsStore(): Promise<{ file: string }>;
+}
+
+export async function checkProfile(session: CheckedSession): Promise<Finding> {
+  const { profile = null } = session;
+  if (profile === null) return ok("none", { name: null, source: "default" });
+  await needed(() => session.folders);
+  session.requireProfile();
+  return news(`${profile.name} (${profile.label})`, { name: profile.name, source: profile.source });
+}
+
+/** The settings file: valid, private, and in a folder that can be written to. */
+export async function checkConfig(session: CheckedSession): Promise<Finding> {
+  // Named before the profile, which another check reports.
+  void session.folders;
+  await needed(() => session.requireProfile());
+  const { file } = await session.settingsStore();
+  await checkValues(readSettings(file), file, session);
+  // Reading has narrowed the modes where it could.
+  const stats = await promises.stat(file).catch(() => null);
+  const { problem } = await folderFacts(path.dirname(file));
+  const mode = stats && modeOf(stats);
+  const facts = { file, exists: stats !== null, mode };
+  const open = `Other users may use ${file}, and the key in it (mode ${mode}).`;
+  if (allows(0o077, mode)) return warning(open, `Run: chmod 600 ${shellWord(file)}`, facts);
+  const fixed = `${file} cannot be changed: ${errorText(problem)}.`;
+  const hint = "imggen login and imggen config set need to write there.";
+  if (problem !== null) return warning(fixed, hint, facts);
+  const leftOut = await leftOutOf(session);
+  if (leftOut.length > 0) return warning(leftOut.join(" "), REMOVE, facts);
+  return ok(`${file}${stats === null ? ", not there yet" : mode && `, mode ${mode}`}`, facts);
+}
+
+const REMOVE = "To remove a setting: imggen config unset <name>";
+
+/**
+ * Warnings of saved values that are not part of requests.
+ * @throws ImggenError if a saved setting makes requests impossible
+ */
+async function leftOutOf(session: CheckedSession): Promise<string[]> {
+  const { settings } = session;
+  try {
+    const target = await targetInEffect(session);
+    const generator = await target.terms({ dryRun: true });
+    const model = generator === null ? settings.get("model")?.value : undefined;
+    const options = { saved: savedFields(settings), generator };
+    return checkRequest({ prompt: "a fox", model }, await target.matrix(), options).warnings.filter(
+      isLeftOut,
+    );
+  } catch (error) {
+    // Other checks report the rest.
+    if (!(error instanceof ImggenError) || error.message.includes("from config.json")) throw error;
+    return [];
+  }
+}
+
+/** @throws UsageError if a command would refuse a value */
+async function checkValues(settings: Settings, file: string, session: CheckedSession): Promise<void> {
+  const read = async () => (await targetInEffect(session)).matrix();
+  const matrix = await read().catch(() => null);
+  // The models have a check of their own, and without them nothing can be said of what names one.
+  const unchecked = matrix === null ? ["matrix", "model", "ratio"] : ["matrix"];
+  const deps = { settings: session.settings, context: session.context, matrix: async () => matrix ?? [] };
+  for (const name of SETTING_NAMES) {
+    const value = settings[name];
+    if (value === undefined || unchecked.includes(name)) continue;
+    try {
+      await checkSetting(name, value, deps);
+    } catch (error) {
+      if (!(error instanceof ImggenError)) throw error;
+      const removing = `Remove it: ${inProfile(`imggen config unset ${name}`, session)}`;
+      const storing = `Store a key that works: ${inProfile("imggen login", session)}`;
+      const hint = name === "apiKey" ? storing : removing;
+      throw new UsageError(`${file}: ${error.message}`, { hint, cause: error });
+    }
+  }
+}
+
+/** The models that apply; the file that changes them, if there is one, is valid. */
+export async function checkModels(session: CheckedSession): Promise<Finding> {
+  const setting = await needed(() => session.settings.get("matrix"));
+  const target = await needed(() => targetInEffect(session));
+  // What is wrong with the settings of a generator is another check's to report.
+  await needed(() => target.url());
+  const { length: count } = await target.matrix();
+  const facts = { file: setting?.value ?? null, count };
+  if (target.kind === "generator" && !setting) return ok("the generator's own, without prices", facts);
+  const label = setting ? `with those in ${setting.value} (${setting.label})` : "built in";
+  return ok(`${count} models, ${label}`, facts);
+}

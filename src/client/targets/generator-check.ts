@@ -1,0 +1,126 @@
+import { formatDuration } from "../../lib/duration.ts";
+import { ImggenError } from "../../lib/error-types.ts";
+import { maskKey } from "../../lib/redact.ts";
+import { shellWord } from "../../lib/shell-word.ts";
+import { namedSetting } from "../effective-settings.ts";
+import { otherKindAt } from "../find-generators.ts";
+import { type Finding, failed, news, ok, skipped, warning } from "../finding.ts";
+import { lacksKey } from "../generator-key.ts";
+import type { OwnGenerator } from "../generator-settings.ts";
+import { asFailure, modelNames } from "./ask-generator.ts";
+import type { CheckHow, TargetCheck, TargetSession } from "./target.ts";
+
+/** The names of its models; null where it has no list. An error says why it does not tell them. */
+type Reply = readonly string[] | null | ImggenError;
+
+/** Asks a generator for its models, which costs nothing. */
+export async function checkGenerator(
+  generator: OwnGenerator,
+  session: TargetSession,
+  { signal, timeoutMs }: CheckHow,
+): Promise<TargetCheck> {
+  const startMs = performance.now();
+  const reply = await modelNames(generator, session, timeoutMs).catch(asFailure);
+  const elapsedMs = performance.now() - startMs;
+  return {
+    async service() {
+      const other = await otherKind(generator, reply, signal, session);
+      return other === null
+        ? checkReachable(generator, reply, elapsedMs, session)
+        : ofOtherKind(generator, other);
+    },
+    key: () => checkKey(generator, reply),
+    clock: () => null,
+    isVerified: Array.isArray(reply),
+    failure: () => (reply instanceof ImggenError ? reply : null),
+  };
+}
+
+/** The generator of another kind that answers at its address, where it does not answer as its own kind does. */
+async function otherKind(
+  { spec }: OwnGenerator,
+  reply: Reply,
+  signal: AbortSignal,
+  session: TargetSession,
+): Promise<string | null> {
+  const isAsExpected = Array.isArray(reply) || (reply instanceof ImggenError && UNHEARD.has(reply.type));
+  if (spec.kind === "command" || spec.kind === "npm" || isAsExpected) return null;
+  return otherKindAt(spec, signal, session);
+}
+
+/** Errors that say nothing of the kind of the server. */
+const UNHEARD: ReadonlySet<string> = new Set(["auth_required", "insufficient_credits"]);
+
+function ofOtherKind({ spec, options }: OwnGenerator, other: string): Finding {
+  const { name } = spec;
+  return failed(
+    `${name} answers, but as ${other} does.`,
+    `To use it: imggen config set generator ${shellWord(other)}`,
+    {
+      generator: name,
+      paid: options.isPaid,
+    },
+  );
+}
+
+/** Whether the generator can be reached, and has the model that is set. */
+function checkReachable(
+  generator: OwnGenerator,
+  reply: Reply,
+  elapsedMs: number,
+  { settings }: TargetSession,
+): Finding {
+  const { spec, options } = generator;
+  const { name } = spec;
+  const facts = { generator: name, paid: options.isPaid };
+  const cost = options.isPaid ? "paid" : "free";
+  if (spec.kind === "command") {
+    if (reply instanceof ImggenError) return failed(reply.message, FIX_COMMAND, facts);
+    return news(`${name}, ${cost}`, facts);
+  }
+  if (lacksKey(generator)) return skipped(`${name} is asked only with a key`, facts);
+  const answers = `${name} answers in ${formatDuration(elapsedMs)}, ${cost}`;
+  if (reply instanceof ImggenError) {
+    const { type, message } = reply;
+    if (type === "network")
+      return failed(message, "Check that it is running, its address, and the network.", facts);
+    return type === "service_error"
+      ? warning(`It answers, but: ${message}`, LIST_MODELS, facts)
+      : news(answers, facts);
+  }
+  if (reply === null)
+    return WITH_LIST.has(spec.kind)
+      ? warning(`${name}: its list of models answers 404. Is the address right?`, LIST_MODELS, facts)
+      : news(answers, facts);
+  const { model } = options;
+  const setting = settings.flag("generatorModel") ?? settings.stored("generatorModel");
+  if (model !== null && setting !== undefined && !reply.includes(model))
+    return warning(
+      `It answers, and does not list the model of ${namedSetting("generatorModel", setting)}.`,
+      SEE_MODELS,
+      facts,
+    );
+  const models = reply.length === 1 ? `the model ${reply[0]}` : `${reply.length} models`;
+  return news(`${answers}, with ${models}`, facts);
+}
+
+/** Kinds of servers that list their models, most of them. */
+const WITH_LIST: ReadonlySet<string> = new Set(["openai", "sdapi"]);
+
+const FIX_COMMAND = "Use the program's full path, and make it executable.";
+const SEE_MODELS = "To see those that it has: imggen models";
+const LIST_MODELS = "Some servers have no list of models. If it makes images, nothing is wrong.";
+
+/** Whether the generator takes the key. */
+function checkKey({ spec, options }: OwnGenerator, reply: Reply): Finding {
+  if (spec.kind === "command") return ok("none, for a command", { key: null });
+  const key = options.key === null ? null : maskKey(options.key);
+  const store = `imggen login --generator ${shellWord(spec.name)}`;
+  if (reply instanceof ImggenError) {
+    if (reply.type === "auth_required" || reply.type === "insufficient_credits")
+      return failed(reply.message, `Store one that works: ${store}`, { key });
+    return skipped(`${key ?? "none"}; the generator could not be asked about it`, { key });
+  }
+  if (key === null) return ok("none, and none is needed to ask for its models", { key });
+  return news(`${key}, accepted`, { key });
+}

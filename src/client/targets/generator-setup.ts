@@ -1,0 +1,79 @@
+import { MissingProviderError } from "../../core/errors.ts";
+import { UsageError } from "../../lib/error-types.ts";
+import type { GeneratorSpec } from "../../providers/kinds.ts";
+import { installedPackage } from "../../providers/package/load.ts";
+import { parseGeneratorSpec } from "../../providers/spec.ts";
+import { type Effective, EffectiveSettings } from "../effective-settings.ts";
+import { boundKey, keyInEffect, withKey } from "../generator-key.ts";
+import { type GeneratorSource, type OwnGenerator, optionsOf, unsetOptions } from "../generator-settings.ts";
+
+// Loaded only if there is a generator.
+
+/** The generator that a setting names, with all that is set about it. @throws UsageError, AuthRequiredError without a key */
+export function ownGenerator(setting: Effective, source: GeneratorSource): OwnGenerator {
+  const spec = knownSpec(setting.value, setting.label, source);
+  const key = keyInEffect(spec, source);
+  return { spec, options: withKey(spec, optionsOf(spec, source), key) };
+}
+
+const TASKS_GENERATOR = "The task's generator";
+
+/** Checks that the generator of a stored task can be used. @throws MissingProviderError */
+export function requireKnown(name: string, taskId: string, source: Pick<GeneratorSource, "folders">): void {
+  try {
+    knownSpec(name, TASKS_GENERATOR, source);
+  } catch (cause) {
+    if (!(cause instanceof UsageError)) throw cause;
+    // The alternative is advice for a new request.
+    const hint = name.startsWith("npm:") ? (cause.hint?.replace(/^Nothing was sent\. /, " ") ?? "") : "";
+    const message = `Task ${taskId} cannot be continued. ${cause.message}${hint}`;
+    throw new MissingProviderError(message, { charged: "unknown", cause });
+  }
+}
+
+/**
+ * The generator of a stored task: the generator in effect, with its settings, or another one without settings. Invalid
+ * settings count as none. @throws UsageError, as `ownGenerator`
+ */
+export function generatorOf(name: string, source: GeneratorSource): OwnGenerator {
+  const setting = orNull(() => source.settings.generator()) ?? null;
+  const inEffect = setting && orNull(() => knownSpec(setting.value, setting.label, source));
+  const isInEffect = inEffect?.name === parseGeneratorSpec(name, TASKS_GENERATOR).name;
+  return setting && isInEffect ? ownGenerator(setting, source) : generatorNamed(name, source);
+}
+
+/** The value; null where it is invalid, because an invalid setting is not meant for a stored task. */
+function orNull<Value>(read: () => Value): Value | null {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof UsageError) return null;
+    throw error;
+  }
+}
+
+/** Checks the flags about a generator, also where no task uses it. @throws UsageError */
+export function checkFlags(source: GeneratorSource): void {
+  const settings = new EffectiveSettings({}, () => ({}), source.settings.flags);
+  const setting = settings.flag("generator") ?? source.settings.generator();
+  if (setting === undefined) return;
+  const read = () => knownSpec(setting.value, setting.label, source);
+  const spec = setting.source === "flag" ? read() : orNull(read);
+  if (spec !== null) optionsOf(spec, { ...source, settings });
+}
+
+/** A generator that is not the one in effect: no setting applies to it. @throws UsageError */
+export function generatorNamed(name: string, source: GeneratorSource): OwnGenerator {
+  const spec = knownSpec(name, TASKS_GENERATOR, source);
+  return { spec, options: withKey(spec, unsetOptions(spec), boundKey(spec, source)) };
+}
+
+/** A generator as it is written, with all that is known of it. @throws UsageError for a package that is not installed */
+export function knownSpec(
+  text: string,
+  label: string,
+  source: Pick<GeneratorSource, "folders">,
+): GeneratorSpec {
+  const spec = parseGeneratorSpec(text, label);
+  return spec.kind === "npm" ? installedPackage(spec, source.folders.config) : spec;
+}

@@ -1,0 +1,206 @@
+import { ServiceError } from "../../api/api-errors.ts";
+import { ImggenError, UsageError } from "../../lib/error-types.ts";
+import { listed } from "../../lib/short-text.ts";
+import { option, phrase } from "../../lib/wording.ts";
+import type { GeneratorTerms } from "../../models/check-request.ts";
+import type { Matrix } from "../../models/matrix.ts";
+import { defaultModelOf, knownModels, needsModel } from "../../providers/kinds.ts";
+import { parseGeneratorSpec } from "../../providers/spec.ts";
+import type { ServiceIdentity } from "../../task/intent.ts";
+import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
+import { type Effective, namedSetting } from "../effective-settings.ts";
+import { type GeneratorSource, isSaidFree, type OwnGenerator, savedCauses } from "../generator-settings.ts";
+import { asFailure, asked, modelsOffered } from "./ask-generator.ts";
+import { generatorOf, ownGenerator, requireKnown } from "./generator-setup.ts";
+import { describeRequests, problemsOf } from "./generator-work.ts";
+import { modelsInEffect } from "./matrix-setting.ts";
+import { generatorIdentity, type OpenGenerator, openGenerator } from "./open-generator.ts";
+import type {
+  CheckHow,
+  DescribedRequest,
+  ModelsOffered,
+  Target,
+  TargetCheck,
+  TargetSession,
+  TermsRequest,
+} from "./target.ts";
+
+const NAME_MODEL = [
+  phrase`Nothing was sent. Add ${option("model")} <name>.`,
+  phrase`To name it for all requests: ${option("generatorModel")}.`,
+];
+
+/** The user's generator. Its settings are read when they are needed. */
+export class GeneratorTarget implements Target {
+  readonly kind = "generator";
+  readonly #name: string;
+  readonly #read: () => OwnGenerator;
+  readonly #session: TargetSession;
+  #generator: OwnGenerator | undefined;
+
+  /** @param name in the ledger @param read reads its settings */
+  constructor(name: string, read: () => OwnGenerator, session: TargetSession) {
+    this.#name = name;
+    this.#read = read;
+    this.#session = session;
+  }
+
+  /** The generator that a setting names. @throws UsageError */
+  static inEffect(setting: Effective, session: TargetSession): GeneratorTarget {
+    const { name } = parseGeneratorSpec(setting.value, setting.label);
+    return new GeneratorTarget(name, () => ownGenerator(setting, session), session);
+  }
+
+  /** The generator of a stored task. @throws MissingProviderError */
+  static ofTask(name: string, taskId: string, session: TargetSession): GeneratorTarget {
+    requireKnown(name, taskId, session);
+    return new GeneratorTarget(name, () => generatorOf(name, session), session);
+  }
+
+  /** What it is, and how it is used. @throws UsageError, AuthRequiredError */
+  get generator(): OwnGenerator {
+    this.#generator ??= this.#read();
+    return this.#generator;
+  }
+
+  get identity(): ServiceIdentity {
+    return generatorIdentity(this.generator);
+  }
+
+  async name(): Promise<string> {
+    return this.#name;
+  }
+
+  url(): URL | null {
+    const { spec } = this.generator;
+    return spec.kind === "command" ? null : new URL(spec.url);
+  }
+
+  async matrix(): Promise<Matrix> {
+    return modelsInEffect(this.#session);
+  }
+
+  async key(): Promise<string> {
+    const { spec, options } = this.generator;
+    return JSON.stringify([spec, options]);
+  }
+
+  models(timeoutMs?: number): Promise<ModelsOffered> {
+    return modelsOffered(this.generator, this.#session, timeoutMs);
+  }
+
+  open(): Promise<OpenGenerator> {
+    return openGenerator(this.generator, this.#session);
+  }
+
+  describe(requests: readonly (readonly [name: string, GenerationRequest])[]): Promise<DescribedRequest> {
+    return describeRequests(requests, this.generator, this.#session);
+  }
+
+  async check(how: CheckHow): Promise<TargetCheck> {
+    const { checkGenerator } = await import("./generator-check.ts");
+    return checkGenerator(this.generator, this.#session, how);
+  }
+
+  async terms({ model, validate, dryRun, lasts = false }: TermsRequest): Promise<GeneratorTerms> {
+    const { generator } = this;
+    const session = this.#session;
+    const causes = savedCauses(generator.spec, session);
+    const hasSaved = causes.length > 0 || hasSavedFields(generator, session);
+    const problems = hasSaved ? await problemsOf(generator, causes, session) : {};
+    const isNeeded = model === undefined || validate !== false || generator.options.workflow !== undefined;
+    if (!isNeeded || dryRun === true) return { ...termsUnasked(generator, session), ...problems };
+    // What is wrong matters only to a request that names no model.
+    const offer = await modelsOffered(generator, session).catch(asFailure);
+    const { names, loaded } = offer instanceof ImggenError ? { names: null, loaded: null } : offer;
+    const current = lasts ? null : loaded;
+    const set = modelSet(generator, session);
+    const defaultModel =
+      set?.model ?? (offer instanceof ImggenError ? offer : (current ?? onlyModel(generator, offer)));
+    const isListed = loaded === null || names?.includes(loaded);
+    const models = names === null ? null : [...names, ...(isListed ? [] : [loaded]), ...ownIds(generator)];
+    const isFree = !(await isPaid(generator, session));
+    return { ...usualTerms(generator, session), isFree, defaultModel, models, ...problems };
+  }
+}
+
+/** The terms of requests to a generator that is not asked for its models. */
+function termsUnasked(generator: OwnGenerator, source: GeneratorSource): GeneratorTerms {
+  const defaultModel = modelSet(generator, source)?.model ?? unknownModel(generator);
+  return { ...usualTerms(generator, source), isFree: !generator.options.isPaid, defaultModel, models: null };
+}
+
+/** Terms for a client that cannot wait. @returns null without a generator */
+export function termsFromSettings(source: GeneratorSource): GeneratorTerms | null {
+  const setting = source.settings.generator();
+  return setting === undefined ? null : termsUnasked(ownGenerator(setting, source), source);
+}
+
+/** The terms that follow from the settings. */
+function usualTerms(generator: OwnGenerator, source: GeneratorSource) {
+  const { fieldNames, defaults, saved } = generator.options;
+  const modelOrigin = modelSet(generator, source)?.origin;
+  return { isFreeByDefault: !isSaidFree(generator.spec, source), fieldNames, defaults, saved, modelOrigin };
+}
+
+function hasSavedFields({ options: { saved } }: OwnGenerator, { settings }: TargetSession): boolean {
+  const { seed, negative, fields } = saved;
+  const isStored = settings.stored("ratio") !== undefined || settings.stored("quality") !== undefined;
+  return isStored || seed !== undefined || negative !== undefined || Object.keys(fields ?? {}).length > 0;
+}
+
+/** Whether images cost money. If the server cannot be asked about the workflow, an error says so before a request is sent. */
+async function isPaid(generator: OwnGenerator, session: TargetSession): Promise<boolean> {
+  if (generator.options.isPaid || generator.options.workflow === undefined) return generator.options.isPaid;
+  const prepared = await asked(generator, session, async (provider, signal) =>
+    provider.prepare?.(signal),
+  ).catch(asFailure);
+  return prepared !== undefined && "isPaid" in prepared && prepared.isPaid;
+}
+
+/** The ids that a known server takes beside its own names: those of the hosted service that fit its models. */
+function ownIds({ spec }: OwnGenerator): string[] {
+  return knownModels(spec).map(({ id }) => id);
+}
+
+/**
+ * The model that is set, with its origin, or the generator's default. The setting `model` applies to the generator of the same
+ * config.
+ */
+function modelSet(
+  { spec, options }: OwnGenerator,
+  { settings }: GeneratorSource,
+): { model: string; origin?: string } | null {
+  const own = settings.flag("generatorModel") ?? settings.stored("generatorModel");
+  if (options.model !== null && own !== undefined)
+    return { model: options.model, origin: namedSetting("generatorModel", own) };
+  const setting = settings.get("model");
+  const isMeant = setting?.source === "environment" || settings.generator()?.source === "config";
+  if (setting !== undefined && isMeant)
+    return { model: setting.value, origin: namedSetting("model", setting) };
+  const model = defaultModelOf(spec);
+  return model === null ? null : { model };
+}
+
+/** The only model of a generator. An error if it has no model, or several and one must be named. */
+function onlyModel(generator: OwnGenerator, { names, needsName }: ModelsOffered): string | ImggenError {
+  // A workflow has a model of its own.
+  if (generator.options.workflow !== undefined) return ANY_MODEL;
+  if (names === null) return unknownModel(generator);
+  const [only, ...others] = names;
+  if (only !== undefined && others.length === 0) return only;
+  if (only === undefined)
+    return new ServiceError(`${generator.spec.name} has no model that makes images.`, { charged: "no" });
+  if (!needsName) return ANY_MODEL;
+  return new UsageError(`${generator.spec.name} has ${names.length} models, and none is chosen.`, {
+    hint: [...NAME_MODEL, `It has: ${listed(names)}`],
+  });
+}
+
+/** The model of a request that names none, if none is known: any that the generator has, or an error. */
+function unknownModel({ spec }: OwnGenerator): string | ImggenError {
+  if (!needsModel(spec)) return ANY_MODEL;
+  return new UsageError(`${spec.name} makes images with the model that is named, and none is.`, {
+    hint: NAME_MODEL,
+  });
+}

@@ -1,0 +1,159 @@
+import path from "node:path";
+import { proxiesFromEnvironment } from "../../api/proxies.ts";
+import { unsupportedPart } from "../../core/engine/jobs.ts";
+import { ImggenError } from "../../lib/error-types.ts";
+import { pictureDimensions } from "../../models/dimensions.ts";
+import { InvalidRequestError } from "../../models/invalid-request.ts";
+import { isLocalFile } from "../../models/rules/images.ts";
+import { errorOf } from "../../providers/failures.ts";
+import type { GeneratorOptions } from "../../providers/kind.ts";
+import { kindOf, openProvider } from "../../providers/kinds.ts";
+import { type Job, type Prepared, type Provider, ProviderError } from "../../providers/provider.ts";
+import type { IntentTerms, JobOptions } from "../../task/intent.ts";
+import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
+import type { FieldNames } from "../../task/request-fields.ts";
+import { newTaskId } from "../../task/task-id.ts";
+import type { OwnGenerator, SavedCause } from "../generator-settings.ts";
+import type { DescribedRequest, TargetSession } from "./target.ts";
+
+/** A lease lasts a day at most, and a request's turn a little longer than the request. */
+const LONGEST_REQUEST_MS = 23 * 3_600_000;
+
+/** The generator-only fields of a request, under the generator's names. */
+function sentFields(
+  { seed, negative, fields, maxImages = 1 }: GenerationRequest,
+  { seed: seedField, negative: negativeField }: FieldNames,
+): Pick<JobOptions, "fields" | "seedField"> {
+  const hasSeed = seed !== undefined && seedField !== undefined;
+  return {
+    fields: {
+      ...fields,
+      ...(hasSeed && { [seedField]: seed }),
+      ...(negative !== undefined && negativeField !== undefined && { [negativeField]: negative }),
+    },
+    // A seed that is not counted up is a field like any other.
+    ...(hasSeed && maxImages > 1 && { seedField }),
+  };
+}
+
+/** The work of a new task, as the generator is set up now. */
+export function termsFor(
+  request: GenerationRequest,
+  options: GeneratorOptions,
+  prepared: Prepared = { isPaid: false },
+): IntentTerms {
+  const { ratio, quality, model, maxImages = 1 } = request;
+  const { timeoutMs, sidePx, sizeForm, fieldNames, package: made } = options;
+  const { workflow } = prepared;
+  return {
+    taskId: newTaskId(),
+    isPaid: options.isPaid || prepared.isPaid,
+    requests: maxImages,
+    requestMs: Math.min(timeoutMs, LONGEST_REQUEST_MS),
+    options: {
+      model: model === ANY_MODEL ? null : model,
+      ...pictureDimensions(ratio, quality, sidePx),
+      sizeForm,
+      ...sentFields(request, fieldNames),
+      ...(made !== undefined && { package: made }),
+      ...(workflow !== undefined && { workflow }),
+    },
+  };
+}
+
+type WorkSession = Pick<TargetSession, "context" | "folders">;
+
+/**
+ * Checks requests as each is checked before it is sent, and describes the first. No connection is opened.
+ * @param requests by their names in messages, with reference images as the user gave them @throws InvalidRequestError
+ */
+export function describeRequests(
+  requests: readonly (readonly [name: string, GenerationRequest])[],
+  generator: OwnGenerator,
+  session: WorkSession,
+): Promise<DescribedRequest> {
+  return withProvider(generator, session, async (provider, prepared) => {
+    const works = requests.map(([name, request]) => {
+      const job = jobFor(request, generator.options, prepared);
+      const why = unsupportedPart(job, provider);
+      const prefix = name === "" ? "" : `${name}: `;
+      if (why !== null) throw new InvalidRequestError(`${prefix}${why}`, { hint: "Nothing was sent." });
+      return { job, requests: request.maxImages ?? 1 };
+    });
+    const [first] = works;
+    return {
+      sent: (first && (await provider.describe?.(first.job))) ?? null,
+      requests: first?.requests ?? 0,
+    };
+  });
+}
+
+/** The problems of requests that only the provider knows, and the saved setting that is the cause of one. */
+export interface Problems {
+  problemOf: (request: GenerationRequest) => string | null;
+  causeOf: (request: GenerationRequest, problem: string) => string | null;
+}
+
+/** Opens no connection. @param causes settings of config.json @throws UsageError, InvalidRequestError */
+export async function problemsOf(
+  generator: OwnGenerator,
+  causes: readonly SavedCause[],
+  session: WorkSession,
+): Promise<Problems> {
+  const { spec, options } = generator;
+  const workflow = causes.find(({ setting }) => setting === "workflow");
+  const read = withProvider(generator, session, async (provider, prepared) => {
+    const problem = (request: GenerationRequest, changed: Partial<GeneratorOptions> = {}, made = prepared) =>
+      unsupportedPart(jobFor(request, { ...options, ...changed }, made), provider);
+    const without = (request: GenerationRequest, setting: SavedCause["setting"]) => {
+      if (setting === "generatorSize") return problem(request, { sizeForm: null });
+      if (setting === "workflow") return problem(request, {}, { isPaid: false });
+      if (request.model !== options.model) return problem(request);
+      return problem({ ...request, model: kindOf(spec)?.firstModel ?? ANY_MODEL });
+    };
+    return {
+      problemOf: (request: GenerationRequest) => problem(request),
+      causeOf: (request: GenerationRequest, why: string) =>
+        causes.find(({ setting }) => without(request, setting) !== why)?.origin ?? null,
+    };
+  });
+  return read.catch((error) => {
+    if (!(error instanceof ImggenError) || workflow === undefined || error.message.includes(workflow.origin))
+      throw error;
+    throw new InvalidRequestError(`With ${workflow.origin}: ${error.message}`, {
+      cause: error,
+      hint: error.hint ?? undefined,
+    });
+  });
+}
+
+async function withProvider<Result>(
+  { spec, options }: OwnGenerator,
+  { context: { env, clock }, folders }: WorkSession,
+  use: (provider: Provider, prepared: Prepared | undefined) => Promise<Result>,
+): Promise<Result> {
+  const cacheFolder = path.join(folders.state, "models");
+  const provider = await openProvider(spec, options, {
+    env,
+    clock,
+    proxies: proxiesFromEnvironment(env),
+    cacheFolder,
+  });
+  try {
+    return await use(provider, await provider.prepare?.(null));
+  } catch (error) {
+    throw error instanceof ProviderError ? errorOf(error) : error;
+  } finally {
+    await provider.close();
+  }
+}
+
+function jobFor(request: GenerationRequest, options: GeneratorOptions, prepared: Prepared | undefined): Job {
+  const references = [request.image ?? []].flat().map(referenceOf);
+  const { taskId, isPaid, options: work } = termsFor(request, options, prepared);
+  return { request, taskId: taskId ?? "", index: 0, isPaid, options: work, references, folder: "" };
+}
+
+function referenceOf(image: string) {
+  return isLocalFile(image) ? { file: image, mediaType: "image/*" } : { url: image };
+}

@@ -1,0 +1,47 @@
+import { action, phrase, type Wording } from "../../lib/wording.ts";
+import { type Matrix, MODELS } from "../../models/matrix.ts";
+import { type MatrixBase, readMatrix } from "../../models/matrix-file/read-matrix.ts";
+import { knownModels } from "../../providers/kinds.ts";
+import { parseGeneratorSpec } from "../../providers/spec.ts";
+import type { EffectiveSettings } from "../effective-settings.ts";
+import type { ProcessContext } from "../this-process.ts";
+
+/** What the models of a run depend on. */
+export interface MatrixSource {
+  context: Pick<ProcessContext, "resolvePath">;
+  settings: Pick<EffectiveSettings, "get" | "generator">;
+  /** The profile that the settings are of; null for those without a name. */
+  readonly profile?: { name: string } | null;
+}
+
+/**
+ * The models that apply. With the user's generator they are those that it is known to have; it may have others.
+ * @throws UsageError, SettingsError
+ */
+export function modelsInEffect(source: MatrixSource): Matrix {
+  const generator = source.settings.generator();
+  if (generator === undefined) return serviceModels(source);
+  const builtIn = knownModels(parseGeneratorSpec(generator.value, generator.label));
+  return withFile(source, { builtIn, added: { promptLimit: null } });
+}
+
+/** @throws UsageError, SettingsError */
+export function serviceModels(source: MatrixSource): Matrix {
+  return withFile(source, { builtIn: MODELS, added: {} });
+}
+
+function withFile(source: MatrixSource, base: MatrixBase): Matrix {
+  const setting = source.settings.get("matrix");
+  if (setting === undefined) return base.builtIn;
+  const { context, profile = null } = source;
+  const ofProfile = profile === null ? "" : ` --profile ${profile.name}`;
+  const stored = setting.source === "config";
+  const how = stored
+    ? phrase`\nTo use the built-in models alone: ${action("run", `config unset matrix${ofProfile}`)}`
+    : `\nTo use the built-in models alone, unset ${setting.label}.`;
+  const advice = [MATRIX_FORM, how];
+  return readMatrix(context.resolvePath(setting.value), advice, base);
+}
+
+/** The next step if a matrix file is wrong, wherever it was named. */
+export const MATRIX_FORM: Wording = ["Nothing was sent.", phrase`File format: ${action("help", "json")}`];

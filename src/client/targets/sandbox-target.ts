@@ -1,0 +1,92 @@
+import { errorCode } from "../../lib/error-text.ts";
+import type { Matrix } from "../../models/matrix.ts";
+import { StateFolderError } from "../../store/store-errors.ts";
+import { SANDBOX_SERVICE } from "../../task/intent.ts";
+import { ok } from "../finding.ts";
+import { sandboxFolder } from "../user-folders.ts";
+import { serviceMatrix } from "./models-in-effect.ts";
+import type { OpenHow, OpenTarget, Target, TargetCheck, TargetSession } from "./target.ts";
+
+/** How long a task takes, in milliseconds: less than at `imggen sandbox`, because a person waits. */
+const LATENCY_MS = 300;
+
+/** The embedded sandbox: a service within this process. */
+export class SandboxTarget implements Target {
+  readonly kind = "sandbox";
+  readonly #session: TargetSession;
+
+  constructor(session: TargetSession) {
+    this.#session = session;
+  }
+
+  name = async (): Promise<string> => SANDBOX_SERVICE;
+  url = (): null => null;
+  key = this.name;
+  terms = async (): Promise<null> => null;
+  models = this.terms;
+  describe = this.terms;
+
+  matrix(): Promise<Matrix> {
+    return serviceMatrix(this.#session);
+  }
+
+  async open({ requestTimeoutMs }: OpenHow): Promise<OpenTarget> {
+    const { startSandbox, SANDBOX_KEY } = await import("../../sandbox/server.ts");
+    const { keyFingerprint } = await import("../../lib/fingerprint.ts");
+    const { connectService } = await import("./service-connection.ts");
+    const session = this.#session;
+    const matrix = await this.matrix();
+    const { drawPicture: draw, clock } = session.context;
+    const folder = sandboxFolder(session.folders);
+    const sandbox = await startService(folder, () =>
+      startSandbox({
+        folder,
+        latencyMs: LATENCY_MS,
+        matrix,
+        refills: true,
+        onNotice: session.onSandboxNotice,
+        draw,
+        clock,
+      }),
+    );
+    const identity = { baseUrl: SANDBOX_SERVICE, keyId: keyFingerprint(SANDBOX_KEY) };
+    const account = { baseUrl: sandbox.baseUrl, apiKey: SANDBOX_KEY, identity };
+    // Never through a proxy: it is inside this process.
+    const { connection, close } = connectService(account, { requestTimeoutMs, usesProxy: false }, session);
+    return {
+      connection: { ...connection, taskMs: sandbox.latencyMs },
+      close: async () => void (await Promise.all([close(), sandbox.close()])),
+    };
+  }
+
+  /** It is not started, because that would create files. */
+  async check(): Promise<TargetCheck> {
+    return {
+      service: () => ok("the embedded sandbox, which needs no network", { baseUrl: null }),
+      key: () => ok("the sandbox's own", { key: null }),
+      clock: () => null,
+      isVerified: true,
+      failure: () => null,
+    };
+  }
+}
+
+/**
+ * Starts a service that keeps its tasks in a folder.
+ * @throws StateFolderError if the disk refuses that folder; of the port, the system's error
+ */
+export async function startService<Service>(folder: string, start: () => Promise<Service>): Promise<Service> {
+  try {
+    return await start();
+  } catch (error) {
+    if (errorCode(error) === undefined || isOfPort(error)) throw error;
+    throw new StateFolderError(folder, error, {
+      hint: "Nothing was sent. Free some space or fix its permissions, or set IMGGEN_HOME to another folder.",
+    });
+  }
+}
+
+/** Whether a system error says that a port could not be opened. */
+export function isOfPort(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error && error.syscall === "listen";
+}

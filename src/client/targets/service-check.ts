@@ -1,0 +1,177 @@
+import { promises as dns, lookup } from "node:dns";
+import { promises } from "node:fs";
+import type { LookupFunction } from "node:net";
+import { AuthRequiredError, NetworkError, ServiceError } from "../../api/api-errors.ts";
+import { connectionErrorText, describeConnectionError, isUntrusted } from "../../api/connection-errors.ts";
+import { type ProxyInUse, proxiesFromEnvironment, proxyFor } from "../../api/proxies.ts";
+import { TransportError } from "../../api/transport.ts";
+import { formatDuration } from "../../lib/duration.ts";
+import { errorCode } from "../../lib/error-text.ts";
+import { ImggenError } from "../../lib/error-types.ts";
+import { maskKey, withoutQuery } from "../../lib/redact.ts";
+import { describeForeign, type ProbeReply, probe, verdictOf } from "../../providers/service/probe.ts";
+import { apiKeyFor, requireApiKey, requireBaseUrl } from "../account.ts";
+import { type Finding, failed, needed, news, ok, skipped, warning } from "../finding.ts";
+import { inProfile } from "../profiles.ts";
+import type { CheckHow, TargetCheck, TargetSession } from "./target.ts";
+
+/** What came of asking the service, or why nothing did. */
+type Answer = ProbeReply | Error;
+
+type Setting = { value: string; label: string };
+
+/** An account to check in place of the configured one. */
+type Account = { baseUrl: string; apiKey: string } | undefined;
+
+/** A third of a poll's: the user is waiting for the result. */
+const TIMEOUT_MS = 5_000;
+
+/** Asks a service, which costs nothing. @throws NotChecked if the settings cannot be read */
+export async function checkService(
+  account: Account,
+  session: TargetSession,
+  { signal, timeoutMs = TIMEOUT_MS }: CheckHow,
+): Promise<TargetCheck> {
+  const { env } = session.context;
+  const setting = account
+    ? { value: account.baseUrl, label: "--base-url" }
+    : await needed(() => session.settings.get("baseUrl"));
+  const ask = async () => {
+    const baseUrl = requireBaseUrl(setting);
+    const lookup = account === undefined ? { lookup: lookupIfAnswered } : {};
+    const options = { proxies: proxiesFromEnvironment(env), onExchange: session.onExchange, ...lookup };
+    const apiKey = account?.apiKey ?? keyToSend(baseUrl, session);
+    return probe({ options, baseUrl, apiKey, timeoutMs, signal });
+  };
+  const answer: Answer = await ask().catch((error) => error);
+  return {
+    service: () => reachOf(setting, answer, session),
+    key: () => keyFinding(setting, answer, session),
+    clock: () => clockFinding(answer, session),
+    isVerified: !(answer instanceof Error) && verdictOf(answer) === "accepted",
+    failure: (kept, more) => failureOf(new URL(requireBaseUrl(setting)), answer, kept, more),
+  };
+}
+
+/** Null if there is none that may be sent there: the check of the key says why. */
+function keyToSend(baseUrl: string, { settings }: TargetSession): string | null {
+  try {
+    return apiKeyFor({ value: baseUrl, label: "" }, settings);
+  } catch (error) {
+    if (error instanceof ImggenError) return null;
+    throw error;
+  }
+}
+
+/** Whether the base URL leads to the service. */
+function reachOf(setting: Setting | undefined, answer: Answer, session: TargetSession): Finding {
+  const url = new URL(requireBaseUrl(setting));
+  const label = setting?.label ?? "";
+  if (answer instanceof TransportError) return unreachable(url, answer, session);
+  if (answer instanceof Error) throw answer;
+  const { status, elapsedMs } = answer;
+  const facts = { baseUrl: url.href, elapsedMs: Math.round(elapsedMs) };
+  const verdict = verdictOf(answer);
+  if (verdict === "busy") return warning(`${url.host} answers HTTP ${status}.`, "Try again later.", facts);
+  if (verdict !== "foreign")
+    return news(`${url.href} answers in ${formatDuration(elapsedMs)} (${label})`, facts);
+  const { message, hint } = describeForeign(answer, url);
+  return failed(message, `${hint} It is from ${label}.`, facts);
+}
+
+function unreachable(url: URL, cause: TransportError, session: TargetSession): Finding {
+  const proxy = isUntrusted(cause) ? null : proxyInUse(url, session);
+  const next = "Check the network, the base URL and the proxy, if there is one.";
+  const { message, hint } =
+    proxy === null
+      ? describeConnectionError(cause, url, next)
+      : {
+          message: `The proxy ${proxy.url} (${proxy.variable}) does not work: ${connectionErrorText(cause)}.`,
+          hint: `Set ${proxy.variable} to a proxy that works, or unset it.`,
+        };
+  return failed(message, hint, { baseUrl: url.href });
+}
+
+/** Whether the service takes the key. The service refuses a bad one also where the request costs nothing. */
+async function keyFinding(
+  baseUrl: Setting | undefined,
+  answer: Answer,
+  session: TargetSession,
+): Promise<Finding> {
+  const setting = await needed(() => session.settings.get("apiKey"));
+  const key = maskKey(requireApiKey(setting));
+  if (baseUrl) apiKeyFor(baseUrl, session.settings);
+  const { label = "", source = "default" } = setting ?? {};
+  const facts = { key, source };
+  const verdict = answer instanceof Error ? "busy" : verdictOf(answer);
+  if (verdict === "busy" || verdict === "foreign")
+    return skipped(`${key} (${label}), which the service could not be asked about`, facts);
+  if (verdict === "accepted") return news(`${key} (${label}), accepted by the service`, facts);
+  const store = `Store a key that works: ${inProfile("imggen login", session)}`;
+  const next = source === "environment" ? `Set ${label} to a key that works, or unset it.` : store;
+  return failed(`The service refused ${key} (${label}).`, next, facts);
+}
+
+const MAX_SKEW_MS = 60_000;
+
+/** This machine's clock, compared with the service's; null if the service does not tell the time. */
+function clockFinding(answer: Answer, { context }: TargetSession): Finding | null {
+  if (answer instanceof Error || answer.dateMs === null) return null;
+  // The Date header was set about halfway through the exchange, and has whole seconds.
+  const aheadMs = Math.round(context.clock.now() - answer.elapsedMs / 2 - answer.dateMs - 500);
+  const skewMs = Math.abs(aheadMs);
+  if (skewMs <= MAX_SKEW_MS) return ok("agrees with the service's", { aheadMs });
+  const skew = `${formatDuration(skewMs)} ${aheadMs > 0 ? "ahead of" : "behind"}`;
+  const hint = "Set it: certificates, the daily limit and the history depend on it.";
+  return warning(`This machine's clock is ${skew} the service's.`, hint, { aheadMs });
+}
+
+/** The error of a login. */
+function failureOf(url: URL, answer: Answer, kept: string, more: string): Error | null {
+  if (answer instanceof TransportError) {
+    const { message, hint } = describeConnectionError(
+      answer,
+      url,
+      `${kept} Check the base URL and try again. ${more}`,
+    );
+    return new NetworkError(message, { hint, cause: answer });
+  }
+  if (answer instanceof Error) return answer;
+  const verdict = verdictOf(answer);
+  if (verdict === "accepted") return null;
+  if (verdict !== "refused") {
+    const { message, hint } = describeForeign(answer, url);
+    return new ServiceError(message, { hint: `${kept} ${hint}\n${more}` });
+  }
+  return new AuthRequiredError("The service refused the API key.", {
+    ...(answer.envelope.kind === "error" && { key: answer.envelope.key }),
+    hint: `${kept} Check the key on the service's API key page.`,
+  });
+}
+
+/** The proxy that a URL is reached through, without the user name and password in it. */
+export function proxyInUse(url: URL, { context }: TargetSession): ProxyInUse | null {
+  const proxy = proxyFor(url, proxiesFromEnvironment(context.env));
+  return proxy && { ...proxy, url: withoutQuery(proxy.url) };
+}
+
+/** Shorter than the service's check, to distinguish a name server that does not answer from a service that does not. */
+const NAME_SERVER_MS = 3_000;
+
+/**
+ * The system's name resolution, once a name server has answered. It cannot be given up: where none answers it would
+ * keep the process alive long after the result is shown.
+ */
+const lookupIfAnswered: LookupFunction = async (hostname, options, callback) => {
+  if (await canBeAsked(hostname)) lookup(hostname, options, callback);
+  else callback(Object.assign(new Error("no name server answers"), { code: "EAI_AGAIN" }), "");
+};
+
+/** Whether the system's resolution of a name will end soon: it is in the hosts file, or a name server answers anything. */
+async function canBeAsked(hostname: string): Promise<boolean> {
+  const hosts = await promises.readFile("/etc/hosts", "utf8").catch(() => "");
+  if (hosts.split(/\s+/).includes(hostname)) return true;
+  const resolver = new dns.Resolver({ timeout: NAME_SERVER_MS, tries: 1 });
+  const isAnswer = (error: unknown) => errorCode(error) !== "ETIMEOUT";
+  return resolver.resolve4(hostname).then(() => true, isAnswer);
+}

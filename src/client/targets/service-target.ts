@@ -1,0 +1,71 @@
+import type { Matrix } from "../../models/matrix.ts";
+import type { ServiceIdentity } from "../../task/intent.ts";
+import { serviceMatrix } from "./models-in-effect.ts";
+import type { CheckHow, OpenHow, OpenTarget, Target, TargetCheck, TargetSession } from "./target.ts";
+
+/** The account of a service. */
+export interface ServiceAccount {
+  baseUrl: string;
+  apiKey: string;
+}
+
+/** The hosted service: the configured one, or another account. */
+export class ServiceTarget implements Target {
+  readonly kind = "service";
+  readonly #session: TargetSession;
+  readonly #account: ServiceAccount | undefined;
+
+  constructor(session: TargetSession, account?: ServiceAccount) {
+    this.#session = session;
+    this.#account = account;
+  }
+
+  async name(): Promise<string | undefined> {
+    const setting = this.#session.settings.get("baseUrl");
+    if (setting === undefined) return undefined;
+    const { checkBaseUrl } = await import("../account.ts");
+    return checkBaseUrl(setting.value, setting.label);
+  }
+
+  url(): URL | null {
+    const text = this.#account?.baseUrl ?? this.#session.settings.get("baseUrl")?.value;
+    return text !== undefined && URL.canParse(text) ? new URL(text) : null;
+  }
+
+  matrix(): Promise<Matrix> {
+    return serviceMatrix(this.#session);
+  }
+
+  terms = async (): Promise<null> => null;
+  models = this.terms;
+  describe = this.terms;
+
+  /** Read again each time: a login or a key may have changed, or come, since. */
+  async #accountNow(): Promise<ServiceAccount> {
+    const { configuredService } = await import("../account.ts");
+    return this.#account ?? configuredService(this.#session.settings);
+  }
+
+  /** @throws UsageError without a base URL, AuthRequiredError without a key */
+  async identity(): Promise<ServiceIdentity> {
+    const { keyFingerprint } = await import("../../lib/fingerprint.ts");
+    const { baseUrl, apiKey } = await this.#accountNow();
+    return { baseUrl, keyId: keyFingerprint(apiKey) };
+  }
+
+  async key(): Promise<string> {
+    const { baseUrl, keyId } = await this.identity();
+    return `${baseUrl} ${keyId}`;
+  }
+
+  async open({ requestTimeoutMs }: OpenHow): Promise<OpenTarget> {
+    const account = { ...(await this.#accountNow()), identity: await this.identity() };
+    const { connectService } = await import("./service-connection.ts");
+    return connectService(account, { requestTimeoutMs, usesProxy: true }, this.#session);
+  }
+
+  async check(how: CheckHow): Promise<TargetCheck> {
+    const { checkService } = await import("./service-check.ts");
+    return checkService(this.#account, this.#session, how);
+  }
+}

@@ -1,0 +1,53 @@
+import type { PrivateCopies } from "../../core/references/private-copies.ts";
+import { NoHomeError } from "../../lib/home-folder.ts";
+import type { ClientSession } from "../client-session.ts";
+import { referencesFolder } from "../user-folders.ts";
+import type { GeneratorTarget } from "./generator-target.ts";
+import { SandboxTarget } from "./sandbox-target.ts";
+import { ServiceTarget } from "./service-target.ts";
+import type { TargetSession } from "./target.ts";
+
+/** The target of new requests. @throws UsageError where one place names two, SettingsError */
+export async function targetInEffect(
+  session: TargetSession,
+): Promise<SandboxTarget | ServiceTarget | GeneratorTarget> {
+  const generator = generatorSetting(session);
+  if (generator !== undefined) {
+    const { GeneratorTarget } = await import("./generator-target.ts");
+    return GeneratorTarget.inEffect(generator, session);
+  }
+  return session.isSandbox ? new SandboxTarget(session) : new ServiceTarget(session);
+}
+
+/** The setting of the generator in effect. Without a home folder none is stored, and what only shows models needs none. */
+function generatorSetting({ settings }: TargetSession) {
+  try {
+    return settings.generator();
+  } catch (error) {
+    if (error instanceof NoHomeError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Copies of the files among reference images for the user's generator, which gets the files themselves; null where a
+ * service takes URLs.
+ * @param label how messages name a reference image
+ */
+export async function copiesForGenerator(
+  session: Pick<ClientSession, "settings" | "context" | "folders">,
+  label: string,
+  { resolvePath = session.context.resolvePath, checksUrls = false } = {},
+): Promise<PrivateCopies | null> {
+  if (session.settings.generator() === undefined) return null;
+  const { PrivateCopies } = await import("../../core/references/private-copies.ts");
+  const folder = referencesFolder(session.folders);
+  return new PrivateCopies({ folder, checksUrls, label, resolvePath });
+}
+
+/** Checks the flags about a generator, also where no task uses it. @throws UsageError */
+export async function checkGeneratorFlags(session: TargetSession): Promise<void> {
+  if (session.isSandbox || Object.keys(session.settings.flags).length === 0) return;
+  const { checkFlags } = await import("./generator-setup.ts");
+  checkFlags(session);
+}

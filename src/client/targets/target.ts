@@ -1,0 +1,91 @@
+import type { Connection } from "../../core/engine/deps.ts";
+import type { GeneratorTerms } from "../../models/check-request.ts";
+import type { Matrix } from "../../models/matrix.ts";
+import type { SentRequest } from "../../providers/provider.ts";
+import type { GenerationRequest } from "../../task/request.ts";
+import type { ClientSession } from "../client-session.ts";
+import type { Finding } from "../finding.ts";
+
+/** The maker of a request's images: the embedded sandbox, the hosted service, or the user's generator. */
+export interface Target {
+  readonly kind: "sandbox" | "service" | "generator";
+  /** Its name in the ledger; undefined: no service is configured. @throws UsageError */
+  name(): Promise<string | undefined>;
+  /** Its address; null: it has none, or none is configured. @throws UsageError */
+  url(): URL | null;
+  /** The models that it is known to have. @throws UsageError, SettingsError */
+  matrix(): Promise<Matrix>;
+  /** Terms that a request is checked against, beside the matrix; null: none. A dry run connects nowhere. @throws ImggenError */
+  terms(request: TermsRequest): Promise<GeneratorTerms | null>;
+  /** Its own list of models; null: it has none beside the matrix. @throws ImggenError */
+  models(timeoutMs?: number): Promise<ModelsOffered | null>;
+  /** Identifies it with all its settings: equal keys share a connection. @throws UsageError, AuthRequiredError */
+  key(): Promise<string>;
+  /** Connects to it. Nothing is sent. @throws UsageError, AuthRequiredError */
+  open(how: OpenHow): Promise<OpenTarget>;
+  /**
+   * Checks requests as each is before it is sent, and describes the first. Connects nowhere.
+   * @param requests by their names in messages @returns null: requests are sent as they are @throws InvalidRequestError
+   */
+  describe(
+    requests: readonly (readonly [name: string, GenerationRequest])[],
+  ): Promise<DescribedRequest | null>;
+  /** Asks whether it can be used. It costs nothing. */
+  check(how: CheckHow): Promise<TargetCheck>;
+}
+
+export interface TermsRequest {
+  model?: string | undefined;
+  validate?: boolean | undefined;
+  dryRun?: boolean | undefined;
+  /** Whether the terms are for later requests too: another model may be loaded then, so none is the default. */
+  lasts?: boolean | undefined;
+}
+
+/** A generator's list of models. */
+export interface ModelsOffered {
+  /** Null if the generator has no list. */
+  names: string[] | null;
+  /** The model that it has loaded, as its list names it; null if none is, or it does not say. */
+  loaded: string | null;
+  /** Whether every request must name a model. */
+  needsName: boolean;
+}
+
+export interface OpenHow {
+  /** Ends a submit, a poll or an idle download; undefined: the default of each. */
+  requestTimeoutMs?: number | undefined;
+}
+
+export interface OpenTarget {
+  connection: Connection;
+  close: () => Promise<void>;
+}
+
+/** A request as it would be sent. */
+export interface DescribedRequest {
+  /** The first request; null if its provider does not show it. */
+  sent: SentRequest | null;
+  /** Number of requests. */
+  requests: number;
+}
+
+export interface CheckHow {
+  signal: AbortSignal;
+  /** Time limit of the answer; absent: the usual one. */
+  timeoutMs?: number | undefined;
+}
+
+/** The result of a check, in the words of doctor. A function throws an ImggenError that is a finding too. */
+export interface TargetCheck {
+  service(): Finding | Promise<Finding>;
+  key(): Finding | Promise<Finding>;
+  clock(): Finding | null;
+  /** Whether it has answered, and taken the key. */
+  isVerified: boolean;
+  /** @param kept beginning of a hint @param more its last line @returns the error of a login; null if nothing is wrong */
+  failure(kept: string, more: string): Error | null;
+}
+
+/** A session, as far as targets depend on it. */
+export type TargetSession = Omit<ClientSession, "words" | "caps" | "saved">;
