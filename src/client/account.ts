@@ -4,6 +4,7 @@ import { UsageError } from "../lib/error-types.ts";
 import { withoutOperation } from "../lib/operation-path.ts";
 import { refuseQuerySecret } from "../lib/query-secret.ts";
 import { shellWord } from "../lib/shell-word.ts";
+import { action, phrase } from "../lib/wording.ts";
 import type { EffectiveSettings } from "./effective-settings.ts";
 
 /** Invisible characters at the ends of a pasted key: no-break and zero-width spaces, marks of direction. */
@@ -44,6 +45,8 @@ function refuseWrapped(key: string, label: string): void {
     throw new UsageError(`${label} begins with the name of a variable: give the key alone.`);
 }
 
+const TRY_SANDBOX = phrase`\nTo try without an account, free of charge, ${action("trySandbox")}.`;
+
 /** A key as it goes into a header. @throws UsageError if it cannot be one */
 export function checkSecret(given: string, label: string): string {
   const key = visibleKey(given, label);
@@ -71,7 +74,7 @@ export function checkGeneratorKey(given: string, label: string, hasLogin: boolea
 export function requireApiKey(setting: { value: string; label: string } | undefined): string {
   if (setting) return checkApiKey(setting.value, setting.label);
   throw new AuthRequiredError("No API key is set.", {
-    hint: (names) => `${names.setApiKey}\nTo try without an account, free of charge, ${names.trySandbox}.`,
+    hint: [phrase`${action("setApiKey")}`, TRY_SANDBOX],
   });
 }
 
@@ -80,7 +83,7 @@ export function requireApiKey(setting: { value: string; label: string } | undefi
  * travels with every request. @throws UsageError
  */
 export function checkBaseUrl(text: string, label: string): string {
-  refuseQuerySecret(text, label, "Store the key with imggen login, or set IMGGEN_API_KEY.");
+  refuseQuerySecret(text, label, phrase`Set IMGGEN_API_KEY, or store the key: ${action("run", "login")}`);
   const whole = withScheme(text);
   if (whole !== null || !URL.canParse(text))
     throw new UsageError(`${label} ${JSON.stringify(text)} is not a URL.`, {
@@ -89,10 +92,10 @@ export function checkBaseUrl(text: string, label: string): string {
   const url = new URL(text);
   if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopbackHost(url.hostname))) {
     const ofGenerator = /\/v1\/*$/.test(url.pathname)
-      ? `\nFor an address in OpenAI's style: imggen login --generator ${shellWord(text)}`
+      ? phrase`\nFor an address in OpenAI's style: ${action("run", `login --generator ${shellWord(text)}`)}`
       : "";
     throw new UsageError(`${label} must begin with https:// (plain http: only for this machine itself).`, {
-      hint: `The API key travels with every request, so it is never sent unencrypted.${ofGenerator}`,
+      hint: ["The API key travels with every request, so it is never sent unencrypted.", ofGenerator],
     });
   }
   if (url.username || url.password || /[?#]/.test(text)) {
@@ -112,7 +115,7 @@ function refuseEndpoint(text: string, label: string): void {
   const generator = withoutOperation(text);
   if (generator !== text)
     throw new UsageError(`${label} is an address in OpenAI's style, not the service's.`, {
-      hint: `To use it: imggen login --generator ${shellWord(generator)}`,
+      hint: phrase`To use it: ${action("run", `login --generator ${shellWord(generator)}`)}`,
     });
 }
 
@@ -128,7 +131,7 @@ export function withScheme(text: string): string | null {
 export function requireBaseUrl(setting: { value: string; label: string } | undefined): string {
   if (setting) return checkBaseUrl(setting.value, setting.label);
   throw new UsageError("No base URL is set, and the service has no default one.", {
-    hint: (names) => `${names.setBaseUrl}\nTo try without an account, free of charge, ${names.trySandbox}.`,
+    hint: [phrase`${action("setBaseUrl")}`, TRY_SANDBOX],
   });
 }
 
@@ -158,10 +161,10 @@ export function apiKeyFor(
   const configured = `${withoutSlash(baseUrl)} is configured (${label})`;
   if (keyBaseUrl === undefined)
     throw new UsageError(`The API key was stored without a base URL, and ${configured}.`, {
-      hint: `To store it for this service: imggen login --base-url ${shellWord(baseUrl)}`,
+      hint: phrase`To store it for this service: ${action("run", `login --base-url ${shellWord(baseUrl)}`)}`,
     });
   throw new UsageError(`The stored API key belongs to ${withoutSlash(keyBaseUrl)}, and ${configured}.`, {
-    hint: (names) => `Nothing was sent. The other service needs its own key. ${names.setApiKey}`,
+    hint: ["Nothing was sent. The other service needs its own key.", phrase`${action("setApiKey")}`],
   });
 }
 

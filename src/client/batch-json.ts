@@ -14,7 +14,7 @@ import type { RowResult } from "../core/batch/row-result.ts";
 import { likelyCredits } from "../core/limits/budget.ts";
 import { MANIFEST_EXTENSIONS } from "../core/manifest/manifest-format.ts";
 import { counted } from "../lib/whole-number.ts";
-import type { OptionNames } from "../lib/wording.ts";
+import type { Words } from "../lib/wording.ts";
 import { highestCost } from "../models/cost.ts";
 import type { Matrix } from "../models/matrix.ts";
 import { ownSettings } from "../task/request.ts";
@@ -24,11 +24,11 @@ import { describeFailure } from "./failure.ts";
 import { savedJson } from "./report-json.ts";
 import type { BatchRow, BatchSummary } from "./results.ts";
 
-/** A row as scripts get it: the object of `generate`, and which row it is. @param names how its error names options */
-export function rowJson({ row, isSkipped, report, error }: RowResult, names: OptionNames): BatchRow {
+/** A row as scripts get it: the object of `generate`, and which row it is. @param words the words of its error */
+export function rowJson({ row, isSkipped, report, error }: RowResult, words: Words): BatchRow {
   const place = { row: row.row, line: row.line };
-  if (report) return { ...savedJson(report, names), ...place, ...(isSkipped && { skipped: true }) };
-  return { ...describeFailure(error, names), files: [], warnings: [], ...place };
+  if (report) return { ...savedJson(report, words), ...place, ...(isSkipped && { skipped: true }) };
+  return { ...describeFailure(error, words), files: [], warnings: [], ...place };
 }
 
 /** The last line for scripts. The rows are those saved, skipped, unknown and failed; the rest is a part of the last. */

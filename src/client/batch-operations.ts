@@ -13,7 +13,6 @@ import { planOfBatch } from "../core/use-cases/batch.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { withHomeFolder } from "../lib/home-folder.ts";
 import { isFolder } from "../lib/read-file.ts";
-import { type OptionNames, worded } from "../lib/wording.ts";
 import { DEFAULT_MODEL, type Matrix } from "../models/matrix.ts";
 import { fieldPairs, fieldValue } from "../models/provider-fields.ts";
 import { isLocalFile } from "../models/rules/images.ts";
@@ -171,7 +170,7 @@ export class BatchOperations {
     const session = this.#session;
     const target = await targetInEffect(session);
     const matrix = await target.matrix();
-    const { context, optionNames: names, settings } = session;
+    const { context, words, settings } = session;
     const {
       saved = session.saved,
       labels,
@@ -187,7 +186,7 @@ export class BatchOperations {
     const copies = await copiesForGenerator(session, label, place);
     const output = await outputFolder({
       output: call.output,
-      label: call.outputLabel ?? names.output,
+      label: call.outputLabel ?? "output",
       name,
       overwrite,
       resolvePath: context.resolvePath,
@@ -204,7 +203,7 @@ export class BatchOperations {
       validate,
       values,
       labels,
-      names,
+      words,
       shard,
       template,
       name,
@@ -268,7 +267,7 @@ function requireKnownValues(rows: readonly RowValues[], usual: string | undefine
   ];
   const first = refusals.find((refusal) => refusal !== null);
   if (first === undefined) return;
-  const hint = (names: OptionNames) => `Nothing was sent. ${worded(first.hint, names)}`;
+  const hint = ["Nothing was sent.", first.hint];
   throw new UsageError(`${first.message}.`, { hint });
 }
 

@@ -2,18 +2,18 @@ import type { OnTaskProgress, TaskProgressEvent } from "../core/engine/events.ts
 import { errorText } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { InterruptedError } from "../lib/interrupted.ts";
-import type { OptionNames } from "../lib/wording.ts";
+import type { Words } from "../lib/wording.ts";
 import { imggenFailureOf } from "./report-json.ts";
 
 /** The calls of a client that are under way: each stops with its caller's signal, and all with the client. */
 export class Calls {
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
-  readonly #names: OptionNames;
+  readonly #words: Words;
 
-  /** @param names how failures name options */
-  constructor(names: OptionNames) {
-    this.#names = names;
+  /** @param words the words of failures */
+  constructor(words: Words) {
+    this.#words = words;
   }
 
   /**
@@ -39,7 +39,7 @@ export class Calls {
     try {
       return await call;
     } catch (error) {
-      throw imggenFailureOf(error, this.#names);
+      throw imggenFailureOf(error, this.#words);
     } finally {
       this.#running.delete(call);
       anyStop.removeEventListener("abort", abort);

@@ -1,6 +1,6 @@
 import type { HttpClientOptions } from "../api/http-client.ts";
 import type { Cap } from "../core/limits/caps.ts";
-import type { OptionNames } from "../lib/wording.ts";
+import type { Words } from "../lib/wording.ts";
 import type { SavedFields } from "../models/saved-fields.ts";
 import type { SandboxNotice } from "../sandbox/server.ts";
 import { Ledger } from "../store/ledger.ts";
@@ -17,7 +17,7 @@ export interface ClientSession {
   /** The profile of the settings; null or absent for those without a name. */
   readonly profile?: Profile | null;
   /** How messages name options. */
-  readonly optionNames: OptionNames;
+  readonly words: Words;
   /** Whether the embedded sandbox takes the place of the configured service. */
   readonly isSandbox: boolean;
   /** Values of config.json for what a request leaves open; absent: settings are not for its requests. */

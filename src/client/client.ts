@@ -85,8 +85,8 @@ export interface Batch extends AsyncIterable<BatchRow> {
 
 /** A client for a session, which is a command's or that of a program that uses the package. */
 export function clientOf(session: ClientSession, requestTimeoutMs?: number): Client {
-  const { optionNames } = session;
-  const calls = new Calls(optionNames);
+  const { words } = session;
+  const calls = new Calls(words);
   /** A login or a setting that has changed since the last call counts. */
   const refreshed = () => {
     session.settings.forget();
@@ -111,7 +111,7 @@ export function clientOf(session: ClientSession, requestTimeoutMs?: number): Cli
     work: (published: PublishedCalls, signal: AbortSignal) => Promise<Result>,
     leaving?: AbortSignal,
   ) => {
-    orFailure(() => checkOptions(name, options), optionNames);
+    orFailure(() => checkOptions(name, options), words);
     session.settings.forget();
     return calls.run([options.signal, leaving], async (signal) => work(await open(), signal));
   };
@@ -144,12 +144,12 @@ export function clientOf(session: ClientSession, requestTimeoutMs?: number): Cli
         return does.cancel([taskIds].flat(), options, signal);
       }),
     history: (options = {}) => call("history", options, (does) => does.history(options)),
-    models: (filter = {}) => orFailure(() => findModels(filter, refreshed()).matching, optionNames),
+    models: (filter = {}) => orFailure(() => findModels(filter, refreshed()).matching, words),
     estimate: (request) =>
       orFailure(() => {
         checkOptions("estimate", request);
         return checkedFrom(request, refreshed(), termsFromSettings(session), session.saved);
-      }, optionNames),
+      }, words),
     close,
     [Symbol.asyncDispose]: close,
   };

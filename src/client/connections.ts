@@ -1,6 +1,7 @@
 import type { Connection } from "../core/engine/deps.ts";
 import { requireSameAccount, requireSameKey } from "../core/errors.ts";
 import { UsageError } from "../lib/error-types.ts";
+import { option, phrase } from "../lib/wording.ts";
 import { type Intent, isAtGenerator, SANDBOX_SERVICE } from "../task/intent.ts";
 import { storedAccount } from "./stored-account.ts";
 import { SandboxTarget } from "./targets/sandbox-target.ts";
@@ -72,7 +73,7 @@ async function targetOf(
   if (identity.baseUrl === SANDBOX_SERVICE) return new SandboxTarget(session);
   if (session.isSandbox)
     throw new UsageError(`Task ${taskId} is not one of the sandbox.`, {
-      hint: ({ sandbox }) => `Omit ${sandbox}.`,
+      hint: phrase`Omit ${option("sandbox")}.`,
     });
   if (isAtGenerator(intent)) {
     const { GeneratorTarget } = await import("./targets/generator-target.ts");

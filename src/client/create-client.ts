@@ -1,5 +1,5 @@
 import { UsageError } from "../lib/error-types.ts";
-import type { OptionNames } from "../lib/wording.ts";
+import { COMMAND_WORDS, type Words } from "../lib/wording.ts";
 import { readMatrix } from "../models/matrix-file/read-matrix.ts";
 import { checkApiKey, checkBaseUrl } from "./account.ts";
 import { checkOptions } from "./check-options.ts";
@@ -18,7 +18,7 @@ export function createClient(options: ClientOptions = {}): Client {
   return orFailure(() => {
     checkOptions("createClient", options);
     return clientOf(sessionOf(options), options.requestTimeoutMs);
-  }, PACKAGE_NAMES);
+  }, PACKAGE_WORDS);
 }
 
 /** The session of a client: this process, with the options in place of its environment. */
@@ -56,7 +56,7 @@ function sessionOf(options: ClientOptions): ClientSession {
     context,
     folders,
     settings,
-    optionNames: PACKAGE_NAMES,
+    words: PACKAGE_WORDS,
     isSandbox: sandbox === true,
   };
 }
@@ -81,23 +81,33 @@ function variable(name: string, value: string | undefined): Record<string, strin
   return value === undefined ? {} : { [name]: value };
 }
 
-/** How messages name the options of this package's calls. */
-export const PACKAGE_NAMES: OptionNames = {
-  output: "output",
-  name: "name",
-  overwrite: "overwrite: true",
-  again: "again: true",
-  maxCredits: "maxCredits",
-  noValidate: "validate: false",
-  noWait: "wait: false",
-  budget: "maxCredits",
-  yes: "yes: true",
-  home: "home",
-  retryFailed: "retryFailed: true",
-  resubmitUnknown: "resubmitUnknown: true",
-  sandbox: "sandbox: true",
-  trySandbox: "use createClient({ sandbox: true })",
-  setApiKey: "Give createClient an apiKey, set IMGGEN_API_KEY, or run imggen login.",
-  setBaseUrl: "Give createClient a baseUrl, or run imggen login --base-url <url>.",
-  reference: "Nothing was sent. The options are described in the package's types.",
+/** The words of the package: options as calls take them, and commands where a call has no counterpart. */
+export const PACKAGE_WORDS: Words = {
+  options: {
+    output: "output",
+    name: "name",
+    overwrite: "overwrite: true",
+    again: "again: true",
+    maxCredits: "maxCredits",
+    noValidate: "validate: false",
+    noWait: "wait: false",
+    yes: "yes: true",
+    retryFailed: "retryFailed: true",
+    resubmitUnknown: "resubmitUnknown: true",
+    sandbox: "sandbox: true",
+    model: "model",
+    generator: "generator",
+    generatorModel: "generatorModel",
+    generatorHeader: null,
+    checkImages: "checkImages",
+    uploadCache: "uploadCache: false",
+    home: "home",
+  },
+  actions: {
+    ...COMMAND_WORDS.actions,
+    setApiKey: () => "Give createClient an apiKey, set IMGGEN_API_KEY, or run imggen login.",
+    setBaseUrl: () => "Give createClient a baseUrl, or run imggen login --base-url <url>.",
+    trySandbox: () => "use createClient({ sandbox: true })",
+    reference: () => "Nothing was sent. The options are described in the package's types.",
+  },
 };

@@ -1,6 +1,7 @@
 import path from "node:path";
 import { UsageError } from "../lib/error-types.ts";
 import { wholeNumberOption } from "../lib/whole-number.ts";
+import { action, option, phrase } from "../lib/wording.ts";
 import { isOwnSetting, readSettings, type Settings, settingsFile } from "../store/settings-file.ts";
 import { SETTINGS, type SettingName } from "../store/settings-table.ts";
 import { requirePath } from "./options/option-kinds.ts";
@@ -75,14 +76,14 @@ export class EffectiveSettings {
     const { field = this.#flags.fieldJson } = this.#flags;
     if (this.#isSandbox && field !== undefined)
       throw new UsageError(`${field.label} is for a generator, and the sandbox has no such fields.`, {
-        hint: "Nothing was sent. Leave it out, or --sandbox.",
+        hint: phrase`Nothing was sent. Leave it out, or ${option("sandbox")}.`,
       });
     if (this.#isSandbox) return undefined;
     const generator = this.#generatorInEffect();
     const [stray] = Object.values(this.#flags);
     if (generator === undefined && stray !== undefined)
       throw new UsageError(`${stray.label} is for a generator, and none is set.`, {
-        hint: "Add --generator <spec>. More: imggen help generators",
+        hint: [phrase`Add ${option("generator")} <spec>.`, phrase`More: ${action("help", "generators")}`],
       });
     return generator;
   }
@@ -175,7 +176,7 @@ function oneOf(generator: Effective | undefined, baseUrl: Effective | undefined)
   const hint =
     generator.source === "environment"
       ? `Nothing was sent. Unset ${generator.label} or ${baseUrl.label}.`
-      : "Nothing was sent. Keep one of them: imggen config unset generator, or imggen config unset baseUrl";
+      : phrase`Nothing was sent. Keep one of them: ${action("run", "config unset generator")}, or ${action("run", "config unset baseUrl")}`;
   throw new UsageError(`Both ${generator.label} and ${baseUrl.label} are set.`, { hint });
 }
 

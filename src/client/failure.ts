@@ -3,7 +3,7 @@ import type { TaskReport } from "../core/engine/report.ts";
 import { toSubmitAgain } from "../core/engine/task-error.ts";
 import { ManifestError } from "../core/errors.ts";
 import { type Charged, chargedByNow, type ErrorType, ImggenError } from "../lib/error-types.ts";
-import type { OptionNames } from "../lib/wording.ts";
+import { action, phrase, type Wording, type Words, worded } from "../lib/wording.ts";
 import type { FreeAt } from "../task/intent.ts";
 import { isResumable } from "../task/task.ts";
 import { exitCodeOf } from "./exit-codes.ts";
@@ -17,61 +17,58 @@ type FailedTask = Pick<TaskReport, "taskId" | "charged" | "state" | "free" | "is
 
 /** What a hint may name. */
 interface Known {
-  /** The command that resumes the task, or null if there is nothing to resume. */
+  /** The task to resume, or null if there is nothing to resume. */
   resume: string | null;
   ledgerId: string | null;
   /** A task that the reply to a submit of unknown outcome speaks of. */
   mentionedTaskId: string | null;
-  names: OptionNames;
   charged: Charged;
   /** Where the task is free; undefined where it may cost something. */
   free: FreeAt | undefined;
 }
 
 /** At most two lines, of one command each at most. */
-type Next = (facts: Known) => string[];
+type Next = (facts: Known) => Wording[];
 
-const resumeOr = (...otherwise: string[]): Next => {
+const resumeOr = (...otherwise: Wording[]): Next => {
   return ({ resume }) => (resume === null ? otherwise : [resumeWith(resume)]);
 };
 
-const resumeWith = (resume: string) => `Resume with: ${resume}`;
+const resumeWith = (taskId: string) => phrase`Resume with: ${action("resume", taskId)}`;
 
 /** What to do next, where the error itself does not know better. What it cost is said before it. */
 const NEXT_STEPS: Record<ErrorType, Next> = {
   internal: () => [
-    "This is a bug in imggen. To see what was begun, and its cost: imggen history",
-    "To finish it: imggen resume",
+    phrase`This is a bug in imggen. To see what was begun, and its cost: ${action("history")}`,
+    phrase`To finish it: ${action("resume")}`,
   ],
-  usage: ({ names }) => [names.reference],
-  invalid_request: () => ["To see what each model takes: imggen models"],
+  usage: () => [phrase`${action("reference")}`],
+  invalid_request: () => [phrase`To see what each model takes: ${action("models")}`],
   budget_exceeded: () => ["Nothing was sent."],
   auth_required: ({ resume }) =>
     resume === null
-      ? ["Store a key that works: imggen login"]
-      : ["Store the key it was submitted with: imggen login", resumeWith(resume)],
-  insufficient_credits: resumeOr("Add credits to the account, then run the same command again."),
-  subscription_required: resumeOr("Upgrade the account, or choose another model: imggen models"),
+      ? [phrase`Store a key that works: ${action("run", "login")}`]
+      : [phrase`Store the key it was submitted with: ${action("run", "login")}`, resumeWith(resume)],
+  insufficient_credits: resumeOr(phrase`Add credits to the account, then ${action("repeat")}.`),
+  subscription_required: resumeOr(phrase`Upgrade the account, or choose another model: ${action("models")}`),
   generation_failed: ({ charged, free }) =>
     charged === "no" || free
       ? ["imggen does not retry it by itself."]
-      : ["imggen does not retry by itself; running it again charges again."],
+      : [phrase`imggen does not retry by itself; ${action("repeated")} charges again.`],
   service_error: resumeOr("Try again later."),
-  pending: resumeOr("Resume later: imggen resume"),
+  pending: resumeOr(phrase`Resume later: ${action("resume")}`),
   network: () => ["Check the network and try again."],
   // Of a free reply a full disk may not have taken all.
   save_failed: ({ resume, charged }) =>
-    resume === null ? [] : [`${charged === "no" ? "" : "It is not lost. "}${resumeWith(resume)}`],
+    resume === null ? [] : [[charged === "no" ? "" : "It is not lost.", resumeWith(resume)]],
   outcome_unknown: ({ ledgerId, mentionedTaskId: mentioned, free }) => {
-    const steps = [
-      mentioned !== null &&
-        `To see whether task ${mentioned} of the reply is this request's: ${resumeCommand(mentioned)}`,
-      ledgerId !== null && toSubmitAgain(ledgerId, free),
-      ledgerId !== null && `To dismiss it: imggen resume ${ledgerId} --dismiss`,
+    const look = mentioned !== null && [
+      phrase`To see whether task ${mentioned} of the reply is this request's: ${action("resume", mentioned)}`,
     ];
-    return steps.filter((step) => step !== false).slice(0, MOST_LINES);
+    const dismiss = ledgerId !== null && [phrase`To dismiss it: ${action("dismiss", ledgerId)}`];
+    return [...(look || []), ...toSubmitAgain(ledgerId, free), ...(dismiss || [])].slice(0, MOST_LINES);
   },
-  partial: () => ["Run the same command again to resume."],
+  partial: () => [phrase`${action("repeat")} to resume.`],
   interrupted: resumeOr(),
 };
 
@@ -80,34 +77,29 @@ const MOST_LINES = 2;
 /** Failures of the command line itself have no cost to speak of. */
 const FREE: ReadonlySet<ErrorType> = new Set(["usage", "budget_exceeded", "internal"]);
 
-function hintFor(type: ErrorType, charged: Charged, facts: Known): string {
-  const cost = FREE.has(type) && charged === "no" ? "" : costText(charged, facts.free);
-  const [first = "", ...more] = NEXT_STEPS[type](facts);
-  return [`${cost} ${first}`.trim(), ...more].join("\n");
+function hintFor(type: ErrorType, facts: Known, words: Words): string {
+  const cost = FREE.has(type) && facts.charged === "no" ? "" : costText(facts.charged, facts.free);
+  const [first = "", ...more] = NEXT_STEPS[type](facts).map((step) => worded(step, words));
+  return [`${cost} ${first}`.trim(), ...more].filter(Boolean).join("\n");
 }
 
 /** What to do about an error, without what it cost; empty if there is nothing to say. */
-export function adviceOn(error: ImggenError, names: OptionNames): string {
-  const nothingKnown = {
-    resume: null,
-    ledgerId: null,
-    mentionedTaskId: null,
-    names,
-    charged: error.charged,
-    free: undefined,
-  };
-  return error.hintFor(names) ?? NEXT_STEPS[error.type](nothingKnown).join("\n");
+export function adviceOn(error: ImggenError, words: Words): string {
+  const facts = { resume: null, ledgerId: null, mentionedTaskId: null, free: undefined };
+  const { hint = NEXT_STEPS[error.type]({ ...facts, charged: error.charged }) } = error.said;
+  return worded(hint, words);
 }
 
 /** What an error itself advises, and how its task is resumed, where there is room for that. */
-function ownHint(type: ErrorType, hint: string, resume: string | null): string {
+function ownHint(type: ErrorType, hint: string, resume: string | null, words: Words): string {
   const advice = ended(hint);
   // Advice on a request that was refused here is about its fields alone.
   if (type === "invalid_request")
     return advice.startsWith("Nothing was") ? advice : `Nothing was sent. ${advice}`;
   const lines = advice.split("\n");
-  if (resume === null || lines.length >= MOST_LINES || advice.includes(resume)) return advice;
-  return [...lines, resumeWith(resume)].join("\n");
+  if (resume === null || lines.length >= MOST_LINES) return advice;
+  const further = worded(resumeWith(resume), words);
+  return advice.includes(words.actions.resume(resume) ?? further) ? advice : [...lines, further].join("\n");
 }
 
 /** What a hint may end in that is to be pasted as it is: a command, a folder, a URL. */
@@ -129,33 +121,33 @@ function costText(charged: Charged, free: FreeAt | undefined): string {
   return free === "sandbox" && charged !== "no" ? "The sandbox is free." : COST[charged];
 }
 
-/** The one table from errors to what is shown of them. @param names how it names options */
-export function describeFailure(error: unknown, names: OptionNames, task?: FailedTask): FailureJson {
+/** The one table from errors to what is shown of them. */
+export function describeFailure(error: unknown, words: Words, task?: FailedTask): FailureJson {
   const expected = expectedError(error);
   const { type, key } = expected;
   const charged = task?.charged ?? expected.charged;
   const isOpen = task && isResumable(task.state) && !task.isOnlyLost;
-  const resume = isOpen && task.taskId !== null ? resumeCommand(task.taskId) : null;
+  const resume = isOpen ? task.taskId : null;
   const mentionedTaskId = expected instanceof OutcomeUnknownError ? expected.mentionedTaskId : null;
-  const hint = expected.hintFor(names);
-  const facts = {
-    resume,
-    ledgerId: task?.ledgerId ?? null,
-    mentionedTaskId,
-    names,
-    charged,
-    free: task?.free,
-  };
+  const { message, hint = "" } = expected.said;
+  const own = worded(hint, words);
+  const facts = { resume, ledgerId: task?.ledgerId ?? null, mentionedTaskId, charged, free: task?.free };
   const detail = {
     type,
     key,
-    message: expected.messageFor(names),
-    hint: hint === null ? hintFor(type, charged, facts) : ownHint(type, hint, resume),
+    message: worded(message, words),
+    hint: own === "" ? hintFor(type, facts, words) : ownHint(type, own, resume, words),
     exitCode: exitCodeOf(error),
     ...(expected instanceof ManifestError && { problems: expected.problems }),
   };
-  // The compiler cannot see that the exit code is the type's; `exitCodeOf` reads it from the table.
-  return { ok: false, error: detail as ErrorDetail, taskId: task?.taskId ?? null, charged, resume };
+  return {
+    ok: false,
+    // The compiler cannot see that the exit code is the type's; `exitCodeOf` reads it from the table.
+    error: detail as ErrorDetail,
+    taskId: task?.taskId ?? null,
+    charged,
+    resume: resume === null ? null : resumeCommand(resume),
+  };
 }
 
 /** An unexpected error: a bug. It is never thrown. `cause` is the error; `charged` says what it may have cost. */

@@ -1,6 +1,7 @@
 import { AuthRequiredError } from "../api/api-errors.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { shellWord } from "../lib/shell-word.ts";
+import { action, phrase } from "../lib/wording.ts";
 import { basicOrBearer, type GeneratorOptions } from "../providers/kind.ts";
 import { type GeneratorSpec, isServerKind, KINDS, kindAtHome } from "../providers/kinds.ts";
 import { mayCarryKey } from "../providers/spec.ts";
@@ -57,6 +58,6 @@ export function requireKey(generator: OwnGenerator): void {
   if (kind === null || !lacksKey(generator)) return;
   const { title, keyVariables } = kind;
   throw new AuthRequiredError(`No key for ${title} is set.`, {
-    hint: `Nothing was sent. Set ${keyVariables.join(" or ")}, or store it: imggen login --generator ${shellWord(spec.name)}`,
+    hint: phrase`Nothing was sent. Set ${keyVariables.join(" or ")}, or store it: ${action("run", `login --generator ${shellWord(spec.name)}`)}`,
   });
 }

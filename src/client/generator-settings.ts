@@ -1,5 +1,6 @@
 import { timeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
+import { action, option, phrase } from "../lib/wording.ts";
 import type { GeneratorOptions } from "../providers/kind.ts";
 import { concurrencyOf, fieldNamesOf, type GeneratorSpec, isPaidByDefault } from "../providers/kinds.ts";
 import { parseGeneratorSpec } from "../providers/spec.ts";
@@ -95,7 +96,11 @@ function workflowOf(
     return { path: context.resolvePath(found.value), label: namedSetting("workflow", found) };
   if (found.source === "config") return undefined;
   throw new UsageError(`${found.label} is for a ComfyUI server.`, {
-    hint: "Nothing was sent. Add --generator comfyui:<url>. More: imggen help generators",
+    hint: [
+      "Nothing was sent.",
+      phrase`Add ${option("generator")} comfyui:<url>.`,
+      phrase`More: ${action("help", "generators")}`,
+    ],
   });
 }
 

@@ -96,7 +96,7 @@ export class PublishedCalls {
     const { BatchOperations } = await import("./batch-operations.ts");
     const { spec } = await new BatchOperations(this.#session).ofRows(rows, options);
     const { caller, noted } = this.#callerOf(options, signal);
-    const onEnd = (end: RowResult) => onRow(rowJson(end, this.#session.optionNames));
+    const onEnd = (end: RowResult) => onRow(rowJson(end, this.#session.words));
     const result = await this.#operations.batch(spec, caller, { onEnd });
     signal.throwIfAborted();
     return noted(summaryJson(result));
@@ -110,14 +110,14 @@ export class PublishedCalls {
       { ...placeOf(options), wait },
       caller,
     );
-    return statusJson(noted(report), this.#session.optionNames);
+    return statusJson(noted(report), this.#session.words);
   }
 
   async resume(ids: readonly string[], options: ResumeOptions, signal: AbortSignal): Promise<ResumeResult> {
     const wait = waitFrom(options);
     const { caller, noted } = this.#callerOf(options, signal);
     const resumed = await this.#operations.resume(ids, { ...placeOf(options), wait }, caller);
-    const tasks = resumed.reports.map((report) => reportJson(noted(report), this.#session.optionNames));
+    const tasks = resumed.reports.map((report) => reportJson(noted(report), this.#session.words));
     const ok = resumed.unreadable.length === 0 && tasks.every((task) => task.ok);
     return { ok, tasks, ...leftAlone(resumed) };
   }
@@ -126,7 +126,7 @@ export class PublishedCalls {
     const wait = options.wait === true ? waitFrom(options) : null;
     const { caller, noted } = this.#callerOf(options, signal);
     const reports = await this.#operations.cancel(ids, wait, caller);
-    return reports.map((report) => cancelJson(noted(report), this.#session.optionNames));
+    return reports.map((report) => cancelJson(noted(report), this.#session.words));
   }
 
   history(options: HistoryOptions): Promise<HistoryResult> {
@@ -143,7 +143,7 @@ export class PublishedCalls {
   }
 
   #succeeded(report: TaskReport): GenerateResult {
-    const result = savedJson(report, this.#session.optionNames);
+    const result = savedJson(report, this.#session.words);
     if (result.ok) return result;
     throw new ImggenFailure(result, report.error);
   }

@@ -3,7 +3,7 @@ import { type ReportStatus, reportOf, reportStatus, type TaskReport } from "../c
 import type { Resumed, ResumeTarget } from "../core/use-cases/resume.ts";
 import type { Charged } from "../lib/error-types.ts";
 import { shownAddress } from "../lib/query-secret.ts";
-import type { OptionNames } from "../lib/wording.ts";
+import type { Words } from "../lib/wording.ts";
 import { describeUnreadable, type UnreadableEntry } from "../store/ledger-files.ts";
 import { freeAt } from "../task/intent.ts";
 import type { SavedFile } from "../task/saved-file.ts";
@@ -23,18 +23,18 @@ import type {
   TaskResult,
 } from "./results.ts";
 
-/** A task's report as scripts get it: the success object, or the failure object. @param names how that names options */
-export function reportJson(report: TaskReport, names: OptionNames): TaskResult {
+/** A task's report as scripts get it: the success object, or the failure object. @param words the words of its error */
+export function reportJson(report: TaskReport, words: Words): TaskResult {
   const { elapsedMs, files, warnings, reused, error } = report;
   const more = reused && { reused };
   if (error)
-    return { ...describeFailure(error, names, report), ...stateField(report), files, warnings, ...more };
+    return { ...describeFailure(error, words, report), ...stateField(report), files, warnings, ...more };
   return { ok: true, ...taskFacts(report), elapsedMs, warnings, ...more };
 }
 
 /** As `reportJson`, of a task that saves into files. */
-export function savedJson(report: TaskReport, names: OptionNames): GenerateResult | TaskFailure {
-  const result = reportJson(report, names);
+export function savedJson(report: TaskReport, words: Words): GenerateResult | TaskFailure {
+  const result = reportJson(report, words);
   return result.ok ? { ...result, files: result.files.filter(isInFile) } : result;
 }
 
@@ -87,15 +87,15 @@ export function historyEntry(record: Task): HistoryEntry {
  * A task as a poll saw it: a poll that succeeded says so even where the task is still running. A URL's query may be a
  * signature, so it stays out of what is only polled.
  */
-export function statusJson(report: TaskReport, names: OptionNames): StatusResult {
+export function statusJson(report: TaskReport, words: Words): StatusResult {
   const { files } = report;
   const urls = report.urls.map((url) => url.replace(/[?#].*$/s, ""));
-  return { ...reportJson(report, names), status: reportStatus(report), urls, files };
+  return { ...reportJson(report, words), status: reportStatus(report), urls, files };
 }
 
 /** What became of a task that was to be cancelled. */
-export function cancelJson(report: CancelReport, names: OptionNames): CancelResult {
-  return { ...reportJson(report, names), status: reportStatus(report), cancelled: report.cancelled };
+export function cancelJson(report: CancelReport, words: Words): CancelResult {
+  return { ...reportJson(report, words), status: reportStatus(report), cancelled: report.cancelled };
 }
 
 /** The service's id of a task, where the ledger has it: one may be named by the beginning of an id, or by nothing. */
@@ -157,17 +157,17 @@ export class ImggenFailure extends Error implements TaskFailure {
   }
 }
 
-/** Any error as the failure of a call. @param names how it names options */
-export function imggenFailureOf(error: unknown, names: OptionNames): ImggenFailure {
+/** Any error as the failure of a call. @param words those of its message */
+export function imggenFailureOf(error: unknown, words: Words): ImggenFailure {
   if (error instanceof ImggenFailure) return error;
-  return new ImggenFailure({ ...describeFailure(error, names), files: [], warnings: [] }, error);
+  return new ImggenFailure({ ...describeFailure(error, words), files: [], warnings: [] }, error);
 }
 
 /** @throws ImggenFailure in place of whatever was thrown */
-export function orFailure<Result>(work: () => Result, names: OptionNames): Result {
+export function orFailure<Result>(work: () => Result, words: Words): Result {
   try {
     return work();
   } catch (error) {
-    throw imggenFailureOf(error, names);
+    throw imggenFailureOf(error, words);
   }
 }

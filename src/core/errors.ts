@@ -1,6 +1,6 @@
 import { type ErrorFacts, type ErrorType, ImggenError } from "../lib/error-types.ts";
 import { isInSameScope, isSameProcess, type ProcessIdentity } from "../lib/processes.ts";
-import type { Wording } from "../lib/wording.ts";
+import { action, option, phrase, type Wording } from "../lib/wording.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { GENERATOR_KEY_ID, type Intent, isAtGenerator, type ServiceIdentity } from "../task/intent.ts";
 import { chargedOf, displayId, type Task } from "../task/task.ts";
@@ -102,10 +102,12 @@ export class SaveFailedError extends ImggenError {
   readonly type = "save_failed";
 }
 
-const GONE =
-  "Its provider no longer has it, so another try would fail too.\nTo see the task and its request: imggen history";
+const GONE = [
+  "Its provider no longer has it, so another try would fail too.",
+  phrase`\nTo see the task and its request: ${action("history")}`,
+];
 /** Nothing is promised of an image whose URL does not work, while its provider gives no other. */
-const PERHAPS_GONE = "Its provider gave no new URL, and may have removed it. To ask again: imggen resume";
+const PERHAPS_GONE = phrase`Its provider gave no new URL, and may have removed it. To ask again: ${action("resume")}`;
 
 /** One image could not be downloaded, after all retries. Thrown for that image alone: the others are saved. */
 export class DownloadFailedError extends SaveFailedError {
@@ -164,8 +166,10 @@ export function requireSameKey(task: AccountOf, { keyId }: ServiceIdentity, task
   const message = `Task ${taskId} was submitted with another API key: its fingerprint is ${ofTask}, and ${keyId} is in effect.`;
   const variable = isGenerator ? "IMGGEN_GENERATOR_KEY" : "IMGGEN_API_KEY";
   throw new OtherAccountError(message, {
-    hint: ({ yes }) =>
-      `Set ${variable} to that key and try again. If it was replaced by the new one, continue with ${yes}.`,
+    hint: [
+      `Set ${variable} to that key and try again.`,
+      phrase`If it was replaced by the new one, continue with ${option("yes")}.`,
+    ],
     charged: "yes",
   });
 }

@@ -1,4 +1,4 @@
-import { FLAG_NAMES, type OptionNames, type Wording, worded } from "./wording.ts";
+import { COMMAND_WORDS, type Wording, worded } from "./wording.ts";
 
 /** Whether a request was charged, as far as can be known. `unknown` is an answer; a guess is not. */
 export type Charged = "yes" | "no" | "unknown";
@@ -46,7 +46,7 @@ export interface ErrorFacts {
 /**
  * Every failure that imggen expects; anything else that is thrown is a bug. A catcher may read:
  * - `type`: what to branch on; it decides the exit code
- * - `message` and `hint`: for a person, with the flags of the command line; `messageFor` and `hintFor` name options otherwise
+ * - `message` and `hint`: for a person, in the words of the command line; `said` has both for the words of any face
  * - `key`: the service's own error key; null if it gave none
  * - `charged`: what the failed request cost, as far as that is known
  * - `cause`: what was thrown below, if anything was
@@ -58,27 +58,26 @@ export abstract class ImggenError extends Error {
   readonly hint: string | null;
   readonly key: string | null;
   readonly charged: Charged;
-  readonly #message: Wording;
-  readonly #hint: Wording | undefined;
+  readonly #said: Said;
 
   constructor(message: Wording, facts: ErrorFacts = {}) {
-    super(worded(message, FLAG_NAMES), facts.cause === undefined ? undefined : { cause: facts.cause });
+    super(worded(message, COMMAND_WORDS), facts.cause === undefined ? undefined : { cause: facts.cause });
     this.name = new.target.name;
-    this.#message = message;
-    this.#hint = facts.hint;
-    this.hint = this.hintFor(FLAG_NAMES);
+    this.#said = { message, hint: facts.hint };
+    this.hint = facts.hint === undefined ? null : worded(facts.hint, COMMAND_WORDS);
     this.key = facts.key ?? null;
     this.charged = facts.charged ?? "no";
   }
 
-  /** The message for a reader who knows options by these names. */
-  messageFor(names: OptionNames): string {
-    return worded(this.#message, names);
+  get said(): Said {
+    return this.#said;
   }
+}
 
-  hintFor(names: OptionNames): string | null {
-    return this.#hint === undefined ? null : worded(this.#hint, names);
-  }
+/** What an error says, before a face has worded it. */
+interface Said {
+  readonly message: Wording;
+  readonly hint: Wording | undefined;
 }
 
 /** The command line, the environment or the settings are invalid. Thrown before anything is sent; `charged` is `no`. */

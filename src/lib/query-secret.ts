@@ -1,5 +1,6 @@
 import { UsageError } from "./error-types.ts";
 import { withoutQuery } from "./redact.ts";
+import type { Wording } from "./wording.ts";
 
 /** Ends of parameters' names that hold a key, a token or a signature: `api_key`, `accessToken`, `X-Amz-Signature`. */
 const SECRET_NAME =
@@ -20,11 +21,11 @@ function decoded(name: string): string {
  * Refuses a service's or generator's address with a key in its query: it is recorded with every task, and shown.
  * @param way how the key is given instead @throws UsageError
  */
-export function refuseQuerySecret(url: string, label: string, way: string): void {
+export function refuseQuerySecret(url: string, label: string, way: Wording): void {
   const name = secretParameter(url);
   if (name === null) return;
   throw new UsageError(`${label} has a key in its query (${name}=…), where it would be recorded and shown.`, {
-    hint: `Nothing was sent. ${way}`,
+    hint: ["Nothing was sent.", way],
   });
 }
 

@@ -1,54 +1,156 @@
-/** How messages name what their reader has set or can set. */
-export interface OptionNames {
-  output: string;
-  name: string;
-  overwrite: string;
-  again: string;
-  maxCredits: string;
-  noValidate: string;
-  noWait: string;
-  /** The cap of a batch, with its value. */
-  budget: string;
-  yes: string;
+import { shellWord } from "./shell-word.ts";
+
+/** Options that messages name, by their names in the package. */
+export type OptionName =
+  | "output"
+  | "name"
+  | "overwrite"
+  | "again"
+  | "maxCredits"
+  | "noValidate"
+  | "noWait"
+  | "yes"
+  | "retryFailed"
+  | "resubmitUnknown"
+  | "sandbox"
+  | "model"
+  | "generator"
+  | "generatorModel"
+  | "generatorHeader"
+  | "checkImages"
+  | "uploadCache"
   /** The folder of settings and ledger. */
-  home: string;
-  retryFailed: string;
-  resubmitUnknown: string;
-  sandbox: string;
-  /** How to use the sandbox in place of an account, as the end of a sentence. */
-  trySandbox: string;
-  /** How to set an API key, and the base URL. */
-  setApiKey: string;
-  setBaseUrl: string;
-  /** Where all options are described, as a sentence. */
-  reference: string;
+  | "home";
+
+/** What messages advise, with its data. */
+interface Actions {
+  /** Finish a task, or all of them. */
+  resume: [taskId?: string];
+  /** Stop tracking a task. */
+  dismiss: [ledgerId: string];
+  /** Submit a task's request again. */
+  rerun: [ledgerId: string, isSandbox: boolean];
+  /** Repeat the command or call that failed. */
+  repeat: [];
+  /** A repeated command or call, as the subject of a sentence. */
+  repeated: [];
+  models: [filter?: string];
+  history: [];
+  help: [topic: string];
+  /** A command of imggen that only the user runs, without its first word. */
+  run: [line: string];
+  setApiKey: [];
+  setBaseUrl: [];
+  /** Use the sandbox in place of an account. */
+  trySandbox: [];
+  /** The description of all options, as a sentence. */
+  reference: [];
 }
 
-/** Names on the command line. */
-export const FLAG_NAMES: OptionNames = {
-  output: "--output",
-  name: "--name",
-  overwrite: "--overwrite",
-  again: "--again",
-  maxCredits: "--max-credits",
-  noValidate: "--no-validate",
-  noWait: "--no-wait",
-  budget: "--max-credits <n>",
-  yes: "--yes",
-  home: "IMGGEN_HOME",
-  retryFailed: "--retry-failed",
-  resubmitUnknown: "--resubmit-unknown",
-  sandbox: "--sandbox",
-  trySandbox: "add --sandbox",
-  setApiKey: "To store one (or set IMGGEN_API_KEY): imggen login",
-  setBaseUrl:
-    "To set it: imggen login --base-url <url>\nTo find servers and keys on this machine: imggen setup",
-  reference: "See imggen --help.",
+/** The words of one face for options and actions; null: the face has none, so that the sentence is left out. */
+export interface Words {
+  readonly options: Readonly<Record<OptionName, string | null>>;
+  readonly actions: { readonly [Code in keyof Actions]: (...data: Actions[Code]) => string | null };
+}
+
+/** What each face words its own way. */
+type Named = { option: OptionName } | { action: keyof Actions; data: readonly unknown[] };
+
+export function option(name: OptionName): Named {
+  return { option: name };
+}
+
+export function action<Code extends keyof Actions>(code: Code, ...data: Actions[Code]): Named {
+  return { action: code, data };
+}
+
+function nameOf(part: Named, { options, actions }: Words): string | null {
+  if ("option" in part) return options[part.option];
+  const say: (...data: never[]) => string | null = actions[part.action];
+  return say(...(part.data as never[]));
+}
+
+/** A sentence with options and actions in it. */
+export interface Phrase {
+  readonly texts: readonly string[];
+  readonly parts: readonly Part[];
+}
+
+type Part = Named | Phrase | string | number;
+
+/** A text, or sentences that name options and actions; the words are given where it is shown. */
+export type Wording = string | Phrase | readonly Wording[];
+
+/** A sentence: a template whose values may be options and actions. */
+export function phrase(texts: readonly string[], ...parts: readonly Part[]): Phrase {
+  return { texts, parts };
+}
+
+/** A message in the words of a face. Sentences that the face has no words for are left out. */
+export function worded(text: Wording, words: Words): string {
+  if (typeof text === "string") return text;
+  if ("texts" in text) return sentenceOf(text, words);
+  return text
+    .map((each) => worded(each, words))
+    .filter((sentence) => sentence.trim() !== "")
+    .map((sentence, at) => (at === 0 || sentence.startsWith("\n") ? sentence : ` ${sentence}`))
+    .join("");
+}
+
+function sentenceOf({ texts, parts }: Phrase, words: Words): string {
+  const said = parts.map((part) => {
+    if (typeof part !== "object") return part;
+    return "texts" in part ? sentenceOf(part, words) : nameOf(part, words);
+  });
+  if (said.includes(null)) return "";
+  const text = texts.map((each, at) => `${each}${said[at] ?? ""}`).join("");
+  const [first] = parts;
+  // An option keeps its case.
+  const isAction = texts[0] === "" && typeof first === "object" && "action" in first;
+  return isAction ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+}
+
+/** The words of the command line, which `message` and `hint` of an error are in. */
+export const COMMAND_WORDS: Words = {
+  options: {
+    output: "--output",
+    name: "--name",
+    overwrite: "--overwrite",
+    again: "--again",
+    maxCredits: "--max-credits",
+    noValidate: "--no-validate",
+    noWait: "--no-wait",
+    yes: "--yes",
+    retryFailed: "--retry-failed",
+    resubmitUnknown: "--resubmit-unknown",
+    sandbox: "--sandbox",
+    model: "--model",
+    generator: "--generator",
+    generatorModel: "--generator-model",
+    generatorHeader: "--generator-header",
+    checkImages: "--check-images",
+    uploadCache: "--no-upload-cache",
+    home: "IMGGEN_HOME",
+  },
+  actions: {
+    resume: (id) => `imggen resume${id === undefined ? "" : argument(id)}`,
+    dismiss: (id) => `imggen resume${argument(id)} --dismiss`,
+    rerun: (id, isSandbox) => `imggen rerun${argument(id)}${isSandbox ? " --sandbox" : ""}`,
+    repeat: () => "run the same command again",
+    repeated: () => "running it again",
+    models: (filter) => `imggen models${filter === undefined ? "" : ` ${filter}`}`,
+    history: () => "imggen history",
+    help: (topic) => `imggen help ${topic}`,
+    run: (line) => `imggen ${line}`,
+    setApiKey: () => "To store one (or set IMGGEN_API_KEY): imggen login",
+    setBaseUrl: () =>
+      "To set it: imggen login --base-url <url>\nTo find servers and keys on this machine: imggen setup",
+    trySandbox: () => "add --sandbox",
+    reference: () => "See imggen --help.",
+  },
 };
 
-/** A text, or one that names options; the names are given where it is shown. */
-export type Wording = string | ((names: OptionNames) => string);
-
-export function worded(text: Wording, names: OptionNames): string {
-  return typeof text === "string" ? text : text(names);
+/** An id as the first argument of a command. */
+function argument(id: string): string {
+  return id.startsWith("-") ? ` -- ${shellWord(id)}` : ` ${shellWord(id)}`;
 }

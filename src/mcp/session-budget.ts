@@ -71,9 +71,9 @@ export class SessionBudget implements Cap {
     const { request, credits } = estimate;
     const cost = this.#costOf(estimate);
     if (credits === null && !allowUndocumentedCost && maxCredits <= DEFAULT_MAX_CREDITS) {
-      const otherwise = `pass allowUndocumentedCost: true; it then counts as ${cost} credits`;
+      const otherwise = `To submit it all the same, pass allowUndocumentedCost: true; it then counts as ${cost} credits.`;
       return new BudgetExceededError(`What ${request.model} costs is not documented.`, {
-        hint: `Nothing was sent. ${countableInstead(this.#matrix, otherwise)}`,
+        hint: ["Nothing was sent.", countableInstead(this.#matrix, otherwise)],
       });
     }
     if (spent + cost <= maxCredits) return null;

@@ -3,7 +3,7 @@ import { imggenFailureOf } from "../client/report-json.ts";
 import type { TaskFailure, TaskResult } from "../client/results.ts";
 import { thumbnail, UndecodableError } from "../graphics/decoder.ts";
 import type { SavedFile } from "../task/saved-file.ts";
-import { AGENT_NAMES, adviceForAgents } from "./agent-advice.ts";
+import { AGENT_WORDS } from "./agent-words.ts";
 
 /** What a tool found, as a JSON object. */
 export interface Answer {
@@ -40,10 +40,8 @@ export function taskAnswer(task: TaskResult): Answer {
   const files = task.files.map(shownFile);
   const paths = task.files.flatMap(({ path }) => (path === null ? [] : [path]));
   if (task.ok) return { result: { ...task, files, ...(task.reused && { next: REUSED }) }, paths };
-  const message = adviceForAgents(task.error.message);
-  if (task.error.type === "pending") return runningAnswer(task, message);
-  const error = { ...task.error, message, hint: adviceForAgents(task.error.hint) };
-  return { result: { ...task, error, files, ...nextOf(task) }, isError: true };
+  if (task.error.type === "pending") return runningAnswer(task, task.error.message);
+  return { result: { ...task, files, ...nextOf(task) }, isError: true };
 }
 
 /** A task that a later call finishes. */
@@ -59,7 +57,7 @@ function nextOf({ taskId, resume }: TaskFailure): { next?: string } {
 
 /** The answer of a call that has failed, whatever was thrown. */
 export function failureAnswer(error: unknown): Answer {
-  return taskAnswer(imggenFailureOf(error, AGENT_NAMES).toJSON());
+  return taskAnswer(imggenFailureOf(error, AGENT_WORDS).toJSON());
 }
 
 /** Enough to see what is in an image, and little of what an agent can hold. */

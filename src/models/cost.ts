@@ -1,4 +1,5 @@
 import { listed } from "../lib/short-text.ts";
+import { action, phrase, type Wording } from "../lib/wording.ts";
 import { canonicalQuality, type Matrix, MODELS, type Model } from "./matrix.ts";
 
 export interface Cost {
@@ -46,14 +47,19 @@ const MOST_NAMED = 6;
 
 /**
  * What to do about a request whose cost no cap can count.
- * @param otherwise how to submit it all the same
+ * @param otherwise how to submit it all the same, as a sentence
  */
-export function countableInstead(matrix: Matrix, otherwise: string): string {
+export function countableInstead(matrix: Matrix, otherwise: Wording): Wording {
   const named = matrix.flatMap((model) => {
     const cost = costRange(model);
     return cost === null ? [] : [`${model.id} (${cost})`];
   });
   // Of the user's own generator only the user can say what it costs.
-  if (named.length === 0) return `Add its price to your matrix file (imggen help json), or ${otherwise}.`;
-  return `Choose a model with a documented cost, or ${otherwise}.\nDocumented costs: ${listed(named, MOST_NAMED)}.`;
+  if (named.length === 0)
+    return ["Add its price to your matrix file.", phrase`Its format: ${action("help", "json")}.`, otherwise];
+  return [
+    "Choose a model with a documented cost.",
+    otherwise,
+    `\nDocumented costs: ${listed(named, MOST_NAMED)}.`,
+  ];
 }

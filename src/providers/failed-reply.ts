@@ -160,18 +160,18 @@ const CASES: Readonly<Record<Case, readonly [Failure, (host: string, words: stri
   key: [
     NO_ACCESS,
     (host, words) =>
-      `${host} does not accept the key (${words}). Set one that it accepts: in IMGGEN_GENERATOR_KEY, in the variable of its kind (imggen help environment), or with imggen login --generator.`,
+      `${host} does not accept the key (${words}). Set one that it accepts: in IMGGEN_GENERATOR_KEY, in the variable of its kind, or with imggen login.`,
   ],
   account: [NO_ACCESS, (host, words) => `${host} does not let this account make images (${words}).`],
   missing: [
     INVALID,
     (host, words) =>
-      `${host} has no such address or model (${words}). Check --generator and --generator-model.`,
+      `${host} has no such address or model (${words}). Check the address and the model of the generator.`,
   ],
   redirect: [
     INVALID,
     (host, words) =>
-      `${host} redirects to another address, and the key is not sent there (${words}). Set --generator to that address.`,
+      `${host} redirects to another address, and the key is not sent there (${words}). Set the generator to that address.`,
   ],
   busy: [{ kind: "busy", retryAfterMs: null }, (host, words) => `${host} is busy (${words}).`],
   invalid: [INVALID, (host, words) => `${host} does not accept the request (${words}).`],

@@ -7,6 +7,7 @@ import { statedWaitMs } from "../api/stated-wait.ts";
 import { makeFolder, removeIfPossible } from "../lib/durable.ts";
 import { errorText } from "../lib/error-text.ts";
 import { fieldsOf } from "../lib/json.ts";
+import { action, phrase } from "../lib/wording.ts";
 import { randomDigits } from "../lib/write-whole.ts";
 import { readErrorBody, replyWithoutImage, saysNotCharged } from "./failed-reply.ts";
 import { clauseOf, failedPoll, isDiskFull } from "./failures.ts";
@@ -160,12 +161,15 @@ export class JobPoll {
   #noKey(words: string): AuthRequiredError {
     const { host, hasKey } = this.#server;
     const [message, hint] = hasKey
-      ? [`${host} does not accept the key`, "With a key that it accepts, imggen resume saves its image."]
+      ? [
+          `${host} does not accept the key`,
+          phrase`To save its image, with a key that it accepts: ${action("resume")}`,
+        ]
       : [
           `${host} needs a key, and none is known for it`,
-          "The one in IMGGEN_GENERATOR_KEY is sent beside --generator alone; imggen login --generator stores one.",
+          phrase`IMGGEN_GENERATOR_KEY is used for a generator that is named beside it. To store one: ${action("run", "login --generator <url>")}`,
         ];
-    const facts = { charged: "yes", hint: `The job goes on there. ${hint}` } as const;
+    const facts = { charged: "yes", hint: ["The job goes on there.", hint] } as const;
     return new AuthRequiredError(`${message} (${words}).`, facts);
   }
 

@@ -1,4 +1,5 @@
 import type { ImggenError } from "../lib/error-types.ts";
+import type { Wording } from "../lib/wording.ts";
 import type { JobOptions } from "../task/intent.ts";
 import type { Usage } from "../task/line.ts";
 import type { GenerationRequest } from "../task/request.ts";
@@ -253,9 +254,9 @@ export type Failure =
 export class ProviderError extends Error {
   override readonly name = "ProviderError";
   readonly failure: Failure;
-  readonly hint: string | undefined;
+  readonly hint: Wording | undefined;
 
-  constructor(message: string, failure: Failure, options: ErrorOptions & { hint?: string } = {}) {
+  constructor(message: string, failure: Failure, options: ErrorOptions & { hint?: Wording } = {}) {
     super(message, options);
     this.failure = failure;
     this.hint = options.hint;
@@ -263,7 +264,7 @@ export class ProviderError extends Error {
 }
 
 /** The error for a request that cannot be sent as it is. @param message a sentence */
-export function unsendable(message: string, options: ErrorOptions & { hint?: string } = {}): ProviderError {
+export function unsendable(message: string, options: ErrorOptions & { hint?: Wording } = {}): ProviderError {
   return new ProviderError(
     message,
     { kind: "invalid" },

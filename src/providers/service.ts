@@ -1,6 +1,7 @@
 import { isPresent } from "../lib/durable.ts";
 import { fieldsOf } from "../lib/json.ts";
 import { listed } from "../lib/short-text.ts";
+import { action, phrase } from "../lib/wording.ts";
 import { namesModel, readErrorBody, replyWithoutImage } from "./failed-reply.ts";
 import { imagesMade, type ReplyImage } from "./found-images.ts";
 import { type Fields, JobPoll } from "./job-poll.ts";
@@ -224,8 +225,8 @@ async function withModels(
   if (reply.status !== 404 && !isOfModel) return error;
   const list = await server.get(path, signal).catch(() => null);
   if (reply.status === 404 && list?.status === 404 && !isOfModel) {
-    const message = `There is no such API at ${server.address} (HTTP 404). Check --generator.`;
-    const hint = "Nothing was charged. To find the servers on this machine: imggen setup";
+    const message = `There is no such API at ${server.address} (HTTP 404). Check the address of the generator.`;
+    const hint = phrase`Nothing was charged. To find the servers on this machine: ${action("run", "setup")}`;
     return new ProviderError(message, error.failure, { cause: error, hint });
   }
   const names = list && isSuccess(list) ? namesIn(lenientJson(list.body)) : null;

@@ -2,6 +2,7 @@ import { bareHost, isLoopbackHost, isPrivateHost } from "../api/address.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { withoutOperation } from "../lib/operation-path.ts";
 import { refuseQuerySecret, shownAddress } from "../lib/query-secret.ts";
+import { action, option, phrase, type Wording } from "../lib/wording.ts";
 import { parseGeneratorCommand } from "./command/command-words.ts";
 import {
   type GeneratorSpec,
@@ -35,13 +36,18 @@ export function parseGeneratorSpec(written: string, label: string): GivenSpec {
   throw refused(`${label} ${JSON.stringify(shownAddress(text))} is not a generator`, hintFor(text));
 }
 
-const KEY_ELSEWHERE =
-  "Store the key with imggen login --generator <url without it>, set IMGGEN_GENERATOR_KEY, or send it as a header: --generator-header <name>=<variable>";
+const KEY_ELSEWHERE = [
+  phrase`Set IMGGEN_GENERATOR_KEY, or store the key: ${action("run", "login --generator <url without it>")}`,
+  phrase`\nTo send it as a header: ${option("generatorHeader")} <name>=<variable>`,
+];
 const OWN = Object.entries(KINDS).flatMap(([name, { url }]) => (url === null ? [] : [name]));
-const FORMS = `Write ${OWN.join(", ")}, a URL such as http://gpubox:1234, sdapi:<url>, comfyui:<url>, npm:<package> or command:<command line>. More: imggen help generators`;
+const FORMS = [
+  `Write ${OWN.join(", ")}, a URL such as http://gpubox:1234, sdapi:<url>, comfyui:<url>, npm:<package> or command:<command line>.`,
+  phrase`More: ${action("help", "generators")}`,
+];
 
 /** An address that lacks only its scheme: `gpubox:1234`. */
-function hintFor(text: string): string {
+function hintFor(text: string): Wording {
   const whole = `http://${text.replace(/[?#].*$/s, "")}`;
   return /^[a-z0-9.-]+:\d+(\/|$)/i.test(text) && URL.canParse(whole) ? `Did you mean ${whole}?` : FORMS;
 }
@@ -70,7 +76,7 @@ function serverSpec(kind: ServerKindName, text: string, label: string): ServerSp
   if (username !== "" || password !== "")
     throw refused(
       `${label} holds a user name or a password, which other users of this machine could see`,
-      "Set IMGGEN_GENERATOR_KEY=<user>:<password>, or store it: imggen login --generator <url without it>",
+      phrase`Set IMGGEN_GENERATOR_KEY=<user>:<password>, or store it: ${action("run", "login --generator <url without it>")}`,
     );
   if (hash !== "") throw refused(`${label} has a fragment (#…), which no server is sent`);
   if (protocol === "http:" && !isPrivateHost(hostname))
@@ -123,6 +129,6 @@ export function mayCarryKey({ url }: { url: string }): boolean {
   return protocol === "https:" || isLoopbackHost(hostname);
 }
 
-function refused(message: string, hint = FORMS): UsageError {
+function refused(message: string, hint: Wording = FORMS): UsageError {
   return new UsageError(`${message}.`, { hint });
 }

@@ -2,7 +2,7 @@ import { errorCode, errorText } from "../lib/error-text.ts";
 import { type ErrorFacts, ImggenError } from "../lib/error-types.ts";
 import { userId } from "../lib/processes.ts";
 import { shellWord } from "../lib/shell-word.ts";
-import { type Wording, worded } from "../lib/wording.ts";
+import type { Wording } from "../lib/wording.ts";
 
 /**
  * The state folder cannot be read or written. Thrown by the ledger and all stores beside it; `cause` is the disk's error. Tasks
@@ -11,11 +11,11 @@ import { type Wording, worded } from "../lib/wording.ts";
 export class StateFolderError extends ImggenError {
   readonly type = "save_failed";
 
-  constructor(folder: string, cause: unknown, facts: ErrorFacts & { hint?: string } = {}) {
+  constructor(folder: string, cause: unknown, facts: ErrorFacts = {}) {
     const { hint = "Free some space or fix its permissions, then try again." } = facts;
     super(`The state folder ${folder} cannot be used: ${errorText(cause)}${placeOf(cause, folder)}.`, {
       ...facts,
-      hint: [hint, ...getBack(cause, folder)].join(" "),
+      hint: [hint, ...getBack(cause, folder)],
       cause,
     });
   }
@@ -32,8 +32,7 @@ export class UnreadableRecordError extends ImggenError {
    */
   constructor(file: string, why: string, clause: string, otherwise?: Wording, cause?: unknown) {
     const [fixed = `Fix ${file}, or move it away.`] = getBack(cause, file);
-    const hint: Wording = (names) =>
-      ["Nothing was sent.", ...(otherwise === undefined ? [] : [worded(otherwise, names)]), fixed].join(" ");
+    const hint = ["Nothing was sent.", otherwise ?? "", fixed];
     super(`${file} cannot be read (${why}), ${clause}.`, { hint, cause });
   }
 }

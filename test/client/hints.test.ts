@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import { NetworkError, OutcomeUnknownError } from "../../src/api/api-errors.ts";
 import { failureLines } from "../../src/cli/text/phrases.ts";
 import { requireApiKey } from "../../src/client/account.ts";
-import { PACKAGE_NAMES } from "../../src/client/create-client.ts";
+import { PACKAGE_WORDS } from "../../src/client/create-client.ts";
 import { EXIT_CODES } from "../../src/client/exit-codes.ts";
 import { describeFailure } from "../../src/client/failure.ts";
 import { type ErrorType, ImggenError } from "../../src/lib/error-types.ts";
-import { FLAG_NAMES, type OptionNames } from "../../src/lib/wording.ts";
+import { COMMAND_WORDS, type Words } from "../../src/lib/wording.ts";
 import { InvalidRequestError } from "../../src/models/invalid-request.ts";
 
 class AnyError extends ImggenError {
@@ -32,7 +32,7 @@ describe("what a failure advises", () => {
   it.each(
     types.flatMap((type) => [[type, undefined] as const, [type, TASK] as const, [type, UNKNOWN] as const]),
   )("of %s is at most two lines, of one command each at most", (type, task) => {
-    const lines = describeFailure(new AnyError(type), FLAG_NAMES, task).error.hint.split("\n");
+    const lines = describeFailure(new AnyError(type), COMMAND_WORDS, task).error.hint.split("\n");
     expect(lines.length).toBeLessThanOrEqual(2);
     for (const line of lines)
       expect(line.match(/: imggen |\bimggen [a-z]+ </g)?.length ?? 0).toBeLessThanOrEqual(1);
@@ -40,7 +40,7 @@ describe("what a failure advises", () => {
 
   it("of an unknown outcome is how to submit again, and how to dismiss it", () => {
     expect(
-      failureLines(describeFailure(new OutcomeUnknownError("The reply was lost."), FLAG_NAMES, UNKNOWN)),
+      failureLines(describeFailure(new OutcomeUnknownError("The reply was lost."), COMMAND_WORDS, UNKNOWN)),
     ).toEqual([
       "error: The reply was lost.",
       "  It may have been charged. To submit it again, at a new charge: imggen rerun 20261122T092156123-9c41d07e",
@@ -50,7 +50,7 @@ describe("what a failure advises", () => {
 
   it("of an unknown outcome is first of all the task that the reply mentions", () => {
     const error = new OutcomeUnknownError("The reply was lost.", { mentionedTaskId: "task_x" });
-    expect(describeFailure(error, FLAG_NAMES, UNKNOWN).error.hint.split("\n")).toEqual([
+    expect(describeFailure(error, COMMAND_WORDS, UNKNOWN).error.hint.split("\n")).toEqual([
       "It may have been charged. To see whether task task_x of the reply is this request's: imggen resume task_x",
       "To submit it again, at a new charge: imggen rerun 20261122T092156123-9c41d07e",
     ]);
@@ -64,11 +64,13 @@ describe("what a failure advises", () => {
     ["For a folder, write --output fox.png/", "For a folder, write --output fox.png/"],
     ["It should look like http://proxy.example:3128", "It should look like http://proxy.example:3128"],
   ])("of an error that knows better ends like a sentence, or in what is to be pasted: %j", (hint, shown) => {
-    expect(describeFailure(new NetworkError("No connection.", { hint }), FLAG_NAMES).error.hint).toBe(shown);
-    const resumed = describeFailure(new NetworkError("No connection.", { hint }), FLAG_NAMES, TASK).error
+    expect(describeFailure(new NetworkError("No connection.", { hint }), COMMAND_WORDS).error.hint).toBe(
+      shown,
+    );
+    const resumed = describeFailure(new NetworkError("No connection.", { hint }), COMMAND_WORDS, TASK).error
       .hint;
     expect(resumed).toBe(`${shown}\nResume with: imggen resume task-1`);
-    const invalid = describeFailure(new InvalidRequestError("A rule.", { hint }), FLAG_NAMES).error.hint;
+    const invalid = describeFailure(new InvalidRequestError("A rule.", { hint }), COMMAND_WORDS).error.hint;
     expect(invalid).toBe(`Nothing was sent. ${shown}`);
   });
 
@@ -76,9 +78,9 @@ describe("what a failure advises", () => {
     const error = await Promise.resolve(undefined)
       .then(requireApiKey)
       .catch((error: unknown) => error);
-    const lastLine = (names: OptionNames) => describeFailure(error, names).error.hint.split("\n").at(-1);
-    expect(lastLine(FLAG_NAMES)).toBe("To try without an account, free of charge, add --sandbox.");
-    expect(lastLine(PACKAGE_NAMES)).toBe(
+    const lastLine = (words: Words) => describeFailure(error, words).error.hint.split("\n").at(-1);
+    expect(lastLine(COMMAND_WORDS)).toBe("To try without an account, free of charge, add --sandbox.");
+    expect(lastLine(PACKAGE_WORDS)).toBe(
       "To try without an account, free of charge, use createClient({ sandbox: true }).",
     );
   });

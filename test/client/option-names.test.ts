@@ -69,7 +69,7 @@ it("a file that exists is to be replaced with overwrite: true", async () => {
   const output = path.join(home, "fox.png");
   await writeFile(output, "");
   const text = textOf(await failureOf(client().generate({ ...FOX, output })));
-  expect(text).toContain("Choose another output, or replace it with overwrite: true.");
+  expect(text).toContain("Choose another output. To replace it, add overwrite: true.");
 });
 
 it("a client without an account is told how createClient is given one", async () => {

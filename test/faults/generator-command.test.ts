@@ -55,7 +55,7 @@ describe("a generator's command", () => {
     const run = await world.generate(flags, { env });
     expect(await world.aftermath(run)).toMatchObject(FAILED);
     expect(JSON.parse(run.stdout).error.message).toMatch(
-      /took longer than 1 s\. Allow more with --generator-timeout\.$/,
+      /took longer than 1 s\. Allow more with the setting generatorTimeout\.$/,
     );
     expect(isRunning((await lines())[0])).toBe(false);
     expect(await world.afterGenerate(flags, { env })).toMatchObject(SAVED);

@@ -84,7 +84,7 @@ describe("an agent's mistakes cost no more than the session's cap", () => {
     const { document } = await call("generate_image", { prompt: FOX.prompt });
     expect(document.error).toMatchObject({
       type: "budget_exceeded",
-      hint: "Nothing was sent. Add its price to your matrix file, or pass allowUndocumentedCost: true; it then counts as 8 credits.",
+      hint: "Nothing was sent. Add its price to your matrix file. To submit it all the same, pass allowUndocumentedCost: true; it then counts as 8 credits.",
     });
   });
 

@@ -174,7 +174,7 @@ describe("a message", () => {
     [401, "gpubox:1234 does not accept the key (HTTP 401: Why). Set one"],
     [402, "no credit left, or has reached a limit (HTTP 402: Why). Add credit"],
     [403, "does not let this account make images (HTTP 403: Why)."],
-    [404, "no such address or model (HTTP 404: Why). Check --generator"],
+    [404, "no such address or model (HTTP 404: Why). Check the address and the model"],
     [308, "redirects to another address"],
     [429, "gpubox:1234 is busy (HTTP 429: Why)."],
     [400, "gpubox:1234 does not accept the request (HTTP 400: Why)."],

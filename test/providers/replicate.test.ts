@@ -117,7 +117,7 @@ describe("a request", () => {
     const inputs = { photo: { format: "uri" }, garment: { format: "uri" } };
     const { double, submit, bodies } = await withInputs({ prompt: {}, ...inputs });
     expect((await submit({ references: [REFERENCE] })).message).toContain(
-      "it could be for photo or garment, which --field photo=<url> sets",
+      "it could be for photo or garment, which the field photo=<url> sets",
     );
     expect(double.submits()).toEqual([]);
     await submit({ fields: { photo: "https://a.example/1.png", garment: "https://a.example/2.png" } });

@@ -11,8 +11,10 @@ import { globalFlag, refusedGlobals } from "./commands.ts";
 import { fitHelp, helpColumns } from "./help-layout.ts";
 import { buildProgram, namedCommand } from "./program.ts";
 
-/** Typographic characters, or an option's name behind one dash. */
-const MISTYPED = /^-[a-z][\w-]|[\u00a0\u00ab\u00bb\u2007\u2010-\u201f\u202f\u2212]/;
+/** Dashes, quotes and blanks that a shell takes for letters. */
+const TYPOGRAPHIC = /[\u00a0\u00ab\u00bb\u2007\u2010-\u201f\u202f\u2212]/;
+/** A short option with a value, or an option's name behind one dash. */
+const ONE_DASH = /^-[a-z][\w-]/;
 
 /**
  * Parses a command line and runs the command that it names.
@@ -26,10 +28,14 @@ export async function parseAndRun(
   console: Console,
   context: Context,
 ): Promise<number> {
-  const run = () => runLine(argv, options, console, context);
-  if (!argv.some((word) => MISTYPED.test(word))) return run();
-  const { unlessMistyped } = await import("./typographic.ts");
-  return unlessMistyped(argv, run);
+  if (!options.flags.some((word) => TYPOGRAPHIC.test(word))) return runLine(argv, options, console, context);
+  const { refuseTypographicDash, withTypographic } = await import("./usage-error.ts");
+  refuseTypographicDash(options.flags);
+  try {
+    return await runLine(argv, options, console, context);
+  } catch (error) {
+    throw withTypographic(error, options.flags);
+  }
 }
 
 async function runLine(
@@ -59,6 +65,9 @@ async function runLine(
     return 0;
   }
   const program = await build(false);
+  if (flags.some((word) => ONE_DASH.test(word))) {
+    (await import("./usage-error.ts")).refuseOneDash(flags, program);
+  }
   try {
     await program.parseAsync(argv, { from: "user" });
   } catch (error) {

@@ -64,9 +64,7 @@ export async function buildProgram(
   addOptions(program, ofGenerator, GENERATOR_OPTIONS);
   const [chosen] = namedCommand(argv);
   if (!inFull && chosen !== undefined && !isCommand(chosen) && !BUILT_IN.includes(chosen)) {
-    const generate = program.command("generate");
-    (await COMMANDS.generate?.load())?.register(generate, runWith);
-    throw (await import("./usage-error.ts")).unknownCommand(chosen, argv, generate);
+    throw (await import("./usage-error.ts")).unknownCommand(chosen, argv);
   }
   const isAlone = !inFull && chosen !== undefined && isCommand(chosen);
   for (const [name, entry] of Object.entries(COMMANDS)) {

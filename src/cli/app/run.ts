@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { InterruptedError } from "../../lib/interrupted.ts";
 import { VERSION } from "../../lib/version.ts";
-import { FLAG_NAMES } from "../../lib/wording.ts";
+import { COMMAND_WORDS } from "../../lib/wording.ts";
 import { ASK } from "../session/command.ts";
 import type { Context } from "../session/context.ts";
 import { headingPaint, loadColors } from "../text/colors.ts";
@@ -75,7 +75,7 @@ async function reportFailure(
 ): Promise<number> {
   const { describeFailure } = await import("../../client/failure.ts");
   const { failureLines } = await import("../text/phrases.ts");
-  const failure = describeFailure(error, FLAG_NAMES);
+  const failure = describeFailure(error, COMMAND_WORDS);
   if (json) {
     const told = console.json(failure);
     // Standard output itself failed, so standard error is used.

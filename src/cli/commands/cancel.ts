@@ -8,7 +8,7 @@ import { resumeCommand } from "../../client/resume-command.ts";
 import type { CancelReport } from "../../core/engine/cancel-task.ts";
 import type { Charged } from "../../lib/error-types.ts";
 import { counted } from "../../lib/whole-number.ts";
-import { FLAG_NAMES } from "../../lib/wording.ts";
+import { COMMAND_WORDS } from "../../lib/wording.ts";
 import { renderReport } from "../output/render.ts";
 import { createProgress, withTasksShown } from "../output/task-progress.ts";
 import { taskView } from "../output/task-view.ts";
@@ -48,7 +48,7 @@ async function runCancel(session: Session, ids: string[], flags: FlagsOf<typeof 
 }
 
 async function show(report: CancelReport, session: Session): Promise<void> {
-  if (session.options.json) return session.console.json(cancelJson(report, FLAG_NAMES));
+  if (session.options.json) return session.console.json(cancelJson(report, COMMAND_WORDS));
   for (const warning of report.warnings) await session.console.warn(warning);
   if (report.error) return renderReport({ ...report, warnings: [], files: [] }, session);
   const id = report.taskId ?? report.ledgerId ?? "";

@@ -18,7 +18,7 @@ import type { RowResult } from "../../core/batch/row-result.ts";
 import type { RowValues } from "../../core/manifest/entry.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { counted } from "../../lib/whole-number.ts";
-import { FLAG_NAMES } from "../../lib/wording.ts";
+import { COMMAND_WORDS } from "../../lib/wording.ts";
 import type { Limit } from "../../models/invalid-request.ts";
 import { readPrompt } from "../input/read-prompt.ts";
 import { addOptions } from "../session/add-options.ts";
@@ -149,7 +149,7 @@ async function showCompared(
 ): Promise<void> {
   if (session.options.json) {
     const { sheet, counts } = result;
-    const cells = ends.map((end) => rowJson(end, FLAG_NAMES));
+    const cells = ends.map((end) => rowJson(end, COMMAND_WORDS));
     const document = { cells, skipped: skippedJson(batch), credits: summaryJson(result).credits };
     return session.console.json({
       ok: counts.isComplete,

@@ -8,7 +8,7 @@ import type { FlagsOf } from "../../client/options/option.ts";
 import { savedFields } from "../../client/stored-fields.ts";
 import { targetInEffect } from "../../client/targets/target-in-effect.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { AGENT_NAMES } from "../../mcp/agent-advice.ts";
+import { AGENT_WORDS } from "../../mcp/agent-words.ts";
 import { SessionBudget } from "../../mcp/session-budget.ts";
 import { addOptions } from "../session/add-options.ts";
 import type { RunWith } from "../session/command.ts";
@@ -86,7 +86,7 @@ function forAgents(session: Session, budget: SessionBudget): ClientSession {
     context,
     settings,
     isSandbox,
-    optionNames: AGENT_NAMES,
+    words: AGENT_WORDS,
     get folders() {
       return session.folders;
     },

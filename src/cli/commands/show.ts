@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import type { FoundImages } from "../../client/shown-images.ts";
 import { SHOW } from "../../client/options/command-table.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
+import type { FoundImages } from "../../client/shown-images.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import type { Room } from "../output/show-images.ts";
 import { openImages, previewImages, showsPictures } from "../output/viewing.ts";

@@ -8,7 +8,7 @@ import { resumeCommand } from "../../client/resume-command.ts";
 import type { TaskReport } from "../../core/engine/report.ts";
 import type { WaitSettings } from "../../core/polling/wait.ts";
 import type { StatusEvents } from "../../core/use-cases/status.ts";
-import { FLAG_NAMES } from "../../lib/wording.ts";
+import { COMMAND_WORDS } from "../../lib/wording.ts";
 import { renderReport } from "../output/render.ts";
 import { withTasksShown } from "../output/task-progress.ts";
 import { TasksShown } from "../output/tasks-shown.ts";
@@ -62,7 +62,7 @@ function shownEvents(
 }
 
 async function show(report: TaskReport, session: Session): Promise<void> {
-  if (session.options.json) return session.console.json(statusJson(report, FLAG_NAMES));
+  if (session.options.json) return session.console.json(statusJson(report, COMMAND_WORDS));
   if (report.error) return renderReport(report, session);
   const { taskId, ledgerId } = report;
   const files = report.files.map(({ path }) => (path === null ? "standard output" : { path }));

@@ -2,7 +2,7 @@ import path from "node:path";
 import { exitCodeOfReport, reportJson, standingOf } from "../../client/report-json.ts";
 import type { RequestPlan } from "../../client/request-plan.ts";
 import type { TaskReport } from "../../core/engine/report.ts";
-import { FLAG_NAMES } from "../../lib/wording.ts";
+import { COMMAND_WORDS } from "../../lib/wording.ts";
 import { renderReport } from "../output/render.ts";
 import { createProgress, withTasksShown } from "../output/task-progress.ts";
 import { taskView } from "../output/task-view.ts";
@@ -66,7 +66,7 @@ async function showReport(
 }
 
 async function print(report: TaskReport, session: Session, isOnStdout = false): Promise<void> {
-  if (session.options.json) await session.console.json(reportJson(report, FLAG_NAMES));
+  if (session.options.json) await session.console.json(reportJson(report, COMMAND_WORDS));
   else await renderReport(report, session, "", isOnStdout);
 }
 

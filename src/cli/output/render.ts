@@ -3,7 +3,7 @@ import { resumeCommand } from "../../client/resume-command.ts";
 import type { TaskReport } from "../../core/engine/report.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { counted } from "../../lib/whole-number.ts";
-import { FLAG_NAMES } from "../../lib/wording.ts";
+import { COMMAND_WORDS } from "../../lib/wording.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { Session } from "../session/session.ts";
 import { hasSymbols, SAVED_MARK } from "../text/colors.ts";
@@ -43,7 +43,9 @@ export async function renderReport(
   }
   if (report.error) {
     const { verbose } = session.options;
-    return console.error(failureLines(describeFailure(report.error, FLAG_NAMES, report), { which, verbose }));
+    return console.error(
+      failureLines(describeFailure(report.error, COMMAND_WORDS, report), { which, verbose }),
+    );
   }
   if (!isOneScreen && report.files.length > 0) await console.note(which + savedLine(report, which));
 }

@@ -8,7 +8,7 @@ import { type Folders, foldersOf } from "../../client/user-folders.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { shellWord } from "../../lib/shell-word.ts";
-import { FLAG_NAMES } from "../../lib/wording.ts";
+import { COMMAND_WORDS } from "../../lib/wording.ts";
 import type { SandboxNotice } from "../../sandbox/server.ts";
 import type { SettingsStore } from "../../store/settings-store.ts";
 import type { Console } from "../text/console.ts";
@@ -23,7 +23,7 @@ export class Session implements ClientSession {
   readonly options: GlobalOptions;
   readonly console: Console;
   readonly settings: EffectiveSettings;
-  readonly optionNames = FLAG_NAMES;
+  readonly words = COMMAND_WORDS;
 
   readonly #argv: readonly string[];
   #folders: Folders | undefined;

@@ -1,6 +1,7 @@
 import { ServiceError } from "../../api/api-errors.ts";
 import { ImggenError, UsageError } from "../../lib/error-types.ts";
 import { listed } from "../../lib/short-text.ts";
+import { option, phrase } from "../../lib/wording.ts";
 import type { GeneratorTerms } from "../../models/check-request.ts";
 import type { Matrix } from "../../models/matrix.ts";
 import { defaultModelOf, knownModels, needsModel } from "../../providers/kinds.ts";
@@ -23,6 +24,11 @@ import type {
   TargetSession,
   TermsRequest,
 } from "./target.ts";
+
+const NAME_MODEL = [
+  phrase`Nothing was sent. Add ${option("model")} <name>.`,
+  phrase`To name it for all requests: ${option("generatorModel")}.`,
+];
 
 /** The user's generator. Its settings are read when they are needed. */
 export class GeneratorTarget implements Target {
@@ -187,7 +193,7 @@ function onlyModel(generator: OwnGenerator, { names, needsName }: ModelsOffered)
     return new ServiceError(`${generator.spec.name} has no model that makes images.`, { charged: "no" });
   if (!needsName) return ANY_MODEL;
   return new UsageError(`${generator.spec.name} has ${names.length} models, and none is chosen.`, {
-    hint: `Nothing was sent. Add --model <name>, or set --generator-model. It has: ${listed(names)}`,
+    hint: [...NAME_MODEL, `It has: ${listed(names)}`],
   });
 }
 
@@ -195,6 +201,6 @@ function onlyModel(generator: OwnGenerator, { names, needsName }: ModelsOffered)
 function unknownModel({ spec }: OwnGenerator): string | ImggenError {
   if (!needsModel(spec)) return ANY_MODEL;
   return new UsageError(`${spec.name} makes images with the model that is named, and none is.`, {
-    hint: "Nothing was sent. Add --model <name>, or set --generator-model.",
+    hint: NAME_MODEL,
   });
 }

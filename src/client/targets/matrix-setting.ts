@@ -1,3 +1,4 @@
+import { action, phrase, type Wording } from "../../lib/wording.ts";
 import { type Matrix, MODELS } from "../../models/matrix.ts";
 import { type MatrixBase, readMatrix } from "../../models/matrix-file/read-matrix.ts";
 import { knownModels } from "../../providers/kinds.ts";
@@ -35,10 +36,12 @@ function withFile(source: MatrixSource, base: MatrixBase): Matrix {
   const { context, profile = null } = source;
   const ofProfile = profile === null ? "" : ` --profile ${profile.name}`;
   const stored = setting.source === "config";
-  const how = stored ? `run imggen config unset matrix${ofProfile}` : `unset ${setting.label}`;
-  const advice = `${MATRIX_FORM}\nTo use the built-in models alone, ${how}.`;
+  const how = stored
+    ? phrase`\nTo use the built-in models alone: ${action("run", `config unset matrix${ofProfile}`)}`
+    : `\nTo use the built-in models alone, unset ${setting.label}.`;
+  const advice = [MATRIX_FORM, how];
   return readMatrix(context.resolvePath(setting.value), advice, base);
 }
 
 /** The next step if a matrix file is wrong, wherever it was named. */
-export const MATRIX_FORM = "Nothing was sent. File format: imggen help json";
+export const MATRIX_FORM: Wording = ["Nothing was sent.", phrase`File format: ${action("help", "json")}`];

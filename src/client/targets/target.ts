@@ -88,4 +88,4 @@ export interface TargetCheck {
 }
 
 /** A session, as far as targets depend on it. */
-export type TargetSession = Omit<ClientSession, "optionNames" | "caps" | "saved">;
+export type TargetSession = Omit<ClientSession, "words" | "caps" | "saved">;

@@ -1,5 +1,5 @@
 import { UsageError } from "../../lib/error-types.ts";
-import type { OptionNames } from "../../lib/wording.ts";
+import { option, phrase } from "../../lib/wording.ts";
 import { BudgetExceededError } from "../errors.ts";
 import { likelyCredits } from "../limits/budget.ts";
 import type { BatchEvents, BatchSpec } from "./batch-spec.ts";
@@ -27,8 +27,7 @@ export async function agreeOnCosts(
   throw new BudgetExceededError(
     `The batch ${costs} ${credits} credits, more than ${confirmAbove} (confirmAbove), and there is no terminal to confirm on.`,
     {
-      hint: (names) =>
-        `Nothing was sent. Allow it with ${names.yes}, or set its budget with ${names.budget}.`,
+      hint: phrase`Nothing was sent. Allow it with ${option("yes")}, or set its budget with ${option("maxCredits")}.`,
     },
   );
 }
@@ -56,8 +55,7 @@ export function folderAgreement(
   };
 }
 
-const FOREIGN_HINT = ({ yes, home }: OptionNames) =>
-  `Nothing was sent. Submit them anyway with ${yes}, or use the ${home} that submitted them.`;
+const FOREIGN_HINT = phrase`Nothing was sent. Submit them anyway with ${option("yes")}, or use the ${option("home")} that submitted them.`;
 
 /**
  * The rows that other ledgers may have submitted; null for none. Where several ledgers share a folder on purpose, only

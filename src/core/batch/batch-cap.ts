@@ -1,4 +1,5 @@
 import { ImggenError } from "../../lib/error-types.ts";
+import { option, phrase } from "../../lib/wording.ts";
 import { requireReadable } from "../../store/ledger-files.ts";
 import type { ClaimedAttempt } from "../../store/row-claims.ts";
 import { mayBeCharged, spentCredits } from "../../task/task.ts";
@@ -89,8 +90,7 @@ class ClaimedCredits {
 
 function exceeded(credits: number, cap: number): BudgetExceededError {
   return new BudgetExceededError(
-    ({ maxCredits }) =>
-      `With this row the batch would cost ${credits} credits, and ${maxCredits} is ${cap}: another process submits other rows into the same folder.`,
+    phrase`With this row the batch would cost ${credits} credits, and ${option("maxCredits")} is ${cap}: another process submits other rows into the same folder.`,
     { hint: "This row was not sent. Raise the cap, or take rows out." },
   );
 }

@@ -1,5 +1,5 @@
 import { ImggenError } from "../../lib/error-types.ts";
-import type { OptionNames } from "../../lib/wording.ts";
+import { type Words, worded } from "../../lib/wording.ts";
 import { InvalidRequestError, type Limit } from "../../models/invalid-request.ts";
 import { FIELD_LABELS, type Labels } from "../../models/rules/rule.ts";
 import type { CheckedRequest, RequestInput } from "../../task/request.ts";
@@ -25,8 +25,8 @@ export interface RowDefaults extends RowChecks, ReadOptions {
   values: Omit<RequestInput, "prompt">;
   /** Where the defaults come from, for messages about them. */
   labels: Partial<Labels>;
-  /** How messages name options. */
-  names: OptionNames;
+  /** The words of messages. */
+  words: Words;
   shard: Shard | null;
   /** Whether a column that nothing uses is a problem. Default false. */
   refusesUnused?: boolean;
@@ -91,7 +91,7 @@ export async function checkRows(
     const { input, checked } = await checkValues(values, defaults);
     if (checked instanceof ImggenError) {
       const limit = checked instanceof InvalidRequestError ? checked.limit : null;
-      if (skipsRows) skipped.push({ input, reason: checked.messageFor(defaults.names), limit });
+      if (skipsRows) skipped.push({ input, reason: worded(checked.said.message, defaults.words), limit });
       else refuse(problemOf(checked, defaults));
       continue;
     }
@@ -116,14 +116,16 @@ export async function checkRows(
 const NO_COLUMNS: OtherColumns = new Map();
 
 /** The row's file name template, where `--name` asks for columns; or what is wrong, in words. */
-function nameOfRow(others: OtherColumns, { name }: RowDefaults): { template?: string } | string {
+function nameOfRow(others: OtherColumns, { name, words }: RowDefaults): { template?: string } | string {
   if (name === undefined || placeholdersIn(name).every(isPlaceholder)) return {};
   // What a name's own placeholders stand for is known only once there is an image.
   const filled = fillTemplate(name, (each) => {
     const column = columnOf(each) ?? each;
     return isPlaceholder(column) ? `{${column}}` : others.get(each)?.replaceAll(NO_PART_OF_A_NAME, "-");
   });
-  return "text" in filled ? { template: filled.text } : missingProblem("--name", filled.missing);
+  return "text" in filled
+    ? { template: filled.text }
+    : missingProblem(words.options.name ?? "name", filled.missing);
 }
 
 const NO_PART_OF_A_NAME = /[{}/\\\p{Cc}]/gu;
@@ -144,8 +146,8 @@ async function checkValues(
   return { input, checked: await checkRow(input, { ...defaults, labels }) };
 }
 
-function problemOf(error: ImggenError, { names }: RowDefaults): string {
-  return [error.messageFor(names), error.hintFor(names)].filter((text) => text !== null).join(" ");
+function problemOf({ said }: ImggenError, { words }: RowDefaults): string {
+  return worded([said.message, said.hint ?? ""], words);
 }
 
 /** Labels of the values that the row leaves to the defaults: the flag or setting that set them. */

@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
 import { errorText } from "../../lib/error-text.ts";
 import { ImggenError, UsageError } from "../../lib/error-types.ts";
+import { action, phrase } from "../../lib/wording.ts";
 import { type BatchFolders, createFolderId, newFolderId, readFolderId } from "../../store/batch-folders.ts";
 import { SaveFailedError } from "../errors.ts";
+import { CHOOSE_ANOTHER } from "../images/destination.ts";
 
 /** The batch that an output folder belongs to. */
 export interface FoundBatch {
@@ -76,7 +78,7 @@ async function showId(folder: string, id: string, nowMs: number): Promise<void> 
   } catch (error) {
     if (error instanceof ImggenError) throw error;
     throw new SaveFailedError(`Images cannot be written to ${folder}: ${errorText(error)}.`, {
-      hint: ({ output }) => `Nothing was sent. Choose another ${output}.`,
+      hint: CHOOSE_ANOTHER,
       cause: error,
     });
   }
@@ -84,6 +86,6 @@ async function showId(folder: string, id: string, nowMs: number): Promise<void> 
 
 function replaced(folder: string): UsageError {
   return new UsageError(`${folder} was just replaced by another batch's folder.`, {
-    hint: "Nothing was sent. Run the same command again.",
+    hint: ["Nothing was sent.", phrase`${action("repeat")}.`],
   });
 }

@@ -1,7 +1,8 @@
 import { GenerationFailedError, OutcomeUnknownError } from "../../api/api-errors.ts";
-import type { ErrorFacts, ImggenError } from "../../lib/error-types.ts";
-import type { Wording } from "../../lib/wording.ts";
+import type { Charged, ErrorFacts, ImggenError } from "../../lib/error-types.ts";
+import { action, option, phrase, type Wording } from "../../lib/wording.ts";
 import { ratioShape } from "../../models/aspect-ratio.ts";
+import type { FreeAt } from "../../task/intent.ts";
 import type { Task } from "../../task/task.ts";
 import { reportOf, type TaskReport } from "../engine/report.ts";
 import { ClaimedError, InheritedError } from "../errors.ts";
@@ -45,17 +46,19 @@ class RowFailedError extends GenerationFailedError {
       key: error?.key ?? undefined,
       charged,
       cause: error,
-      hint: ({ retryFailed }) => {
-        if (state === "refused" || state === "not_sent")
-          return "Nothing was charged. The next run of this batch submits it again.";
-        const again = `use ${retryFailed} or imggen rerun <task id>.`;
-        if (free === "sandbox") return `The sandbox is free. To submit it again, ${again}`;
-        return charged === "no"
-          ? `Nothing was charged. To submit it again, ${again}`
-          : `It may have been charged. To submit it again, at a new charge, ${again}`;
-      },
+      hint:
+        state === "refused" || state === "not_sent"
+          ? "Nothing was charged. The next run of this batch submits it again."
+          : phrase`${costOf({ charged, free })} use ${option("retryFailed")} or ${action("run", "rerun <task id>")}.`,
     });
   }
+}
+
+function costOf({ charged, free }: { charged: Charged; free: FreeAt | undefined }): string {
+  if (free === "sandbox") return "The sandbox is free. To submit it again,";
+  return charged === "no"
+    ? "Nothing was charged. To submit it again,"
+    : "It may have been charged. To submit it again, at a new charge,";
 }
 
 export function savedEarlier(row: PlannedRow, report: TaskReport): RowResult {
@@ -69,8 +72,9 @@ export function endedWithout(state: RowState, row: PlannedRow, error: ImggenErro
 
 /** A row that is not submitted. @param why the error that stopped the batch, or that an outage shows itself by */
 export function notSent(row: PlannedRow, why: ImggenError): RowResult {
-  const hint = why.type === "network" && why.hint !== null ? why.hint : "Nothing was charged.";
-  const message: Wording = (names) => `This row was not sent. ${why.messageFor(names)}`;
+  const { message: said, hint: advice } = why.said;
+  const hint = why.type === "network" && advice !== undefined ? advice : "Nothing was charged.";
+  const message = ["This row was not sent.", said];
   return endedWithout("new", row, inherited(why, message, { hint, charged: "no" }));
 }
 
@@ -96,11 +100,11 @@ export function leftUnknown(row: PlannedRow, task: Task): RowResult {
 
 function dismissed({ id }: Task): OutcomeUnknownError {
   return new OutcomeUnknownError(`Request ${id} was dismissed: whether it was charged was never known.`, {
-    hint: ({ resubmitUnknown }) => `It is left as it is. To submit it again: ${resubmitUnknown}`,
+    hint: phrase`It is left as it is. To submit it again: ${option("resubmitUnknown")}`,
   });
 }
 
-const AGAIN: Wording = ({ resubmitUnknown }) => `Submit it again, at a new charge: ${resubmitUnknown}`;
+const AGAIN = phrase`Submit it again, at a new charge: ${option("resubmitUnknown")}`;
 
 /**
  * A row whose record cannot be read. It may have been charged, so the user decides.
@@ -115,12 +119,8 @@ export function unreadable(row: PlannedRow, entry: Attempt, same: Task | null): 
 
 /** A row of an earlier run whose record the disk does not give now. Nothing was sent in this run. */
 export function notRead(row: PlannedRow, why: ImggenError): RowResult {
-  const hint: Wording = (names) => why.hintFor(names) ?? "Nothing was sent.";
-  return endedWithout(
-    "unknown",
-    row,
-    inherited(why, (names) => why.messageFor(names), { hint, charged: "unknown" }),
-  );
+  const { message, hint = "Nothing was sent." } = why.said;
+  return endedWithout("unknown", row, inherited(why, message, { hint, charged: "unknown" }));
 }
 
 /** Image sides are multiples of a block, so no image has its ratio exactly. A difference of natural logarithms: about 5 %. */

@@ -1,6 +1,7 @@
 import type { ImggenError } from "../../lib/error-types.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
 import type { Held } from "../../lib/tickets.ts";
+import { option, phrase } from "../../lib/wording.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { type LedgerEntry, requireReadable } from "../../store/ledger-files.ts";
 import { requestTag } from "../../store/ledger-name.ts";
@@ -178,7 +179,7 @@ function requireRead(entry: LedgerEntry): void {
   requireReadable(
     entry,
     "and may be this request, charged already",
-    ({ again }) => `To submit the request anyway: ${again}.`,
+    phrase`To submit the request anyway: ${option("again")}.`,
   );
 }
 

@@ -1,6 +1,7 @@
 import { prepareAddressCheck } from "../../api/address.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
+import { action, phrase } from "../../lib/wording.ts";
 import type { BeginOptions, Owned } from "../../store/ledger.ts";
 import type { Destination, Intent } from "../../task/intent.ts";
 import type { CheckedRequest } from "../../task/request.ts";
@@ -131,7 +132,7 @@ async function loadEnd(): Promise<ImggenError | null> {
     return null;
   } catch (cause) {
     return new NotLoadedError("A part of imggen could not be loaded: was it updated meanwhile?", {
-      hint: "Nothing was sent. Run the same command again; if that does not help, install imggen again.",
+      hint: ["Nothing was sent.", phrase`${action("repeat")}; if that does not help, install imggen again.`],
       cause,
     });
   }

@@ -2,6 +2,7 @@ import { ServiceError } from "../../api/api-errors.ts";
 import { isoTime } from "../../lib/clock.ts";
 import { type ErrorType, ImggenError, UsageError } from "../../lib/error-types.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
+import { action, phrase } from "../../lib/wording.ts";
 import type { Job } from "../../providers/provider.ts";
 import { keepResult } from "../../providers/stored-reply.ts";
 import { type Destination, recoveryDestination } from "../../task/intent.ts";
@@ -29,7 +30,6 @@ import {
 } from "../polling/wait.ts";
 import type { TaskDeps, UseCaseDeps } from "./deps.ts";
 import { closeUnsent, drive } from "./drive.ts";
-
 import {
   type AcceptedJob,
   isAtUrls,
@@ -40,7 +40,6 @@ import {
   unseen,
   waitForJob,
 } from "./follow-job.ts";
-
 import { type HeldTask, holdTask } from "./held.ts";
 import { jobOf, jobOfId } from "./jobs.ts";
 import { factsOf, reportOf, reportOfId, type TaskReport } from "./report.ts";
@@ -392,11 +391,12 @@ function noLongerThere(
   { taskId, ledgerId, free, charged }: TaskReport,
   cause: ImggenError | null,
 ): SaveFailedError {
-  const again = cause === null ? "" : `To try again: imggen resume ${ledgerId}\n`;
+  const again =
+    cause === null || ledgerId === null ? [] : [phrase`To try again: ${action("resume", ledgerId)}\n`];
   return new SaveFailedError(
     `The image of task ${taskId} is no longer where it was saved, and could not be saved again. ${cause?.message ?? NO_URL}`,
     {
-      hint: `${again}${toSubmitAgain(ledgerId, free)}`,
+      hint: [...again, ...toSubmitAgain(ledgerId, free)],
       charged,
       cause,
     },
@@ -538,14 +538,14 @@ export function settledUnknownId(report: TaskReport): TaskReport {
     return error.charged === "unknown" ? { ...nothing, charged: "unknown" } : nothing;
   if (error.type !== "service_error" || error.key === null) return report;
   const what = error.key === NO_SUCH_TASK ? `The service does not know task ${taskId}.` : error.message;
-  const hint = "Nothing was charged. To see the tasks of this machine: imggen history";
+  const hint = ["Nothing was charged.", phrase`To see the tasks of this machine: ${action("history")}`];
   return { ...nothing, error: new ServiceError(what, { key: error.key, hint, cause: error }) };
 }
 
 /** Refuses an empty id, most often a shell variable that is not set. @throws UsageError */
 export function requireId(id: string): void {
   if (id.trim() !== "") return;
-  const hint = "Nothing was sent. To see the tasks of this machine: imggen history";
+  const hint = ["Nothing was sent.", phrase`To see the tasks of this machine: ${action("history")}`];
   throw new UsageError("A task id is empty.", { hint });
 }
 
@@ -556,7 +556,10 @@ export function requirePolls(taskId: string, { connection }: Pick<TaskDeps, "con
   throw new UsageError(
     `The ledger has no task ${taskId}, and ${generator?.name ?? "the service"} cannot be asked for it.`,
     {
-      hint: "Nothing was sent. A task of imggen serve is asked for there. To see those of this machine: imggen history",
+      hint: [
+        "Nothing was sent. A task of imggen serve is asked for there.",
+        phrase`To see those of this machine: ${action("history")}`,
+      ],
       charged: "unknown",
     },
   );

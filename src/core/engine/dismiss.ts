@@ -1,5 +1,6 @@
 import { isoTime } from "../../lib/clock.ts";
 import { UsageError } from "../../lib/error-types.ts";
+import { action, phrase } from "../../lib/wording.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { isAllGone, isUnknown, isUnsaved, STATES, stateWord, type Task } from "../../task/task.ts";
 import { claimedBy } from "../errors.ts";
@@ -91,8 +92,10 @@ async function endPending(
 
 function outcomeIsKnown(task: Task): UsageError {
   const { taskId, state } = reportOf(task);
-  const hint =
-    "Only a request of unknown outcome can be dismissed, or one that its provider no longer has. imggen history shows the status of each.";
+  const hint = [
+    "Only a request of unknown outcome can be dismissed, or one that its provider no longer has.",
+    phrase`To see the status of each: ${action("history")}`,
+  ];
   const status = stateWord(state) ?? state.replace("_", " ");
   return new UsageError(`Task ${taskId ?? task.id} cannot be dismissed: its status is ${status}.`, { hint });
 }

@@ -2,6 +2,7 @@ import { isoTime } from "../../lib/clock.ts";
 import { removeIfPossible } from "../../lib/durable.ts";
 import { errorCode, errorText } from "../../lib/error-text.ts";
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
+import { action, phrase } from "../../lib/wording.ts";
 import type { Ledger, Owned } from "../../store/ledger.ts";
 import { isRowEnded, recordRowBegun } from "../../store/row-claims.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
@@ -80,7 +81,7 @@ export class HeldTask {
     const name = displayId(this.#task);
     return new TakenOverError(`${worker} has taken over task ${name}.`, {
       charged: this.charged,
-      hint: "This process has submitted nothing since. To see what became of it: imggen history",
+      hint: phrase`This process has submitted nothing since. To see what became of it: ${action("history")}`,
     });
   }
 

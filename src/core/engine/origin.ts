@@ -2,6 +2,7 @@ import { promises } from "node:fs";
 import { UsageError } from "../../lib/error-types.ts";
 import type { WholeNumber } from "../../lib/exact-integer.ts";
 import { fileSha256 } from "../../lib/file-digest.ts";
+import { action, phrase } from "../../lib/wording.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { type FreeAt, freeAt, SANDBOX_SERVICE } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
@@ -88,7 +89,7 @@ function unknownFile(file: string): UsageError {
   return new UsageError(
     `${file} is not an image that imggen saved on this machine or with a sidecar, or it was changed since.`,
     {
-      hint: "Nothing was sent. To find its task, whose id can be used instead: imggen history",
+      hint: phrase`Nothing was sent. To find its task, whose id can be used instead: ${action("history")}`,
     },
   );
 }

@@ -65,7 +65,7 @@ export function recordReply(
 }
 
 function overTime({ isStopped }: UnknownReply, { requestMs }: IntentTerms): string {
-  const limit = `it took longer than ${formatDuration(requestMs)}. Allow more with --generator-timeout.`;
+  const limit = `it took longer than ${formatDuration(requestMs)}. Allow more with the setting generatorTimeout.`;
   return isStopped ? limit : `${limit} It may still be at work on it for a while.`;
 }
 

@@ -1,6 +1,7 @@
 import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/api-errors.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import { sentence } from "../../lib/short-text.ts";
+import { action, option, phrase, type Wording } from "../../lib/wording.ts";
 import { taskIdIn } from "../../providers/service/replies.ts";
 import { type FreeAt, freeAt } from "../../task/intent.ts";
 import {
@@ -112,13 +113,16 @@ export function noLongerKnown(task: Task, why: string): ImggenError {
   if (!task.intent.isPaid)
     return new PendingError(`Task ${displayId(task)} waits: ${sentence(why)}`, {
       charged: "no",
-      hint: "imggen resume submits it again.",
+      hint: phrase`To submit it again: ${action("resume")}`,
     });
   return new OutcomeUnknownError(
     `Task ${taskIdOf(task) ?? task.id} is no longer known to the service: ${sentence(why)}`,
     {
       charged: chargedOf(task),
-      hint: `It stays open, and each imggen resume asks for it once.\nTo stop tracking it: imggen resume ${task.id} --dismiss`,
+      hint: [
+        phrase`It stays open. To ask for it once more: ${action("resume")}`,
+        phrase`\nTo stop tracking it: ${action("dismiss", task.id)}`,
+      ],
     },
   );
 }
@@ -132,9 +136,10 @@ export function mentionedTaskId(task: Task): string | null {
 export const ENDED_BEFORE = "imggen ended before it could submit it";
 
 /** How a task's request is submitted again, ready to paste: one of the sandbox belongs to the sandbox. */
-export function toSubmitAgain(ledgerId: string | null, free: FreeAt | undefined): string {
+export function toSubmitAgain(ledgerId: string | null, free: FreeAt | undefined): Wording[] {
   const charge = free ? "" : ", at a new charge";
-  return `To submit it again${charge}: imggen rerun ${ledgerId}${free === "sandbox" ? " --sandbox" : ""}`;
+  if (ledgerId === null) return [];
+  return [phrase`To submit it again${charge}: ${action("rerun", ledgerId, free === "sandbox")}`];
 }
 
 function neverSubmitted(id: string, why: string): NetworkError {
@@ -171,7 +176,9 @@ function partly(task: Task): PartialError | null {
     `${missing.length} of ${requests.length} images could not be made. ${missing.map(sentence).join(" ")}`,
     {
       charged: chargedOf(task),
-      hint: isLost ? `To stop tracking what is lost: imggen resume ${id} --dismiss` : "The others are saved.",
+      hint: isLost
+        ? phrase`To stop tracking what is lost: ${action("dismiss", id)}`
+        : "The others are saved.",
     },
   );
 }
@@ -179,8 +186,7 @@ function partly(task: Task): PartialError | null {
 /** The error for a request that was sent before, and whose reply was lost. */
 export function sentBefore(task: Task): OutcomeUnknownError {
   return new OutcomeUnknownError(
-    ({ again }) =>
-      `An identical request (${task.id}) was sent before, and its reply was lost. Nothing was sent now; ${again} submits a new one.`,
+    phrase`An identical request (${task.id}) was sent before, and its reply was lost. Nothing was sent now; ${option("again")} submits a new one.`,
     { mentionedTaskId: mentionedTaskId(task) },
   );
 }
@@ -188,8 +194,7 @@ export function sentBefore(task: Task): OutcomeUnknownError {
 /** The error if a process that cannot be asked may be submitting the request: in a container, or on another machine. */
 export function mayBeSubmitting(task: Task): ClaimedError {
   return new ClaimedError(
-    ({ again }) =>
-      `An identical request (${task.id}) may be under way on another machine or in a container. Nothing was sent now; ${again} submits a new one.`,
+    phrase`An identical request (${task.id}) may be under way on another machine or in a container. Nothing was sent now; ${option("again")} submits a new one.`,
     { charged: chargedOf(task) },
   );
 }

@@ -4,7 +4,7 @@ import path from "node:path";
 import { UsageError } from "../../lib/error-types.ts";
 import { LONGEST_EXTENSION } from "../../lib/image/format.ts";
 import { isFolder } from "../../lib/read-file.ts";
-import type { Wording } from "../../lib/wording.ts";
+import { option, phrase, type Wording } from "../../lib/wording.ts";
 import type { Destination, SaveOptions } from "../../task/intent.ts";
 import { DEFAULT_TEMPLATE, LONGEST_NAME_BYTES, pathProblem, requireTemplate } from "./file-name.ts";
 
@@ -20,7 +20,7 @@ interface DestinationOptions extends SaveOptions {
 }
 
 /** Hint for a destination that cannot be used. */
-export const CHOOSE_ANOTHER: Wording = ({ output }) => `Nothing was sent. Choose another ${output}.`;
+export const CHOOSE_ANOTHER: Wording = phrase`Nothing was sent. Choose another ${option("output")}.`;
 
 /**
  * Turns `--output` and `--name` into a destination. Reads the disk and changes nothing.
@@ -36,10 +36,10 @@ export async function resolveDestination(
   const template = name ?? DEFAULT_TEMPLATE;
   if (output === undefined) return { kind: "folder", folder: resolvePath("."), template, ...how };
   if (output === "-") return { kind: "stdout", folder: resolvePath("."), template, ...how };
-  if (output.includes("\0")) throw new UsageError((names) => `${names.output} holds a NUL character.`);
+  if (output.includes("\0")) throw new UsageError(phrase`${option("output")} holds a NUL character.`);
   const unusable = pathProblem(output, onPlatform);
   if (unusable) {
-    throw new UsageError((names) => `${names.output} ${JSON.stringify(output)}: ${unusable}.`, {
+    throw new UsageError(phrase`${option("output")} ${JSON.stringify(output)}: ${unusable}.`, {
       hint: CHOOSE_ANOTHER,
     });
   }
@@ -47,9 +47,9 @@ export async function resolveDestination(
   if (/[/\\]$/.test(output) || isFolder(target)) return { kind: "folder", folder: target, template, ...how };
   if (name !== undefined) {
     throw new UsageError(
-      (names) => `${names.name} is for a folder, and ${names.output} ${output} is the name of a file.`,
+      phrase`${option("name")} is for a folder, and ${option("output")} ${output} is the name of a file.`,
       {
-        hint: (names) => `To make it a folder, write ${names.output} ${output}/`,
+        hint: phrase`To make it a folder, write ${option("output")} ${output}/`,
       },
     );
   }
@@ -65,7 +65,7 @@ export async function resolveDestination(
  */
 export async function resolveFileDestination(options: DestinationOptions): Promise<Destination | null> {
   if (options.output === "-")
-    throw new UsageError("--output - is for generate; here it takes a file or a folder.");
+    throw new UsageError(phrase`${option("output")} - is for generate; here it takes a file or a folder.`);
   return options.output === undefined ? null : resolveDestination(options);
 }
 
@@ -74,7 +74,7 @@ export function requireFolderForSeveral(destination: Destination | null, tasks: 
   if (tasks < 2 || destination === null || destination.kind === "folder") return;
   const place = destination.kind === "file" ? destination.path : "standard output";
   throw new UsageError(`${tasks} tasks are to be saved, and ${place} takes one.`, {
-    hint: ({ output }) => `Nothing was downloaded. Name a folder: ${output} pictures/`,
+    hint: phrase`Nothing was downloaded. Name a folder: ${option("output")} pictures/`,
   });
 }
 
@@ -84,7 +84,7 @@ function refuseLong(target: string): void {
     path.extname(target) === "" ? `${path.basename(target)}${LONGEST_EXTENSION}` : path.basename(target);
   if (Buffer.byteLength(name) > LONGEST_NAME_BYTES) {
     throw new UsageError(
-      (names) => `${names.output}: the file name is longer than ${LONGEST_NAME_BYTES} bytes.`,
+      phrase`${option("output")}: the file name is longer than ${LONGEST_NAME_BYTES} bytes.`,
     );
   }
 }
@@ -97,8 +97,7 @@ export async function requireFree(destination: Destination): Promise<void> {
   if (!taken) return;
   if (!overwrite) {
     throw new UsageError(`${target} exists already.`, {
-      hint: (names) =>
-        `Nothing was sent. Choose another ${names.output}, or replace it with ${names.overwrite}.`,
+      hint: [CHOOSE_ANOTHER, phrase`To replace it, add ${option("overwrite")}.`],
     });
   }
   const end = await promises.stat(target).catch(() => taken);

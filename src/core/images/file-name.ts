@@ -3,7 +3,7 @@ import { UsageError } from "../../lib/error-types.ts";
 import { withoutInvisible } from "../../lib/escape.ts";
 import { ANY_EXTENSION } from "../../lib/image/format.ts";
 import { shortTaskId } from "../../lib/short-task-id.ts";
-import { type Wording, worded } from "../../lib/wording.ts";
+import { option, type Phrase, phrase } from "../../lib/wording.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 
 /** The default of `--name`. */
@@ -36,9 +36,9 @@ export interface NameFacts {
  * The problem of a template; null if it is valid.
  * @param takesColumns whether names that are no placeholder stand for columns of a manifest
  */
-export function templateProblem(template: string, takesColumns = false): Wording | null {
+export function templateProblem(template: string, takesColumns = false): Phrase | string | null {
   if (/[/\\]/.test(template))
-    return ({ output }) => `must not contain a path separator; ${output} names the folder`;
+    return phrase`must not contain a path separator; ${option("output")} names the folder`;
   if (/\p{Cc}/u.test(template)) return "must not contain a control character";
   const unknown = [...template.matchAll(/\{([^{}]*)\}/g)].find(([, name]) => !isPlaceholder(name ?? ""));
   if (unknown && !takesColumns) return `${unknown[0]} is unknown; the placeholders are ${PLACEHOLDER_LIST}`;
@@ -49,7 +49,7 @@ export function templateProblem(template: string, takesColumns = false): Wording
 export function requireTemplate(template: string | undefined, takesColumns = false): void {
   const problem = template === undefined ? null : templateProblem(template, takesColumns);
   if (problem !== null)
-    throw new UsageError((names) => `${names.name} ${JSON.stringify(template)}: ${worded(problem, names)}.`);
+    throw new UsageError(phrase`${option("name")} ${JSON.stringify(template)}: ${problem}.`);
 }
 
 export function isPlaceholder(name: string): name is Placeholder {

@@ -1,7 +1,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import { localDay } from "../../lib/local-time.ts";
-import type { OptionNames } from "../../lib/wording.ts";
+import { action, option, phrase } from "../../lib/wording.ts";
 import { countableInstead, highestCost } from "../../models/cost.ts";
 import type { Matrix } from "../../models/matrix.ts";
 import type { Ledger } from "../../store/ledger.ts";
@@ -38,9 +38,12 @@ export function checkBudget(
   }
   if (credits <= maxCredits) return;
   throw new BudgetExceededError(
-    (names) => `This request costs ${credits} credits, and ${names.maxCredits} is ${maxCredits}.`,
+    phrase`This request costs ${credits} credits, and ${option("maxCredits")} is ${maxCredits}.`,
     {
-      hint: "Nothing was sent. Raise the cap, or choose a cheaper model or quality (imggen models).",
+      hint: [
+        "Nothing was sent. Raise the cap, or choose a cheaper model or quality.",
+        phrase`To see what each costs: ${action("models")}`,
+      ],
     },
   );
 }
@@ -69,8 +72,7 @@ export function checkBatchBudget(
   const costs = before > 0 ? "still costs" : "costs";
   const earlier = before > 0 ? `, ${before} may have been charged for it before` : "";
   throw new BudgetExceededError(
-    (names) =>
-      `The batch ${costs} ${toSubmit.credits} credits${earlier}, and ${names.maxCredits} is ${maxCredits}.`,
+    phrase`The batch ${costs} ${toSubmit.credits} credits${earlier}, and ${option("maxCredits")} is ${maxCredits}.`,
     { hint: before > maxCredits ? OVERSPENT : "Nothing was sent. Raise the cap, or take rows out." },
   );
 }
@@ -83,22 +85,20 @@ function uncountable(
   limit: "maxCredits" | "dailyCredits",
   matrix: Matrix,
 ): BudgetExceededError {
-  const nameIn = ({ maxCredits }: OptionNames) => (limit === "maxCredits" ? maxCredits : limit);
-  return new BudgetExceededError(
-    (names) => `What ${what} is not documented, so ${nameIn(names)} cannot be enforced.`,
-    {
-      hint: ({ noValidate }) => `Nothing was sent. ${countableInstead(matrix, `add ${noValidate}`)}`,
-    },
-  );
+  const name = limit === "maxCredits" ? option(limit) : limit;
+  const otherwise = phrase`To submit it without a limit, add ${option("noValidate")}.`;
+  return new BudgetExceededError(phrase`What ${what} is not documented, so ${name} cannot be enforced.`, {
+    hint: ["Nothing was sent.", countableInstead(matrix, otherwise)],
+  });
 }
 
 /** No choice of a model makes countable what an earlier run has submitted. */
 function uncountableBefore(rows: number): BudgetExceededError {
   const what = rows === 1 ? "1 row of an earlier run costs" : `${rows} rows of earlier runs cost`;
   return new BudgetExceededError(
-    ({ maxCredits }) => `What ${what} is not documented, so ${maxCredits} cannot be enforced.`,
+    phrase`What ${what} is not documented, so ${option("maxCredits")} cannot be enforced.`,
     {
-      hint: ({ noValidate }) => `Nothing was sent. To leave that out of the budget, add ${noValidate}.`,
+      hint: phrase`Nothing was sent. To leave that out of the budget, add ${option("noValidate")}.`,
     },
   );
 }
@@ -180,7 +180,7 @@ function exceeded(spent: number, credits: number, limit: number): BudgetExceeded
   return new BudgetExceededError(
     `${spent} credits were spent today, this costs ${credits} more, and dailyCredits is ${limit}.`,
     {
-      hint: "Nothing was sent. Wait until tomorrow, or change the limit: imggen config set dailyCredits <n>",
+      hint: phrase`Nothing was sent. Wait until tomorrow, or change the limit: ${action("run", "config set dailyCredits <n>")}`,
     },
   );
 }

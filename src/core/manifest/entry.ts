@@ -86,9 +86,9 @@ export function fillTemplate(
 }
 
 /** What is wrong with a row that has no text for some names of a template. */
-export function missingProblem(flag: "--template" | "--name", missing: readonly string[]): string {
+export function missingProblem(option: string, missing: readonly string[]): string {
   const names = missing.map((name) => `{${name}}`).join(" ");
-  return `the row has no value for ${names}, which ${flag} uses`;
+  return `the row has no value for ${names}, which ${option} uses`;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { type ImageHead, imageHead } from "../../api/image-head.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
 import { withoutQuery } from "../../lib/redact.ts";
+import { option, phrase } from "../../lib/wording.ts";
 import { InvalidRequestError } from "../../models/invalid-request.ts";
 import type { TaskDeps } from "../engine/deps.ts";
 
@@ -36,7 +37,11 @@ function findings(image: string, head: ImageHead): string[] {
   if (head.kind === "good") return [];
   if (head.kind === "unknown") return [`${image} was not checked: ${head.why}.`];
   throw new InvalidRequestError(`${image} is not an image that the service can use: ${head.why}.`, {
-    hint: "Nothing was charged. Give another URL, or omit --check-images. If the URL comes from an upload, --no-upload-cache uploads the file again.",
+    hint: [
+      "Nothing was charged. Give another URL.",
+      phrase`To send it unchecked, omit ${option("checkImages")}.`,
+      phrase`If the URL comes from an upload, ${option("uploadCache")} uploads the file again.`,
+    ],
   });
 }
 

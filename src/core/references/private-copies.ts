@@ -4,6 +4,7 @@ import { makeFolder } from "../../lib/durable.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { sha256Of } from "../../lib/file-digest.ts";
 import { readRegular } from "../../lib/read-file.ts";
+import { action, phrase } from "../../lib/wording.ts";
 import { createWhole } from "../../lib/write-whole.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
@@ -84,7 +85,7 @@ export class PrivateCopies implements RequestReferences {
     const bytes = readRegular(file.path);
     if (sha256Of(bytes) !== file.sha256)
       throw new UsageError(`${file.name} was changed meanwhile.`, {
-        hint: "Nothing was charged. Run the same command again.",
+        hint: ["Nothing was charged.", phrase`${action("repeat")}.`],
       });
     try {
       await makeFolder(folder, 0o700);

@@ -1,4 +1,5 @@
 import { UsageError } from "../../lib/error-types.ts";
+import { action, phrase } from "../../lib/wording.ts";
 import { isReusable, type UploadCache, type UploadKey } from "../../store/uploads.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../engine/deps.ts";
@@ -112,7 +113,7 @@ export class ReferenceImages implements RequestReferences {
     // Else the next request with these bytes would get another image's URL.
     if (!(await isUnchanged(file)))
       throw new UsageError(`${file.name} was changed while it was uploaded.`, {
-        hint: "Nothing was charged. Run the same command again.",
+        hint: ["Nothing was charged.", phrase`${action("repeat")}.`],
       });
     return cache.record(keyOf(file, command), url, earlier);
   }

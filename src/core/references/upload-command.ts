@@ -3,6 +3,7 @@ import { UsageError } from "../../lib/error-types.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { environmentWithout, linesOf, programFailure, runProgram } from "../../lib/run-program.ts";
+import { action, phrase } from "../../lib/wording.ts";
 import { isRemoteUrl } from "../../models/rules/images.ts";
 import { POLICY } from "../limits/policy.ts";
 import type { ReferenceFile } from "./reference-file.ts";
@@ -28,12 +29,12 @@ export function parseUploadCommand(text: string, label: string): UploadCommand {
   if (foreign !== undefined)
     throw refused(
       `${label} holds ${foreign}, and no shell runs it`,
-      "Put the steps into a script, and set that with {file} as its argument. Examples: imggen help uploads",
+      "Put the steps into a script, and set that with {file} as its argument.",
     );
   if (isInShellScript(FILE, words))
     throw refused(
       `${label} puts ${FILE} inside a shell script, where a file name could be run as code`,
-      `Write "$1" there, and sh ${FILE} after the script. Examples: imggen help uploads`,
+      `Write "$1" there, and sh ${FILE} after the script.`,
     );
   return { text, words };
 }
@@ -43,11 +44,8 @@ export function wordsFor({ words }: UploadCommand, file: string): string[] {
   return filledWords(words, { file });
 }
 
-function refused(
-  message: string,
-  hint = "For example: my-upload-script {file}. More: imggen help uploads",
-): UsageError {
-  return new UsageError(`${message}.`, { hint });
+function refused(message: string, hint = "For example: my-upload-script {file}."): UsageError {
+  return new UsageError(`${message}.`, { hint: [hint, phrase`More: ${action("help", "uploads")}`] });
 }
 
 const KEYS = /^IMGGEN_(?:API|GENERATOR)_KEY$/;
@@ -101,6 +99,9 @@ function invalidOutput(what: string, file: ReferenceFile): UsageError {
 /** @param what the command did, as a phrase */
 function failed(what: string, { name }: ReferenceFile): UsageError {
   return new UsageError(`${name} was not uploaded: the upload command ${what.replace(/\.$/, "")}.`, {
-    hint: "Nothing was charged. To see the command: imggen config get uploadCommand\nWhat it must do, with examples: imggen help uploads",
+    hint: [
+      phrase`Nothing was charged. To see the command: ${action("run", "config get uploadCommand")}`,
+      phrase`\nRequirements and examples: ${action("help", "uploads")}`,
+    ],
   });
 }

@@ -1,6 +1,7 @@
 import { inOrder } from "../../lib/concurrency.ts";
 import { type ErrorFacts, UsageError } from "../../lib/error-types.ts";
 import { isInSameScope } from "../../lib/processes.ts";
+import { action, phrase } from "../../lib/wording.ts";
 import { STATES, type Task } from "../../task/task.ts";
 import {
   type CancelReport,
@@ -55,7 +56,7 @@ export async function cancel(
 async function unknownId(id: string): Promise<CancelReport> {
   const report = await reported(reportOfId(id), async () => {
     requireId(id);
-    const hint = "Nothing was sent. To see the tasks of this machine: imggen history";
+    const hint = ["Nothing was sent.", phrase`To see the tasks of this machine: ${action("history")}`];
     throw new UsageError(`The ledger has no task ${JSON.stringify(id)}.`, { hint });
   });
   return { ...report, ...NOTHING, requests: 1 };
@@ -121,10 +122,10 @@ function atService(record: Task): UsageError {
   const what = taskId === null ? `Request ${record.id}` : `Task ${taskId}`;
   const next =
     taskId === null
-      ? `To stop tracking it: imggen resume ${record.id} --dismiss`
-      : `It goes on; to save its images: imggen resume ${taskId}`;
+      ? phrase`To stop tracking it: ${action("dismiss", record.id)}`
+      : phrase`It goes on; to save its images: ${action("resume", taskId)}`;
   return new UsageError(`${what} cannot be cancelled: the service has no operation for that.`, {
-    hint: `Nothing was sent. ${next}`,
+    hint: ["Nothing was sent.", next],
     charged,
   });
 }

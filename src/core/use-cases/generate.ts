@@ -1,6 +1,7 @@
 import { ImggenError, UsageError } from "../../lib/error-types.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
 import { shellWord } from "../../lib/shell-word.ts";
+import { action, option, phrase } from "../../lib/wording.ts";
 import { isSamePlace, recoveryDestination } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { isUnknown, type Task, unsentCredits } from "../../task/task.ts";
@@ -277,9 +278,9 @@ async function obtained(
 /** The error for --no-wait at a generator without ids: nothing is left to come back to once the command has ended. */
 function noIds({ name }: GeneratorFacts): UsageError {
   return new UsageError(
-    ({ noWait }) => `${noWait} needs imggen serve: without it the task ends with this command.`,
+    phrase`${option("noWait")} needs imggen serve: without it the task ends with this command.`,
     {
-      hint: `Nothing was sent. Run it, and use it as the service: imggen serve --generator ${shellWord(name)}`,
+      hint: phrase`Nothing was sent. Run it, and use it as the service: ${action("run", `serve --generator ${shellWord(name)}`)}`,
     },
   );
 }

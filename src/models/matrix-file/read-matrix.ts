@@ -1,6 +1,7 @@
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { firstInvalidByte, readRegular } from "../../lib/read-file.ts";
+import type { Wording } from "../../lib/wording.ts";
 import { type Columns, type Matrix, MODELS, type Model, model } from "../matrix.ts";
 import { type MatrixEntry, MatrixProblem, readEntries, shownValue } from "./matrix-schema.ts";
 
@@ -13,7 +14,7 @@ const LARGEST_BYTES = 1024 * 1024;
  * @param base as of `mergeMatrix`
  * @throws UsageError naming the file and the field
  */
-export function readMatrix(file: string, hint: string, base?: MatrixBase): Matrix {
+export function readMatrix(file: string, hint: Wording, base?: MatrixBase): Matrix {
   const refused = (why: string, cause?: unknown) =>
     new UsageError(`The model matrix ${file} cannot be used: ${why}.`, { hint, cause });
   let text: string;

@@ -1,4 +1,5 @@
 import { MAX_SEED, nextSeed, seedIn } from "../../lib/exact-integer.ts";
+import { action, phrase } from "../../lib/wording.ts";
 import type { OwnFields } from "../../task/request.ts";
 import type { FieldNames, GivenFields, ProviderFields } from "../../task/request-fields.ts";
 import { type Labels, leftOut, type Refusal, type RuleInput, refuse } from "./rule.ts";
@@ -17,10 +18,10 @@ export function ofGeneratorAlone(
   const name = NAMES.find((each) => isGiven[each] !== undefined);
   if (name === undefined) return undefined;
   const hint = inherited?.includes(name) ? "give the prompt to imggen generate" : "leave it out";
-  return refuse(
-    `${labels[name]} cannot be used: the service's document has no place for ${WORDS[name]}`,
-    `${hint}; your own generator may take it: imggen help generators`,
-  );
+  return refuse(`${labels[name]} cannot be used: the service's document has no place for ${WORDS[name]}`, [
+    `${hint}; your own generator may take it.`,
+    phrase`More: ${action("help", "generators")}`,
+  ]);
 }
 
 /** A generator's terms for these fields. */
@@ -57,10 +58,10 @@ export function ownFields(
       input[name] ?? (field !== undefined && Object.hasOwn(flagged, field) ? undefined : saved[name]);
     if (value === undefined) continue;
     if (field === undefined && input[name] !== undefined)
-      return refuse(
-        `${labels[name]} cannot be used: this generator has no field for ${WORDS[name]}`,
-        "leave it out; which generators have one: imggen help generators",
-      );
+      return refuse(`${labels[name]} cannot be used: this generator has no field for ${WORDS[name]}`, [
+        "leave it out.",
+        phrase`Generators that have one: ${action("help", "generators")}`,
+      ]);
     if (field === undefined) {
       warnings.push(leftOut(name, value, `This generator has no field for ${WORDS[name]}.`));
       continue;

@@ -1,3 +1,4 @@
+import { action, phrase } from "../../lib/wording.ts";
 import { findModels } from "../find.ts";
 import { MAX_IMAGES, type Matrix, type Model, type References } from "../matrix.ts";
 import { dropsMaxImages } from "../wire.ts";
@@ -35,7 +36,10 @@ export const imageUrls: Rule = ({ input, labels, uploads }) => {
   if (uploads === false && isLocalFile(value)) {
     return refuse(
       `${labels.image} ${shownUrl(value)} is a file on this machine, and the service takes https:// URLs`,
-      "set a command that uploads it and prints its URL: imggen config set uploadCommand '<command with {file}>'\nExamples: imggen help uploads",
+      [
+        phrase`set a command that uploads it and prints its URL: ${action("run", "config set uploadCommand '<command with {file}>'")}`,
+        phrase`\nExamples: ${action("help", "uploads")}`,
+      ],
     );
   }
   return refuse(

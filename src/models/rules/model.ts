@@ -1,3 +1,4 @@
+import { action, option, phrase } from "../../lib/wording.ts";
 import { estimateCost } from "../cost.ts";
 import { nearestText, resolveModel } from "../find.ts";
 import type { Matrix } from "../matrix.ts";
@@ -6,10 +7,10 @@ import { type Refusal, type Rule, refuse, shown, warning } from "./rule.ts";
 /** Section 2.4: the allowed values of `model`. */
 export function unknownModelRefusal(name: string, label: string, matrix: Matrix): Refusal {
   const nearest = nearestText(name, matrix);
-  return refuse(
-    `${label} ${shown(name)} is not a known model${nearest && `; ${nearest}`}`,
-    ({ noValidate }) => `run imggen models for all of them, or add ${noValidate} to send the name as it is`,
-  );
+  return refuse(`${label} ${shown(name)} is not a known model${nearest && `; ${nearest}`}`, [
+    phrase`To send the name as it is, add ${option("noValidate")}.`,
+    phrase`To see all models: ${action("models")}`,
+  ]);
 }
 
 /** A name that is of no model, whatever else is in the request. */

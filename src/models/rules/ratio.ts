@@ -1,3 +1,4 @@
+import { action, option, phrase, type Wording } from "../../lib/wording.ts";
 import { intendedRatio, isKnownRatio, isWellFormedRatio, nearestRatio } from "../aspect-ratio.ts";
 import { findModels, resolveModel } from "../find.ts";
 import { DEFAULT_MODEL, type Matrix, RATIOS } from "../matrix.ts";
@@ -53,10 +54,10 @@ export function unknownRatio(
   const intended = intendedRatio(value);
   const nearest =
     intended !== undefined && RATIOS.includes(intended) ? intended : nearestRatio(value, RATIOS);
-  return refuse(
-    `${label} ${value} is not documented by the service`,
-    ({ noValidate }) => `the nearest is ${nearest}; add ${noValidate} to send it as it is`,
-  );
+  return refuse(`${label} ${value} is not documented by the service`, [
+    `the nearest is ${nearest}.`,
+    phrase`To send it as it is, add ${option("noValidate")}`,
+  ]);
 }
 
 function unlisted(value: string, id: string, label: string): Warning {
@@ -68,15 +69,13 @@ function unlisted(value: string, id: string, label: string): Warning {
 }
 
 /** The same shape in a form the model takes; else the nearest shape, and the models that take this one. */
-function otherwise(value: string, list: readonly string[], id: string, matrix: Matrix): string {
+function otherwise(value: string, list: readonly string[], id: string, matrix: Matrix): Wording {
   const intended = intendedRatio(value);
   if (intended !== undefined && list.includes(intended)) return `${value} is ${intended}: write it so`;
   const nearest = nearestRatio(value, list);
   const others = modelList(findModels({ ratio: value }, matrix).matching);
-  return [
-    others === ""
-      ? `no model is documented to take ${value} (imggen models --ratio ${value} names those that may)`
-      : `models that take ${value}: ${others}`,
-    ...(nearest === undefined ? [] : [`the nearest that ${id} takes is ${nearest}`]),
-  ].join("; ");
+  const near = nearest === undefined ? "" : `; the nearest that ${id} takes is ${nearest}`;
+  if (others !== "") return `models that take ${value}: ${others}${near}`;
+  const may = phrase`To see those that may: ${action("models", `--ratio ${value}`)}`;
+  return [`no model is documented to take ${value}${near}.`, may];
 }

@@ -1,5 +1,5 @@
 import { shortened } from "../../lib/short-text.ts";
-import type { OptionNames, Wording } from "../../lib/wording.ts";
+import type { Wording } from "../../lib/wording.ts";
 import type { RequestInput } from "../../task/request.ts";
 import { FIELD_NAMES, type FieldName } from "../../task/request-fields.ts";
 import type { Limit } from "../invalid-request.ts";
@@ -84,9 +84,7 @@ export type Rule = (subject: RuleInput) => Finding | undefined;
 
 /** @param limit of the model, where a value is not among those that it takes */
 export function refuse(message: string, hint: Wording, limit?: Limit): Refusal {
-  const asSentence =
-    typeof hint === "string" ? sentence(hint) : (names: OptionNames) => sentence(hint(names));
-  return { kind: "refusal", message: sentence(message), hint: asSentence, limit };
+  return { kind: "refusal", message: sentence(message), hint: capitalised(hint), limit };
 }
 
 export function warning(message: string): Warning {
@@ -96,6 +94,13 @@ export function warning(message: string): Warning {
 /** Starts a sentence with a capital, unless it starts with a flag or an id. */
 function sentence(text: string): string {
   return /^[a-z]+ /.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+}
+
+function capitalised(hint: Wording): Wording {
+  if (typeof hint === "string") return sentence(hint);
+  if (!("texts" in hint)) return hint.map((each, at) => (at === 0 ? capitalised(each) : each));
+  const [first = "", ...more] = hint.texts;
+  return { ...hint, texts: [sentence(first), ...more] };
 }
 
 const LONGEST_SHOWN = 80;

@@ -73,9 +73,9 @@ function placementsFor(graph: Graph, job: Parts): Placement[] {
 function problemOf(job: Parts, workflows: Workflows): string | null {
   const { model, workflow } = job.options;
   if (workflow === undefined && job.references.length > 0)
-    return "Without --workflow, a ComfyUI server takes no reference images: give it a workflow with a Load Image node.";
+    return "Without a workflow, a ComfyUI server takes no reference images: give it one with a Load Image node.";
   if (workflow === undefined && model === null)
-    return "Without --workflow, a ComfyUI server needs the name of a checkpoint: add --model <name>.";
+    return "Without a workflow, a ComfyUI server needs a model: the name of a checkpoint.";
   try {
     placementsFor(workflows.of(job.options), job);
     return null;

@@ -156,9 +156,9 @@ function textOf(value: Value): string {
 }
 
 function missingValue(name: string, node: string) {
-  const flag = name === "image" || name === "model" ? `--${name}` : `--field ${name}=<value>`;
+  const given = name === "image" || name === "model" ? `the option ${name}` : `the field ${name}`;
   return unsendable(
-    `The workflow has {${name}} in the node ${node}, and there is no value for it: add ${flag}.`,
+    `The workflow has {${name}} in the node ${node}, and there is no value for it: add ${given}.`,
   );
 }
 

@@ -3,6 +3,7 @@ import { filledWords, isInShellScript, programWords, shellOperator } from "../..
 import { editDistance } from "../../lib/edit-distance.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { numberOf } from "../../lib/fingerprint.ts";
+import { action, phrase } from "../../lib/wording.ts";
 import type { Job } from "../provider.ts";
 import type { LocalReference } from "../reference-files.ts";
 
@@ -87,7 +88,10 @@ function nearest(name: string): string {
 
 function refused(message: string): UsageError {
   return new UsageError(`${message}.`, {
-    hint: "For example: command:/home/ada/bin/paint {promptFile} {width} {height} {output}. More: imggen help generators",
+    hint: [
+      "For example: command:/home/ada/bin/paint {promptFile} {width} {height} {output}.",
+      phrase`More: ${action("help", "generators")}`,
+    ],
   });
 }
 

@@ -19,6 +19,7 @@ import {
   programFailure,
   runProgram,
 } from "../../lib/run-program.ts";
+import { option, phrase } from "../../lib/wording.ts";
 import { clauseOf } from "../failures.ts";
 import {
   type Failure,
@@ -78,11 +79,11 @@ export function failureOf(
       hint: "Nothing was run or charged. Use {promptFile} in place of {prompt}: the file holds a prompt of any length.",
       cause: end.error,
     });
-  const phrase = phraseOf(end, program);
-  const [name] = hidden;
-  const hint = `A command does not see the variable ${name}. If it needs the key: --generator-header ${name}=${name}`;
-  const lacksKey = name !== undefined && "stderr" in end && ABOUT_KEY.test(`${end.stderr}${end.stdout}`);
-  return new ProviderError(`The command ${phrase}.`, kindOf(end, facts), lacksKey ? { hint } : {});
+  const [name = ""] = hidden;
+  const hint = phrase`A command does not see the variable ${name}. If it needs the key: ${option("generatorHeader")} ${name}=${name}`;
+  const lacksKey = name !== "" && "stderr" in end && ABOUT_KEY.test(`${end.stderr}${end.stdout}`);
+  const message = `The command ${phraseOf(end, program)}.`;
+  return new ProviderError(message, kindOf(end, facts), lacksKey ? { hint } : {});
 }
 
 interface FailureFacts {

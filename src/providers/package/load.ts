@@ -4,6 +4,7 @@ import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { fieldsOf, isTexts, jsonOrNull } from "../../lib/json.ts";
 import { shellWord } from "../../lib/shell-word.ts";
+import { action, phrase } from "../../lib/wording.ts";
 import { bearer, SERVICE, type ServerKind } from "../kind.ts";
 import type { PackageName, PackageSpec } from "../kinds.ts";
 import type { ProviderPackage, ProviderSetup } from "./interface.ts";
@@ -64,7 +65,7 @@ function loaded(name: string, modules: string, folder: string): Loaded {
   const problem = problemOf(found.definition);
   if (problem !== null)
     throw new UsageError(`The package ${name} makes no images for this imggen: ${problem}.`, {
-      hint: "Nothing was sent. What a package must export: imggen help generators",
+      hint: ["Nothing was sent.", phrase`Exports of a package: ${action("help", "generators")}`],
     });
   packages.set(file, found);
   return found;

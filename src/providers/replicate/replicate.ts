@@ -179,6 +179,6 @@ function noImageInput({ references, options }: Job, names: readonly string[], al
   const most = names.length === 0 ? "no reference image" : "one reference image";
   const urls = names.length > 0 || allowed === null ? [] : urlInputs(allowed);
   const instead =
-    urls.length === 0 ? "" : `: it could be for ${urls.join(" or ")}, which --field ${urls[0]}=<url> sets`;
+    urls.length === 0 ? "" : `: it could be for ${urls.join(" or ")}, which the field ${urls[0]}=<url> sets`;
   return unsendable(`${options.model} takes ${most}, and there are ${references.length}${instead}.`);
 }

@@ -4,6 +4,7 @@ import { isRetryable } from "../../api/retry.ts";
 import { keyMasker } from "../../lib/redact.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { inOneLine, shortened } from "../../lib/short-text.ts";
+import { action, phrase, type Wording } from "../../lib/wording.ts";
 import { taskUrl } from "./http-service.ts";
 import { type Envelope, HTML_PAGE, isPage, parseEnvelope } from "./replies.ts";
 
@@ -95,10 +96,11 @@ function generatorAddress({ origin, pathname }: URL): string {
 export function describeForeign(
   { said, isOpenAiStyle }: ProbeReply,
   url: URL,
-): { message: string; hint: string } {
+): { message: string; hint: Wording } {
   const message = `${url.href} answers, but not as the service does (${said}).`;
   if (isOpenAiStyle) {
-    const hint = `That is an address in OpenAI's style. To use it as your own generator: imggen login --generator ${shellWord(generatorAddress(url))}`;
+    const login = `login --generator ${shellWord(generatorAddress(url))}`;
+    const hint = phrase`That is an address in OpenAI's style. To use it as your own generator: ${action("run", login)}`;
     return { message, hint };
   }
   return { message, hint: "Is the base URL right? It includes the service's /api." };

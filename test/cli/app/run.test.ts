@@ -29,9 +29,9 @@ it.each([["--version"], ["-V"], ["version"]])("%s prints the version", async (wo
 it("a word that is no command is offered as a prompt", async () => {
   expect(await complaint("fox")).toContain("To generate an image: imggen generate fox\n");
   expect(await complaint("a", "red fox", "--sandbox")).toContain("imggen generate 'a red fox' --sandbox\n");
-  expect(await complaint("--sandbox", "a", "fox", "-m", "z-image")).toContain(
-    "imggen --sandbox generate 'a fox' -m z-image\n",
-  );
+  const apart = 'To generate an image: imggen generate "<prompt>"\n';
+  expect(await complaint("--sandbox", "a", "fox", "-m", "z-image")).toContain(apart);
+  expect(await complaint("a", "-m", "z-image", "fox")).toContain(apart);
 });
 
 it("a misspelled command or flag is answered with the one that was meant", async () => {
@@ -63,51 +63,70 @@ it("a question for help that names nothing is answered with the nearest command 
 });
 
 it.each([
-  ["generate a red fox", "imggen generate 'a red fox'"],
-  [
-    "--sandbox generate a red -q 2K fox -m gamma-image-2",
-    "imggen --sandbox generate 'a red fox' -q 2K -m gamma-image-2",
-  ],
-  ["generate -m a -mb --ratio=16:9 a fox", "imggen generate -m a -mb --ratio=16:9 'a fox'"],
-  ["generate --no-wait -o - a fox", "imggen generate --no-wait -o - 'a fox'"],
-  ["compare a red fox -m z-image,gamma-image-2", "imggen compare 'a red fox' -m z-image,gamma-image-2"],
-  ["generate -- -5 degrees", "imggen generate -- '-5 degrees'"],
-])("a prompt without quotes (%s) is answered with the command to run", async (line, quoted) => {
+  ["generate a red fox", "Run: imggen generate 'a red fox'"],
+  ["generate a fox -m z-image --sandbox", "Run: imggen generate 'a fox' -m z-image --sandbox"],
+  ["generate a fox --sandbox -o -", "Run: imggen generate 'a fox' --sandbox -o -"],
+  ["compare a red fox -m z-image,gamma-image-2", "Run: imggen compare 'a red fox' -m z-image,gamma-image-2"],
+  // A command is proposed only if the words stand together before any option.
+  ["generate a red -q 2K fox -m gamma-image-2", "See imggen generate --help."],
+  ["--sandbox generate a red fox", "See imggen generate --help."],
+  ["generate --no-wait a fox", "See imggen generate --help."],
+  ["generate a fox -- -5 degrees", "See imggen generate --help."],
+])("a prompt without quotes (%s) is to be quoted", async (line, next) => {
   expect(await complaint(...line.split(" "))).toBe(
-    `error: The prompt must be one argument: quote it.\n  Run: ${quoted}\n`,
+    `error: The prompt must be one argument: quote it.\n  ${next}\n`,
   );
 });
 
 it.each([
-  ["generate|“a|fox”|–model|z-image", "– “ ”", "generate 'a fox' --model z-image"],
-  ["generate|a fox|—model=z-image", "—", "generate 'a fox' --model=z-image"],
-  ["generate|a fox|–m|z-image", "–", "generate 'a fox' -m z-image"],
-  ["generate|a fox|–modle|z-image", "–", "generate 'a fox' --model z-image"],
-  ["generate|a fox|--model\u00a0z-image", "no-break space", "generate 'a fox' --model z-image"],
-  ["generate|–dry-run", "–", "generate --dry-run"],
-  ["generate|a fox|--model|‘z-image’", "‘ ’", "generate 'a fox' --model z-image"],
-  ["generate\u00a0a|red|fox", "no-break space", "generate 'a red fox'"],
-  ["„a|fox“|–sandbox", "– „ “", "generate 'a fox' --sandbox"],
-  ["–sandbox|generate|a fox", "–", "--sandbox generate 'a fox'"],
-  ["batch|“my|prompts.txt”|-o|“out”", "“ ”", "batch 'my prompts.txt' -o out"],
-  ["batch|“prompts.txt”", "“ ”", "batch prompts.txt"],
-  ["generate|a|fox’s|tail|–model|z-image", "–", "generate 'a fox’s tail' --model z-image"],
-])("typographic characters (%s) are named, with the command that was meant", async (line, named, meant) => {
+  ["generate|“a|fox”|–model|z-image", "–", "--model"],
+  ["generate|a fox|—model=z-image", "—", "--model"],
+  ["generate|a fox|–m|z-image", "–", "-m"],
+  ["generate|a fox|–model\u00a0z-image", "–", "--model"],
+  ["generate|–dry-run", "–", "--dry-run"],
+  ["“a|fox“|–sandbox", "–", "--sandbox"],
+  ["–sandbox|generate|a fox", "–", "--sandbox"],
+  ["generate|a|fox’s|tail|-–model|z-image", "-–", "--model"],
+])("a typographic dash (%s) is named, with the option that is meant", async (line, dash, meant) => {
   expect(await complaint(...line.split("|"))).toBe(
-    `error: The command line has ${named} in place of plain quotes, dashes or blanks.\n  Run: imggen ${meant}\n`,
+    `error: The command line has ${dash} in place of a plain dash: ${meant} is meant.\n  Nothing was sent. To begin a prompt with it, write -- before the prompt.\n`,
   );
+});
+
+it.each([
+  ["generate|“a|fox”", "“ ” in place of plain quotes", "The prompt must be one argument"],
+  ["„a|fox“|--sandbox", "„ “ in place of plain quotes", "There is no command"],
+  ["generate|a fox|--model|‘z-image’", "‘ ’ in place of plain quotes", "--model ‘z-image’"],
+  ["batch|“my|prompts.txt”|-o|“out”", "“ ” in place of plain quotes", "Too many arguments"],
+  ["batch|“prompts.txt”", "“ ” in place of plain quotes", "“prompts.txt”"],
+  [
+    "generate|a fox|--model\u00a0z-image",
+    "a no-break space in place of a plain one: --model z-image is meant",
+    "",
+  ],
+  ["generate\u00a0a|red|fox", "a no-break space in place of a plain one: generate a is meant", ""],
+])("typographic quotes and blanks (%s) are named if the line is refused", async (line, named, cause) => {
+  const said = await complaint(...line.split("|"));
+  expect(said).toContain(`error: The command line has ${named}.\n`);
+  expect(said).toContain(cause);
+});
+
+it("typographic characters inside a prompt are not the cause of an error", async () => {
+  const said = await complaint("generate", "“Open” on a fox’s den", "--model", "nothing");
+  expect(said).not.toContain("The command line has");
+  expect(await complaint("generate", "a", "fox’s", "den")).toContain("Run: imggen generate 'a fox’s den'");
 });
 
 it("an option behind one dash is not taken for a short one with a value", async () => {
   expect(await complaint("generate", "a fox", "-model", "z-image")).toBe(
-    "error: Unknown option '-model'.\n  Did you mean --model?\n  Run: imggen generate 'a fox' --model z-image\n",
+    "error: Unknown option '-model'.\n  Did you mean --model?\n",
   );
   expect(await complaint("generate", "a", "fox", "-output=x")).toContain("Did you mean --output?");
 });
 
 it("typographic characters inside a prompt are its own", async () => {
   const home = await temporaryFolder();
-  for (const prompt of ["a sign “open” – and a fox’s den", "–model of a ship"]) {
+  for (const prompt of ["a sign “open” – and a fox’s den", "–model of a ship", "fox–hare"]) {
     const { code } = await runCommand(["generate", prompt, "--dry-run", "-m", "z-image", "--sandbox"], {
       home,
     });

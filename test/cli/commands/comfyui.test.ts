@@ -296,7 +296,7 @@ describe("a job that a restart of ComfyUI has lost", () => {
     expect([code, document.charged, document.error?.type]).toEqual([6, "no", "pending"]);
     expect(document.error).toMatchObject({
       message: expect.stringContaining("waits: "),
-      hint: expect.stringContaining("imggen resume submits it again."),
+      hint: expect.stringContaining("To submit it again: imggen resume"),
     });
     expect(double.submits.length).toBe(1);
     double.release();

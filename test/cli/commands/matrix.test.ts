@@ -121,7 +121,7 @@ describe("the setting matrix", () => {
     expect((await world.json(dryRun("-m", "model-9"), unset)).code).toBe(2);
     await writeFile(path.join(world.cwd, "models.json"), "[1]");
     const { document } = await ofWork(...dryRun("-m", "model-9"));
-    expect(document.error?.hint).toMatch(/run imggen config unset matrix --profile work\.$/);
+    expect(document.error?.hint).toMatch(/: imggen config unset matrix --profile work$/);
   });
 
   it("can be removed once its file is wrong, and commands that need no models still work", async () => {
@@ -135,7 +135,7 @@ describe("the setting matrix", () => {
       document: {
         error: {
           type: "usage",
-          hint: "Nothing was sent. File format: imggen help json\nTo use the built-in models alone, run imggen config unset matrix.",
+          hint: "Nothing was sent. File format: imggen help json\nTo use the built-in models alone: imggen config unset matrix",
         },
       },
     });

@@ -296,7 +296,7 @@ describe("a request that takes longer than it may", () => {
     expect(await tooLong(FREE)).toMatchObject({
       state: "failed",
       charged: "no",
-      error: { type: "generation_failed", message: expect.stringContaining("--generator-timeout") },
+      error: { type: "generation_failed", message: expect.stringContaining("generatorTimeout") },
     });
   });
 });

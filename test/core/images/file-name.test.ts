@@ -9,7 +9,7 @@ import {
   templateProblem,
 } from "../../../src/core/images/file-name.ts";
 import { printable } from "../../../src/lib/escape.ts";
-import { FLAG_NAMES, worded } from "../../../src/lib/wording.ts";
+import { COMMAND_WORDS, worded } from "../../../src/lib/wording.ts";
 import { words } from "../../support/words.ts";
 
 const FACTS: NameFacts = {
@@ -56,7 +56,7 @@ describe("a name's template", () => {
   it.each([...words("a/b a\\b ../{slug} a\0b {nope} {Slug} {} {slug}-{constructor}"), "{slug}\n", "", "   "])(
     "%j is refused",
     (template) => {
-      expect(worded(templateProblem(template) ?? "", FLAG_NAMES)).toMatch(/./);
+      expect(worded(templateProblem(template) ?? "", COMMAND_WORDS)).toMatch(/./);
     },
   );
 });

@@ -68,9 +68,9 @@ describe("submitting a job to ComfyUI", () => {
 
   it("refuses what the classic workflow has no place for, before anything is sent", async () => {
     const { problem, double } = await comfyWorld();
-    expect(await problem({ model: null })).toMatch(/needs the name of a checkpoint: add --model/);
+    expect(await problem({ model: null })).toMatch(/needs a model: the name of a checkpoint/);
     expect(await problem({ model: "dream", references: [{ url: "https://example.com/a.png" }] })).toMatch(
-      /Without --workflow, a ComfyUI server takes no reference images/,
+      /Without a workflow, a ComfyUI server takes no reference images/,
     );
     expect(double.requests).toEqual([]);
   });

@@ -52,7 +52,7 @@ describe("a workflow's file", () => {
     await expect(read('{"nodes": [], "links": []}')).rejects.toMatchObject({
       message: expect.stringMatching(/^--workflow: .*fox\.json is in the editor's own format/),
     });
-    const hint = await read('{"nodes": []}').catch((error) => error.hintFor({}));
+    const hint = await read('{"nodes": []}').catch((error) => error.hint);
     expect(hint).toMatch(/^Nothing was sent\. .*Workflow > Export \(API\)/);
   });
 

@@ -252,7 +252,7 @@ describe("a refusal", () => {
     });
     expect(await failing(generator)).toMatchObject({
       what: "invalid_request",
-      message: `There is no such API at ${server.origin}/v1 (HTTP 404). Check --generator.`,
+      message: `There is no such API at ${server.origin}/v1 (HTTP 404). Check the address of the generator.`,
     });
   });
 

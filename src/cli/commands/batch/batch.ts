@@ -7,7 +7,7 @@ import type { BatchPlan } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { openInput } from "../../../lib/disk-file.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
-import { FLAG_NAMES } from "../../../lib/wording.ts";
+import { COMMAND_WORDS } from "../../../lib/wording.ts";
 import { inputChunks, standardInput } from "../../input/input-stream.ts";
 import { addOptions } from "../../session/add-options.ts";
 import type { RunWith } from "../../session/command.ts";
@@ -51,7 +51,7 @@ async function runBatch(session: Session, name: string, flags: FlagsOf<typeof BA
   }
   const { folder } = batch.spec.output;
   const result = await runShown(batch, flags, session, {
-    onEnd: (end) => (options.json ? console.json(rowJson(end, FLAG_NAMES)) : showPaths(end, session)),
+    onEnd: (end) => (options.json ? console.json(rowJson(end, COMMAND_WORDS)) : showPaths(end, session)),
     onCutOff: (soFar) => showResult(soFar, folder, session),
   });
   await showResult(result, folder, session);

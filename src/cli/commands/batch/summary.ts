@@ -6,7 +6,7 @@ import type { BatchCounts } from "../../../core/batch/counts.ts";
 import type { TotalCost } from "../../../core/batch/plan.ts";
 import type { ErrorType, ImggenError } from "../../../lib/error-types.ts";
 import { counted } from "../../../lib/whole-number.ts";
-import { FLAG_NAMES } from "../../../lib/wording.ts";
+import { COMMAND_WORDS } from "../../../lib/wording.ts";
 import { withFacts } from "../../output/render.ts";
 import type { Session } from "../../session/session.ts";
 import { roomOn } from "../../text/fit.ts";
@@ -110,7 +110,7 @@ function stoppedText({ type, message }: ImggenError): string {
 
 /** What an error advises. What the batch has cost was said of all of it. */
 function remedies(stopped: ImggenError): string[] {
-  const advice = adviceOn(stopped, FLAG_NAMES).replace(/^Nothing was (?:sent|charged)[^.]*\. ?/, "");
+  const advice = adviceOn(stopped, COMMAND_WORDS).replace(/^Nothing was (?:sent|charged)[^.]*\. ?/, "");
   return advice === "" ? [] : advice.split("\n");
 }
 

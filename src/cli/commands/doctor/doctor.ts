@@ -11,7 +11,7 @@ import { inOrder } from "../../../lib/concurrency.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { VERSION } from "../../../lib/version.ts";
 import { counted } from "../../../lib/whole-number.ts";
-import { FLAG_NAMES } from "../../../lib/wording.ts";
+import { COMMAND_WORDS } from "../../../lib/wording.ts";
 import { createStatusLine } from "../../output/status-line.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
@@ -136,7 +136,7 @@ function documentOf(failed: readonly string[]): object {
   if (failed.length === 0) return { ok: true };
   const hint = "The hint of each check says what to do.";
   const error = new UsageError(`Something must be fixed: ${failed.join(", ")}.`, { hint });
-  return describeFailure(error, FLAG_NAMES);
+  return describeFailure(error, COMMAND_WORDS);
 }
 
 function summaryOf(failures: number, warnings: number): string {

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { listModels } from "../../../client/model-list.ts";
+import { listModels } from "../../../client/listed-models.ts";
 import { MODEL_FILTER } from "../../../client/options/command-table.ts";
 import type { FlagsOf } from "../../../client/options/option.ts";
 import { addOptions } from "../../session/add-options.ts";

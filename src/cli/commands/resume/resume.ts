@@ -4,7 +4,7 @@ import type { FlagsOf } from "../../../client/options/option.ts";
 import { RESUME } from "../../../client/options/task-table.ts";
 import { reportJson } from "../../../client/report-json.ts";
 import { UsageError } from "../../../lib/error-types.ts";
-import { FLAG_NAMES } from "../../../lib/wording.ts";
+import { COMMAND_WORDS } from "../../../lib/wording.ts";
 import { withTasksShown } from "../../output/task-progress.ts";
 import { TasksShown } from "../../output/tasks-shown.ts";
 import { viewingOf } from "../../output/viewing.ts";
@@ -50,6 +50,9 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
   for (const { ledgerId } of reports)
     await session.console.note(`${ledgerId} dismissed. imggen history still shows it.`);
   if (session.options.json)
-    await session.console.json({ ok: true, tasks: reports.map((report) => reportJson(report, FLAG_NAMES)) });
+    await session.console.json({
+      ok: true,
+      tasks: reports.map((report) => reportJson(report, COMMAND_WORDS)),
+    });
   return 0;
 }

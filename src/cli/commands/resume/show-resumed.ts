@@ -12,7 +12,7 @@ import type { Resumed, ResumeEvents, ResumeTargets } from "../../../core/use-cas
 import type { Charged } from "../../../lib/error-types.ts";
 import { interruptedError } from "../../../lib/interrupted.ts";
 import { counted } from "../../../lib/whole-number.ts";
-import { FLAG_NAMES } from "../../../lib/wording.ts";
+import { COMMAND_WORDS } from "../../../lib/wording.ts";
 import { renderReport } from "../../output/render.ts";
 import { isInterrupted, type TasksShown } from "../../output/tasks-shown.ts";
 import { previewImages, type Viewing } from "../../output/viewing.ts";
@@ -68,7 +68,7 @@ export async function showResumed(
   const [only] = reports;
   if (session.options.json) {
     return session.console.json(
-      ids.length === 1 && only ? reportJson(only, FLAG_NAMES) : resumedJson(resumed, exitCode, session),
+      ids.length === 1 && only ? reportJson(only, COMMAND_WORDS) : resumedJson(resumed, exitCode, session),
     );
   }
   if (reports.length === 0 && served.length === 0 && unreadable.length === 0)
@@ -90,19 +90,19 @@ function resumedJson(resumed: Resumed, exitCode: number, session: Session): obje
   const rest = leftAlone(resumed);
   const interrupted = reports.filter(isInterrupted);
   if (interrupted.length === 0)
-    return { ok: exitCode === 0, tasks: reports.map((report) => reportJson(report, FLAG_NAMES)), ...rest };
+    return { ok: exitCode === 0, tasks: reports.map((report) => reportJson(report, COMMAND_WORDS)), ...rest };
   const shown = interrupted.slice(0, MOST_IDS);
   const ended = reports.filter((report) => !isInterrupted(report));
   const resume = session.commandLine();
   const failure = describeFailure(
     interruptedError(session.context.signal, mostCharged(interrupted)),
-    FLAG_NAMES,
+    COMMAND_WORDS,
   );
   return {
     ...failure,
     error: { ...failure.error, hint: `Resume with: ${resume}` },
     resume,
-    tasks: [...ended, ...shown].map((report) => reportJson(report, FLAG_NAMES)),
+    tasks: [...ended, ...shown].map((report) => reportJson(report, COMMAND_WORDS)),
     pending: { count: interrupted.length, taskIds: shown.map(({ taskId }) => taskId) },
     ...rest,
   };

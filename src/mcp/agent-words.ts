@@ -1,0 +1,44 @@
+import type { Words } from "../lib/wording.ts";
+
+/**
+ * The words for agents: arguments and tools. Without words for what only the user can do at the command line, a sentence
+ * about it is left out; a command that helps is one to ask the user for.
+ */
+export const AGENT_WORDS: Words = {
+  options: {
+    output: "output",
+    name: "output",
+    overwrite: null,
+    again: "reuse: false",
+    maxCredits: "maxCredits",
+    noValidate: null,
+    noWait: "waitSeconds: 0",
+    yes: null,
+    retryFailed: null,
+    resubmitUnknown: null,
+    sandbox: null,
+    model: "model",
+    generator: null,
+    generatorModel: null,
+    generatorHeader: null,
+    checkImages: null,
+    uploadCache: null,
+    home: "IMGGEN_HOME",
+  },
+  actions: {
+    resume: (id) =>
+      id === undefined ? "call resume_tasks" : `call get_task with taskId ${JSON.stringify(id)}`,
+    dismiss: () => "ask the user",
+    rerun: () => "call generate_image with the same arguments and reuse: false",
+    repeat: () => "make the same call again",
+    repeated: () => "reuse: false",
+    models: () => "call list_models",
+    history: () => "call history",
+    help: () => null,
+    run: (line) => `ask the user to run imggen ${line}`,
+    setApiKey: () => "Ask the user to run imggen login: the next call uses the new key.",
+    setBaseUrl: () => "Ask the user to run imggen login: the next call uses what it stores.",
+    trySandbox: () => "ask the user to start this server in its sandbox",
+    reference: () => "Nothing was sent. The description of this tool says what it takes.",
+  },
+};
