@@ -25,11 +25,10 @@ import type { RequestInput } from "../task/request.ts";
 import type { ProviderFields } from "../task/request-fields.ts";
 import { differingNames, rowValues, valuesText } from "./batch-json.ts";
 import { type ClientSession, openLedger } from "./client-session.ts";
-import { readRequestFlags, waitFrom, waitSettings } from "./given-values.ts";
+import { inputFrom, readRequestFlags, waitFrom, waitSettings } from "./given-values.ts";
 import type { BatchOptions, BatchRowOptions } from "./options/call-options.ts";
 import type { FlagsOf } from "./options/option.ts";
 import type { BATCH, COMPARE, SUBMIT_MANY } from "./options/request-table.ts";
-import { inputFrom } from "./request-options.ts";
 import { copiesForGenerator, targetInEffect } from "./targets/target-in-effect.ts";
 
 /** Flags of a batch, but for those of its requests. */

@@ -5,8 +5,8 @@ import { UsageError } from "../lib/error-types.ts";
 import { findModels, type ModelFilter } from "../models/find.ts";
 import type { Model } from "../models/matrix.ts";
 import { Calls } from "./calls.ts";
-import { checkOptions } from "./check-options.ts";
 import type { ClientSession } from "./client-session.ts";
+import { checkedFrom } from "./given-values.ts";
 import type {
   BatchOptions,
   BatchRowOptions,
@@ -20,9 +20,9 @@ import type {
   StatusOptions,
 } from "./options/call-options.ts";
 import type { CALLS } from "./options/call-table.ts";
+import { checkOptions } from "./options/check-call.ts";
 import type { PublishedCalls } from "./published-calls.ts";
 import { orFailure } from "./report-json.ts";
-import { checkedFrom } from "./request-options.ts";
 import type {
   BatchRow,
   BatchSummary,

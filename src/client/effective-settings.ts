@@ -4,6 +4,8 @@ import { wholeNumberOption } from "../lib/whole-number.ts";
 import { action, option, phrase } from "../lib/wording.ts";
 import { isOwnSetting, readSettings, type Settings, settingsFile } from "../store/settings-file.ts";
 import { SETTINGS, type SettingName } from "../store/settings-table.ts";
+import { GENERATOR } from "./options/global-options.ts";
+import { type FlagsOf, longFlag, type Option } from "./options/option.ts";
 import { requirePath } from "./options/option-kinds.ts";
 import type { Environment } from "./this-process.ts";
 
@@ -183,4 +185,16 @@ function oneOf(generator: Effective | undefined, baseUrl: Effective | undefined)
 /** The settings that a config folder holds; none without a file. @throws SettingsError if the file is damaged */
 export function storedSettings(configFolder: string): Settings {
   return readSettings(settingsFile(configFolder));
+}
+
+/** The flags about a generator as the settings that they override. */
+export function generatorSettings(flags: FlagsOf<typeof GENERATOR>): SettingFlags {
+  const entries = Object.entries<Option>(GENERATOR).flatMap(([name, row]) => {
+    const value: unknown = Object.entries(flags).find(([each]) => each === name)?.[1];
+    if (value === undefined) return [];
+    // Several values are a JSON list, which holds any text.
+    const text = Array.isArray(value) ? JSON.stringify(value) : String(value);
+    return [[name, { value: text, label: longFlag(row) }] as const];
+  });
+  return Object.fromEntries(entries);
 }

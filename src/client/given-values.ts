@@ -1,14 +1,16 @@
 import { fixedSchedule } from "../core/polling/fixed-schedules.ts";
 import type { WaitSettings } from "../core/polling/wait.ts";
 import { timeoutOption } from "../lib/duration.ts";
+import { UsageError } from "../lib/error-types.ts";
+import { checkRequest, type GeneratorTerms } from "../models/check-request.ts";
+import type { Matrix } from "../models/matrix.ts";
 import { isLocalFile } from "../models/rules/images.ts";
-import { FLAG_LABELS, type Labels } from "../models/rules/rule.ts";
+import { FIELD_LABELS, FLAG_LABELS, type Labels } from "../models/rules/rule.ts";
 import type { SavedFields } from "../models/saved-fields.ts";
-import type { RequestInput } from "../task/request.ts";
+import type { CheckedRequest, RequestInput } from "../task/request.ts";
 import { fieldsFrom, type GivenFields } from "../task/request-fields.ts";
-import type { Effective, EffectiveSettings, SettingFlags } from "./effective-settings.ts";
-import { GENERATOR } from "./options/global-options.ts";
-import { type FlagsOf, longFlag, type Option } from "./options/option.ts";
+import type { Effective, EffectiveSettings } from "./effective-settings.ts";
+import type { RequestOptions } from "./options/call-options.ts";
 import { savedFields } from "./stored-fields.ts";
 
 interface Source {
@@ -71,14 +73,26 @@ export function waitSettings(flags: WaitOptions, { settings }: Source): WaitSett
   return timeout ? { ...wait, timeoutMs: timeoutOption(timeout.label, timeout.value) } : wait;
 }
 
-/** The flags about a generator as the settings that they override. */
-export function generatorSettings(flags: FlagsOf<typeof GENERATOR>): SettingFlags {
-  const entries = Object.entries<Option>(GENERATOR).flatMap(([name, row]) => {
-    const value: unknown = Object.entries(flags).find(([each]) => each === name)?.[1];
-    if (value === undefined) return [];
-    // Several values are a JSON list, which holds any text.
-    const text = Array.isArray(value) ? JSON.stringify(value) : String(value);
-    return [[name, { value: text, label: longFlag(row) }] as const];
+/** The fields of a request among a call's options. */
+export function inputFrom(options: RequestOptions): RequestInput {
+  const image = options.image === undefined ? undefined : [options.image].flat();
+  const fields = { ...options, image };
+  return { ...fieldsFrom<GivenFields>((name) => fields[name]), prompt: options.prompt };
+}
+
+/** @throws InvalidRequestError for the first rule of the service's document that a request breaks */
+export function checkedFrom(
+  options: RequestOptions,
+  matrix: Matrix,
+  generator: GeneratorTerms | null,
+  saved: SavedFields | undefined,
+): CheckedRequest {
+  if (options.prompt === undefined) throw new UsageError("There is no prompt.");
+  const validate = options.validate !== false;
+  return checkRequest(inputFrom(options), matrix, {
+    validate,
+    labels: FIELD_LABELS,
+    generator,
+    ...(saved && { saved }),
   });
-  return Object.fromEntries(entries);
 }

@@ -11,7 +11,7 @@ import { rowJson, summaryJson } from "./batch-json.ts";
 import type { BatchRows } from "./batch-operations.ts";
 import { listening } from "./calls.ts";
 import type { ClientSession } from "./client-session.ts";
-import { waitFrom } from "./given-values.ts";
+import { checkedFrom, waitFrom } from "./given-values.ts";
 import { recentHistory } from "./listed-tasks.ts";
 import { Operations } from "./operations.ts";
 import type {
@@ -26,7 +26,6 @@ import type {
   StatusOptions,
 } from "./options/call-options.ts";
 import { cancelJson, ImggenFailure, leftAlone, reportJson, savedJson, statusJson } from "./report-json.ts";
-import { checkedFrom } from "./request-options.ts";
 import type {
   BatchRow,
   BatchSummary,

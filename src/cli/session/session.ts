@@ -1,6 +1,5 @@
 import type { ClientSession } from "../../client/client-session.ts";
-import { EffectiveSettings, storedSettings } from "../../client/effective-settings.ts";
-import { generatorSettings } from "../../client/given-values.ts";
+import { EffectiveSettings, generatorSettings, storedSettings } from "../../client/effective-settings.ts";
 import type { GENERATOR, GLOBAL } from "../../client/options/global-options.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { inProfile, type Profile, profileFolder, requireProfile } from "../../client/profiles.ts";

@@ -1,7 +1,7 @@
-import { UsageError } from "../lib/error-types.ts";
-import { CALLS } from "./options/call-table.ts";
-import type { Options } from "./options/option.ts";
-import { valueProblem } from "./options/option-kinds.ts";
+import { UsageError } from "../../lib/error-types.ts";
+import { CALLS } from "./call-table.ts";
+import type { Options } from "./option.ts";
+import { valueProblem } from "./option-kinds.ts";
 
 /** Checks the options of a call at run time, for callers without types. @throws UsageError naming call and option */
 export function checkOptions(call: keyof typeof CALLS, options: unknown): void {
