@@ -20,9 +20,9 @@ const TOGETHER = {
     "(cli/(app/parse|session/session)|client/(targets/target-in-effect|options/command-table)|models/(find|errors|rules/(model|quality|ratio))|lib/whole-number)",
   // 63 of the 142 ms of a dry run, 40 ms of a submit.
   command:
-    "(cli/(commands/generate/(generate|run-request)|text/phrases)|client/(given-values|options/request-table))",
+    "(cli/(commands/(generate|run-request)|text/phrases)|client/(request-plan|options/request-table))",
   // 43 of the 194 ms of a submit. The last of these are small parts that saving an image would load for itself.
-  wire: "(cli/(commands/generate/submit-shown|output/render)|client/(operations|targets/service-connection)|lib/file-digest|providers/(answer|failures)|models/provider-fields)",
+  wire: "(cli/(commands/submit-shown|output/render)|client/(operations|targets/service-connection)|lib/file-digest|providers/(answer|failures)|models/provider-fields)",
 };
 const groups = Object.entries(TOGETHER).map(([name, modules], index, all) => ({
   name,

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { foldersOf } from "../../client/user-folders.ts";
-import { shortened } from "../../lib/short-text.ts";
 import type { Description } from "../help/command-tree.ts";
 import type { Context } from "../session/context.ts";
 import type { Console } from "../text/console.ts";
@@ -68,7 +67,10 @@ const MOST_TASKS = 30;
 
 /** The latest tasks of the ledger, newest first: by their ids, with where they stand and what they were asked for. */
 async function latestTasks(which: "unfinished" | "all", context: Context): Promise<Candidate[]> {
-  const { latestTasks } = await import("../../client/listed-tasks.ts");
+  const [{ latestTasks }, { shortened }] = await Promise.all([
+    import("../../client/listed-tasks.ts"),
+    import("../../lib/short-text.ts"),
+  ]);
   const tasks = await latestTasks(which, MOST_TASKS, { folders: foldersOf(context), context });
   return tasks.map(({ id, word, prompt }) => {
     const short = shortened(prompt, MOST_PROMPT_CHARACTERS);
