@@ -9,6 +9,7 @@ import { formatDuration } from "../../lib/duration.ts";
 import { errorCode } from "../../lib/error-text.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import { maskKey, withoutQuery } from "../../lib/redact.ts";
+import { COMMAND_WORDS, worded } from "../../lib/wording.ts";
 import { describeForeign, type ProbeReply, probe, verdictOf } from "../../providers/service/probe.ts";
 import { apiKeyFor, requireApiKey, requireBaseUrl } from "../account.ts";
 import { type Finding, failed, needed, news, ok, skipped, warning } from "../finding.ts";
@@ -76,7 +77,7 @@ function reachOf(setting: Setting | undefined, answer: Answer, session: TargetSe
   if (verdict !== "foreign")
     return news(`${url.href} answers in ${formatDuration(elapsedMs)} (${label})`, facts);
   const { message, hint } = describeForeign(answer, url);
-  return failed(message, `${hint} It is from ${label}.`, facts);
+  return failed(message, worded([hint, `It is from ${label}.`], COMMAND_WORDS), facts);
 }
 
 function unreachable(url: URL, cause: TransportError, session: TargetSession): Finding {
@@ -141,7 +142,7 @@ function failureOf(url: URL, answer: Answer, kept: string, more: string): Error 
   if (verdict === "accepted") return null;
   if (verdict !== "refused") {
     const { message, hint } = describeForeign(answer, url);
-    return new ServiceError(message, { hint: `${kept} ${hint}\n${more}` });
+    return new ServiceError(message, { hint: [kept, hint, `\n${more}`] });
   }
   return new AuthRequiredError("The service refused the API key.", {
     ...(answer.envelope.kind === "error" && { key: answer.envelope.key }),

