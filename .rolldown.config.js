@@ -19,8 +19,7 @@ const TOGETHER = {
   session:
     "(cli/(app/parse|session/session)|client/(targets/target-in-effect|options/command-table)|models/(find|errors|rules/(model|quality|ratio))|lib/whole-number)",
   // 63 of the 142 ms of a dry run, 40 ms of a submit.
-  command:
-    "(cli/(commands/(generate|run-request)|text/phrases)|client/(request-plan|options/request-table))",
+  command: "(cli/(commands/(generate|run-request)|text/phrases)|client/(request-plan|options/request-table))",
   // 43 of the 194 ms of a submit. The last of these are small parts that saving an image would load for itself.
   wire: "(cli/(commands/submit-shown|output/render)|client/(operations|targets/service-connection)|lib/file-digest|providers/(answer|failures)|models/provider-fields)",
 };

@@ -228,6 +228,14 @@ describe("the command line", () => {
     );
   });
 
+  it("leaves to the parser how an answer is shown: no command that returns one asks for --json", () => {
+    const answering = FILES.filter(
+      ({ name, text }) => name.startsWith("cli/commands/") && /Promise<Answer>/.test(text),
+    );
+    expect(answering.length).toBeGreaterThan(5);
+    expect(answering.filter(({ text }) => /\.json\b/.test(text)).map(({ name }) => name)).toEqual([]);
+  });
+
   it("draws what it is given: output opens no connection", () => {
     const opening = importsWhere(
       ({ name }, { to }) =>

@@ -2,7 +2,7 @@ import { type Command, CommanderError } from "commander";
 import { UsageError } from "../../lib/error-types.ts";
 import type { Description } from "../help/command-tree.ts";
 import { HELP, MANUAL, topicAsked } from "../help/topic-names.ts";
-import { type RunWith, withHelpOf, wordsOf } from "../session/command.ts";
+import { type Answer, type RunWith, withHelpOf, wordsOf } from "../session/command.ts";
 import type { Context } from "../session/context.ts";
 import type { GlobalOptions } from "../session/session.ts";
 import { headingPaint } from "../text/colors.ts";
@@ -130,11 +130,20 @@ function commandRunner(
       try {
         refuseGlobals(command, options);
         await refuseEmptyPath(command);
-        outcome.exitCode = await run(new Session(context, console, options, argv), ...args);
+        const done = await run(new Session(context, console, options, argv), ...args);
+        outcome.exitCode = typeof done === "number" ? done : await showAnswer(done, options, console);
       } catch (error) {
         throw withHelpOf(command, error);
       }
     };
+}
+
+/** @returns the exit code */
+async function showAnswer(answer: Answer, { json }: GlobalOptions, console: Console): Promise<number> {
+  if (json) await console.json(answer.json);
+  else await answer.show();
+  await answer.after?.();
+  return 0;
 }
 
 /** @throws UsageError for a global flag that the command does not take */

@@ -6,7 +6,7 @@ import fish from "../completion/imggen.fish?raw";
 import powershell from "../completion/imggen.ps1?raw";
 import zsh from "../completion/imggen.zsh?raw";
 import { SHELLS } from "../help/value-types.ts";
-import { ASK, type RunWith } from "../session/command.ts";
+import { type Answer, ASK, type RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
 const EXAMPLES = `
@@ -34,7 +34,7 @@ export function register(command: Command, runWith: RunWith): void {
     .action(runWith(runCompletion));
 }
 
-async function runCompletion(session: Session, name: string): Promise<number> {
+async function runCompletion(session: Session, name: string): Promise<Answer> {
   const shell = SHELLS.find((each) => each === name.toLowerCase());
   if (shell === undefined) {
     const hint = `Shells: ${SHELLS.join(", ")}`;
@@ -42,7 +42,6 @@ async function runCompletion(session: Session, name: string): Promise<number> {
   }
   const extensions = EXTENSIONS.join("|");
   const script = SCRIPTS[shell].replace("{ask}", ASK).replace("{manifests}", extensions);
-  if (session.options.json) await session.console.json({ ok: true, shell, script });
-  else await session.console.result(script.trimEnd().split("\n"));
-  return 0;
+  const show = () => session.console.result(script.trimEnd().split("\n"));
+  return { json: { ok: true, shell, script }, show };
 }

@@ -7,7 +7,7 @@ import { shownAddress } from "../../lib/query-secret.ts";
 import { maskKey } from "../../lib/redact.ts";
 import type { Settings } from "../../store/settings-file.ts";
 import type { SettingName } from "../../store/settings-table.ts";
-import { describeBriefly, type RunWith } from "../session/command.ts";
+import { type Answer, describeBriefly, type RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 import type { TableColumn } from "../text/table.ts";
 import { showTable } from "../text/table.ts";
@@ -66,32 +66,26 @@ const COLUMNS: readonly TableColumn[] = [
   { heading: "FROM" },
 ];
 
-async function runList(session: Session): Promise<number> {
+async function runList(session: Session): Promise<Answer> {
   const { profile } = session;
   const rows = [
     { name: "profile", value: profile?.name ?? null, source: profile?.source ?? "default" },
     ...SETTING_LIST.map(({ name }) => shown(name, session)),
   ];
-  if (session.options.json) {
-    await session.console.json(rows);
-    return 0;
-  }
   const cells = rows.map(({ name, value, source }) => [name, value ?? "-", source]);
-  await showTable(COLUMNS, cells, session);
-  return 0;
+  return { json: rows, show: () => showTable(COLUMNS, cells, session) };
 }
 
-async function runGet(session: Session, text: string): Promise<number> {
+async function runGet(session: Session, text: string): Promise<Answer> {
   const name = settingName(text);
   const row = shown(name, session);
   const { value } = row;
-  if (session.options.json) await session.console.json(row);
-  else if (value === null) await session.console.note(`${name} is not set.`);
-  else await session.console.result(value);
-  return 0;
+  const { console } = session;
+  const show = () => (value === null ? console.note(`${name} is not set.`) : console.result(value));
+  return { json: row, show };
 }
 
-async function runSet(session: Session, text: string, value: string): Promise<number> {
+async function runSet(session: Session, text: string, value: string): Promise<Answer> {
   const name = settingName(text);
   const command = SECRETS[name];
   if (command !== undefined) {
@@ -109,14 +103,18 @@ async function runSet(session: Session, text: string, value: string): Promise<nu
   const store = await session.settingsStore();
   requireOneService(name, await store.read(), session);
   await store.update({ [name]: checked });
-  if (session.options.json) await session.console.json({ ok: true, name, value: shownValue(name, checked) });
-  else await session.console.note(`${name} is now ${shownValue(name, checked)}`);
   const { apiKeyBaseUrl: keyBaseUrl } = await store.read();
-  if (name === "baseUrl" && keyBaseUrl !== undefined && keyBaseUrl !== checked)
-    await session.console.warn(
-      `The stored API key belongs to ${keyBaseUrl}. To store one for this service: imggen login`,
-    );
-  return 0;
+  const isOther = name === "baseUrl" && keyBaseUrl !== undefined && keyBaseUrl !== checked;
+  const now = shownValue(name, checked);
+  return {
+    json: { ok: true, name, value: now },
+    show: () => session.console.note(`${name} is now ${now}`),
+    after: async () =>
+      isOther &&
+      session.console.warn(
+        `The stored API key belongs to ${keyBaseUrl}. To store one for this service: imggen login`,
+      ),
+  };
 }
 
 /** A profile is for a service or for a generator. @throws UsageError where it would be for both */
@@ -130,18 +128,15 @@ function requireOneService(name: SettingName, stored: Settings, session: Session
   });
 }
 
-async function runUnset(session: Session, text: string): Promise<number> {
+async function runUnset(session: Session, text: string): Promise<Answer> {
   const name = settingName(text);
   session.requireProfile();
   await (await session.settingsStore()).update({ [name]: undefined });
-  if (session.options.json) await session.console.json({ ok: true, name, value: null });
-  else await session.console.note(`${name} is no longer set.`);
-  return 0;
+  const show = () => session.console.note(`${name} is no longer set.`);
+  return { json: { ok: true, name, value: null }, show };
 }
 
-async function runPath(session: Session): Promise<number> {
+async function runPath(session: Session): Promise<Answer> {
   const { file } = await session.settingsStore();
-  if (session.options.json) await session.console.json({ ok: true, path: file });
-  else await session.console.resultLine({ path: file });
-  return 0;
+  return { json: { ok: true, path: file }, show: () => session.console.resultLine({ path: file }) };
 }

@@ -10,7 +10,7 @@ import { counted } from "../../lib/whole-number.ts";
 import { createStatusLine } from "../output/status-line.ts";
 import { openImages } from "../output/viewing.ts";
 import { addOptions } from "../session/add-options.ts";
-import type { RunWith } from "../session/command.ts";
+import type { Answer, RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
 const EXAMPLES = `
@@ -24,7 +24,7 @@ export function register(command: Command, runWith: RunWith): void {
   addOptions(command, GALLERY).addHelpText("after", EXAMPLES).action(runWith(runGallery));
 }
 
-async function runGallery(session: Session, dir = ".", flags: FlagsOf<typeof GALLERY>): Promise<number> {
+async function runGallery(session: Session, dir = ".", flags: FlagsOf<typeof GALLERY>): Promise<Answer> {
   const { context } = session;
   if (flags.output === "-") throw new UsageError("--output - is for generate; here it takes a file.");
   const folder = context.resolvePath(dir);
@@ -41,11 +41,11 @@ async function runGallery(session: Session, dir = ".", flags: FlagsOf<typeof GAL
     onProgress: (done, of) => line.set(`${done} of ${of} images`),
   }).finally(() => line.stop());
   const { images, unreadable, made: thumbnailsMade } = gallery;
-  if (session.options.json)
-    await session.console.json({ ok: true, page, images: images.length, thumbnailsMade, unreadable });
-  else await show(page, gallery, session);
-  await openImages([{ path: page }], { preview: false, open: flags.open === true }, session);
-  return 0;
+  return {
+    json: { ok: true, page, images: images.length, thumbnailsMade, unreadable },
+    show: () => show(page, gallery, session),
+    after: () => openImages([{ path: page }], { preview: false, open: flags.open === true }, session),
+  };
 }
 
 const MOST_NAMED = 3;

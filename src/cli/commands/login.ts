@@ -10,7 +10,7 @@ import { maskKey } from "../../lib/redact.ts";
 import type { Settings } from "../../store/settings-file.ts";
 import { canAsk, readSecret } from "../input/input-stream.ts";
 import { addOptions } from "../session/add-options.ts";
-import type { RunWith } from "../session/command.ts";
+import type { Answer, RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
 type LoginFlags = FlagsOf<typeof LOGIN>;
@@ -32,7 +32,7 @@ export function register(command: Command, runWith: RunWith): void {
   addOptions(command, LOGIN).addHelpText("after", EXAMPLES).action(runWith(runLogin));
 }
 
-async function runLogin(session: Session, options: LoginFlags): Promise<number> {
+async function runLogin(session: Session, options: LoginFlags): Promise<Answer> {
   const generator = session.settings.flag("generator");
   if (generator !== undefined) {
     if (options.baseUrl !== undefined)
@@ -53,19 +53,17 @@ async function runLogin(session: Session, options: LoginFlags): Promise<number> 
   const { baseUrl, isNew } = await baseUrlOf(options, settings, session);
   const apiKey = await askKey(baseUrl, session);
   const verified = options.verify && baseUrl !== null;
-  if (verified) {
-    await verifyAccount({ baseUrl, apiKey }, session, session.context.signal);
-    if (!session.options.json) await session.console.note(`Key accepted by ${new URL(baseUrl).host}.`);
-  }
+  if (verified) await verifyAccount({ baseUrl, apiKey }, session, session.context.signal);
   const changes = isNew && baseUrl !== null ? { baseUrl } : {};
   await store.update({ apiKey, apiKeyBaseUrl: baseUrl ?? undefined, ...changes });
-  if (session.options.json) {
-    await session.console.json({ ok: true, apiKey: maskKey(apiKey), baseUrl, verified, file: store.file });
-  } else {
-    await session.console.note(`Stored ${maskKey(apiKey)} in ${store.file}`);
-    await showNextStep(settings, session);
-  }
-  return 0;
+  return {
+    json: { ok: true, apiKey: maskKey(apiKey), baseUrl, verified, file: store.file },
+    async show() {
+      if (verified) await session.console.note(`Key accepted by ${new URL(baseUrl).host}.`);
+      await session.console.note(`Stored ${maskKey(apiKey)} in ${store.file}`);
+      await showNextStep(settings, session);
+    },
+  };
 }
 
 /** The default model's cost is not documented: a first image under a cap would be refused. */
@@ -141,8 +139,8 @@ async function askKey(baseUrl: string | null, session: Session): Promise<string>
  * @param verify whether the generator is asked about the key first
  * @throws AuthRequiredError if it refuses the key, NetworkError if it cannot be reached; nothing is stored then
  */
-async function loginGenerator(specText: string, verify: boolean, session: Session): Promise<number> {
-  const { console, context, options } = session;
+async function loginGenerator(specText: string, verify: boolean, session: Session): Promise<Answer> {
+  const { console, context } = session;
   const store = await session.settingsStore();
   const stored = await store.read();
   const login = generatorLogin(specText, session);
@@ -160,18 +158,18 @@ async function loginGenerator(specText: string, verify: boolean, session: Sessio
   const changes: Settings = { ...bound, ...(isUsed && { generator: setting }) };
   await store.update(changes);
   const shownKey = key === null ? null : maskKey(key);
-  if (options.json) {
-    await console.json({ ok: true, generator: name, generatorKey: shownKey, verified, file: store.file });
-    return 0;
-  }
-  if (verified) await console.note(`${key === null ? "It answers" : "Key accepted"}.`);
-  const what = [shownKey, isUsed ? name : null].filter((each) => each !== null).join(" and ");
-  await console.note(`Stored ${what} in ${store.file}`);
-  if (!isUsed)
-    await console.note(
-      `This profile is for ${shownAddress(stored.baseUrl ?? "")}: to use the generator, add --generator.`,
-    );
-  return 0;
+  return {
+    json: { ok: true, generator: name, generatorKey: shownKey, verified, file: store.file },
+    async show() {
+      if (verified) await console.note(`${key === null ? "It answers" : "Key accepted"}.`);
+      const what = [shownKey, isUsed ? name : null].filter((each) => each !== null).join(" and ");
+      await console.note(`Stored ${what} in ${store.file}`);
+      if (!isUsed)
+        await console.note(
+          `This profile is for ${shownAddress(stored.baseUrl ?? "")}: to use the generator, add --generator.`,
+        );
+    },
+  };
 }
 
 /** @returns null where none is needed @throws UsageError for one that cannot be sent */

@@ -3,7 +3,7 @@ import { SETTING_LIST, type SettingRow } from "../../client/setting-list.ts";
 import { shownAddress } from "../../lib/query-secret.ts";
 import type { Settings } from "../../store/settings-file.ts";
 import type { SettingName } from "../../store/settings-table.ts";
-import type { RunWith } from "../session/command.ts";
+import type { Answer, RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
 const EXAMPLES = `
@@ -14,9 +14,9 @@ export function register(command: Command, runWith: RunWith): void {
   command.addHelpText("after", EXAMPLES).action(runWith(runLogout));
 }
 
-async function runLogout(session: Session): Promise<number> {
+async function runLogout(session: Session): Promise<Answer> {
   session.requireProfile();
-  const { console, context, options } = session;
+  const { console, context } = session;
   const store = await session.settingsStore();
   // First: they may hold the key even where the settings themselves cannot be read.
   const leftovers = await store.removeLeftovers();
@@ -24,13 +24,16 @@ async function runLogout(session: Session): Promise<number> {
   const ofAccount = SETTING_LIST.filter(isOfAccount);
   const removed = ofAccount.map(({ name }) => name).filter((name) => settings[name] !== undefined);
   if (removed.length > 0) await store.update(Object.fromEntries(removed.map((name) => [name, undefined])));
-  if (options.json) await console.json({ ok: true, removed: removed.length > 0, settings: removed });
-  else await console.note(removedText(removed, settings));
-  if (leftovers) await console.note("Removed what an interrupted login had left beside the settings.");
-  for (const { variable } of ofAccount)
-    if (variable !== undefined && context.env[variable])
-      await console.warn(`${variable} is still set in this environment, and still applies.`);
-  return 0;
+  return {
+    json: { ok: true, removed: removed.length > 0, settings: removed },
+    show: () => console.note(removedText(removed, settings)),
+    async after() {
+      if (leftovers) await console.note("Removed what an interrupted login had left beside the settings.");
+      for (const { variable } of ofAccount)
+        if (variable !== undefined && context.env[variable])
+          await console.warn(`${variable} is still set in this environment, and still applies.`);
+    },
+  };
 }
 
 /** Whether a setting is about whom requests go to. */

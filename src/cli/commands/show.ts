@@ -6,7 +6,7 @@ import { UsageError } from "../../lib/error-types.ts";
 import type { Room } from "../output/show-images.ts";
 import { openImages, previewImages, showsPictures } from "../output/viewing.ts";
 import { addOptions } from "../session/add-options.ts";
-import type { RunWith } from "../session/command.ts";
+import type { Answer, RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 import { creditsText, shortPath } from "../text/phrases.ts";
 
@@ -26,24 +26,26 @@ async function runShow(
   session: Session,
   named: readonly string[],
   { open = false, size }: FlagsOf<typeof SHOW>,
-): Promise<number> {
+): Promise<Answer> {
   const viewing = { preview: !open, open, room: size === undefined ? null : roomIn(size) };
   const { findImages } = await import("../../client/shown-images.ts");
   const found: FoundImages[] = [];
   for (const what of named) found.push(await findImages(what, session));
   const files = found.flatMap((each) => each.files);
   const [only] = found;
-  if (session.options.json)
-    await session.console.json({
-      ok: true,
-      ...(only && found.length === 1 ? shownJson(only) : { images: found.map(shownJson) }),
-    });
-  else if (!showsPictures(session)) for (const { path } of files) await session.console.resultLine({ path });
-  await previewImages(files, viewing, session);
-  await openImages(files, viewing, session);
-  if (!showsPictures(session)) return 0;
-  await session.console.note(found.flatMap((each) => captions(each, session)));
-  return 0;
+  return {
+    json: { ok: true, ...(only && found.length === 1 ? shownJson(only) : { images: found.map(shownJson) }) },
+    async show() {
+      if (showsPictures(session)) return;
+      for (const { path } of files) await session.console.resultLine({ path });
+    },
+    async after() {
+      await previewImages(files, viewing, session);
+      await openImages(files, viewing, session);
+      if (showsPictures(session))
+        await session.console.note(found.flatMap((each) => captions(each, session)));
+    },
+  };
 }
 
 /** `60`, or `60x20`. @throws UsageError */

@@ -7,7 +7,7 @@ import { readRegular } from "../../lib/read-file.ts";
 import { createWhole, replaceWhole } from "../../lib/write-whole.ts";
 import { DEFAULT_MAX_CREDITS } from "../../mcp/session-budget.ts";
 import { exitCodeTable } from "../help/exit-code-table.ts";
-import type { RunWith } from "../session/command.ts";
+import type { Answer, RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 import template from "./skill.md?raw";
 
@@ -45,15 +45,13 @@ function skillText(): string {
     .replace("{maxCredits}", String(DEFAULT_MAX_CREDITS));
 }
 
-async function printSkill({ console, options }: Session): Promise<number> {
+async function printSkill({ console }: Session): Promise<Answer> {
   const text = skillText();
-  if (options.json) await console.json({ ok: true, text });
-  else await console.result(text.trimEnd().split("\n"));
-  return 0;
+  return { json: { ok: true, text }, show: () => console.result(text.trimEnd().split("\n")) };
 }
 
-async function installSkill(session: Session, folder: string = DEFAULT_FOLDER): Promise<number> {
-  const { console, context, options } = session;
+async function installSkill(session: Session, folder: string = DEFAULT_FOLDER): Promise<Answer> {
+  const { console, context } = session;
   const file = path.join(context.resolvePath(folder), NAME, "SKILL.md");
   try {
     const kept = await keepEarlier(file);
@@ -67,9 +65,7 @@ async function installSkill(session: Session, folder: string = DEFAULT_FOLDER): 
       cause: error,
     });
   }
-  if (options.json) await console.json({ ok: true, path: file });
-  else await console.resultLine({ path: file });
-  return 0;
+  return { json: { ok: true, path: file }, show: () => console.resultLine({ path: file }) };
 }
 
 /**

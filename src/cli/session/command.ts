@@ -26,9 +26,19 @@ export function withHelpOf(command: Command, error: unknown): unknown {
   return new UsageError(error.message, { hint, cause: error });
 }
 
-/** Wraps a command's run function: hands it a session, and keeps the exit code it returns. */
+/** The answer of a command that is shown once, and as a whole: the parser shows it, as a document or to a person. */
+export interface Answer {
+  /** The document of `--json`. */
+  json: unknown;
+  /** Shows it to a person. */
+  show: () => Promise<unknown>;
+  /** Done after it in any case: warnings, files to open. */
+  after?: () => Promise<unknown>;
+}
+
+/** Wraps a command's run function: hands it a session, and shows its answer, or keeps the exit code it returns. */
 export type RunWith = <Arguments extends unknown[]>(
-  run: (session: Session, ...args: Arguments) => Promise<number>,
+  run: (session: Session, ...args: Arguments) => Promise<number | Answer>,
 ) => (...args: Arguments) => Promise<void>;
 
 /** Global flags that take a value. */
