@@ -41,7 +41,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   resume: {
     group: "Tasks",
     summary: "finish tasks that were not saved",
-    load: () => import("../commands/resume/resume.ts"),
+    load: () => import("../commands/resume.ts"),
   },
   cancel: {
     group: "Tasks",
@@ -116,7 +116,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
     group: "Setup",
     summary: "find servers and keys on this machine, and set the default",
     refuses: ["sandbox", "generator"],
-    load: () => import("../commands/setup/setup.ts"),
+    load: () => import("../commands/setup.ts"),
   },
   doctor: {
     group: "Setup",

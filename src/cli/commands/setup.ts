@@ -4,14 +4,18 @@ import type {
   FoundServer,
   FoundService,
   LockedServer,
-} from "../../../client/find-generators.ts";
-import { shownAddress } from "../../../lib/query-secret.ts";
-import { shellWord } from "../../../lib/shell-word.ts";
-import { counted } from "../../../lib/whole-number.ts";
-import { canAsk } from "../../input/input-stream.ts";
-import type { RunWith } from "../../session/command.ts";
-import type { Session } from "../../session/session.ts";
-import { showTable, type TableColumn } from "../../text/table.ts";
+} from "../../client/find-generators.ts";
+import { SETTING_LIST, settingRow } from "../../client/setting-list.ts";
+import { shownAddress } from "../../lib/query-secret.ts";
+import { shellWord } from "../../lib/shell-word.ts";
+import { counted } from "../../lib/whole-number.ts";
+import type { Settings } from "../../store/settings-file.ts";
+import type { SettingsStore } from "../../store/settings-store.ts";
+import type { SettingName } from "../../store/settings-table.ts";
+import { canAsk } from "../input/input-stream.ts";
+import type { RunWith } from "../session/command.ts";
+import type { Session } from "../session/session.ts";
+import { showTable, type TableColumn } from "../text/table.ts";
 
 const EXAMPLES = `
 Examples:
@@ -43,8 +47,8 @@ async function runSetup(session: Session): Promise<number> {
   const store = await session.settingsStore();
   // A damaged settings file is reported before anything is asked. The profile need not be there yet.
   const { baseUrl, generator: current = null } = await store.read();
-  const { findServers, findServices, LOCAL_PORTS } = await import("../../../client/find-generators.ts");
-  const { generatorKeys } = await import("../../../client/generator-keys.ts");
+  const { findServers, findServices, LOCAL_PORTS } = await import("../../client/find-generators.ts");
+  const { generatorKeys } = await import("../../client/generator-keys.ts");
   const { context, console, options } = session;
   const ports = context.localPorts ?? LOCAL_PORTS;
   const { servers, locked } = await findServers(ports, context.signal, session);
@@ -89,7 +93,6 @@ async function runSetup(session: Session): Promise<number> {
     await console.note(["Nothing was changed. To set the default:", ...commandsFor(all, session)]);
     return 0;
   }
-  const { chooseDefault } = await import("./choose-default.ts");
   return chooseDefault(all, store, session);
 }
 
@@ -140,4 +143,80 @@ function nothingFound({ ports, variables }: Found, session: Session): string[] {
     `To use a generator elsewhere: ${session.inProfile("imggen login --generator <spec>")}`,
     "To see which generators there are: imggen help generators",
   ];
+}
+
+const ATTEMPTS = 3;
+
+/** The generator itself is replaced, and a key is bound to its address. */
+const STAYS: ReadonlySet<SettingName> = new Set(["generator", "generatorKey"]);
+
+/** Asks for the default generator, and stores it. */
+async function chooseDefault(
+  all: readonly FoundGenerator[],
+  store: SettingsStore,
+  session: Session,
+): Promise<number> {
+  const chosen = await askWhich(all, session);
+  if (chosen === null) {
+    await session.console.note("Nothing was changed.");
+    return 0;
+  }
+  const before = await store.read();
+  const isNew = before.generator !== chosen.generator;
+  const stale = (isNew ? SETTING_LIST : [])
+    .filter(({ name, isOfGenerator }) => before[name] !== undefined && isOfGenerator && !STAYS.has(name))
+    .map(({ name }) => name);
+  const model = chosen.needsModel ? (chosen.model ?? undefined) : undefined;
+  await store.update({
+    ...Object.fromEntries(stale.map((name) => [name, undefined])),
+    generator: chosen.generator,
+    ...((isNew || before.generatorModel === undefined) && { generatorModel: model }),
+  });
+  await tell(chosen, await store.read(), stale, store.file, session);
+  return 0;
+}
+
+/** @returns null if none is chosen @throws the signal's reason */
+async function askWhich(all: readonly FoundGenerator[], session: Session): Promise<FoundGenerator | null> {
+  const { context, console } = session;
+  const which = all.length === 1 ? "1" : `1-${all.length}`;
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const answer = (await context.ask(`Which one should be the default? [${which}, Enter for none] `)).trim();
+    context.signal.throwIfAborted();
+    if (answer === "") return null;
+    const chosen = /^\d+$/.test(answer) ? all[Number(answer) - 1] : undefined;
+    if (chosen !== undefined) return chosen;
+    await console.warn(`${JSON.stringify(answer)} is not one of them.`);
+  }
+  return null;
+}
+
+/** Says what was set, what it costs, and what to do next. */
+async function tell(
+  { model, paid }: FoundGenerator,
+  now: Settings,
+  stale: readonly SettingName[],
+  file: string,
+  session: Session,
+): Promise<void> {
+  const { console, context } = session;
+  const { generator, generatorModel, model: named } = now;
+  const ofModel = generatorModel === undefined ? "" : `, generatorModel ${generatorModel}`;
+  await console.note(`generator is now ${generator}${ofModel}, in ${file}`);
+  const removed = stale.filter((name) => now[name] === undefined);
+  if (removed.length > 0)
+    await console.note(`Removed, because it was for another generator: ${removed.join(", ")}.`);
+  if (named !== undefined && generatorModel === undefined)
+    await console.warn(
+      `The setting model (${named}) applies to it too. To remove it: imggen config unset model`,
+    );
+  for (const name of ["generator", "baseUrl"] as const) {
+    const { variable = "" } = settingRow(name);
+    if (context.env[variable])
+      await console.warn(`${variable} is set in this environment, and goes before it.`);
+  }
+  await console.note(paid ? "Its images are paid, price not known." : "Its images are free.");
+  const needed =
+    generator?.startsWith("comfyui:") && model === null ? ` --workflow ${shellWord("fox.json")}` : "";
+  await console.note(`Next: ${session.inProfile('imggen generate "a red fox"')}${needed}`);
 }

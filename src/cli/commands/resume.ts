@@ -1,25 +1,76 @@
-import { EXIT_CODES, worstOf } from "../../../client/exit-codes.ts";
-import { describeFailure } from "../../../client/failure.ts";
+import type { Command } from "commander";
+import { EXIT_CODES, worstOf } from "../../client/exit-codes.ts";
+import { describeFailure } from "../../client/failure.ts";
+import { waitSettings } from "../../client/given-values.ts";
+import type { FlagsOf } from "../../client/options/option.ts";
+import { RESUME } from "../../client/options/task-table.ts";
 import {
   areCharged,
   exitCodeOfReport,
   leftAlone,
   reportJson,
   unreadableFiles,
-} from "../../../client/report-json.ts";
-import type { TaskReport } from "../../../core/engine/report.ts";
-import type { Resumed, ResumeEvents, ResumeTargets } from "../../../core/use-cases/resume.ts";
-import type { Charged } from "../../../lib/error-types.ts";
-import { interruptedError } from "../../../lib/interrupted.ts";
-import { counted } from "../../../lib/whole-number.ts";
-import { COMMAND_WORDS } from "../../../lib/wording.ts";
-import { renderReport } from "../../output/render.ts";
-import { isInterrupted, type TasksShown } from "../../output/tasks-shown.ts";
-import { previewImages, type Viewing } from "../../output/viewing.ts";
-import type { Session } from "../../session/session.ts";
+} from "../../client/report-json.ts";
+import type { TaskReport } from "../../core/engine/report.ts";
+import type { Resumed, ResumeEvents, ResumeTargets } from "../../core/use-cases/resume.ts";
+import { type Charged, UsageError } from "../../lib/error-types.ts";
+import { interruptedError } from "../../lib/interrupted.ts";
+import { counted } from "../../lib/whole-number.ts";
+import { COMMAND_WORDS } from "../../lib/wording.ts";
+import { renderReport } from "../output/render.ts";
+import { withTasksShown } from "../output/task-progress.ts";
+import { isInterrupted, TasksShown } from "../output/tasks-shown.ts";
+import { previewImages, type Viewing, viewingOf } from "../output/viewing.ts";
+import { addOptions } from "../session/add-options.ts";
+import type { RunWith } from "../session/command.ts";
+import type { Session } from "../session/session.ts";
+
+type ResumeFlags = FlagsOf<typeof RESUME>;
+
+const EXAMPLES = `
+Examples:
+  $ imggen resume
+  $ imggen resume task_3f9c
+  $ imggen resume task_3f9c --output fox.png
+  $ imggen resume 20261121T143052118-9c41d07e --dismiss`;
+
+export function register(command: Command, runWith: RunWith): void {
+  command.argument("[taskId...]", "ids of tasks; none: every unfinished one");
+  addOptions(command, RESUME).addHelpText("after", EXAMPLES).action(runWith(runResume));
+}
+
+async function runResume(session: Session, ids: string[], flags: ResumeFlags): Promise<number> {
+  if (flags.dismiss) return runDismiss(session, ids);
+  const viewing = viewingOf(flags, session);
+  const { output, overwrite = false } = flags;
+  const place = { output, overwrite, sidecar: session.settings.isOn("sidecar") };
+  const spec = { ...place, wait: waitSettings(flags, session), takesServed: true };
+  const tasks = new TasksShown(session);
+  const timeouts = { requestTimeoutMs: flags.requestTimeoutMs, acceptsOtherKey: flags.yes };
+  const resumed = await withTasksShown(session, timeouts, tasks, (operations, caller) =>
+    operations.resume(ids, spec, caller, shownEvents(viewing, tasks, session)),
+  );
+  const exitCode = exitCodeOf(resumed);
+  await showResumed(resumed, ids, exitCode, session);
+  return exitCode;
+}
+
+async function runDismiss(session: Session, ids: string[]): Promise<number> {
+  if (ids.length === 0) throw new UsageError("--dismiss needs the ids of the requests to dismiss.");
+  const { Operations } = await import("../../client/operations.ts");
+  const reports = await new Operations(session, undefined).dismiss(ids);
+  for (const { ledgerId } of reports)
+    await session.console.note(`${ledgerId} dismissed. imggen history still shows it.`);
+  if (session.options.json)
+    await session.console.json({
+      ok: true,
+      tasks: reports.map((report) => reportJson(report, COMMAND_WORDS)),
+    });
+  return 0;
+}
 
 /** Shows each task as it ends; after a signal, all that are left at once. */
-export function shownEvents(viewing: Viewing, tasks: TasksShown, session: Session): ResumeEvents {
+function shownEvents(viewing: Viewing, tasks: TasksShown, session: Session): ResumeEvents {
   // A task's picture, then its lines, then the next one's.
   let shown = Promise.resolve();
   return {
@@ -51,14 +102,14 @@ function servedText(served: ResumeTargets["served"]): string {
 }
 
 /** An unknown outcome outweighs the rest: only the user can decide about it. */
-export function exitCodeOf({ reports, unreadable }: Resumed): number {
+function exitCodeOf({ reports, unreadable }: Resumed): number {
   const codes = reports.map(exitCodeOfReport);
   const unknown = EXIT_CODES.outcome_unknown;
   if (reports.some(isInterrupted)) return worstOf(codes);
   return unreadable.length > 0 || codes.includes(unknown) ? unknown : worstOf(codes);
 }
 
-export async function showResumed(
+async function showResumed(
   resumed: Resumed,
   ids: string[],
   exitCode: number,
