@@ -13,7 +13,6 @@ import { addOptions } from "../../session/add-options.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { shortPath } from "../../text/phrases.ts";
-import { showTable } from "../../text/table.ts";
 import { runShown } from "./run-shown.ts";
 import { estimateText, exitCodeOfBatch, planText, type ShownResult, showSummary } from "./summary.ts";
 
@@ -82,7 +81,10 @@ async function showPlan(plan: BatchPlan, { spec }: CheckedBatch, session: Sessio
     String(credits ?? "?"),
   ]);
   // The line above says all of rows that are alike.
-  if (costs.length > 1) await showTable(COST_COLUMNS, costs, session);
+  if (costs.length > 1) {
+    const { showTable } = await import("../../text/table.ts");
+    await showTable(COST_COLUMNS, costs, session);
+  }
   const estimate = estimateText(facts);
   if (estimate !== "") await console.note(estimate);
 }
