@@ -94,8 +94,9 @@ export function clientOf(session: ClientSession, requestTimeoutMs?: number): Cli
   };
   let published: Promise<PublishedCalls> | null = null;
   const open = () => {
-    published ??= import("./published-calls.ts").then(
-      (loaded) => new loaded.PublishedCalls(session, requestTimeoutMs),
+    published ??= Promise.all([import("./published-calls.ts"), import("./operations.ts")]).then(
+      ([calls, { Operations }]) =>
+        new calls.PublishedCalls(session, new Operations(session, requestTimeoutMs)),
       (error) => {
         // Too many open files now may be few enough at the next call.
         published = null;

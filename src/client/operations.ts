@@ -7,10 +7,9 @@ import { MissingProviderError } from "../core/errors.ts";
 import { resolveFileDestination } from "../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../core/images/file-name.ts";
 import type { WaitSettings } from "../core/polling/wait.ts";
-import { cancel } from "../core/use-cases/cancel.ts";
 import { type GenerateSpec, generate } from "../core/use-cases/generate.ts";
-import { type Resumed, type ResumeEvents, resume } from "../core/use-cases/resume.ts";
-import { namedTasks, type StatusEvents, status } from "../core/use-cases/status.ts";
+import type { Resumed, ResumeEvents } from "../core/use-cases/resume.ts";
+import type { StatusEvents } from "../core/use-cases/status.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { type Destination, isAtGenerator } from "../task/intent.ts";
 import type { Task } from "../task/task.ts";
@@ -72,6 +71,7 @@ export class Operations {
     caller: Caller,
     events?: StatusEvents,
   ): Promise<TaskReport[]> {
+    const { namedTasks, status } = await import("../core/use-cases/status.ts");
     const deps = this.#workspace.depsFor(caller);
     const destination = await this.#otherPlace(place);
     const tasks = await namedTasks(names, this.#session.context.resolvePath, deps.ledger);
@@ -100,6 +100,7 @@ export class Operations {
     const destination = await this.#otherPlace(place);
     const served = takesServed ? { placeOfServed: fallback } : {};
     const spec = { ids, isSandbox, wait, destination, fallback, ...served };
+    const { resume } = await import("../core/use-cases/resume.ts");
     return resume(spec, this.#workspace.depsFor(caller), events);
   }
 
@@ -116,12 +117,13 @@ export class Operations {
   }
 
   /** Ends what these tasks wait for, and asks providers to stop what they have accepted. @param wait null: what is paid is left */
-  cancel(
+  async cancel(
     ids: readonly string[],
     wait: WaitSettings | null,
     caller: Caller,
     onEnd?: (report: CancelReport) => Promise<void>,
   ): Promise<CancelReport[]> {
+    const { cancel } = await import("../core/use-cases/cancel.ts");
     return cancel({ ids, wait }, this.#workspace.depsFor(caller), onEnd);
   }
 

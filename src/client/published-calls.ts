@@ -13,7 +13,7 @@ import { listening } from "./calls.ts";
 import type { ClientSession } from "./client-session.ts";
 import { checkedFrom, waitFrom } from "./given-values.ts";
 import { recentHistory } from "./listed-tasks.ts";
-import { Operations } from "./operations.ts";
+import type { Operations } from "./operations.ts";
 import type {
   BatchOptions,
   CallOptions,
@@ -45,9 +45,9 @@ export class PublishedCalls {
   readonly #session: ClientSession;
   readonly #operations: Operations;
 
-  constructor(session: ClientSession, requestTimeoutMs: number | undefined) {
+  constructor(session: ClientSession, operations: Operations) {
     this.#session = session;
-    this.#operations = new Operations(session, requestTimeoutMs);
+    this.#operations = operations;
   }
 
   /** @throws ImggenFailure if the image is not there, or what the use case throws */

@@ -15,12 +15,17 @@ const env = { ...ENVIRONMENT, IMGGEN_HOME: path.join(folder, "home") };
 
 const PROMPT = ["generate", "a red fox", "--model", "gamma-image-2"];
 const COMMANDS = [
-  { name: "--version", args: [BIN, "--version"], most: 1.2 },
-  { name: "--help", args: [BIN, "--help"], most: 1.3 },
-  { name: "models --json", args: [BIN, "models", "--json"], most: 1.5 },
-  { name: "generate --dry-run --json", args: [BIN, ...PROMPT, "--dry-run", "--json"], most: 1.5 },
+  { name: "--version", args: [BIN, "--version"], most: 1.15 },
+  { name: "--help", args: [BIN, "--help"], most: 1.15 },
+  { name: "models --json", args: [BIN, "models", "--json"], most: 1.4, mostWithoutCache: 1.5 },
+  {
+    name: "generate --dry-run --json",
+    args: [BIN, ...PROMPT, "--dry-run", "--json"],
+    most: 1.4,
+    mostWithoutCache: 1.5,
+  },
 ];
-const WIRE = { name: "generate, submit on the wire", most: 2.7 };
+const WIRE = { name: "generate, submit on the wire", most: 2.5 };
 const EXIT = { name: "generate --no-wait, from the reply to the exit", most: 1 };
 
 function nodes() {
@@ -93,9 +98,15 @@ async function measureOn(node, server) {
 function report(node, samples) {
   const version = spawnSync(node, ["--version"], { encoding: "utf8" }).stdout.trim();
   const base = median(samples.get("empty"));
-  const rows = [...COMMANDS, WIRE, EXIT].map(({ name, most }) => {
+  // Node 20 keeps no compiled code between runs.
+  const hasCache = Number.parseInt(version.slice(1), 10) >= 22;
+  const rows = [...COMMANDS, WIRE, EXIT].map(({ name, most, mostWithoutCache = most }) => {
     const ms = median(samples.get(name));
-    return goal(name, ms / base, { most, unit: "×", peer: shown(ms, "ms") });
+    return goal(name, ms / base, {
+      most: hasCache ? most : mostWithoutCache,
+      unit: "×",
+      peer: shown(ms, "ms"),
+    });
   });
   printTable(`Starting on Node ${version}, medians of ${ROUNDS}`, [
     fact("an empty script", base, "ms"),

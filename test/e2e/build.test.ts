@@ -11,7 +11,15 @@ const run = promisify(execFile);
 /** A clone that was never built, with its dependencies. */
 async function clone(): Promise<string> {
   const folder = await temporaryFolder();
-  const sources = ["bin", "src", ".build", "package.json", "tsconfig.json", ".tsconfig.types.json"];
+  const sources = [
+    "bin",
+    "src",
+    ".build",
+    ".github",
+    "package.json",
+    "tsconfig.json",
+    ".tsconfig.types.json",
+  ];
   for (const name of [...sources, ".rolldown.config.js"])
     await cp(path.join(ROOT, name), path.join(folder, name), { recursive: true });
   await symlink(path.join(ROOT, "node_modules"), path.join(folder, "node_modules"), "dir");

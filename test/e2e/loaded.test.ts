@@ -15,7 +15,7 @@ it.each([
   ["--help", ["--help"], 2],
   ["a dry run", [...GENERATE, "--dry-run"], 4],
   ["a list of models", ["models", "--json"], 4],
-  ["a submit", [...GENERATE, "--no-wait"], 8, ["http", "crypto", "assert"]],
+  ["a submit", [...GENERATE, "--no-wait"], 5, ["http", "crypto", "assert"]],
   [
     "a batch",
     ["batch", "prompts.txt", "--yes", ...QUICK],
