@@ -154,7 +154,7 @@ export class JobPoll {
   #noRoom(cause: unknown): NoRoomError {
     const { host } = this.#server;
     const message = `The reply of ${host} cannot be kept in ${this.#how.job.folder}: ${errorText(cause)}.`;
-    const hint = "The job is not affected. Free some space, then: imggen resume";
+    const hint = "The job is not affected. Free some space, then resume it.";
     return new NoRoomError(message, { charged: "yes", hint, cause });
   }
 
