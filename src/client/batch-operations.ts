@@ -151,9 +151,12 @@ export class BatchOperations {
   #callOf(flags: Flags, request: Parameters<typeof readRequestFlags>[0]): BatchCall {
     const { settings } = this.#session;
     const output = settings.get("output", { value: flags.output, label: "--output" });
+    const given = readRequestFlags(request, this.#session);
+    const labels = Object.entries(FLAG_LABELS).filter(([name]) => name in given.values);
     return {
       ...flags,
-      ...readRequestFlags(request, this.#session),
+      ...given,
+      labels: { ...Object.fromEntries(labels), ...given.labels },
       output: output?.value,
       outputLabel: output?.label,
       sidecar: settings.isOn("sidecar", flags.sidecar),

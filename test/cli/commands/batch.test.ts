@@ -24,6 +24,20 @@ describe("a batch", () => {
     expect(await imagesIn(folder)).toEqual(paths.map((each) => path.basename(each)).toSorted());
   });
 
+  it.each([
+    ["--ratio", "7:5"],
+    ["--quality", "9K"],
+    ["--seed", "4"],
+  ])("names %s in a problem with its value, and the field where the row has set it", async (flag, value) => {
+    const world = await batchWorld();
+    const field = flag.slice(2);
+    await world.manifest("p.jsonl", { prompt: "a fox" }, { prompt: "a hen", [field]: value });
+    const { code, stderr } = await world.run(["batch", "p.jsonl", ...MODEL, flag, value, "--dry-run"]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(new RegExp(`^line 1: ${flag} `, "m"));
+    expect(stderr).toMatch(new RegExp(`^line 2: ${field} `, "im"));
+  });
+
   it("takes .jsonl, with a value for each key", async () => {
     const world = await batchWorld({ submit: accepts });
     const row = {
