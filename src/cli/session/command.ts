@@ -54,5 +54,5 @@ export function plainWords(argv: readonly string[]): string[] {
   return argv.filter((word, at) => !word.startsWith("-") && !WITH_VALUE.has(argv[at - 1]));
 }
 
-/** The word that a completion script asks the program with; `answer.ts` says how. */
+/** The word that a completion script asks the program with; `completion/offer.ts` answers. */
 export const ASK = "__complete";
