@@ -22,7 +22,10 @@ export function durationOption(label: string, text: string, limits: { minMs?: nu
       hint: "Use a duration such as 90, 90s, 1500ms or 5m, of at most 7 days.",
     });
   }
-  if (ms < (limits.minMs ?? 0)) throw new UsageError(`${label} must be at least ${limits.minMs} ms.`);
+  if (ms < (limits.minMs ?? 0))
+    throw new UsageError(`${label} must be at least ${limits.minMs} ms.`, {
+      hint: "Use a duration such as 90, 90s, 1500ms or 5m.",
+    });
   return ms;
 }
 

@@ -9,12 +9,13 @@ import {
   isDraft,
   partName,
   partsOf,
+  requestTag,
   taskTag,
   taskTagOf,
 } from "../../src/store/ledger-name.ts";
 import type { SavedFile } from "../../src/task/saved-file.ts";
 import type { Task } from "../../src/task/task.ts";
-import { AT, INTENT, LINES, recordOf } from "../support/records.ts";
+import { AT, INTENT, LINES, recordOf, WORK } from "../support/records.ts";
 
 const ID = "20260131T120509001-0123abcd";
 
@@ -88,4 +89,11 @@ it("a draft of a task's file is no entry", () => {
 
 it("a finished task is in the folder of its day and minute", () => {
   expect(dayFolder(ID)).toBe("2026-01-31/1205");
+});
+
+it("the tag of a request differs with its options at a generator, whatever their order", () => {
+  const tagWith = (options: object) =>
+    requestTag({ ...INTENT, ...WORK, options: { ...WORK.options, ...options } });
+  expect(tagWith({ fields: { steps: 20 } })).not.toBe(tagWith({ fields: { steps: 30 } }));
+  expect(tagWith({ fields: { a: 1, b: 2 } })).toBe(tagWith({ fields: { b: 2, a: 1 } }));
 });

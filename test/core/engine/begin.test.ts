@@ -58,6 +58,12 @@ describe("generating an image", () => {
     expect(linesIn({ stateFolder })).toEqual({ folder: "done", types });
   });
 
+  it("makes no folder for the reply of a service that answers with an id", async () => {
+    const { run, stateFolder } = await generating();
+    await run();
+    expect(await readdir(path.join(stateFolder, "tasks"))).not.toContain("work");
+  });
+
   it("reports each step once it is done", async () => {
     const { run, events } = await generating();
     await run();
