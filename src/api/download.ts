@@ -35,7 +35,7 @@ const { idleMs: IDLE_TIMEOUT_MS, timeoutMs: TIMEOUT_MS } = TRANSFER_POLICY.downl
 /** A download that is slower than this over a whole period has failed: 1 KiB/s. */
 const PERIOD_MS = 60_000;
 const LEAST_BYTES_PER_PERIOD = 60 * 1024;
-const MOST_REDIRECTS = 5;
+const MAX_REDIRECTS = 5;
 const LARGEST_FILE_BYTES = 100 * 1024 * 1024;
 
 /** Downloads from a result URL once, following redirects, never with an Authorization header of its own. Never throws. */
@@ -46,7 +46,7 @@ export async function download(
 ): Promise<DownloadReply> {
   let target = url;
   const startMs = options.clock.monotonicMs();
-  for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
+  for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
     const checked = await checkResultUrl(options.maskKey(target), options.serviceUrl);
     if (typeof checked === "string") return { outcome: "forbidden", why: checked };
     const isOwn = hop === 0 && checked.origin === options.serviceUrl.origin;
@@ -54,7 +54,7 @@ export async function download(
     if (typeof reply !== "string") return reply;
     target = reply;
   }
-  return { outcome: "gone", why: `more than ${MOST_REDIRECTS} redirects` };
+  return { outcome: "gone", why: `more than ${MAX_REDIRECTS} redirects` };
 }
 
 /** The parsed URL, or why it must not be downloaded from. */

@@ -1,4 +1,4 @@
-import { MOST_REFERENCE_BYTES, REFERENCE_TYPES } from "../task/request.ts";
+import { MAX_REFERENCE_BYTES, REFERENCE_TYPES } from "../task/request.ts";
 import { looksPublic } from "./address.ts";
 import { connectionErrorText } from "./connection-errors.ts";
 import type { HttpClient } from "./http-client.ts";
@@ -16,7 +16,7 @@ export interface HeadOptions {
 }
 
 const TIMEOUT_MS = TRANSFER_POLICY.reference.headMs;
-const MOST_REDIRECTS = 5;
+const MAX_REDIRECTS = 5;
 /** `image/jpg` is not registered, but many servers say it. */
 const TYPES: ReadonlySet<string> = new Set([...REFERENCE_TYPES.map((type) => `image/${type}`), "image/jpg"]);
 /** The media types of servers that do not know the image's own. */
@@ -28,7 +28,7 @@ const NO_TYPES: ReadonlySet<string> = new Set(["", "application/octet-stream", "
  */
 export async function imageHead(text: string, options: HeadOptions): Promise<ImageHead> {
   let target = text;
-  for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
+  for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
     const url = URL.canParse(target) ? new URL(target) : null;
     if (url?.protocol === "data:") return { kind: "unknown", why: "data: URLs cannot be checked" };
     if (url === null || !/^https?:$/.test(url.protocol)) return bad("it does not lead to an http(s) URL");
@@ -42,7 +42,7 @@ export async function imageHead(text: string, options: HeadOptions): Promise<Ima
     if (reply.status < 300 || reply.status >= 400 || typeof location !== "string") return judged(reply, url);
     target = URL.canParse(location, url.href) ? new URL(location, url).href : location;
   }
-  return bad(`more than ${MOST_REDIRECTS} redirects`);
+  return bad(`more than ${MAX_REDIRECTS} redirects`);
 }
 
 interface Head {
@@ -73,7 +73,7 @@ function judged({ status, headers }: Head, { search }: URL): ImageHead {
   const type = textOf(headers["content-type"]).replace(/;.*$/s, "").trim().toLowerCase();
   const size = textOf(headers["content-length"]);
   if (!TYPES.has(type) && !NO_TYPES.has(type)) return bad(`its type is ${type}, not JPEG, PNG or WebP`);
-  if (/^\d+$/.test(size) && Number(size) > MOST_REFERENCE_BYTES)
+  if (/^\d+$/.test(size) && Number(size) > MAX_REFERENCE_BYTES)
     return bad(`it has ${size} bytes, more than 4 MB`);
   if (NO_TYPES.has(type)) return { kind: "unknown", why: "its server does not say its type" };
   return /^\d+$/.test(size) ? { kind: "good" } : { kind: "unknown", why: "its server does not say its size" };

@@ -6,7 +6,7 @@ import { poolOf } from "./shared-connections.ts";
 // Loaded only where there is something to listen to: undici's WebSocket brings its fetch along.
 
 /** The pictures on the way to an image, which come as messages too, are smaller. */
-const MOST_BYTES = 16 * 1024 * 1024;
+const MAX_BYTES = 16 * 1024 * 1024;
 
 export interface ListenOptions extends ConnectOptions {
   headers: Readonly<Record<string, string>>;
@@ -29,7 +29,7 @@ export async function listen(
     sockets.add(socket);
     return socket;
   };
-  const limits = { webSocket: { maxPayloadSize: MOST_BYTES } };
+  const limits = { webSocket: { maxPayloadSize: MAX_BYTES } };
   const dispatcher = poolOf(url.origin, noted, signal, limits);
   const address = new URL(url.href);
   address.protocol = url.protocol === "https:" ? "wss:" : "ws:";

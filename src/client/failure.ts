@@ -66,13 +66,13 @@ const NEXT_STEPS: Record<ErrorType, Next> = {
       phrase`To see whether task ${mentioned} of the reply is this request's: ${action("resume", mentioned)}`,
     ];
     const dismiss = ledgerId !== null && [phrase`To dismiss it: ${action("dismiss", ledgerId)}`];
-    return [...(look || []), ...toSubmitAgain(ledgerId, free), ...(dismiss || [])].slice(0, MOST_LINES);
+    return [...(look || []), ...toSubmitAgain(ledgerId, free), ...(dismiss || [])].slice(0, MAX_LINES);
   },
   partial: () => [phrase`${action("repeat")} to resume.`],
   interrupted: resumeOr(),
 };
 
-const MOST_LINES = 2;
+const MAX_LINES = 2;
 
 /** Failures of the command line itself have no cost to speak of. */
 const FREE: ReadonlySet<ErrorType> = new Set(["usage", "budget_exceeded", "internal"]);
@@ -97,7 +97,7 @@ function ownHint(type: ErrorType, hint: string, resume: string | null, words: Wo
   if (type === "invalid_request")
     return advice.startsWith("Nothing was") ? advice : `Nothing was sent. ${advice}`;
   const lines = advice.split("\n");
-  if (resume === null || lines.length >= MOST_LINES) return advice;
+  if (resume === null || lines.length >= MAX_LINES) return advice;
   const further = worded(resumeWith(resume), words);
   return advice.includes(words.actions.resume(resume) ?? further) ? advice : [...lines, further].join("\n");
 }

@@ -52,7 +52,7 @@ export interface FoundService extends FoundGenerator {
 
 /** Time limit for each answer of a server on this machine, in milliseconds. */
 const ANSWER_MS = 1_000;
-const MOST_MODELS = 100;
+const MAX_MODELS = 100;
 const LONGEST_NAME = 200;
 
 /** Kinds with servers on this machine. If a server is of several kinds, the last one counts: its API can do more than OpenAI's. */
@@ -99,7 +99,7 @@ async function serverAt(
       : null;
   }
   const { names, loaded, needsName } = await modelsOf(spec, session);
-  const models = (names ?? []).filter((name) => name.length <= LONGEST_NAME).slice(0, MOST_MODELS);
+  const models = (names ?? []).filter((name) => name.length <= LONGEST_NAME).slice(0, MAX_MODELS);
   const isOneOf = models.length > 1;
   const needsModel = isOneOf && needsName;
   const model = loaded ?? (isOneOf && !needsName ? null : (models[0] ?? null));

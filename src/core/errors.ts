@@ -189,7 +189,7 @@ export interface ManifestProblem {
   message: string;
 }
 
-const MOST_SHOWN = 100;
+const MAX_SHOWN = 100;
 
 /** Rows of a manifest that cannot be sent, so nothing was. Thrown once all are read: `problems` has every one, `message` 100. */
 export class ManifestError extends ImggenError {
@@ -198,7 +198,7 @@ export class ManifestError extends ImggenError {
 
   constructor(problems: readonly ManifestProblem[]) {
     const lines = problems
-      .slice(0, MOST_SHOWN)
+      .slice(0, MAX_SHOWN)
       .map(({ line, message }) => `line ${line}: ${message.replace(/(?<![.?])$/, ".")}`);
     const more = problems.length - lines.length;
     if (more > 0) lines.push(`… and ${more} more.`);

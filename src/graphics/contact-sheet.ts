@@ -16,7 +16,7 @@ const PICTURE = 320;
 const GAP = 16;
 /** Pixels between a picture and its label, and between lines of their own. */
 const SMALL_GAP = 8;
-const MOST_TEXT_HEIGHT = 200;
+const MAX_TEXT_HEIGHT = 200;
 const PAGE = "#f6f6f4";
 /** The placeholder of a missing picture. */
 const EMPTY = { width: PICTURE, height: PICTURE / 2, channels: 3, background: "#d8d8d4" } as const;
@@ -115,7 +115,7 @@ async function text(content: string, width: number): Promise<Part> {
     },
   });
   const { data, info } = await image.png().toBuffer({ resolveWithObject: true });
-  const part = { width: Math.min(width, info.width), height: Math.min(MOST_TEXT_HEIGHT, info.height) };
+  const part = { width: Math.min(width, info.width), height: Math.min(MAX_TEXT_HEIGHT, info.height) };
   const cut = sharp(data).extract({ left: 0, top: 0, ...part });
   return { input: await cut.png().toBuffer(), ...part };
 }

@@ -9,7 +9,7 @@ type Sharp = typeof import("sharp").default;
 export class UndecodableError extends Error {}
 
 /** Larger than any model's image: decoded, these take hundreds of megabytes. */
-const MOST_PIXELS = 150_000_000;
+const MAX_PIXELS = 150_000_000;
 
 /** Pixels of an image, row by row. */
 export interface Pixels {
@@ -101,7 +101,7 @@ type Image = ReturnType<Sharp>;
 async function decoding<Result>(file: ImageSource, work: (image: Image) => Promise<Result>): Promise<Result> {
   const sharp = await loadSharp();
   try {
-    return await work(sharp(file, { limitInputPixels: MOST_PIXELS, failOn: "error" }).autoOrient());
+    return await work(sharp(file, { limitInputPixels: MAX_PIXELS, failOn: "error" }).autoOrient());
   } catch (error) {
     const why = error instanceof Error ? (error.message.split("\n", 1)[0] ?? "") : String(error);
     throw new UndecodableError(`it cannot be decoded (${why})`, { cause: error });

@@ -15,9 +15,9 @@ import { kittyPicture } from "./kitty.ts";
 import { fittedCells, roomOf, type Screen } from "./terminal.ts";
 
 /** A terminal gets larger files scaled. */
-const MOST_BYTES = 8 * 1024 * 1024;
+const MAX_BYTES = 8 * 1024 * 1024;
 /** What Kitty itself refuses is ten times as much. */
-const MOST_EDGE = 8192;
+const MAX_EDGE = 8192;
 
 /** What is shown: a file, or the bytes of one that is nowhere, and what is in it. */
 export interface Shown {
@@ -48,9 +48,9 @@ const TAKEN_BY_ITERM2: ReadonlySet<string> = new Set(["png", "jpeg", "gif", "web
 
 /** Null if a terminal is to get it scaled, or turned: few terminals do that themselves. */
 async function bytesIfSmall({ source, image: { width, height, isTurned } }: Shown): Promise<Buffer | null> {
-  if (isTurned || Math.max(width, height) > MOST_EDGE) return null;
+  if (isTurned || Math.max(width, height) > MAX_EDGE) return null;
   if (typeof source !== "string") return source;
-  return (await promises.stat(source)).size > MOST_BYTES ? null : promises.readFile(source);
+  return (await promises.stat(source)).size > MAX_BYTES ? null : promises.readFile(source);
 }
 
 async function blocks({ source, image }: Shown, screen: Screen): Promise<string> {

@@ -17,19 +17,19 @@ export function canReplace({ protocol }: Screen): boolean {
   return protocol === "kitty" || protocol === "iterm2";
 }
 
-const MOST_BYTES = 4 * 1024 * 1024;
-const MOST_EDGE = 4096;
+const MAX_BYTES = 4 * 1024 * 1024;
+const MAX_EDGE = 4096;
 
 /**
  * Decodes a server's preview.
  * @throws UndecodableError if it is no image, or too large
  */
 export async function replaceablePicture(bytes: Buffer, screen: Screen): Promise<ReplaceablePicture> {
-  const inspection = bytes.length > MOST_BYTES ? null : inspectBytes(bytes);
+  const inspection = bytes.length > MAX_BYTES ? null : inspectBytes(bytes);
   if (inspection?.ok !== true) throw new UndecodableError("it is no image");
   const { image } = inspection;
   const { width, height } = image;
-  if (Math.min(width, height) < 1 || Math.max(width, height) > MOST_EDGE)
+  if (Math.min(width, height) < 1 || Math.max(width, height) > MAX_EDGE)
     throw new UndecodableError("it is too large");
   const id = randomInt(1, 2 ** 31);
   const draw = await pictureOf({ source: bytes, image }, screen, id);

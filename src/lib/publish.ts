@@ -51,7 +51,7 @@ export async function publishOnce(
   }
 }
 
-const MOST_READS = 20;
+const MAX_READS = 20;
 const READ_AGAIN_MS = 25;
 
 /**
@@ -61,7 +61,7 @@ const READ_AGAIN_MS = 25;
 export async function readPublished(file: string, isWhole: (text: string) => boolean): Promise<string> {
   for (let reads = 1; ; reads++) {
     const text = await readText(file);
-    if (isWhole(text) || reads === MOST_READS) return text;
+    if (isWhole(text) || reads === MAX_READS) return text;
     await new Promise((resolve) => setTimeout(resolve, READ_AGAIN_MS));
   }
 }

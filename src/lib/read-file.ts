@@ -5,13 +5,13 @@ import { errorCode } from "./error-text.ts";
 import { fieldsOf, jsonOrNull } from "./json.ts";
 
 /** More than any file of text that imggen writes, or is given. */
-const MOST_BYTES = 256 * 1024 * 1024;
+const MAX_BYTES = 256 * 1024 * 1024;
 
 /**
  * The bytes of a regular file. A named pipe or a device in its place is an error: reading one may take for ever, and
  * a thread that waits for it cannot be stopped. @throws Error with a clause of why not, or the system's error
  */
-export function readRegular(path: string, mostBytes = MOST_BYTES): Buffer {
+export function readRegular(path: string, mostBytes = MAX_BYTES): Buffer {
   return reading(path, (file) => {
     const { size } = file;
     if (size > mostBytes) throw new Error(`it is larger than ${mostBytes / 1024 / 1024} MiB`);

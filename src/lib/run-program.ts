@@ -42,16 +42,16 @@ export type ProgramEnd =
   | { kind: "ended"; code: number | null; killedBy: string | null; stdout: string; stderr: string }
   | { kind: "not_started"; error: unknown }
   | { kind: "timed_out"; stdout: string; stderr: string }
-  /** It wrote more than `MOST_STDOUT_BYTES` to standard output, and was killed. */
+  /** It wrote more than `MAX_STDOUT_BYTES` to standard output, and was killed. */
   | { kind: "too_much_output" }
   /** Given up by the signal, within its grace, and gone: by itself, or killed (no code). */
   | { kind: "stopped"; code: number | null; stdout: string; stderr: string }
   /** Given up by the signal: it was killed, or never started. */
   | { kind: "aborted" };
 
-const MOST_STDOUT_BYTES = 64 * 1024;
+const MAX_STDOUT_BYTES = 64 * 1024;
 /** The end of standard error that is kept. */
-const MOST_STDERR_BYTES = 8 * 1024;
+const MAX_STDERR_BYTES = 8 * 1024;
 
 /** A process that a program leaves behind may hold its output open; it is waited for no longer than this. */
 const OUTPUT_AFTER_EXIT_MS = 1_000;
@@ -105,7 +105,7 @@ class Run {
     options.killSignal?.addEventListener("abort", this.#onKill, { once: true });
     child.stdout.on("data", (chunk: Buffer) => this.#wrote(chunk));
     child.stderr.on("data", (chunk: Buffer) => {
-      this.#stderr = Buffer.concat([this.#stderr, chunk]).subarray(-MOST_STDERR_BYTES);
+      this.#stderr = Buffer.concat([this.#stderr, chunk]).subarray(-MAX_STDERR_BYTES);
     });
     child.on("error", (error) => this.#end({ kind: "not_started", error }));
     child.on("exit", (code, killedBy) => {
@@ -128,8 +128,8 @@ class Run {
 
   #wrote(chunk: Buffer): void {
     this.#stdout = Buffer.concat([this.#stdout, chunk]);
-    if (this.#stdout.length <= MOST_STDOUT_BYTES) return;
-    if (this.#options.dropsOutput) this.#stdout = this.#stdout.subarray(-MOST_STDOUT_BYTES);
+    if (this.#stdout.length <= MAX_STDOUT_BYTES) return;
+    if (this.#options.dropsOutput) this.#stdout = this.#stdout.subarray(-MAX_STDOUT_BYTES);
     else this.#stop({ kind: "too_much_output" });
   }
 
@@ -185,8 +185,8 @@ function signalAll({ pid }: Child, signal: "SIGTERM" | "SIGKILL"): void {
   } else signalGroup(pid, signal);
 }
 
-const MOST_LINES = 3;
-const MOST_CHARACTERS = 300;
+const MAX_LINES = 3;
+const MAX_CHARACTERS = 300;
 
 /** How a program failed, as a phrase that follows its name, with the end of what it said. */
 export function programFailure(
@@ -211,9 +211,9 @@ export function programFailure(
 
 /** The end of what a program said, on one line, after a colon. */
 function lastLines(said: string): string {
-  const lines = linesOf(said).slice(-MOST_LINES).join(" / ");
+  const lines = linesOf(said).slice(-MAX_LINES).join(" / ");
   if (lines === "") return "";
-  return `: ${lines.length > MOST_CHARACTERS ? `…${lines.slice(-MOST_CHARACTERS)}` : lines}`;
+  return `: ${lines.length > MAX_CHARACTERS ? `…${lines.slice(-MAX_CHARACTERS)}` : lines}`;
 }
 
 /** The lines of a text that are not blank, without the spaces around them. */

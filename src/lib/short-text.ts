@@ -1,8 +1,8 @@
 /** How many names a message lists. */
-const MOST_NAMED = 12;
+const MAX_NAMED = 12;
 
 /** The first of several texts in a list, and how many others there are. */
-export function listed(texts: readonly string[], most = MOST_NAMED, separator = ", "): string {
+export function listed(texts: readonly string[], most = MAX_NAMED, separator = ", "): string {
   const others = texts.length > most ? [`and ${texts.length - most} more`] : [];
   return [...texts.slice(0, most), ...others].join(separator);
 }

@@ -64,7 +64,7 @@ export function failureAnswer(error: unknown): Answer {
 const LONGEST_EDGE = 512;
 
 /** What an image may add to what an agent holds. */
-const MOST_BYTES = 256 * 1024;
+const MAX_BYTES = 256 * 1024;
 
 export const PREVIEW = {
   preview: noFlag("flag", {
@@ -87,6 +87,6 @@ export async function withPreviews(answer: Answer, isWanted: boolean): Promise<A
 async function previewOf(file: string): Promise<AnswerImage> {
   let edge = LONGEST_EDGE;
   let picture = await thumbnail(file, edge);
-  for (; picture.length > MOST_BYTES; picture = await thumbnail(file, edge)) edge = Math.floor(edge / 2);
+  for (; picture.length > MAX_BYTES; picture = await thumbnail(file, edge)) edge = Math.floor(edge / 2);
   return { data: picture.toString("base64"), mimeType: "image/webp" };
 }

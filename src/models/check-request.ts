@@ -227,12 +227,12 @@ function unknownToGenerator(
 }
 
 /** The most requests that one task may have. */
-const MOST_REQUESTS = 64;
+const MAX_REQUESTS = 64;
 
 /** Refuses too many images, without validation too: each is a request, and each is written down. */
 function tooMany({ input: { maxImages = 1 }, labels }: RuleInput): Refusal | undefined {
-  if (Number.isInteger(maxImages) && maxImages >= 1 && maxImages <= MOST_REQUESTS) return undefined;
-  const message = `${labels.maxImages} ${maxImages} is not a whole number from 1 to ${MOST_REQUESTS}`;
+  if (Number.isInteger(maxImages) && maxImages >= 1 && maxImages <= MAX_REQUESTS) return undefined;
+  const message = `${labels.maxImages} ${maxImages} is not a whole number from 1 to ${MAX_REQUESTS}`;
   return { kind: "refusal", message, hint: "Ask for the others with another command" };
 }
 

@@ -43,7 +43,7 @@ export function costRange({ credits }: Model): string | null {
   return least === most ? `${least} credits` : `${least} to ${most} credits`;
 }
 
-const MOST_NAMED = 6;
+const MAX_NAMED = 6;
 
 /**
  * What to do about a request whose cost no cap can count.
@@ -60,6 +60,6 @@ export function countableInstead(matrix: Matrix, otherwise: Wording): Wording {
   return [
     "Choose a model with a documented cost.",
     otherwise,
-    `\nDocumented costs: ${listed(named, MOST_NAMED)}.`,
+    `\nDocumented costs: ${listed(named, MAX_NAMED)}.`,
   ];
 }

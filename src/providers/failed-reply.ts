@@ -218,9 +218,9 @@ export function readErrorBody(body: string): ErrorBody {
 const ERROR_FIELDS = ["message", "detail", "errors", "error", "msg", "title", "output"] as const;
 
 /** Deeper levels are not read: a server may nest thousands. */
-const MOST_LEVELS = 8;
+const MAX_LEVELS = 8;
 
-function wordsIn(value: unknown, levels = MOST_LEVELS): string {
+function wordsIn(value: unknown, levels = MAX_LEVELS): string {
   if (typeof value === "string") return value;
   if (levels === 0) return "";
   const within = (each: unknown) => wordsIn(each, levels - 1);

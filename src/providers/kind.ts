@@ -83,7 +83,7 @@ export const LOCAL = {
 } as const satisfies Partial<ServerKind>;
 
 /** The most jobs that Black Forest Labs has at once, queued or running: it answers 429 to more. */
-export const MOST_BFL_JOBS = 24;
+export const MAX_BFL_JOBS = 24;
 
 /** A service on the internet: it works on several images at once, with the model that each request names. */
 export const SERVICE = { ...LOCAL, concurrency: 4, needsModel: true } as const satisfies Partial<ServerKind>;

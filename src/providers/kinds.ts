@@ -3,7 +3,7 @@ import { fieldsOf, isJsonObject } from "../lib/json.ts";
 import { type Columns, type Matrix, model } from "../models/matrix.ts";
 import type { FieldNames } from "../task/request-fields.ts";
 import type { GeneratorOptions, ProviderDeps } from "./kind.ts";
-import { basicOrBearer, LOCAL, MOST_BFL_JOBS, SERVICE, type ServerKind } from "./kind.ts";
+import { basicOrBearer, LOCAL, MAX_BFL_JOBS, SERVICE, type ServerKind } from "./kind.ts";
 import { fieldNamesAt, modelsAt } from "./openai/server-forms.ts";
 import type { Provider } from "./provider.ts";
 
@@ -87,7 +87,7 @@ const TABLE = {
     keyVariables: ["BFL_API_KEY"],
     firstModel: "flux-2-pro",
     keyHeaders: (key) => ({ "x-key": key }),
-    mostConcurrency: MOST_BFL_JOBS,
+    mostConcurrency: MAX_BFL_JOBS,
     fieldNamesAt: () => ({ seed: "seed" }),
     open: async (setup, deps) => (await import("./bfl.ts")).bflProvider(setup, deps),
   },

@@ -105,7 +105,7 @@ async function imageRequest(job: Job, deps: ReferenceDeps): Promise<ServiceReque
 const EVERY_MS = 1_000;
 
 /** A preview in base64 is as large as the image. */
-const MOST_PROGRESS_BYTES = 8 * 1024 * 1024;
+const MAX_PROGRESS_BYTES = 8 * 1024 * 1024;
 
 /** Does work, and asks the server for its progress meanwhile. */
 async function whileFollowed<Result>(
@@ -140,7 +140,7 @@ async function followProgress(
     for (;;) {
       await clock.sleep(EVERY_MS, signal);
       const from = `/sdapi/v1/progress?skip_current_image=${!hasPreviews}`;
-      const reply = await server.get(from, signal, undefined, MOST_PROGRESS_BYTES);
+      const reply = await server.get(from, signal, undefined, MAX_PROGRESS_BYTES);
       if (reply.cut !== null && hasPreviews) {
         // The preview is too large: only the progress is asked for.
         hasPreviews = false;

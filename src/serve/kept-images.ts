@@ -12,7 +12,7 @@ import { REFERENCE_TYPES } from "../task/request.ts";
 /** How long an image is kept after a client has downloaded it, in milliseconds: the client may not have saved it. */
 const KEPT_MS = 30 * 24 * 3_600_000;
 /** How many images are removed in a row; the rest waits for the next round. */
-const MOST_REMOVED = 200;
+const MAX_REMOVED = 200;
 
 /** Which image of a task. */
 export interface ImageId {
@@ -55,7 +55,7 @@ export class CollectedImages {
     const oldestKept = this.#clock.now() - KEPT_MS;
     // A file that is no mark, such as a file manager's, must not keep the rest from being read.
     const marks = readdirSync(this.#folder).filter((name) => MARK.test(name));
-    for (const name of marks.sort().slice(0, MOST_REMOVED)) {
+    for (const name of marks.sort().slice(0, MAX_REMOVED)) {
       const [, time, taskId = "", index] = MARK.exec(name) ?? [];
       if (time === undefined || Number(time) > oldestKept) return;
       const file = await fileOf({ taskId, index: Number(index) });

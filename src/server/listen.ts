@@ -9,7 +9,7 @@ const LONGEST_HEAD_MS = 5_000;
 const LONGEST_REQUEST_MS = 30_000;
 const LONGEST_SILENCE_MS = 60_000;
 const CHECK_MS = 1_000;
-const MOST_CONNECTIONS = 2_000;
+const MAX_CONNECTIONS = 2_000;
 
 /** A server that listens on loopback. */
 export interface LoopbackServer {
@@ -28,7 +28,7 @@ export async function listenOnLoopback(port: number): Promise<LoopbackServer> {
     requestTimeout: LONGEST_REQUEST_MS,
     connectionsCheckingInterval: CHECK_MS,
   });
-  server.maxConnections = MOST_CONNECTIONS;
+  server.maxConnections = MAX_CONNECTIONS;
   server.setTimeout(LONGEST_SILENCE_MS);
   server.listen(port, LOOPBACK);
   await once(server, "listening");

@@ -69,9 +69,9 @@ function withoutMark(text: string): string {
   return text.startsWith(MARK) ? text.slice(MARK.length) : text;
 }
 
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 function ambiguous(text: string, ids: readonly string[]): UsageError {
-  const message = `${ids.length} tasks fit ${JSON.stringify(text)}: ${listed(ids, MOST_NAMED)}.`;
+  const message = `${ids.length} tasks fit ${JSON.stringify(text)}: ${listed(ids, MAX_NAMED)}.`;
   return new UsageError(message, { hint: "Give more of the id." });
 }

@@ -64,4 +64,4 @@ export const ANY_MODEL = "default";
 export const REFERENCE_TYPES: readonly ImageType[] = ["jpeg", "png", "webp"];
 
 /** The document says "4 MB"; of its two readings, the one that refuses least. */
-export const MOST_REFERENCE_BYTES = 4 * 1024 * 1024;
+export const MAX_REFERENCE_BYTES = 4 * 1024 * 1024;

@@ -35,7 +35,7 @@ const SHARED: BatchScenario = {
 /** Names that a manifest goes by in turn. */
 const NAMES = ["rows.jsonl", "pictures.jsonl", "rows.ndjson"];
 /** Stages for each row of the batch after which a program is killed, at most; a row goes through a dozen. */
-const MOST_STAGES = 4;
+const MAX_STAGES = 4;
 
 /** Runs one batch, killed at moments that nobody chose, until a run comes to its end; then finishes and judges. */
 export async function soakBatch(size: BatchSoakSize, seed: number, program: Program): Promise<Soak> {
@@ -49,7 +49,7 @@ export async function soakBatch(size: BatchSoakSize, seed: number, program: Prog
     let kills = 0;
     do {
       const commands = commandsOf(world, rows, size.processes, random);
-      runs = await killedTogether(world, commands, rows.length * MOST_STAGES, random);
+      runs = await killedTogether(world, commands, rows.length * MAX_STAGES, random);
       kills += runs.filter(({ signal }) => signal !== null).length;
       wrong.push(...runs.flatMap((run) => judgeRound(world, run)));
       if (size.edited) rows = editedRows(rows, everAsked, random);

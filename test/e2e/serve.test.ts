@@ -92,7 +92,7 @@ it("what a killed command has left is its own: a server leaves it alone", async 
 /** How long the clients of the load test go on, in milliseconds, and how many there are. */
 const LOAD_MS = Number(process.env.IMGGEN_LOAD_MS ?? 5_000);
 const CLIENTS = 200;
-const MOST_KIBIBYTES = 300 * 1024;
+const MAX_KIBIBYTES = 300 * 1024;
 
 it("200 clients at once lose nothing, and the server's memory stays small", {
   timeout: LOAD_MS + 120_000,
@@ -119,7 +119,7 @@ it("200 clients at once lose nothing, and the server's memory stays small", {
   expect([...asked.values()].every((times) => times === 1)).toBe(true);
   expect(new Set(asked.keys())).toEqual(tasks);
   expect(mostOpen()).toBeLessThanOrEqual(8);
-  expect(peak).toBeLessThan(MOST_KIBIBYTES);
+  expect(peak).toBeLessThan(MAX_KIBIBYTES);
 });
 
 it("a client that sends its request again after the server was killed has sent it once to the generator", async () => {

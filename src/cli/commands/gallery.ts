@@ -48,7 +48,7 @@ async function runGallery(session: Session, dir = ".", flags: FlagsOf<typeof GAL
   };
 }
 
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 async function show(
   page: string,
@@ -63,7 +63,7 @@ async function show(
     );
   if (unreadable.length > 0) {
     const named = unreadable.map(({ name, why }) => `${name} (${why})`);
-    await console.warn(`Skipped because they cannot be read: ${listed(named, MOST_NAMED)}.`);
+    await console.warn(`Skipped because they cannot be read: ${listed(named, MAX_NAMED)}.`);
   }
   await console.note(`${counted(images.length, "image")}, ${counted(made, "new thumbnail")}.`);
 }

@@ -79,7 +79,7 @@ async function showNextStep(settings: EffectiveSettings, session: Session): Prom
   ]);
 }
 
-/** Where the key will be checked; null only where it is not. @throws UsageError */
+/** Base URL that the key is checked at; null if it is not checked. @throws UsageError */
 async function baseUrlOf(
   options: LoginFlags,
   settings: EffectiveSettings,
@@ -115,7 +115,7 @@ async function answerTo(question: string, { context }: Session): Promise<string>
   return answer;
 }
 
-/** How often a key is asked for at most: what was pasted may be something else. */
+/** Maximum number of prompts for a key: the pasted text may be something else. */
 const ATTEMPTS = 3;
 
 async function askKey(baseUrl: string | null, session: Session): Promise<string> {

@@ -126,23 +126,23 @@ async function showResumed(
     await session.console.note("Nothing to resume: no task is unfinished.");
 }
 
-/** What some tasks have cost together. */
+/** Whether any of some tasks was charged. */
 function mostCharged(reports: readonly TaskReport[]): Charged {
   const each = reports.map(({ charged }) => charged);
   if (each.includes("yes")) return "yes";
   return each.includes("unknown") ? "unknown" : "no";
 }
 
-const MOST_IDS = 100;
+const MAX_IDS = 100;
 
-/** What a script gets of a `resume` of several tasks. */
+/** JSON document of a `resume` of several tasks. */
 function resumedJson(resumed: Resumed, exitCode: number, session: Session): object {
   const { reports } = resumed;
   const rest = leftAlone(resumed);
   const interrupted = reports.filter(isInterrupted);
   if (interrupted.length === 0)
     return { ok: exitCode === 0, tasks: reports.map((report) => reportJson(report, COMMAND_WORDS)), ...rest };
-  const shown = interrupted.slice(0, MOST_IDS);
+  const shown = interrupted.slice(0, MAX_IDS);
   const ended = reports.filter((report) => !isInterrupted(report));
   const resume = session.commandLine();
   const failure = describeFailure(

@@ -63,7 +63,7 @@ async function inExecutable(name: string): Promise<string> {
 }
 
 /** The most task ids that are offered: about a screen of them. Each is a file to read. */
-const MOST_TASKS = 30;
+const MAX_TASKS = 30;
 
 /** The latest tasks of the ledger, newest first: by their ids, with where they stand and what they were asked for. */
 async function latestTasks(which: "unfinished" | "all", context: Context): Promise<Candidate[]> {
@@ -71,14 +71,14 @@ async function latestTasks(which: "unfinished" | "all", context: Context): Promi
     import("../../client/listed-tasks.ts"),
     import("../../lib/short-text.ts"),
   ]);
-  const tasks = await latestTasks(which, MOST_TASKS, { folders: foldersOf(context), context });
+  const tasks = await latestTasks(which, MAX_TASKS, { folders: foldersOf(context), context });
   return tasks.map(({ id, word, prompt }) => {
-    const short = shortened(prompt, MOST_PROMPT_CHARACTERS);
+    const short = shortened(prompt, MAX_PROMPT_CHARACTERS);
     return { value: id, description: word === null ? short : `${word}: ${short}` };
   });
 }
 
-const MOST_PROMPT_CHARACTERS = 40;
+const MAX_PROMPT_CHARACTERS = 40;
 
 /**
  * What a shell offers for the word at the cursor.

@@ -1,7 +1,7 @@
 import { besideTerm, pieces, wrapWords } from "../text/fit.ts";
 
 /**
- * What a page of help may consist of: fenced code, headings, tables of two columns, paragraphs. The title is left out: the
+ * Elements of a page of help: fenced code, headings, tables of two columns, paragraphs. The title is left out: the
  * reader has just typed it.
  */
 const BLOCK = /^```(\w+)\n([\s\S]*?)\n```$|^## (.+)$|^((?:\|.+\|\n?)+)|^((?:(?!#|\||```).+\n?)+)/gm;

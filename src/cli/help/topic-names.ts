@@ -1,6 +1,6 @@
 import { plainWords } from "../session/command.ts";
 
-/** What `imggen help` explains besides commands. A command of the same name would hide a topic. */
+/** Topics of `imggen help` besides commands. A command of the same name would hide a topic. */
 export const TOPIC_NAMES = [
   "exit-codes",
   "environment",

@@ -5,13 +5,13 @@ import type { Environment } from "../../client/this-process.ts";
 /** The shell's exit codes for a command that is not executable, or not found. */
 const NOT_STARTED: ReadonlySet<number | null> = new Set([126, 127]);
 
-/** Silent if there is none: nobody has asked for it. */
+/** Default pager. No message if it is not installed, because it was not requested. */
 const DEFAULT_PAGER = platform() === "win32" ? "" : "command -v less >/dev/null && exec less; exit 127";
 
 /**
  * Shows a text in `$PAGER`, on the terminal, until the user leaves it. As git does: a shell runs it, and `less` exits at
  * once if the text fits the screen.
- * @param signal of an earlier end, which waits for the pager all the same: the terminal is its own until then
+ * @param signal aborts at a signal; the pager keeps the terminal until it exits
  * @returns false if there is none, or it cannot be started
  * @throws the signal's reason
  */

@@ -53,7 +53,7 @@ export interface SkippedRow {
 }
 
 /** At most this many unused columns are named: a file that is no manifest may have any number of them. */
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
 /**
  * Checks all rows of a manifest against the model matrix. Rows of other shards are checked too, and then left out.
@@ -99,7 +99,7 @@ export async function checkRows(
     if (defaults.shard && !inShard(digest, defaults.shard)) continue;
     const idle = unusedOf(others, defaults);
     if (defaults.refusesUnused && idle.length > 0) refuse(`unknown keys: ${idle.join(", ")}`);
-    for (const name of idle) if (unused.size < MOST_NAMED) unused.add(name);
+    for (const name of idle) if (unused.size < MAX_NAMED) unused.add(name);
     if (problems.length > 0) continue;
     const uncutRequest = uncut === undefined ? null : { ...checked.request, prompt: uncut };
     const former = uncutRequest && { uncutKey: uncutKeys.next(rowDigest(uncutRequest, output ?? undefined)) };
@@ -132,7 +132,7 @@ const NO_PART_OF_A_NAME = /[{}/\\\p{Cc}]/gu;
 
 function unusedOf(others: OtherColumns, defaults: RowDefaults): string[] {
   const used = usedNames(defaults);
-  return [...others.keys()].filter((each) => !used.has(each)).slice(0, MOST_NAMED);
+  return [...others.keys()].filter((each) => !used.has(each)).slice(0, MAX_NAMED);
 }
 
 /** Checks a row's values, with the defaults for those that it does not set. */

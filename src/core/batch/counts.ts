@@ -22,9 +22,9 @@ const COUNTED_AS = {
   unknown: "unknown",
 } as const satisfies Record<RowState, string>;
 
-const MOST_NAMES = 5;
-const MOST_KINDS = 50;
-const MOST_WARNINGS = 10;
+const MAX_NAMES = 5;
+const MAX_KINDS = 50;
+const MAX_WARNINGS = 10;
 
 /** Whether a row's task is accepted, and nothing was charged for it yet. */
 export function isWaiting({ state, report }: RowResult): boolean {
@@ -116,7 +116,7 @@ export class BatchCounts {
     const names = report?.files.flatMap(({ path: file }) => (file === null ? [] : path.basename(file))) ?? [];
     for (const each of new Set(report?.warnings)) {
       const count = this.#mismatches.get(each) ?? 0;
-      const isNew = count === 0 && this.#mismatches.size >= MOST_WARNINGS;
+      const isNew = count === 0 && this.#mismatches.size >= MAX_WARNINGS;
       if (isNew || row.checked.warnings.includes(each) || names.some((name) => each.includes(name))) continue;
       this.#mismatches.set(each, count + 1);
     }
@@ -126,10 +126,10 @@ export class BatchCounts {
     // Messages that name a task differ for each row, so errors are grouped by type and key.
     const kind = `${error.type} ${error.key ?? ""}`;
     const existing = this.#errors.get(kind);
-    if (!existing && this.#errors.size >= MOST_KINDS) return;
+    if (!existing && this.#errors.size >= MAX_KINDS) return;
     const group = existing ?? { error, names: [], count: 0 };
     group.count += 1;
-    if (group.names.length < MOST_NAMES) group.names.push(name);
+    if (group.names.length < MAX_NAMES) group.names.push(name);
     this.#errors.set(kind, group);
   }
 }

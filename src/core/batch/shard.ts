@@ -7,15 +7,15 @@ export interface Shard {
   count: number;
 }
 
-const MOST_SHARDS = 10_000;
+const MAX_SHARDS = 10_000;
 
 /** `2/4` is the second of four. @throws UsageError if the text is not a shard */
 export function parseShard(text: string): Shard {
   const [, index, count] = /^(\d{1,9})\/(\d{1,9})$/.exec(text.trim()) ?? [];
   const shard = { index: Number(index), count: Number(count) };
-  if (shard.index >= 1 && shard.index <= shard.count && shard.count <= MOST_SHARDS) return shard;
+  if (shard.index >= 1 && shard.index <= shard.count && shard.count <= MAX_SHARDS) return shard;
   throw new UsageError(`--shard ${JSON.stringify(text)} is not a part of a batch.`, {
-    hint: `--shard 1/4 is the first of four parts; there are at most ${MOST_SHARDS}.`,
+    hint: `--shard 1/4 is the first of four parts; there are at most ${MAX_SHARDS}.`,
   });
 }
 

@@ -23,7 +23,7 @@ import { writeSidecar } from "./sidecar.ts";
 /** The most images of one request that are saved. No model makes more than 15. */
 export const MAX_IMAGES = 16;
 /** The most URLs that a warning lists. */
-const MOST_NAMED = 4;
+const MAX_NAMED = 4;
 
 /**
  * Downloads, checks and publishes every image of a task, and adds each to `result` as it is published. If one cannot be
@@ -70,7 +70,7 @@ function surplusWarning(
   const urls = sources.flatMap((source) => (source.kind === "url" ? [connection.maskUrl(source.url)] : []));
   return (
     `The service returned ${maxImages + urls.length} images; the first ${maxImages} were downloaded. ` +
-    `Not downloaded: ${listed(urls.map(withoutQuery), MOST_NAMED)}. All URLs are in the ledger.`
+    `Not downloaded: ${listed(urls.map(withoutQuery), MAX_NAMED)}. All URLs are in the ledger.`
   );
 }
 

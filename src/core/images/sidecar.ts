@@ -94,11 +94,11 @@ function unsigned({ image, ...request }: GenerationRequest): GenerationRequest {
 }
 
 /** The longest prompt is 20,000 characters, so a larger file is not a sidecar. */
-const MOST_BYTES = 1024 * 1024;
+const MAX_BYTES = 1024 * 1024;
 
 /** The sidecar of an image; null if there is none, or its file is something else. */
 export async function readSidecar(image: string): Promise<Sidecar | null> {
-  return parseSidecar(await readText(sidecarPath(image), MOST_BYTES).catch(() => ""));
+  return parseSidecar(await readText(sidecarPath(image), MAX_BYTES).catch(() => ""));
 }
 
 /** Reads a sidecar, which may come from anywhere. What it lacks is null or zero. */

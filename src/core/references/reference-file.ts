@@ -7,7 +7,7 @@ import { fileSha256, sha256Of } from "../../lib/file-digest.ts";
 import { inspectBytes } from "../../lib/image/inspect.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import { groupedDigits } from "../../lib/whole-number.ts";
-import { MOST_REFERENCE_BYTES, REFERENCE_TYPES } from "../../task/request.ts";
+import { MAX_REFERENCE_BYTES, REFERENCE_TYPES } from "../../task/request.ts";
 
 /** A reference image on this machine, checked. */
 export interface ReferenceFile {
@@ -82,7 +82,7 @@ async function readSmall(file: string, name: string, label: string): Promise<Buf
   try {
     const stats = await promises.stat(file);
     if (!stats.isFile()) throw refused(`${label} ${name} is not a regular file`);
-    if (stats.size > MOST_REFERENCE_BYTES) throw tooLarge(name, label, stats.size);
+    if (stats.size > MAX_REFERENCE_BYTES) throw tooLarge(name, label, stats.size);
     return readRegular(file);
   } catch (error) {
     if (error instanceof UsageError) throw error;

@@ -3,7 +3,7 @@ import {
   cutShort,
   damaged,
   type ImageFormat,
-  MOST_PARTS,
+  MAX_PARTS,
   type Size,
   type Verdict,
   whole,
@@ -11,7 +11,7 @@ import {
 
 const HEADER_BYTES = 8;
 /** The description of a real image has some hundred bytes. */
-const MOST_META_BYTES = 1024 * 1024;
+const MAX_META_BYTES = 1024 * 1024;
 const BRANDS = new Set(["avif", "avis"]);
 
 export const avif: ImageFormat = {
@@ -39,11 +39,11 @@ function examine(file: ByteWindow): Verdict {
   const types = new Set<string>();
   let meta: Buffer = Buffer.alloc(0);
   let end = 0;
-  for (let parts = 0; end < file.size && parts < MOST_PARTS; parts += 1) {
+  for (let parts = 0; end < file.size && parts < MAX_PARTS; parts += 1) {
     const box = readBox(file, end);
     if (box === null) return file.size - end < HEADER_BYTES ? cutShort(end + HEADER_BYTES) : damaged(end);
     if (box.end > file.size) return cutShort(box.end);
-    if (box.type === "meta") meta = file.bytes(end, Math.min(box.end - end, MOST_META_BYTES)) ?? meta;
+    if (box.type === "meta") meta = file.bytes(end, Math.min(box.end - end, MAX_META_BYTES)) ?? meta;
     types.add(box.type);
     end = box.end;
   }

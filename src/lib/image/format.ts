@@ -28,7 +28,7 @@ export interface ImageFormat {
 }
 
 /** Segments or blocks: far more than a real file has. A hostile one could have tens of millions. */
-export const MOST_PARTS = 1_000_000;
+export const MAX_PARTS = 1_000_000;
 
 export function whole(size: Size, orientation = 1): Verdict {
   return { kind: "whole", size, orientation };

@@ -3,7 +3,7 @@ import {
   cutShort,
   damaged,
   type ImageFormat,
-  MOST_PARTS,
+  MAX_PARTS,
   sharesStart,
   type Verdict,
   whole,
@@ -31,7 +31,7 @@ function examine(file: ByteWindow): Verdict {
 
   let at = SCREEN_BYTES + colourTableBytes(screen[10]);
   let hasPicture = false;
-  for (let parts = 0; parts < MOST_PARTS; parts += 1) {
+  for (let parts = 0; parts < MAX_PARTS; parts += 1) {
     const block = file.bytes(at, 1)?.[0];
     if (block === undefined) return cutShort(at + 1);
     if (block === TRAILER) return hasPicture ? whole(size) : damaged(at);
@@ -42,7 +42,7 @@ function examine(file: ByteWindow): Verdict {
       hasPicture = true;
     } else at += 2;
     // Data is in blocks of up to 255 bytes, each after its length; an empty one is the last.
-    for (let length = -1; length !== 0 && parts < MOST_PARTS; at += 1 + length, parts += 1) {
+    for (let length = -1; length !== 0 && parts < MAX_PARTS; at += 1 + length, parts += 1) {
       length = file.bytes(at, 1)?.[0] ?? -1;
       if (length === -1) return cutShort(file.size + 1);
     }

@@ -4,7 +4,7 @@ import {
   cutShort,
   damaged,
   type ImageFormat,
-  MOST_PARTS,
+  MAX_PARTS,
   type Size,
   sharesStart,
   type Verdict,
@@ -40,7 +40,7 @@ function examine(file: ByteWindow): Verdict {
   let orientation: number | null = null;
   let hasScan = false;
   let at = START.length - 1;
-  for (let parts = 0; parts < MOST_PARTS; parts += 1) {
+  for (let parts = 0; parts < MAX_PARTS; parts += 1) {
     const marker = nextMarker(file, at);
     if (marker === null) return cutShort(file.size + 1);
     const { code } = marker;

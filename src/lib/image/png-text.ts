@@ -4,7 +4,7 @@ const SIGNATURE = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
 const HEAD_BYTES = 8;
 const CHECKSUM_BYTES = 4;
 /** A hostile file could have millions. */
-const MOST_CHUNKS = 200_000;
+const MAX_CHUNKS = 200_000;
 
 /** Whether a file begins as a PNG does. */
 export function isPng(bytes: Buffer): boolean {
@@ -18,7 +18,7 @@ export function isPng(bytes: Buffer): boolean {
 export function pngText(bytes: Buffer, keyword: string, mostBytes: number): string | null {
   const wanted = Buffer.from(`${keyword}\0`, "latin1");
   let at = SIGNATURE.length;
-  for (let chunks = 0; chunks < MOST_CHUNKS && at + HEAD_BYTES <= bytes.length; chunks += 1) {
+  for (let chunks = 0; chunks < MAX_CHUNKS && at + HEAD_BYTES <= bytes.length; chunks += 1) {
     const length = bytes.readUInt32BE(at);
     const type = bytes.toString("latin1", at + 4, at + HEAD_BYTES);
     const data = bytes.subarray(at + HEAD_BYTES, at + HEAD_BYTES + length);

@@ -23,9 +23,9 @@ const LEAST_BYTES = SIGNATURE.length + HEADER_CHUNK_BYTES + 2 * FRAME_BYTES;
 /** The format's own limit, for the length of a chunk as for a side of the image. */
 const LARGEST = 0x7fff_ffff;
 /** Far more than a real file has, whose pixel chunks have some kilobytes each. A hostile one could have millions. */
-const MOST_CHUNKS = 200_000;
+const MAX_CHUNKS = 200_000;
 /** The most that a JPEG can hold, whose segments are no longer. */
-const MOST_EXIF_BYTES = 65_535;
+const MAX_EXIF_BYTES = 65_535;
 
 export const png: ImageFormat = {
   type: "png",
@@ -49,7 +49,7 @@ function examine(file: ByteWindow): Verdict {
   const pixels: Buffer[] = [];
   const isCounted = areRowsCounted(size);
   let hasPixels = false;
-  for (let chunks = 0; chunks < MOST_CHUNKS; chunks += 1) {
+  for (let chunks = 0; chunks < MAX_CHUNKS; chunks += 1) {
     const head = file.bytes(at, HEAD_BYTES);
     if (head === null) return cutShort(at + FRAME_BYTES);
     const length = head.readUInt32BE(0);
@@ -61,7 +61,7 @@ function examine(file: ByteWindow): Verdict {
     const isPixels = type === "IDAT" && length > 0;
     const data = isPixels && isCounted ? pixels : null;
     if (!matchesChecksum(file, at + 4, end - CHECKSUM_BYTES, data)) return damaged(at);
-    if (type === "eXIf" && length <= MOST_EXIF_BYTES)
+    if (type === "eXIf" && length <= MAX_EXIF_BYTES)
       orientation = orientationIn(file.bytes(at + HEAD_BYTES, length) ?? Buffer.alloc(0));
     hasPixels ||= isPixels;
     if (type === "IEND")

@@ -4,7 +4,7 @@ import {
   cutShort,
   damaged,
   type ImageFormat,
-  MOST_PARTS,
+  MAX_PARTS,
   type Size,
   sharesStart,
   type Verdict,
@@ -78,7 +78,7 @@ function extendedSize(body: Buffer): Size | null {
 /** The orientation that Exif data gives, which is behind the pixels; null without pixels. */
 function orientationOfPicture(file: ByteWindow, end: number): number | null {
   let hasPicture = false;
-  for (let at = FILE_HEADER_BYTES, parts = 0; at + CHUNK_HEADER_BYTES <= end && parts < MOST_PARTS; parts++) {
+  for (let at = FILE_HEADER_BYTES, parts = 0; at + CHUNK_HEADER_BYTES <= end && parts < MAX_PARTS; parts++) {
     const chunk = file.bytes(at, CHUNK_HEADER_BYTES);
     if (chunk === null) break;
     const type = chunk.toString("latin1", 0, 4);
@@ -94,8 +94,8 @@ function orientationOfPicture(file: ByteWindow, end: number): number | null {
   return hasPicture ? 1 : null;
 }
 
-const MOST_EXIF_BYTES = 65_535;
+const MAX_EXIF_BYTES = 65_535;
 
 function orientationAt(file: ByteWindow, at: number, length: number): number {
-  return orientationIn(file.bytes(at, Math.min(length, MOST_EXIF_BYTES)) ?? Buffer.alloc(0));
+  return orientationIn(file.bytes(at, Math.min(length, MAX_EXIF_BYTES)) ?? Buffer.alloc(0));
 }

@@ -77,12 +77,12 @@ function isSpelledOddly(name: string): boolean {
   return PLACEHOLDERS.some((each) => plain(each) === plain(name));
 }
 
-const MOST_SLIPS = 2;
+const MAX_SLIPS = 2;
 
 /** The placeholder that is nearest to a name; empty if none is near. */
 function nearest(name: string): string {
   const away = (each: string) => editDistance(plain(name), plain(each));
-  const near = PLACEHOLDERS.filter((each) => away(each) <= Math.min(MOST_SLIPS, each.length - 3));
+  const near = PLACEHOLDERS.filter((each) => away(each) <= Math.min(MAX_SLIPS, each.length - 3));
   return near.sort((a, b) => away(a) - away(b))[0] ?? "";
 }
 

@@ -45,7 +45,7 @@ const STEP_PX = 16;
 const LONGEST_PX = 3840;
 const WIDEST = 3;
 const FEWEST_PIXELS = 655_360;
-const MOST_PIXELS = 8_294_400;
+const MAX_PIXELS = 8_294_400;
 
 /** The size nearest to the wanted one that the model makes: first by ratio, then by pixels. */
 function allowedSize(model: string, width: number, height: number): readonly [number, number] {
@@ -57,7 +57,7 @@ function allowedSize(model: string, width: number, height: number): readonly [nu
 /** The allowed sizes around the wanted one, once that has been brought within the limits. */
 function sizesNear(width: number, height: number): readonly (readonly [number, number])[] {
   const ratio = Math.min(WIDEST, Math.max(1 / WIDEST, width / height));
-  const [least, most] = [Math.sqrt(FEWEST_PIXELS), Math.sqrt(MOST_PIXELS)];
+  const [least, most] = [Math.sqrt(FEWEST_PIXELS), Math.sqrt(MAX_PIXELS)];
   const mean = Math.min(most, Math.max(least, Math.sqrt(width * height)));
   const longest = Math.min(LONGEST_PX, mean * Math.sqrt(Math.max(ratio, 1 / ratio)));
   const [w, h] = ratio >= 1 ? [longest, longest / ratio] : [longest * ratio, longest];
@@ -69,6 +69,6 @@ function sizesNear(width: number, height: number): readonly (readonly [number, n
 
 function isAllowed([w, h]: readonly [number, number]): boolean {
   const pixels = w * h;
-  const isWithin = Math.max(w, h) <= LONGEST_PX && pixels >= FEWEST_PIXELS && pixels <= MOST_PIXELS;
+  const isWithin = Math.max(w, h) <= LONGEST_PX && pixels >= FEWEST_PIXELS && pixels <= MAX_PIXELS;
   return isWithin && Math.max(w / h, h / w) <= WIDEST;
 }

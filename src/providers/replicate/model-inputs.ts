@@ -26,7 +26,7 @@ const KEPT_MS = 24 * 3_600_000;
 /** Form of the kept files: others are not read. */
 const CACHE_FORM = 2;
 /** No model has as many inputs. */
-const MOST_INPUTS = 200;
+const MAX_INPUTS = 200;
 
 /** What a model can be given: asked for once, and kept for a day. Never throws. */
 export async function modelInputs(
@@ -92,7 +92,7 @@ function mapOf(
   inputs: Record<string, unknown>,
   read: (input: Record<string, unknown>) => Partial<ModelInput>,
 ): ModelInputs {
-  const entries = Object.entries(inputs).slice(0, MOST_INPUTS);
+  const entries = Object.entries(inputs).slice(0, MAX_INPUTS);
   return new Map(
     entries.map(([name, input]) => {
       const { values, isList, isUrl } = read(fieldsOf(input));

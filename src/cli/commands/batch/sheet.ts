@@ -44,7 +44,7 @@ export async function makeSheet(
       const name = number === 1 ? "contact-sheet.png" : `contact-sheet-${number}.png`;
       const file = path.join(folder, name);
       if (!overwrite && !existsSync(file) && (await createWhole(file, sheet, fileMode))) return file;
-      // Of what is there, only the sheet of an earlier run of the same rows is replaced.
+      // Replace only the sheet of an earlier run of the same rows.
       if (!overwrite && !(isFile(file) && isContactSheet(readHead(file), of))) continue;
       await replaceWhole(file, sheet, fileMode);
       return file;
@@ -73,7 +73,7 @@ export interface SheetEntry {
   image: string | null;
   /** Values of its request, and its cost. */
   values: RowValues;
-  /** How it ended. */
+  /** Final state of the row. */
   end: string;
 }
 

@@ -74,7 +74,7 @@ async function* tasksFrom(
 }
 
 /** A ledger may hold a hundred thousand tasks; to say that there are more, not all of them are read. */
-const MOST_COUNTED = 1000;
+const MAX_COUNTED = 1000;
 
 /** @returns how many are shown */
 async function listTable(
@@ -90,11 +90,11 @@ async function listTable(
     matching += 1;
     if (matching <= limit) rows.push(taskRow(task, session.context));
     reading.isCounting = matching >= limit;
-    if (matching > Math.max(limit - 1, MOST_COUNTED)) break;
+    if (matching > Math.max(limit - 1, MAX_COUNTED)) break;
   }
   if (rows.length > 0) await showTasks(rows, session);
   if (matching > rows.length) {
-    const all = matching > MOST_COUNTED ? `more than ${MOST_COUNTED}` : matching;
+    const all = matching > MAX_COUNTED ? `more than ${MAX_COUNTED}` : matching;
     await session.console.note(`${rows.length} of ${all}, --all shows the rest`);
   }
   return rows.length;

@@ -3,7 +3,7 @@ import { localDay } from "../../../lib/local-time.ts";
 import type { Session } from "../../session/session.ts";
 import { showTable, type TableColumn } from "../../text/table.ts";
 
-/** What some tasks made and cost, or may have cost. */
+/** Totals of some tasks: images, and documented or possible costs. */
 interface Totals {
   tasks: number;
   /** Saved ones. */
