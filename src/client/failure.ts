@@ -3,12 +3,11 @@ import type { TaskReport } from "../core/engine/report.ts";
 import { toSubmitAgain } from "../core/engine/task-error.ts";
 import { ManifestError } from "../core/errors.ts";
 import { type Charged, chargedByNow, type ErrorType, ImggenError } from "../lib/error-types.ts";
-import { action, phrase, type Wording, type Words, worded } from "../lib/wording.ts";
+import { action, phrase, resumeCommand, type Wording, type Words, worded } from "../lib/wording.ts";
 import type { FreeAt } from "../task/intent.ts";
 import { isResumable } from "../task/task.ts";
 import { exitCodeOf } from "./exit-codes.ts";
 import type { ErrorDetail, FailureJson } from "./results.ts";
-import { resumeCommand } from "./resume-command.ts";
 
 /** The task that has failed. */
 type FailedTask = Pick<TaskReport, "taskId" | "charged" | "state" | "free" | "isOnlyLost"> & {

@@ -62,8 +62,8 @@ export function statusOf(report: TaskReport): ReportStatus {
   return reportStatus(report);
 }
 
-/** In one word, where an open task of the ledger stands, and how any other has ended. */
-export function standingOf(report: TaskReport): ReportStatus | OpenWord {
+/** State of an open task of the ledger, or the status of any other, in one word. */
+export function displayState(report: TaskReport): ReportStatus | OpenWord {
   return stateField(report).state ?? reportStatus(report);
 }
 

@@ -133,7 +133,7 @@ export const COMMAND_WORDS: Words = {
     home: "IMGGEN_HOME",
   },
   actions: {
-    resume: (id) => `imggen resume${id === undefined ? "" : argument(id)}`,
+    resume: (id) => (id === undefined ? "imggen resume" : resumeCommand(id)),
     dismiss: (id) => `imggen resume${argument(id)} --dismiss`,
     rerun: (id, isSandbox) => `imggen rerun${argument(id)}${isSandbox ? " --sandbox" : ""}`,
     repeat: () => "run the same command again",
@@ -149,6 +149,11 @@ export const COMMAND_WORDS: Words = {
     reference: () => "See imggen --help.",
   },
 };
+
+/** The command that continues a task, ready to paste into a shell, whatever its id is made of. */
+export function resumeCommand(taskId: string): string {
+  return `imggen resume${argument(taskId)}`;
+}
 
 /** An id as the first argument of a command. */
 function argument(id: string): string {

@@ -3,12 +3,11 @@ import { worstOf } from "../../client/exit-codes.ts";
 import { waitSettings } from "../../client/given-values.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { CANCEL } from "../../client/options/task-table.ts";
-import { cancelJson, exitCodeOfReport, standingOf } from "../../client/report-json.ts";
-import { resumeCommand } from "../../client/resume-command.ts";
+import { cancelJson, displayState, exitCodeOfReport } from "../../client/report-json.ts";
 import type { CancelReport } from "../../core/engine/cancel-task.ts";
 import type { Charged } from "../../lib/error-types.ts";
 import { counted } from "../../lib/whole-number.ts";
-import { COMMAND_WORDS } from "../../lib/wording.ts";
+import { COMMAND_WORDS, resumeCommand } from "../../lib/wording.ts";
 import { renderReport } from "../output/render.ts";
 import { createProgress, withTasksShown } from "../output/task-progress.ts";
 import { taskView } from "../output/task-view.ts";
@@ -67,7 +66,7 @@ function outcomeText({ cancelled, requests, ...report }: CancelReport): string {
 
 function endWord(report: Omit<CancelReport, "cancelled" | "requests">): string {
   if (report.state === "saved" || report.state === "dismissed") return report.state;
-  return report.state === "not_sent" ? "never sent" : standingOf(report);
+  return report.state === "not_sent" ? "never sent" : displayState(report);
 }
 
 function costText(charged: Charged): string {

@@ -3,12 +3,11 @@ import { worstOf } from "../../client/exit-codes.ts";
 import { waitSettings } from "../../client/given-values.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { STATUS } from "../../client/options/task-table.ts";
-import { exitCodeOfReport, standingOf, statusJson } from "../../client/report-json.ts";
-import { resumeCommand } from "../../client/resume-command.ts";
+import { displayState, exitCodeOfReport, statusJson } from "../../client/report-json.ts";
 import type { TaskReport } from "../../core/engine/report.ts";
 import type { WaitSettings } from "../../core/polling/wait.ts";
 import type { StatusEvents } from "../../core/use-cases/status.ts";
-import { COMMAND_WORDS } from "../../lib/wording.ts";
+import { COMMAND_WORDS, resumeCommand } from "../../lib/wording.ts";
 import { renderReport } from "../output/render.ts";
 import { withTasksShown } from "../output/task-progress.ts";
 import { TasksShown } from "../output/tasks-shown.ts";
@@ -66,7 +65,7 @@ async function show(report: TaskReport, session: Session): Promise<void> {
   if (report.error) return renderReport(report, session);
   const { taskId, ledgerId } = report;
   const files = report.files.map(({ path }) => (path === null ? "standard output" : { path }));
-  await session.console.resultLine(taskId ?? ledgerId ?? "", standingOf(report), ...files);
+  await session.console.resultLine(taskId ?? ledgerId ?? "", displayState(report), ...files);
   if (report.state === "completed" && files.length === 0 && taskId !== null)
     await session.console.note(`Not saved; run ${resumeCommand(taskId)}`);
   if (report.isIdle && taskId !== null)

@@ -1,5 +1,5 @@
 import path from "node:path";
-import { exitCodeOfReport, reportJson, standingOf } from "../../client/report-json.ts";
+import { displayState, exitCodeOfReport, reportJson } from "../../client/report-json.ts";
 import type { RequestPlan } from "../../client/request-plan.ts";
 import type { TaskReport } from "../../core/engine/report.ts";
 import { COMMAND_WORDS } from "../../lib/wording.ts";
@@ -36,7 +36,7 @@ export async function submitShown(spec: CommandSpec, session: Session): Promise<
 /** Shows an earlier task that was reused. */
 async function showReused(report: TaskReport, spec: CommandSpec, session: Session): Promise<number> {
   const { folder } = spec;
-  if (standingOf(report) !== "unknown") {
+  if (displayState(report) !== "unknown") {
     const which = report.taskId ?? report.ledgerId ?? "";
     const isFree = report.free !== undefined || report.charged === "no";
     await session.console.note(

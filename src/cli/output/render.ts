@@ -1,9 +1,8 @@
 import { describeFailure } from "../../client/failure.ts";
-import { resumeCommand } from "../../client/resume-command.ts";
 import type { TaskReport } from "../../core/engine/report.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { counted } from "../../lib/whole-number.ts";
-import { COMMAND_WORDS } from "../../lib/wording.ts";
+import { COMMAND_WORDS, resumeCommand } from "../../lib/wording.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { Session } from "../session/session.ts";
 import { hasSymbols, SAVED_MARK } from "../text/colors.ts";

@@ -1,6 +1,6 @@
-import { resumeCommand } from "../../client/resume-command.ts";
 import { stepText } from "../../client/run-text.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
+import { resumeCommand } from "../../lib/wording.ts";
 import type { Console } from "../text/console.ts";
 import { noteText } from "../text/phrases.ts";
 import type { RunProgress } from "./run-progress.ts";

@@ -1,6 +1,5 @@
 import path from "node:path";
 import type { FailureJson } from "../../client/results.ts";
-import { resumeCommand } from "../../client/resume-command.ts";
 import { eventText } from "../../client/run-text.ts";
 import type { ProcessContext } from "../../client/this-process.ts";
 import type { Stopped } from "../../core/engine/stoppable-jobs.ts";
@@ -8,6 +7,7 @@ import type { RunEvent } from "../../core/use-cases/run-events.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { listed } from "../../lib/short-text.ts";
 import { counted } from "../../lib/whole-number.ts";
+import { resumeCommand } from "../../lib/wording.ts";
 import type { FreeAt } from "../../task/intent.ts";
 
 /** `2 credits`, `1 credit`, that it is free, or that the cost is unknown. */

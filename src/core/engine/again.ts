@@ -43,7 +43,7 @@ export interface EarlierTask {
 const OLD_MS = 7 * 24 * 60 * 60_000;
 
 /** @param task as it stands: one whose reply can no longer come is unknown */
-export function standingOf(
+export function displayState(
   task: Task,
   ledger: Pick<Ledger, "isCancelled" | "isHeld" | "isOutOfSight" | "clock">,
 ): Standing {
@@ -168,7 +168,7 @@ async function newestAnswer(
 }
 
 export function earlierTask(task: Task, ledger: Ledger): EarlierTask {
-  return { task, standing: standingOf(task, ledger) };
+  return { task, standing: displayState(task, ledger) };
 }
 
 /**

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import {
   type Again,
+  displayState,
   findReusable,
   findUnfinished,
   type Standing,
-  standingOf,
 } from "../../../src/core/engine/again.ts";
 import { LINES } from "../../support/records.ts";
 import { DAY_MS, type Left, leftWorld } from "./again-world.ts";
@@ -124,7 +124,7 @@ describe.each([
     const { deps, request, id } = await leftWorld(left);
     const task = await deps.ledger.find(id);
     if (task === null) throw new Error("no task");
-    expect(standingOf(await deps.ledger.asItStands(task), deps.ledger)).toBe(standing);
+    expect(displayState(await deps.ledger.asItStands(task), deps.ledger)).toBe(standing);
     const unfinished = await findUnfinished(request, deps, () => false);
     expect(wordOf(unfinished)).toBe(generated);
     expect(wordOf(await findReusable(request, deps))).toBe(reused);
