@@ -28,7 +28,7 @@ async function runOn(programs: Readonly<Record<string, string>>) {
   );
 }
 
-const LACKING = " chromium zsh fish povray rsvg-convert convert";
+const LACKING = " less chromium zsh fish povray rsvg-convert convert";
 const isWindows = process.platform === "win32";
 
 describe.skipIf(isWindows)("the script that decides whether a change may land", () => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { runProgram } from "../support/program.ts";
 import { hasScreen, Screen } from "../support/screen.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { hasTool } from "../support/tools.ts";
+import { mustHaveTool } from "../support/tools.ts";
 
 const END_OF_JSON = /note, warning, error/;
 
@@ -106,7 +106,7 @@ describe.skipIf(!hasScreen)("help on a real terminal", () => {
   });
 
   it("is shown by less: a short topic at once, of a long one the first screen until q", async (test) => {
-    test.skip(!hasTool("less"), "less is not installed");
+    test.skip(!mustHaveTool("less"), "less is not installed");
     const short = await Screen.after(["help", "manifests"], { columns: 80, rows: 60 });
     expect(short.at(-1)).toBe("  Batches on many machines: imggen help scale");
     const long = await Screen.start(["help", "json"], { columns: 80, rows: 20 });
