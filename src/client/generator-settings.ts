@@ -8,8 +8,8 @@ import { SETTINGS, type SettingName } from "../store/settings-table.ts";
 import { checkSecret } from "./account.ts";
 import type { ClientSession } from "./client-session.ts";
 import { type Effective, namedSetting } from "./effective-settings.ts";
+import { fieldSettings, storedOwnFields } from "./given-values.ts";
 import { settingValue } from "./setting-parsers.ts";
-import { fieldSettings, storedOwnFields } from "./stored-fields.ts";
 
 /** The user's own generator, and how it is used. */
 export interface OwnGenerator {

@@ -1,5 +1,5 @@
-import { generatorKeys } from "../../client/generator-keys.ts";
-import { SETTING_LIST } from "../../client/setting-list.ts";
+import { SETTING_LIST } from "../../client/effective-settings.ts";
+import { generatorKeys } from "../../client/generator-key.ts";
 import type { SettingName } from "../../store/settings-table.ts";
 
 const OTHERS: Readonly<Record<string, string>> = {
