@@ -1,13 +1,5 @@
 import { resolveModel } from "../models/find.ts";
-import {
-  MAX_IMAGES,
-  type Matrix,
-  MODELS,
-  type Model,
-  NEEDS_SUBSCRIPTION,
-  QUALITIES,
-  RATIOS,
-} from "../models/matrix.ts";
+import { type Matrix, MODELS, QUALITIES, RATIOS } from "../models/matrix.ts";
 
 /** The values of options that the built-in matrix knows. The service may know others. */
 export const KNOWN_VALUES = {
@@ -15,13 +7,6 @@ export const KNOWN_VALUES = {
   ratio: RATIOS,
   quality: QUALITIES,
 } as const;
-
-/** How many images a model makes that makes several, and is asked for no number. */
-export const IMAGES_BY_DEFAULT = MAX_IMAGES.default;
-
-export function needsSubscription({ notes }: Pick<Model, "notes">): boolean {
-  return notes.includes(NEEDS_SUBSCRIPTION);
-}
 
 /** The parts after the slash of model ids that name one model alone. */
 export function shortModelNames(matrix: Matrix): { id: string; name: string }[] {

@@ -1,6 +1,6 @@
 import { ImggenError, UsageError } from "../lib/error-types.ts";
 import { findModels, KIND_WORDS, type ModelFilter, nearestText, resolveModel } from "../models/find.ts";
-import type { Matrix, Model } from "../models/matrix.ts";
+import { MAX_IMAGES, type Matrix, type Model, NEEDS_SUBSCRIPTION } from "../models/matrix.ts";
 import { unknownQuality } from "../models/rules/quality.ts";
 import { malformedRatio } from "../models/rules/ratio.ts";
 import { FLAG_LABELS, type Refusal } from "../models/rules/rule.ts";
@@ -26,6 +26,13 @@ export interface ModelList {
   hasNone: boolean;
   /** Why a generator's own list is left out; null if it is not. */
   leftOut: string | null;
+}
+
+/** How many images a model makes that makes several, and is asked for no number. */
+export const IMAGES_BY_DEFAULT = MAX_IMAGES.default;
+
+export function needsSubscription({ notes }: Pick<Model, "notes">): boolean {
+  return notes.includes(NEEDS_SUBSCRIPTION);
 }
 
 /** @throws UsageError for a model, ratio or quality that there is not, ImggenError */

@@ -37,7 +37,7 @@ async function runHistory(session: Session, typed: HistoryFlags): Promise<number
   const reading = { elsewhere: 0, isCounting: false };
   const tasks = tasksFrom({ ...flags, generator }, reading, session);
   const shown = await (flags.summary
-    ? (await import("./totals.ts")).showSummary(tasks, session)
+    ? (await import("./tables.ts")).showSummary(tasks, session)
     : session.options.json
       ? listJson(tasks, limit, session)
       : listTable(tasks, limit, reading, session));
