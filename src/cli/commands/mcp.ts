@@ -33,13 +33,12 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   const matrix = await (await targetInEffect(session)).matrix();
   const budget = new SessionBudget(matrix, flags.maxCredits);
   folderOf(flags, session);
-  const { serve } = await import("../../mcp/mcp-server.ts");
+  const { CurrentClient, serve } = await import("../../mcp/mcp-server.ts");
   const { outputFolder } = await import("../../mcp/output-folder.ts");
   if (context.stdin.isTTY)
     await console.note("Waiting for an MCP client on standard input. To end it, press Ctrl-C.");
   const { clock, signal, stdin } = context;
   const ledger = openLedger(session);
-  const { CurrentClient } = await import("../../mcp/current-client.ts");
   const clients = new CurrentClient(() => clientOf(forAgents(session, budget)));
   await serve({
     close: () => clients.close(),
