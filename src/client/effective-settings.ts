@@ -31,11 +31,6 @@ export function switchValue(label: string, text: string): boolean {
   throw new UsageError(`${label} must be true or false.`);
 }
 
-/** A number of credits. @throws UsageError */
-export function creditsValue(label: string, text: string): number {
-  return wholeNumberOption(label, text, { min: 0 });
-}
-
 /** Settings that flags of the command line give, by the flag's name. */
 export type SettingFlags = { readonly [Name in SettingName]?: { value: string; label: string } };
 
@@ -156,7 +151,7 @@ export class EffectiveSettings {
 
   #credits(name: SettingName): number | null {
     const setting = this.get(name);
-    return setting ? creditsValue(setting.label, setting.value) : null;
+    return setting ? wholeNumberOption(setting.label, setting.value, { min: 0 }) : null;
   }
 }
 

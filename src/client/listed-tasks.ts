@@ -1,7 +1,5 @@
 import { reportOf, type TaskReport } from "../core/engine/report.ts";
 import { chargedTasks, type HistoryQuery, historyFilter, historyStatus } from "../core/use-cases/history.ts";
-import { nearestText, resolveModel } from "../models/find.ts";
-import type { Matrix } from "../models/matrix.ts";
 import { describeUnreadable, mayBeTask, type UnreadableEntry } from "../store/ledger-files.ts";
 import { isAtGenerator } from "../task/intent.ts";
 import { type Task, taskIdOf, wordOf } from "../task/task.ts";
@@ -115,11 +113,4 @@ export async function latestTasks(
     if (found.length >= most) break;
   }
   return found;
-}
-
-/** A model of which no task may be found because its name is mistyped, as a clause; null if the matrix has it. */
-export function unknownModelText(name: string, matrix: Matrix): string | null {
-  if (resolveModel(name, matrix)) return null;
-  const nearest = nearestText(name, matrix);
-  return `There is no model ${JSON.stringify(name)}${nearest && `; ${nearest}`}.`;
 }
