@@ -1,5 +1,5 @@
 import { ImggenError, UsageError } from "../lib/error-types.ts";
-import { findModels, KIND_WORDS, type ModelFilter, nearestText, resolveModel } from "../models/find.ts";
+import { findModels, KIND_WORDS, type ModelFilter, resolveModel, unknownModelText } from "../models/find.ts";
 import { MAX_IMAGES, type Matrix, type Model, NEEDS_SUBSCRIPTION } from "../models/matrix.ts";
 import { unknownQuality } from "../models/rules/quality.ts";
 import { malformedRatio } from "../models/rules/ratio.ts";
@@ -86,11 +86,4 @@ function filterOf({ kind, ratio, quality, references }: FlagsOf<typeof MODEL_FIL
   if (ratio !== undefined) throwRefusal(malformedRatio(ratio, FLAG_LABELS.ratio));
   if (quality !== undefined) throwRefusal(unknownQuality(quality, FLAG_LABELS.quality));
   return { kind: kind === undefined ? undefined : KIND_WORDS.get(kind), ratio, quality, references };
-}
-
-/** The sentence on a name that no model has; null if one has it. */
-export function unknownModelText(name: string, matrix: Matrix): string | null {
-  if (resolveModel(name, matrix)) return null;
-  const nearest = nearestText(name, matrix);
-  return `There is no model ${JSON.stringify(name)}${nearest && `; ${nearest}`}.`;
 }

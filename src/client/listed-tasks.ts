@@ -1,5 +1,6 @@
 import { reportOf, type TaskReport } from "../core/engine/report.ts";
 import { chargedTasks, type HistoryQuery, historyFilter, historyStatus } from "../core/use-cases/history.ts";
+import { unknownModelText } from "../models/find.ts";
 import { describeUnreadable, mayBeTask, type UnreadableEntry } from "../store/ledger-files.ts";
 import { isAtGenerator } from "../task/intent.ts";
 import { type Task, taskIdOf, wordOf } from "../task/task.ts";
@@ -113,4 +114,9 @@ export async function latestTasks(
     if (found.length >= most) break;
   }
   return found;
+}
+
+/** The sentence on a model of which no task is found, if its name is mistyped; null if the target has it. */
+export async function mistypedModel(name: string, session: ClientSession): Promise<string | null> {
+  return unknownModelText(name, await (await targetInEffect(session)).matrix());
 }

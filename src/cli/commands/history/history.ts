@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { HISTORY_LIMIT, type ListedTask, listedTasks } from "../../../client/listed-tasks.ts";
+import { HISTORY_LIMIT, type ListedTask, listedTasks, mistypedModel } from "../../../client/listed-tasks.ts";
 import type { FlagsOf } from "../../../client/options/option.ts";
 import { HISTORY } from "../../../client/options/task-table.ts";
 import { targetInEffect } from "../../../client/targets/target-in-effect.ts";
@@ -129,9 +129,7 @@ async function showNone(elsewhere: number, flags: HistoryFlags, session: Session
   const isNew = elsewhere === 0 && !isFiltered(flags);
   await session.console.note([`${none}${others}`, ...(isNew ? [FIRST_TASK] : [])]);
   // Tasks may be of a model that the matrix does not have; where none is, its name may be mistyped.
-  if (flags.model === undefined) return;
-  const { unknownModelText } = await import("../../../client/listed-models.ts");
-  const mistyped = unknownModelText(flags.model, await (await targetInEffect(session)).matrix());
+  const mistyped = flags.model === undefined ? null : await mistypedModel(flags.model, session);
   if (mistyped !== null) await session.console.note(mistyped);
 }
 
