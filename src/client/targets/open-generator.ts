@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
 import { guardedLookup, isLoopbackHost } from "../../api/address.ts";
-import { HttpClient } from "../../api/http-client.ts";
+import { HttpClient, withMaskedUrls } from "../../api/http-client.ts";
 import { proxiesFromEnvironment } from "../../api/proxies.ts";
 import type { GeneratorConnection } from "../../core/engine/deps.ts";
 import { Line } from "../../core/limits/turns.ts";
@@ -31,7 +31,8 @@ export async function openGenerator(generator: OwnGenerator, session: TargetSess
   requireKey(generator);
   const { spec, options } = generator;
   const { env, clock } = session.context;
-  const { onExchange } = session;
+  const maskUrl = secretsMasker(options.key, options.headers);
+  const onExchange = withMaskedUrls(session.onExchange, maskUrl);
   const proxies = proxiesFromEnvironment(env);
   const cacheFolder = path.join(session.folders.state, "models");
   const workflows = workflowsFolder(session.folders);
@@ -62,7 +63,7 @@ export async function openGenerator(generator: OwnGenerator, session: TargetSess
     serviceUrl,
     maskKey: keyMasker(options.key ?? ""),
     termsFor: (request) => termsFor(request, options, prepared),
-    maskUrl: secretsMasker(options.key, options.headers),
+    maskUrl,
     generator: {
       name: spec.name,
       package: options.package,
