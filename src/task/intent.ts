@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import type { WholeNumber } from "../lib/exact-integer.ts";
 import type { GenerationRequest } from "./request.ts";
 import type { ProviderFields } from "./request-fields.ts";
 
@@ -35,6 +36,17 @@ export interface Intent {
   options: JobOptions;
   /** The name of the server (`imggen serve`) that accepted it, and that works on it while it lives; absent: none. */
   server?: string;
+  /**
+   * The seed that rerun adds, so that it makes the same image: no part of the request, which answers for the same one without
+   * it. Absent: none.
+   */
+  repeatedSeed?: RepeatedSeed;
+}
+
+/** A seed under the provider's name of its field: that of the first image, each further one has the next. */
+export interface RepeatedSeed {
+  field: string;
+  first: WholeNumber;
 }
 
 /**

@@ -70,7 +70,7 @@ export const VALIDATE = {
   validate: request("on", "--no-validate", "skip validation against the model matrix"),
 } satisfies Options;
 
-const PLACEHOLDERS = "{slug} {model} {ratio} {quality} {task} {index} {date} {time} {ext}";
+const PLACEHOLDERS = "{slug} {model} {ratio} {quality} {seed} {task} {index} {date} {time} {ext}";
 
 export const OUTPUT = {
   /** A folder, which ends in `/` or is there already, or a file. Default: the working folder. */
