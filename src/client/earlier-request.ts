@@ -14,19 +14,19 @@ export async function findEarlierRequest(
   file: string,
   ledger: Ledger,
   replacesImages = false,
-): Promise<ImageOrigin> {
+): Promise<ImageOrigin & { isImage: boolean }> {
   const origin = await originOfFile(what, file, ledger);
   if (origin === null) {
     const record = await ledger.find(what);
     if (record === null) throw unknownTask(what);
-    return originOfTask(record);
+    return { ...originOfTask(record), isImage: false };
   }
   const areKnown = origin.record !== null || replacesImages;
   const shortened = areKnown
     ? undefined
     : [origin.request.image ?? []].flat().find((url) => url.endsWith("?…"));
   if (shortened !== undefined) throw shortenedImage(what, shortened);
-  return origin;
+  return { ...origin, isImage: true };
 }
 
 function unknownTask(id: string): UsageError {

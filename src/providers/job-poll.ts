@@ -44,7 +44,7 @@ const NOT_OF_JOB: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 410, 4
 const ABOUT_ACCOUNT: ReadonlySet<number> = new Set([402, 408, 425, 429]);
 
 /** Readers of the reply about a finished job. */
-export interface ResultReaders {
+interface ResultReaders {
   /** The URLs of its images. */
   resultIn: (said: Fields) => string[];
   /** The seeds of its images, as the service has them; absent: it reports none. */

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import type { WholeNumber } from "../lib/exact-integer.ts";
 import type { GenerationRequest } from "./request.ts";
-import type { ProviderFields } from "./request-fields.ts";
+import type { ProviderFields, RepeatedSeed } from "./request-fields.ts";
 
 /** The account that a task is charged to. */
 export interface ServiceIdentity {
@@ -41,12 +40,6 @@ export interface Intent {
    * it. Absent: none.
    */
   repeatedSeed?: RepeatedSeed;
-}
-
-/** A seed under the provider's name of its field: that of the first image, each further one has the next. */
-export interface RepeatedSeed {
-  field: string;
-  first: WholeNumber;
 }
 
 /**
