@@ -8,8 +8,8 @@ import { SETTING_NAMES, SETTINGS } from "../src/store/settings-table.ts";
 const ROOT = path.resolve(import.meta.dirname, "..");
 const textOf = (name: string) => readFileSync(path.join(ROOT, name), "utf8");
 
-it("README.md has at most 320 lines", () => {
-  expect(textOf("README.md").split("\n").length).toBeLessThanOrEqual(320);
+it("README.md has at most 200 lines", () => {
+  expect(textOf("README.md").split("\n").length).toBeLessThanOrEqual(200);
 });
 
 it("the picture of a terminal says in words what is seen, loads nothing, and has at most 200 kB", () => {
