@@ -99,7 +99,6 @@ export function checkedFrom(
   });
 }
 
-/** Finds a setting in one source. */
 type Find = (name: SettingName) => Effective | undefined;
 
 /** The values of config.json for fields that a request to the target in effect leaves open. @throws UsageError, SettingsError */
