@@ -169,6 +169,6 @@ export function apiKeyFor(
 }
 
 /** A base URL in the form in which two are compared. */
-function withoutSlash(baseUrl: string): string {
+export function withoutSlash(baseUrl: string): string {
   return (URL.canParse(baseUrl) ? new URL(baseUrl).href : baseUrl).replace(/\/+$/, "");
 }

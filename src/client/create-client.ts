@@ -12,6 +12,7 @@ import { ownGenerator } from "./targets/generator-setup.ts";
 import { MATRIX_FORM } from "./targets/matrix-setting.ts";
 import { thisProcess } from "./this-process.ts";
 import { foldersOf } from "./user-folders.ts";
+import { requireUtf8Variables } from "./valid-text.ts";
 
 /** Makes a client. Nothing is connected or written before its first call. @throws ImggenFailure for options it cannot use */
 export function createClient(options: ClientOptions = {}): Client {
@@ -32,6 +33,7 @@ function sessionOf(options: ClientOptions): ClientSession {
   if (baseUrl !== undefined) checkBaseUrl(baseUrl, "baseUrl");
   if (apiKey !== undefined) checkApiKey(apiKey, "apiKey");
   const current = thisProcess();
+  requireUtf8Variables(current.env);
   const env =
     home === undefined ? current.env : { ...current.env, IMGGEN_HOME: home && current.resolvePath(home) };
   const context = { ...current, env };

@@ -4,7 +4,7 @@ import type { GenerateSpec } from "../core/use-cases/generate.ts";
 import { checkRequest } from "../models/check-request.ts";
 import { resolveModel } from "../models/find.ts";
 import { isLocalFile } from "../models/rules/images.ts";
-import type { CheckedRequest, GenerationRequest } from "../task/request.ts";
+import { asMade, type CheckedRequest, type GenerationRequest } from "../task/request.ts";
 import type { Task } from "../task/task.ts";
 import type { ClientSession } from "./client-session.ts";
 import { canUpload, readRequestFlags, waitSettings } from "./given-values.ts";
@@ -115,10 +115,8 @@ export async function dryRunOf(
   { checked, references }: RequestPlan,
   session: ClientSession,
 ): Promise<DryRun> {
-  const { request, uploads } = (await references?.plan(checked.request)) ?? {
-    request: checked.request,
-    uploads: [],
-  };
-  const described = await (await targetInEffect(session)).describe([["", checked.request]]);
+  const made = asMade(checked);
+  const { request, uploads } = (await references?.plan(made)) ?? { request: made, uploads: [] };
+  const described = await (await targetInEffect(session)).describe([["", made]]);
   return { request, uploads, described };
 }

@@ -41,14 +41,21 @@ export async function checkConfig(session: CheckedSession): Promise<Finding> {
   const { problem } = await folderFacts(path.dirname(file));
   const mode = stats && modeOf(stats);
   const facts = { file, exists: stats !== null, mode };
-  const open = `Other users may use ${file}, and the key in it (mode ${mode}).`;
-  if (allows(0o077, mode)) return warning(open, `Run: chmod 600 ${shellWord(file)}`, facts);
+  const open = await exposure(file);
+  if (open !== null) return warning(open, `Run: chmod 600 ${shellWord(file)}`, facts);
   const fixed = `${file} cannot be changed: ${errorText(problem)}.`;
   const hint = "imggen login and imggen config set need to write there.";
   if (problem !== null) return warning(fixed, hint, facts);
   const leftOut = await leftOutOf(session);
   if (leftOut.length > 0) return warning(leftOut.join(" "), REMOVE, facts);
   return ok(`${file}${stats === null ? ", not there yet" : mode && `, mode ${mode}`}`, facts);
+}
+
+/** Warning if a disk shows the settings to other users: one that keeps no modes. Null if it does not. */
+export async function exposure(file: string): Promise<string | null> {
+  const stats = await promises.stat(file).catch(() => null);
+  const mode = stats && modeOf(stats);
+  return allows(0o077, mode) ? `Other users may read ${file}, and the key in it (mode ${mode}).` : null;
 }
 
 const REMOVE = "To remove a setting: imggen config unset <name>";

@@ -127,7 +127,7 @@ export class Session implements ClientSession {
   get onExchange(): ClientSession["onExchange"] {
     if (!this.options.verbose) return undefined;
     return ({ method, url, result, elapsedMs }) => {
-      const place = withoutQuery(url.href);
+      const place = withoutQuery(url);
       void this.console.note(`${method} ${place}: ${result}, ${formatDuration(elapsedMs)}`);
     };
   }

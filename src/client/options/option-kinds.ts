@@ -3,7 +3,7 @@ import { UsageError } from "../../lib/error-types.ts";
 import { seedIn } from "../../lib/exact-integer.ts";
 import { seedOption, wholeNumberOption } from "../../lib/whole-number.ts";
 import { isProviderFields } from "../../task/request-fields.ts";
-import { type Kind, longFlag, type Option } from "./option.ts";
+import { type Kind, longFlag, type Option, RANDOM } from "./option.ts";
 
 /** A path as it was given. An empty one would mean the working folder, or the root of a path below it. @throws UsageError */
 export function requirePath(file: string, label: string): string {
@@ -23,6 +23,7 @@ const PARSERS: { readonly [OfKind in Kind]?: Parse } = {
   folder: path,
   whole: wholeNumber,
   seed: (text, label) => oneSeed(text, label),
+  seedOrRandom: (text, label) => (text === RANDOM ? text : oneSeed(text, label)),
   duration: (text, label, { min = 0 }) => durationOption(label, text, { minMs: min }),
   texts: list,
   images: (text, label) => [requirePath(text, label)],
@@ -73,6 +74,10 @@ const WHOLE: Check = {
   words: "a whole number",
 };
 const SWITCH: Check = { is: (value) => typeof value === "boolean", words: "true or false" };
+const SEED: Check = {
+  is: (value) => seedIn(value) !== null,
+  words: "a whole number, beyond 2^53 - 1 as text",
+};
 const TEXTS: Check = { is: (value) => [value].flat().every(isText), words: "a string or a list of strings" };
 
 /** Checks of the values of kinds, for callers without types. */
@@ -82,7 +87,11 @@ const CHECKS: Readonly<Record<Kind, Check>> = {
   folder: PATH,
   url: TEXT,
   whole: WHOLE,
-  seed: { is: (value) => seedIn(value) !== null, words: "a whole number, beyond 2^53 - 1 as text" },
+  seed: SEED,
+  seedOrRandom: {
+    is: (value) => value === RANDOM || SEED.is(value),
+    words: `${RANDOM}, or ${SEED.words}`,
+  },
   duration: WHOLE,
   flag: SWITCH,
   on: SWITCH,

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import path from "node:path";
 import { guardedLookup, isLoopbackHost } from "../../api/address.ts";
 import { NetworkError } from "../../api/api-errors.ts";
-import { HttpClient } from "../../api/http-client.ts";
+import { HttpClient, withMaskedUrls } from "../../api/http-client.ts";
 import { proxiesFromEnvironment } from "../../api/proxies.ts";
 import type { GeneratorConnection } from "../../core/engine/deps.ts";
 import { Line } from "../../core/limits/turns.ts";
@@ -111,11 +111,15 @@ export interface OpenGenerator extends OpenTarget {
 export async function openGenerator(generator: OwnGenerator, session: TargetSession): Promise<OpenGenerator> {
   requireKey(generator);
   const { spec, options } = generator;
-  const { folders, onExchange } = session;
+  const { folders, context } = session;
+  const maskUrl = secretsMasker(options.key, options.headers);
+  const onExchange = withMaskedUrls(session.onExchange, maskUrl);
   const packageKeys = spec.kind === "command" ? await keysOfPackages(folders.config) : [];
-  const provider = await providerOf(generator, session, {
-    ...{ cacheFolder: modelsFolder(folders), workflows: workflowsFolder(folders), packageKeys },
-  });
+  const provider = await providerOf(
+    generator,
+    { context, onExchange },
+    { cacheFolder: modelsFolder(folders), workflows: workflowsFolder(folders), packageKeys },
+  );
   const serviceUrl = new URL(spec.kind === "command" ? "http://localhost" : spec.url);
   const downloads = new HttpClient({
     proxies: isLoopbackHost(serviceUrl.hostname) ? undefined : proxiesFromEnvironment(session.context.env),
@@ -133,7 +137,7 @@ export async function openGenerator(generator: OwnGenerator, session: TargetSess
     serviceUrl,
     maskKey: keyMasker(options.key ?? ""),
     termsFor: (request) => termsFor(request, options, prepared),
-    maskUrl: secretsMasker(options.key, options.headers),
+    maskUrl,
     generator: {
       name: spec.name,
       package: options.package,

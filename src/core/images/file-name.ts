@@ -1,15 +1,27 @@
 import path from "node:path";
 import { UsageError } from "../../lib/error-types.ts";
 import { withoutInvisible } from "../../lib/escape.ts";
+import type { WholeNumber } from "../../lib/exact-integer.ts";
 import { ANY_EXTENSION } from "../../lib/image/format.ts";
 import { shortTaskId } from "../../lib/short-task-id.ts";
 import { option, type Phrase, phrase } from "../../lib/wording.ts";
-import type { GenerationRequest } from "../../task/request.ts";
+import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
 
 /** The default of `--name`. */
 export const DEFAULT_TEMPLATE = "{slug}-{task}.{ext}";
 
-const PLACEHOLDERS = ["slug", "model", "ratio", "quality", "task", "index", "date", "time", "ext"] as const;
+const PLACEHOLDERS = [
+  "slug",
+  "model",
+  "ratio",
+  "quality",
+  "seed",
+  "task",
+  "index",
+  "date",
+  "time",
+  "ext",
+] as const;
 /** All placeholders of a template, for help and messages. */
 export const PLACEHOLDER_LIST = PLACEHOLDERS.map((name) => `{${name}}`).join(" ");
 type Placeholder = (typeof PLACEHOLDERS)[number];
@@ -26,6 +38,8 @@ export interface NameFacts {
   taskId: string;
   /** 1 for a task's first image. */
   index: number;
+  /** null if it is not known. */
+  seed: WholeNumber | null;
   /** Without a dot, from the image's bytes. */
   extension: string;
   /** The time for `{date}` and `{time}`, shown in local time. */
@@ -76,15 +90,17 @@ function placeholderValues({
   request,
   taskId,
   index,
+  seed,
   extension,
   date,
 }: NameFacts): Record<Placeholder, string> {
   const two = (value: number) => String(value).padStart(2, "0");
   return {
     slug: slugOf(request?.prompt ?? ""),
-    model: (request?.model ?? "model").replaceAll("/", "-"),
+    model: request?.model === ANY_MODEL ? "" : (request?.model ?? "model").replaceAll("/", "-"),
     ratio: (request?.ratio ?? "").replaceAll(":", "x"),
     quality: request?.quality ?? "",
+    seed: String(seed ?? ""),
     task: shortTaskId(taskId),
     index: String(index),
     date: `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`,

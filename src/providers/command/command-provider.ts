@@ -14,7 +14,7 @@ import {
   unsendable,
 } from "../provider.ts";
 import { referenceFiles, shownContext } from "../reference-files.ts";
-import { filledCommand, hasPrompt, missingPlace, shownCommand } from "./command-words.ts";
+import { filledCommand, hasPrompt, missingPlace, seedIn, shownCommand } from "./command-words.ts";
 import { failureOf, hasEndedWell, isCommandRunning, recoverCommand, runCommand } from "./run-command.ts";
 import {
   clearScratch,
@@ -52,6 +52,7 @@ export function commandProvider(
     supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "negative", "fields"],
     limits: { concurrency, submitMs: timeoutMs },
     check: (job) => missingPlace(job, words),
+    seedOf: (job) => seedIn(words, job),
     submit: (job, how) =>
       settled(
         (onSent) => submitted(words, job, { ...how, ...variables, onSent, killSignal: closing.signal }, deps),

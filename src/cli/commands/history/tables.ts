@@ -16,6 +16,7 @@ const SUBMITTED: readonly TableColumn[] = [
   STATUS,
   { heading: "CREDITS", spare: true, whole: true },
 ];
+const SEED: TableColumn = { heading: "SEED", spare: true, whole: true };
 const GENERATOR: TableColumn = { heading: "GENERATOR", spare: true };
 const MADE: readonly TableColumn[] = [
   { heading: "PROMPT", least: 8 },
@@ -34,6 +35,7 @@ export function taskRow({ report, status, generator }: ListedTask, context: Sess
     credits: creditsCell(report.credits, report.free),
     // Null for a task of a service.
     generator: generator && shortName(generator),
+    seed: seedCell(report),
     prompt: request?.prompt ?? "",
     file: fileCell(report, context),
   };
@@ -53,13 +55,15 @@ export async function showTasks(tasks: readonly TaskRow[], session: Session): Pr
   const shown = stdout.isTTY ? shortTaskIds(ids) : ids;
   const timeText = stdout.isTTY ? (date: Date) => ageText(date, clock.now()) : localMinute;
   const hasGenerators = tasks.some(({ generator }) => generator !== null);
-  const columns = [...SUBMITTED, ...(hasGenerators ? [GENERATOR] : []), ...MADE];
-  const rows = tasks.map(({ submittedAt, status, credits, generator, prompt, file }, at) => [
+  const hasSeeds = tasks.some(({ seed }) => seed !== "");
+  const columns = [...SUBMITTED, ...(hasGenerators ? [GENERATOR] : []), ...(hasSeeds ? [SEED] : []), ...MADE];
+  const rows = tasks.map(({ submittedAt, status, credits, generator, seed, prompt, file }, at) => [
     submittedAt === null ? "" : timeText(new Date(submittedAt)),
     shown[at] ?? "",
     status,
     credits,
     ...(hasGenerators ? [generator ?? ""] : []),
+    ...(hasSeeds ? [seed] : []),
     prompt,
     file,
   ]);
@@ -72,6 +76,12 @@ function fileCell({ files, state, error }: TaskReport, context: Session["context
   if (first === undefined) return state === "failed" ? reasonOf(error?.message ?? "") : "";
   const name = first.path === null ? "standard output" : shortPath(first.path, context);
   return { path: others.length === 0 ? name : `${name} +${others.length}` };
+}
+
+/** The first seed and how many others there are; empty if none is known. */
+function seedCell({ files }: TaskReport): string {
+  const [first = "", ...others] = new Set(files.flatMap(({ seed }) => seed ?? []));
+  return others.length === 0 ? String(first) : `${first} +${others.length}`;
 }
 
 /** Shortens a message that names its task, which the row does already. */
