@@ -25,7 +25,7 @@ import type { RequestInput } from "../task/request.ts";
 import type { ProviderFields } from "../task/request-fields.ts";
 import { differingNames, rowValues, valuesText } from "./batch-json.ts";
 import { type ClientSession, openLedger } from "./client-session.ts";
-import { inputFrom, readRequestFlags, waitFrom, waitSettings } from "./given-values.ts";
+import { inputFrom, outputSettings, readRequestFlags, waitFrom } from "./given-values.ts";
 import type { BatchOptions, BatchRowOptions } from "./options/call-options.ts";
 import type { FlagsOf } from "./options/option.ts";
 import type { BATCH, COMPARE, SUBMIT_MANY } from "./options/request-table.ts";
@@ -143,18 +143,11 @@ function callOf(
   request: Parameters<typeof readRequestFlags>[0],
   session: ClientSession,
 ): BatchCall {
-  const { settings } = session;
-  const output = settings.get("output", { value: flags.output, label: "--output" });
   const given = readRequestFlags(request, session);
   const labels = Object.entries(FLAG_LABELS).filter(([name]) => name in given.values);
   return {
-    ...flags,
-    ...given,
+    ...{ ...flags, ...outputSettings(flags, session), ...given },
     labels: { ...Object.fromEntries(labels), ...given.labels },
-    output: output?.value,
-    outputLabel: output?.label,
-    sidecar: settings.isOn("sidecar", flags.sidecar),
-    wait: waitSettings(flags, session),
   };
 }
 

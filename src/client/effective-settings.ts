@@ -109,7 +109,6 @@ export class EffectiveSettings {
     this.#flags = { [name]: { value, label }, ...this.#flags };
   }
 
-  /** Settings that flags give. */
   get flags(): SettingFlags {
     return this.#flags;
   }
@@ -231,7 +230,6 @@ export const SETTING_LIST: readonly SettingRow[] = SETTING_NAMES.map((name) => {
   return { name, variable, help, default: byDefault, isOfGenerator: isOfGenerator(name) };
 });
 
-/** The row of a setting. */
 export function settingRow(name: SettingName): SettingRow {
   return SETTING_LIST.find((row) => row.name === name) as SettingRow;
 }

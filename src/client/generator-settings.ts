@@ -1,11 +1,21 @@
+import { AuthRequiredError } from "../api/api-errors.ts";
 import { timeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
+import { shellWord } from "../lib/shell-word.ts";
 import { action, option, phrase } from "../lib/wording.ts";
-import type { GeneratorOptions } from "../providers/kind.ts";
-import { concurrencyOf, fieldNamesOf, type GeneratorSpec, isPaidByDefault } from "../providers/kinds.ts";
-import { parseGeneratorSpec } from "../providers/spec.ts";
+import { basicOrBearer, type GeneratorOptions } from "../providers/kind.ts";
+import {
+  concurrencyOf,
+  fieldNamesOf,
+  type GeneratorSpec,
+  isPaidByDefault,
+  isServerKind,
+  KINDS,
+  kindAtHome,
+} from "../providers/kinds.ts";
+import { mayCarryKey, parseGeneratorSpec } from "../providers/spec.ts";
 import { SETTINGS, type SettingName } from "../store/settings-table.ts";
-import { checkSecret } from "./account.ts";
+import { checkGeneratorKey, checkSecret } from "./account.ts";
 import type { ClientSession } from "./client-session.ts";
 import { type Effective, namedSetting } from "./effective-settings.ts";
 import { fieldSettings, storedOwnFields } from "./given-values.ts";
@@ -161,4 +171,72 @@ function saidOfCost(find: Find): "paid" | "free" | null {
     if (paid || free) return paid ? "paid" : "free";
   }
   return null;
+}
+
+/** The key for the generator in effect; null for none. @throws UsageError for one that cannot be sent */
+export function keyInEffect(spec: GeneratorSpec, source: GeneratorSource): string | null {
+  const key = source.settings.get("generatorKey");
+  if (spec.kind === "command" || key === undefined || key.source === "config") return boundKey(spec, source);
+  return checkGeneratorKey(key.value, key.label, takesLogin(spec));
+}
+
+/** A key that is for one origin alone: the one in its kind's own variable, or the one that was stored. */
+export function boundKey(spec: GeneratorSpec, { settings, context }: GeneratorSource): string | null {
+  if (spec.kind === "command") return null;
+  const variable = kindAtHome(spec)?.keyVariables.find((name) => context.env[name]);
+  if (variable) return checkSecret(context.env[variable] ?? "", variable);
+  const { origin } = new URL(spec.url);
+  const stored = settings.stored("generatorKey");
+  const isMeant = stored !== undefined && settings.stored("generatorKeyOrigin")?.value === origin;
+  return isMeant ? checkGeneratorKey(stored.value, stored.label, takesLogin(spec)) : null;
+}
+
+/** Whether a generator's key may be `user:password`. */
+export function takesLogin({ kind }: Pick<GeneratorSpec, "kind">): boolean {
+  return isServerKind(kind) && KINDS[kind].keyHeaders === basicOrBearer;
+}
+
+export function withKey(
+  spec: GeneratorSpec,
+  options: Omit<GeneratorOptions, "key">,
+  key: string | null,
+): GeneratorOptions {
+  if (spec.kind === "command") return { ...options, key: null };
+  const made = spec.kind === "npm" ? { package: spec.version } : {};
+  const isSecret = key !== null || Object.keys(options.headers).length > 0;
+  if (isSecret && !mayCarryKey(spec))
+    throw new UsageError("The generator's key is only sent to https:// addresses, and within this machine.", {
+      hint: `Nothing was sent. Put https before ${new URL(spec.url).host}, or unset the key: a server that needs none works over http.`,
+    });
+  return { ...options, ...made, key };
+}
+
+/** Whether the generator refuses every request because no key is set. */
+export function lacksKey({ spec, options: { key, headers } }: OwnGenerator): boolean {
+  return kindAtHome(spec) !== null && key === null && Object.keys(headers).length === 0;
+}
+
+/** @throws AuthRequiredError where it lacks a key */
+export function requireKey(generator: OwnGenerator): void {
+  const { spec } = generator;
+  const kind = kindAtHome(spec);
+  if (kind === null || !lacksKey(generator)) return;
+  const { title, keyVariables } = kind;
+  throw new AuthRequiredError(`No key for ${title} is set.`, {
+    hint: phrase`Nothing was sent. Set ${keyVariables.join(" or ")}, or store it: ${action("run", `login --generator ${shellWord(spec.name)}`)}`,
+  });
+}
+
+/** An environment variable with the key of a kind of generator. `host`: the only one that gets it; null: the generator's own. */
+export interface GeneratorKey {
+  variable: string;
+  kind: string;
+  host: string | null;
+}
+
+/** The variables with keys of services that make images. */
+export function generatorKeys(): GeneratorKey[] {
+  return Object.entries(KINDS).flatMap(([kind, { url, keyVariables }]) =>
+    keyVariables.map((variable) => ({ variable, kind, host: url === null ? null : new URL(url).host })),
+  );
 }

@@ -75,6 +75,21 @@ export function waitSettings(flags: WaitOptions, { settings }: Source): WaitSett
   return timeout ? { ...wait, timeoutMs: timeoutOption(timeout.label, timeout.value) } : wait;
 }
 
+/** Where images go and how long to wait for them: as flags say, or as settings do. @throws UsageError for a setting */
+export function outputSettings(
+  flags: WaitOptions & { output?: string | undefined; sidecar?: boolean | undefined },
+  { settings }: Source,
+) {
+  const output = settings.get("output", { value: flags.output, label: "--output" });
+  const sidecar = settings.isOn("sidecar", flags.sidecar);
+  return {
+    output: output?.value,
+    outputLabel: output?.label,
+    sidecar,
+    wait: waitSettings(flags, { settings }),
+  };
+}
+
 /** The fields of a request among a call's options. */
 export function inputFrom(options: RequestOptions): RequestInput {
   const image = options.image === undefined ? undefined : [options.image].flat();
@@ -99,7 +114,6 @@ export function checkedFrom(
   });
 }
 
-/** Finds a setting in one source. */
 type Find = (name: SettingName) => Effective | undefined;
 
 /** The values of config.json for fields that a request to the target in effect leaves open. @throws UsageError, SettingsError */

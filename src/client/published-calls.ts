@@ -1,15 +1,16 @@
 import type { RowResult } from "../core/batch/row-result.ts";
+import type { OnTaskProgress, TaskProgressEvent } from "../core/engine/events.ts";
 import { reportOfId, type TaskReport } from "../core/engine/report.ts";
 import { resolveDestination } from "../core/images/destination.ts";
 import type { PrivateCopies } from "../core/references/private-copies.ts";
 import { reuseEarlier } from "../core/use-cases/generate.ts";
+import { errorText } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { InterruptedError } from "../lib/interrupted.ts";
 import { FIELD_LABELS } from "../models/rules/rule.ts";
 import type { Destination } from "../task/intent.ts";
 import { rowJson, summaryJson } from "./batch-json.ts";
 import type { BatchRows } from "./batch-operations.ts";
-import { listening } from "./calls.ts";
 import type { ClientSession } from "./client-session.ts";
 import { checkedFrom, waitFrom } from "./given-values.ts";
 import { recentHistory } from "./listed-tasks.ts";
@@ -162,4 +163,25 @@ export class PublishedCalls {
 function placeOf({ output, name, overwrite }: OutputOptions): OutputOptions {
   if (output === "-") throw new UsageError('output takes a file or a folder, not "-".');
   return { output, name, overwrite };
+}
+
+/** A caller's listener. What it throws or rejects with ends nothing: what it is told of may be charged by then. */
+function listening(listener: OnTaskProgress = () => {}) {
+  let warning: string | null = null;
+  let isSaid = false;
+  const failed = (error: unknown) => {
+    warning ??= `onProgress failed: ${errorText(error)}. The call continued.`;
+  };
+  return {
+    onProgress(event: TaskProgressEvent): void {
+      // It may be an async function.
+      new Promise((end) => end(listener(event))).catch(failed);
+    },
+    /** A result with a warning of the first failure, unless an earlier result has it. */
+    noted<Result extends { warnings: readonly string[] }>(result: Result): Result {
+      if (warning === null || isSaid) return result;
+      isSaid = true;
+      return { ...result, warnings: [...result.warnings, warning] };
+    },
+  };
 }

@@ -9,9 +9,9 @@ import { readSettings, type Settings } from "../store/settings-file.ts";
 import { SETTING_NAMES } from "../store/settings-table.ts";
 import { type Finding, needed, news, ok, warning } from "./finding.ts";
 import { savedFields } from "./given-values.ts";
+import { allows, folderFacts, modeOf } from "./machine-checks.ts";
 import { inProfile } from "./profiles.ts";
 import { checkSetting } from "./setting-parsers.ts";
-import { allows, folderFacts, modeOf } from "./state-checks.ts";
 import type { TargetSession } from "./targets/target.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
 

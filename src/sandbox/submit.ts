@@ -29,7 +29,6 @@ interface SandboxRequest {
 /** The cost of a request for which section 8 gives no price; the real service may charge more. */
 const UNDOCUMENTED_CREDITS = 1;
 
-/** Reads the body of a request to the sandbox. */
 export function readRequest(
   body: unknown,
   matrix: Matrix,
@@ -179,7 +178,6 @@ export const DIRECTIVES = [
   "expired",
 ] as const;
 
-/** A fault that a directive injects. */
 type Fault = (typeof DIRECTIVES)[number];
 
 export interface Directives {

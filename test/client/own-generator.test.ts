@@ -1,7 +1,7 @@
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { EffectiveSettings, type SettingFlags } from "../../src/client/effective-settings.ts";
-import { requireKey } from "../../src/client/generator-key.ts";
+import { requireKey } from "../../src/client/generator-settings.ts";
 import { generatorNamed, ownGenerator } from "../../src/client/targets/generator-setup.ts";
 import type { Settings } from "../../src/store/settings-file.ts";
 

@@ -131,7 +131,6 @@ export const COMMANDS: Record<string, CommandEntry> = {
   },
 };
 
-/** Whether there is a command of this name. */
 export function isCommand(name: string): boolean {
   return Object.hasOwn(COMMANDS, name);
 }
@@ -143,7 +142,6 @@ export function refusedGlobals(command: string): string[] {
   );
 }
 
-/** The flag of a global option. */
 export function globalFlag(name: string): string {
   const rows: Options = { ...GLOBAL, ...GENERATOR };
   return rows[name] ? longFlag(rows[name]) : "";

@@ -48,7 +48,7 @@ async function runSetup(session: Session): Promise<number> {
   // A damaged settings file is reported before anything is asked. The profile need not be there yet.
   const { baseUrl, generator: current = null } = await store.read();
   const { findServers, findServices, LOCAL_PORTS } = await import("../../client/find-generators.ts");
-  const { generatorKeys } = await import("../../client/generator-key.ts");
+  const { generatorKeys } = await import("../../client/generator-settings.ts");
   const { context, console, options } = session;
   const ports = context.localPorts ?? LOCAL_PORTS;
   const { servers, locked } = await findServers(ports, context.signal, session);

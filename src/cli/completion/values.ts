@@ -13,7 +13,6 @@ export interface Sources {
   findProfiles: () => Promise<readonly string[]>;
 }
 
-/** The names of commands. */
 export function commandNames(commands: Description["command"]["commands"]): Candidate[] {
   return commands.map(({ name, summary }) => ({ value: name, description: summary }));
 }

@@ -1,6 +1,6 @@
 import { SETTING_LIST } from "../../client/effective-settings.ts";
 import { type ExitCodeRow as CodeOf, EXIT_CODES, SIGNAL_CODES } from "../../client/exit-codes.ts";
-import { generatorKeys } from "../../client/generator-key.ts";
+import { generatorKeys } from "../../client/generator-settings.ts";
 import type { ErrorType } from "../../lib/error-types.ts";
 import type { SettingName } from "../../store/settings-table.ts";
 
@@ -40,7 +40,6 @@ export function exitCodeTable(): ExitCode[] {
   }));
 }
 
-/** The page of the topic `exit-codes`. */
 export function exitCodePage(): string {
   const rows = exitCodeTable().map(({ code, types, meaning }) => {
     const ending = types.length > 0 ? ` (${types.join(", ")})` : "";
@@ -98,7 +97,6 @@ function keyVariables(): Record<string, string> {
   return Object.fromEntries(variables);
 }
 
-/** The page of the topic `environment`. */
 export function environmentPage(): string {
   const variables = environmentTable().map(({ name, description }) => `| ${name} | ${description} |`);
   const settings = SETTING_LIST.map(({ name, help }) => `| ${name} | ${help} |`);

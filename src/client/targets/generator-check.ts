@@ -6,9 +6,8 @@ import type { Provider } from "../../providers/provider.ts";
 import { namedSetting } from "../effective-settings.ts";
 import { otherKindAt } from "../find-generators.ts";
 import { type Finding, failed, news, ok, skipped, warning } from "../finding.ts";
-import { lacksKey } from "../generator-key.ts";
-import type { OwnGenerator } from "../generator-settings.ts";
-import { asFailure, asked } from "./ask-generator.ts";
+import { lacksKey, type OwnGenerator } from "../generator-settings.ts";
+import { asFailure, asked } from "./open-generator.ts";
 import type { CheckHow, TargetCheck, TargetSession } from "./target.ts";
 
 /** The names of its models; null where it has no list. An error says why it does not tell them. */

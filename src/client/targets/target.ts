@@ -66,7 +66,6 @@ export interface OpenTarget {
 export interface DescribedRequest {
   /** The first request; null if its provider does not show it. */
   sent: SentRequest | null;
-  /** Number of requests. */
   requests: number;
 }
 
