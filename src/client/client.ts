@@ -19,8 +19,7 @@ import type {
   ReuseOptions,
   StatusOptions,
 } from "./options/call-options.ts";
-import type { CALLS } from "./options/call-table.ts";
-import { checkOptions } from "./options/check-call.ts";
+import { type CALLS, checkOptions } from "./options/call-table.ts";
 import type { PublishedCalls } from "./published-calls.ts";
 import { orFailure } from "./report-json.ts";
 import type {

@@ -8,8 +8,8 @@ import { SETTINGS, type SettingName } from "../store/settings-table.ts";
 import { checkSecret } from "./account.ts";
 import type { ClientSession } from "./client-session.ts";
 import { type Effective, namedSetting } from "./effective-settings.ts";
-import { settingValue } from "./setting-parsers.ts";
-import { fieldSettings, storedOwnFields } from "./stored-fields.ts";
+import { fieldSettings, storedOwnFields } from "./given-values.ts";
+import { type PlainSetting, settingValue } from "./setting-parsers.ts";
 
 /** The user's own generator, and how it is used. */
 export interface OwnGenerator {
@@ -50,17 +50,16 @@ export function optionsOf(spec: GeneratorSpec, source: GeneratorSource): Omit<Ge
   const from = (place: Effective["source"]) => (name: SettingName) =>
     find(name).find((each) => each.source === place);
   const { usual, most } = concurrencyOf(spec);
-  const [model] = find("generatorModel");
-  const [side] = find("generatorSide");
-  const [size] = find("generatorSize");
-  const [concurrency] = find("generatorConcurrency");
-  const [timeout] = find("generatorTimeout");
+  const valueIn = <Name extends PlainSetting, Fallback>(name: Name, fallback: Fallback) => {
+    const [found] = find(name);
+    return found ? settingValue(name, found) : fallback;
+  };
   return {
-    model: model ? settingValue("generatorModel", model) : DEFAULTS.model,
-    sidePx: side ? settingValue("generatorSide", side) : DEFAULTS.sidePx,
-    sizeForm: size ? settingValue("generatorSize", size) : DEFAULTS.sizeForm,
-    concurrency: Math.min(most, concurrency ? settingValue("generatorConcurrency", concurrency) : usual),
-    timeoutMs: timeout ? settingValue("generatorTimeout", timeout) : DEFAULTS.timeoutMs,
+    model: valueIn("generatorModel", DEFAULTS.model),
+    sidePx: valueIn("generatorSide", DEFAULTS.sidePx),
+    sizeForm: valueIn("generatorSize", DEFAULTS.sizeForm),
+    concurrency: Math.min(most, valueIn("generatorConcurrency", usual)),
+    timeoutMs: valueIn("generatorTimeout", DEFAULTS.timeoutMs),
     defaults: { fields: fieldSettings(from("flag")) },
     saved: storedOwnFields(from("config")),
     fieldNames: fieldNamesOf(spec),

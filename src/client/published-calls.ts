@@ -52,21 +52,14 @@ export class PublishedCalls {
 
   /** @throws ImggenFailure if the image is not there, or what the use case throws */
   async generate(options: GenerateOptions, signal: AbortSignal): Promise<GenerateResult> {
-    const { maxCredits, reuse = false, again = false, validate } = options;
-    const target = await targetInEffect(this.#session);
-    const matrix = await target.matrix();
-    const checked = checkedFrom(options, matrix, await target.terms(options), this.#session.saved);
+    const { maxCredits, reuse = false, again = false } = options;
     const wait = options.wait === false ? null : waitFrom(options);
-    const destination = await this.#destination(options);
-    const terms = {
-      maxCredits,
-      matrix,
-      allowUndocumented: validate === false,
-      repeated: null,
-      reuse,
-      again,
+    const spec = {
+      ...(await this.#checked(options)),
+      allowUndocumented: options.validate === false,
+      references: await this.#copies(),
+      ...{ destination: await this.#destination(options), wait, maxCredits, reuse, again, repeated: null },
     };
-    const spec = { checked, destination, wait, references: await this.#copies(), ...terms };
     const { caller, noted } = this.#callerOf(options, signal);
     return this.#succeeded(noted(await this.#operations.generate(spec, caller)));
   }
@@ -74,9 +67,7 @@ export class PublishedCalls {
   /** @throws ImggenFailure where the earlier task has no image */
   async reuse(options: ReuseOptions, signal: AbortSignal): Promise<GenerateResult | null> {
     const wait = waitFrom(options);
-    const target = await targetInEffect(this.#session);
-    const matrix = await target.matrix();
-    const checked = checkedFrom(options, matrix, await target.terms(options), this.#session.saved);
+    const { checked } = await this.#checked(options);
     const copies = await this.#copies();
     const request = copies === null ? checked.request : await copies.asRecorded(checked.request);
     const destination = await this.#destination(options);
@@ -92,8 +83,8 @@ export class PublishedCalls {
     signal: AbortSignal,
     onRow: (row: BatchRow) => Promise<void>,
   ): Promise<BatchSummary> {
-    const { BatchOperations } = await import("./batch-operations.ts");
-    const { spec } = await new BatchOperations(this.#session).ofRows(rows, options);
+    const { batchOfRows } = await import("./batch-operations.ts");
+    const { spec } = await batchOfRows(rows, options, this.#session);
     const { caller, noted } = this.#callerOf(options, signal);
     const onEnd = (end: RowResult) => onRow(rowJson(end, this.#session.words));
     const result = await this.#operations.batch(spec, caller, { onEnd });
@@ -134,6 +125,13 @@ export class PublishedCalls {
 
   close(): Promise<void> {
     return this.#operations.close();
+  }
+
+  async #checked(options: GenerateOptions | ReuseOptions) {
+    const target = await targetInEffect(this.#session);
+    const matrix = await target.matrix();
+    const terms = await target.terms(options);
+    return { checked: checkedFrom(options, matrix, terms, this.#session.saved), matrix };
   }
 
   /** Copies of reference images that are files; null for a service, which takes URLs. */

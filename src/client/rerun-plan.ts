@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import type { ImageOrigin } from "../core/engine/origin.ts";
+import { type ImageOrigin, originOfFile, originOfTask } from "../core/engine/origin.ts";
+import { UsageError } from "../lib/error-types.ts";
 import { checkRequest } from "../models/check-request.ts";
-import { jsonFields, providerFields } from "../models/provider-fields.ts";
 import { FLAG_LABELS } from "../models/rules/rule.ts";
 import { inputOf } from "../models/wire.ts";
 import { isAtGenerator, SANDBOX_SERVICE } from "../task/intent.ts";
@@ -9,8 +9,7 @@ import type { CheckedRequest, RequestInput } from "../task/request.ts";
 import { FIELD_NAMES, type FieldNames } from "../task/request-fields.ts";
 import type { Task } from "../task/task.ts";
 import { type ClientSession, openLedger } from "./client-session.ts";
-import { findEarlierRequest } from "./earlier-request.ts";
-import { canUpload, valuesOf } from "./given-values.ts";
+import { canUpload, fieldSettings, valuesOf } from "./given-values.ts";
 import type { FlagsOf } from "./options/option.ts";
 import type { RERUN } from "./options/request-table.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
@@ -40,8 +39,7 @@ export async function checkedAgain(
   onOther: (other: OtherService) => never,
 ): Promise<{ checked: CheckedRequest; repeated: Task | null }> {
   const values = valuesOf(flags);
-  const file = session.context.resolvePath(what);
-  const earlier = await findEarlierRequest(what, file, openLedger(session), values.image !== undefined);
+  const earlier = await findEarlierRequest(what, values.image !== undefined, session);
   if (!flags.yes && !session.isSandbox) await requireSameService(earlier, session, onOther);
   await preferEarlier(earlier, session);
   const merged = { ...earlierInput(earlier), ...values };
@@ -81,11 +79,7 @@ function withFieldFlags(
   names: FieldNames,
   { settings }: ClientSession,
 ): RequestInput {
-  const [plain, json] = [settings.flag("field"), settings.flag("fieldJson")];
-  const changed = {
-    ...(plain && providerFields(plain.label, plain.value)),
-    ...(json && jsonFields(json.label, json.value)),
-  };
+  const changed = fieldSettings((name) => settings.flag(name));
   const fields = { ...merged.fields };
   const input: RequestInput = { ...merged };
   for (const name of ["seed", "negative"] as const) {
@@ -130,4 +124,34 @@ async function requireSameService(
   const kind = at === SANDBOX_SERVICE ? "sandbox" : isOfGenerator(record) ? "generator" : "service";
   if (configured === at || (configured === undefined && kind === "service")) return;
   onOther({ at, kind, configured, isKnown: record !== null });
+}
+
+/**
+ * The request that an image came from, or of the task that has this id. An image is recognised by its bytes, so it
+ * may have been moved or renamed since, but not changed. A request that the ledger lacks may be in the sidecar.
+ * @param replacesImages whether its reference images are not needed
+ * @throws UsageError if neither has it, or the sidecar has only a part of it
+ */
+async function findEarlierRequest(
+  what: string,
+  replacesImages: boolean,
+  session: ClientSession,
+): Promise<ImageOrigin> {
+  const ledger = openLedger(session);
+  const origin = await originOfFile(what, session.context.resolvePath(what), ledger);
+  if (origin === null) {
+    const record = await ledger.find(what);
+    if (record !== null) return originOfTask(record);
+    throw new UsageError(`There is neither a file nor a task ${JSON.stringify(what)} on this machine.`, {
+      hint: "Nothing was sent. To see the tasks of this machine: imggen history",
+    });
+  }
+  const areKnown = origin.record !== null || replacesImages;
+  const images = areKnown ? [] : [origin.request.image ?? []].flat();
+  const shortened = images.find((url) => url.endsWith("?…"));
+  if (shortened === undefined) return origin;
+  throw new UsageError(
+    `${what} was made from ${shortened}, and its sidecar omits the part of the URL after the "?".`,
+    { hint: "Nothing was sent. Use imggen generate, with --image <url> for each reference image." },
+  );
 }

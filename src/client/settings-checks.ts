@@ -8,10 +8,10 @@ import { isLeftOut } from "../models/rules/rule.ts";
 import { readSettings, type Settings } from "../store/settings-file.ts";
 import { SETTING_NAMES } from "../store/settings-table.ts";
 import { type Finding, needed, news, ok, warning } from "./finding.ts";
+import { savedFields } from "./given-values.ts";
 import { inProfile } from "./profiles.ts";
 import { checkSetting } from "./setting-parsers.ts";
 import { allows, folderFacts, modeOf } from "./state-checks.ts";
-import { savedFields } from "./stored-fields.ts";
 import type { TargetSession } from "./targets/target.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
 

@@ -19,6 +19,11 @@ export function referencesFolder({ state }: Pick<Folders, "state">): string {
   return path.join(state, "references");
 }
 
+/** The folder of what is known of servers' models between runs. */
+export function modelsFolder({ state }: Pick<Folders, "state">): string {
+  return path.join(state, "models");
+}
+
 /** Where private copies of workflows are kept. */
 export function workflowsFolder({ state }: Pick<Folders, "state">): string {
   return path.join(state, "workflows");

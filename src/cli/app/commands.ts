@@ -68,7 +68,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   models: {
     group: "Models",
     summary: "show what each model can do, and what it costs",
-    load: () => import("../commands/models/models.ts"),
+    load: () => import("../commands/models.ts"),
   },
   login: {
     group: "Account",

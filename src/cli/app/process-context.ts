@@ -62,9 +62,9 @@ function processContext(): Context {
     askHidden: (question) => askOnTerminal(question, true),
     queryTerminal,
     namedGraphics: async () => (await import("../input/query-terminal.ts")).namedGraphics(process.stdout),
-    edit: async (text) => (await import("../input/edit-text.ts")).editText(text, process.env),
+    edit: async (text) => (await import("../input/user-programs.ts")).editText(text, process.env),
     page: async (text) => {
-      const { runPager } = await import("../input/pager.ts");
+      const { runPager } = await import("../input/user-programs.ts");
       return withoutCtrlC(() => runPager(text, process.env, context.signal));
     },
     isInForeground,

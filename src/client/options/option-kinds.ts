@@ -43,7 +43,11 @@ function oneSeed(text: string, label: string) {
 }
 
 /** One of the choices, in any case. @throws UsageError */
-function chosen(text: string, label: string, choices: readonly string[]): string {
+export function chosen<Choice extends string>(
+  text: string,
+  label: string,
+  choices: readonly Choice[],
+): Choice {
   const choice = choices.find((each) => each.toLowerCase() === text.toLowerCase());
   if (choice !== undefined) return choice;
   const none = choices.length === 2 ? `neither ${choices.join(" nor ")}` : `none of ${choices.join(", ")}`;

@@ -3,6 +3,7 @@ import { proxiesFromEnvironment } from "../../api/proxies.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import { isAmong } from "../../models/check-request.ts";
 import { errorOf } from "../../providers/failures.ts";
+import type { ProviderDeps } from "../../providers/kind.ts";
 import { openProvider } from "../../providers/kinds.ts";
 import { type Provider, ProviderError } from "../../providers/provider.ts";
 import { requireKey } from "../generator-key.ts";
@@ -29,40 +30,44 @@ export function modelsOffered(
   return asked(generator, session, ask, timeoutMs);
 }
 
-/** The names of a generator's models; null if it has no list. @throws ImggenError, UsageError */
-export async function modelNames(
-  generator: OwnGenerator,
-  session: AskingSession,
-  timeoutMs?: number,
-): Promise<string[] | null> {
-  const ask = async (provider: Provider, signal: AbortSignal) => provider.models?.(signal);
-  return (await asked(generator, session, ask, timeoutMs)) ?? null;
-}
-
 /** What asking a generator depends on. */
 export type AskingSession = Pick<TargetSession, "context" | "onExchange">;
+
+/** Opens a generator's provider. Nothing is sent or run. @param more what only its tasks need */
+export function providerOf(
+  { spec, options }: OwnGenerator,
+  { context: { env, clock }, onExchange }: AskingSession,
+  more: Pick<ProviderDeps, "cacheFolder" | "workflows" | "packageKeys"> = {},
+): Promise<Provider> {
+  const proxies = proxiesFromEnvironment(env);
+  return openProvider(spec, options, { env, clock, proxies, onExchange, ...more });
+}
+
+/** A provider's error as one for the user; any other is thrown as it is. */
+export function throwNamed(error: unknown): never {
+  throw error instanceof ProviderError ? errorOf(error) : error;
+}
 
 /** Opens a generator for one question. @throws ImggenError, UsageError */
 export async function asked<Answer>(
   generator: OwnGenerator,
-  { context: { env, clock }, onExchange }: AskingSession,
+  session: AskingSession,
   ask: (provider: Provider, signal: AbortSignal) => Promise<Answer>,
   timeoutMs = ASK_MS,
 ): Promise<Answer> {
   requireKey(generator);
-  const { spec, options } = generator;
+  const { spec } = generator;
   const check = spec.kind === "command" ? "Check the path of its program." : SERVER_CHECK;
   const hint = `Nothing was charged. ${check}`;
-  const proxies = proxiesFromEnvironment(env);
-  const provider = await openProvider(spec, options, { env, clock, proxies, onExchange });
+  const provider = await providerOf(generator, session);
   try {
     return await ask(provider, AbortSignal.timeout(timeoutMs));
   } catch (error) {
     if (error instanceof ProviderError && error.failure.kind === "unsent")
       throw new NetworkError(error.message, { hint: error.hint ?? hint, cause: error });
-    if (error instanceof ProviderError) throw errorOf(error);
-    if (!(error instanceof Error) || error.name !== "TimeoutError") throw error;
-    throw new NetworkError(`${spec.name} does not answer.`, { hint, cause: error });
+    if (error instanceof Error && error.name === "TimeoutError")
+      throw new NetworkError(`${spec.name} does not answer.`, { hint, cause: error });
+    throwNamed(error);
   } finally {
     await provider.close();
   }

@@ -1,19 +1,18 @@
-import path from "node:path";
-import { proxiesFromEnvironment } from "../../api/proxies.ts";
 import { unsupportedPart } from "../../core/engine/jobs.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import { pictureDimensions } from "../../models/dimensions.ts";
 import { InvalidRequestError } from "../../models/invalid-request.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
-import { errorOf } from "../../providers/failures.ts";
 import type { GeneratorOptions } from "../../providers/kind.ts";
-import { kindOf, openProvider } from "../../providers/kinds.ts";
-import { type Job, type Prepared, type Provider, ProviderError } from "../../providers/provider.ts";
+import { kindOf } from "../../providers/kinds.ts";
+import type { Job, Prepared, Provider } from "../../providers/provider.ts";
 import type { IntentTerms, JobOptions } from "../../task/intent.ts";
 import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
 import type { FieldNames } from "../../task/request-fields.ts";
 import { newTaskId } from "../../task/task-id.ts";
 import type { OwnGenerator, SavedCause } from "../generator-settings.ts";
+import { modelsFolder } from "../user-folders.ts";
+import { providerOf, throwNamed } from "./ask-generator.ts";
 import type { DescribedRequest, TargetSession } from "./target.ts";
 
 /** A lease lasts a day at most, and a request's turn a little longer than the request. */
@@ -61,8 +60,6 @@ export function termsFor(
   };
 }
 
-type WorkSession = Pick<TargetSession, "context" | "folders">;
-
 /**
  * Checks requests as each is checked before it is sent, and describes the first. No connection is opened.
  * @param requests by their names in messages, with reference images as the user gave them @throws InvalidRequestError
@@ -70,7 +67,7 @@ type WorkSession = Pick<TargetSession, "context" | "folders">;
 export function describeRequests(
   requests: readonly (readonly [name: string, GenerationRequest])[],
   generator: OwnGenerator,
-  session: WorkSession,
+  session: TargetSession,
 ): Promise<DescribedRequest> {
   return withProvider(generator, session, async (provider, prepared) => {
     const works = requests.map(([name, request]) => {
@@ -98,7 +95,7 @@ export interface Problems {
 export async function problemsOf(
   generator: OwnGenerator,
   causes: readonly SavedCause[],
-  session: WorkSession,
+  session: TargetSession,
 ): Promise<Problems> {
   const { spec, options } = generator;
   const workflow = causes.find(({ setting }) => setting === "workflow");
@@ -128,21 +125,16 @@ export async function problemsOf(
 }
 
 async function withProvider<Result>(
-  { spec, options }: OwnGenerator,
-  { context: { env, clock }, folders }: WorkSession,
+  generator: OwnGenerator,
+  session: TargetSession,
   use: (provider: Provider, prepared: Prepared | undefined) => Promise<Result>,
 ): Promise<Result> {
-  const cacheFolder = path.join(folders.state, "models");
-  const provider = await openProvider(spec, options, {
-    env,
-    clock,
-    proxies: proxiesFromEnvironment(env),
-    cacheFolder,
-  });
+  const cacheFolder = modelsFolder(session.folders);
+  const provider = await providerOf(generator, session, { cacheFolder });
   try {
     return await use(provider, await provider.prepare?.(null));
   } catch (error) {
-    throw error instanceof ProviderError ? errorOf(error) : error;
+    throwNamed(error);
   } finally {
     await provider.close();
   }

@@ -7,15 +7,15 @@ import type { GeneratorConnection } from "../../core/engine/deps.ts";
 import { Line } from "../../core/limits/turns.ts";
 import { keyFingerprint } from "../../lib/fingerprint.ts";
 import { keyMasker, secretsMasker } from "../../lib/redact.ts";
-import { errorOf } from "../../providers/failures.ts";
 import type { GeneratorOptions } from "../../providers/kind.ts";
-import { type GeneratorSpec, openProvider } from "../../providers/kinds.ts";
-import { type Prepared, ProviderError } from "../../providers/provider.ts";
+import type { GeneratorSpec } from "../../providers/kinds.ts";
+import type { Prepared } from "../../providers/provider.ts";
 import { placeOf } from "../../providers/spec.ts";
 import { GENERATOR_KEY_ID, type ServiceIdentity } from "../../task/intent.ts";
 import { requireKey } from "../generator-key.ts";
 import type { OwnGenerator } from "../generator-settings.ts";
-import { workflowsFolder } from "../user-folders.ts";
+import { modelsFolder, workflowsFolder } from "../user-folders.ts";
+import { providerOf, throwNamed } from "./ask-generator.ts";
 import { termsFor } from "./generator-work.ts";
 import type { OpenTarget, TargetSession } from "./target.ts";
 
@@ -30,30 +30,20 @@ export interface OpenGenerator extends OpenTarget {
 export async function openGenerator(generator: OwnGenerator, session: TargetSession): Promise<OpenGenerator> {
   requireKey(generator);
   const { spec, options } = generator;
-  const { env, clock } = session.context;
-  const { onExchange } = session;
-  const proxies = proxiesFromEnvironment(env);
-  const cacheFolder = path.join(session.folders.state, "models");
-  const workflows = workflowsFolder(session.folders);
-  const packageKeys = spec.kind === "command" ? await keysOfPackages(session.folders.config) : [];
-  const provider = await openProvider(spec, options, {
-    env,
-    clock,
-    proxies,
-    onExchange,
-    cacheFolder,
-    workflows,
-    packageKeys,
+  const { folders, onExchange } = session;
+  const packageKeys = spec.kind === "command" ? await keysOfPackages(folders.config) : [];
+  const provider = await providerOf(generator, session, {
+    ...{ cacheFolder: modelsFolder(folders), workflows: workflowsFolder(folders), packageKeys },
   });
   const serviceUrl = new URL(spec.kind === "command" ? "http://localhost" : spec.url);
   const downloads = new HttpClient({
-    proxies: isLoopbackHost(serviceUrl.hostname) ? undefined : proxies,
+    proxies: isLoopbackHost(serviceUrl.hostname) ? undefined : proxiesFromEnvironment(session.context.env),
     onExchange,
     lookup: guardedLookup(serviceUrl.hostname),
   });
   let prepared: Prepared = { isPaid: false };
   const prepare = async (signal: AbortSignal) => {
-    prepared = (await provider.prepare?.(signal).catch(asNamed)) ?? prepared;
+    prepared = (await provider.prepare?.(signal).catch(throwNamed)) ?? prepared;
   };
   const connection: GeneratorConnection = {
     identity: generatorIdentity(generator),
@@ -81,11 +71,6 @@ export function generatorIdentity({ spec, options: { key } }: OwnGenerator): Ser
 async function keysOfPackages(configFolder: string): Promise<string[]> {
   const { installedKeyVariables } = await import("../../providers/package/load.ts");
   return installedKeyVariables(configFolder);
-}
-
-/** A provider's error as one for the user; any other is thrown as it is. */
-function asNamed(error: unknown): never {
-  throw error instanceof ProviderError ? errorOf(error) : error;
 }
 
 /** The line before one server or command, over all processes of this state folder. */
