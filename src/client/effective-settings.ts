@@ -1,5 +1,6 @@
 import path from "node:path";
 import { UsageError } from "../lib/error-types.ts";
+import { requirePath } from "../lib/home-folder.ts";
 import { wholeNumberOption } from "../lib/whole-number.ts";
 import { action, option, phrase } from "../lib/wording.ts";
 import { isOwnSetting, readSettings, type Settings, settingsFile } from "../store/settings-file.ts";
@@ -7,7 +8,6 @@ import type { SettingsStore } from "../store/settings-store.ts";
 import { isOfGenerator, SETTING_NAMES, SETTINGS, type SettingName } from "../store/settings-table.ts";
 import { GENERATOR } from "./options/global-options.ts";
 import { type FlagsOf, longFlag, type Options } from "./options/option.ts";
-import { requirePath } from "./options/option-kinds.ts";
 import type { Environment, ProcessContext } from "./this-process.ts";
 
 type SettingSource = "flag" | "environment" | "config" | "default";

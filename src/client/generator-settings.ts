@@ -2,7 +2,7 @@ import { AuthRequiredError } from "../api/api-errors.ts";
 import { timeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { shellWord } from "../lib/shell-word.ts";
-import { action, option, phrase } from "../lib/wording.ts";
+import { action, option, type Phrase, phrase } from "../lib/wording.ts";
 import { basicOrBearer, type GeneratorOptions } from "../providers/kind.ts";
 import {
   concurrencyOf,
@@ -103,13 +103,14 @@ function workflowOf(
   if (found === undefined) return undefined;
   if (spec.kind === "comfyui")
     return { path: context.resolvePath(found.value), label: namedSetting("workflow", found) };
+  // One of the config is refused for a new request alone: tasks of this generator can be finished without it.
   if (found.source === "config") return undefined;
-  throw new UsageError(`${found.label} is for a ComfyUI server.`, {
-    hint: [
-      "Nothing was sent.",
-      phrase`Add ${option("generator")} comfyui:<url>.`,
-      phrase`More: ${action("help", "generators")}`,
-    ],
+  throw wrongWorkflow(found.label, phrase`Add ${option("generator")} comfyui:<url>.`);
+}
+
+function wrongWorkflow(label: string, remedy: Phrase): UsageError {
+  return new UsageError(`${label} is for a ComfyUI server.`, {
+    hint: ["Nothing was sent.", remedy, phrase`More: ${action("help", "generators")}`],
   });
 }
 
@@ -121,13 +122,16 @@ export interface SavedCause {
 
 const CAUSES = ["workflow", "generatorSize", "generatorModel"] as const;
 
-/** Those that apply to a generator. */
+/** Those that apply to a new request to a generator. @throws UsageError for a workflow, if the generator takes none */
 export function savedCauses(spec: GeneratorSpec, source: GeneratorSource): SavedCause[] {
   const find = finder(spec, source);
-  return CAUSES.flatMap((setting) => {
+  const causes = CAUSES.flatMap((setting) => {
     const [found] = find(setting);
     return found?.source === "config" ? [{ setting, origin: namedSetting(setting, found) }] : [];
   });
+  const workflow = causes.find(({ setting }) => setting === "workflow");
+  if (workflow === undefined || spec.kind === "comfyui") return causes;
+  throw wrongWorkflow(workflow.origin, phrase`Remove it: ${action("run", "config unset workflow")}.`);
 }
 
 /** The values of a setting that apply to a generator, the flag's first. */

@@ -124,9 +124,14 @@ export function settingValue<Name extends PlainSetting>(
 }
 
 /** @returns a setting's value as it is stored @throws UsageError for one that no command takes */
-export async function checkSetting(name: SettingName, text: string, deps: ParseDeps): Promise<string> {
+export async function checkSetting(
+  name: SettingName,
+  text: string,
+  deps: ParseDeps,
+  label: string = name,
+): Promise<string> {
   const { type } = SETTINGS[name];
-  const value = await PARSERS[type](name, text, deps);
+  const value = await PARSERS[type](label, text, deps);
   return typeof value === "object" || type === "duration" ? text : String(value);
 }
 

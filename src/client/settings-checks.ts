@@ -7,6 +7,7 @@ import { checkRequest } from "../models/check-request.ts";
 import { isLeftOut } from "../models/rules/rule.ts";
 import { readSettings, type Settings } from "../store/settings-file.ts";
 import { SETTING_NAMES } from "../store/settings-table.ts";
+import { namedSetting } from "./effective-settings.ts";
 import { type Finding, needed, news, ok, warning } from "./finding.ts";
 import { savedFields } from "./given-values.ts";
 import { allows, folderFacts, modeOf } from "./machine-checks.ts";
@@ -92,7 +93,9 @@ async function checkValues(settings: Settings, file: string, session: CheckedSes
     const value = settings[name];
     if (value === undefined || unchecked.includes(name)) continue;
     try {
-      await checkSetting(name, value, deps);
+      // What is wrong with its file is named as a request names it.
+      const label = name === "workflow" ? namedSetting(name, { value, source: "config", label: name }) : name;
+      await checkSetting(name, value, deps, label);
     } catch (error) {
       if (!(error instanceof ImggenError)) throw error;
       const removing = `Remove it: ${inProfile(`imggen config unset ${name}`, session)}`;

@@ -1,8 +1,7 @@
 import { platform } from "node:os";
 import path from "node:path";
 import { UsageError } from "../lib/error-types.ts";
-import { homeFolder, withHomeFolder } from "../lib/home-folder.ts";
-import { requirePath } from "./options/option-kinds.ts";
+import { homeFolder, requirePath, withHomeFolder } from "../lib/home-folder.ts";
 import type { ProcessContext } from "./this-process.ts";
 
 export interface Folders {

@@ -232,7 +232,7 @@ describe("a workflow", () => {
     expect(opened({ flags: { generator } }).options.workflow).toBeUndefined();
   });
 
-  it("is refused by its flag for another generator, and passed over in the config", () => {
+  it("is refused by its flag for another generator; in the config it stops no task of that generator", () => {
     expect(() => opened({ flags: { generator: GPUBOX, workflow: "fox.json" } })).toThrow(
       "--workflow is for a ComfyUI server.",
     );

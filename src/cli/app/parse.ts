@@ -164,7 +164,7 @@ function refuseGlobals(command: Command, options: object): void {
 async function refuseEmptyPath(command: Command): Promise<void> {
   if (!command.args.includes("")) return;
   const { emptyPathOf } = await import("../help/value-types.ts");
-  const { requirePath } = await import("../../client/options/option-kinds.ts");
+  const { requirePath } = await import("../../lib/home-folder.ts");
   const label = emptyPathOf(command);
   if (label !== undefined) requirePath("", label);
 }

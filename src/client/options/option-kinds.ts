@@ -1,15 +1,10 @@
 import { durationOption } from "../../lib/duration.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { seedIn } from "../../lib/exact-integer.ts";
+import { requirePath } from "../../lib/home-folder.ts";
 import { seedOption, wholeNumberOption } from "../../lib/whole-number.ts";
 import { isProviderFields } from "../../task/request-fields.ts";
 import { type Kind, longFlag, type Option, RANDOM } from "./option.ts";
-
-/** A path as it was given. An empty one would mean the working folder, or the root of a path below it. @throws UsageError */
-export function requirePath(file: string, label: string): string {
-  if (file === "") throw new UsageError(`${label} is empty.`, { hint: "Give it a path, or leave it out." });
-  return file;
-}
 
 /** How the values of a kind are read and checked. */
 interface KindRow {
