@@ -32,8 +32,25 @@ export function describeRequests(
     return {
       sent: (first && (await provider.describe?.(first.job))) ?? null,
       requests: first?.requests ?? 0,
+      seedBy: first === undefined ? null : seedChooser(first.job, provider, generator.options),
     };
   });
+}
+
+/** The side that chooses the seed of a job; null if it is given, or the provider does not support one. */
+function seedChooser(
+  job: Job,
+  provider: Provider,
+  { fieldNames: { seed: field } }: Pick<GeneratorOptions, "fieldNames">,
+): DescribedRequest["seedBy"] {
+  if (field === undefined) return null;
+  const fields = { ...job.options.fields, [field]: 0 };
+  const seeded = { ...job, request: { ...job.request, seed: 0 }, options: { ...job.options, fields } };
+  if (unsupportedPart(seeded, provider) !== null) return null;
+  // What imggen chooses differs with each task.
+  const [one, other] = ["1", "2"].map((taskId) => provider.seedOf?.({ ...job, taskId }) ?? null);
+  if (one === null) return "the server";
+  return one === other ? null : "imggen";
 }
 
 /** The problems of requests that only the provider knows, and the saved setting that is the cause of one. */

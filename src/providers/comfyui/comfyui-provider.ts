@@ -27,7 +27,7 @@ export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provide
     // Without the seed, which the id of the task decides.
     describe: async ({ request, options, references }) => {
       const template = workflows.of(options);
-      const { placements } = placementsFor(template, { request, options, references }, "<random>");
+      const { placements } = placementsFor(template, { request, options, references }, "<seed>");
       const body = { prompt: Object.fromEntries(placed(template, placements)) };
       return { ...http.shown("/prompt", body), workflow: placementLines(template, placements) };
     },
