@@ -44,6 +44,7 @@ function formOf(server: ProviderServer): Form {
     read: (reply, job) => jobIn(reply, (said) => idIn(said, job)),
     poll: (id, poll) => polled(id, server, poll),
     resultIn: imagesInReply,
+    seedsIn: ({ seed }) => seed,
     async cancelAt(id) {
       const url = server.ownUrl(addressesOf(id).cancel);
       return url && { method: "PUT", url };

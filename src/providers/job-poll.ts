@@ -16,6 +16,7 @@ import { type PolledState, type PollHow, type PollReply, ProviderError } from ".
 import type { OwnUrl, ProviderServer } from "./provider-http.ts";
 import { usageIn, warningsOn } from "./reply-facts.ts";
 import { lenientJson } from "./reply-json.ts";
+import { exactJson, reportedSeeds } from "./seeds.ts";
 import { isSuccess, writeReply } from "./stored-reply.ts";
 
 /** The fields of a reply. */
@@ -42,17 +43,26 @@ const NOT_OF_JOB: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 410, 4
 /** Statuses by which the service itself speaks of the account, or of the time of the poll. */
 const ABOUT_ACCOUNT: ReadonlySet<number> = new Set([402, 408, 425, 429]);
 
+/** Readers of the reply about a finished job. */
+interface ResultReaders {
+  /** The URLs of its images. */
+  resultIn: (said: Fields) => string[];
+  /** The seeds of its images, as the service has them; absent: it reports none. */
+  seedsIn?: ((said: Fields) => unknown) | undefined;
+}
+
 /** One poll of a job of a service. A request that fails never ends the job; only the service's own word does. */
 export class JobPoll {
   readonly #server: ProviderServer;
   readonly #how: PollHow;
-  readonly #resultIn: (said: Fields) => string[];
+  readonly #readers: ResultReaders;
+  /** The reply that is read. */
+  #body = "";
 
-  /** @param resultIn returns the URLs of the images in the reply about a finished job */
-  constructor(server: ProviderServer, how: PollHow, resultIn: (said: Fields) => string[]) {
+  constructor(server: ProviderServer, how: PollHow, readers: ResultReaders) {
     this.#server = server;
     this.#how = how;
-    this.#resultIn = resultIn;
+    this.#readers = readers;
   }
 
   /**
@@ -119,6 +129,7 @@ export class JobPoll {
   /** Reads a success. A page, an empty reply and one that was cut say nothing of the job. */
   #read({ body, cut }: HttpReply, read: (said: Fields, json: unknown) => ReadState): PollReply {
     const json = lenientJson(body);
+    this.#body = body;
     if (json === null && cut !== null)
       return failedPoll(`its reply was cut: ${this.#server.mask(connectionErrorText(cut))}`, {
         connectionError: cut,
@@ -132,8 +143,11 @@ export class JobPoll {
 
   /** As `finishedState`. @param said the reply about the job */
   finished(usage: unknown, said: Fields): PolledState {
-    const urls = resultUrls(this.#resultIn(said), said, this.#how.job);
-    return finishedState(this.#server, urls, usage, said);
+    const { resultIn, seedsIn } = this.#readers;
+    const urls = resultUrls(resultIn(said), said, this.#how.job);
+    const state = finishedState(this.#server, urls, usage, said);
+    const seeds = reportedSeeds(seedsIn?.(fieldsOf(exactJson(this.#body))));
+    return seeds !== null && state.status === "completed" ? { ...state, seeds } : state;
   }
 
   /** A job that the service says has failed. @param words the service's own */

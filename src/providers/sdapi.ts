@@ -8,6 +8,7 @@ import type { FollowHow, Job, Provider } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
 import { base64Of, type ReferenceDeps, referenceFiles } from "./reference-files.ts";
 import { jsonIn } from "./reply-json.ts";
+import { exactJson, reportedSeeds } from "./seeds.ts";
 import { type Form, imagesOrNone, type ReadReply, type ServiceRequest, serviceProvider } from "./service.ts";
 import type { StoredReply } from "./stored-reply.ts";
 
@@ -72,7 +73,9 @@ function read(reply: StoredReply, job: Job): ReadReply | null {
   const said = fieldsOf(json);
   const images = base64Images([said.images].flat());
   const found = images.length > 0 ? images : imagesElsewhere(said, job);
-  return imagesOrNone(found, null, reply.body.toString("utf8"));
+  const { seed, all_seeds: seeds } = fieldsOf(exactJson(typeof said.info === "string" ? said.info : ""));
+  const reported = reportedSeeds(seeds ?? seed);
+  return imagesOrNone(found, null, reply.body.toString("utf8"), reported ?? undefined);
 }
 
 /** Some of these servers refuse several reference images, and some ignore all but the first. */

@@ -113,8 +113,9 @@ export async function comfyDouble(
     const key = JSON.stringify(job.prompt);
     if (!cache.has(key) && !options.fails) double.worked += 1;
     const outputs = cache.get(key) ?? outputsOf(job.prompt);
+    const cached = cache.has(key) ? Object.keys(job.prompt) : [];
+    const status = options.fails ? failure(job, options.fails) : success(job, cached);
     if (!options.fails) cache.set(key, outputs);
-    const status = options.fails ? failure(job, options.fails) : success(job);
     history.set(job.prompt_id, { prompt: row(job), outputs: options.fails ? {} : outputs, status });
   };
   const outputsOf = (graph: ComfyGraph) => {
@@ -308,9 +309,10 @@ function problemIn(
   };
 }
 
-function success({ prompt_id }: Job): unknown {
+function success({ prompt_id }: Job, nodes: readonly string[]): unknown {
   const messages = [
     ["execution_start", { prompt_id }],
+    ["execution_cached", { nodes, prompt_id }],
     ["execution_success", { prompt_id }],
   ];
   return { status_str: "success", completed: true, messages };

@@ -6,6 +6,7 @@ import { sizeFields } from "../openai/size.ts";
 import { type Job, type PolledState, type Provider, unsendable } from "../provider.ts";
 import { ProviderServer } from "../provider-http.ts";
 import { referenceUrls } from "../reference-files.ts";
+import { seedInLog } from "../seeds.ts";
 import { type Form, isJobId, type JobContext, jobIn, modelNamed, serviceProvider } from "../service.ts";
 import { type ModelInput, type ModelInputs, modelInputs } from "./model-inputs.ts";
 
@@ -41,6 +42,7 @@ function formOf(server: ProviderServer, deps: ProviderDeps): Form {
     read: (reply) => jobIn(reply, idIn),
     poll: (id, poll) => poll.get(urlOf(id), (said) => stateOf(said, poll)),
     resultIn: ({ output }) => imagesIn(output),
+    seedsIn: ({ output, logs }) => fieldsOf(output).seed ?? seedInLog(logs),
     async cancelAt(id, signal) {
       const url = urlOf(id);
       if (url === null) return null;
