@@ -4,6 +4,7 @@ import { editDistance } from "../../lib/edit-distance.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import type { WholeNumber } from "../../lib/exact-integer.ts";
 import { action, phrase } from "../../lib/wording.ts";
+import { fieldTexts } from "../../task/request.ts";
 import type { Job } from "../provider.ts";
 import type { LocalReference } from "../reference-files.ts";
 import { chosenSeed, givenSeed } from "../seeds.ts";
@@ -114,7 +115,7 @@ export function filledCommand(words: readonly string[], job: Job, files: Command
   const { model, width, height, fields } = job.options;
   const values = {
     negative: "",
-    ...textsOf(fields),
+    ...fieldTexts(fields),
     ...paths,
     prompt: job.request.prompt,
     model: model ?? "",
@@ -144,15 +145,6 @@ export function shownCommand(
   const files = { promptFile: "<file with the prompt>", output: "<file for the image>" };
   const shown = images.map((image) => image.shown ?? "<file>");
   return filledCommand(words, { ...job, options: { ...job.options, fields } }, { ...files, images: shown });
-}
-
-function textsOf(fields: Job["options"]["fields"]): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [
-      name,
-      typeof value === "object" ? JSON.stringify(value) : String(value),
-    ]),
-  );
 }
 
 /** A sentence about an option of a job that a command does not support; null for none. */
