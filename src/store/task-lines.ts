@@ -103,7 +103,7 @@ const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
       type: z.custom<ErrorType>((type) => typeof type === "string"),
       key: textOrNull,
       message: text,
-      hint: z.exactOptional(text),
+      hint: z.exactOptional(z.unknown()),
     }),
   },
   unknown: {
