@@ -88,6 +88,7 @@ const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
     destination,
     ...terms,
     server: z.exactOptional(text),
+    call: z.exactOptional(text),
   },
   taken: { at: text, holder: text },
   released: { at: text },

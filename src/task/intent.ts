@@ -35,6 +35,8 @@ export interface Intent {
   options: JobOptions;
   /** The name of the server (`imggen serve`) that accepted it, and that works on it while it lives; absent: none. */
   server?: string;
+  /** The record of the client's call that waits for it at the server: without a client it may not be sent. Absent: none. */
+  call?: string;
 }
 
 /**
