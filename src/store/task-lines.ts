@@ -90,6 +90,7 @@ const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
     ...terms,
     server: z.exactOptional(text),
     repeatedSeed: z.exactOptional(z.object({ field: text, first: wholeNumber })),
+    call: z.exactOptional(text),
   },
   taken: { at: text, holder: text },
   released: { at: text },
