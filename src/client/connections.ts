@@ -77,7 +77,7 @@ async function targetOf(
     });
   if (isAtGenerator(intent)) {
     const { GeneratorTarget } = await import("./targets/generator-target.ts");
-    const target = GeneratorTarget.ofTask(identity.baseUrl, taskId, session);
+    const target = GeneratorTarget.ofTask(identity, taskId, session);
     if (!acceptsOtherKey) requireSameKey(intent, target.identity, taskId);
     return target;
   }
