@@ -1,6 +1,7 @@
 import { AuthRequiredError } from "../api/api-errors.ts";
 import { timeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
+import { keyFingerprint } from "../lib/fingerprint.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { action, option, type Phrase, phrase } from "../lib/wording.ts";
 import { basicOrBearer, type GeneratorOptions } from "../providers/kind.ts";
@@ -193,6 +194,18 @@ export function boundKey(spec: GeneratorSpec, { settings, context }: GeneratorSo
   const stored = settings.stored("generatorKey");
   const isMeant = stored !== undefined && settings.stored("generatorKeyOrigin")?.value === origin;
   return isMeant ? checkGeneratorKey(stored.value, stored.label, takesLogin(spec)) : null;
+}
+
+/** The key in the environment if it is the one of a task's account: it was sent to that address before. Null if it is not. */
+export function keyOfAccount(
+  spec: GeneratorSpec,
+  keyId: string,
+  { settings }: GeneratorSource,
+): string | null {
+  const key = settings.get("generatorKey");
+  if (spec.kind === "command" || key === undefined || key.source === "config") return null;
+  const checked = checkGeneratorKey(key.value, key.label, takesLogin(spec));
+  return keyFingerprint(checked) === keyId ? checked : null;
 }
 
 /** Whether a generator's key may be `user:password`. */

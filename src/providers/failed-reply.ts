@@ -14,6 +14,8 @@ export interface Asked {
   /** For messages. */
   host: string;
   isPaid: boolean;
+  /** Whether the request carried a key. */
+  hasKey: boolean;
   /** Hides the key: a server may repeat it. */
   mask: (text: string) => string;
   /** The wall clock, for a Retry-After that is a date. */
@@ -29,8 +31,13 @@ export function failedReply(reply: FailedReply, asked: Asked): ProviderError {
   const found = RULES.find(([, holds]) => holds(facts))?.[0] ?? (asked.isPaid ? "lost" : "refused");
   const [failure, message] = CASES[found === "lost" && saysNotCharged(said.words) ? "refused" : found];
   const words = `HTTP ${reply.status}${afterColon(said)}`;
+  if (found === "key" && !asked.hasKey) return new ProviderError(needsKey(asked.host, words), failure);
   const now = failure.kind === "busy" ? { ...failure, retryAfterMs: waitMs } : failure;
   return new ProviderError(message(asked.host, words), now);
+}
+
+function needsKey(host: string, words: string): string {
+  return `${host} needs a key, and none was sent (${words}). Set it in IMGGEN_GENERATOR_KEY, or store it with imggen login --generator.`;
 }
 
 /** The error for a success without an image. A paid one is `lost`, unless it says that it was not charged. */
@@ -160,7 +167,7 @@ const CASES: Readonly<Record<Case, readonly [Failure, (host: string, words: stri
   key: [
     NO_ACCESS,
     (host, words) =>
-      `${host} does not accept the key (${words}). Set one that it accepts: in IMGGEN_GENERATOR_KEY, in the variable of its kind, or with imggen login.`,
+      `${host} does not accept the key (${words}). Set one that it accepts: in IMGGEN_GENERATOR_KEY, or with imggen login --generator.`,
   ],
   account: [NO_ACCESS, (host, words) => `${host} does not let this account make images (${words}).`],
   missing: [

@@ -194,7 +194,7 @@ export class JobPoll {
         ]
       : [
           `${host} needs a key, and none is known for it`,
-          phrase`IMGGEN_GENERATOR_KEY is used for a generator that is named beside it. To store one: ${action("run", "login --generator <url>")}`,
+          phrase`Set IMGGEN_GENERATOR_KEY to the key that it was submitted with, or store one: ${action("run", "login --generator <url>")}`,
         ];
     const facts = { charged: "yes", hint: ["The job goes on there.", hint] } as const;
     return new AuthRequiredError(`${message} (${words}).`, facts);

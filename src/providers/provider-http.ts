@@ -251,7 +251,8 @@ export class ProviderServer {
 
   /** The context for reading a reply of it. */
   asked(isPaid: boolean): Asked {
-    return { host: this.host, mask: this.mask, isPaid, nowMs: this.#clock.now() };
+    const { host, hasKey, mask } = this;
+    return { host, hasKey, mask, isPaid, nowMs: this.#clock.now() };
   }
 
   /** The error for a reply that is not a success. */

@@ -9,7 +9,7 @@ import { FIELD_LABELS } from "../models/rules/rule.ts";
 import { UnreadableRecordError } from "../store/store-errors.ts";
 import { type Intent, isAtGenerator, type JobOptions } from "../task/intent.ts";
 import { ANY_MODEL, type CheckedRequest, type RequestInput } from "../task/request.ts";
-import { isCancelled, type Task, unsentCredits } from "../task/task.ts";
+import { type Task, unsentCredits } from "../task/task.ts";
 import { type Call, type CallRequest, isDelivered, lastAskedMs } from "./call-records.ts";
 import { endOf } from "./end.ts";
 import type { Service } from "./serve-options.ts";
@@ -112,7 +112,7 @@ async function isRepeated(call: Call, { key, isRetry }: CallRequest, service: Se
 
 /** Whether nothing of a task was sent, and its client was told so: the same request begins it again. */
 function isOver(task: Task): boolean {
-  return task.state === "not_sent" && !isCancelled(task);
+  return task.state === "not_sent";
 }
 
 function lastAnswerMs({ requests }: Task): number {

@@ -5,6 +5,7 @@ import type { Usage } from "../task/line.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import {
   answerOf,
+  CANCELLED,
   decidingRequest,
   isAllGone,
   isUnknown,
@@ -35,6 +36,8 @@ export function endOf(task: Task): TaskEnd | null {
       return unknown(task, task.dismissal?.why ?? "It was dismissed.");
     case "failed":
       return refused(keptNote(task, answerOf(deciding, "failed")?.why ?? "It failed."));
+    case "cancelled":
+      return refused(sentence(CANCELLED));
     case "refused":
       return refused(sentence(answerOf(deciding, "refused")?.error.message ?? "It was refused."));
     case "not_sent":

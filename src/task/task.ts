@@ -32,6 +32,8 @@ export const STATES = {
   /** The user has stopped tracking it, although it is not known whether it was charged. */
   dismissed: { charged: "unknown", isOpen: false, word: null },
   failed: { charged: "unknown", isOpen: false, word: null },
+  /** The user has cancelled it: it was not sent, or was given up, or its provider has stopped it. */
+  cancelled: { charged: "unknown", isOpen: false, word: null },
   refused: { charged: "no", isOpen: false, word: null },
   not_sent: { charged: "no", isOpen: false, word: null },
   /** All of its images are files, whole under their final names. A task's state alone, not a request's. */
@@ -255,13 +257,19 @@ function stated(bare: Bare, isPaid: boolean): RequestState {
   if (isDismissed) return of("dismissed", open ?? lost.at(-1) ?? null);
   if (open !== null) return of("started", open);
   const failed = found("failed");
-  if (failed !== null) return of("failed", failed);
+  if (failed !== null) return of(wasCancelled(failed) ? "cancelled" : "failed", failed);
   // What is free is sent again after a loss.
   const unknown = lost.findLast(({ wasMade }) => isPaid || wasMade) ?? null;
   if (unknown !== null) return of("unknown", unknown);
   const refused = found("refused");
   if (refused !== null) return of("refused", refused);
-  return of(notSent === null ? "waiting" : "not_sent", attempts.at(-1) ?? null);
+  const last = attempts.at(-1) ?? null;
+  if (notSent === null) return of("waiting", last);
+  return of(notSent === CANCELLED ? "cancelled" : "not_sent", last);
+}
+
+function wasCancelled({ answer }: Attempt): boolean {
+  return answer?.type === "failed" && answer.why === `${CANCELLED}.`;
 }
 
 /** A task with the state that follows from its requests and files. */
@@ -383,7 +391,8 @@ export function chargedOf({ intent, requests }: Pick<Task, "intent" | "requests"
 }
 
 function chargedAt({ state, attempts }: RequestState): Charged {
-  return state === "failed" && attempts.every(wasFree) ? "no" : STATES[state].charged;
+  const hasEnded = state === "failed" || state === "cancelled";
+  return hasEnded && attempts.every(wasFree) ? "no" : STATES[state].charged;
 }
 
 /** Whether an attempt is known to have cost nothing. */
@@ -437,16 +446,9 @@ export function isUnsaved({
 /** Why a request has no image that the user has cancelled. */
 export const CANCELLED = "it was cancelled";
 
-/** Whether a task has no image because the user has cancelled it. */
-export function isCancelled(task: Pick<Task, "state" | "requests">): boolean {
-  const deciding = decidingRequest(task);
-  if (task.state === "not_sent") return deciding.notSent === CANCELLED;
-  return task.state === "failed" && answerOf(deciding, "failed")?.why === `${CANCELLED}.`;
-}
-
-/** Whether a task is one that was asked for and neither refused nor left unsent, so that the history has it. */
+/** Whether a task was neither refused nor left unsent but by the user, so that the history has it. */
 export function isInHistory(task: Task): boolean {
-  if (!isAtGenerator(task.intent)) return mayBeCharged(task);
+  if (!isAtGenerator(task.intent)) return task.state === "cancelled" || mayBeCharged(task);
   return task.state !== "not_sent" && task.state !== "refused";
 }
 

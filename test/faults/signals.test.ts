@@ -9,6 +9,7 @@ import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { jsonLines } from "../support/batch-world.ts";
 import { comfyDouble } from "../support/comfyui.ts";
+import { NO_ACCOUNT } from "../support/command-world.ts";
 import { heavyPicture, PICTURE, png } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
@@ -225,6 +226,25 @@ it("SIGINT while waiting, then the same command again: it continues the task, an
   expect(await world.aftermath(run)).toEqual(SAVED);
   expect(JSON.parse(run.stdout)).toMatchObject({ taskId: "task-1", reused: true });
   expect(run.stderr).toContain("Continuing task-1, charged earlier; --again submits a new one.");
+});
+
+it("SIGINT twice, with the same command between: the task stays in the history, and resume makes its image", async () => {
+  const { world } = await serviceWorld();
+  const begun = path.join(world.folder, "begun");
+  const paint = path.join(world.folder, "paint.sh");
+  await writeFile(paint, `echo >> ${begun}; [ -e ${begun}.go ] && exec cp ${begun}.go "$2"; exec sleep 60`);
+  const env = { IMGGEN_GENERATOR: `command:sh ${paint} {promptFile} {output}`, ...NO_ACCOUNT };
+  const lines = async () => (await readFile(begun, "utf8").catch(() => "")).length;
+  for (const runs of [1, 2]) {
+    const hasBegun = async () => (await lines()) === runs;
+    const { program, end } = await startedWhen(world, hasBegun, world.generateArgs(), { env });
+    expect((await stopped(program, end, "SIGINT")).run.code).toBe(130);
+    const history = JSON.parse((await world.run(["history", "--unfinished", "--json"], { env })).stdout);
+    expect(history).toMatchObject([{ state: "waiting", charged: "no" }]);
+  }
+  await writeFile(`${begun}.go`, PICTURE);
+  const { code, stdout } = await world.resume([], { env });
+  expect([code, JSON.parse(stdout)]).toMatchObject([0, { ok: true, tasks: [{ ok: true, files: [{}] }] }]);
 });
 
 /** A generation that has read half a prompt from its standard input, which stays open. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { failedReply, readErrorBody } from "../../src/providers/failed-reply.ts";
 
-const asked = { host: "gpubox:1234", isPaid: true, mask: (text: string) => text, nowMs: 0 };
+const asked = { hasKey: true, host: "gpubox:1234", isPaid: true, mask: (text: string) => text, nowMs: 0 };
 
 function failed(
   status: number,
@@ -182,6 +182,13 @@ describe("a message", () => {
     [524, "No image came from gpubox:1234 (HTTP 524: Why)."],
   ])("for %i says what happened, in the server's words, and what to do", (status, message) => {
     expect(failed(status, { message: "Why." }).message).toContain(message);
+  });
+
+  it("does not say of a key that was not sent that it is not accepted", () => {
+    const reply = { status: 401, headers: {}, body: JSON.stringify({ error: "Why" }) };
+    const { message, failure } = failedReply(reply, { ...asked, hasKey: false });
+    expect(message).toMatch(/^gpubox:1234 needs a key, and none was sent \(HTTP 401: Why\)\./);
+    expect(failure).toEqual(failed(401).failure);
   });
 
   it("has the key hidden", () => {

@@ -74,6 +74,22 @@ describe("one attempt", () => {
   }
 });
 
+describe("a request that the user has cancelled", () => {
+  it.each<[string, Line[]]>([
+    ["before it was sent", [{ ...not_sent, why: "it was cancelled" }]],
+    ["after a 429", [started, waiting, { ...not_sent, why: "it was cancelled" }]],
+    ["while it ran", [started, { ...failed, why: "it was cancelled." }]],
+    ["once its provider had it", [started, accepted, { ...failed, why: "it was cancelled." }]],
+  ])("%s is cancelled, as the lines of earlier releases say it too", (_when, lines) => {
+    expect(recordOf(lines)).toMatchObject({ state: "cancelled" });
+    expect(recordOf([...lines, accepted]).state, "its provider has it after all").toBe("accepted");
+  });
+
+  it("is not one that its provider has given up", () => {
+    expect(recordOf([started, { ...failed, why: "It was cancelled at the server." }]).state).toBe("failed");
+  });
+});
+
 describe("several attempts at one request", () => {
   it.each<[TaskState, Line[]]>([
     ["accepted", [started, accepted, second(started)]],

@@ -4,6 +4,7 @@ import { UsageError } from "../../lib/error-types.ts";
 import type { GeneratorSpec } from "../../providers/kinds.ts";
 import { installedPackage } from "../../providers/package/load.ts";
 import { parseGeneratorSpec } from "../../providers/spec.ts";
+import type { ServiceIdentity } from "../../task/intent.ts";
 import type { Task } from "../../task/task.ts";
 import { type ClientSession, openLedger } from "../client-session.ts";
 import { type Effective, EffectiveSettings } from "../effective-settings.ts";
@@ -11,6 +12,7 @@ import {
   boundKey,
   type GeneratorSource,
   keyInEffect,
+  keyOfAccount,
   type OwnGenerator,
   optionsOf,
   unsetOptions,
@@ -42,14 +44,20 @@ export function requireKnown(name: string, taskId: string, source: Pick<Generato
 }
 
 /**
- * The generator of a stored task: the generator in effect, with its settings, or another one without settings. Invalid
- * settings count as none. @throws UsageError, as `ownGenerator`
+ * The generator of a stored task: the generator in effect, with its settings, or another one without settings, but for
+ * the key of its account. Invalid settings count as none. @throws UsageError, as `ownGenerator`
  */
-export function generatorOf(name: string, source: GeneratorSource): OwnGenerator {
+export function generatorOf(
+  { baseUrl: name, keyId }: ServiceIdentity,
+  source: GeneratorSource,
+): OwnGenerator {
   const setting = orNull(() => source.settings.generator()) ?? null;
   const inEffect = setting && orNull(() => knownSpec(setting.value, setting.label, source));
   const isInEffect = inEffect?.name === parseGeneratorSpec(name, TASKS_GENERATOR).name;
-  return setting && isInEffect ? ownGenerator(setting, source) : generatorNamed(name, source);
+  if (setting && isInEffect) return ownGenerator(setting, source);
+  const spec = knownSpec(name, TASKS_GENERATOR, source);
+  const key = boundKey(spec, source) ?? keyOfAccount(spec, keyId, source);
+  return { spec, options: withKey(spec, unsetOptions(spec), key) };
 }
 
 /** The value; null where it is invalid, because an invalid setting is not meant for a stored task. */

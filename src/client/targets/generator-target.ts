@@ -58,9 +58,10 @@ export class GeneratorTarget implements Target {
   }
 
   /** The generator of a stored task. @throws MissingProviderError */
-  static ofTask(name: string, taskId: string, session: TargetSession): GeneratorTarget {
+  static ofTask(identity: ServiceIdentity, taskId: string, session: TargetSession): GeneratorTarget {
+    const { baseUrl: name } = identity;
     requireKnown(name, taskId, session);
-    return new GeneratorTarget(name, () => generatorOf(name, session), session);
+    return new GeneratorTarget(name, () => generatorOf(identity, session), session);
   }
 
   /** What it is, and how it is used. @throws UsageError, AuthRequiredError */

@@ -29,7 +29,7 @@ export async function targetOfTask(
     });
   if (isAtGenerator(intent)) {
     const { GeneratorTarget } = await import("./generator-target.ts");
-    const target = GeneratorTarget.ofTask(identity.baseUrl, taskId, session);
+    const target = GeneratorTarget.ofTask(identity, taskId, session);
     if (!acceptsOtherKey) requireSameKey(intent, target.identity, taskId);
     return target;
   }

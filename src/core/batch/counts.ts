@@ -73,7 +73,8 @@ export class BatchCounts {
   add(end: RowResult): void {
     const { state, report, isSkipped, isSubmitted } = end;
     this[isSkipped ? "skipped" : COUNTED_AS[state]] += 1;
-    const isRefused = (report ?? end.error)?.charged === "no" && report?.state !== "failed";
+    const isEnded = report?.state === "failed" || report?.state === "cancelled";
+    const isRefused = (report ?? end.error)?.charged === "no" && !isEnded;
     if (state === "failed" && isRefused) this.refused += 1;
     if (state === "failed" && report?.free !== undefined) this.freeFailed += 1;
     if (isWaiting(end)) this.waiting += 1;

@@ -84,6 +84,7 @@ const ROW_STATES: Readonly<Record<TaskState, RowState>> = {
   unknown: "unknown",
   dismissed: "unknown",
   failed: "failed",
+  cancelled: "failed",
   saved: "saved",
 };
 

@@ -117,6 +117,7 @@ async function withTask(row: PlannedRow, task: Task, run: BatchContext): Promise
     case "refused":
       return submitRow(row, next, run);
     case "failed":
+    case "cancelled":
       return isResubmitted(row) ? submitRow(row, next, run) : resultOf(row, reportOf(task), false);
     case "dismissed": {
       const replacement = task.dismissal?.replacement ?? null;

@@ -55,6 +55,7 @@ export function displayState(
     case "not_sent":
     case "refused":
     case "dismissed":
+    case "cancelled":
       return "none";
     case "unknown":
       return "unknown";

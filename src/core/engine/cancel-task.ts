@@ -60,10 +60,9 @@ export function wasCancelled({ cancelled, requests }: Counts): string {
 
 /** How many of a task's requests were ended since it was read. */
 export function cancelledSince(before: Task, { requests }: Task): Counts {
-  const cancelled = requests.filter(({ state }, at) => {
-    const isOver = state === "not_sent" || state === "failed";
-    return isOver && state !== before.requests[at]?.state;
-  });
+  const cancelled = requests.filter(
+    ({ state }, at) => state === "cancelled" && state !== before.requests[at]?.state,
+  );
   return { cancelled: cancelled.length, requests: requests.length };
 }
 

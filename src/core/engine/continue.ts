@@ -58,11 +58,12 @@ export interface ContinueSpec {
 }
 
 /**
- * Finishes one task that was named. A failed one is polled again: the provider may have completed it since. A saved one may be
+ * Finishes one task that was named. A failed or cancelled one is polled again: the provider may have completed it since. A saved one may be
  * wanted again: somewhere else, or because its files are gone or no longer what was saved. Never throws an expected error.
  */
 export async function continueNamed(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
-  if (task.state === "failed" || (task.state === "unknown" && endedJobs(task).length > 0))
+  const mayBeAsked = task.state === "unknown" || task.state === "cancelled";
+  if (task.state === "failed" || (mayBeAsked && endedJobs(task).length > 0))
     return reported(reportOf(task), () => askAgain(task, spec, deps));
   if (task.state !== "saved") return continueTask(task, spec, deps);
   if (spec.destination === null && (await areWhole(savedFilesOf(task))))
@@ -387,7 +388,8 @@ const GONE: ReadonlySet<ErrorType> = new Set(["save_failed", "service_error", "g
 function endedJobs(task: Task): AcceptedJob[] {
   return knownJobs(task).flatMap((job) => {
     const state = task.requests[job.request]?.state;
-    return state === "failed" || state === "unknown" ? [{ ...job, isGone: true }] : [];
+    const hasEnded = state === "failed" || state === "cancelled" || state === "unknown";
+    return hasEnded ? [{ ...job, isGone: true }] : [];
   });
 }
 

@@ -228,7 +228,9 @@ class Drive {
 
   /** Removes what an earlier process has left of an image that can no longer be had. */
   async #sweep(): Promise<void> {
-    if (!this.#goal.isContinued || this.#task.state !== "failed" || this.#held.isLost) return;
+    const { state } = this.#task;
+    const hasNone = state === "failed" || state === "cancelled";
+    if (!this.#goal.isContinued || !hasNone || this.#held.isLost) return;
     const { sweepLeftovers } = await import("../images/save-images.ts");
     const { destination } = this.#saveGoal;
     await sweepLeftovers({ destination, heldTask: this.#task.id }, this.#deps);

@@ -249,6 +249,7 @@ const OUTCOMES: Readonly<Record<TaskState, string>> = {
   unknown: "The request was sent, and its outcome is not known.",
   dismissed: "The request was dismissed.",
   failed: "The task has failed.",
+  cancelled: "The task was cancelled.",
   refused: "The request was refused, and nothing was charged.",
   not_sent: "The request was not sent.",
   saved: "Its images are saved.",

@@ -7,7 +7,6 @@ import {
   answerOf,
   chargedOf,
   completionOf,
-  isCancelled,
   isUnsaved,
   savedFilesOf,
   spentCredits,
@@ -55,8 +54,6 @@ export interface TaskReport {
   reused?: true;
   /** It waits, and no process is working on it. */
   isIdle?: true;
-  /** It has no image because the user has cancelled it. */
-  isCancelled?: true;
   /** Its files are those that were saved before: nothing was downloaded now. */
   isSavedBefore?: true;
 }
@@ -81,6 +78,7 @@ const STATUSES: Readonly<Record<TaskState, ReportStatus>> = {
   accepted: "running",
   completed: "completed",
   failed: "failed",
+  cancelled: "cancelled",
   saved: "completed",
 };
 
@@ -90,10 +88,8 @@ export function reportStatus({
   isAwaited,
   ledgerId,
   charged,
-  isCancelled,
 }: Pick<TaskReport, "state" | "isAwaited"> & Partial<TaskReport>): ReportStatus {
   if (!isAwaited) return "submitted";
-  if (isCancelled) return "cancelled";
   // Of a task of which only the id is known, a poll alone can tell, and it says what was charged too.
   const isUnseen = ledgerId === null && state === "accepted" && charged === "unknown";
   return isUnseen ? "unknown" : STATUSES[state];
@@ -144,7 +140,6 @@ export function factsOf(task: Task): TaskReport {
     ...(isMade && usage && { usage }),
     ...(missing.length > 0 && { missing }),
     ...(isOnlyLost(task) && { isOnlyLost: true }),
-    ...(isCancelled(task) && { isCancelled: true }),
     urls: isMade ? requests.flatMap((each) => answerOf(each, "completed")?.urls ?? []) : [],
     files: savedFilesOf(task),
     submittedAt,

@@ -36,6 +36,8 @@ function whyNone(request: RequestState): string | null {
     }
     case "failed":
       return answerOf(request, "failed")?.why ?? "it failed";
+    case "cancelled":
+      return CANCELLED;
     case "not_sent":
       return request.notSent;
     case "dismissed":
@@ -72,9 +74,7 @@ export function errorOf(task: Task): ImggenError | null {
       });
     }
     case "not_sent": {
-      const why = deciding.notSent ?? "";
-      if (why !== CANCELLED) return neverSubmitted(id, why);
-      return taskFailed(name, { errorCode: null, why: `${CANCELLED}.`, charged: "no" });
+      return neverSubmitted(id, deciding.notSent ?? "");
     }
     case "refused": {
       const refused = answerOf(deciding, "refused");
@@ -85,6 +85,12 @@ export function errorOf(task: Task): ImggenError | null {
         hint: isWording(hint) ? hint : undefined,
       });
     }
+    case "cancelled":
+      return taskFailed(name, {
+        errorCode: null,
+        why: `${CANCELLED}.`,
+        ...(chargedOf(task) === "no" && { charged: "no" }),
+      });
     case "failed": {
       const { errorCode = null, why } = answerOf(deciding, "failed") ?? {};
       const isFree = chargedOf(task) === "no";

@@ -3,7 +3,7 @@ import { promises, readdirSync } from "node:fs";
 import path from "node:path";
 import { makeFolder, removeIfPossible, removeIfPresent } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
-import { publish } from "../../lib/publish.ts";
+import { publishOnce } from "../../lib/publish.ts";
 import { draftedFile, randomDigits, writeSynced } from "../../lib/write-whole.ts";
 import { isId } from "../../store/ledger-name.ts";
 import type { Destination } from "../../task/intent.ts";
@@ -35,7 +35,7 @@ async function checkWritable(folder: string): Promise<void> {
   const [draft = "", image = ""] = [1, 2].map(() => path.join(folder, draftName(null)));
   try {
     await writeSynced(draft, Buffer.alloc(4096, 1), 0o600);
-    await publish(draft, image, async () => async () => {});
+    await publishOnce(draft, image);
   } finally {
     for (const file of [draft, image]) removeIfPresent(file);
   }

@@ -200,7 +200,8 @@ export async function reuseEarlier(
     const entry = await ledger.read(task.id);
     const now = entry?.kind === "task" ? earlierTask(await ledger.asItStands(entry.task), ledger) : null;
     // Whoever waited for a task reports its failure too, instead of submitting the request again.
-    if (now?.standing === "failed") return { ...reportOf(now.task), reused: true };
+    if (now?.standing === "failed" || now?.task.state === "cancelled")
+      return { ...reportOf(now.task), reused: true };
     const same: Again = now === null ? { kind: "none", warn: null } : againOf(now);
     again = same.kind === "none" ? await findReusable(request, deps) : same;
   }

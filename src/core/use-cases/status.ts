@@ -3,7 +3,7 @@ import { inOrder } from "../../lib/concurrency.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { Destination } from "../../task/intent.ts";
-import { chargedOf, displayId, isCancelled, type Task, withLine } from "../../task/task.ts";
+import { chargedOf, displayId, type Task, withLine } from "../../task/task.ts";
 import {
   continueNamed,
   continueTask,
@@ -115,7 +115,7 @@ async function statusOfTask(
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
   const jobs = knownJobs(task);
-  if (isCancelled(task)) return reportOf(task);
+  if (task.state === "cancelled") return reportOf(task);
   if (jobs.length === 0) return statusWithoutJob(task, { wait, destination }, deps);
   const taskDeps = await deps.depsFor(task.intent, displayId(task));
   const report = await statusOfJobs(task, jobs, { wait, destination }, taskDeps, deps);

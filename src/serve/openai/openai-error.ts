@@ -1,7 +1,7 @@
 import type { ErrorType } from "../../lib/error-types.ts";
 import { sentence } from "../../lib/short-text.ts";
 import type { ServerReply } from "../../server/reply.ts";
-import { answerOf, decidingRequest, displayId, isCancelled, type Task } from "../../task/task.ts";
+import { answerOf, decidingRequest, displayId, type Task } from "../../task/task.ts";
 import type { NotBegun } from "../begin-task.ts";
 import type { TaskEnd } from "../end.ts";
 
@@ -85,7 +85,7 @@ export function failedTask(
   { outcome, detail }: Extract<TaskEnd, { name: "failed" }>,
   obstacle: ErrorType | null,
 ): OpenAiError {
-  if (task.state === "not_sent" && !isCancelled(task)) return unsent(obstacle, detail);
+  if (task.state === "not_sent") return unsent(obstacle, detail);
   const name = displayId(task);
   const message = `${detail} To look it up: imggen status ${name}`;
   if (outcome === "unknown") return afterSent(message, "outcome_unknown");

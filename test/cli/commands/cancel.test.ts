@@ -22,14 +22,22 @@ describe("imggen cancel", () => {
       stdout: "task_fox  cancelled, nothing was charged\n",
       stderr: "",
     });
-    expect((await world.json(["history"])).document).toEqual([]);
+    const status = { taskId: "task_fox", status: "cancelled", charged: "no" };
+    expect((await world.json(["history"])).document).toMatchObject([status]);
+    expect((await world.json(["history", "--status", "cancelled"])).document).toMatchObject([status]);
+    expect((await world.json(["history", "--status", "failed"])).document).toEqual([]);
+    const error = { message: "Task task_fox has no image: it was cancelled." };
+    expect(await world.json(["status", "task_fox"])).toMatchObject({
+      code: 5,
+      document: { ...status, ok: false, error },
+    });
     expect(await world.run(["resume"])).toMatchObject({
       code: 0,
       stderr: "Nothing to resume: no task is unfinished.\n",
     });
     expect(await world.run(["cancel", "task_fox"])).toMatchObject({
       code: 0,
-      stdout: "task_fox  not cancelled: it is over already (never sent)\n",
+      stdout: "task_fox  not cancelled: it is over already (cancelled)\n",
     });
   });
 

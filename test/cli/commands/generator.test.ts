@@ -342,11 +342,11 @@ describe("a batch with the user's own generator", () => {
     expect(generator.submits().length).toBeLessThanOrEqual(4);
   });
 
-  it("says of the row whose key is refused why, and of nothing that it was charged", async () => {
+  it("says of the row that needs a key why, and of nothing that it was charged", async () => {
     const { run, cwd } = await generatorWorld(refuses(401, "invalid_api_key"));
     await writeFile(path.join(cwd, "foxes.txt"), rows(2));
     const { stderr } = await run(["batch", "foxes.txt", "--generator-paid", "--yes"]);
-    expect(stderr).toMatch(/^line [12]: failed: 127\.0\.0\.1:\d+ does not accept the key/m);
+    expect(stderr).toMatch(/^line [12]: failed: 127\.0\.0\.1:\d+ needs a key, and none was sent/m);
     expect(stderr).toMatch(/^2 rows: 0 saved, 1 failed, 1 not sent\. Nothing was charged in this run\.$/m);
     expect(stderr).toMatch(/^Resume with: imggen batch .*foxes\.txt --generator-paid --yes$/m);
   });

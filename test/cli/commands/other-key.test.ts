@@ -34,6 +34,37 @@ describe.each<[string, ServiceForm]>([
   });
 });
 
+describe("a job whose generator is no longer set", () => {
+  const ELSEWHERE = { IMGGEN_GENERATOR: undefined };
+  const left = async () => {
+    const busy = answers(() => FAL.error(429, "wait"));
+    const usual = answers(FAL.replies.poll ?? (() => Buffer.alloc(0)));
+    const ready = { is: false };
+    const poll: Behaviour = (request, socket) => (ready.is ? usual : busy)(request, socket);
+    const world = await paidService(FAL, { poll });
+    expect((await world.json([...world.generate, "--no-wait"])).code).toBe(0);
+    const [id = ""] = await openTasks(world.home);
+    ready.is = true;
+    return { ...world, id };
+  };
+
+  it("is resumed with the key in the environment if that is its account's, as the printed command says", async () => {
+    const { json, id, double } = await left();
+    expect(await json(["status", id], { env: ELSEWHERE })).toMatchObject({ code: 0 });
+    expect(await json(["resume", id], { env: ELSEWHERE })).toMatchObject({ code: 0 });
+    const withKey = double.requests.filter(({ headers }) => /secret-key-1/.test(headers.authorization ?? ""));
+    // The submit, and a poll of each command.
+    expect(withKey.length).toBeGreaterThanOrEqual(3);
+    expect(double.submits()).toHaveLength(1);
+  });
+
+  it("never gets another key of the environment", async () => {
+    const { json, id, double } = await left();
+    await json(["resume", id], { env: { ...ELSEWHERE, ...OTHER } });
+    expect(JSON.stringify(double.requests.map(({ headers }) => headers))).not.toContain("secret-key-2");
+  });
+});
+
 it("a job that runs on is asked for with the same key without a question", async () => {
   const { json, generate, home } = await paidService(FAL, { poll: answers(() => FAL.error(429, "wait")) });
   expect((await json([...generate, "--no-wait"])).code).toBe(0);

@@ -6,6 +6,7 @@ import { planBatch, rowStateOf } from "../../../src/core/batch/plan.ts";
 import { RowClaims, recordRowBegun } from "../../../src/store/row-claims.ts";
 import type { Intent } from "../../../src/task/intent.ts";
 import type { Line } from "../../../src/task/line.ts";
+import { CANCELLED } from "../../../src/task/task.ts";
 import { finishTask } from "../../support/finish-task.ts";
 import { ledgerWorld, leftTask } from "../../support/ledger-world.ts";
 import { INTENT, LINES, recordOf, WORK } from "../../support/records.ts";
@@ -42,6 +43,8 @@ const heldBy = (isHeld: boolean) => ({ isHeld: () => isHeld });
 
 it.each([
   ["never sent", [not_sent], "new"],
+  ["cancelled before it was sent", [{ ...not_sent, why: CANCELLED }], "failed"],
+  ["cancelled while it ran", [started, { ...failed, why: `${CANCELLED}.` }], "failed"],
   ["refused", [started, refused], "new"],
   ["begun, and never submitted", [], "new"],
   ["turned away with 429", [started, waiting], "new"],

@@ -63,9 +63,9 @@ describe("a warning that what came is not what was asked for", () => {
   });
 });
 
-it("a row that was cancelled before it was sent is submitted again by the next run, as its hint says", () => {
+it("a row that was cancelled before it was sent has failed, and --retry-failed submits it again", () => {
   const record = recordOf([{ ...LINES.not_sent, why: CANCELLED }], WORK);
   const { error, state } = resultOf({} as PlannedRow, reportOf(record), true);
-  expect(state).toBe("new");
-  expect(error?.hint).toBe("Nothing was charged. The next run of this batch submits it again.");
+  expect(state).toBe("failed");
+  expect(String(error?.hint)).toMatch(/^Nothing was charged. To submit it again, use --retry-failed/);
 });

@@ -41,7 +41,7 @@ describe("a task that was cancelled while a process had it", () => {
   it("is ended by the next one that takes it up, and nothing is sent", async () => {
     const world = await markedTask();
     expect(await world.resume(world.id)).toMatchObject({
-      state: "not_sent",
+      state: "cancelled",
       charged: "no",
       error: { type: "generation_failed", message: "Task task_1 has no image: it was cancelled." },
     });
@@ -115,7 +115,7 @@ describe("a mark that comes while a paid request is on its way", () => {
   it("keeps it from being sent again after a 429", async () => {
     const busy: SubmitReply = { outcome: "rate_limited", retryAfterMs: 5000, error: BUSY };
     const world = await cancelledOnItsWay(async () => busy);
-    expect(await world.generate()).toMatchObject({ state: "not_sent", charged: "no" });
+    expect(await world.generate()).toMatchObject({ state: "cancelled", charged: "no" });
     expect(world.provider.jobs).toHaveLength(1);
   });
 
@@ -130,7 +130,7 @@ it("a free request that is on its way is given up, with the grace of a server to
     const world = await cancelledOnItsWay(endless, { work: { isPaid: false } });
     Object.assign(world.deps, { keeping });
     expect(await world.generate()).toMatchObject({
-      state: "failed",
+      state: "cancelled",
       charged: "no",
       error: { type: "generation_failed", message: "Task task_1 has no image: it was cancelled." },
     });
@@ -165,7 +165,7 @@ describe("a task that its provider has accepted", () => {
   it("is asked by its process to stop, and the provider's word is what it has cost", async () => {
     const end = ofPoll({ status: "failed", errorCode: null, charged: "no" });
     const world = await cancelledWhilePolled(true, end);
-    expect(await world.generate()).toMatchObject({ state: "failed", charged: "no" });
+    expect(await world.generate()).toMatchObject({ state: "cancelled", charged: "no" });
     expect(world.asked).toEqual(["theirs"]);
   });
 

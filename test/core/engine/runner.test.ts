@@ -111,7 +111,7 @@ describe("of another process", () => {
     await provider.sent(1);
     const there = await holdTask(waiting, other, () => {}, SERVER);
     if (typeof there === "string") throw new Error(there);
-    await closeUnsent(there, "it was cancelled", { clock: quickClock });
+    await closeUnsent(there, "it was stopped", { clock: quickClock });
     await runner.noteEnded();
     expect(ended).toMatchObject([{ id: waiting.id, state: "not_sent" }]);
     expect(runner.aheadOf(nameOf(drawing))).toBe(0);

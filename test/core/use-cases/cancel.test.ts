@@ -58,9 +58,9 @@ const failed = (facts = {}): PollReply => ({
 describe("to cancel a task that waits", () => {
   it("ends it at no charge, and nothing is sent", async () => {
     const world = await leftTask([]);
-    expect(await world.run()).toMatchObject({ state: "not_sent", charged: "no", cancelled: 1, error: null });
+    expect(await world.run()).toMatchObject({ state: "cancelled", charged: "no", cancelled: 1, error: null });
     expect(linesIn(world)).toEqual({ folder: "done", types: ["intent", "taken", "not_sent"] });
-    expect(await world.resume(world.id)).toMatchObject({ state: "not_sent" });
+    expect(await world.resume(world.id)).toMatchObject({ state: "cancelled" });
     expect(world.provider.jobs).toEqual([]);
   });
 
@@ -110,8 +110,8 @@ describe("to cancel a task that waits", () => {
 describe("to cancel a task whose process ended while its request was on its way", () => {
   it("gives it up where it is free", async () => {
     const world = await leftTask([started], { work: FREE });
-    expect(await world.run()).toMatchObject({ state: "failed", charged: "no", cancelled: 1, error: null });
-    expect(await world.resume(world.id)).toMatchObject({ state: "failed", charged: "no" });
+    expect(await world.run()).toMatchObject({ state: "cancelled", charged: "no", cancelled: 1, error: null });
+    expect(await world.resume(world.id)).toMatchObject({ state: "cancelled", charged: "no" });
     expect(world.provider.jobs).toEqual([]);
   });
 
@@ -161,7 +161,7 @@ describe("to cancel a task that its provider has accepted", () => {
     const world = await leftTask([started, accepted]);
     const asked = answering(world, true, failed());
     const report = await world.run();
-    expect(report).toMatchObject({ state: "failed", charged: "unknown", cancelled: 1, error: null });
+    expect(report).toMatchObject({ state: "cancelled", charged: "unknown", cancelled: 1, error: null });
     expect(asked).toEqual(["task-1"]);
     expect(linesIn(world)).toEqual({ folder: "done", types: words("intent started accepted taken failed") });
   });
@@ -169,7 +169,7 @@ describe("to cancel a task that its provider has accepted", () => {
   it("takes its word that nothing was charged", async () => {
     const world = await leftTask([started, accepted]);
     answering(world, true, RUNNING, failed({ charged: "no" }));
-    expect(await world.run()).toMatchObject({ state: "failed", charged: "no" });
+    expect(await world.run()).toMatchObject({ state: "cancelled", charged: "no" });
   });
 
   it("keeps what was made at that very moment", async () => {
@@ -211,7 +211,7 @@ describe("to cancel a task that its provider has accepted", () => {
   it("ends the requests that wait, and asks only about those it has accepted", async () => {
     const world = await leftTask([at(1, started), at(1, accepted)], { images: 2 });
     const asked = answering(world, true, failed());
-    expect(await world.run()).toMatchObject({ state: "failed", cancelled: 2 });
+    expect(await world.run()).toMatchObject({ state: "cancelled", cancelled: 2 });
     expect(asked).toEqual(["task-1"]);
   });
 });
