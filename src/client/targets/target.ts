@@ -68,6 +68,8 @@ export interface DescribedRequest {
   sent: SentRequest | null;
   /** Number of requests. */
   requests: number;
+  /** Whether its size is that of a reference image, which is not on this machine. */
+  isSizedByReference: boolean;
   /** The side that chooses its seed; null if it is given, or there is none. */
   seedBy: "imggen" | "the server" | null;
 }
