@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
-import type { ImageOrigin } from "../core/engine/origin.ts";
+import { type ImageOrigin, originOfFile, originOfTask } from "../core/engine/origin.ts";
+import { UsageError } from "../lib/error-types.ts";
 import { seedIn, type WholeNumber } from "../lib/exact-integer.ts";
 import { checkRequest } from "../models/check-request.ts";
 import type { Matrix } from "../models/matrix.ts";
-import { jsonFields, providerFields } from "../models/provider-fields.ts";
 import { FLAG_LABELS } from "../models/rules/rule.ts";
 import { inputOf } from "../models/wire.ts";
 import { isAtGenerator, SANDBOX_SERVICE } from "../task/intent.ts";
@@ -11,8 +11,7 @@ import type { CheckedRequest, RequestInput } from "../task/request.ts";
 import { FIELD_NAMES, type FieldNames, type RepeatedSeed } from "../task/request-fields.ts";
 import { savedFilesOf, type Task } from "../task/task.ts";
 import { type ClientSession, openLedger } from "./client-session.ts";
-import { findEarlierRequest } from "./earlier-request.ts";
-import { canUpload, valuesOf } from "./given-values.ts";
+import { canUpload, fieldSettings, valuesOf } from "./given-values.ts";
 import { type FlagsOf, RANDOM } from "./options/option.ts";
 import type { RERUN } from "./options/request-table.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
@@ -51,8 +50,7 @@ export async function checkedAgain(
 ): Promise<{ checked: CheckedRequest; repeated: Task | null }> {
   const isRandom = seedFlag === RANDOM;
   const values = valuesOf({ ...flags, seed: isRandom ? undefined : seedFlag });
-  const file = session.context.resolvePath(what);
-  const earlier = await findEarlierRequest(what, file, openLedger(session), values.image !== undefined);
+  const earlier = await findEarlierRequest(what, values.image !== undefined, session);
   useProviderOf(earlier, session);
   if (!flags.yes && !session.isSandbox) await requireSameService(earlier, session, onOther);
   await preferEarlier(earlier, session);
@@ -148,11 +146,7 @@ function withFieldFlags(
   names: FieldNames,
   { settings }: ClientSession,
 ): { input: RequestInput; isSeedGiven: boolean } {
-  const [plain, json] = [settings.flag("field"), settings.flag("fieldJson")];
-  const changed = {
-    ...(plain && providerFields(plain.label, plain.value)),
-    ...(json && jsonFields(json.label, json.value)),
-  };
+  const changed = fieldSettings((name) => settings.flag(name));
   const fields = { ...merged.fields };
   const input: RequestInput = { ...merged };
   if (isRandom) delete input.seed;
@@ -207,4 +201,34 @@ async function requireSameService(
   const kind = at === SANDBOX_SERVICE ? "sandbox" : isOfGenerator(record) ? "generator" : "service";
   if (configured === at || (configured === undefined && kind === "service")) return;
   onOther({ at, kind, configured, isKnown: record !== null });
+}
+
+/**
+ * The request that an image came from, or of the task that has this id. An image is recognised by its bytes, so it
+ * may have been moved or renamed since, but not changed. A request that the ledger lacks may be in the sidecar.
+ * @param replacesImages whether its reference images are not needed
+ * @throws UsageError if neither has it, or the sidecar has only a part of it
+ */
+async function findEarlierRequest(
+  what: string,
+  replacesImages: boolean,
+  session: ClientSession,
+): Promise<ImageOrigin & { isImage: boolean }> {
+  const ledger = openLedger(session);
+  const origin = await originOfFile(what, session.context.resolvePath(what), ledger);
+  if (origin === null) {
+    const record = await ledger.find(what);
+    if (record !== null) return { ...originOfTask(record), isImage: false };
+    throw new UsageError(`There is neither a file nor a task ${JSON.stringify(what)} on this machine.`, {
+      hint: "Nothing was sent. To see the tasks of this machine: imggen history",
+    });
+  }
+  const areKnown = origin.record !== null || replacesImages;
+  const images = areKnown ? [] : [origin.request.image ?? []].flat();
+  const shortened = images.find((url) => url.endsWith("?…"));
+  if (shortened === undefined) return { ...origin, isImage: true };
+  throw new UsageError(
+    `${what} was made from ${shortened}, and its sidecar omits the part of the URL after the "?".`,
+    { hint: "Nothing was sent. Use imggen generate, with --image <url> for each reference image." },
+  );
 }

@@ -81,7 +81,13 @@ export class JobPoll {
       return await this.#server.poll(at, file, this.#how, async (reply, isStored) => {
         const polled = this.#replyIn(reply, read, readFailure);
         if (polled.outcome !== "state") return polled;
-        const task = await withReply(polled.task, isStored ? null : reply.body, this.#how, file);
+        const task = await withReply(
+          polled.task,
+          isStored ? null : reply.body,
+          this.#how,
+          this.#isUnrecorded,
+          file,
+        );
         isKept = task.status === "completed" && task.reply !== undefined;
         return { outcome: "state", task };
       });
@@ -95,11 +101,18 @@ export class JobPoll {
   /** The result of a poll whose answer is no HTTP reply. Never throws. */
   async said(task: PolledState, said: unknown): Promise<PollReply> {
     try {
-      return { outcome: "state", task: await withReply(task, JSON.stringify(said), this.#how) };
+      return {
+        outcome: "state",
+        task: await withReply(task, JSON.stringify(said), this.#how, this.#isUnrecorded),
+      };
     } catch (error) {
       return this.#failed(error);
     }
   }
+
+  /** Whether a URL is not for the ledger: it holds the image itself, or the key. */
+  readonly #isUnrecorded = (url: string): boolean =>
+    isInline(url) || (this.#how.keepsReply === true && this.#server.mask(url) !== url);
 
   #replyIn(
     reply: HttpReply,
@@ -199,8 +212,8 @@ function pollFile({ job }: PollHow): string {
 }
 
 /**
- * A polled state whose URLs are none but http(s) ones. If others are missing, its reply is in a file of the job's folder, or is
- * not to be kept.
+ * A polled state whose URLs are none but those for the ledger. If others are missing, its reply is in a file of the job's
+ * folder, or is not to be kept.
  * @param said the reply; null: the file has it
  * @throws the disk's error
  */
@@ -208,9 +221,10 @@ export async function withReply(
   task: PolledState,
   said: string | null,
   how: PollHow,
+  isUnrecorded = isInline,
   file = pollFile(how),
 ): Promise<PolledState> {
-  const isRead = task.status === "completed" && (task.urls.length === 0 || task.urls.some(isInline));
+  const isRead = task.status === "completed" && (task.urls.length === 0 || task.urls.some(isUnrecorded));
   if (!isRead) return task;
   if (!how.keepsReply) return { ...task, urls: [] };
   await makeFolder(how.job.folder, 0o700);

@@ -64,6 +64,8 @@ export interface ComfyDouble {
   begin(): void;
   /** What it answers with in place of its queue or history, by route. */
   instead: Map<string, unknown>;
+  /** Statuses of a server before it, which answers in its place, by route. */
+  statuses: Map<string, number>;
   /** Whether the images that it saved were deleted. */
   areFilesGone: boolean;
   /** Loses queue and history, as a restart does. */
@@ -152,6 +154,8 @@ export async function comfyDouble(
 
   const answer = (method: string, url: URL, body: string): [number, unknown] => {
     const [, route = "", name = ""] = url.pathname.split("/").map(decodeURIComponent);
+    const status = double.statuses.get(route);
+    if (method === "GET" && status !== undefined) return [status, { error: "not here" }];
     if (method === "GET" && double.instead.has(route)) return [200, double.instead.get(route)];
     if (method === "POST" && route === "prompt") return submit(body);
     if (method === "POST" && route === "queue") {
@@ -197,6 +201,7 @@ export async function comfyDouble(
     worked: 0,
     uploads: [],
     instead: new Map(),
+    statuses: new Map(),
     areFilesGone: false,
     cuts: () => false,
     isSilent: () => false,

@@ -66,7 +66,6 @@ export interface OpenTarget {
 export interface DescribedRequest {
   /** The first request; null if its provider does not show it. */
   sent: SentRequest | null;
-  /** Number of requests. */
   requests: number;
   /** Whether its size is that of a reference image, which is not on this machine. */
   isSizedByReference: boolean;

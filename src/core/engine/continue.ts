@@ -1,3 +1,4 @@
+import path from "node:path";
 import { ServiceError } from "../../api/api-errors.ts";
 import { isoTime } from "../../lib/clock.ts";
 import { type ErrorType, ImggenError, UsageError } from "../../lib/error-types.ts";
@@ -461,13 +462,12 @@ export async function saveUnknownId(
   const taskDeps = await deps.current();
   requirePolls(taskId, taskDeps);
   const { ledger } = deps;
-  const scratchId = ledger.newId();
-  const job = jobOfId(taskId, ledger.work.of(scratchId, 0, "1"));
+  const job = jobOfId(taskId, ledger.work.scratch());
   try {
     const waited = await waitForId(job, wait, taskDeps, true);
     return "report" in waited ? waited.report : await saveEnded(job, waited.task, destination, taskDeps);
   } finally {
-    ledger.work.remove(scratchId);
+    ledger.work.remove(path.basename(job.folder));
   }
 }
 

@@ -1,5 +1,6 @@
 import { createReadStream, promises } from "node:fs";
 import path from "node:path";
+import { ifKept } from "../../lib/disk-file.ts";
 import { removeIfPossible, removeIfPresent, syncFolder, whileInUse } from "../../lib/durable.ts";
 import { isFileOf, sha256Of } from "../../lib/file-digest.ts";
 import { typeNamed } from "../../lib/image/format.ts";
@@ -139,7 +140,7 @@ async function replace(
   try {
     // Other processes recognise it as new by its modification time; that of its last byte may be before they began.
     const now = new Date(clock.now());
-    await promises.utimes(temporary, now, now);
+    await ifKept(() => promises.utimes(temporary, now, now));
     await whileInUse(() => promises.rename(temporary, file));
     return "published";
   } catch (error) {

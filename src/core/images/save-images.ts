@@ -53,7 +53,7 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
       else if (error instanceof BadImageError) failures.push(new DownloadFailedError(error.message));
       else if (error instanceof DownloadFailedError) {
         failures.push(error);
-        if (error.isFinal && source.kind === "url" && source.request !== undefined)
+        if (error.isFinal && "request" in source && source.request !== undefined)
           result.gone.push({ request: source.request, why: error.reason });
       } else throw error;
     }

@@ -1,3 +1,4 @@
+import { UsageError } from "../../lib/error-types.ts";
 import { shortened } from "../../lib/short-text.ts";
 import type { Wording } from "../../lib/wording.ts";
 import type { RequestInput } from "../../task/request.ts";
@@ -85,6 +86,11 @@ export type Rule = (subject: RuleInput) => Finding | undefined;
 /** @param limit of the model, where a value is not among those that it takes */
 export function refuse(message: string, hint: Wording, limit?: Limit): Refusal {
   return { kind: "refusal", message: sentence(message), hint: capitalised(hint), limit };
+}
+
+/** @throws UsageError if there is a refusal */
+export function throwRefusal(refusal: Refusal | null, hint: Wording | undefined = refusal?.hint): void {
+  if (refusal) throw new UsageError(`${refusal.message}.`, { hint });
 }
 
 export function warning(message: string): Warning {

@@ -22,7 +22,7 @@ export async function pollJob(jobId: string, server: ComfyServer, how: PollHow):
     const task = await stateOf(found, server.http, signal);
     return { outcome: "state", task: await withReply(task, JSON.stringify(found), how) };
   } catch (error) {
-    return unanswered(error);
+    return unanswered(error, how.job.isPaid);
   }
 }
 
@@ -80,16 +80,19 @@ function failed(why: string): PolledState {
   return { status: "failed", errorCode: null, why };
 }
 
-/** The reply to a poll that was not answered: a definite no, or one that may be sent again. */
-function unanswered(error: unknown): PollReply {
+/** The result of a poll without ComfyUI's word on the job. One that is paid for is missing if another server has answered. */
+function unanswered(error: unknown, isPaid: boolean): PollReply {
   const { failure, cause } = error instanceof ProviderError ? error : { failure: null, cause: error };
-  const kind = failure?.kind;
-  if (error instanceof ProviderError && (kind === "account" || kind === "invalid" || kind === "refused"))
+  if (error instanceof ProviderError && failure?.kind === "account")
     return { outcome: "refused", error: errorOf(error) };
+  const connectionError = cause instanceof TransportError ? cause : null;
+  const isBusy = failure?.kind === "busy";
+  const isAnswered = failure !== null && connectionError === null && !isBusy;
   return failedPoll(clauseOf(errorText(error)), {
-    rateLimited: kind === "busy",
-    retryAfterMs: failure?.kind === "busy" ? failure.retryAfterMs : null,
-    connectionError: cause instanceof TransportError ? cause : null,
+    rateLimited: isBusy,
+    retryAfterMs: isBusy ? failure.retryAfterMs : null,
+    connectionError,
+    ...(isPaid && isAnswered && { isMissing: true }),
   });
 }
 

@@ -2,6 +2,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { isJsonObject } from "../../lib/json.ts";
+import { hasControlCharacter } from "../../lib/late-regex.ts";
 import { clauseOf, failedPoll } from "../failures.ts";
 import { base64Images, imagesIn, isInline, type ReplyImage } from "../found-images.ts";
 import { type JobPoll, wordsOf } from "../job-poll.ts";
@@ -85,7 +86,7 @@ function problemOf(
 const LONGEST_ID = 2000;
 
 function isId(id: unknown): id is string {
-  return typeof id === "string" && id !== "" && id.length <= LONGEST_ID && !/\p{Cc}/u.test(id);
+  return typeof id === "string" && id !== "" && id.length <= LONGEST_ID && !hasControlCharacter(id);
 }
 
 /** @throws ProviderError (invalid) where the package cannot make a request of a job; a signal's reason */

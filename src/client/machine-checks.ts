@@ -1,6 +1,8 @@
 import { constants, promises, type Stats } from "node:fs";
 import { platform } from "node:os";
 import path from "node:path";
+import { parseNoProxy } from "../api/no-proxy.ts";
+import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { tasksToResume } from "../core/use-cases/resume.ts";
 import { errorCode, errorText } from "../lib/error-text.ts";
 import { ImggenError } from "../lib/error-types.ts";
@@ -11,7 +13,9 @@ import { StateFolderError } from "../store/store-errors.ts";
 import { isInHistory, STATE_WORDS, wordOf } from "../task/task.ts";
 import { openLedger } from "./client-session.ts";
 import { type Finding, failed, needed, news, ok, warning } from "./finding.ts";
+import { proxyInUse } from "./targets/service-check.ts";
 import type { TargetSession } from "./targets/target.ts";
+import { targetInEffect } from "./targets/target-in-effect.ts";
 
 const MIB = 1024 ** 2;
 /** The least free space: a task's file and the reserve beside it must fit, or nothing is submitted. */
@@ -136,4 +140,45 @@ export function bytesText(bytes: number): string {
   const at = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
   const amount = bytes / 1024 ** at;
   return `${amount < 10 ? Math.floor(amount * 10) / 10 : Math.floor(amount)} ${UNITS[at]}`;
+}
+
+/** The proxy that the service is reached through. */
+export async function checkProxy(session: TargetSession): Promise<Finding | null> {
+  if (session.isSandbox) return ok("none for the embedded sandbox", { url: null });
+  const proxies = proxiesFromEnvironment(session.context.env);
+  if (proxies === undefined) return ok("none", { url: null });
+  const { kind, url } = await needed(async () => {
+    const target = await targetInEffect(session);
+    return { kind: target.kind, url: target.url() };
+  });
+  if (url === null) return kind === "generator" ? ok("none for a command", { url: null }) : null;
+  const proxy = proxyInUse(url, session);
+  const facts = { url: proxy?.url ?? null };
+  const text = proxy === null ? `none for ${url.host}` : `${proxy.url} (${proxy.variable})`;
+  const { unknown } = parseNoProxy(proxies.except);
+  if (unknown.length === 0) return proxy === null ? ok(text, facts) : news(text, facts);
+  const variable = proxies.variables?.except ?? "NO_PROXY";
+  return warning(`${text}. In ${variable} this is ignored: ${unknown.join(" ")}.`, NO_PROXY_FORMS, facts);
+}
+
+const NO_PROXY_FORMS =
+  "Write names, addresses and networks, such as .example.com, 10.0.0.1:8080, 10.0.0.0/8, fd00::/8, or * for all.";
+
+const ANY_CERTIFICATE =
+  "NODE_TLS_REJECT_UNAUTHORIZED=0 accepts every certificate, so others on the network could read the API key.";
+
+/** Which certificates are trusted. */
+export async function checkTls({ context: { env } }: TargetSession): Promise<Finding> {
+  const { NODE_EXTRA_CA_CERTS: extra, NODE_TLS_REJECT_UNAUTHORIZED: rejects } = env;
+  const facts = { extraCertificates: extra || null };
+  const instead = "Unset it, and name the certificates to trust in NODE_EXTRA_CA_CERTS.";
+  if (rejects === "0") return warning(ANY_CERTIFICATE, instead, facts);
+  if (!extra) return ok("Node's own certificates", facts);
+  try {
+    await promises.readFile(extra);
+    return ok(`Node's own certificates, and those in ${extra}`, facts);
+  } catch (error) {
+    const unread = `The certificates in ${extra} cannot be read: ${errorText(error)}.`;
+    return warning(unread, "Set NODE_EXTRA_CA_CERTS to a file of certificates, or unset it.", facts);
+  }
 }

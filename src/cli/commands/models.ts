@@ -1,10 +1,56 @@
-import { IMAGES_BY_DEFAULT, needsSubscription } from "../../../client/known-values.ts";
-import { groupedDigits } from "../../../lib/whole-number.ts";
-import type { Model } from "../../../models/matrix.ts";
-import type { Session } from "../../session/session.ts";
-import { besideTerm, pieces, roomOn, wrapWords } from "../../text/fit.ts";
-import type { TableColumn } from "../../text/table.ts";
-import { showTable } from "../../text/table.ts";
+import type { Command } from "commander";
+import { IMAGES_BY_DEFAULT, listModels, needsSubscription } from "../../client/listed-models.ts";
+import { MODEL_FILTER } from "../../client/options/command-table.ts";
+import type { FlagsOf } from "../../client/options/option.ts";
+import { groupedDigits } from "../../lib/whole-number.ts";
+import type { Model } from "../../models/matrix.ts";
+import { addOptions } from "../session/add-options.ts";
+import type { Answer, RunWith } from "../session/command.ts";
+import type { Session } from "../session/session.ts";
+import { besideTerm, pieces, roomOn, wrapWords } from "../text/fit.ts";
+import type { TableColumn } from "../text/table.ts";
+
+type ModelsFlags = FlagsOf<typeof MODEL_FILTER>;
+
+const EXAMPLES = `
+Examples:
+  $ imggen models
+  $ imggen models gamma-image-2
+  $ imggen models --kind edit --ratio 16:9
+  $ imggen models --quality 4K --json | jq -r '.[].id'`;
+
+export function register(command: Command, runWith: RunWith): void {
+  command.argument("[model]", "show one model in full");
+  addOptions(command, MODEL_FILTER).addHelpText("after", EXAMPLES).action(runWith(runModels));
+}
+
+async function runModels(session: Session, name: string | undefined, filter: ModelsFlags): Promise<Answer> {
+  const { console } = session;
+  const { models, chosen, names, undocumented, loaded, hasNone, leftOut } = await listModels(
+    session,
+    name,
+    filter,
+  );
+  if (leftOut !== null) await console.warn(`Its own list is left out. ${leftOut}`);
+  return { json: models, show };
+
+  async function show(): Promise<void> {
+    const described = models.filter(({ id }) => !names.has(id));
+    const others = models.flatMap(({ id }) => (names.has(id) ? id : []));
+    if (chosen && models.length > 0) await showModel(chosen, session);
+    else if (models.length > 0) {
+      if (described.length > 0) await showOverview(described, session);
+      if (described.length > 0 && others.length > 0) await console.result("");
+      if (others.length > 0) await console.result(others);
+    } else if (hasNone) await console.note(NO_LIST);
+    else await console.note("No model is documented to do this.");
+    if (loaded !== null) await console.note(`Loaded, and used for requests without --model: ${loaded}`);
+    if (undocumented.length > 0)
+      await console.note(`Not documented, so it may work: ${undocumented.join(", ")}`);
+  }
+}
+
+const NO_LIST = "This generator has no list of models: a name that is given with --model is handed on to it.";
 
 const REFERENCES: TableColumn = { heading: "REFS" };
 const IMAGES: TableColumn = { heading: "IMAGES" };
@@ -27,7 +73,7 @@ const legendOf = (leftOut: readonly TableColumn[]): string[] => [
 ];
 
 /** A line for each model. */
-export async function showOverview(models: readonly Model[], session: Session): Promise<void> {
+async function showOverview(models: readonly Model[], session: Session): Promise<void> {
   const rows = models.map((model) => [
     model.id,
     kindCell(model.kinds),
@@ -37,6 +83,7 @@ export async function showOverview(models: readonly Model[], session: Session): 
     referencesCell(model.references),
     creditsCell(model),
   ]);
+  const { showTable } = await import("../text/table.ts");
   const leftOut = await showTable(COLUMNS, rows, session);
   const columns = roomOn(session.context.stdout);
   const legend = legendOf(leftOut).flatMap((line) =>
@@ -79,7 +126,7 @@ function referencesCell(references: Model["references"]): string {
 }
 
 /** All that is known of one model. */
-export async function showModel(model: Model, session: Session): Promise<void> {
+async function showModel(model: Model, session: Session): Promise<void> {
   const style = session.console.style("stdout");
   const columns = roomOn(session.context.stdout);
   const lines = factsOf(model).flatMap(([name, text]) =>

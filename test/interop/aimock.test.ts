@@ -2,11 +2,11 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { LLMock } from "@copilotkit/aimock";
 import { expect, it, onTestFinished } from "vitest";
-import { CANARY } from "../../support/canary.ts";
-import { png } from "../../support/images.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { ALONE } from "../job.ts";
-import { BASE64, expectPicture, failing, openAiAt } from "./openai-world.ts";
+import { ALONE } from "../providers/job.ts";
+import { BASE64, expectPicture, failing, openAiAt } from "../providers/openai/openai-world.ts";
+import { CANARY } from "../support/canary.ts";
+import { png } from "../support/images.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 // A mock of OpenAI's API that others keep close to it.
 

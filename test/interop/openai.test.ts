@@ -2,10 +2,10 @@ import { EventEmitter, once } from "node:events";
 import OpenAI, { APIError } from "openai";
 import { request } from "undici";
 import { describe, expect, it } from "vitest";
+import { drawn, endless, failing, scriptedProvider } from "../serve/provider-script.ts";
+import { liveServer } from "../serve/serve-world.ts";
 import { png } from "../support/images.ts";
 import { quickClock } from "../support/quick-clock.ts";
-import { drawn, endless, failing, scriptedProvider } from "./provider-script.ts";
-import { liveServer } from "./serve-world.ts";
 
 /** A server, and OpenAI's own client of it. */
 async function withOpenAi(live: Parameters<typeof liveServer>[0] = {}) {

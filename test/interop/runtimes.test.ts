@@ -4,12 +4,13 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { INTEROP } from "../support/interop.ts";
 import { packedInto } from "../support/packed.ts";
 import { ROOT } from "../support/program.ts";
 import { QUICK } from "../support/shell.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const BIN = path.join(ROOT, "node_modules/.bin");
+const BIN = path.join(INTEROP, "node_modules/.bin");
 const run = promisify(execFile);
 
 const RUNTIMES: Record<string, [program: string, ...args: string[]]> = {
