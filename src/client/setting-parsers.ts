@@ -3,6 +3,7 @@ import { timeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { pairsIn } from "../lib/pairs.ts";
 import { seedOption, wholeNumberOption } from "../lib/whole-number.ts";
+import { action, phrase } from "../lib/wording.ts";
 import { resolveModel } from "../models/find.ts";
 import { canonicalQuality, type Matrix } from "../models/matrix.ts";
 import { jsonFields, providerFields } from "../models/provider-fields.ts";
@@ -137,6 +138,8 @@ export async function checkSetting(
 
 function notBlank(label: string, text: string): string {
   if (text.trim() === "")
-    throw new UsageError(`${label} is empty.`, { hint: `To remove it: imggen config unset ${label}` });
+    throw new UsageError(`${label} is empty.`, {
+      hint: phrase`To remove it: ${action("run", `config unset ${label}`)}`,
+    });
   return text;
 }

@@ -4,7 +4,7 @@ import { isAmong } from "../models/check-request.ts";
 import { base64Image, base64Images, imagesElsewhere } from "./found-images.ts";
 import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import { jsonBody } from "./post-body.ts";
-import { type FollowHow, type Job, type Provider, unsendable } from "./provider.ts";
+import type { FollowHow, Job, Provider } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
 import { base64Of, type ReferenceDeps, referenceFiles } from "./reference-files.ts";
 import { jsonIn } from "./reply-json.ts";
@@ -91,8 +91,6 @@ function problemOf({ references: { length } }: Pick<Job, "references">): string 
  * @throws ProviderError for a reference image that cannot be used
  */
 async function imageRequest(job: Job, deps: ReferenceDeps): Promise<ServiceRequest> {
-  const problem = problemOf(job);
-  if (problem !== null) throw unsendable(problem);
   const { model, fields } = job.options;
   const { prompt } = job.request;
   // The model stays loaded after the request: loading another one can take longer than an image.

@@ -1,17 +1,17 @@
-import { createHash } from "node:crypto";
 import path from "node:path";
 import { referencesOf, unsupportedPart } from "../core/engine/jobs.ts";
 import { checkDailyLimit, spendingAccount } from "../core/limits/budget.ts";
-import { ImggenError } from "../lib/error-types.ts";
+import { type ErrorType, ImggenError } from "../lib/error-types.ts";
+import { InterruptedError } from "../lib/interrupted.ts";
 import { listed } from "../lib/short-text.ts";
 import { checkRequest } from "../models/check-request.ts";
 import { FIELD_LABELS } from "../models/rules/rule.ts";
 import { UnreadableRecordError } from "../store/store-errors.ts";
 import { type Intent, isAtGenerator, type JobOptions } from "../task/intent.ts";
 import { ANY_MODEL, type CheckedRequest, type RequestInput } from "../task/request.ts";
-import { unsentCredits } from "../task/task.ts";
-import { newTaskId } from "../task/task-id.ts";
-import type { TaskNames } from "./idempotency-keys.ts";
+import { isCancelled, type Task, unsentCredits } from "../task/task.ts";
+import { type Call, type CallRequest, isDelivered, lastAskedMs } from "./call-records.ts";
+import { endOf } from "./end.ts";
 import type { Service } from "./serve-options.ts";
 
 /** What a client asks for. */
@@ -24,20 +24,26 @@ export interface Order {
 }
 
 /**
- * Why no task was begun. `limit`: of the day's credits. `server`: the disk. `other body`: the key belongs to another request.
- * `damaged key`: its file cannot be read.
+ * Why no task was begun. `limit`: of the day's credits. `unsendable`: the disk, or a generator that cannot be asked.
+ * `other body`: the key belongs to another request. `damaged call`: its record cannot be read.
  */
 export interface NotBegun {
-  kind: "invalid" | "no such model" | "limit" | "server" | "other body" | "damaged key";
+  kind: "invalid" | "no such model" | "limit" | "unsendable" | "other body" | "damaged call";
+  /** Of the error that kept it from being begun; null for none. */
+  type: ErrorType | null;
   /** The field that is wrong, if it is one. */
   field: "model" | "image" | "prompt" | null;
   detail: string;
 }
 
-export type Begun = { taskId: string } | { refused: NotBegun };
+/** `delivered`: notes that the client has its answer. */
+export type Begun = { taskId: string; delivered: () => void } | { refused: NotBegun };
 
-/** How long a generator may take to say what a workflow is worth. */
-const PREPARE_MS = 15_000;
+/** How long a generator may take to say what a workflow is worth: its refusal comes within 15 s. */
+const PREPARE_MS = 10_000;
+
+/** How long after its end or last retry a call is found by the next retry, in milliseconds. */
+const RETRY_MS = 15 * 60_000;
 
 /** The most that the document allows for any model. */
 const MAX_REFERENCES = 16;
@@ -46,35 +52,81 @@ const OTHER_BODY = "This Idempotency-Key was used for another request. Use a new
 
 /**
  * Checks a request and begins its task: it is on disk, and with the runner, when this returns. Nothing waits for the provider,
- * except to refuse a model that it seems not to have. With an idempotency key the same request is the same task for a week,
- * whatever crashed in between.
+ * except to refuse a model that it seems not to have. Every request of one call is the same task, whatever crashed in between.
  */
-export async function begin(order: Order, service: Service, key: string | undefined): Promise<Begun> {
-  if (key === undefined) return beginAs(order, service, null);
-  return service.keys.inTurn(key, () => beginOnce(key, order, service)).catch(refusedBy);
+export async function begin(order: Order, request: CallRequest, service: Service): Promise<Begun> {
+  const { calls, onceMs } = service;
+  const isNew = request.key === null && !request.isRetry && onceMs === null;
+  const work = () => beginCall(order, request, service);
+  return (isNew ? work() : calls.inTurn(request, work)).catch(refusedBy);
 }
 
-async function beginOnce(key: string, order: Order, service: Service): Promise<Begun> {
-  const { keys, ledger } = service;
-  const digest = digestOf(order);
-  const { entry, isNew } = await keys.claim(key, digest);
-  if (entry.digest !== digest) return refused("other body", null, OTHER_BODY);
-  const wasBegun = async () => (await ledger.read(entry.id)) !== null;
-  if (!isNew && (await wasBegun())) return { taskId: entry.taskId };
-  const begun = await beginAs(order, service, entry);
-  if ("refused" in begun && isNew && !(await wasBegun())) keys.forget(key);
-  return begun;
+async function beginCall(order: Order, request: CallRequest, service: Service): Promise<Begun> {
+  const { calls, clients, gate, ledger } = service;
+  const earlier = await earlierCall(request, service);
+  if (earlier !== null && earlier.digest !== request.digest) return refused("other body", null, OTHER_BODY);
+  const call = earlier ?? (await calls.create(request));
+  // Another process was first.
+  if (call === null) return beginCall(order, request, service);
+  const delivered = request.gone ? clients.join(call, request.gone) : () => calls.note(call, "delivered");
+  const wasBegun = async () => (await ledger.read(call.id)) !== null;
+  const isBegun = earlier !== null && (await wasBegun());
+  const why = isBegun ? null : await beginAs(order, service, call, request.gone !== null);
+  if (why === null) {
+    gate.retry();
+    return { taskId: call.taskId, delivered };
+  }
+  delivered();
+  if (earlier === null && !(await wasBegun())) calls.forget(call);
+  return why;
 }
 
-function digestOf({ input, options, copies }: Order): string {
-  const ordered = Object.entries({ ...input }).sort(([a], [b]) => (a < b ? -1 : 1));
-  return createHash("sha256")
-    .update(JSON.stringify([ordered, options, copies]))
-    .digest("hex");
+/**
+ * The call that a request repeats: that of its key, or of equal ones the oldest that no client waits for and that was not
+ * delivered, else the oldest. In doubt it is one: at worst a client gets an equal image at no charge.
+ */
+async function earlierCall(request: CallRequest, service: Service): Promise<Call | null> {
+  const { calls, clients, onceMs } = service;
+  if (request.key === null && !request.isRetry && onceMs === null) return null;
+  const found: Call[] = [];
+  for (const call of await calls.earlier(request))
+    if (await isRepeated(call, request, service)) found.push(call);
+  const isLeft = (call: Call) =>
+    !isDelivered(call) && !clients.areWaiting(call.taskId) && !calls.waitsElsewhere(call);
+  return found.find(isLeft) ?? found[0] ?? null;
 }
 
-/** @param names those of an earlier attempt to begin it; null: new ones */
-async function beginAs(order: Order, service: Service, names: TaskNames | null): Promise<Begun> {
+async function isRepeated(call: Call, { key, isRetry }: CallRequest, service: Service): Promise<boolean> {
+  const { calls, ledger, clock, onceMs } = service;
+  const entry = await ledger.read(call.id);
+  const task = entry?.kind === "task" ? entry.task : null;
+  if (task !== null && isOver(task)) {
+    calls.forget(call);
+    return false;
+  }
+  if (key !== null || (task !== null && endOf(task) === null)) return true;
+  const endedMs = task === null ? 0 : lastAnswerMs(task);
+  const sinceMs = (ms: number) => clock.now() - Math.max(ms, endedMs);
+  return (isRetry && sinceMs(lastAskedMs(call)) <= RETRY_MS) || sinceMs(call.at) <= (onceMs ?? -1);
+}
+
+/** Whether nothing of a task was sent, and its client was told so: the same request begins it again. */
+function isOver(task: Task): boolean {
+  return task.state === "not_sent" && !isCancelled(task);
+}
+
+function lastAnswerMs({ requests }: Task): number {
+  const times = requests.flatMap(({ attempts }) => attempts.map(({ at, answer }) => answer?.at ?? at));
+  return Math.max(0, ...times.map((time) => Date.parse(time)));
+}
+
+/** @returns why it was not begun; null if it was */
+async function beginAs(
+  order: Order,
+  service: Service,
+  call: Call,
+  isAwaited: boolean,
+): Promise<{ refused: NotBegun } | null> {
   const { input, copies = [] } = order;
   const model = input.model ?? service.defaultModel ?? ANY_MODEL;
   const images = input.image ?? [];
@@ -86,10 +138,11 @@ async function beginAs(order: Order, service: Service, names: TaskNames | null):
     const withCopies = copies.length === 0 ? input : { ...input, image: [...images, ...copies] };
     const checked = checkedOf({ ...withCopies, model }, service);
     await service.connection.generator.prepare?.(AbortSignal.timeout(PREPARE_MS));
-    const intent = intentOf(checked, order, service, names);
+    const intent = { ...intentOf(checked, order, service, call), ...(isAwaited && { call: call.name }) };
     const unfit = unfitFor(intent, service);
     if (unfit !== null) return refused("invalid", null, unfit);
-    return await service.limited.run(() => beginChecked(intent, service, names));
+    await service.limited.run(() => beginChecked(intent, service, call));
+    return null;
   } catch (error) {
     return refusedBy(error);
   }
@@ -98,13 +151,19 @@ async function beginAs(order: Order, service: Service, names: TaskNames | null):
 /** The refusal of a request that was not begun because of an expected error. @throws any other error */
 function refusedBy(error: unknown): { refused: NotBegun } {
   if (!(error instanceof ImggenError)) throw error;
-  if (error instanceof UnreadableRecordError) return refused("damaged key", null, error.message);
-  if (error.type === "invalid_request") return refused("invalid", null, error.message);
-  return refused(error.type === "budget_exceeded" ? "limit" : "server", null, error.message);
+  const { type, message } = error;
+  if (error instanceof UnreadableRecordError) return refused("damaged call", null, message, type);
+  if (type === "invalid_request") return refused("invalid", null, message, type);
+  return refused(type === "budget_exceeded" ? "limit" : "unsendable", null, message, type);
 }
 
-function refused(kind: NotBegun["kind"], field: NotBegun["field"], detail: string) {
-  return { refused: { kind, field, detail } };
+function refused(
+  kind: NotBegun["kind"],
+  field: NotBegun["field"],
+  detail: string,
+  type: ErrorType | null = null,
+): { refused: NotBegun } {
+  return { refused: { kind, type, field, detail } };
 }
 
 /** Why reference images cannot be used; null if they can. Anyone with the key is a client, so no file may be named. */
@@ -129,10 +188,9 @@ function intentOf(
   { request, credits }: CheckedRequest,
   { options }: Order,
   { connection, folder, name: server, isFree }: Service,
-  names: TaskNames | null,
+  { taskId }: Call,
 ): Intent {
   const defaults = connection.termsFor(request);
-  const taskId = names?.taskId ?? defaults.taskId ?? newTaskId();
   const fields = { ...defaults.options.fields, ...options?.fields };
   const terms = { ...defaults, taskId, options: { ...defaults.options, ...options, fields } };
   const place = path.join(folder, FILES, taskId);
@@ -152,9 +210,9 @@ function unfitFor({ request, isPaid, options }: Intent, { connection }: Service)
   );
 }
 
-async function beginChecked(intent: Intent, service: Service, names: TaskNames | null): Promise<Begun> {
-  const { ledger, matrix, runner, gate } = service;
-  const { credits, taskId: ownId } = intent;
+async function beginChecked(intent: Intent, service: Service, call: Call): Promise<void> {
+  const { ledger, matrix, runner, clients } = service;
+  const { credits } = intent;
   const cost = {
     credits: credits ?? 0,
     undocumented: credits === null ? 1 : 0,
@@ -162,18 +220,21 @@ async function beginChecked(intent: Intent, service: Service, names: TaskNames |
   };
   const account = spendingAccount(intent.service, isAtGenerator(intent));
   await checkDailyLimit(cost, account, service, { matrix, allowUndocumented: false });
-  const taskId = ownId ?? "";
-  const owned = await ledger.begin(intent, names === null ? {} : { id: names.id, isShared: true });
-  if (owned === "taken") return { taskId };
+  if (intent.call !== undefined && !call.hasKey && !clients.areWaiting(call.taskId))
+    throw new InterruptedError(null);
+  const owned = await ledger.begin(intent, { id: call.id, isShared: true });
+  if (owned === "taken") return;
   // Hundreds may wait: none of them keeps its file open.
   ledger.release(owned, true);
-  runner.take(owned.task);
-  gate.retryAccount();
-  return { taskId };
+  runner.take(owned.task, clients.areGone(call.taskId));
 }
 
 /** What the server's tasks cost that are still to be submitted, in credits: the day's sum has them only then. */
 function waitingCredits({ runner }: Pick<Service, "runner">): number {
   const paid = runner.open.filter(({ task }) => task.intent.isPaid);
-  return paid.reduce((sum, { task }) => sum + (unsentCredits(task) ?? 0), 0);
+  return paid.reduce((sum, { task, isSubmitted }) => {
+    const [unsent, count] = [unsentCredits(task) ?? 0, task.requests.length];
+    // One is in flight, and in the day's sum.
+    return sum + (isSubmitted ? (unsent / count) * (count - 1) : unsent);
+  }, 0);
 }

@@ -17,6 +17,7 @@ import { checkBody, readJson } from "../server/request-body.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import type { Task } from "../task/task.ts";
 import { begin, type NotBegun } from "./begin-task.ts";
+import { type CallRequest, contentDigest } from "./call-records.ts";
 import { endOf, type TaskEnd } from "./end.ts";
 import type { ImageId } from "./kept-images.ts";
 import type { Service } from "./serve-options.ts";
@@ -24,7 +25,16 @@ import { findTask } from "./server-tasks.ts";
 
 // The operations of the document, for any generator.
 
-export const IDEMPOTENCY_KEY = "idempotency-key";
+/** What a request says of the call that it belongs to. */
+export function callRequestOf(
+  { headers }: Pick<ServiceRequest, "headers">,
+  digest: string,
+  gone: AbortSignal | null,
+): CallRequest {
+  const key = headers["idempotency-key"] || null;
+  const isRetry = /^[1-9]\d*$/.test(headers["x-stainless-retry-count"] ?? "");
+  return { key, digest, isRetry, gone };
+}
 
 /** POST /generate-image (section 4.1). A task is on disk when its id is returned. */
 export async function submit(request: ServiceRequest, service: Service): Promise<ServerReply> {
@@ -34,9 +44,11 @@ export async function submit(request: ServiceRequest, service: Service): Promise
   const checked = checkBody(json.json, service.matrix, service.defaultModel ?? undefined);
   if ("refused" in checked) return checked.refused;
   const { input } = checked;
-  const begun = await begin({ input }, service, request.headers[IDEMPOTENCY_KEY]);
+  const digest = contentDigest("POST", request.url.pathname, json.json);
+  const begun = await begin({ input }, callRequestOf(request, digest, null), service);
   if ("refused" in begun) return refusalFor(begun.refused);
-  const { taskId } = begun;
+  const { taskId, delivered } = begun;
+  delivered();
   return success({ taskId }, `${taskId} ${input.model ?? service.defaultModel ?? ""}`.trimEnd());
 }
 
@@ -46,13 +58,12 @@ function refusalFor({ kind, detail }: NotBegun): ServerReply {
     case "no such model":
       return invalidRequest(detail, { detail });
     case "other body":
+    case "damaged call":
       return invalidRequest(detail, { status: 422, detail });
     case "limit":
       return refusal("my_credits.no_credits_description", { detail });
-    case "server":
+    case "unsendable":
       return unknownError(detail, { detail });
-    case "damaged key":
-      return unknownError(detail, { status: 500, detail });
   }
 }
 

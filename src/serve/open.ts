@@ -15,7 +15,7 @@ import { type RunningServer, startServer } from "./start.ts";
 export async function openServer(
   target: GeneratorTarget,
   session: ClientSession,
-  how: Pick<ServeOptions, "port" | "graceMs" | "onEvent" | "onRequest">,
+  how: Pick<ServeOptions, "port" | "graceMs" | "onceMs" | "keepAliveMs" | "onEvent" | "onRequest">,
 ): Promise<RunningServer> {
   const { folders, context, settings } = session;
   const name = createHash("sha256")

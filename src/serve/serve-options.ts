@@ -9,8 +9,9 @@ import type { FieldTerms } from "../models/rules/fields.ts";
 import type { RequestLine } from "../server/http.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { Task } from "../task/task.ts";
+import type { Calls } from "./call-records.ts";
+import type { Clients } from "./clients.ts";
 import type { TaskEnd } from "./end.ts";
-import type { IdempotencyKeys } from "./idempotency-keys.ts";
 import type { CollectedImages } from "./kept-images.ts";
 import type { ModelList } from "./model-list.ts";
 
@@ -39,6 +40,10 @@ export interface ServeOptions {
   dailyCredits: number | null;
   /** Grace period for replies to requests in flight when it is closed, in milliseconds. */
   graceMs: number;
+  /** For how long equal requests without an Idempotency-Key are one, in milliseconds; null: only a client's own retries are. */
+  onceMs: number | null;
+  /** How often white space is sent before JSON, in milliseconds; null: never, so that the status is true. */
+  keepAliveMs: number | null;
   /** Default 0: any that is free. */
   port?: number;
   onEvent?: ((event: ServeEvent) => void) | undefined;
@@ -48,8 +53,8 @@ export interface ServeOptions {
 
 /** An event of a server's tasks. */
 export type ServeEvent =
-  /** `ms`: since it began. `waiting`: tasks that this process still has before it. */
-  | { kind: "ended"; taskId: string; task: Task; end: TaskEnd; ms: number; waiting: number }
+  /** `ms`: since its arrival, of which it waited `waitedMs`. `waiting`: tasks that this process still has before it. */
+  | { kind: "ended"; taskId: string; task: Task; end: TaskEnd; ms: number; waitedMs: number; waiting: number }
   /** A task cannot go on in this process. */
   | { kind: "dropped"; taskId: string; why: string }
   /** Nothing is sent for a while. */
@@ -59,7 +64,8 @@ export type ServeEvent =
 export interface Service extends ServeOptions {
   runner: Runner;
   gate: Gate;
-  keys: IdempotencyKeys;
+  calls: Calls;
+  clients: Clients;
   modelList: ModelList;
   collected: CollectedImages;
   /** One request at a time is checked against the daily limit and begun, so that no two pass it together. */

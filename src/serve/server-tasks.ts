@@ -38,14 +38,23 @@ export function openRunner(options: ServeOptions): Pick<Service, "runner" | "gat
     clock,
     server: name,
     depsFor: (run) => taskDeps(options, { ...run, gate, schedules }),
-    onEnded(task, ms) {
+    onEnded(task) {
       const end = endOf(task);
-      if (end !== null)
-        onEvent?.({ kind: "ended", taskId: displayId(task), task, end, ms, waiting: runner.open.length });
+      if (end === null) return;
+      const waiting = runner.open.length;
+      onEvent?.({ kind: "ended", taskId: displayId(task), task, end, ...timesOf(task, clock), waiting });
     },
     onFailed: (task, why) => onEvent?.({ kind: "dropped", taskId: displayId(task), why }),
   });
   return { runner, gate };
+}
+
+/** How long a task took that has just ended, and until it was first submitted, in milliseconds. */
+function timesOf({ submittedAt, requests }: Task, clock: ServeOptions["clock"]) {
+  const begun = requests.flatMap(({ attempts }) => attempts.map(({ at }) => Date.parse(at)));
+  const arrivedMs = Date.parse(submittedAt);
+  const ms = Math.max(0, clock.now() - arrivedMs);
+  return { ms, waitedMs: begun.length === 0 ? ms : Math.max(0, Math.min(...begun) - arrivedMs) };
 }
 
 function taskDeps(
@@ -99,7 +108,7 @@ export async function adoptTasks(
 }
 
 async function adoptOnce(
-  { ledger, runner, name, onEvent, connection }: Service,
+  { ledger, runner, clients, name, onEvent, connection }: Service,
   skipped: Set<string>,
   reported: Set<string>,
 ): Promise<void> {
@@ -113,7 +122,7 @@ async function adoptOnce(
       else if (why !== null) {
         skipped.add(task.id);
         onEvent?.({ kind: "dropped", taskId: displayId(task), why });
-      } else if (!ledger.isHeld(task)) runner.take(task);
+      } else if (!ledger.isHeld(task)) await clients.adopt(task);
     } else if (mayBeTask(entry) && !reported.has(entry.file)) {
       reported.add(entry.file);
       onEvent?.({ kind: "dropped", taskId: entry.file, why: describeUnreadable(entry) });

@@ -6,8 +6,9 @@ import { isSameText, loadSecret } from "../server/links.ts";
 import { listenOnLoopback } from "../server/listen.ts";
 import { refusal } from "../server/reply.ts";
 import { FILES } from "./begin-task.ts";
+import { Calls } from "./call-records.ts";
+import { Clients } from "./clients.ts";
 import { imageOf, poll, serveFile, submit } from "./document-api.ts";
-import { IdempotencyKeys } from "./idempotency-keys.ts";
 import { CollectedImages, removeOldReferences } from "./kept-images.ts";
 import { ModelList } from "./model-list.ts";
 import { openAiRoutes, REFERENCES } from "./openai/routes.ts";
@@ -56,6 +57,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
     port,
     async close(onWait = () => {}) {
       stop.abort();
+      service.clients.close();
       await Promise.all([adopting, tidying]);
       if (runner.inFlight > 0 && service.graceMs > 0) onWait(runner.inFlight);
       await runner.close();
@@ -75,13 +77,13 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
 
 /** Removes what nobody needs any longer. @throws the disk's error */
 async function removeOld(service: Service): Promise<void> {
-  const { collected, keys, runner, folder, clock } = service;
+  const { collected, calls, ledger, runner, folder, clock } = service;
   await collected.removeOld(async (image) => {
     const file = (await imageOf(image, service))?.path ?? null;
     // An image that `resume` has saved elsewhere is the user's.
     return file !== null && path.dirname(file) === path.join(folder, FILES) ? file : null;
   });
-  keys.removeOld();
+  await calls.removeOld(service.onceMs ?? 0, (id) => ledger.isOpen(id));
   removeOldReferences(path.join(folder, REFERENCES), neededReferences(runner), clock.now());
 }
 
@@ -94,7 +96,7 @@ function neededReferences({ open }: Service["runner"]): Set<string> {
 async function openService(options: ServeOptions): Promise<Service> {
   const { folder, ledger, clock, models } = options;
   const within = (name: string) => path.join(folder, name);
-  await Promise.all([FILES, COLLECTED, REFERENCES, KEYS].map((name) => makeFolder(within(name), 0o700)));
+  await Promise.all([FILES, COLLECTED, REFERENCES, CALLS].map((name) => makeFolder(within(name), 0o700)));
   // What killed processes left does no harm.
   await ledger.sweep().catch(() => {});
   const modelList = new ModelList(models, clock);
@@ -104,13 +106,15 @@ async function openService(options: ServeOptions): Promise<Service> {
     loadSecret(within("secret")),
   ]);
   const collected = new CollectedImages(within(COLLECTED), clock);
-  const keys = new IdempotencyKeys(within(KEYS), ledger);
+  const calls = new Calls(within(CALLS), ledger);
+  const { runner, gate } = openRunner(options);
+  const clients = new Clients({ calls, runner, clock });
   const limited = new Slots(options.dailyCredits === null ? Number.POSITIVE_INFINITY : 1);
-  return { ...options, ...openRunner(options), keys, modelList, collected, limited, apiKey, secret };
+  return { ...options, runner, gate, calls, clients, modelList, collected, limited, apiKey, secret };
 }
 
 const COLLECTED = "collected";
-const KEYS = "keys";
+const CALLS = "calls";
 
 function operationsOf(service: Service): Operations {
   const guarded = (operation: typeof submit) => async (request: ServiceRequest, key: string) =>

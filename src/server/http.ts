@@ -18,6 +18,8 @@ export interface ServiceRequest {
   /** Named in lower case; the values of a repeated one are joined, so that they count as one that is wrong. */
   headers: Readonly<Record<string, string>>;
   body: Readable;
+  /** Aborts when the client hangs up, or has its reply. */
+  gone: AbortSignal;
 }
 
 type Operation = (request: ServiceRequest, key: string) => ServerReply | Promise<ServerReply>;
@@ -53,7 +55,10 @@ export function createListener(
     const clientId = clientIdOf(incoming);
     if (clientId !== null) outgoing.setHeader(CLIENT_ID, clientId);
     if (url === null) return void deliver(invalidRequest("no address"), outgoing);
-    const delivery = await deliver(await answerOf(incoming, url, operations), outgoing);
+    const gone = new AbortController();
+    outgoing.once("close", () => gone.abort());
+    const reply = await answerOf({ incoming, url, gone: gone.signal }, operations);
+    const delivery = await deliver(reply, outgoing);
     const note = [delivery.note, clientId && `(${clientId})`].filter(Boolean).join(" ") || null;
     onRequest({ method: incoming.method ?? "", path: url.pathname, ...delivery, note });
   };
@@ -75,20 +80,22 @@ function addressOf({ url = "", headers }: IncomingMessage): URL | null {
   return URL.canParse(origin) && URL.canParse(origin + url) ? new URL(origin + url) : null;
 }
 
+interface Arrived {
+  incoming: IncomingMessage;
+  url: URL;
+  gone: AbortSignal;
+}
+
 /** The answer, or HTTP 500 after an exception, whose message goes to the log and not to the client. */
-async function answerOf(incoming: IncomingMessage, url: URL, operations: Operations): Promise<ServerReply> {
+async function answerOf(arrived: Arrived, operations: Operations): Promise<ServerReply> {
   try {
-    return await route(incoming, url, operations);
+    return await route(arrived, operations);
   } catch (error) {
     return unknownError(String(error), { status: 500 });
   }
 }
 
-function route(
-  incoming: IncomingMessage,
-  url: URL,
-  operations: Operations,
-): ServerReply | Promise<ServerReply> {
+function route({ incoming, url, gone }: Arrived, operations: Operations): ServerReply | Promise<ServerReply> {
   const method = incoming.method === "HEAD" ? "GET" : incoming.method;
   const [, taskId, name] = FILES.exec(url.pathname) ?? [];
   if (taskId !== undefined && name !== undefined) {
@@ -96,7 +103,7 @@ function route(
   }
   if (operations.version1 && url.pathname.startsWith("/v1/")) {
     const headers = headersOf(incoming);
-    const request = { url, headers, body: incoming };
+    const request = { url, headers, body: incoming, gone };
     return operations.version1(request, method ?? "", keyOf(headers.authorization));
   }
   // Without the envelope, which would say that a wrong base URL is a right one.
@@ -107,7 +114,7 @@ function route(
   const headers = headersOf(incoming);
   const key = keyOf(headers.authorization);
   if (key === null) return refusal("login_required");
-  const request = { url, headers, body: incoming };
+  const request = { url, headers, body: incoming, gone };
   return method === "POST" ? operations.submit(request, key) : operations.poll(request, key);
 }
 

@@ -90,6 +90,7 @@ const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
     ...terms,
     server: z.exactOptional(text),
     repeatedSeed: z.exactOptional(z.object({ field: text, first: wholeNumber })),
+    call: z.exactOptional(text),
   },
   taken: { at: text, holder: text },
   released: { at: text },
@@ -103,7 +104,7 @@ const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
       type: z.custom<ErrorType>((type) => typeof type === "string"),
       key: textOrNull,
       message: text,
-      hint: z.exactOptional(text),
+      hint: z.exactOptional(z.unknown()),
     }),
   },
   unknown: {

@@ -40,6 +40,8 @@ export interface Intent {
    * it. Absent: none.
    */
   repeatedSeed?: RepeatedSeed;
+  /** The record of the client's call that waits for it at the server: without a client it may not be sent. Absent: none. */
+  call?: string;
 }
 
 /**

@@ -47,7 +47,8 @@ interface Facts {
   waiting: { why: string } & OfAttempt;
   /** The request will not be sent. */
   not_sent: { why: string; request: number };
-  refused: { error: { type: ErrorType; key: string | null; message: string; hint?: string } } & OfAttempt;
+  /** `hint`: a `Wording`, which each face puts into words. It is checked where it is read: without it the line still counts. */
+  refused: { error: { type: ErrorType; key: string | null; message: string; hint?: unknown } } & OfAttempt;
   /**
    * It was sent, and its reply was lost or cannot be used. `excerpt`: the reply's beginning, the API key masked. `unusable`: it
    * was recorded as accepted or completed before, and its provider no longer has the job, or what it made is no image.

@@ -29,11 +29,17 @@ export type OwnFields = Pick<GivenFields, "seed" | "negative" | "fields">;
 
 /** The generator-only fields of a request as texts by their names: seed, negative prompt, and further fields. */
 export function ownSettings({ seed, negative, fields }: OwnFields): Readonly<Record<string, string>> {
-  const entries = Object.entries({ seed, negative, ...fields }).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries.map(([name, value]) => [name, settingText(value)]));
+  const given = Object.entries({ seed, negative, ...fields }).filter(([, value]) => value !== undefined);
+  return fieldTexts(Object.fromEntries(given));
 }
 
-function settingText(value: unknown): string {
+/** The values of fields as texts. */
+export function fieldTexts(fields: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, fieldText(value)]));
+}
+
+/** The value of a field as a text: JSON of an object or a list. */
+export function fieldText(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 

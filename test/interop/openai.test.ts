@@ -1,30 +1,11 @@
 import { EventEmitter, once } from "node:events";
-import OpenAI, { APIError } from "openai";
+import OpenAI from "openai";
 import { request } from "undici";
 import { describe, expect, it } from "vitest";
 import { drawn, endless, failing, scriptedProvider } from "../serve/provider-script.ts";
-import { liveServer } from "../serve/serve-world.ts";
 import { png } from "../support/images.ts";
 import { quickClock } from "../support/quick-clock.ts";
-
-/** A server, and OpenAI's own client of it. */
-async function withOpenAi(live: Parameters<typeof liveServer>[0] = {}) {
-  const server = await liveServer(live);
-  const { origin } = new URL(server.baseUrl);
-  const openai = new OpenAI({ baseURL: `${origin}/v1`, apiKey: server.apiKey });
-  return { ...server, openai, origin };
-}
-
-/** Why a call failed, as OpenAI's client has it. */
-async function failure(call: Promise<unknown>) {
-  const error = await call.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof APIError)) throw new Error(`no APIError: ${String(error)}`);
-  const { status, type, code, param } = error;
-  return { status, type, code, param };
-}
+import { failure, withOpenAi } from "./openai-client.ts";
 
 describe("OpenAI's client", () => {
   it("gets the images of a request, as many as it asks for, with the usage", async () => {
@@ -172,16 +153,30 @@ describe("an error in OpenAI's form", () => {
       code: "moderation_blocked",
     });
     expect(await failure(openai.images.generate({ prompt: "a fox" }))).toMatchObject({
-      status: 500,
+      status: 422,
       code: "outcome_unknown",
+      message: expect.stringMatching(
+        /The connection was cut\. To look it up: imggen status task_[0-9a-f]{20}$/,
+      ),
     });
     expect(provider.jobs).toHaveLength(2);
   });
 
-  it("comes as an event where the client streams", async () => {
+  it("has its status where the client streams, as long as nothing was sent", async () => {
     const provider = scriptedProvider(() => failing("refused", "no"));
     const { openai } = await withOpenAi({ provider });
+    const call = openai.images.generate({ prompt: "a fox", stream: true });
+    expect(await failure(call)).toMatchObject({ status: 422, code: "generation_failed" });
+    expect(provider.jobs).toHaveLength(1);
+  });
+
+  it("comes as an event in a stream that has begun", async () => {
+    let refuse = () => {};
+    const mayEnd = new Promise<void>((resolve) => (refuse = resolve));
+    const provider = scriptedProvider(() => mayEnd.then(() => failing("refused", "no")));
+    const { openai } = await withOpenAi({ provider, clock: quickClock });
     const stream = await openai.images.generate({ prompt: "a fox", stream: true });
+    refuse();
     await expect(
       (async () => {
         for await (const _event of stream);
@@ -226,22 +221,18 @@ describe("where the generator refuses the account", () => {
     expect(await ledger.unfinished()).toEqual([]);
   });
 
-  it("a task that has a key waits until the account is in order", async () => {
+  it("a request with a key is over too, and its key begins it again", async () => {
     let isRefused = true;
     const provider = scriptedProvider((job) => (isRefused ? failing("account", "No key.") : drawn(job)));
-    const { openai, ledger, accepted } = await withOpenAi({
-      provider,
-      options: { isPaid: true },
-      clock: quickClock,
-    });
-    const call = openai.images.generate({ prompt: "a fox" }, { headers: { "Idempotency-Key": "k" } });
-    await provider.sent(1);
+    const { openai, ledger } = await withOpenAi({ provider, options: { isPaid: true }, clock: quickClock });
+    const ask = () => openai.images.generate({ prompt: "a fox" }, { headers: { "Idempotency-Key": "k" } });
+    expect(await failure(ask())).toMatchObject({ status: 503, code: "generator_account" });
+    expect(await ledger.unfinished()).toEqual([]);
     isRefused = false;
-    await new Promise((resolve) => setTimeout(resolve, 510));
-    // A new task is a reason to try again.
-    await accepted({ prompt: "a hare" });
-    expect((await call).data).toHaveLength(1);
-    await expect.poll(() => ledger.unfinished()).toEqual([]);
+    await quickClock.sleep(6_000);
+    expect((await ask()).data).toHaveLength(1);
+    expect((await ask()).data).toHaveLength(1);
+    expect(provider.jobs).toHaveLength(2);
   });
 });
 
@@ -265,11 +256,11 @@ it("a client that hangs up loses nothing: with the same key it finds its task", 
   expect(provider.jobs).toHaveLength(1);
 });
 
-it("something is sent before the image is there, so that no proxy gives up", async () => {
+it("with --keep-alive white space is sent before the image is there, so that no proxy gives up", async () => {
   const begun = new EventEmitter();
   const isAlive = once(begun, "alive");
   const provider = scriptedProvider((job) => isAlive.then(() => drawn(job)));
-  const { origin, apiKey } = await withOpenAi({ provider, clock: quickClock });
+  const { origin, apiKey } = await withOpenAi({ provider, clock: quickClock, keepAliveMs: 1_000 });
   const { statusCode, body } = await request(`${origin}/v1/images/generations`, {
     method: "POST",
     headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },

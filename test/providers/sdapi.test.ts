@@ -92,7 +92,6 @@ it("sends a reference image in base64 to img2img, and refuses several", async ()
   expect(bodies()[1]).toMatchObject({ init_images: [IMAGE] });
   const several = { references: [reference, { file, mediaType: "image/png" }] };
   const problem = "An sdapi server takes one reference image, and there are 2.";
-  expect(await generate(several)).toMatchObject({ what: "invalid_request", message: problem });
   expect(generator.check?.(await jobFor(several))).toBe(problem);
   expect(generator.check?.(await jobFor({ references: [reference] }))).toBeNull();
   expect(server.submits()).toHaveLength(2);

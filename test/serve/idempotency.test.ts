@@ -33,6 +33,12 @@ it("the same key and body is the same task, also when both come at once", async 
   expect(ids.has(other.data?.taskId)).toBe(false);
 });
 
+it("an empty key is none", async () => {
+  const { submitWith } = await withKeys();
+  const ids = [await submitWith({ prompt: "a fox" }, ""), await submitWith({ prompt: "a fox" }, "")];
+  expect(new Set(ids.map(({ data }) => data?.taskId)).size).toBe(2);
+});
+
 it("the same key for another body is refused", async () => {
   const { submitWith } = await withKeys();
   await submitWith({ prompt: "a fox" });
@@ -42,15 +48,15 @@ it("the same key for another body is refused", async () => {
 it("a key that was refused is free again", async () => {
   const { submitWith, folder } = await withKeys({ models: async () => ["sdxl"] });
   expect((await submitWith({ prompt: "a fox", model: "nope" })).code).toBe(-1);
-  expect(await readdir(path.join(folder, "keys"))).toEqual([]);
+  expect(await readdir(path.join(folder, "calls"))).toEqual([]);
   expect((await submitWith({ prompt: "a fox", model: "sdxl" })).code).toBe(0);
 });
 
 it("a key that the disk has no room for is refused as such, and nothing is begun", async () => {
   const provider = scriptedProvider();
   const { submitWith, folder } = await withKeys({ provider });
-  await rm(path.join(folder, "keys"), { recursive: true });
-  await writeFile(path.join(folder, "keys"), "");
+  await rm(path.join(folder, "calls"), { recursive: true });
+  await writeFile(path.join(folder, "calls"), "");
   expect(await submitWith({ prompt: "a fox" })).toEqual({
     status: 200,
     code: -1,
@@ -61,19 +67,19 @@ it("a key that the disk has no room for is refused as such, and nothing is begun
 });
 
 it.each(["", "no json", '{"digest":"x"}'])(
-  "a key whose file is damaged (%j) is an error, because its task may be charged already",
+  "a key whose file is damaged (%j) is refused, because its task may be charged already",
   async (content) => {
     const provider = scriptedProvider();
     const { submitWith, folder, ended } = await withKeys({ provider });
     await ended((await submitWith({ prompt: "a fox" })).data?.taskId ?? "");
-    const [name = ""] = await readdir(path.join(folder, "keys"));
-    await writeFile(path.join(folder, "keys", name), content);
+    const [name = ""] = await readdir(path.join(folder, "calls"));
+    await writeFile(path.join(folder, "calls", name), content);
     expect(await submitWith({ prompt: "a fox" })).toEqual({
-      status: 500,
+      status: 422,
       code: -1,
-      message: "image_generation.error.unknown_error",
+      message: "image_generation.error.invalid_request",
       detail: expect.stringMatching(
-        /cannot be read \(it is damaged\), so the task of this Idempotency-Key is not known\.$/,
+        /cannot be read \(it is damaged\), so the task of this request is not known\.$/,
       ),
     });
     expect(provider.jobs).toHaveLength(1);

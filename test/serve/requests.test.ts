@@ -328,8 +328,8 @@ describe("dailyCredits", () => {
       options: { isPaid: true },
     });
     const first = await accepted({ prompt: "a fox", model: "priced" });
-    const second = await accepted({ prompt: "a hare", model: "priced" });
     await provider.sent(1);
+    const second = await accepted({ prompt: "a hare", model: "priced" });
     const charge = { task: ledger.newId(), request: 0, part: 1, keyId: GENERATOR_KEY_ID, credits: 2 };
     await ledger.spending.announce(localDay(new Date()), charge, null);
     draw();

@@ -16,7 +16,12 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 import { scriptedProvider } from "./provider-script.ts";
 
 interface LiveOptions
-  extends Partial<Pick<ServeOptions, "folder" | "clock" | "matrix" | "models" | "graceMs" | "dailyCredits">> {
+  extends Partial<
+    Pick<
+      ServeOptions,
+      "folder" | "clock" | "matrix" | "models" | "graceMs" | "dailyCredits" | "onceMs" | "keepAliveMs"
+    >
+  > {
   provider?: Provider;
   processes?: Processes;
   options?: Partial<GeneratorOptions>;
@@ -76,6 +81,8 @@ export async function liveServer(live: LiveOptions = {}) {
     random: Math.random,
     dailyCredits: live.dailyCredits ?? null,
     graceMs: live.graceMs ?? 0,
+    onceMs: live.onceMs ?? null,
+    keepAliveMs: live.keepAliveMs ?? null,
     onEvent: (event) => events.push(event),
   });
   let closing: Promise<void> | null = null;

@@ -16,7 +16,7 @@ const DEFAULT_GRACE_MS = 30_000;
 
 const MORE = [
   "It answers OpenAI's images API too, below /v1, with the same key: images/generations, images/edits and models.",
-  "With an Idempotency-Key header, the same request is the same task for 7 days.",
+  "With an Idempotency-Key header, the same request is the same task for 7 days. A retry of OpenAI's clients (X-Stainless-Retry-Count) is the request that it repeats.",
   "Tasks outlive the server: the next server, or imggen resume, continues them. imggen history shows them.",
   "After Ctrl-C or SIGTERM, requests that are under way are waited for and the other tasks stay queued. A paid request that is still running after --grace is given up: its outcome is unknown.",
   "It listens on 127.0.0.1 alone, and answers only to the key that it prints.",
@@ -43,7 +43,7 @@ export function register(command: Command, runWith: RunWith): void {
 
 async function runServe(
   session: Session,
-  { port: flag, graceMs = DEFAULT_GRACE_MS }: FlagsOf<typeof SERVE>,
+  { port: flag, graceMs = DEFAULT_GRACE_MS, onceMs, keepAliveMs }: FlagsOf<typeof SERVE>,
 ): Promise<number> {
   const target = await targetInEffect(session);
   if (target.kind !== "generator") {
@@ -54,6 +54,8 @@ async function runServe(
   const server = await startOnPort(flag, (port) =>
     openServer(target, session, {
       graceMs,
+      onceMs: onceMs ?? null,
+      keepAliveMs: keepAliveMs ?? null,
       port,
       onEvent: (event) => log(eventLine(event), session),
       ...(session.options.verbose && { onRequest: (request) => log(requestLine(request), session) }),
@@ -94,12 +96,14 @@ function endLine({
   task,
   end,
   ms,
+  waitedMs,
   waiting,
 }: Extract<ServeEvent, { kind: "ended" }>): Omit<LogLine, "before"> {
   const files = end.name === "failed" ? [] : end.files;
   const sizes = files.map(({ width, height }) => `${width}x${height}`).join(" ");
   const model = task.intent.options.model;
-  const facts = [model, sizes, formatDuration(ms), `${waiting} waiting`].filter(Boolean).join(", ");
+  const time = `${formatDuration(ms)} (waited ${formatDuration(waitedMs)})`;
+  const facts = [model, sizes, time, `${waiting} waiting`].filter(Boolean).join(", ");
   if (end.name === "failed") {
     const isUnknown = end.outcome === "unknown";
     const next = isUnknown ? ` To dismiss it: imggen resume ${taskId} --dismiss` : "";

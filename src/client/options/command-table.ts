@@ -50,6 +50,16 @@ export const SERVE = {
     "--grace <duration>",
     "how long running tasks may take after Ctrl-C or SIGTERM (default: 30s)",
   ),
+  onceMs: option(
+    "duration",
+    "--once <duration>",
+    "make equal requests within this time one (default: only retries that say so)",
+  ),
+  keepAliveMs: option(
+    "duration",
+    "--keep-alive <duration>",
+    "send white space this often, for proxies that cut idle connections; every status is then 200 (default: never)",
+  ),
 } satisfies Options;
 
 export const SHOW = {

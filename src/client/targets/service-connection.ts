@@ -23,8 +23,9 @@ interface Account {
 export function connectService(
   { baseUrl, apiKey, identity }: Account,
   { requestTimeoutMs, usesProxy }: OpenHow & { usesProxy: boolean },
-  { context: { clock, env }, ...session }: TargetSession,
+  session: TargetSession,
 ): OpenTarget {
+  const { clock, env } = session.context;
   const proxies = usesProxy ? proxiesFromEnvironment(env) : undefined;
   const serviceUrl = new URL(baseUrl);
   const maskKey = keyMasker(apiKey);

@@ -129,4 +129,6 @@ export interface TaskDeps {
 export interface Keeping {
   /** After a signal, how long the reply to a request that is under way is waited for, in milliseconds. */
   graceMs: number;
+  /** Aborts when nothing more of the task is to be submitted for now. What was submitted is finished. */
+  pause: AbortSignal;
 }

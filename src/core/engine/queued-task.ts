@@ -24,11 +24,6 @@ export function isAtEnd(task: Task): boolean {
   return word === null || word === "unknown" || isAllGone(task);
 }
 
-/** Whether none of a task's requests has been sent, as far as its provider has taken it. */
-export function isUnsent({ requests }: Task): boolean {
-  return requests.every(({ state, tries }) => state === "waiting" && tries === 0);
-}
-
 /** A task of a runner, and where its run stands. */
 export class QueuedTask implements RunnerTask {
   /** The id that users know. */
@@ -42,13 +37,13 @@ export class QueuedTask implements RunnerTask {
   error: ImggenError | null = null;
   /** Work on it at present, if only a wait for its turn. */
   run: Promise<void> | null = null;
-  /** Ends its run. */
-  stop = new AbortController();
-  isRefused = false;
+  /** Aborts while nothing more of it is to be submitted. */
+  pause = new AbortController();
+  /** Why what was not submitted of it is to be ended; null if it is not. */
+  dropped: string | null = null;
   failures = 0;
   /** Earliest time of its next run, by the monotonic clock. */
   notBeforeMs = 0;
-  beganMs: number | null = null;
   onQueued = () => {};
 
   constructor(task: Task) {
@@ -57,7 +52,15 @@ export class QueuedTask implements RunnerTask {
   }
 
   get isIdle(): boolean {
-    return this.run === null && !this.isRefused;
+    return this.run === null;
+  }
+
+  /** Whether a run has something to do for it: while it is paused, only what was submitted. */
+  get hasWork(): boolean {
+    const { requests } = this.task;
+    return (
+      !this.pause.signal.aborted || requests.some(({ state, tries }) => state !== "waiting" || tries > 0)
+    );
   }
 
   note(event: TaskProgressEvent): void {

@@ -32,11 +32,11 @@ export function recordReply(
       return held.record({ type: "completed", ...of, urls: [], ...NEVER_SEEN, ...facts });
     }
     case "refused": {
-      const { type, key, message, hint } = reply.error;
+      const { type, key, message, said } = reply.error;
       return held.record({
         type: "refused",
         ...of,
-        error: { type, key, message, ...(hint !== null && { hint }) },
+        error: { type, key, message, ...(said.hint !== undefined && { hint: said.hint }) },
       });
     }
     case "rate_limited":

@@ -9,7 +9,7 @@ import type { TaskDeps } from "./deps.ts";
 import { closeUnsent, drive } from "./drive.ts";
 import type { TaskProgressEvent } from "./events.ts";
 import { type HeldTask, holdTask } from "./held.ts";
-import { isAtEnd, isUnsent, QueuedTask, type RunnerTask } from "./queued-task.ts";
+import { isAtEnd, QueuedTask, type RunnerTask } from "./queued-task.ts";
 
 /** What differs from one run of a task to the next. */
 export type RunDeps = Pick<TaskDeps, "signal" | "onProgress" | "keeping">;
@@ -25,8 +25,8 @@ export interface RunnerOptions {
   server: string;
   /** Dependencies of one run. All runs must share one gate. */
   depsFor: (run: RunDeps) => TaskDeps;
-  /** Called when a task is at its end. `ms`: time since work on it began. */
-  onEnded: (task: Task, ms: number) => void;
+  /** Called when a task is at its end. */
+  onEnded: (task: Task) => void;
   /** Called if the disk, or a bug, keeps a task from being continued for now. */
   onFailed: (task: Task, why: string) => void;
 }
@@ -58,10 +58,11 @@ export class Runner {
     this.#options = options;
   }
 
-  /** Adds an unfinished task, unless the runner has or had it. */
-  take(task: Task): void {
+  /** Adds an unfinished task, unless the runner has or had it. @param isPaused as of `pause` */
+  take(task: Task, isPaused = false): void {
     const entry = new QueuedTask(task);
     if (this.#tasks.has(entry.name)) return;
+    if (isPaused) entry.pause.abort(new InterruptedError(null));
     const after = this.#open.findLastIndex((each) => each.task.id < task.id);
     this.#open.splice(after + 1, 0, entry);
     this.#tasks.set(entry.name, entry);
@@ -90,27 +91,28 @@ export class Runner {
     return Math.max(0, at, this.#open[at]?.waiting?.ahead ?? 0);
   }
 
-  /** Ends a task of which nothing was sent, or left at the provider. @param why a sentence @returns whether it was ended */
-  async refuse(taskId: string, why: string): Promise<boolean> {
+  /** Submits nothing more of a task, until it is resumed. What was submitted is finished. */
+  pause(taskId: string): void {
+    this.#tasks.get(taskId)?.pause.abort(new InterruptedError(null));
+  }
+
+  /** Goes on with a task at once that was paused, or that waits for another try. */
+  resume(taskId: string): void {
     const entry = this.#tasks.get(taskId);
-    if (entry === undefined || entry.isSubmitted || entry.isRefused || !isUnsent(entry.task)) return false;
-    entry.isRefused = true;
-    entry.stop.abort(new InterruptedError(null));
-    try {
-      await entry.run;
-      if (!isUnsent(entry.task)) return false;
-      const held = await this.#hold(entry);
-      if (typeof held === "string") return false;
-      if (isUnsent(held.task)) await closeUnsent(held, why, this.#options);
-      else await held.leave();
-      entry.task = held.task;
-      if (isAtEnd(held.task)) this.#end(entry);
-      return entry.isEnded;
-    } finally {
-      entry.isRefused = false;
-      entry.stop = new AbortController();
-      this.#wake.abort();
-    }
+    if (entry === undefined || entry.dropped !== null) return;
+    if (entry.pause.signal.aborted) entry.pause = new AbortController();
+    Object.assign(entry, { error: null, failures: 0, notBeforeMs: 0 });
+    this.#wake.abort();
+  }
+
+  /** Ends what was not submitted of a task, which no place must be free for. @param why a clause */
+  drop(taskId: string, why: string): void {
+    const entry = this.#tasks.get(taskId);
+    const isWaiting = entry?.task.requests.some(({ state }) => state === "waiting");
+    if (entry === undefined || entry.dropped !== null || !isWaiting) return;
+    Object.assign(entry, { dropped: why, notBeforeMs: 0 });
+    this.pause(taskId);
+    this.#wake.abort();
   }
 
   /** Ends tasks that another process has ended. @throws StateFolderError */
@@ -148,13 +150,14 @@ export class Runner {
     }
   }
 
-  /** The oldest task that may be begun now. */
+  /** The oldest task that may be begun now, or ended. */
   #next(): QueuedTask | undefined {
     const { clock, places } = this.#options;
     const taken = this.#open.filter(({ run, isAccepted }) => run !== null && !isAccepted).length;
-    if (taken >= places || this.#running.size >= MAX_RUNNING) return undefined;
+    const isFree = taken < places && this.#running.size < MAX_RUNNING;
     const nowMs = clock.monotonicMs();
-    return this.#open.find((each) => each.isIdle && each.notBeforeMs <= nowMs);
+    const due = this.#open.filter((each) => each.isIdle && each.notBeforeMs <= nowMs);
+    return due.find(({ dropped, hasWork }) => dropped !== null || (isFree && hasWork));
   }
 
   /** Waits until something changes, or a task may be tried again. */
@@ -164,7 +167,7 @@ export class Runner {
       return;
     }
     const { clock } = this.#options;
-    const idle = this.#open.filter(({ isIdle }) => isIdle);
+    const idle = this.#open.filter(({ isIdle, hasWork, dropped }) => isIdle && (hasWork || dropped !== null));
     const soonestMs = Math.min(...idle.map(({ notBeforeMs }) => notBeforeMs)) - clock.monotonicMs();
     const ms = soonestMs > 0 ? Math.min(soonestMs, IDLE_MS) : IDLE_MS;
     await clock.sleep(ms, this.#wake.signal).catch(() => {});
@@ -176,7 +179,6 @@ export class Runner {
     const queued = new Promise<void>((resolve) => {
       entry.onQueued = resolve;
     });
-    entry.beganMs ??= clock.monotonicMs();
     const run = this.#run(entry)
       .catch((error: unknown) => this.#failed(entry, error))
       .finally(() => {
@@ -194,7 +196,7 @@ export class Runner {
   /** Takes a task as far as it goes now. */
   async #run(entry: QueuedTask): Promise<void> {
     const { signal } = this.#closing;
-    const isHere = await this.#drive(entry, AbortSignal.any([signal, entry.stop.signal]));
+    const isHere = entry.dropped === null ? await this.#drive(entry, signal) : await this.#close(entry);
     if (!isHere) return this.#forget(entry);
     // Made within the grace period: it is saved too.
     const isUnsaved = entry.task.state === "completed" && !isAtEnd(entry.task);
@@ -211,7 +213,7 @@ export class Runner {
       // Its place is free: the provider has accepted it.
       if (event.type === "waiting") this.#wake.abort();
     };
-    const deps = depsFor({ signal, onProgress, keeping: { graceMs } });
+    const deps = depsFor({ signal, onProgress, keeping: { graceMs, pause: entry.pause.signal } });
     const held = await this.#hold(entry);
     if (held === "held") return false;
     if (held !== "ended") {
@@ -225,6 +227,19 @@ export class Runner {
     const read = await ledger.read(entry.task.id);
     if (read?.kind !== "task") throw new Error("its file cannot be read");
     entry.task = read.task;
+    return true;
+  }
+
+  /** Ends what was not submitted. @returns false if another process has the task */
+  async #close(entry: QueuedTask): Promise<boolean> {
+    const held = await this.#hold(entry);
+    if (held === "held") return false;
+    if (held !== "ended") {
+      await closeUnsent(held, entry.dropped ?? "", this.#options);
+      entry.task = held.task;
+    }
+    entry.dropped = null;
+    this.resume(entry.name);
     return true;
   }
 
@@ -252,13 +267,11 @@ export class Runner {
   }
 
   #end(entry: QueuedTask): void {
-    const { clock, onEnded } = this.#options;
     this.#remove(entry);
     entry.isEnded = true;
     this.#ended.push(entry.name);
     if (this.#ended.length > MAX_ENDED) this.#tasks.delete(this.#ended.shift() ?? "");
-    const nowMs = clock.monotonicMs();
-    onEnded(entry.task, nowMs - (entry.beganMs ?? nowMs));
+    this.#options.onEnded(entry.task);
   }
 
   #forget(entry: QueuedTask): void {

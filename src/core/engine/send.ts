@@ -85,6 +85,8 @@ class Sending {
   readonly #spec: SendSpec;
   readonly #deps: TaskDeps;
   readonly #gate: Gate;
+  /** Ends waits before an attempt. */
+  readonly #signal: AbortSignal;
   #unsent = 0;
   #busy = 0;
   #giveUpAtMs = Number.POSITIVE_INFINITY;
@@ -95,6 +97,8 @@ class Sending {
     this.#spec = spec;
     this.#deps = deps;
     this.#gate = deps.gate;
+    const { signal, keeping } = deps;
+    this.#signal = keeping ? AbortSignal.any([signal, keeping.pause]) : signal;
   }
 
   get #isPaid(): boolean {
@@ -107,7 +111,7 @@ class Sending {
 
   /** @returns why this process goes no further with the task; null if it does */
   async run(first: SendSpec["first"]): Promise<ImggenError | null> {
-    const { signal } = this.#deps;
+    const signal = this.#signal;
     let next = first;
     for (;;) {
       if (signal.aborted && next === undefined) return this.#notSent(interruptedError(signal, "no"));
@@ -128,7 +132,7 @@ class Sending {
 
   /** One attempt, in its turn. @returns an error that keeps it from being made; "again": it must be tried anew */
   async #attempt(pass: Pass, begun: string | undefined): Promise<Sent | ImggenError | "again"> {
-    const { connection, ledger, signal } = this.#deps;
+    const { connection, ledger } = this.#deps;
     const { task } = this.#held;
     // Another process may have the turn that this one would wait for.
     if (begun === undefined && this.#held.isLost) return this.#held.takenOver();
@@ -139,7 +143,7 @@ class Sending {
       if (begun === undefined) turn = await this.#turn(waits.signal);
       if (waits.gaveUp === "cancelled") return new CancelledError();
       // The signal, an outage or a pause may have come while its turn was waited for.
-      if (begun === undefined && !this.#gate.check(pass, signal)) return "again";
+      if (begun === undefined && !this.#gate.check(pass, this.#signal)) return "again";
       const attempt = begun ?? (await this.#start());
       if (attempt instanceof ImggenError) return attempt;
       const { taskId } = task.intent;
@@ -152,7 +156,7 @@ class Sending {
       return { attempt, reply, gaveUp };
     } catch (error) {
       if (waits.gaveUp === "cancelled") return new CancelledError();
-      if (signal.aborted) return "again";
+      if (this.#signal.aborted) return "again";
       return this.#unsendable(error);
     } finally {
       waits.end();
@@ -250,7 +254,7 @@ class Sending {
         this.#unsent += 1;
         const error = reply.error ?? unreachable(reply.cause, this.#deps);
         await this.#waits(sent, error.message);
-        if (this.#deps.signal.aborted) return "again";
+        if (this.#signal.aborted) return "again";
         if (this.#unsent >= this.#spec.maxUnsent || isLasting(reply)) return this.#notSent(error);
         return this.#again(error.message, false);
       }
@@ -437,9 +441,12 @@ class AttemptLimits {
     this.#held = held;
     this.#spec = spec;
     this.#deps = deps;
-    const { signal } = deps;
+    const { signal, keeping } = deps;
+    const once = { once: true, signal: this.#over.signal };
     if (signal.aborted) this.#onAbort();
-    signal.addEventListener("abort", () => this.#onAbort(), { once: true, signal: this.#over.signal });
+    signal.addEventListener("abort", () => this.#onAbort(), once);
+    if (keeping?.pause.aborted) this.#onPause(keeping.pause);
+    keeping?.pause.addEventListener("abort", () => this.#onPause(keeping.pause), once);
     this.#unwatch = held.onCancel(() => {
       const isWaiting = held.task.requests[index]?.state === "waiting";
       if (isWaiting || !held.task.intent.isPaid) this.#giveUp("cancelled", new CancelledError());
@@ -480,6 +487,11 @@ class AttemptLimits {
       waitMs: Number.isFinite(graceMs) ? graceMs : null,
     });
     if (Number.isFinite(graceMs)) this.#after(graceMs, "signal", reason);
+  }
+
+  /** A request that was sent is finished. */
+  #onPause({ reason }: AbortSignal): void {
+    if (!this.isSent) this.#giveUp("signal", reason);
   }
 
   get graceMs(): number {

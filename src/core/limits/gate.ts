@@ -35,6 +35,8 @@ interface Outage {
   failedMs: number;
   /** Failed attempts since the outage began. Submits that were in flight then do not count. */
   probes: number;
+  /** Whether there is a reason to make the next probe at once. */
+  isDue: boolean;
   /** Aborts when the wait before the next probe is over early. */
   wake: AbortController;
 }
@@ -73,7 +75,7 @@ export class Gate {
   }
 
   /** Why requests are held back at present; null if there is no outage. */
-  get outage(): Readonly<Pick<Outage, "kind" | "why" | "refusal">> | null {
+  get outage(): Readonly<Pick<Outage, "kind" | "why" | "refusal" | "beganMs" | "failedMs">> | null {
     return this.#outage;
   }
 
@@ -199,11 +201,11 @@ export class Gate {
     }
   }
 
-  /** Makes the next probe at once, because the account may be in order by now. Many new tasks are one reason. */
-  retryAccount(): void {
+  /** Makes the next probe at once: the outage may be over by now. Many new tasks are one reason. */
+  retry(): void {
     const outage = this.#outage;
-    if (outage?.kind !== "account") return;
-    if (this.#nowMs - outage.failedMs < POLICY.outage.minAccountRetryMs) return;
+    if (outage === null || this.#nowMs - outage.failedMs < POLICY.outage.minRetryMs[outage.kind]) return;
+    outage.isDue = true;
     const { wake } = outage;
     outage.wake = new AbortController();
     wake.abort();
@@ -263,23 +265,28 @@ export class Gate {
 
   #failed(pass: Pass, kind: Outage["kind"], why: string, refusal: ImggenError | null = null): void {
     const facts = { kind, why, refusal, failedMs: this.#nowMs };
+    const isDue = false;
     const before = this.#outage;
     const refusedBefore = before?.refusal?.message;
     if (before === null) {
-      this.#outage = { ...facts, beganMs: facts.failedMs, probes: 0, wake: new AbortController() };
+      this.#outage = { ...facts, beganMs: facts.failedMs, probes: 0, isDue, wake: new AbortController() };
     } else {
       if (pass === this.#probe) before.probes += 1;
       // Once an attempt may have been charged, the waits stay those of lost ones.
       if (before.kind !== "lost" || kind !== "unsent") Object.assign(before, facts);
+      Object.assign(before, { isDue, failedMs: facts.failedMs });
     }
     if (before === null || (refusal !== null && refusal.message !== refusedBefore))
       this.#deps.onOutage?.({ down: true, why });
   }
 
   /** Wait before the next probe; null if there is none. */
-  #probeWaitMs({ beganMs, probes, kind }: Outage): number | null {
+  #probeWaitMs({ beganMs, failedMs, isDue, probes, kind }: Outage): number | null {
     const waits = this.#deps.waits?.[kind];
-    if (waits) return waits[probes] ?? waits.at(-1) ?? null;
+    if (waits) {
+      const waitMs = waits[probes] ?? waits.at(-1) ?? 0;
+      return isDue ? 0 : Math.max(0, failedMs + waitMs - this.#nowMs);
+    }
     const { unsentWaitsMs, lostWaitsMs, maxMs, maxFirstMs, minProbes } = POLICY.outage;
     if (kind !== "unsent") return lostWaitsMs[probes] ?? null;
     const isOver = this.#nowMs - beganMs >= (this.#hasAnswered ? maxMs : maxFirstMs);

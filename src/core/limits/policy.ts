@@ -56,8 +56,8 @@ export const POLICY = {
     maxFirstMs: 5_000,
     /** An attempt may last as long as the connect timeout, so a few are made however long the outage is. */
     minProbes: 3,
-    /** A refused account is not tried again before, even if there is a reason to. */
-    minAccountRetryMs: 5_000,
+    /** No probe is made sooner after the last one, even if there is a reason to: each lost one may be charged. */
+    minRetryMs: { unsent: 1_000, account: 5_000, lost: Number.POSITIVE_INFINITY },
   },
   /** A server never gives up, because no user is there to run a command again: the last wait of each is repeated. */
   serverOutage: {

@@ -5,14 +5,7 @@ import path from "node:path";
 import { errorText } from "../../lib/error-text.ts";
 import { settled } from "../failures.ts";
 import type { GeneratorOptions, ProviderDeps } from "../kind.ts";
-import {
-  type Job,
-  type Provider,
-  ProviderError,
-  type SubmitHow,
-  type SubmitReply,
-  unsendable,
-} from "../provider.ts";
+import { type Job, type Provider, ProviderError, type SubmitHow, type SubmitReply } from "../provider.ts";
 import { referenceFiles, shownContext } from "../reference-files.ts";
 import { requestedSize } from "../requested-size.ts";
 import { filledCommand, hasPrompt, missingPlace, seedIn, shownCommand } from "./command-words.ts";
@@ -93,8 +86,6 @@ async function submitted(
   how: RunHow,
   deps: ProviderDeps,
 ): Promise<SubmitReply> {
-  const problem = missingPlace(job, words);
-  if (problem !== null) throw unsendable(problem);
   const scratch = scratchOf(job);
   await makeScratch(scratch);
   let isKept = false;

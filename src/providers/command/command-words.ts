@@ -4,6 +4,7 @@ import { editDistance } from "../../lib/edit-distance.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import type { WholeNumber } from "../../lib/exact-integer.ts";
 import { action, phrase } from "../../lib/wording.ts";
+import { fieldTexts } from "../../task/request.ts";
 import type { Job } from "../provider.ts";
 import type { LocalReference } from "../reference-files.ts";
 import { requestedSize, type Size } from "../requested-size.ts";
@@ -117,7 +118,7 @@ export function filledCommand(words: readonly string[], job: Job, files: Command
   const { model, fields } = job.options;
   const values = {
     negative: "",
-    ...textsOf(fields),
+    ...fieldTexts(fields),
     ...paths,
     prompt: job.request.prompt,
     model: model ?? "",
@@ -151,15 +152,6 @@ export function shownCommand(
     words,
     { ...job, options: { ...job.options, fields } },
     { ...files, images: shown, size },
-  );
-}
-
-function textsOf(fields: Job["options"]["fields"]): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [
-      name,
-      typeof value === "object" ? JSON.stringify(value) : String(value),
-    ]),
   );
 }
 

@@ -186,12 +186,8 @@ function readBy(provider: Provider, reply: unknown): ReadReply | null {
 /** An image's URL, which may be relative to the server; anything else as it is. */
 function addressed(url: unknown, server: ProviderServer): unknown {
   const address = typeof url === "object" && url !== null && "url" in url ? url.url : url;
-  return typeof address === "string" && address !== "" && !isInline(address) ? urlAt(address, server) : url;
-}
-
-function urlAt(address: string, server: ProviderServer): string {
-  const image = server.imageAt(address);
-  return image.kind === "url" ? image.url : address;
+  const isPlain = typeof address === "string" && address !== "" && !isInline(address);
+  return isPlain ? server.imageAt(address).url : url;
 }
 
 /** An id counts only where the package can poll. */

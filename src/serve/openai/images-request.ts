@@ -11,6 +11,8 @@ import { wrongRequest } from "./openai-error.ts";
 /** What a request in OpenAI's form asks for, and how it is to be answered. */
 export interface ImagesRequest {
   order: Order;
+  /** Its fields as they came. */
+  given: unknown;
   /** Reference images that came as files of a form. */
   files: Buffer[];
   responseFormat: "b64_json" | "url";
@@ -121,6 +123,7 @@ export async function readImagesRequest(request: ServiceRequest, isOpenAi: boole
   };
   return {
     order: { input, options },
+    given,
     files,
     responseFormat: data.response_format ?? "b64_json",
     isStream: stream === true || stream === "true",

@@ -39,39 +39,40 @@ function eventForm(operation: ImagesOperation): Form {
   };
 }
 
-/** How often something is sent, in milliseconds, so that no proxy takes the connection for an idle one. */
-const ALIVE_MS = 10_000;
+/** How often a comment is sent in a stream, in milliseconds, so that no proxy takes the connection for an idle one. */
+const COMMENT_MS = 15_000;
 
 interface ReplyOptions {
   taskId: string;
-  /** The operation whose events the reply consists of, which begin at once; null: it is one JSON document. */
+  /** The operation whose events the reply consists of; null: it is one JSON document. */
   events: ImagesOperation | null;
+  /** How often white space is sent before a JSON document, in milliseconds; null: never. */
+  keepAliveMs: number | null;
   clock: Pick<Clock, "sleep">;
 }
 
 /**
- * Sends a reply that takes as long as its image, and keeps the connection alive until then.
+ * Sends a reply that takes as long as its image. Its status is true, unless something had to be sent before.
  * @param work returns null once the client has hung up @returns the HTTP status that was sent, and the line for the log
  */
 export async function sendLongReply(
   outgoing: ServerResponse,
-  { taskId, events, clock }: ReplyOptions,
+  { taskId, events, keepAliveMs, clock }: ReplyOptions,
   work: () => Promise<ImagesResult | OpenAiError | null>,
 ): Promise<{ status: number; note: string }> {
   const form = events === null ? JSON_FORM : eventForm(events);
-  const begin = (status: number, headers: Record<string, string> = {}) => {
-    const always = { "Content-Type": form.mediaType, "Cache-Control": "no-store", "X-Request-Id": taskId };
+  const begin = (status: number, { mediaType }: Form, headers: Record<string, string> = {}) => {
+    const always = { "Content-Type": mediaType, "Cache-Control": "no-store", "X-Request-Id": taskId };
     if (!outgoing.headersSent) outgoing.writeHead(status, { ...always, ...headers });
   };
-  if (events !== null) {
-    begin(200);
-    outgoing.flushHeaders();
-  }
+  // However long it takes: only the client decides that it is too long.
+  outgoing.setTimeout(0);
+  const everyMs = events === null ? keepAliveMs : COMMENT_MS;
   const over = new AbortController();
   const keepAlive = async () => {
-    for (;;) {
-      await clock.sleep(ALIVE_MS, over.signal);
-      begin(200);
+    while (everyMs !== null) {
+      await clock.sleep(everyMs, over.signal);
+      begin(200, form);
       outgoing.write(form.sign);
     }
   };
@@ -79,12 +80,14 @@ export async function sendLongReply(
   const result = await work().finally(() => over.abort());
   if (result === null) return { status: 0, note: `${taskId}, the client hung up` };
   if (!(result instanceof OpenAiError)) {
-    begin(200);
+    begin(200, form);
     outgoing.end(form.text(result));
     return { status: outgoing.statusCode, note: `${taskId} completed` };
   }
   const { status, error } = result;
-  begin(status, { "x-should-retry": "false" });
-  outgoing.end(form.text({ error }));
+  // With a status of its own an error is no stream.
+  const errorForm = outgoing.headersSent ? form : JSON_FORM;
+  begin(status, errorForm, { "x-should-retry": "false" });
+  outgoing.end(errorForm.text({ error }));
   return { status: outgoing.statusCode, note: `${taskId} ${error.code ?? error.message}` };
 }

@@ -1,5 +1,7 @@
 import type { ErrorType } from "../../lib/error-types.ts";
+import { sentence } from "../../lib/short-text.ts";
 import type { ServerReply } from "../../server/reply.ts";
+import { answerOf, decidingRequest, displayId, isCancelled, type Task } from "../../task/task.ts";
 import type { NotBegun } from "../begin-task.ts";
 import type { TaskEnd } from "../end.ts";
 
@@ -36,18 +38,36 @@ function noQuota(detail: string): OpenAiError {
   return new OpenAiError(429, detail, { type: "insufficient_quota", code: "insufficient_quota" });
 }
 
+/** The error of a request of which nothing was sent: a client may repeat it. @param type of the error that kept it from that */
+function unsent(type: ErrorType | null, detail: string): OpenAiError {
+  switch (type) {
+    case "insufficient_credits":
+    case "subscription_required":
+    case "budget_exceeded":
+      return noQuota(detail);
+    case "auth_required":
+      return new OpenAiError(503, detail, { code: "generator_account" });
+    case "save_failed":
+      return new OpenAiError(503, detail, { code: "disk" });
+    case "network":
+    case "service_error":
+      return new OpenAiError(503, detail, { code: "generator_unreachable" });
+    default:
+      return new OpenAiError(503, detail, { code: "not_sent" });
+  }
+}
+
 /** The error of a request that no task was begun for. */
-export function notBegun({ kind, field, detail }: NotBegun): OpenAiError {
+export function notBegun({ kind, type, field, detail }: NotBegun): OpenAiError {
   switch (kind) {
     case "invalid":
       return wrongRequest(detail, field);
     case "no such model":
       return new OpenAiError(404, detail, { param: "model", code: "model_not_found" });
     case "limit":
-      return noQuota(detail);
-    case "server":
-    case "damaged key":
-      return new OpenAiError(500, detail);
+    case "unsendable":
+      return unsent(type, detail);
+    case "damaged call":
     case "other body":
       return new OpenAiError(422, detail);
   }
@@ -55,24 +75,43 @@ export function notBegun({ kind, field, detail }: NotBegun): OpenAiError {
 
 const MODERATION = /moderat|safety|content.polic/i;
 
-/** The error of a task that has ended without an image. @param type of the error that it was refused with, if it was */
+/**
+ * The error of a task that has ended without an image. After something was sent it is one that no client repeats by itself,
+ * because that would be another task, and another charge.
+ * @param obstacle type of the error that kept its rest from being sent; null for none
+ */
 export function failedTask(
-  type: ErrorType | null,
+  task: Task,
   { outcome, detail }: Extract<TaskEnd, { name: "failed" }>,
+  obstacle: ErrorType | null,
 ): OpenAiError {
-  if (outcome === "unknown") return new OpenAiError(500, detail, { code: "outcome_unknown" });
-  if (type === "insufficient_credits" || type === "subscription_required") return noQuota(detail);
-  if (type === "auth_required") return new OpenAiError(503, detail, { code: "generator_account" });
-  if (MODERATION.test(detail))
-    return new OpenAiError(400, detail, { type: "image_generation_user_error", code: "moderation_blocked" });
-  if (type === "invalid_request") return wrongRequest(detail);
-  return new OpenAiError(500, detail, { code: "generation_failed" });
+  if (task.state === "not_sent" && !isCancelled(task)) return unsent(obstacle, detail);
+  const name = displayId(task);
+  const message = `${detail} To look it up: imggen status ${name}`;
+  if (outcome === "unknown") return afterSent(message, "outcome_unknown");
+  const refusal = answerOf(decidingRequest(task), "refused")?.error ?? null;
+  if (MODERATION.test(detail) && !OF_ACCOUNT.has(refusal?.type ?? null))
+    return new OpenAiError(400, message, { type: "image_generation_user_error", code: "moderation_blocked" });
+  if (refusal?.type === "invalid_request") return new OpenAiError(422, message, { code: "invalid_request" });
+  return afterSent(message, "generation_failed");
 }
 
-/**
- * The reply for an error. OpenAI's own clients send a request again after many of them, each time as a new task: this
- * server does that itself wherever it costs nothing.
- */
+const OF_ACCOUNT: ReadonlySet<ErrorType | null> = new Set([
+  "auth_required",
+  "insufficient_credits",
+  "subscription_required",
+]);
+
+function afterSent(message: string, code: string): OpenAiError {
+  return new OpenAiError(422, message, { type: "server_error", code });
+}
+
+/** The error of a task whose end cannot be told. */
+export function notKnown(taskId: string, why: string): OpenAiError {
+  return afterSent(`${sentence(why)} To look it up: imggen status ${taskId}`, "outcome_unknown");
+}
+
+/** The reply for an error. OpenAI's own clients do not repeat a request after it; others go by the status alone. */
 export function errorReply({ status, error }: OpenAiError): ServerReply {
   const note = `${error.code ?? error.type}: ${error.message}`;
   return { kind: "json", status, headers: { "x-should-retry": "false" }, body: { error }, note };

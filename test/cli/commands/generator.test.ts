@@ -386,7 +386,7 @@ describe("a task of a generator", () => {
     expect(await world.json(["resume"])).toMatchObject({ code: 0 });
   });
 
-  it("is submitted again by rerun, at another service only with --yes", async () => {
+  it("is submitted again by rerun, there where nothing is configured, at another service only with --yes", async () => {
     const world = await generatorWorld();
     const { document } = await world.json(["generate", "a fox"]);
     const rerun = ["rerun", String(document.taskId)];
@@ -395,10 +395,10 @@ describe("a task of a generator", () => {
       code: 2,
       document: { error: { hint: expect.stringContaining("--generator openai:") } },
     });
-    expect(world.service.requests).toEqual([]);
-    expect(await world.json(rerun)).toMatchObject({ code: 0 });
     const nowhere = { IMGGEN_GENERATOR: undefined, IMGGEN_BASE_URL: undefined };
     expect(await world.json(rerun, { env: nowhere })).toMatchObject({ code: 0 });
+    expect(world.service.requests).toEqual([]);
+    expect(await world.json(rerun)).toMatchObject({ code: 0 });
     expect(world.prompts()).toEqual(["a fox", "a fox", "a fox"]);
   });
 });

@@ -48,7 +48,10 @@ it("serves the generator until it is stopped, finishes what runs, and says a lin
   expect(code).toBe(143);
   expect(stderr).toContain("1 task runs, and may take up to 30 s more. A second signal ends at once.");
   expect(stderr).toMatch(
-    new RegExp(`^\\d\\d:\\d\\d:\\d\\d ${running} completed, flux, 8x6, [\\d.]+ m?s, 1 waiting$`, "m"),
+    new RegExp(
+      `^\\d\\d:\\d\\d:\\d\\d ${running} completed, flux, 8x6, [\\d.]+ m?s \\(waited [\\d.]+ m?s\\), 1 waiting$`,
+      "m",
+    ),
   );
   expect(stderr.match(/ completed, /g)).toHaveLength(1);
 });
@@ -119,25 +122,32 @@ const FILE = {
   width: 8,
   height: 6,
 };
-const ENDED = { kind: "ended", taskId: "task_1", task: taskFor("sdxl"), ms: 8100, waiting: 3 } as const;
+const ENDED = {
+  kind: "ended",
+  taskId: "task_1",
+  task: taskFor("sdxl"),
+  ms: 8100,
+  waitedMs: 5000,
+  waiting: 3,
+} as const;
 const MADE = { name: "completed", files: [FILE], usage: null, remarks: [] } as const;
 
 it.each<[ServeEvent, string]>([
   [
     { ...ENDED, end: { ...MADE, files: [FILE], missing: [], remarks: [] } },
-    "task_1 [saved]completed[/], sdxl, 8x6, 8.1 s, 3 waiting",
+    "task_1 [saved]completed[/], sdxl, 8x6, 8.1 s (waited 5 s), 3 waiting",
   ],
   [
     { ...ENDED, end: { ...MADE, files: [FILE], missing: ["Image 2: too red."], remarks: [] } },
-    "task_1 [error]completed[/] in part, sdxl, 8x6, 8.1 s, 3 waiting: Image 2: too red.",
+    "task_1 [error]completed[/] in part, sdxl, 8x6, 8.1 s (waited 5 s), 3 waiting: Image 2: too red.",
   ],
   [
     { ...ENDED, task: taskFor(null), end: { name: "failed", outcome: "refused", detail: "Too red." } },
-    "task_1 [error]failed[/], 8.1 s, 3 waiting: Too red.",
+    "task_1 [error]failed[/], 8.1 s (waited 5 s), 3 waiting: Too red.",
   ],
   [
     { ...ENDED, end: { name: "failed", outcome: "unknown", detail: "HTTP 524." } },
-    "task_1 [error]outcome unknown[/], sdxl, 8.1 s, 3 waiting: HTTP 524. To dismiss it: imggen resume task_1 --dismiss",
+    "task_1 [error]outcome unknown[/], sdxl, 8.1 s (waited 5 s), 3 waiting: HTTP 524. To dismiss it: imggen resume task_1 --dismiss",
   ],
   [{ kind: "paused", detail: "Set a key." }, "[warning]waiting[/]: Set a key."],
   [

@@ -126,7 +126,7 @@ describe("a mark that comes while a paid request is on its way", () => {
 });
 
 it("a free request that is on its way is given up, with the grace of a server too", async () => {
-  for (const keeping of [undefined, { graceMs: 3_600_000 }]) {
+  for (const keeping of [undefined, { graceMs: 3_600_000, pause: new AbortController().signal }]) {
     const world = await cancelledOnItsWay(endless, { work: { isPaid: false } });
     Object.assign(world.deps, { keeping });
     expect(await world.generate()).toMatchObject({

@@ -121,7 +121,7 @@ describe("of another process", () => {
   });
 });
 
-describe("a task that is refused", () => {
+describe("a task that is dropped", () => {
   it("is ended while it waits for the account, and was not sent", async () => {
     const provider = scriptedProvider(() => refused(NO_KEY));
     const { runner, begun, ended, ledger, nameOf } = await running(provider);
@@ -129,21 +129,46 @@ describe("a task that is refused", () => {
     runner.take(task);
     await provider.sent(1);
     await expect.poll(() => runner.find(nameOf(task))?.isSubmitted).toBe(false);
-    expect(await runner.refuse(nameOf(task), "No key.")).toBe(true);
-    expect(ended).toMatchObject([{ state: "not_sent", requests: [{ notSent: "No key." }] }]);
+    runner.drop(nameOf(task), "No key.");
+    await expect.poll(() => ended).toMatchObject([{ state: "not_sent", requests: [{ notSent: "No key." }] }]);
     expect(await ledger.unfinished()).toEqual([]);
   });
 
-  it("goes on if its request is in flight", async () => {
+  it("is ended while no place is free", async () => {
+    const { provider, answer } = held();
+    const { runner, begun, ended, nameOf } = await running(provider);
+    const [drawing, waiting] = [await begun("a fox"), await begun("a hare")];
+    runner.take(drawing);
+    runner.take(waiting);
+    await provider.sent(1);
+    runner.drop(nameOf(waiting), "its client was gone");
+    await expect.poll(() => ended).toMatchObject([{ id: waiting.id, state: "not_sent" }]);
+    answer();
+    await expect.poll(() => ended).toHaveLength(2);
+  });
+
+  it("is finished if its request is in flight", async () => {
     const { provider, answer } = held();
     const { runner, begun, ended, nameOf } = await running(provider);
     const task = await begun("a fox");
     runner.take(task);
     await provider.sent(1);
-    expect(await runner.refuse(nameOf(task), "No key.")).toBe(false);
+    runner.drop(nameOf(task), "No key.");
     answer();
     await expect.poll(() => ended).toMatchObject([{ state: "saved" }]);
   });
+});
+
+it("a task that is paused is sent once it is resumed, and lets others go before it", async () => {
+  const provider = scriptedProvider();
+  const { runner, begun, ended, nameOf } = await running(provider);
+  const [paused, other] = [await begun("a fox"), await begun("a hare")];
+  runner.take(paused, true);
+  runner.take(other);
+  await expect.poll(() => ended).toMatchObject([{ id: other.id }]);
+  expect(provider.jobs).toHaveLength(1);
+  runner.resume(nameOf(paused));
+  await expect.poll(() => ended).toMatchObject([{ id: other.id }, { id: paused.id, state: "saved" }]);
 });
 
 it("a task that a fault keeps from being continued is reported once, and tried again after longer and longer delays", async () => {

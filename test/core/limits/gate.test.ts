@@ -517,11 +517,11 @@ describe("for a server", () => {
     const { gate, clock } = newGate(steppedClock(), { waits });
     await attempt(gate, ACCOUNT);
     const inside = crowd(gate, 2);
-    gate.retryAccount();
+    gate.retry();
     await turn();
     expect(inside).toEqual([]);
     clock.advance(5_000);
-    gate.retryAccount();
+    gate.retry();
     await turn();
     expect(inside).toEqual([{ isProbe: true }]);
   });

@@ -1,0 +1,80 @@
+import type { RunnerTask } from "../../core/engine/queued-task.ts";
+import { POLICY } from "../../core/limits/policy.ts";
+import type { ErrorType } from "../../lib/error-types.ts";
+import type { Task } from "../../task/task.ts";
+import { endOf, type TaskEnd } from "../end.ts";
+import type { Service } from "../serve-options.ts";
+import { findTask } from "../server-tasks.ts";
+
+/** How often a task is read: one that this process has is in memory, any other on the disk. */
+const READ_MS = 100;
+const READ_FROM_DISK_MS = 1_000;
+
+/** How long a client waits in an outage for an attempt, in milliseconds: a connect timeout of 10 s, and less than 15 s. */
+const MAX_OUTAGE_MS = 12_000;
+
+interface Ended {
+  task: Task;
+  end: TaskEnd;
+  /** Type of the error that kept its rest from being sent; null for none. */
+  obstacle: ErrorType | null;
+}
+
+/** Why a task is not sent. */
+interface Obstacle {
+  type: ErrorType;
+  why: string;
+}
+
+/**
+ * Waits for the end of a task. If the generator is down or refuses the account, or the disk is full, what was not sent of it is
+ * dropped: its client waits for an answer.
+ * @returns null once the signal has aborted
+ * @throws if its record cannot be read
+ */
+export async function awaitEnd(taskId: string, service: Service, signal: AbortSignal): Promise<Ended | null> {
+  const { runner, clock } = service;
+  const sinceMs = clock.monotonicMs();
+  let obstacle: ErrorType | null = null;
+  while (!signal.aborted) {
+    const here = runner.find(taskId);
+    const isHere = here?.isEnded === false;
+    if (isHere) {
+      const found = obstacleTo(here, sinceMs, service);
+      if (found !== null) {
+        obstacle = found.type;
+        runner.drop(taskId, found.why);
+      }
+    } else {
+      const task = await findTask(taskId, service);
+      if (task === null) throw new Error("Its record cannot be read.");
+      const end = endOf(task);
+      if (end !== null) return { task, end, obstacle };
+    }
+    await clock.sleep(isHere ? READ_MS : READ_FROM_DISK_MS, signal).catch(() => {});
+  }
+  return null;
+}
+
+/** What keeps requests of a task from being sent, other than their turn; null for nothing. */
+function obstacleTo(here: RunnerTask, sinceMs: number, { gate, clock }: Service): Obstacle | null {
+  if (here.isSubmitted) return null;
+  const { outage } = gate;
+  if (outage === null) return here.error !== null && isLasting(here.error.type) ? of(here.error) : null;
+  const { kind, refusal, why, beganMs, failedMs } = outage;
+  const minRetryMs = POLICY.outage.minRetryMs[kind];
+  // Each lost one may be charged, so none is made because a client waits.
+  const hasFailed = failedMs >= sinceMs - (Number.isFinite(minRetryMs) ? minRetryMs : 0);
+  const isLong = clock.monotonicMs() - Math.max(sinceMs, beganMs) >= MAX_OUTAGE_MS;
+  if (!hasFailed && !isLong) return null;
+  return refusal === null ? { type: "network", why } : of(refusal);
+}
+
+function of({ type, message }: { type: ErrorType; message: string }): Obstacle {
+  return { type, why: message };
+}
+
+/** Whether an error keeps a task from being sent, and not only this run from going on with it. */
+function isLasting(type: ErrorType): boolean {
+  return type !== "interrupted" && type !== "pending";
+}
