@@ -34,6 +34,16 @@ export function pictureDimensions(
   return { width: side(across), height: side(down) };
 }
 
+/** The size, in pixels, of a picture in the shape of another one. @param longestPx its longest side */
+export function dimensionsLike(
+  shape: { width: number; height: number },
+  longestPx: number,
+): { width: number; height: number } {
+  const scale = longestPx / Math.max(shape.width, shape.height);
+  const side = (px: number) => Math.max(1, Math.round((px * scale) / BLOCK)) * BLOCK;
+  return { width: side(shape.width), height: side(shape.height) };
+}
+
 function reducedRatio(ratio: string | undefined): [number, number] {
   const [, left, right] = /^(\d{1,9}):(\d{1,9})$/.exec(ratio ?? "") ?? [];
   const [across, down] = [Number(left ?? 0), Number(right ?? 0)];

@@ -5,8 +5,9 @@ import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
 import type { Job, Provider } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
-import { base64Of, referenceFiles } from "./reference-files.ts";
-import { type Form, isJobId, type JobContext, jobIn, modelNamed, serviceProvider } from "./service.ts";
+import { base64Of, type LocalReference, referenceFiles } from "./reference-files.ts";
+import { requestedSize } from "./requested-size.ts";
+import { type Form, isJobId, jobIn, modelNamed, serviceProvider } from "./service.ts";
 
 /** Black Forest Labs. A job is polled at the address that its reply gives, on one of the service's own hosts. */
 export function bflProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
@@ -25,15 +26,21 @@ function formOf(server: ProviderServer): Form {
   return {
     supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "fields"],
     check: modelNamed(/^[\w-][\w.-]*$/, "Black Forest Labs is named like flux-2-pro"),
+    isSizedByReference: true,
     async request(job, context) {
       const { model, fields } = job.options;
-      const images = await referenceFields(job, context);
+      const files = await referenceFiles(job, context);
       const { quality } = job.request;
       if (quality !== undefined && BY_RATIO.test(model ?? ""))
         context.onWarning?.(`${model} does not support the quality ${quality}: it was not sent.`);
       return {
         path: `/${model}`,
-        body: { prompt: job.request.prompt, ...sizeOf(job), ...images, ...fields },
+        body: {
+          prompt: job.request.prompt,
+          ...sizeOf(job, files[0]?.file),
+          ...referenceFields(files),
+          ...fields,
+        },
       };
     },
     resultIn: ({ result }) => imagesIn(result),
@@ -71,22 +78,24 @@ const BY_RATIO = /kontext|ultra/;
 /** Sides are multiples of this. */
 const STEP_PX = 32;
 
-function sizeOf({ options, request: { ratio } }: Job): Fields {
+/** @param reference the file of the first reference image, if there is one */
+function sizeOf(job: Job, reference: string | undefined): Fields {
+  const { options, request } = job;
   const { model, sizeForm } = options;
-  const asked = ratio === "auto" ? undefined : ratio;
-  const [width, height] = [stepped(options.width), stepped(options.height)];
-  if (sizeForm !== null) return sizeFields({ ratio: asked, width, height }, null, sizeForm);
-  if (BY_RATIO.test(model ?? "")) return asked === undefined ? {} : { aspect_ratio: asked };
-  return ratio === "auto" ? {} : { width, height };
+  const ratio = request.ratio === "auto" ? undefined : request.ratio;
+  const wanted = requestedSize(job, reference);
+  const size = wanted && { width: stepped(wanted.width), height: stepped(wanted.height) };
+  if (sizeForm !== null) return sizeFields({ ratio, size }, null, sizeForm);
+  if (BY_RATIO.test(model ?? "")) return ratio === undefined ? {} : { aspect_ratio: ratio };
+  return request.ratio === "auto" ? {} : { ...size };
 }
 
 function stepped(px: number): number {
   return Math.max(1, Math.round(px / STEP_PX)) * STEP_PX;
 }
 
-/** `input_image`, `input_image_2`, …, in base64. @throws ProviderError for one that cannot be used */
-async function referenceFields(job: Job, context: JobContext): Promise<Fields> {
-  const files = await referenceFiles(job, context);
+/** `input_image`, `input_image_2`, …, in base64. */
+function referenceFields(files: readonly LocalReference[]): Fields {
   const nameAt = (at: number) => (at === 0 ? "input_image" : `input_image_${at + 1}`);
   return Object.fromEntries(files.map((file, at) => [nameAt(at), base64Of(file)]));
 }

@@ -9,6 +9,7 @@ import type { Job, PolledState, PollReply, Provider } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
 import { referenceUrls } from "./reference-files.ts";
 import { lenientJson } from "./reply-json.ts";
+import { requestedSize } from "./requested-size.ts";
 import { type Form, isJobId, type JobContext, jobIn, modelNamed, serviceProvider } from "./service.ts";
 
 /** fal's queue. The addresses of a request are used as its reply gives them, if they are fal's own. */
@@ -110,13 +111,15 @@ function failedIn({ status, body }: HttpReply, poll: JobPoll): PolledState | nul
   return isOwn && words !== null ? poll.failed(`HTTP ${status}: ${words}`) : null;
 }
 
-function sizeOf({ options, request, references }: Job): Fields {
-  const { width, height, sizeForm } = options;
-  if (sizeForm !== null) return sizeFields({ ratio: request.ratio, width, height }, null, sizeForm);
+function sizeOf(job: Job): Fields {
+  const { options, request, references } = job;
+  const { sizeForm } = options;
+  const size = requestedSize(job);
+  if (sizeForm !== null) return sizeFields({ ratio: request.ratio, size }, null, sizeForm);
   // Beside an image that is edited, its own size is the usual one.
   const isAsked = request.ratio !== undefined || request.quality !== undefined;
   const isFree = request.ratio === "auto" || (references.length > 0 && !isAsked);
-  return isFree ? {} : { image_size: { width, height } };
+  return isFree || size === null ? {} : { image_size: size };
 }
 
 /** The models that edit several images take a list, also of one. */

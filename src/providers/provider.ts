@@ -185,6 +185,8 @@ export interface Provider {
    * @throws ProviderError or UsageError where no request can be sent
    */
   prepare?(signal: AbortSignal | null): Promise<Prepared>;
+  /** Whether it is sent a size, which without a ratio is that of the first reference image. Absent: no. */
+  readonly isSizedByReference?: true;
   /** A sentence about an option that the provider does not support; null for none. Called before a task is begun. */
   check?(job: CheckedJob): string | null;
   /**

@@ -8,6 +8,7 @@ import type { FollowHow, Job, Provider } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
 import { base64Of, type ReferenceDeps, referenceFiles } from "./reference-files.ts";
 import { jsonIn } from "./reply-json.ts";
+import { requestedSize } from "./requested-size.ts";
 import { exactJson, reportedSeeds } from "./seeds.ts";
 import { type Form, imagesOrNone, type ReadReply, type ServiceRequest, serviceProvider } from "./service.ts";
 import type { StoredReply } from "./stored-reply.ts";
@@ -55,6 +56,7 @@ async function unlessLoaded(
 const FORM: Form = {
   supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "negative", "fields"],
   check: problemOf,
+  isSizedByReference: true,
   request: imageRequest,
   read,
   models: { path: "/sdapi/v1/sd-models", namesIn: modelNames },
@@ -89,15 +91,15 @@ function problemOf({ references: { length } }: Pick<Job, "references">): string 
  * @throws ProviderError for a reference image that cannot be used
  */
 async function imageRequest(job: Job, deps: ReferenceDeps): Promise<ServiceRequest> {
-  const { model, width, height, fields } = job.options;
+  const { model, fields } = job.options;
   const { prompt } = job.request;
   // The model stays loaded after the request: loading another one can take longer than an image.
   const loading = {
     override_settings: { sd_model_checkpoint: model },
     override_settings_restore_afterwards: false,
   };
-  const plain = { prompt, width, height, ...(model !== null && loading) };
   const [image] = await referenceFiles(job, deps);
+  const plain = { prompt, ...requestedSize(job, image?.file), ...(model !== null && loading) };
   if (image === undefined) return { path: "/sdapi/v1/txt2img", body: { ...plain, ...fields } };
   const images = { init_images: [base64Of(image)] };
   return { path: "/sdapi/v1/img2img", body: { ...plain, ...images, ...fields } };

@@ -64,6 +64,8 @@ interface ModelList {
 /** How one service is asked for images, and how it answers. An absent member is a feature that it does not have. */
 export interface Form {
   supports: Provider["supports"];
+  /** As of `Provider`. */
+  isSizedByReference?: true;
   /** As `Provider.check`. */
   check: NonNullable<Provider["check"]>;
   /** @throws ProviderError where the service does not support a part of the job */
@@ -108,6 +110,7 @@ export function serviceProvider(
     version: 1,
     limits: { concurrency: options.concurrency, submitMs: options.timeoutMs },
     supports: form.supports,
+    ...(form.isSizedByReference && { isSizedByReference: true }),
     check: form.check,
     seedOf: (job) => givenSeed(job, options.fieldNames.seed),
     async describe(job) {

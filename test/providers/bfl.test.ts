@@ -36,6 +36,7 @@ it("is polled at the address that it gave; the price that it named is the image'
   expect(await state(await accepted())).toEqual({
     status: "completed",
     urls: [`${double.origin}/files/image-1.png?signature=s3cret`],
+    seeds: [7],
     usage: { cost: 3 },
   });
   expect(double.asked("poll")[0]).toMatchObject({

@@ -46,20 +46,33 @@ async function showDryRun(
     const files = uploads.map(({ path: file, bytes, sha256 }) => ({ file, bytes, sha256 }));
     const uploading = files.length > 0 ? { uploads: files } : {};
     const requests = described && { requests: described.requests };
+    const size = described?.isSizedByReference && { size: AS_REFERENCE };
     const seed = described?.seedBy && { seed: RANDOM };
-    const facts = { request, ...(sent && { sent }), ...requests, ...seed, credits, ...uploading, ...said };
+    const facts = {
+      request,
+      ...(sent && { sent }),
+      ...requests,
+      ...size,
+      ...seed,
+      credits,
+      ...uploading,
+      ...said,
+    };
     await session.console.json({ ok: true, dryRun: true, ...facts });
     return 0;
   }
   const count = described && described.requests > 1 ? `${described.requests} requests, ` : "";
   await session.console.result([
     ...sentLines(sent ?? { method: "POST", url: "/generate-image", body: request }),
+    ...(described?.isSizedByReference ? [`size: ${AS_REFERENCE}`] : []),
     ...(described?.seedBy ? [`seed: ${RANDOM} (chosen by ${described.seedBy})`] : []),
     ...uploads.map(({ name }) => `${name} would be uploaded first, and its URL sent`),
     `${count}${creditsText(credits, session.isSandbox ? "sandbox" : null)}, nothing was sent`,
   ]);
   return 0;
 }
+
+const AS_REFERENCE = "as the reference image";
 
 function sentLines(sent: SentRequest): string[] {
   if ("command" in sent) return [sent.command.map((word) => shellWord(word)).join(" ")];

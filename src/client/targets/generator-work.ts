@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { unsupportedPart } from "../../core/engine/jobs.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import { InvalidRequestError } from "../../models/invalid-request.ts";
@@ -5,6 +6,7 @@ import { isLocalFile } from "../../models/rules/images.ts";
 import type { GeneratorOptions } from "../../providers/kind.ts";
 import { kindOf } from "../../providers/kinds.ts";
 import type { Job, Prepared, Provider } from "../../providers/provider.ts";
+import { requestedSize } from "../../providers/requested-size.ts";
 import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
 import type { OwnGenerator, SavedCause } from "../generator-settings.ts";
 import { modelsFolder } from "../user-folders.ts";
@@ -22,7 +24,7 @@ export function describeRequests(
 ): Promise<DescribedRequest> {
   return withProvider(generator, session, async (provider, prepared) => {
     const works = requests.map(([name, request]) => {
-      const job = jobFor(request, generator.options, prepared);
+      const job = jobFor(request, generator.options, prepared, session.context.resolvePath);
       const why = unsupportedPart(job, provider);
       const prefix = name === "" ? "" : `${name}: `;
       if (why !== null) throw new InvalidRequestError(`${prefix}${why}`, { hint: "Nothing was sent." });
@@ -32,6 +34,8 @@ export function describeRequests(
     return {
       sent: (first && (await provider.describe?.(first.job))) ?? null,
       requests: first?.requests ?? 0,
+      isSizedByReference:
+        first !== undefined && provider.isSizedByReference === true && requestedSize(first.job) === null,
       seedBy: first === undefined ? null : seedChooser(first.job, provider, generator.options),
     };
   });
@@ -108,12 +112,18 @@ async function withProvider<Result>(
   }
 }
 
-function jobFor(request: GenerationRequest, options: GeneratorOptions, prepared: Prepared | undefined): Job {
-  const references = [request.image ?? []].flat().map(referenceOf);
+function jobFor(
+  request: GenerationRequest,
+  options: GeneratorOptions,
+  prepared: Prepared | undefined,
+  resolvePath = (file: string) => file,
+): Job {
+  const references = [request.image ?? []].flat().map((image) => referenceOf(image, resolvePath));
   const { taskId, isPaid, options: work } = termsFor(request, options, prepared);
   return { request, taskId: taskId ?? "", index: 0, isPaid, options: work, references, folder: "" };
 }
 
-function referenceOf(image: string) {
-  return isLocalFile(image) ? { file: image, mediaType: "image/*" } : { url: image };
+function referenceOf(image: string, resolvePath: (file: string) => string) {
+  if (!isLocalFile(image)) return { url: image };
+  return { file: /^file:/i.test(image) ? fileURLToPath(image) : resolvePath(image), mediaType: "image/*" };
 }

@@ -67,6 +67,8 @@ export interface DescribedRequest {
   /** The first request; null if its provider does not show it. */
   sent: SentRequest | null;
   requests: number;
+  /** Whether its size is that of a reference image, which is not on this machine. */
+  isSizedByReference: boolean;
   /** The side that chooses its seed; null if it is given, or there is none. */
   seedBy: "imggen" | "the server" | null;
 }

@@ -2,6 +2,7 @@ import type { WholeNumber } from "../../lib/exact-integer.ts";
 import type { ProviderDeps, ServerSetup } from "../kind.ts";
 import { type Job, type Prepared, type Provider, ProviderError } from "../provider.ts";
 import { ProviderServer } from "../provider-http.ts";
+import { requestedSize } from "../requested-size.ts";
 import { chosenSeed } from "../seeds.ts";
 import { ComfyServer } from "./comfy-server.ts";
 import type { Graph } from "./graph.ts";
@@ -31,6 +32,7 @@ export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provide
       const body = { prompt: Object.fromEntries(placed(template, placements)) };
       return { ...http.shown("/prompt", body), workflow: placementLines(template, placements) };
     },
+    isSizedByReference: true,
     check: (job) => problemOf(job, workflows),
     seedOf(job) {
       try {
@@ -75,7 +77,7 @@ type Parts = Pick<Job, "request" | "options" | "references">;
 /** The places of a request that is not sent yet: names stand for its reference images. @throws ProviderError */
 function placementsFor(graph: Graph, job: Parts, seed: WholeNumber) {
   const names = job.references.map((_, at) => `<reference image ${at + 1}>`);
-  return placementsIn(graph, wantedOf(job, names, seed));
+  return placementsIn(graph, wantedOf(job, names, requestedSize(job), seed));
 }
 
 /** A sentence about what is wrong with a request; null for nothing. */

@@ -3,6 +3,7 @@ import type { JsonValue } from "../../lib/json.ts";
 import { listed, shortened } from "../../lib/short-text.ts";
 import { pictureDimensions } from "../../models/dimensions.ts";
 import { type Job, unsendable } from "../provider.ts";
+import type { Size } from "../requested-size.ts";
 import { reportedSeeds } from "../seeds.ts";
 import { type Graph, nodeName, nodesTitled } from "./graph.ts";
 import { candidates, distinct, linkedPlaces, type Place, titledPlaces } from "./places.ts";
@@ -38,12 +39,14 @@ const SEED_INPUT = /\.(?:noise_)?seed$/;
 
 /**
  * The values of a job.
- * @param images names of its reference images at the server @param chosen its seed, if it names none
+ * @param images names of its reference images at the server @param size null: it is not known yet
+ * @param chosen its seed, if it names none
  */
-export function wantedOf(job: JobParts, images: readonly string[], chosen: Value): Wanted {
+export function wantedOf(job: JobParts, images: readonly string[], size: Size, chosen: Value): Wanted {
   const { request, options } = job;
   const { seed, negative_prompt: other, negative = other, ...fields } = options.fields;
-  const { width, height, model } = options;
+  const { model } = options;
+  const [width, height] = [size?.width ?? "<width>", size?.height ?? "<height>"];
   const isDirect = ([name]: [string, Value]) => name.includes(".");
   const needed = new Map<string, Value>([
     ["prompt", request.prompt],

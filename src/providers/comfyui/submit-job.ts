@@ -9,8 +9,9 @@ import { clauseOf, settled } from "../failures.ts";
 import type { ProviderDeps } from "../kind.ts";
 import { formBody } from "../post-body.ts";
 import { type Job, ProviderError, type SubmitHow, type SubmitReply } from "../provider.ts";
-import { referenceFiles } from "../reference-files.ts";
+import { type LocalReference, referenceFiles } from "../reference-files.ts";
 import { jsonIn, lenientJson } from "../reply-json.ts";
+import { requestedSize } from "../requested-size.ts";
 import { chosenSeed } from "../seeds.ts";
 import { isSuccess } from "../stored-reply.ts";
 import type { ComfyServer } from "./comfy-server.ts";
@@ -58,9 +59,11 @@ async function sent(
   // The same id twice is queued twice. An earlier process may have sent it without reading the reply.
   if ((await server.find(id, signal)) !== null) return { outcome: "accepted", taskId: id };
   const model = await checkpointNamed(job.options.model, server, signal);
-  const images = await uploadedReferences(job, server, deps, signal);
+  const files = job.references.length === 0 ? [] : await referenceFiles(job, { ...deps, signal });
+  const images = await uploaded(files, server, signal);
   const template = workflows.of(job.options);
-  const wanted = wantedOf({ ...job, options: { ...job.options, model } }, images, chosenSeed(job));
+  const size = requestedSize(job, files[0]?.file);
+  const wanted = wantedOf({ ...job, options: { ...job.options, model } }, images, size, chosenSeed(job));
   const { placements, unplaced } = placementsIn(template, wanted);
   if (unplaced.includes("prompt"))
     how.onWarning?.("The workflow has no place for a prompt: it has no effect on the image.");
@@ -152,18 +155,16 @@ function plainName(name: string): string {
 const SUBFOLDER = "imggen";
 
 /**
- * Uploads a job's reference images, each under a name made of its digest, so that one that is there already is replaced
- * by the same bytes. @returns the name of each for nodes @throws ProviderError
+ * Uploads reference images, each under a name made of its digest, so that one that is there already is replaced by the same
+ * bytes. @returns the name of each for nodes @throws ProviderError
  */
-async function uploadedReferences(
-  job: Job,
+async function uploaded(
+  files: readonly LocalReference[],
   server: ComfyServer,
-  deps: SubmitContext["deps"],
   signal: AbortSignal,
 ): Promise<string[]> {
-  if (job.references.length === 0) return [];
   const names: string[] = [];
-  for (const { file, mediaType } of await referenceFiles(job, { ...deps, signal })) {
+  for (const { file, mediaType } of files) {
     const name = `${await fileSha256(file)}${path.extname(file)}`;
     const fields: [string, string][] = Object.entries({ subfolder: SUBFOLDER, overwrite: "true" });
     names.push(await server.upload(formBody(fields, [{ field: "image", file, name, mediaType }]), signal));

@@ -7,6 +7,7 @@ import { settled } from "../failures.ts";
 import type { GeneratorOptions, ProviderDeps } from "../kind.ts";
 import { type Job, type Provider, ProviderError, type SubmitHow, type SubmitReply } from "../provider.ts";
 import { referenceFiles, shownContext } from "../reference-files.ts";
+import { requestedSize } from "../requested-size.ts";
 import { filledCommand, hasPrompt, missingPlace, seedIn, shownCommand } from "./command-words.ts";
 import { failureOf, hasEndedWell, isCommandRunning, recoverCommand, runCommand } from "./run-command.ts";
 import {
@@ -44,6 +45,7 @@ export function commandProvider(
     version: 1,
     supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "negative", "fields"],
     limits: { concurrency, submitMs: timeoutMs },
+    isSizedByReference: true,
     check: (job) => missingPlace(job, words),
     seedOf: (job) => seedIn(words, job),
     submit: (job, how) =>
@@ -116,7 +118,8 @@ async function wordsFor(
   const context = { ...deps, signal, generatorUrl: new URL("http://localhost") };
   const images = await referenceFiles(job, context, scratch);
   const output = path.join(scratch, OUTPUT);
-  return filledCommand(words, job, { promptFile, output, images: images.map(({ file }) => file) });
+  const size = requestedSize(job, images[0]?.file);
+  return filledCommand(words, job, { promptFile, output, images: images.map(({ file }) => file), size });
 }
 
 /** Runs a command until its image is in its place. @throws ProviderError */

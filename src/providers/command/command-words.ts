@@ -7,6 +7,7 @@ import { action, phrase } from "../../lib/wording.ts";
 import { fieldTexts } from "../../task/request.ts";
 import type { Job } from "../provider.ts";
 import type { LocalReference } from "../reference-files.ts";
+import { requestedSize, type Size } from "../requested-size.ts";
 import { chosenSeed, givenSeed } from "../seeds.ts";
 
 /** What stands for a part of a job in a command, without the braces. */
@@ -104,6 +105,8 @@ interface CommandFiles {
   output: string;
   /** Reference images. */
   images: readonly string[];
+  /** null: it is not known yet. */
+  size: Size;
 }
 
 /** Placeholder of a reference image: a word with it is repeated for each image, and left out without one. */
@@ -111,16 +114,16 @@ export const IMAGE = "{image}";
 
 /** A command's words for a job. */
 export function filledCommand(words: readonly string[], job: Job, files: CommandFiles): string[] {
-  const { images, ...paths } = files;
-  const { model, width, height, fields } = job.options;
+  const { images, size, ...paths } = files;
+  const { model, fields } = job.options;
   const values = {
     negative: "",
     ...fieldTexts(fields),
     ...paths,
     prompt: job.request.prompt,
     model: model ?? "",
-    width: String(width),
-    height: String(height),
+    width: String(size?.width ?? "<width>"),
+    height: String(size?.height ?? "<height>"),
     seed: String(fields.seed ?? chosenSeed(job)),
   };
   return words.flatMap((word) => {
@@ -144,7 +147,12 @@ export function shownCommand(
   const fields = { seed: "<seed>", ...job.options.fields };
   const files = { promptFile: "<file with the prompt>", output: "<file for the image>" };
   const shown = images.map((image) => image.shown ?? "<file>");
-  return filledCommand(words, { ...job, options: { ...job.options, fields } }, { ...files, images: shown });
+  const size = requestedSize(job);
+  return filledCommand(
+    words,
+    { ...job, options: { ...job.options, fields } },
+    { ...files, images: shown, size },
+  );
 }
 
 /** A sentence about an option of a job that a command does not support; null for none. */

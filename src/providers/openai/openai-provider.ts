@@ -24,6 +24,7 @@ export function openAiProvider(
     {
       supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "negative", "fields"],
       check: problemOf,
+      isSizedByReference: true,
       request: (job, context) => requests.shown(job, context),
       send: (job, how, context) => requests.send(job, how, context),
       read: readReply,

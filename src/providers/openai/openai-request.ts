@@ -8,6 +8,7 @@ import {
   referenceUrls,
   withoutDataPrefix,
 } from "../reference-files.ts";
+import { requestedSize } from "../requested-size.ts";
 import type { JobContext } from "../service.ts";
 import { OPENAI_DEFAULT_MODEL, openAiName, type ServerForm } from "./server-forms.ts";
 import { isGptImage, sizeFields } from "./size.ts";
@@ -32,12 +33,12 @@ export interface RequestContext extends JobContext {
 export async function imageRequest(job: Job, context: RequestContext): Promise<ImageRequest> {
   const { form } = context;
   warnOfQuality(job, context);
+  if (form.references === "files" && job.references.length > 0) {
+    const files = await referenceFiles(job, context);
+    return { path: "/images/edits", fields: plainFields(job, form, files[0]?.file), files };
+  }
   const fields = plainFields(job, form);
   if (job.references.length === 0) return { path: "/images/generations", fields, files: [] };
-  if (form.references === "files") {
-    const files = await referenceFiles(job, context);
-    return { path: "/images/edits", fields, files };
-  }
   const isUsual = form.references === "image_url" || form.references === "ref_images";
   const to = isUsual ? "/images/generations" : "/images/edits";
   const urls = referenceUrls(job.references, context);
@@ -57,9 +58,11 @@ export function bodyOf(
   );
 }
 
-function plainFields({ request, options }: Job, form: ServerForm): ImageRequest["fields"] {
+/** @param reference the file of the first reference image, if there is one */
+function plainFields(job: Job, form: ServerForm, reference?: string): ImageRequest["fields"] {
+  const { request, options } = job;
   const model = modelOf(options.model, form);
-  const sized = { ratio: request.ratio, width: options.width, height: options.height };
+  const sized = { ratio: request.ratio, size: requestedSize(job, reference) };
   return {
     ...(model !== null && { model }),
     prompt: request.prompt,

@@ -1,4 +1,5 @@
 import type { SizeForm } from "../../task/intent.ts";
+import type { Size } from "../requested-size.ts";
 
 /** The fields that say how large an image is to be. */
 export type SizeFields = Readonly<Record<string, string | number>>;
@@ -6,17 +7,17 @@ export type SizeFields = Readonly<Record<string, string | number>>;
 /** What a size is made from: the request's ratio, and pixels. */
 interface Sized {
   ratio: string | undefined;
-  width: number;
-  height: number;
+  /** null: none is sent. */
+  size: Size;
 }
 
 /** A size in one of the forms that servers know. @param model as the server names it; null: whatever it has */
 export function sizeFields(job: Sized, model: string | null, form: SizeForm): SizeFields {
   switch (form) {
     case "WxH":
-      return { size: sizeFor(job, model) };
+      return sizeFor(job, model);
     case "width,height":
-      return { width: job.width, height: job.height };
+      return { ...job.size };
     case "aspect_ratio":
       return job.ratio === undefined ? {} : { aspect_ratio: job.ratio };
   }
@@ -27,10 +28,12 @@ export function isGptImage(model: string | null): boolean {
   return /(?:^|\/)(?:chat)?gpt-image-/.test(model ?? "");
 }
 
-function sizeFor({ ratio, width, height }: Sized, model: string | null): string {
-  if (isGptImage(model) && ratio === "auto") return "auto";
+function sizeFor({ ratio, size }: Sized, model: string | null): SizeFields {
+  if (isGptImage(model) && ratio === "auto") return { size: "auto" };
+  if (size === null) return {};
+  const { width, height } = size;
   const [w, h] = isGptImage(model) ? allowedSize(model ?? "", width, height) : [width, height];
-  return `${w}x${h}`;
+  return { size: `${w}x${h}` };
 }
 
 /** The only sizes of the models before gpt-image-2. */

@@ -11,6 +11,7 @@ import * as port from "../provider.ts";
 import { ProviderServer } from "../provider-http.ts";
 import { referenceUrls } from "../reference-files.ts";
 import { jsonIn, lenientJson } from "../reply-json.ts";
+import { requestedSize } from "../requested-size.ts";
 import {
   type Form,
   imagesOrNone,
@@ -105,10 +106,13 @@ async function requestOf(job: port.Job, provider: Provider, context: JobContext)
   }
 }
 
-function plainJob(job: Pick<port.Job, "taskId" | "request" | "options">, images: readonly string[]): Job {
+type PlainParts = Pick<port.Job, "taskId" | "request" | "options" | "references">;
+
+function plainJob(job: PlainParts, images: readonly string[]): Job {
   const { taskId, request, options } = job;
   const { prompt, ratio, quality } = request;
-  const { model, width, height, fields } = options;
+  const { model, fields } = options;
+  const { width, height } = requestedSize(job) ?? options;
   return { taskId, prompt, model, ratio, quality, width, height, images, fields };
 }
 

@@ -6,6 +6,7 @@ import { sizeFields } from "../openai/size.ts";
 import { type Job, type PolledState, type Provider, unsendable } from "../provider.ts";
 import { ProviderServer } from "../provider-http.ts";
 import { referenceUrls } from "../reference-files.ts";
+import { requestedSize } from "../requested-size.ts";
 import { seedInLog } from "../seeds.ts";
 import { type Form, isJobId, type JobContext, jobIn, modelNamed, serviceProvider } from "../service.ts";
 import { type ModelInput, type ModelInputs, modelInputs } from "./model-inputs.ts";
@@ -96,17 +97,17 @@ async function inputFor(job: Job, allowed: ModelInputs, context: JobContext): Pr
 /** A size as the model takes it; nothing where none was asked for. */
 function sizeInput(job: Job, allowed: ModelInputs): Input {
   const { options, request } = job;
-  const { width, height, sizeForm, model } = options;
-  const sized = { ratio: ratioOf(job), width, height };
+  const { sizeForm, model } = options;
+  const size = requestedSize(job);
+  const sized = { ratio: ratioOf(job), size };
   if (sizeForm !== null) return sizeFields(sized, null, sizeForm);
   const hasPixels = (allowed?.has("width") && allowed.has("height")) ?? false;
   const shape = allowed?.get("aspect_ratio");
   const { ratio } = sized;
-  if (ratio === undefined) return hasPixels && !shape && request.quality ? { width, height } : {};
+  if (ratio === undefined) return hasPixels && !shape && request.quality ? { ...size } : {};
   if (allowed === null || (shape && takes(shape, ratio))) return { aspect_ratio: ratio };
-  if (shape && hasPixels && shape.values?.includes("custom"))
-    return { aspect_ratio: "custom", width, height };
-  if (hasPixels) return { width, height };
+  if (shape && hasPixels && shape.values?.includes("custom")) return { aspect_ratio: "custom", ...size };
+  if (hasPixels) return { ...size };
   const has = shape?.values ? `It has: ${shape.values.join(", ")}.` : "It has none.";
   throw unsendable(`${model} has no ratio ${ratio}. ${has}`);
 }

@@ -13,8 +13,8 @@ describe("a size", () => {
     (model) => {
       holds(
         fc.property(px, px, (width, height) => {
-          const size = sizeFields({ ...plain, width, height }, model, "WxH");
-          expectPublished({ model, prompt: "a fox", ...size }, "generations");
+          const fields = sizeFields({ ...plain, size: { width, height } }, model, "WxH");
+          expectPublished({ model, prompt: "a fox", ...fields }, "generations");
         }),
       );
     },
@@ -29,7 +29,7 @@ describe("a size", () => {
     [1024, 576, "1088x608"],
     [1024, 128, "1408x480"],
   ])("of %i × %i is %s for gpt-image-2", (width, height, size) => {
-    expect(sizeFields({ ...plain, width, height }, "gpt-image-2", "WxH")).toEqual({ size });
+    expect(sizeFields({ ...plain, size: { width, height } }, "gpt-image-2", "WxH")).toEqual({ size });
   });
 
   it.each([
@@ -38,10 +38,10 @@ describe("a size", () => {
     [768, 1024, "1024x1536"],
     [900, 1024, "1024x1024"],
   ])("of %i × %i is the nearest of three, %s, for gpt-image-1", (width, height, size) => {
-    expect(sizeFields({ ...plain, width, height }, "gpt-image-1", "WxH")).toEqual({ size });
+    expect(sizeFields({ ...plain, size: { width, height } }, "gpt-image-1", "WxH")).toEqual({ size });
   });
 
-  const wide = { ratio: "16:9", width: 2048, height: 1152 };
+  const wide = { ratio: "16:9", size: { width: 2048, height: 1152 } };
 
   it("of another server's model is the job's own", () => {
     expect(sizeFields(wide, "flux", "WxH")).toEqual({ size: "2048x1152" });
@@ -52,5 +52,7 @@ describe("a size", () => {
   it("is left to the server where the job has no ratio, or to OpenAI where it is auto", () => {
     expect(sizeFields({ ...wide, ratio: undefined }, null, "aspect_ratio")).toEqual({});
     expect(sizeFields({ ...wide, ratio: "auto" }, "gpt-image-2", "WxH")).toEqual({ size: "auto" });
+    for (const form of ["WxH", "width,height"] as const)
+      expect(sizeFields({ ...plain, size: null }, null, form)).toEqual({});
   });
 });

@@ -1,0 +1,37 @@
+import { inspectFileAt } from "../lib/image/inspect.ts";
+import { dimensionsLike } from "../models/dimensions.ts";
+import type { Job } from "./provider.ts";
+
+/** A size in pixels; null: as the first reference image, whose size is not known here. */
+export type Size = { width: number; height: number } | null;
+
+/**
+ * The size of a job's image. Without a ratio it has the shape of the first reference image, which another shape would distort.
+ * @param file with that image. Default: the one that the job names, if it is a file
+ */
+export function requestedSize(
+  { request: { ratio = "auto" }, options: { width, height }, references }: SizedJob,
+  file = fileOf(references[0]),
+): Size {
+  if (references.length === 0 || ratio !== "auto") return { width, height };
+  const shape = file === "" ? null : shapeOf(file);
+  return shape && dimensionsLike(shape, Math.max(width, height));
+}
+
+type SizedJob = Pick<Job, "request" | "options" | "references">;
+
+function fileOf(reference: Job["references"][number] | undefined): string {
+  return reference !== undefined && "file" in reference ? reference.file : "";
+}
+
+/** The size of an image in a file, as it is seen; null for what cannot be read: it is refused before it is sent. */
+function shapeOf(file: string): Size {
+  try {
+    const inspection = inspectFileAt(file);
+    if (!inspection.ok) return null;
+    const { width, height } = inspection.image;
+    return width > 0 && height > 0 ? { width, height } : null;
+  } catch {
+    return null;
+  }
+}
