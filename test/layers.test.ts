@@ -179,6 +179,7 @@ const OWNERS: Record<string, string[]> = {
   conf: ["store/settings-store.ts"],
   "csv-parse": ["core/manifest/csv.ts"],
   ora: ["cli/output/status-line.ts"],
+  chalk: ["cli/text/colors.ts"],
   commander: ["cli/"],
   "string-width": ["cli/text/terminal-columns.ts"],
   "zod/mini": [

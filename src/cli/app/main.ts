@@ -2,13 +2,13 @@ import { readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { foldersOf } from "../../client/user-folders.ts";
 import { VERSION } from "../../lib/version.ts";
-import { headingPaint, inColor, PLAIN, takesColors } from "../text/colors.ts";
+import { headingPaint, inColor, loadColors, PLAIN, takesColors } from "../text/colors.ts";
 import { plainKind } from "../text/fd-stream.ts";
 import { enableCompileCache } from "./compile-cache.ts";
 
 /** The whole program: arguments in, exit code out. */
 export async function main(argv: readonly string[]): Promise<number> {
-  if (isAnsweredAtOnce(argv)) return 0;
+  if (await isAnsweredAtOnce(argv)) return 0;
   const { env } = process;
   enableCompileCache({ stateFolder: () => foldersOf({ env }).state, env, userId: process.geteuid?.() });
   const { runInProcess } = await import("./process-context.ts");
@@ -25,9 +25,9 @@ const WRITTEN_COLUMNS = 80;
  * Prints the version, or the help as the build wrote it: scripts ask for the one alone, and people for the other first,
  * and neither needs a parser. What cannot be written in one go is left to the program, which can wait and report.
  */
-function isAnsweredAtOnce(argv: readonly string[]): boolean {
+async function isAnsweredAtOnce(argv: readonly string[]): Promise<boolean> {
   try {
-    const text = argv.length === 1 ? textOf(argv[0]) : null;
+    const text = argv.length === 1 ? await textOf(argv[0]) : null;
     return text !== null && writeSync(1, text) === Buffer.byteLength(text);
   } catch {
     return false;
@@ -35,13 +35,14 @@ function isAnsweredAtOnce(argv: readonly string[]): boolean {
 }
 
 /** @returns null for everything else, and for help on a terminal that is narrower @throws if nothing was built */
-function textOf(word: string | undefined): string | null {
+async function textOf(word: string | undefined): Promise<string | null> {
   if (VERSION_WORDS.has(word)) return `${VERSION}\n`;
   if (!HELP_WORDS.has(word)) return null;
   const text = readFileSync(join(import.meta.dirname, "help.txt"), "utf8");
   // Node takes longer to open a stream than to write to a file or a pipe.
   const { isTTY = false, columns } = plainKind(1) === null ? process.stdout : {};
   if (columns && columns < WRITTEN_COLUMNS) return null;
+  await loadColors([{ isTTY }], process.env);
   const paint = headingPaint(takesColors({ isTTY }, process.env) ? inColor : PLAIN);
   return text.split("\n").map(paint).join("\n");
 }

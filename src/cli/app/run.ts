@@ -2,6 +2,7 @@ import { InterruptedError } from "../../lib/interrupted.ts";
 import { COMMAND_WORDS } from "../../lib/wording.ts";
 import { ASK } from "../session/command.ts";
 import type { Context } from "../session/context.ts";
+import { loadColors } from "../text/colors.ts";
 import { Console } from "../text/console.ts";
 
 /**
@@ -30,6 +31,7 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
     await console.finish((last) => reportFailure(error, shown, last));
   };
   try {
+    await loadColors([context.stdout, context.stderr], context.env);
     if (argv[0] === ASK) {
       const { answerShell } = await import("../completion/offer.ts");
       await answerShell(argv.slice(1), console, context);
