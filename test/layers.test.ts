@@ -179,7 +179,6 @@ const OWNERS: Record<string, string[]> = {
   conf: ["store/settings-store.ts"],
   "csv-parse": ["core/manifest/csv.ts"],
   ora: ["cli/output/status-line.ts"],
-  chalk: ["cli/text/colors.ts"],
   commander: ["cli/"],
   "string-width": ["cli/text/terminal-columns.ts"],
   "zod/mini": [
@@ -347,12 +346,13 @@ describe("the process", () => {
     return ts.isIdentifier(node) && node.text === "process";
   }
 
-  it("is touched in four places alone: the terminal, signals, what any process has of its own, and who is alive; a package's thread has its own", () => {
+  it("is touched in few places alone: the terminal, signals, what any process has of its own, and who is alive; a package's thread has its own", () => {
     const touching = FILES.filter(
       (file) => namesProcess(file) || file.imports.some(({ to }) => /^(node:)?process$/.test(to)),
     );
     expect(touching.map(({ name }) => name).sort()).toEqual([
       "cli/app/main.ts",
+      "cli/app/process-context.ts",
       "cli/app/signals.ts",
       "client/this-process.ts",
       "lib/processes.ts",

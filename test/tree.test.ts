@@ -6,7 +6,7 @@ const TEST = import.meta.dirname;
 
 const FILES = readdirSync(TEST, { recursive: true, encoding: "utf8" })
   .map((name) => name.split(path.sep).join("/"))
-  .filter((name) => /\.[jt]s$/.test(name));
+  .filter((name) => /\.[jt]s$/.test(name) && !name.includes("node_modules/"));
 
 const textOf = (name: string) => readFileSync(path.join(TEST, name), "utf8");
 
@@ -25,9 +25,9 @@ function loadedBy(name: string, seen = new Set<string>()): Set<string> {
 }
 
 describe("the test tree", () => {
-  it("starts imggen or a browser, or builds imggen, in e2e, terminal, faults, crash, binary and bench alone", () => {
+  it("starts imggen or a browser, or builds imggen, in e2e, terminal, faults, crash, interop, binary and bench alone", () => {
     const unit = FILES.filter(
-      (name) => name.endsWith(".test.ts") && !/^(e2e|terminal|faults|crash|binary)\//.test(name),
+      (name) => name.endsWith(".test.ts") && !/^(e2e|terminal|faults|crash|interop|binary)\//.test(name),
     );
     const starting = unit.filter((name) =>
       [...loadedBy(name)].some(

@@ -18,7 +18,7 @@ export default mergeConfig(
       sequence: { sequencer: MixedOrder },
       // The memory for young objects has its full size at once: growing it takes a tenth of the processor time.
       execArgv: ["--min-semi-space-size=64"],
-      exclude: ["test/{e2e,terminal,faults,crash,bench}/**", "**/node_modules/**"],
+      exclude: ["test/{e2e,terminal,faults,crash,interop,bench}/**", "**/node_modules/**"],
       // Temporary folders are in memory: to create, sync and remove thousands of files takes a disk some seconds.
       env: { IMGGEN_TEST_SHARE: "0.02", ...(memory !== undefined && { TMPDIR: memory }) },
       // Compiled files are kept between runs, in node_modules: compiling takes a fifth of the time otherwise.

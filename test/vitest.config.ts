@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { hasInterop } from "./support/interop.ts";
 import { LongestFirst } from "./support/longest-first.ts";
 import { NameRetried } from "./support/name-retried.ts";
 import { DEFINE } from "./support/release.ts";
@@ -10,13 +11,15 @@ import { DEFINE } from "./support/release.ts";
  */
 const RETRY = { count: 1, condition: /^(?!Property failed|violations: )/ };
 
+if (!hasInterop) console.warn("Not run: test/interop. First: npm ci --prefix test/interop");
+
 export default defineConfig({
   define: DEFINE,
   test: {
     root: fileURLToPath(new URL("..", import.meta.url)),
     include: ["test/**/*.test.ts"],
     // They test what takes minutes to build: `npm run check:binary`.
-    exclude: ["test/binary/**"],
+    exclude: ["**/node_modules/**", "test/binary/**", ...(hasInterop ? [] : ["test/interop/**"])],
     globalSetup: [fileURLToPath(new URL("support/print-counts.ts", import.meta.url))],
     ...(process.env.CI && { retry: RETRY }),
     // A test takes ten times as long on a machine that is busy.

@@ -20,10 +20,18 @@ export interface HttpClientOptions extends ConnectOptions {
 
 interface ExchangeSummary {
   method: string;
-  url: URL;
+  url: string;
   /** The HTTP status, or the error in place of one. */
   result: number | string;
   elapsedMs: number;
+}
+
+/** Hides a key in the URLs of exchanges: a service may repeat it in the path of a result. */
+export function withMaskedUrls(
+  onExchange: HttpClientOptions["onExchange"],
+  mask: (text: string) => string,
+): HttpClientOptions["onExchange"] {
+  return onExchange && (({ url, ...exchange }) => onExchange({ ...exchange, url: mask(url) }));
 }
 
 /** Plain HTTP: one request, one reply, no redirects, no retries. */
@@ -82,7 +90,7 @@ export class HttpClient {
       result = `${result}, ${error instanceof Error ? error.message : error}`;
       throw error;
     } finally {
-      this.#onExchange?.({ method, url, result, elapsedMs: performance.now() - start });
+      this.#onExchange?.({ method, url: url.href, result, elapsedMs: performance.now() - start });
     }
   }
 

@@ -1,6 +1,7 @@
 import { isLoopbackHost } from "../api/address.ts";
 import { AuthRequiredError } from "../api/api-errors.ts";
 import { UsageError } from "../lib/error-types.ts";
+import { hasControlCharacter } from "../lib/late-regex.ts";
 import { withoutOperation } from "../lib/operation-path.ts";
 import { refuseQuerySecret } from "../lib/query-secret.ts";
 import { shellWord } from "../lib/shell-word.ts";
@@ -66,7 +67,7 @@ export function checkGeneratorKey(given: string, label: string, hasLogin: boolea
   const key = visibleKey(given, label);
   if (!hasLogin || !key.includes(":")) return checkSecret(key, label);
   refuseWrapped(key, label);
-  if (!/\p{Cc}/u.test(key) && key.isWellFormed()) return key;
+  if (!hasControlCharacter(key) && key.isWellFormed()) return key;
   throw new UsageError(`${label} cannot be sent: it holds a line break or another control character.`);
 }
 
@@ -169,6 +170,6 @@ export function apiKeyFor(
 }
 
 /** A base URL in the form in which two are compared. */
-function withoutSlash(baseUrl: string): string {
+export function withoutSlash(baseUrl: string): string {
   return (URL.canParse(baseUrl) ? new URL(baseUrl).href : baseUrl).replace(/\/+$/, "");
 }

@@ -19,13 +19,13 @@ import { isLocalFile } from "../models/rules/images.ts";
 import { unknownModel } from "../models/rules/model.ts";
 import { unknownQuality } from "../models/rules/quality.ts";
 import { unknownRatio } from "../models/rules/ratio.ts";
-import { FIELD_LABELS, FLAG_LABELS, type Labels } from "../models/rules/rule.ts";
+import { FIELD_LABELS, FLAG_LABELS, type Labels, throwRefusal } from "../models/rules/rule.ts";
 import type { SavedFields } from "../models/saved-fields.ts";
 import type { RequestInput } from "../task/request.ts";
 import type { ProviderFields } from "../task/request-fields.ts";
 import { differingNames, rowValues, valuesText } from "./batch-json.ts";
 import { type ClientSession, openLedger } from "./client-session.ts";
-import { inputFrom, readRequestFlags, waitFrom, waitSettings } from "./given-values.ts";
+import { inputFrom, outputSettings, readRequestFlags, waitFrom } from "./given-values.ts";
 import type { BatchOptions, BatchRowOptions } from "./options/call-options.ts";
 import type { FlagsOf } from "./options/option.ts";
 import type { BATCH, COMPARE, SUBMIT_MANY } from "./options/request-table.ts";
@@ -34,8 +34,7 @@ import { copiesForGenerator, targetInEffect } from "./targets/target-in-effect.t
 /** Flags of a batch, but for those of its requests. */
 type Flags = FlagsOf<typeof SUBMIT_MANY>;
 
-/** Options of a batch. */
-interface BatchCall extends Omit<Flags, "validate"> {
+interface BatchCall extends Omit<Flags, "validate">, Pick<FlagsOf<typeof BATCH>, "template" | "shard"> {
   validate?: boolean | undefined;
   /** Values of rows that do not set their own. */
   values: Omit<RequestInput, "prompt">;
@@ -46,15 +45,6 @@ interface BatchCall extends Omit<Flags, "validate"> {
   wait: WaitSettings;
   /** How messages name `output`. */
   outputLabel?: string | undefined;
-  /** Prompt of rows without one, with columns in braces. */
-  template?: string | undefined;
-  shard?: string | undefined;
-}
-
-/** A manifest by its name, with its bytes. */
-interface Manifest {
-  name: string;
-  chunks: AsyncIterable<Uint8Array>;
 }
 
 /** A batch that can be planned and run. */
@@ -79,161 +69,130 @@ interface Kind
   images?: { label?: string; resolvePath?: (file: string) => string };
 }
 
-/** Checks and plans batches, whatever their rows come from. `Operations` runs them. */
-export class BatchOperations {
-  readonly #session: ClientSession;
+/** Checks the rows of a manifest. @throws ManifestError naming every bad row; UsageError */
+export async function batchOfManifest(
+  name: string,
+  chunks: AsyncIterable<Uint8Array>,
+  flags: FlagsOf<typeof BATCH>,
+  session: ClientSession,
+): Promise<CheckedBatch> {
+  const { resolvePath } = session.context;
+  const file = resolvePath(name);
+  if (name !== "-" && isFolder(file))
+    throw new UsageError(`${name} is a folder, not a manifest.`, { hint: MANIFEST_HINT });
+  const entries = readManifest(chunks, manifestFormat(name, file), flags);
+  const folder = isStream(name, file) ? resolvePath(".") : path.dirname(file);
+  const images = { resolvePath: (image: string) => path.resolve(folder, withHomeFolder(image)) };
+  return checked(entries, callOf(flags, flags, session), { takesColumns: true, images }, session);
+}
 
-  constructor(session: ClientSession) {
-    this.#session = session;
-  }
+/** Checks the rows that a program gives. @throws ManifestError naming every bad row; UsageError */
+export async function batchOfRows(
+  rows: BatchRows,
+  options: BatchOptions,
+  session: ClientSession,
+): Promise<CheckedBatch> {
+  const { prompt: _none, ...values } = inputFrom({ ...options, prompt: "" });
+  const call = { ...options, values, labels: FIELD_LABELS, wait: waitFrom(options) };
+  const nameOf = ({ line }: CheckedRow) => `row ${line}`;
+  return checked(readRows(rows), call, { nameOf, refusesUnused: true }, session);
+}
 
-  /** Checks the rows of a manifest. @throws ManifestError naming every bad row; UsageError */
-  async ofManifest({ name, chunks }: Manifest, flags: FlagsOf<typeof BATCH>): Promise<CheckedBatch> {
-    const { resolvePath } = this.#session.context;
-    const file = resolvePath(name);
-    if (name !== "-" && isFolder(file))
-      throw new UsageError(`${name} is a folder, not a manifest.`, { hint: MANIFEST_HINT });
-    const entries = readManifest(chunks, manifestFormat(name, file), flags);
-    const folder = isStream(name, file) ? resolvePath(".") : path.dirname(file);
-    return this.#checked(entries, this.#callOf(flags, flags), {
-      takesColumns: true,
-      images: { resolvePath: (image) => path.resolve(folder, withHomeFolder(image)) },
-    });
-  }
+/**
+ * Checks combinations of values: one that its model does not support is skipped, and equal ones are one row.
+ * @throws UsageError for a value that no model supports: to skip it would charge for the rest of a typing error
+ */
+export async function batchOfCombinations(
+  rows: readonly RowValues[],
+  flags: Omit<FlagsOf<typeof COMPARE>, "model" | "ratio" | "quality">,
+  session: ClientSession,
+): Promise<CheckedBatch> {
+  const { image, seed, negative } = flags;
+  const call = callOf(flags, { image, seed, negative }, session);
+  const { values, validate } = call;
+  const target = await targetInEffect(session);
+  if (validate !== false && target.kind !== "generator")
+    requireKnownValues(rows, values.model, await target.matrix());
+  const kind: Kind = {
+    fileName: "{slug}-{model}-{ratio}-{quality}-{task}.{ext}",
+    // Comparisons in one folder have nothing to do with each other.
+    budgetOf: "rows",
+    skipsRows: true,
+    rowLabels: FLAG_LABELS,
+    model: rows[0]?.model ?? values.model,
+    images: { label: FLAG_LABELS.image },
+  };
+  const batch = await checked(numbered(rows), call, kind, session);
+  return { ...batch, spec: { ...batch.spec, nameOf: nameByValues(batch.spec.rows) } };
+}
 
-  /** Checks the rows that a program gives. @throws ManifestError naming every bad row; UsageError */
-  async ofRows(rows: BatchRows, options: BatchOptions): Promise<CheckedBatch> {
-    const { prompt: _none, ...values } = inputFrom({ ...options, prompt: "" });
-    const call = { ...options, values, labels: FIELD_LABELS, wait: waitFrom(options) };
-    return this.#checked(readRows(rows), call, {
-      nameOf: ({ line }) => `row ${line}`,
-      refusesUnused: true,
-    });
-  }
+/**
+ * Plans a batch as a run would, within its budget. Opens no connection and writes nothing.
+ * @throws BudgetExceededError, InvalidRequestError, ManifestError
+ */
+export async function planBatch({ spec }: CheckedBatch, session: ClientSession): Promise<BatchPlan> {
+  const target = await targetInEffect(session);
+  await target.describe(spec.rows.map((row) => [spec.nameOf(row), row.checked.request] as const));
+  const service = (await target.name()) ?? "";
+  return (await planOfBatch(spec, service, openLedger(session))).plan;
+}
 
-  /**
-   * Checks combinations of values: one that its model does not support is skipped, and equal ones are one row.
-   * @throws UsageError for a value that no model supports: to skip it would charge for the rest of a typing error
-   */
-  async ofCombinations(
-    rows: readonly RowValues[],
-    flags: Omit<FlagsOf<typeof COMPARE>, "model" | "ratio" | "quality">,
-  ): Promise<CheckedBatch> {
-    const call = this.#callOf(flags, { image: flags.image, seed: flags.seed, negative: flags.negative });
-    const { values, validate } = call;
-    const target = await targetInEffect(this.#session);
-    if (validate !== false && target.kind !== "generator")
-      requireKnownValues(rows, values.model, await target.matrix());
-    const checked = await this.#checked(numbered(rows), call, {
-      fileName: "{slug}-{model}-{ratio}-{quality}-{task}.{ext}",
-      // Comparisons in one folder have nothing to do with each other.
-      budgetOf: "rows",
-      skipsRows: true,
-      rowLabels: FLAG_LABELS,
-      model: rows[0]?.model ?? values.model,
-      images: { label: FLAG_LABELS.image },
-    });
-    return { ...checked, spec: { ...checked.spec, nameOf: nameByValues(checked.spec.rows) } };
-  }
+/** Options of a command, with settings for those that are not given. @throws UsageError for a setting */
+function callOf(
+  flags: Flags,
+  request: Parameters<typeof readRequestFlags>[0],
+  session: ClientSession,
+): BatchCall {
+  const given = readRequestFlags(request, session);
+  const labels = Object.entries(FLAG_LABELS).filter(([name]) => name in given.values);
+  return {
+    ...{ ...flags, ...outputSettings(flags, session), ...given },
+    labels: { ...Object.fromEntries(labels), ...given.labels },
+  };
+}
 
-  /**
-   * Plans a batch as a run would, within its budget. Opens no connection and writes nothing.
-   * @throws BudgetExceededError, InvalidRequestError, ManifestError
-   */
-  async plan({ spec }: CheckedBatch): Promise<BatchPlan> {
-    const target = await targetInEffect(this.#session);
-    await target.describe(spec.rows.map((row) => [spec.nameOf(row), row.checked.request] as const));
-    const service = (await target.name()) ?? "";
-    return (await planOfBatch(spec, service, openLedger(this.#session))).plan;
-  }
-
-  /** Options of a command, with settings for those that are not given. @throws UsageError for a setting */
-  #callOf(flags: Flags, request: Parameters<typeof readRequestFlags>[0]): BatchCall {
-    const { settings } = this.#session;
-    const output = settings.get("output", { value: flags.output, label: "--output" });
-    const given = readRequestFlags(request, this.#session);
-    const labels = Object.entries(FLAG_LABELS).filter(([name]) => name in given.values);
-    return {
-      ...flags,
-      ...given,
-      labels: { ...Object.fromEntries(labels), ...given.labels },
-      output: output?.value,
-      outputLabel: output?.label,
-      sidecar: settings.isOn("sidecar", flags.sidecar),
-      wait: waitSettings(flags, this.#session),
-    };
-  }
-
-  async #checked(
-    entries: AsyncIterable<ManifestEntry>,
-    call: BatchCall,
-    { takesColumns, fileName, images: { label = FIELD_LABELS.image, ...place } = {}, ...kind }: Kind,
-  ): Promise<CheckedBatch> {
-    const session = this.#session;
-    const target = await targetInEffect(session);
-    const matrix = await target.matrix();
-    const { context, words, settings } = session;
-    const {
-      saved = session.saved,
-      labels,
-      name,
-      template,
-      validate = true,
-      overwrite = false,
-      sidecar,
-    } = call;
-    const shard = call.shard === undefined ? null : parseShard(call.shard);
-    const model = kind.model ?? call.values.model;
-    const generator = await target.terms({ model, dryRun: call.dryRun, validate });
-    const copies = await copiesForGenerator(session, label, place);
-    const output = await outputFolder({
-      output: call.output,
-      label: call.outputLabel ?? "output",
-      name,
-      overwrite,
-      resolvePath: context.resolvePath,
-      ...(sidecar && { sidecar }),
-      ...(takesColumns && { takesColumns }),
-      ...(fileName !== undefined && { template: fileName }),
-    });
-    const values = copies ? { ...call.values, image: absolute(call.values.image, context) } : call.values;
-    const checks = {
-      matrix,
-      ...(saved && { saved }),
-      generator,
-      copies,
-      validate,
-      values,
-      labels,
-      words,
-      shard,
-      template,
-      name,
-    };
-    const { rows, skipped, unused } = await checkRows(entries, { ...checks, ...kind });
-    const warnings = new Set([
-      ...unused.map(unknownName),
-      ...rows.flatMap(({ checked }) => checked.warnings),
-    ]);
-    const spec: BatchSpec = {
-      rows,
-      copies,
-      output,
-      wait: call.wait,
-      concurrency: call.concurrency ?? DEFAULT_CONCURRENCY,
-      resubmitUnknown: call.resubmitUnknown === true,
-      retryFailed: call.retryFailed === true,
-      shard,
-      budgetOf: kind.budgetOf ?? "folder",
-      cap: call.maxCredits ?? null,
-      yes: call.yes === true,
-      confirmAbove: settings.confirmAbove(),
-      matrix,
-      allowUndocumented: !validate,
-      nameOf: kind.nameOf ?? (({ line }) => `line ${line}`),
-    };
-    return { spec, skipped, warnings: [...warnings] };
-  }
+async function checked(
+  entries: AsyncIterable<ManifestEntry>,
+  call: BatchCall,
+  { takesColumns, fileName, images: { label = FIELD_LABELS.image, ...place } = {}, ...kind }: Kind,
+  session: ClientSession,
+): Promise<CheckedBatch> {
+  const { context, words, settings } = session;
+  const { saved = session.saved, labels, name, template, validate = true, overwrite = false, sidecar } = call;
+  const target = await targetInEffect(session);
+  const matrix = await target.matrix();
+  const shard = call.shard === undefined ? null : parseShard(call.shard);
+  const model = kind.model ?? call.values.model;
+  const generator = await target.terms({ model, dryRun: call.dryRun, validate });
+  const copies = await copiesForGenerator(session, label, place);
+  const output = await outputFolder({
+    ...{ output: call.output, label: call.outputLabel ?? "output", name, overwrite },
+    resolvePath: context.resolvePath,
+    ...(sidecar && { sidecar }),
+    ...(takesColumns && { takesColumns }),
+    ...(fileName !== undefined && { template: fileName }),
+  });
+  const values = copies ? { ...call.values, image: absolute(call.values.image, context) } : call.values;
+  const { rows, skipped, unused } = await checkRows(entries, {
+    ...{ matrix, generator, copies, validate, values, labels, words, shard, template, name },
+    ...(saved && { saved }),
+    ...kind,
+  });
+  const spec: BatchSpec = {
+    ...{ rows, copies, output, matrix, shard },
+    wait: call.wait,
+    concurrency: call.concurrency ?? DEFAULT_CONCURRENCY,
+    resubmitUnknown: call.resubmitUnknown === true,
+    retryFailed: call.retryFailed === true,
+    budgetOf: kind.budgetOf ?? "folder",
+    cap: call.maxCredits ?? null,
+    yes: call.yes === true,
+    confirmAbove: settings.confirmAbove(),
+    allowUndocumented: !validate,
+    nameOf: kind.nameOf ?? (({ line }) => `line ${line}`),
+  };
+  const warnings = [...unused.map(unknownName), ...rows.flatMap((row) => row.checked.warnings)];
+  return { spec, skipped, warnings: [...new Set(warnings)] };
 }
 
 /** Reference images of all rows, whose files are not looked for beside the manifest. */
@@ -268,9 +227,7 @@ function requireKnownValues(rows: readonly RowValues[], usual: string | undefine
     ...given("quality").map((value) => unknownQuality(value, FLAG_LABELS.quality)),
   ];
   const first = refusals.find((refusal) => refusal !== null);
-  if (first === undefined) return;
-  const hint = ["Nothing was sent.", first.hint];
-  throw new UsageError(`${first.message}.`, { hint });
+  if (first) throwRefusal(first, ["Nothing was sent.", first.hint]);
 }
 
 /**

@@ -2,9 +2,10 @@
 
 import { TransformStream } from "node:stream/web";
 import { UsageError } from "../lib/error-types.ts";
+import { InterruptedError } from "../lib/interrupted.ts";
+import type { Words } from "../lib/wording.ts";
 import { findModels, type ModelFilter } from "../models/find.ts";
 import type { Model } from "../models/matrix.ts";
-import { Calls } from "./calls.ts";
 import type { ClientSession } from "./client-session.ts";
 import { checkedFrom } from "./given-values.ts";
 import type {
@@ -19,10 +20,9 @@ import type {
   ReuseOptions,
   StatusOptions,
 } from "./options/call-options.ts";
-import type { CALLS } from "./options/call-table.ts";
-import { checkOptions } from "./options/check-call.ts";
+import { type CALLS, checkOptions } from "./options/call-table.ts";
 import type { PublishedCalls } from "./published-calls.ts";
-import { orFailure } from "./report-json.ts";
+import { imggenFailureOf, orFailure } from "./report-json.ts";
 import type {
   BatchRow,
   BatchSummary,
@@ -187,3 +187,53 @@ function batchOf(
     },
   };
 }
+
+/** The calls of a client that are under way: each stops with its caller's signal, and all with the client. */
+class Calls {
+  readonly #closing = new AbortController();
+  readonly #running = new Set<Promise<unknown>>();
+  readonly #words: Words;
+
+  /** @param words the words of failures */
+  constructor(words: Words) {
+    this.#words = words;
+  }
+
+  /**
+   * Runs a call.
+   * @param stops signals that abort it
+   * @throws ImggenFailure for every error; nothing is sent if the client is closed or a signal has aborted already
+   */
+  async run<Result>(
+    stops: readonly (AbortSignal | undefined)[],
+    work: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    const controller = new AbortController();
+    // Of its own for each call: a signal that many calls share must not gather listeners.
+    const anyStop = AbortSignal.any([this.#closing.signal, ...stops.filter((stop) => stop !== undefined)]);
+    const abort = () => controller.abort(new InterruptedError(null));
+    anyStop.addEventListener("abort", abort);
+    const call = (async () => {
+      if (this.#closing.signal.aborted) throw new UsageError("The client is closed.", { hint: CLOSED });
+      if (anyStop.aborted) throw new InterruptedError(null, { hint: "Nothing was sent." });
+      return work(controller.signal);
+    })();
+    this.#running.add(call);
+    try {
+      return await call;
+    } catch (error) {
+      throw imggenFailureOf(error, this.#words);
+    } finally {
+      this.#running.delete(call);
+      anyStop.removeEventListener("abort", abort);
+    }
+  }
+
+  /** Aborts every call, and waits until all have ended. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.allSettled(this.#running);
+  }
+}
+
+const CLOSED = "Nothing was sent. Make another one with createClient.";

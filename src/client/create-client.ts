@@ -4,14 +4,15 @@ import { readMatrix } from "../models/matrix-file/read-matrix.ts";
 import { checkApiKey, checkBaseUrl } from "./account.ts";
 import { type Client, clientOf } from "./client.ts";
 import type { ClientSession } from "./client-session.ts";
-import { EffectiveSettings, type SettingFlags, storedSettings } from "./effective-settings.ts";
+import { EffectiveSettings, type SettingFlags, settingFlags, storedSettings } from "./effective-settings.ts";
 import type { ClientOptions } from "./options/call-options.ts";
-import { checkOptions } from "./options/check-call.ts";
+import { checkOptions } from "./options/call-table.ts";
 import { orFailure } from "./report-json.ts";
 import { ownGenerator } from "./targets/generator-setup.ts";
 import { MATRIX_FORM } from "./targets/matrix-setting.ts";
 import { thisProcess } from "./this-process.ts";
 import { foldersOf } from "./user-folders.ts";
+import { requireUtf8Variables } from "./valid-text.ts";
 
 /** Makes a client. Nothing is connected or written before its first call. @throws ImggenFailure for options it cannot use */
 export function createClient(options: ClientOptions = {}): Client {
@@ -32,6 +33,7 @@ function sessionOf(options: ClientOptions): ClientSession {
   if (baseUrl !== undefined) checkBaseUrl(baseUrl, "baseUrl");
   if (apiKey !== undefined) checkApiKey(apiKey, "apiKey");
   const current = thisProcess();
+  requireUtf8Variables(current.env);
   const env =
     home === undefined ? current.env : { ...current.env, IMGGEN_HOME: home && current.resolvePath(home) };
   const context = { ...current, env };
@@ -63,18 +65,15 @@ function sessionOf(options: ClientOptions): ClientSession {
 
 /** The options about a generator, as the settings that they take the place of. */
 function generatorSettings(options: ClientOptions): SettingFlags {
-  const { generatorTimeoutMs: timeoutMs, generatorConcurrency: places, generatorPaid: isPaid } = options;
-  const values = {
-    generator: options.generator,
-    generatorModel: options.generatorModel,
-    workflow: options.workflow,
-    generatorConcurrency: places === undefined ? undefined : String(places),
+  const { generator, generatorModel, workflow, generatorConcurrency } = options;
+  const { generatorTimeoutMs: timeoutMs, generatorPaid: isPaid } = options;
+  const settings = {
+    ...{ generator, generatorModel, workflow, generatorConcurrency },
     generatorTimeout: timeoutMs === undefined ? undefined : `${timeoutMs}ms`,
-    generatorPaid: isPaid === true ? "true" : undefined,
-    generatorFree: isPaid === false ? "true" : undefined,
+    generatorPaid: isPaid === true ? true : undefined,
+    generatorFree: isPaid === false ? true : undefined,
   };
-  const entries = Object.entries(values).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries.map(([name, value]) => [name, { value, label: name }]));
+  return settingFlags(settings, (name) => name);
 }
 
 function variable(name: string, value: string | undefined): Record<string, string> {

@@ -1,13 +1,14 @@
 import path from "node:path";
 import { UsageError } from "../lib/error-types.ts";
+import { requirePath } from "../lib/home-folder.ts";
 import { wholeNumberOption } from "../lib/whole-number.ts";
 import { action, option, phrase } from "../lib/wording.ts";
 import { isOwnSetting, readSettings, type Settings, settingsFile } from "../store/settings-file.ts";
-import { SETTINGS, type SettingName } from "../store/settings-table.ts";
+import type { SettingsStore } from "../store/settings-store.ts";
+import { isOfGenerator, SETTING_NAMES, SETTINGS, type SettingName } from "../store/settings-table.ts";
 import { GENERATOR } from "./options/global-options.ts";
-import { type FlagsOf, longFlag, type Option } from "./options/option.ts";
-import { requirePath } from "./options/option-kinds.ts";
-import type { Environment } from "./this-process.ts";
+import { type FlagsOf, longFlag, type Options } from "./options/option.ts";
+import type { Environment, ProcessContext } from "./this-process.ts";
 
 type SettingSource = "flag" | "environment" | "config" | "default";
 
@@ -28,11 +29,6 @@ export function namedSetting(name: SettingName, { value, source, label }: Effect
 export function switchValue(label: string, text: string): boolean {
   if (text === "true" || text === "false") return text === "true";
   throw new UsageError(`${label} must be true or false.`);
-}
-
-/** A number of credits. @throws UsageError */
-export function creditsValue(label: string, text: string): number {
-  return wholeNumberOption(label, text, { min: 0 });
 }
 
 /** Settings that flags of the command line give, by the flag's name. */
@@ -113,7 +109,6 @@ export class EffectiveSettings {
     this.#flags = { [name]: { value, label }, ...this.#flags };
   }
 
-  /** Settings that flags give. */
   get flags(): SettingFlags {
     return this.#flags;
   }
@@ -155,7 +150,7 @@ export class EffectiveSettings {
 
   #credits(name: SettingName): number | null {
     const setting = this.get(name);
-    return setting ? creditsValue(setting.label, setting.value) : null;
+    return setting ? wholeNumberOption(setting.label, setting.value, { min: 0 }) : null;
   }
 }
 
@@ -187,14 +182,54 @@ export function storedSettings(configFolder: string): Settings {
   return readSettings(settingsFile(configFolder));
 }
 
-/** The flags about a generator as the settings that they override. */
-export function generatorSettings(flags: FlagsOf<typeof GENERATOR>): SettingFlags {
-  const entries = Object.entries<Option>(GENERATOR).flatMap(([name, row]) => {
-    const value: unknown = Object.entries(flags).find(([each]) => each === name)?.[1];
+/** The stored settings of a config folder, to be changed. Loaded late: most commands only read them. */
+export async function openSettingsStore(
+  folder: string,
+  { processes }: Pick<ProcessContext, "processes">,
+): Promise<SettingsStore> {
+  const { SettingsStore } = await import("../store/settings-store.ts");
+  return new SettingsStore(folder, processes);
+}
+
+/** Values of options about a generator as the settings that they override. @param labelOf names an option in messages */
+export function settingFlags(
+  values: { readonly [Name in SettingName]?: unknown },
+  labelOf: (name: string) => string,
+): SettingFlags {
+  const entries = Object.entries(values).flatMap(([name, value]) => {
     if (value === undefined) return [];
     // Several values are a JSON list, which holds any text.
     const text = Array.isArray(value) ? JSON.stringify(value) : String(value);
-    return [[name, { value: text, label: longFlag(row) }] as const];
+    return [[name, { value: text, label: labelOf(name) }] as const];
   });
   return Object.fromEntries(entries);
+}
+
+/** The flags about a generator as the settings that they override. */
+export function generatorSettings(flags: FlagsOf<typeof GENERATOR>): SettingFlags {
+  const rows: Options = GENERATOR;
+  const given = Object.entries(flags).filter(([name]) => name in rows);
+  return settingFlags(Object.fromEntries(given), (name) => (rows[name] ? longFlag(rows[name]) : name));
+}
+
+/** A setting, as faces list it. */
+export interface SettingRow {
+  name: SettingName;
+  /** The environment variable that overrides it. */
+  variable: string | undefined;
+  help: string;
+  /** As it would be stored; undefined: nothing is set without it. */
+  default: string | undefined;
+  /** Whether it names a generator, or is for one alone: it must not apply to the next one. */
+  isOfGenerator: boolean;
+}
+
+/** Every setting, in the order of `imggen config`. */
+export const SETTING_LIST: readonly SettingRow[] = SETTING_NAMES.map((name) => {
+  const { variable, help, default: byDefault } = SETTINGS[name];
+  return { name, variable, help, default: byDefault, isOfGenerator: isOfGenerator(name) };
+});
+
+export function settingRow(name: SettingName): SettingRow {
+  return SETTING_LIST.find((row) => row.name === name) as SettingRow;
 }

@@ -9,7 +9,6 @@ import { isResumable } from "../task/task.ts";
 import { exitCodeOf } from "./exit-codes.ts";
 import type { ErrorDetail, FailureJson } from "./results.ts";
 
-/** The task that has failed. */
 type FailedTask = Pick<TaskReport, "taskId" | "charged" | "state" | "free" | "isOnlyLost"> & {
   ledgerId?: string | null;
 };

@@ -14,7 +14,7 @@ import { ProviderError } from "../providers/provider.ts";
 import { ProviderServer } from "../providers/provider-http.ts";
 import { parseGeneratorSpec } from "../providers/spec.ts";
 import { unsetOptions } from "./generator-settings.ts";
-import { type AskingSession, modelsOffered } from "./targets/ask-generator.ts";
+import { type AskingSession, modelsOffered } from "./targets/open-generator.ts";
 import type { ModelsOffered } from "./targets/target.ts";
 
 // Loaded only to look for generators.

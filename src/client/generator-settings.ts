@@ -1,15 +1,25 @@
+import { AuthRequiredError } from "../api/api-errors.ts";
 import { timeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
-import { action, option, phrase } from "../lib/wording.ts";
-import type { GeneratorOptions } from "../providers/kind.ts";
-import { concurrencyOf, fieldNamesOf, type GeneratorSpec, isPaidByDefault } from "../providers/kinds.ts";
-import { parseGeneratorSpec } from "../providers/spec.ts";
+import { shellWord } from "../lib/shell-word.ts";
+import { action, option, type Phrase, phrase } from "../lib/wording.ts";
+import { basicOrBearer, type GeneratorOptions } from "../providers/kind.ts";
+import {
+  concurrencyOf,
+  fieldNamesOf,
+  type GeneratorSpec,
+  isPaidByDefault,
+  isServerKind,
+  KINDS,
+  kindAtHome,
+} from "../providers/kinds.ts";
+import { mayCarryKey, parseGeneratorSpec } from "../providers/spec.ts";
 import { SETTINGS, type SettingName } from "../store/settings-table.ts";
-import { checkSecret } from "./account.ts";
+import { checkGeneratorKey, checkSecret } from "./account.ts";
 import type { ClientSession } from "./client-session.ts";
 import { type Effective, namedSetting } from "./effective-settings.ts";
-import { settingValue } from "./setting-parsers.ts";
-import { fieldSettings, storedOwnFields } from "./stored-fields.ts";
+import { fieldSettings, storedOwnFields } from "./given-values.ts";
+import { type PlainSetting, settingValue } from "./setting-parsers.ts";
 
 /** The user's own generator, and how it is used. */
 export interface OwnGenerator {
@@ -50,17 +60,16 @@ export function optionsOf(spec: GeneratorSpec, source: GeneratorSource): Omit<Ge
   const from = (place: Effective["source"]) => (name: SettingName) =>
     find(name).find((each) => each.source === place);
   const { usual, most } = concurrencyOf(spec);
-  const [model] = find("generatorModel");
-  const [side] = find("generatorSide");
-  const [size] = find("generatorSize");
-  const [concurrency] = find("generatorConcurrency");
-  const [timeout] = find("generatorTimeout");
+  const valueIn = <Name extends PlainSetting, Fallback>(name: Name, fallback: Fallback) => {
+    const [found] = find(name);
+    return found ? settingValue(name, found) : fallback;
+  };
   return {
-    model: model ? settingValue("generatorModel", model) : DEFAULTS.model,
-    sidePx: side ? settingValue("generatorSide", side) : DEFAULTS.sidePx,
-    sizeForm: size ? settingValue("generatorSize", size) : DEFAULTS.sizeForm,
-    concurrency: Math.min(most, concurrency ? settingValue("generatorConcurrency", concurrency) : usual),
-    timeoutMs: timeout ? settingValue("generatorTimeout", timeout) : DEFAULTS.timeoutMs,
+    model: valueIn("generatorModel", DEFAULTS.model),
+    sidePx: valueIn("generatorSide", DEFAULTS.sidePx),
+    sizeForm: valueIn("generatorSize", DEFAULTS.sizeForm),
+    concurrency: Math.min(most, valueIn("generatorConcurrency", usual)),
+    timeoutMs: valueIn("generatorTimeout", DEFAULTS.timeoutMs),
     defaults: { fields: fieldSettings(from("flag")) },
     saved: storedOwnFields(from("config")),
     fieldNames: fieldNamesOf(spec),
@@ -94,13 +103,14 @@ function workflowOf(
   if (found === undefined) return undefined;
   if (spec.kind === "comfyui")
     return { path: context.resolvePath(found.value), label: namedSetting("workflow", found) };
+  // One of the config is refused for a new request alone: tasks of this generator can be finished without it.
   if (found.source === "config") return undefined;
-  throw new UsageError(`${found.label} is for a ComfyUI server.`, {
-    hint: [
-      "Nothing was sent.",
-      phrase`Add ${option("generator")} comfyui:<url>.`,
-      phrase`More: ${action("help", "generators")}`,
-    ],
+  throw wrongWorkflow(found.label, phrase`Add ${option("generator")} comfyui:<url>.`);
+}
+
+function wrongWorkflow(label: string, remedy: Phrase): UsageError {
+  return new UsageError(`${label} is for a ComfyUI server.`, {
+    hint: ["Nothing was sent.", remedy, phrase`More: ${action("help", "generators")}`],
   });
 }
 
@@ -112,13 +122,16 @@ export interface SavedCause {
 
 const CAUSES = ["workflow", "generatorSize", "generatorModel"] as const;
 
-/** Those that apply to a generator. */
+/** Those that apply to a new request to a generator. @throws UsageError for a workflow, if the generator takes none */
 export function savedCauses(spec: GeneratorSpec, source: GeneratorSource): SavedCause[] {
   const find = finder(spec, source);
-  return CAUSES.flatMap((setting) => {
+  const causes = CAUSES.flatMap((setting) => {
     const [found] = find(setting);
     return found?.source === "config" ? [{ setting, origin: namedSetting(setting, found) }] : [];
   });
+  const workflow = causes.find(({ setting }) => setting === "workflow");
+  if (workflow === undefined || spec.kind === "comfyui") return causes;
+  throw wrongWorkflow(workflow.origin, phrase`Remove it: ${action("run", "config unset workflow")}.`);
 }
 
 /** The values of a setting that apply to a generator, the flag's first. */
@@ -162,4 +175,72 @@ function saidOfCost(find: Find): "paid" | "free" | null {
     if (paid || free) return paid ? "paid" : "free";
   }
   return null;
+}
+
+/** The key for the generator in effect; null for none. @throws UsageError for one that cannot be sent */
+export function keyInEffect(spec: GeneratorSpec, source: GeneratorSource): string | null {
+  const key = source.settings.get("generatorKey");
+  if (spec.kind === "command" || key === undefined || key.source === "config") return boundKey(spec, source);
+  return checkGeneratorKey(key.value, key.label, takesLogin(spec));
+}
+
+/** A key that is for one origin alone: the one in its kind's own variable, or the one that was stored. */
+export function boundKey(spec: GeneratorSpec, { settings, context }: GeneratorSource): string | null {
+  if (spec.kind === "command") return null;
+  const variable = kindAtHome(spec)?.keyVariables.find((name) => context.env[name]);
+  if (variable) return checkSecret(context.env[variable] ?? "", variable);
+  const { origin } = new URL(spec.url);
+  const stored = settings.stored("generatorKey");
+  const isMeant = stored !== undefined && settings.stored("generatorKeyOrigin")?.value === origin;
+  return isMeant ? checkGeneratorKey(stored.value, stored.label, takesLogin(spec)) : null;
+}
+
+/** Whether a generator's key may be `user:password`. */
+export function takesLogin({ kind }: Pick<GeneratorSpec, "kind">): boolean {
+  return isServerKind(kind) && KINDS[kind].keyHeaders === basicOrBearer;
+}
+
+export function withKey(
+  spec: GeneratorSpec,
+  options: Omit<GeneratorOptions, "key">,
+  key: string | null,
+): GeneratorOptions {
+  if (spec.kind === "command") return { ...options, key: null };
+  const made = spec.kind === "npm" ? { package: spec.version } : {};
+  const isSecret = key !== null || Object.keys(options.headers).length > 0;
+  if (isSecret && !mayCarryKey(spec))
+    throw new UsageError("The generator's key is only sent to https:// addresses, and within this machine.", {
+      hint: `Nothing was sent. Put https before ${new URL(spec.url).host}, or unset the key: a server that needs none works over http.`,
+    });
+  return { ...options, ...made, key };
+}
+
+/** Whether the generator refuses every request because no key is set. */
+export function lacksKey({ spec, options: { key, headers } }: OwnGenerator): boolean {
+  return kindAtHome(spec) !== null && key === null && Object.keys(headers).length === 0;
+}
+
+/** @throws AuthRequiredError where it lacks a key */
+export function requireKey(generator: OwnGenerator): void {
+  const { spec } = generator;
+  const kind = kindAtHome(spec);
+  if (kind === null || !lacksKey(generator)) return;
+  const { title, keyVariables } = kind;
+  throw new AuthRequiredError(`No key for ${title} is set.`, {
+    hint: phrase`Nothing was sent. Set ${keyVariables.join(" or ")}, or store it: ${action("run", `login --generator ${shellWord(spec.name)}`)}`,
+  });
+}
+
+/** An environment variable with the key of a kind of generator. `host`: the only one that gets it; null: the generator's own. */
+export interface GeneratorKey {
+  variable: string;
+  kind: string;
+  host: string | null;
+}
+
+/** The variables with keys of services that make images. */
+export function generatorKeys(): GeneratorKey[] {
+  return Object.entries(KINDS).flatMap(([kind, { url, keyVariables }]) =>
+    keyVariables.map((variable) => ({ variable, kind, host: url === null ? null : new URL(url).host })),
+  );
 }

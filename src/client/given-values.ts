@@ -2,16 +2,18 @@ import { fixedSchedule } from "../core/polling/fixed-schedules.ts";
 import type { WaitSettings } from "../core/polling/wait.ts";
 import { timeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
+import { seedOption } from "../lib/whole-number.ts";
 import { checkRequest, type GeneratorTerms } from "../models/check-request.ts";
 import type { Matrix } from "../models/matrix.ts";
+import { jsonFields, providerFields } from "../models/provider-fields.ts";
 import { isLocalFile } from "../models/rules/images.ts";
 import { FIELD_LABELS, FLAG_LABELS, type Labels } from "../models/rules/rule.ts";
 import type { SavedFields } from "../models/saved-fields.ts";
-import type { CheckedRequest, RequestInput } from "../task/request.ts";
-import { fieldsFrom, type GivenFields } from "../task/request-fields.ts";
+import type { SettingName } from "../store/settings-table.ts";
+import type { CheckedRequest, OwnFields, RequestInput } from "../task/request.ts";
+import { fieldsFrom, type GivenFields, type ProviderFields } from "../task/request-fields.ts";
 import type { Effective, EffectiveSettings } from "./effective-settings.ts";
 import type { RequestOptions } from "./options/call-options.ts";
-import { savedFields } from "./stored-fields.ts";
 
 interface Source {
   settings: EffectiveSettings;
@@ -73,6 +75,21 @@ export function waitSettings(flags: WaitOptions, { settings }: Source): WaitSett
   return timeout ? { ...wait, timeoutMs: timeoutOption(timeout.label, timeout.value) } : wait;
 }
 
+/** Where images go and how long to wait for them: as flags say, or as settings do. @throws UsageError for a setting */
+export function outputSettings(
+  flags: WaitOptions & { output?: string | undefined; sidecar?: boolean | undefined },
+  { settings }: Source,
+) {
+  const output = settings.get("output", { value: flags.output, label: "--output" });
+  const sidecar = settings.isOn("sidecar", flags.sidecar);
+  return {
+    output: output?.value,
+    outputLabel: output?.label,
+    sidecar,
+    wait: waitSettings(flags, { settings }),
+  };
+}
+
 /** The fields of a request among a call's options. */
 export function inputFrom(options: RequestOptions): RequestInput {
   const image = options.image === undefined ? undefined : [options.image].flat();
@@ -95,4 +112,34 @@ export function checkedFrom(
     generator,
     ...(saved && { saved }),
   });
+}
+
+type Find = (name: SettingName) => Effective | undefined;
+
+/** The values of config.json for fields that a request to the target in effect leaves open. @throws UsageError, SettingsError */
+export function savedFields(settings: Pick<EffectiveSettings, "stored" | "generator">): SavedFields {
+  const [ratio, quality] = [settings.stored("ratio")?.value, settings.stored("quality")?.value];
+  const saved = { ...(ratio !== undefined && { ratio }), ...(quality !== undefined && { quality }) };
+  // The others are for the generator that the config names: its terms have them.
+  const isOfGenerator = settings.generator() !== undefined || settings.stored("generator") !== undefined;
+  return isOfGenerator ? saved : { ...saved, ...storedOwnFields((name) => settings.stored(name)) };
+}
+
+/** The seed, negative prompt and fields of a generator. @throws UsageError */
+export function storedOwnFields(find: Find): OwnFields {
+  const [seed, negative] = [find("seed"), find("negative")];
+  return {
+    ...(seed && { seed: seedOption(seed.label, seed.value) }),
+    ...(negative && { negative: negative.value }),
+    fields: fieldSettings(find),
+  };
+}
+
+/** The settings `field` and `fieldJson`. @throws UsageError */
+export function fieldSettings(find: Find): ProviderFields {
+  const [plain, json] = [find("field"), find("fieldJson")];
+  return {
+    ...(plain && providerFields(plain.label, plain.value)),
+    ...(json && jsonFields(json.label, json.value)),
+  };
 }

@@ -1,4 +1,5 @@
-import { MAX_IMAGES, MODELS, type Model, NEEDS_SUBSCRIPTION, QUALITIES, RATIOS } from "../models/matrix.ts";
+import { resolveModel } from "../models/find.ts";
+import { type Matrix, MODELS, QUALITIES, RATIOS } from "../models/matrix.ts";
 
 /** The values of options that the built-in matrix knows. The service may know others. */
 export const KNOWN_VALUES = {
@@ -7,9 +8,22 @@ export const KNOWN_VALUES = {
   quality: QUALITIES,
 } as const;
 
-/** How many images a model makes that makes several, and is asked for no number. */
-export const IMAGES_BY_DEFAULT = MAX_IMAGES.default;
+/** The parts after the slash of model ids that name one model alone. */
+export function shortModelNames(matrix: Matrix): { id: string; name: string }[] {
+  const names = matrix.map(({ id }) => ({ id, name: id.slice(id.lastIndexOf("/") + 1) }));
+  return names.filter(({ name }) => resolveModel(name, matrix) !== undefined);
+}
 
-export function needsSubscription({ notes }: Pick<Model, "notes">): boolean {
-  return notes.includes(NEEDS_SUBSCRIPTION);
+/**
+ * The ratios or qualities that one of several models takes, in the order of the first; null where none is named, or where the
+ * service's document leaves open what one of them takes.
+ */
+export function allowedByModels(
+  names: readonly string[],
+  column: "ratios" | "qualities",
+  matrix: Matrix,
+): string[] | null {
+  const lists = names.map((name) => resolveModel(name, matrix)?.[column] ?? null);
+  if (lists.length === 0 || lists.includes(null)) return null;
+  return [...new Set(lists.flatMap((list) => list ?? []))];
 }

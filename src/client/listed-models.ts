@@ -1,9 +1,9 @@
 import { ImggenError, UsageError } from "../lib/error-types.ts";
-import { findModels, KIND_WORDS, type ModelFilter, nearestText, resolveModel } from "../models/find.ts";
-import type { Matrix, Model } from "../models/matrix.ts";
+import { findModels, KIND_WORDS, type ModelFilter, resolveModel, unknownModelText } from "../models/find.ts";
+import { MAX_IMAGES, type Matrix, type Model, NEEDS_SUBSCRIPTION } from "../models/matrix.ts";
 import { unknownQuality } from "../models/rules/quality.ts";
 import { malformedRatio } from "../models/rules/ratio.ts";
-import { FLAG_LABELS, type Refusal } from "../models/rules/rule.ts";
+import { FLAG_LABELS, throwRefusal } from "../models/rules/rule.ts";
 import type { ClientSession } from "./client-session.ts";
 import type { MODEL_FILTER } from "./options/command-table.ts";
 import type { FlagsOf } from "./options/option.ts";
@@ -28,6 +28,13 @@ export interface ModelList {
   leftOut: string | null;
 }
 
+/** How many images a model makes that makes several, and is asked for no number. */
+export const IMAGES_BY_DEFAULT = MAX_IMAGES.default;
+
+export function needsSubscription({ notes }: Pick<Model, "notes">): boolean {
+  return notes.includes(NEEDS_SUBSCRIPTION);
+}
+
 /** @throws UsageError for a model, ratio or quality that there is not, ImggenError */
 export async function listModels(
   session: ClientSession,
@@ -39,7 +46,9 @@ export async function listModels(
   const { others, loaded, leftOut } = await othersOf(target, fromMatrix);
   const matrix = [...fromMatrix, ...others];
   const { matching, undocumented } = findModels(filterOf(filter), matrix);
-  const chosen = name === undefined ? null : requireModel(name, matrix);
+  const unknown = name === undefined ? null : unknownModelText(name, matrix);
+  if (unknown !== null) throw new UsageError(unknown, { hint: "To see all models: imggen models" });
+  const chosen = (name !== undefined && resolveModel(name, matrix)) || null;
   return {
     models: chosen ? matching.filter(({ id }) => id === chosen.id) : matching,
     chosen,
@@ -74,20 +83,7 @@ async function othersOf(target: Target, fromMatrix: Matrix): Promise<Others> {
 
 /** A ratio that the document does not name may be one that a model without documented ratios takes. @throws UsageError */
 function filterOf({ kind, ratio, quality, references }: FlagsOf<typeof MODEL_FILTER>): ModelFilter {
-  if (ratio !== undefined) refuse(malformedRatio(ratio, FLAG_LABELS.ratio));
-  if (quality !== undefined) refuse(unknownQuality(quality, FLAG_LABELS.quality));
+  if (ratio !== undefined) throwRefusal(malformedRatio(ratio, FLAG_LABELS.ratio));
+  if (quality !== undefined) throwRefusal(unknownQuality(quality, FLAG_LABELS.quality));
   return { kind: kind === undefined ? undefined : KIND_WORDS.get(kind), ratio, quality, references };
-}
-
-function refuse(refusal: Refusal | null): void {
-  if (refusal) throw new UsageError(`${refusal.message}.`, { hint: refusal.hint });
-}
-
-function requireModel(name: string, matrix: Matrix): Model {
-  const model = resolveModel(name, matrix);
-  if (model) return model;
-  const nearest = nearestText(name, matrix);
-  throw new UsageError(`There is no model ${JSON.stringify(name)}${nearest && `; ${nearest}`}.`, {
-    hint: "To see all models: imggen models",
-  });
 }

@@ -1,7 +1,6 @@
 import { reportOf, type TaskReport } from "../core/engine/report.ts";
 import { chargedTasks, type HistoryQuery, historyFilter, historyStatus } from "../core/use-cases/history.ts";
-import { nearestText, resolveModel } from "../models/find.ts";
-import type { Matrix } from "../models/matrix.ts";
+import { unknownModelText } from "../models/find.ts";
 import { describeUnreadable, mayBeTask, type UnreadableEntry } from "../store/ledger-files.ts";
 import { isAtGenerator } from "../task/intent.ts";
 import { type Task, taskIdOf, wordOf } from "../task/task.ts";
@@ -117,9 +116,7 @@ export async function latestTasks(
   return found;
 }
 
-/** A model of which no task may be found because its name is mistyped, as a clause; null if the matrix has it. */
-export function unknownModelText(name: string, matrix: Matrix): string | null {
-  if (resolveModel(name, matrix)) return null;
-  const nearest = nearestText(name, matrix);
-  return `There is no model ${JSON.stringify(name)}${nearest && `; ${nearest}`}.`;
+/** The sentence on a model of which no task is found, if its name is mistyped; null if the target has it. */
+export async function mistypedModel(name: string, session: ClientSession): Promise<string | null> {
+  return unknownModelText(name, await (await targetInEffect(session)).matrix());
 }

@@ -5,7 +5,7 @@ import { resolveModel } from "../models/find.ts";
 import { DEFAULT_MODEL, MODELS, type Model } from "../models/matrix.ts";
 import { mayCarryKey, storedSpec } from "../providers/spec.ts";
 import { checkGeneratorKey } from "./account.ts";
-import { takesLogin } from "./generator-key.ts";
+import { takesLogin } from "./generator-settings.ts";
 import { generatorNamed, knownSpec } from "./targets/generator-setup.ts";
 import { GeneratorTarget } from "./targets/generator-target.ts";
 import { ServiceTarget } from "./targets/service-target.ts";

@@ -58,7 +58,7 @@ export class Operations {
     return generate(spec, await this.#workspace.depsFor(caller).current(), onWarning);
   }
 
-  /** Runs a batch that `BatchOperations` has checked. */
+  /** Runs a batch that `batch-operations.ts` has checked. */
   async batch(spec: BatchSpec, caller: Caller, events: BatchEvents): Promise<BatchResult> {
     const { batch } = await import("../core/use-cases/batch.ts");
     return batch(spec, await this.#workspace.depsFor(caller).current(), events);

@@ -1,15 +1,16 @@
 import type { RowResult } from "../core/batch/row-result.ts";
+import type { OnTaskProgress, TaskProgressEvent } from "../core/engine/events.ts";
 import { reportOfId, type TaskReport } from "../core/engine/report.ts";
 import { resolveDestination } from "../core/images/destination.ts";
 import type { PrivateCopies } from "../core/references/private-copies.ts";
 import { reuseEarlier } from "../core/use-cases/generate.ts";
+import { errorText } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { InterruptedError } from "../lib/interrupted.ts";
 import { FIELD_LABELS } from "../models/rules/rule.ts";
 import type { Destination } from "../task/intent.ts";
 import { rowJson, summaryJson } from "./batch-json.ts";
 import type { BatchRows } from "./batch-operations.ts";
-import { listening } from "./calls.ts";
 import type { ClientSession } from "./client-session.ts";
 import { checkedFrom, waitFrom } from "./given-values.ts";
 import { recentHistory } from "./listed-tasks.ts";
@@ -52,21 +53,14 @@ export class PublishedCalls {
 
   /** @throws ImggenFailure if the image is not there, or what the use case throws */
   async generate(options: GenerateOptions, signal: AbortSignal): Promise<GenerateResult> {
-    const { maxCredits, reuse = false, again = false, validate } = options;
-    const target = await targetInEffect(this.#session);
-    const matrix = await target.matrix();
-    const checked = checkedFrom(options, matrix, await target.terms(options), this.#session.saved);
+    const { maxCredits, reuse = false, again = false } = options;
     const wait = options.wait === false ? null : waitFrom(options);
-    const destination = await this.#destination(options);
-    const terms = {
-      maxCredits,
-      matrix,
-      allowUndocumented: validate === false,
-      repeated: null,
-      reuse,
-      again,
+    const spec = {
+      ...(await this.#checked(options)),
+      allowUndocumented: options.validate === false,
+      references: await this.#copies(),
+      ...{ destination: await this.#destination(options), wait, maxCredits, reuse, again, repeated: null },
     };
-    const spec = { checked, destination, wait, references: await this.#copies(), ...terms };
     const { caller, noted } = this.#callerOf(options, signal);
     return this.#succeeded(noted(await this.#operations.generate(spec, caller)));
   }
@@ -74,9 +68,7 @@ export class PublishedCalls {
   /** @throws ImggenFailure where the earlier task has no image */
   async reuse(options: ReuseOptions, signal: AbortSignal): Promise<GenerateResult | null> {
     const wait = waitFrom(options);
-    const target = await targetInEffect(this.#session);
-    const matrix = await target.matrix();
-    const checked = checkedFrom(options, matrix, await target.terms(options), this.#session.saved);
+    const { checked } = await this.#checked(options);
     const copies = await this.#copies();
     const request = copies === null ? checked.request : await copies.asRecorded(checked.request);
     const destination = await this.#destination(options);
@@ -92,8 +84,8 @@ export class PublishedCalls {
     signal: AbortSignal,
     onRow: (row: BatchRow) => Promise<void>,
   ): Promise<BatchSummary> {
-    const { BatchOperations } = await import("./batch-operations.ts");
-    const { spec } = await new BatchOperations(this.#session).ofRows(rows, options);
+    const { batchOfRows } = await import("./batch-operations.ts");
+    const { spec } = await batchOfRows(rows, options, this.#session);
     const { caller, noted } = this.#callerOf(options, signal);
     const onEnd = (end: RowResult) => onRow(rowJson(end, this.#session.words));
     const result = await this.#operations.batch(spec, caller, { onEnd });
@@ -136,6 +128,13 @@ export class PublishedCalls {
     return this.#operations.close();
   }
 
+  async #checked(options: GenerateOptions | ReuseOptions) {
+    const target = await targetInEffect(this.#session);
+    const matrix = await target.matrix();
+    const terms = await target.terms(options);
+    return { checked: checkedFrom(options, matrix, terms, this.#session.saved), matrix };
+  }
+
   /** Copies of reference images that are files; null for a service, which takes URLs. */
   #copies(): Promise<PrivateCopies | null> {
     return copiesForGenerator(this.#session, FIELD_LABELS.image);
@@ -164,4 +163,25 @@ export class PublishedCalls {
 function placeOf({ output, name, overwrite }: OutputOptions): OutputOptions {
   if (output === "-") throw new UsageError('output takes a file or a folder, not "-".');
   return { output, name, overwrite };
+}
+
+/** A caller's listener. What it throws or rejects with ends nothing: what it is told of may be charged by then. */
+function listening(listener: OnTaskProgress = () => {}) {
+  let warning: string | null = null;
+  let isSaid = false;
+  const failed = (error: unknown) => {
+    warning ??= `onProgress failed: ${errorText(error)}. The call continued.`;
+  };
+  return {
+    onProgress(event: TaskProgressEvent): void {
+      // It may be an async function.
+      new Promise((end) => end(listener(event))).catch(failed);
+    },
+    /** A result with a warning of the first failure, unless an earlier result has it. */
+    noted<Result extends { warnings: readonly string[] }>(result: Result): Result {
+      if (warning === null || isSaid) return result;
+      isSaid = true;
+      return { ...result, warnings: [...result.warnings, warning] };
+    },
+  };
 }

@@ -51,7 +51,6 @@ function taskFacts(report: TaskReport): TaskFacts {
   return { taskId, status, ...state, request, credits, charged, files, ...spent, submittedAt, completedAt };
 }
 
-/** The exit code that a report means. */
 export function exitCodeOfReport(report: TaskReport): number {
   if (report.error) return exitCodeOf(report.error);
   return reportStatus(report) === "running" ? STILL_RUNNING : 0;

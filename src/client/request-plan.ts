@@ -4,10 +4,10 @@ import type { GenerateSpec } from "../core/use-cases/generate.ts";
 import { checkRequest } from "../models/check-request.ts";
 import { resolveModel } from "../models/find.ts";
 import { isLocalFile } from "../models/rules/images.ts";
-import type { CheckedRequest, GenerationRequest } from "../task/request.ts";
+import { asMade, type CheckedRequest, type GenerationRequest } from "../task/request.ts";
 import type { Task } from "../task/task.ts";
 import type { ClientSession } from "./client-session.ts";
-import { canUpload, readRequestFlags, waitSettings } from "./given-values.ts";
+import { canUpload, outputSettings, readRequestFlags } from "./given-values.ts";
 import type { FlagsOf } from "./options/option.ts";
 import type { GENERATE, SUBMIT } from "./options/request-table.ts";
 import type { DescribedRequest } from "./targets/target.ts";
@@ -59,11 +59,9 @@ export async function planRequest(
   session: ClientSession,
   repeated: Task | null = null,
 ): Promise<RequestPlan> {
-  const { settings, context } = session;
+  const { resolvePath } = session.context;
   const { references, checked } = await withReferences(request, flags, session);
-  const wait = waitSettings(flags, session);
-  const output = settings.get("output", { value: flags.output, label: "--output" });
-  const sidecar = settings.isOn("sidecar", flags.sidecar);
+  const { output, outputLabel = "--output", sidecar, wait } = outputSettings(flags, session);
   const { name, overwrite = false, maxCredits } = flags;
   const matrix = await (await targetInEffect(session)).matrix();
   const rules = { matrix, allowUndocumented: !flags.validate };
@@ -72,7 +70,7 @@ export async function planRequest(
     const { checkBudget } = await import("../core/limits/budget.ts");
     checkBudget(checked, maxCredits, rules);
   }
-  const place = { output: output?.value, name, overwrite, sidecar, resolvePath: context.resolvePath };
+  const place = { output, name, overwrite, sidecar, resolvePath };
   const destination = await resolveDestination({ ...place, mayExist: true });
   if (flags.dryRun) await requireFree(destination);
   const { model, maxImages } = checked.request;
@@ -82,7 +80,7 @@ export async function planRequest(
     reuse: flags.reuse === true,
     again: flags.again === true,
     mostImages: maxImages ?? resolveModel(model, matrix)?.maxImages ?? 1,
-    outputLabel: output?.label ?? "--output",
+    outputLabel,
     // Where the user wants the images, unless that is an exact path, or nowhere.
     folder: flags.output !== undefined && destination.kind === "folder" ? destination.folder : null,
   };
@@ -115,10 +113,8 @@ export async function dryRunOf(
   { checked, references }: RequestPlan,
   session: ClientSession,
 ): Promise<DryRun> {
-  const { request, uploads } = (await references?.plan(checked.request)) ?? {
-    request: checked.request,
-    uploads: [],
-  };
-  const described = await (await targetInEffect(session)).describe([["", checked.request]]);
+  const made = asMade(checked);
+  const { request, uploads } = (await references?.plan(made)) ?? { request: made, uploads: [] };
+  const described = await (await targetInEffect(session)).describe([["", made]]);
   return { request, uploads, described };
 }

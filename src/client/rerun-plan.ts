@@ -1,17 +1,18 @@
 import { isDeepStrictEqual } from "node:util";
-import type { ImageOrigin } from "../core/engine/origin.ts";
+import { type ImageOrigin, originOfFile, originOfTask } from "../core/engine/origin.ts";
+import { UsageError } from "../lib/error-types.ts";
+import { seedIn, type WholeNumber } from "../lib/exact-integer.ts";
 import { checkRequest } from "../models/check-request.ts";
-import { jsonFields, providerFields } from "../models/provider-fields.ts";
+import type { Matrix } from "../models/matrix.ts";
 import { FLAG_LABELS } from "../models/rules/rule.ts";
 import { inputOf } from "../models/wire.ts";
 import { isAtGenerator, SANDBOX_SERVICE } from "../task/intent.ts";
 import type { CheckedRequest, RequestInput } from "../task/request.ts";
-import { FIELD_NAMES, type FieldNames } from "../task/request-fields.ts";
-import type { Task } from "../task/task.ts";
+import { FIELD_NAMES, type FieldNames, type RepeatedSeed } from "../task/request-fields.ts";
+import { savedFilesOf, type Task } from "../task/task.ts";
 import { type ClientSession, openLedger } from "./client-session.ts";
-import { findEarlierRequest } from "./earlier-request.ts";
-import { canUpload, valuesOf } from "./given-values.ts";
-import type { FlagsOf } from "./options/option.ts";
+import { canUpload, fieldSettings, valuesOf } from "./given-values.ts";
+import { type FlagsOf, RANDOM } from "./options/option.ts";
 import type { RERUN } from "./options/request-table.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
 import { workflowCopy } from "./user-folders.ts";
@@ -27,27 +28,41 @@ export interface OtherService {
   isKnown: boolean;
 }
 
+/** The decisions of the user about a request that is made again. */
+interface AgainHow {
+  /** Throws where another service is not wanted. */
+  onOther: (other: OtherService) => never;
+  /** The prompt in place of the earlier one, or the same. */
+  promptFor: (earlier: string) => Promise<string>;
+}
+
 /**
- * The request of an image or a task once more, with what flags change.
- * @param onOther throws where another service is not wanted
+ * The request of an image or a task once more, with its seed, and with what flags change. Of a task that is as many images as
+ * before, of an image that one.
  * @returns `repeated`: its task; null where the request was changed, and does not stand for it
  * @throws UsageError, InvalidRequestError
  */
 export async function checkedAgain(
   what: string,
-  flags: FlagsOf<typeof RERUN>,
+  { seed: seedFlag, ...flags }: FlagsOf<typeof RERUN>,
   session: ClientSession,
-  onOther: (other: OtherService) => never,
+  { onOther, promptFor }: AgainHow,
 ): Promise<{ checked: CheckedRequest; repeated: Task | null }> {
-  const values = valuesOf(flags);
-  const file = session.context.resolvePath(what);
-  const earlier = await findEarlierRequest(what, file, openLedger(session), values.image !== undefined);
+  const isRandom = seedFlag === RANDOM;
+  const values = valuesOf({ ...flags, seed: isRandom ? undefined : seedFlag });
+  const earlier = await findEarlierRequest(what, values.image !== undefined, session);
+  useProviderOf(earlier, session);
   if (!flags.yes && !session.isSandbox) await requireSameService(earlier, session, onOther);
   await preferEarlier(earlier, session);
-  const merged = { ...earlierInput(earlier), ...values };
+  const prompt = await promptFor(earlier.request.prompt);
+  const merged = { ...earlierInput(earlier), ...values, prompt };
   const target = await targetInEffect(session);
   const terms = await target.terms({ ...flags, model: merged.model });
-  const input = withFieldFlags(merged, values, terms?.fieldNames ?? {}, session);
+  const changed = { ...values, isRandom };
+  const { input, isSeedGiven } = withFieldFlags(merged, changed, terms?.fieldNames ?? {}, session);
+  const again = withSeed(input, isSeedGiven ? undefined : earlier.seed, terms?.fieldNames.seed);
+  if (earlier.isImage && again.seed !== undefined && values.maxImages === undefined)
+    delete again.input.maxImages;
   // Settings are for new requests, not for an earlier one.
   const generator = terms && { ...terms, defaults: {}, saved: {} };
   const uploads = canUpload(generator ? input.image : values.image, session);
@@ -57,9 +72,56 @@ export async function checkedAgain(
     kept.map((name) => [name, `the request's ${FLAG_LABELS[name].slice(2)}`]),
   );
   const options = { validate: flags.validate, labels, inherited, uploads, generator };
-  const checked = checkRequest(input, await target.matrix(), options);
+  const checked = checkedWith(again, await target.matrix(), options);
+  const warnings = [...checked.warnings, ...seedWarnings(earlier, isSeedGiven, again.seed)];
   const isSame = isDeepStrictEqual(checked.request, earlier.request);
-  return { checked, repeated: isSame ? earlier.record : null };
+  return { checked: { ...checked, warnings }, repeated: isSame ? earlier.record : null };
+}
+
+/** A request again, and the seed that makes the same image, if the target has a field for one. */
+interface RequestAgain {
+  input: RequestInput;
+  seed?: WholeNumber;
+  /** The same seed where the request itself names none: the ledger keeps the request as it was given. */
+  added?: RepeatedSeed;
+}
+
+function withSeed(
+  input: RequestInput,
+  seed: WholeNumber | undefined,
+  field: string | undefined,
+): RequestAgain {
+  if (seed === undefined || field === undefined) return { input: { ...input } };
+  if (input.seed !== undefined) return { input: { ...input, seed }, seed };
+  const isNamed = seedIn(input.fields?.[field]) !== null;
+  return { input: { ...input }, seed, ...(!isNamed && { added: { field, first: seed } }) };
+}
+
+/** @throws InvalidRequestError */
+function checkedWith(
+  { input, added }: RequestAgain,
+  matrix: Matrix,
+  options: Parameters<typeof checkRequest>[2],
+): CheckedRequest {
+  if (added === undefined) return checkRequest(input, matrix, options);
+  const checked = checkRequest({ ...input, seed: added.first }, matrix, options);
+  const { seed: _added, ...request } = checked.request;
+  return { ...checked, request, repeatedSeed: added };
+}
+
+/** Sentences about a seed that is known, and not used again. */
+function seedWarnings(
+  { request, record, seed: known }: ImageOrigin,
+  isGiven: boolean,
+  used: WholeNumber | undefined,
+): string[] {
+  if (isGiven || used !== undefined || request.seed !== undefined) return [];
+  if (known !== undefined)
+    return [`The seed ${known} was left out: the generator in effect has no field for one.`];
+  if (record === null || savedFilesOf(record).every(({ seed }) => seed === undefined)) return [];
+  return [
+    "The seeds of the task's images do not follow each other: these are new images. Rerun an image's file to make it again.",
+  ];
 }
 
 /** Earlier releases wrote fields with the task alone. */
@@ -74,27 +136,36 @@ function isOfGenerator(record: ImageOrigin["record"]): record is NonNullable<Ima
   return record !== null && isAtGenerator(record.intent);
 }
 
-/** The earlier request's seed, negative prompt and fields, but for those that a flag gives under either name. */
+/**
+ * The earlier request's seed, negative prompt and fields, but for those that a flag gives under either name.
+ * @returns `isSeedGiven`: whether a flag says which seed it is, or that it is a new one
+ */
 function withFieldFlags(
   merged: RequestInput,
-  flags: Pick<RequestInput, "seed" | "negative">,
+  { isRandom, ...flags }: Pick<RequestInput, "seed" | "negative"> & { isRandom: boolean },
   names: FieldNames,
   { settings }: ClientSession,
-): RequestInput {
-  const [plain, json] = [settings.flag("field"), settings.flag("fieldJson")];
-  const changed = {
-    ...(plain && providerFields(plain.label, plain.value)),
-    ...(json && jsonFields(json.label, json.value)),
-  };
+): { input: RequestInput; isSeedGiven: boolean } {
+  const changed = fieldSettings((name) => settings.flag(name));
   const fields = { ...merged.fields };
   const input: RequestInput = { ...merged };
+  if (isRandom) delete input.seed;
   for (const name of ["seed", "negative"] as const) {
     const field = names[name];
     if (field === undefined) continue;
-    if (flags[name] !== undefined) delete fields[field];
+    if (flags[name] !== undefined || (isRandom && name === "seed")) delete fields[field];
     else if (Object.hasOwn(changed, field)) delete input[name];
   }
-  return { ...input, fields: { ...fields, ...changed } };
+  const isNamed = names.seed !== undefined && Object.hasOwn(changed, names.seed);
+  const isSeedGiven = isRandom || isNamed || flags.seed !== undefined;
+  return { input: { ...input, fields: { ...fields, ...changed } }, isSeedGiven };
+}
+
+/** Where nothing is configured, a task of the user's own provider goes to that one. */
+function useProviderOf({ record }: ImageOrigin, { settings, isSandbox }: ClientSession): void {
+  const isConfigured = settings.get("generator") !== undefined || settings.get("baseUrl") !== undefined;
+  if (isSandbox || isConfigured || !isOfGenerator(record)) return;
+  settings.prefer("generator", record.intent.service.baseUrl, "The task's generator");
 }
 
 /**
@@ -130,4 +201,34 @@ async function requireSameService(
   const kind = at === SANDBOX_SERVICE ? "sandbox" : isOfGenerator(record) ? "generator" : "service";
   if (configured === at || (configured === undefined && kind === "service")) return;
   onOther({ at, kind, configured, isKnown: record !== null });
+}
+
+/**
+ * The request that an image came from, or of the task that has this id. An image is recognised by its bytes, so it
+ * may have been moved or renamed since, but not changed. A request that the ledger lacks may be in the sidecar.
+ * @param replacesImages whether its reference images are not needed
+ * @throws UsageError if neither has it, or the sidecar has only a part of it
+ */
+async function findEarlierRequest(
+  what: string,
+  replacesImages: boolean,
+  session: ClientSession,
+): Promise<ImageOrigin & { isImage: boolean }> {
+  const ledger = openLedger(session);
+  const origin = await originOfFile(what, session.context.resolvePath(what), ledger);
+  if (origin === null) {
+    const record = await ledger.find(what);
+    if (record !== null) return { ...originOfTask(record), isImage: false };
+    throw new UsageError(`There is neither a file nor a task ${JSON.stringify(what)} on this machine.`, {
+      hint: "Nothing was sent. To see the tasks of this machine: imggen history",
+    });
+  }
+  const areKnown = origin.record !== null || replacesImages;
+  const images = areKnown ? [] : [origin.request.image ?? []].flat();
+  const shortened = images.find((url) => url.endsWith("?…"));
+  if (shortened === undefined) return { ...origin, isImage: true };
+  throw new UsageError(
+    `${what} was made from ${shortened}, and its sidecar omits the part of the URL after the "?".`,
+    { hint: "Nothing was sent. Use imggen generate, with --image <url> for each reference image." },
+  );
 }

@@ -3,16 +3,19 @@ import { timeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { pairsIn } from "../lib/pairs.ts";
 import { seedOption, wholeNumberOption } from "../lib/whole-number.ts";
+import { action, phrase } from "../lib/wording.ts";
 import { resolveModel } from "../models/find.ts";
 import { canonicalQuality, type Matrix } from "../models/matrix.ts";
 import { jsonFields, providerFields } from "../models/provider-fields.ts";
 import { unknownModel } from "../models/rules/model.ts";
 import { unknownQuality } from "../models/rules/quality.ts";
 import { malformedRatio, unknownRatio } from "../models/rules/ratio.ts";
-import type { Refusal } from "../models/rules/rule.ts";
+import { throwRefusal } from "../models/rules/rule.ts";
 import { SETTINGS, type SettingName, type SettingType, type TypeOfSetting } from "../store/settings-table.ts";
 import { checkApiKey, checkBaseUrl, checkGeneratorKey } from "./account.ts";
-import { creditsValue, type Effective, type EffectiveSettings, switchValue } from "./effective-settings.ts";
+import { type Effective, type EffectiveSettings, switchValue } from "./effective-settings.ts";
+import { SIZE_FORMS } from "./options/global-options.ts";
+import { chosen } from "./options/option-kinds.ts";
 import type { ProcessContext } from "./this-process.ts";
 
 /** Dependencies of parsers that need more than the text. */
@@ -20,15 +23,6 @@ interface ParseDeps {
   matrix(): Promise<Matrix>;
   settings: Pick<EffectiveSettings, "generator">;
   context: Pick<ProcessContext, "resolvePath">;
-}
-
-const SIZE_FORMS = ["WxH", "width,height", "aspect_ratio"] as const;
-
-/** How a size is sent. @throws UsageError */
-function sizeForm(label: string, text: string): (typeof SIZE_FORMS)[number] {
-  const form = SIZE_FORMS.find((each) => each.toLowerCase() === text.trim().toLowerCase());
-  if (form !== undefined) return form;
-  throw new UsageError(`${label} ${JSON.stringify(text)} is none of ${SIZE_FORMS.join(", ")}.`);
 }
 
 /** Headers that HTTP itself needs. */
@@ -65,7 +59,7 @@ const PARSERS = {
   seed: seedOption,
   pixels: (label: string, text: string) => wholeNumberOption(label, text, { min: 64, max: 8192 }),
   places: (label: string, text: string) => wholeNumberOption(label, text, { min: 1, max: 64 }),
-  sizeForm,
+  sizeForm: (label: string, text: string) => chosen(text.trim(), label, SIZE_FORMS),
   fields: providerFields,
   jsonFields,
   headers,
@@ -80,27 +74,27 @@ const PARSERS = {
     // A generator may have any, and any ratio is its own to refuse.
     if (deps.settings.generator() !== undefined) return notBlank(label, text);
     const matrix = await deps.matrix();
-    refuse(unknownModel(text, label, matrix), "To see all models: imggen models");
+    throwRefusal(unknownModel(text, label, matrix), "To see all models: imggen models");
     return resolveModel(text, matrix)?.id ?? text;
   },
   ratio: async (label: string, text: string, deps: ParseDeps) => {
-    if (deps.settings.generator() !== undefined) refuse(malformedRatio(text, label));
+    if (deps.settings.generator() !== undefined) throwRefusal(malformedRatio(text, label));
     else
-      refuse(
+      throwRefusal(
         unknownRatio(text, label, await deps.matrix()),
         "Ratios that models take: imggen models <model>",
       );
     return text;
   },
   quality: (label: string, text: string) => {
-    refuse(unknownQuality(text, label));
+    throwRefusal(unknownQuality(text, label));
     return canonicalQuality(text) ?? text;
   },
   folder: notBlank,
   duration: timeoutOption,
   switch: switchValue,
   command: (label: string, text: string) => parseUploadCommand(text, label).text,
-  credits: creditsValue,
+  credits: (label: string, text: string) => wholeNumberOption(label, text, { min: 0 }),
   // Commands are run in other folders, so a relative path would lead elsewhere.
   matrix: async (label: string, text: string, { context }: ParseDeps) => {
     const file = context.resolvePath(notBlank(label, text));
@@ -111,7 +105,7 @@ const PARSERS = {
 } as const satisfies Record<SettingType, (label: string, text: string, deps: ParseDeps) => unknown>;
 
 /** Settings whose parser needs nothing but the text. */
-type PlainSetting = {
+export type PlainSetting = {
   [Name in SettingName]: (typeof PARSERS)[TypeOfSetting<Name>] extends (
     label: string,
     text: string,
@@ -131,19 +125,21 @@ export function settingValue<Name extends PlainSetting>(
 }
 
 /** @returns a setting's value as it is stored @throws UsageError for one that no command takes */
-export async function checkSetting(name: SettingName, text: string, deps: ParseDeps): Promise<string> {
+export async function checkSetting(
+  name: SettingName,
+  text: string,
+  deps: ParseDeps,
+  label: string = name,
+): Promise<string> {
   const { type } = SETTINGS[name];
-  const value = await PARSERS[type](name, text, deps);
+  const value = await PARSERS[type](label, text, deps);
   return typeof value === "object" || type === "duration" ? text : String(value);
-}
-
-/** @throws UsageError if there is a refusal */
-function refuse(refusal: Refusal | null, hint = refusal?.hint): void {
-  if (refusal) throw new UsageError(`${refusal.message}.`, { hint });
 }
 
 function notBlank(label: string, text: string): string {
   if (text.trim() === "")
-    throw new UsageError(`${label} is empty.`, { hint: `To remove it: imggen config unset ${label}` });
+    throw new UsageError(`${label} is empty.`, {
+      hint: phrase`To remove it: ${action("run", `config unset ${label}`)}`,
+    });
   return text;
 }

@@ -7,11 +7,12 @@ import { checkRequest } from "../models/check-request.ts";
 import { isLeftOut } from "../models/rules/rule.ts";
 import { readSettings, type Settings } from "../store/settings-file.ts";
 import { SETTING_NAMES } from "../store/settings-table.ts";
+import { namedSetting } from "./effective-settings.ts";
 import { type Finding, needed, news, ok, warning } from "./finding.ts";
+import { savedFields } from "./given-values.ts";
+import { allows, folderFacts, modeOf } from "./machine-checks.ts";
 import { inProfile } from "./profiles.ts";
 import { checkSetting } from "./setting-parsers.ts";
-import { allows, folderFacts, modeOf } from "./state-checks.ts";
-import { savedFields } from "./stored-fields.ts";
 import type { TargetSession } from "./targets/target.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
 
@@ -41,14 +42,21 @@ export async function checkConfig(session: CheckedSession): Promise<Finding> {
   const { problem } = await folderFacts(path.dirname(file));
   const mode = stats && modeOf(stats);
   const facts = { file, exists: stats !== null, mode };
-  const open = `Other users may use ${file}, and the key in it (mode ${mode}).`;
-  if (allows(0o077, mode)) return warning(open, `Run: chmod 600 ${shellWord(file)}`, facts);
+  const open = await exposure(file);
+  if (open !== null) return warning(open, `Run: chmod 600 ${shellWord(file)}`, facts);
   const fixed = `${file} cannot be changed: ${errorText(problem)}.`;
   const hint = "imggen login and imggen config set need to write there.";
   if (problem !== null) return warning(fixed, hint, facts);
   const leftOut = await leftOutOf(session);
   if (leftOut.length > 0) return warning(leftOut.join(" "), REMOVE, facts);
   return ok(`${file}${stats === null ? ", not there yet" : mode && `, mode ${mode}`}`, facts);
+}
+
+/** Warning if a disk shows the settings to other users: one that keeps no modes. Null if it does not. */
+export async function exposure(file: string): Promise<string | null> {
+  const stats = await promises.stat(file).catch(() => null);
+  const mode = stats && modeOf(stats);
+  return allows(0o077, mode) ? `Other users may read ${file}, and the key in it (mode ${mode}).` : null;
 }
 
 const REMOVE = "To remove a setting: imggen config unset <name>";
@@ -85,7 +93,9 @@ async function checkValues(settings: Settings, file: string, session: CheckedSes
     const value = settings[name];
     if (value === undefined || unchecked.includes(name)) continue;
     try {
-      await checkSetting(name, value, deps);
+      // What is wrong with its file is named as a request names it.
+      const label = name === "workflow" ? namedSetting(name, { value, source: "config", label: name }) : name;
+      await checkSetting(name, value, deps, label);
     } catch (error) {
       if (!(error instanceof ImggenError)) throw error;
       const removing = `Remove it: ${inProfile(`imggen config unset ${name}`, session)}`;

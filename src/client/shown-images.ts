@@ -2,6 +2,7 @@ import { promises } from "node:fs";
 import { type ImageOrigin, namesTask, originOf, originOfTask } from "../core/engine/origin.ts";
 import { errorText } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";
+import type { WholeNumber } from "../lib/exact-integer.ts";
 import { fileSha256 } from "../lib/file-digest.ts";
 import { type ImageInfo, inspectFileAt } from "../lib/image/inspect.ts";
 import { shellWord } from "../lib/shell-word.ts";
@@ -12,13 +13,15 @@ import { type ClientSession, openLedger } from "./client-session.ts";
 /** An image in a file. */
 export interface FoundImage {
   path: string;
+  /** null if it is not known. */
+  seed: WholeNumber | null;
   image: ImageInfo;
 }
 
 /** The images that a word names, and what they were made from, if that is known. */
 export interface FoundImages {
   origin: ImageOrigin | null;
-  /** The settings of its request that only some requests have: `seed`, `steps`. */
+  /** The settings of its request that only some requests have, but for the seed: `negative`, `steps`. */
   settings: Readonly<Record<string, unknown>>;
   files: FoundImage[];
 }
@@ -33,7 +36,8 @@ export async function findImages(what: string, session: ClientSession): Promise<
     const sha256 = await fileSha256(file).catch((error) => {
       throw new UsageError(`${what} cannot be read: ${errorText(error)}.`, { cause: error });
     });
-    return withSettings(await originOf(file, sha256, ledger), [foundImage(file)]);
+    const origin = await originOf(file, sha256, ledger);
+    return withSettings(origin, [foundImage(file, origin?.seed ?? origin?.request.seed)]);
   }
   if (stats?.isDirectory())
     throw new UsageError(`${what} is a folder.`, {
@@ -44,26 +48,28 @@ export async function findImages(what: string, session: ClientSession): Promise<
     throw new UsageError(`There is neither an image file nor a task ${JSON.stringify(what)}.`, {
       hint: "To see the tasks of this machine: imggen history",
     });
-  const paths = savedFilesOf(record).flatMap(({ path }) => path ?? []);
-  if (paths.length === 0) {
+  const saved = savedFilesOf(record).flatMap(({ path, seed }) => (path === null ? [] : [{ path, seed }]));
+  if (saved.length === 0) {
     throw new UsageError(`No image of task ${what} is saved in a file.`, {
       hint: "imggen history shows the status of each task; imggen resume saves what is unfinished.",
     });
   }
-  return withSettings(originOfTask(record), paths.map(foundImage));
+  return withSettings(
+    originOfTask(record),
+    saved.map(({ path, seed }) => foundImage(path, seed)),
+  );
 }
 
 function withSettings(origin: ImageOrigin | null, files: FoundImage[]): FoundImages {
-  const { request, seed } = origin ?? {};
-  const settings = request ? ownSettings({ ...request, seed: seed ?? request.seed }) : {};
+  const settings = origin === null ? {} : ownSettings({ ...origin.request, seed: undefined });
   return { origin, settings, files };
 }
 
 /** @throws UsageError unless it is a whole image of a type that is known */
-function foundImage(path: string): FoundImage {
+function foundImage(path: string, seed: WholeNumber | undefined): FoundImage {
   try {
     const inspection = inspectFileAt(path);
-    if (inspection.ok) return { path, image: inspection.image };
+    if (inspection.ok) return { path, image: inspection.image, seed: seed ?? null };
     const what = inspection.problem === "incomplete" ? "incomplete" : "not an image that can be shown";
     throw new UsageError(`${path} is ${what}: ${inspection.detail}.`);
   } catch (error) {

@@ -1,8 +1,7 @@
 import { platform } from "node:os";
 import path from "node:path";
 import { UsageError } from "../lib/error-types.ts";
-import { homeFolder, withHomeFolder } from "../lib/home-folder.ts";
-import { requirePath } from "./options/option-kinds.ts";
+import { homeFolder, requirePath, withHomeFolder } from "../lib/home-folder.ts";
 import type { ProcessContext } from "./this-process.ts";
 
 export interface Folders {
@@ -18,6 +17,11 @@ export function sandboxFolder({ state }: Pick<Folders, "state">): string {
 /** The folder of private copies of reference images. */
 export function referencesFolder({ state }: Pick<Folders, "state">): string {
   return path.join(state, "references");
+}
+
+/** The folder of what is known of servers' models between runs. */
+export function modelsFolder({ state }: Pick<Folders, "state">): string {
+  return path.join(state, "models");
 }
 
 /** Where private copies of workflows are kept. */

@@ -8,7 +8,9 @@ import { PollingSchedules } from "../core/polling/choose-schedule.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { SANDBOX_SERVICE } from "../task/intent.ts";
 import { type ClientSession, openLedger } from "./client-session.ts";
-import { Connections } from "./connections.ts";
+import type { Target } from "./targets/target.ts";
+import { targetInEffect } from "./targets/target-in-effect.ts";
+import { targetOfTask } from "./targets/target-of-task.ts";
 
 /** How the caller of some tasks is notified of them, and stops them. */
 export interface Caller
@@ -25,7 +27,9 @@ export class Workspace {
   readonly ledger: Ledger;
   readonly #session: ClientSession;
   readonly #requestTimeoutMs: number | undefined;
-  readonly #connections: Connections;
+  readonly #closers: (() => Promise<void>)[] = [];
+  /** By how the targets are set up: a changed setting applies to the next task. */
+  readonly #opened = new Map<string, Promise<Connection>>();
   /** Tasks of one account learn from each other. */
   readonly #schedules = new Map<Connection, PollingSchedules>();
 
@@ -34,7 +38,6 @@ export class Workspace {
     this.ledger = openLedger(session);
     this.#session = session;
     this.#requestTimeoutMs = requestTimeoutMs;
-    this.#connections = new Connections(session, requestTimeoutMs);
   }
 
   /** What one caller's tasks need: the same for every task of an account. */
@@ -57,9 +60,15 @@ export class Workspace {
       ledger: this.ledger,
       clock: this.#session.context.clock,
       signal: caller.signal,
-      current: async () => at(await this.#connections.current(caller.signal)),
-      depsFor: async (intent, taskId) =>
-        at(await this.#connections.of(intent, taskId, caller.acceptsOtherKey === true)),
+      current: async () => {
+        const connection = await this.#open(await targetInEffect(this.#session));
+        await connection.generator?.prepare?.(caller.signal);
+        return at(connection);
+      },
+      depsFor: async (intent, taskId) => {
+        const acceptsOtherKey = caller.acceptsOtherKey === true;
+        return at(await this.#open(await targetOfTask(intent, taskId, acceptsOtherKey, this.#session)));
+      },
     };
   }
 
@@ -89,8 +98,23 @@ export class Workspace {
     };
   }
 
+  /** Opens a connection once. One that could not be opened may be able to later. */
+  async #open(target: Target): Promise<Connection> {
+    const key = await target.key();
+    const open = async () => {
+      const { connection, close } = await target.open({ requestTimeoutMs: this.#requestTimeoutMs });
+      this.#closers.push(close);
+      return connection;
+    };
+    const opened = this.#opened.get(key) ?? open();
+    this.#opened.set(key, opened);
+    opened.catch(() => this.#opened.delete(key));
+    return opened;
+  }
+
   /** Closes every connection, and the embedded sandbox. What is charged is in the ledger. */
-  close(): Promise<void> {
-    return this.#connections.close();
+  async close(): Promise<void> {
+    // One that fails to close must not keep the others open, or fail a command that is done.
+    await Promise.allSettled(this.#closers.map((close) => close()));
   }
 }

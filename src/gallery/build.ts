@@ -10,12 +10,10 @@ import { nameIsTaken } from "../lib/publish.ts";
 import { isFolder, readHead } from "../lib/read-file.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { replaceWhole } from "../lib/write-whole.ts";
-import { fieldValue } from "../models/provider-fields.ts";
-import { FLAG_LABELS } from "../models/rules/rule.ts";
 import type { Ledger } from "../store/ledger.ts";
-import { SANDBOX_SERVICE } from "../task/intent.ts";
-import { type GenerationRequest, ownSettings } from "../task/request.ts";
-import { FIELD_NAMES, type FieldName } from "../task/request-fields.ts";
+import { isAtGenerator, SANDBOX_SERVICE } from "../task/intent.ts";
+import { ownSettings } from "../task/request.ts";
+import type { Task } from "../task/task.ts";
 import { findImages, isFreeForThumbnails, THUMBNAILS } from "./find-images.ts";
 import { galleryPage, isGalleryPage, type PageImage } from "./page.ts";
 import {
@@ -33,6 +31,8 @@ interface GalleryOptions extends ThumbnailOptions {
   /** Whether a file that is no page of ours is replaced. */
   overwrite: boolean;
   ledger: Pick<Ledger, "findByFiles">;
+  /** The profile for a service or generator, by its name in the ledger; null if none is for it. */
+  profileOf: (service: string) => string | null;
 }
 
 export interface Gallery extends Omit<ThumbnailResult, "images"> {
@@ -57,7 +57,7 @@ export async function buildGallery(options: GalleryOptions): Promise<Gallery> {
     const ids = idsOf(images);
     const shown = images.map((image, at) => ({
       id: ids[at] ?? "",
-      ...pageImage(image, origins[at] ?? null, page),
+      ...pageImage(image, origins[at] ?? null, options),
     }));
     await replaceWhole(page, galleryPage(path.basename(folder) || folder, shown), 0o666);
     return { ...result, images: shown };
@@ -118,7 +118,7 @@ const ID_DIGITS = 12;
 function pageImage(
   { found, thumbnail, width, height }: ThumbnailedImage,
   origin: ImageOrigin | null,
-  page: string,
+  { page, profileOf }: Pick<GalleryOptions, "page" | "profileOf">,
 ): Omit<PageImage, "id"> {
   const file = addressOf(found.path, page);
   const small = thumbnail ?? found.path;
@@ -135,10 +135,11 @@ function pageImage(
     model,
     ratio,
     quality,
-    settings: origin === null ? {} : ownSettings({ ...origin.request, seed: origin.seed }),
+    settings:
+      origin === null ? {} : ownSettings({ ...origin.request, seed: origin.seed ?? origin.request.seed }),
     credits: origin?.free ? 0 : (origin?.credits ?? null),
     task: origin?.taskId ?? null,
-    command: origin && commandFor(origin),
+    command: origin && commandFor(origin, found.path, profileOf),
   };
 }
 
@@ -149,31 +150,22 @@ function addressOf(file: string, page: string): string {
 }
 
 /**
- * The command line that makes an image again. A page may be given away, and the query of a reference image may be a
- * signature: such a request is named by its task.
+ * The command that makes an image again where it was made. A sidecar may have been written by anyone: of what it says, the sandbox
+ * alone becomes a part of the command.
  */
-function commandFor({ request, service, taskId, record }: ImageOrigin): string | null {
-  const where = service === SANDBOX_SERVICE ? ["--sandbox"] : [];
-  const references = [request.image ?? []].flat();
-  if (references.some((url) => url.includes("?")))
-    return taskId && record ? ["imggen", "rerun", shellWord(taskId), ...where].join(" ") : null;
-  const flags = FIELD_NAMES.filter((name) => name !== "prompt").flatMap((name) =>
-    textsOf(request[name]).flatMap((text) => [FLAG_LABELS[name], shellWord(text)]),
-  );
-  for (const [name, value] of Object.entries(request.fields ?? {}))
-    if (typeof value === "object") flags.push("--field-json", shellWord(`${name}=${JSON.stringify(value)}`));
-  const end = request.prompt.startsWith("-") ? ["--"] : [];
-  return ["imggen", "generate", ...flags, ...where, ...end, shellWord(request.prompt)].join(" ");
+function commandFor(
+  { service, taskId, record }: ImageOrigin,
+  image: string,
+  profileOf: GalleryOptions["profileOf"],
+): string {
+  const what = record === null ? image : (taskId ?? record.id);
+  return ["imggen", "rerun", shellWord(what), ...placeOf(service, record, profileOf)].join(" ");
 }
 
-/** The values of a field, each as its flag accepts it. */
-function textsOf(value: GenerationRequest[FieldName]): string[] {
-  if (typeof value !== "object") return value === undefined ? [] : [String(value)];
-  if (Array.isArray(value)) return value;
-  // Quotes keep a text that looks like a number from becoming one.
-  return Object.entries(value)
-    .filter(([, each]) => typeof each !== "object")
-    .map(([name, each]) =>
-      typeof each === "string" && fieldValue(each) !== each ? `${name}="${each}"` : `${name}=${each}`,
-    );
+function placeOf(service: string, record: Task | null, profileOf: GalleryOptions["profileOf"]): string[] {
+  if (service === SANDBOX_SERVICE) return ["--sandbox"];
+  if (record === null) return [];
+  const profile = profileOf(service);
+  if (profile !== null) return ["--profile", profile];
+  return isAtGenerator(record.intent) ? ["--generator", shellWord(service)] : [];
 }

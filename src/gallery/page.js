@@ -39,7 +39,7 @@ function matchesWords(search, text) {
 function matches(image) {
   const day = localDay(image.date);
   return (
-    matchesWords(controls.search.value, `${image.prompt ?? ""} ${image.name}`) &&
+    matchesWords(controls.search.value, `${image.prompt ?? ""} ${image.name} ${image.settings.seed ?? ""}`) &&
     ["model", "ratio", "quality"].every((name) => ["", image[name]].includes(controls[name].value)) &&
     (controls.from.value === "" || day >= controls.from.value) &&
     (controls.until.value === "" || day <= controls.until.value)
@@ -80,9 +80,10 @@ function creditsText(credits) {
 }
 
 function card(image, at) {
-  const { prompt, name, thumbnail, model, credits, width, height } = image;
+  const { prompt, name, thumbnail, model, credits, width, height, settings } = image;
   const made = model === null ? [] : [model, creditsText(credits)];
-  const facts = [...made, image.ratio ?? `${width}×${height}`].join(" · ");
+  const seed = settings.seed === undefined ? [] : [`seed ${settings.seed}`];
+  const facts = [...made, image.ratio ?? `${width}×${height}`, ...seed].join(" · ");
   // With its width and height, the card has its place before the picture is there.
   const size = width > 0 && height > 0 ? { width, height } : {};
   const picture = element("img", { ...size, alt: "", loading: "lazy", decoding: "async", src: thumbnail });

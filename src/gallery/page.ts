@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import style from "./page.css?raw";
 import script from "./page.js?raw";
 
-/** An image as the page shows it. */
 export interface PageImage {
   /** Its address on the page, behind `#`. */
   id: string;

@@ -115,7 +115,6 @@ async function openFolder(folder: string): Promise<string[]> {
 }
 
 interface ReadImage extends Omit<ThumbnailedImage, "thumbnail"> {
-  /** Name of the thumbnail. */
   name: string;
   /** The thumbnail; `kept` if its file is there, null if it cannot be made. */
   bytes: Buffer | "kept" | null;

@@ -1,8 +1,8 @@
+import { randomInt } from "node:crypto";
 import { promises } from "node:fs";
 import { image2sixel } from "sixel/lib/SixelEncoder.js";
 import type { Size } from "../lib/image/format.ts";
-import type { ImageInfo } from "../lib/image/inspect.ts";
-import { blockPicture } from "./blocks.ts";
+import { type ImageInfo, inspectBytes } from "../lib/image/inspect.ts";
 import {
   type ImageSource,
   loadSharp,
@@ -11,7 +11,6 @@ import {
   scaledPng,
   UndecodableError,
 } from "./decoder.ts";
-import { kittyPicture } from "./kitty.ts";
 import { fittedCells, roomOf, type Screen } from "./terminal.ts";
 
 /** A terminal gets larger files scaled. */
@@ -105,4 +104,106 @@ export async function gridOf(shown: readonly Shown[], screen: Screen): Promise<S
   const page = sharp({ create: { ...size, channels: 4, background: "#0000" } });
   const source = await page.composite(layers).png().toBuffer();
   return { source, image: { type: "png", ...size } };
+}
+
+const HALF_BLOCK = "▀";
+
+/** Draws pixels as half blocks, two of them one above the other in each character. */
+function blockPicture({ data, width, height }: Pixels, colors: "truecolor" | "256"): string {
+  const colorOf = colors === "truecolor" ? trueColor : paletteColor;
+  const colorAt = (x: number, y: number) => colorOf(data.subarray((y * width + x) * 4));
+  let text = "";
+  for (let y = 0; y + 1 < height; y += 2) {
+    let before = "";
+    for (let x = 0; x < width; x++) {
+      const paint = `\u001b[38;${colorAt(x, y)};48;${colorAt(x, y + 1)}m`;
+      text += paint === before ? HALF_BLOCK : paint + HALF_BLOCK;
+      before = paint;
+    }
+    text += "\u001b[0m\n";
+  }
+  return text;
+}
+
+/** A pixel's colour, as the sequences name it. */
+function trueColor([red, green, blue]: Uint8Array): string {
+  return `2;${red};${green};${blue}`;
+}
+
+const CUBE = [0, 95, 135, 175, 215, 255];
+
+/** The nearest colour of the 6×6×6 cube, or of the greys if that is nearer. */
+function paletteColor(pixel: Uint8Array): string {
+  const color = [...pixel.subarray(0, 3)];
+  const steps = color.map((value) =>
+    value < 48 ? 0 : value < 115 ? 1 : Math.min(5, Math.floor((value - 35) / 40)),
+  );
+  const [red = 0, green = 0, blue = 0] = steps;
+  const mean = color.reduce((sum, value) => sum + value, 0) / 3;
+  const grey = Math.min(23, Math.max(0, Math.round((mean - 8) / 10)));
+  const inCube = steps.map((step) => CUBE[step] ?? 0);
+  const inGreys = steps.map(() => 8 + 10 * grey);
+  const isGrey = distance(color, inGreys) < distance(color, inCube);
+  return `5;${isGrey ? 232 + grey : 16 + 36 * red + 6 * green + blue}`;
+}
+
+function distance(one: readonly number[], other: readonly number[]): number {
+  return one.reduce((sum, value, at) => sum + (value - (other[at] ?? 0)) ** 2, 0);
+}
+
+// https://sw.kovidgoyal.net/kitty/graphics-protocol/
+
+/** The longest payload of one command, base64. */
+const CHUNK = 4096;
+
+/** Shows a PNG at the cursor, so many characters wide and high. @param id by which it can be removed */
+function kittyPicture(png: Buffer, { width, height }: Size, id?: number): string {
+  const named = id === undefined ? "" : `i=${id},`;
+  const control = `a=T,f=100,q=2,${named}c=${width},r=${height}`;
+  const text = png.toString("base64");
+  const count = Math.ceil(text.length / CHUNK);
+  const commands = Array.from({ length: count }, (_, at) => {
+    const more = `m=${at < count - 1 ? 1 : 0}`;
+    const payload = text.slice(at * CHUNK, (at + 1) * CHUNK);
+    return `\u001b_G${at === 0 ? `${control},${more}` : `q=2,${more}`};${payload}\u001b\\`;
+  });
+  return `${commands.join("")}\n`;
+}
+
+/** Removes a picture, wherever it is, and its data. */
+function kittyRemoval(id: number): string {
+  return `\u001b_Ga=d,d=I,i=${id},q=2\u001b\\`;
+}
+
+/** A picture that is shown for a while. */
+export interface ReplaceablePicture {
+  draw: string;
+  /** Removes it, and what is below it, where the cursor is in the line after it. */
+  erase: string;
+}
+
+/** Whether a terminal can replace a picture without a trace. */
+export function canReplace({ protocol }: Screen): boolean {
+  return protocol === "kitty" || protocol === "iterm2";
+}
+
+const MAX_PREVIEW_BYTES = 4 * 1024 * 1024;
+const MAX_PREVIEW_EDGE = 4096;
+
+/**
+ * Decodes a server's preview.
+ * @throws UndecodableError if it is no image, or too large
+ */
+export async function replaceablePicture(bytes: Buffer, screen: Screen): Promise<ReplaceablePicture> {
+  const inspection = bytes.length > MAX_PREVIEW_BYTES ? null : inspectBytes(bytes);
+  if (inspection?.ok !== true) throw new UndecodableError("it is no image");
+  const { image } = inspection;
+  const { width, height } = image;
+  if (Math.min(width, height) < 1 || Math.max(width, height) > MAX_PREVIEW_EDGE)
+    throw new UndecodableError("it is too large");
+  const id = randomInt(1, 2 ** 31);
+  const draw = await pictureOf({ source: bytes, image }, screen, id);
+  const removal = screen.protocol === "kitty" ? kittyRemoval(id) : "";
+  const rows = fittedCells(image, screen, screen.cell).height;
+  return { draw, erase: `${removal}\u001b[${rows}A\r\u001b[J` };
 }

@@ -17,6 +17,7 @@ import {
 import path from "node:path";
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
+import { errorCode } from "./error-text.ts";
 import { userId } from "./processes.ts";
 
 /** Appending: the process of another machine may take a task over, and write to the same file. */
@@ -118,9 +119,9 @@ export class DiskFile {
     await promisify(fsync)(this.#fd);
   }
 
-  /** Changes the permissions, asynchronously. */
+  /** Changes the permissions, asynchronously, as `ifKept`. */
   async setMode(mode: number): Promise<void> {
-    await promisify(fchmod)(this.#fd, mode);
+    await ifKept(() => promisify(fchmod)(this.#fd, mode));
   }
 
   /** Closes the file; does nothing if it is closed. @throws the disk's error; the file is closed nevertheless */
@@ -128,6 +129,18 @@ export class DiskFile {
     const descriptor = this.#descriptor;
     this.#descriptor = null;
     if (descriptor !== null) closeSync(descriptor);
+  }
+}
+
+/**
+ * Changes the mode or the time of a file. On a disk that refuses it, such as FAT or a network share, the file stays as it is:
+ * its bytes are worth more.
+ */
+export async function ifKept(change: () => Promise<void>): Promise<void> {
+  try {
+    await change();
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error;
   }
 }
 

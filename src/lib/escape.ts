@@ -1,26 +1,35 @@
+import { isPlain, lateRegex } from "./late-regex.ts";
+
 /**
  * Characters that control a terminal or are invisible: controls (C0, DEL, C1), line and paragraph separators, lone
  * surrogates, and what Unicode allows a renderer not to show: bidirectional marks, zero-width characters, fillers,
  * variation selectors, tags. Interlinear annotations are not in that Unicode property, but act like it.
  */
-const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u{fff9}-\u{fffb}]/gu;
+const HIDDEN = lateRegex(
+  String.raw`[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u{fff9}-\u{fffb}]`,
+  "gu",
+);
 
 /** What Unicode allows a renderer not to show, as above. */
-const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u{fff9}-\u{fffb}]/gu;
+const INVISIBLE = lateRegex(String.raw`[\p{Default_Ignorable_Code_Point}\u{fff9}-\u{fffb}]`, "gu");
 
 /** A text without what is not seen in it: two that look the same are the same. */
 export function withoutInvisible(text: string): string {
-  return text.replace(INVISIBLE, "");
+  return isPlain(text) ? text : text.replace(INVISIBLE(), "");
 }
 
 /** The variation selector that is kept where it only selects the emoji form of a character: ❤️, 1️⃣. */
-const EMOJI_STYLE = /(?<=\p{Extended_Pictographic})\u{fe0f}|(?<=[0-9#*])\u{fe0f}(?=\u{20e3})/uy;
+const EMOJI_STYLE = lateRegex(
+  String.raw`(?<=\p{Extended_Pictographic})\u{fe0f}|(?<=[0-9#*])\u{fe0f}(?=\u{20e3})`,
+  "uy",
+);
 
 const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
 /** Untrusted text for one line of a terminal: control and invisible characters are shown as escapes. */
 export function printable(text: string): string {
-  return text.replace(HIDDEN, (character, at: number) =>
+  if (isPlain(text)) return text;
+  return text.replace(HIDDEN(), (character, at: number) =>
     isEmojiStyle(character, at, text) ? character : visible(character),
   );
 }
@@ -30,13 +39,15 @@ export function printable(text: string): string {
  * value. C0 controls are left alone: inside strings they are escaped already, outside they are indentation.
  */
 export function jsonSafe(json: string): string {
-  return json.replace(HIDDEN, (character) => (character < " " ? character : utf16Escapes(character)));
+  if (isPlain(json)) return json;
+  return json.replace(HIDDEN(), (character) => (character < " " ? character : utf16Escapes(character)));
 }
 
 function isEmojiStyle(character: string, at: number, text: string): boolean {
   if (character !== "\u{fe0f}") return false;
-  EMOJI_STYLE.lastIndex = at;
-  return EMOJI_STYLE.test(text);
+  const style = EMOJI_STYLE();
+  style.lastIndex = at;
+  return style.test(text);
 }
 
 function visible(character: string): string {

@@ -34,3 +34,9 @@ export function withHomeFolder(file: string): string {
   // A slash at the end stays: it says that it is a folder.
   return `${homeFolder()}/${rest ?? ""}`;
 }
+
+/** A path as it was given. An empty one would mean the working folder, or the root of a path below it. @throws UsageError */
+export function requirePath(file: string, label: string): string {
+  if (file === "") throw new UsageError(`${label} is empty.`, { hint: "Give it a path, or leave it out." });
+  return file;
+}

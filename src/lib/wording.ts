@@ -1,3 +1,4 @@
+import { isJsonObject } from "./json.ts";
 import { shellWord } from "./shell-word.ts";
 
 /** Options that messages name, by their names in the package. */
@@ -80,6 +81,26 @@ type Part = Named | Phrase | string | number;
 
 /** A text, or sentences that name options and actions; the words are given where it is shown. */
 export type Wording = string | Phrase | readonly Wording[];
+
+/** Whether a stored value is a wording that every face can show. */
+export function isWording(value: unknown): value is Wording {
+  if (Array.isArray(value)) return value.every(isWording);
+  return typeof value === "string" || isPhrase(value);
+}
+
+function isPhrase(value: unknown): boolean {
+  if (!isJsonObject(value) || !Array.isArray(value.texts) || !Array.isArray(value.parts)) return false;
+  return value.texts.every((text) => typeof text === "string") && value.parts.every(isPart);
+}
+
+function isPart(part: unknown): boolean {
+  if (!isJsonObject(part)) return typeof part === "string" || typeof part === "number";
+  const { option, action, data } = part;
+  if (typeof option === "string") return Object.hasOwn(COMMAND_WORDS.options, option);
+  if (typeof action !== "string") return isPhrase(part);
+  const isKnown = Object.hasOwn(COMMAND_WORDS.actions, action);
+  return isKnown && Array.isArray(data) && data.every((each) => ["string", "boolean"].includes(typeof each));
+}
 
 /** A sentence: a template whose values may be options and actions. */
 export function phrase(texts: readonly string[], ...parts: readonly Part[]): Phrase {

@@ -3,11 +3,15 @@ import {
   ProtocolError,
   ProtocolErrorCode,
   Server,
+  type ServerContext,
   type Tool as ToolDescription,
 } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import type { Client } from "../client/client.ts";
+import { eventText } from "../client/run-text.ts";
+import type { OnTaskProgress } from "../core/engine/events.ts";
+import type { Clock } from "../lib/clock.ts";
 import { VERSION } from "../lib/version.ts";
-import { progressOf } from "./call-progress.ts";
 import { type Lines, LineTransport } from "./line-transport.ts";
 import type { SessionCosts } from "./session-budget.ts";
 import { Jobs } from "./session-jobs.ts";
@@ -127,4 +131,87 @@ function resultOf({ result, isError = false, images = [] }: Answer, session: Ses
     structuredContent: document,
     isError,
   };
+}
+
+/** Many clients give a call up that has said nothing for a minute. */
+const HEARTBEAT_MS = 10_000;
+
+export interface CallProgress {
+  onProgress: OnTaskProgress;
+  stop(): void;
+}
+
+/** Tells the client how a call is getting on, where it has asked for that. */
+export function progressOf(
+  { _meta, notify }: Pick<ServerContext["mcpReq"], "_meta" | "notify">,
+  clock: Clock,
+): CallProgress {
+  const progressToken = _meta?.progressToken;
+  if (progressToken === undefined) return { onProgress() {}, stop() {} };
+  let progress = 0;
+  /** Before the first event there is nothing to be said but that the call is under way. */
+  let said: { message?: string } = {};
+  const tell = () => {
+    progress += 1;
+    const params = { progressToken, progress, ...said };
+    // A client that has gone away is noticed elsewhere.
+    notify({ method: "notifications/progress", params }).catch(() => {});
+  };
+  const over = new AbortController();
+  void repeat(HEARTBEAT_MS, tell, clock, over.signal);
+  return {
+    onProgress(event) {
+      said = { message: eventText(event) };
+      tell();
+    },
+    stop: () => over.abort(),
+  };
+}
+
+async function repeat(everyMs: number, tell: () => void, clock: Clock, signal: AbortSignal): Promise<void> {
+  try {
+    for (;;) {
+      await clock.sleep(everyMs, signal);
+      tell();
+    }
+  } catch {
+    // The call is over.
+  }
+}
+
+/**
+ * The client of the settings in effect. A client keeps the generator, and its key, that it was started with: after a
+ * change it is replaced, as soon as no task of it is under way.
+ */
+export class CurrentClient {
+  readonly #open: () => Client;
+  #client: Client;
+  #terms: string | null = null;
+  #replaced: Promise<void> = Promise.resolve();
+
+  constructor(open: () => Client) {
+    this.#open = open;
+    this.#client = open();
+  }
+
+  /**
+   * @param terms the generator with all that is set about it
+   * @param isIdle whether no task is under way
+   */
+  async of(terms: string, isIdle: boolean): Promise<Client> {
+    this.#terms ??= terms;
+    if (terms !== this.#terms && isIdle) {
+      const replaced = this.#client;
+      this.#terms = terms;
+      this.#client = this.#open();
+      this.#replaced = replaced.close();
+    }
+    // Two of them would run one queue.
+    await this.#replaced;
+    return this.#client;
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
 }

@@ -46,6 +46,13 @@ export function nearestText(name: string, matrix: Matrix): string {
   return near.length === 1 ? `the nearest is ${near[0]}` : `the nearest are ${near.join(", ")}`;
 }
 
+/** The sentence on a name that no model has; null if one has it. */
+export function unknownModelText(name: string, matrix: Matrix): string | null {
+  if (resolveModel(name, matrix)) return null;
+  const nearest = nearestText(name, matrix);
+  return `There is no model ${JSON.stringify(name)}${nearest && `; ${nearest}`}.`;
+}
+
 /**
  * The models that match a filter according to the service's document, and those that may match because the document
  * leaves a part of the answer open. Both in the matrix's order.

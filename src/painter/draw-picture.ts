@@ -1,7 +1,8 @@
+import { pipeline, Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
+import { constants, crc32, createDeflate } from "node:zlib";
 import { type PictureSpec, readBrief } from "./brief.ts";
 import { brush } from "./brush.ts";
-import { filterRows, pngStream } from "./png-stream.ts";
 import { composePicture } from "./scene.ts";
 
 /** Draws an image, as the bytes of a PNG file. */
@@ -27,4 +28,62 @@ async function* bandsOf(spec: PictureSpec): AsyncGenerator<Buffer> {
     // Hands the band to the compressor's thread before the next one is painted.
     await setImmediate();
   }
+}
+
+// More than most bands compress to: a full chunk makes the compressor wait for the painter.
+const IDAT_BYTES = 32 * 1024;
+
+/** A PNG file around bands of filtered rows, chunk by chunk; no more than a few bands are in memory at a time. */
+export async function* pngStream(
+  width: number,
+  height: number,
+  bands: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Buffer> {
+  // Depth and colour type; the usual compression and filters, and no interlacing.
+  const header = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 8, 2, 0, 0, 0]);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  const software = Buffer.from("Software\0imggen sandbox", "latin1");
+  yield Buffer.concat([SIGNATURE, chunk("IHDR", header), chunk("tEXt", software)]);
+  // Run-length matching suits filtered rows, and costs a fraction of a search for longer matches.
+  const deflate = createDeflate({ level: 1, strategy: constants.Z_RLE, chunkSize: IDAT_BYTES });
+  // An error of the bands reaches the loop below, because a failed pipeline destroys its last stream.
+  pipeline(Readable.from(bands, { highWaterMark: 1 }), deflate, () => undefined);
+  for await (const data of ofEqualSize(deflate)) yield chunk("IDAT", data);
+  yield chunk("IEND", Buffer.alloc(0));
+}
+
+/** The same bytes in pieces whose sizes do not depend on how quickly they are read. */
+async function* ofEqualSize(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let left = Buffer.alloc(0);
+  for await (const data of stream) {
+    left = Buffer.concat([left, data]);
+    for (; left.length >= IDAT_BYTES; left = left.subarray(IDAT_BYTES)) yield left.subarray(0, IDAT_BYTES);
+  }
+  if (left.length > 0) yield left;
+}
+
+const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+
+/** One chunk of a PNG file: length, type, data, checksum. */
+function chunk(type: string, data: Buffer): Buffer {
+  const framed = Buffer.alloc(data.length + 12);
+  framed.writeUInt32BE(data.length, 0);
+  framed.write(type, 4, "latin1");
+  data.copy(framed, 8);
+  framed.writeUInt32BE(crc32(framed.subarray(4, data.length + 8)), data.length + 8);
+  return framed;
+}
+
+/** Rows of pixels as their differences to the row above; `previous` is the one above the first, and then the last. */
+export function filterRows(pixels: Uint8Array, previous: Uint8Array): Buffer {
+  const stride = previous.length;
+  const filtered = Buffer.allocUnsafe((pixels.length / stride) * (stride + 1));
+  for (let from = 0, at = 0; from < pixels.length; from += stride) {
+    filtered[at++] = 2;
+    for (let i = from; i < from + stride; i++)
+      filtered[at++] = (pixels[i] as number) - ((from === 0 ? previous[i] : pixels[i - stride]) as number);
+  }
+  previous.set(pixels.subarray(pixels.length - stride));
+  return filtered;
 }

@@ -37,6 +37,7 @@ function formOf(server: ProviderServer): Form {
       };
     },
     resultIn: ({ result }) => imagesIn(result),
+    seedsIn: ({ result }) => fieldsOf(result).seed,
     // The polling address does not follow from the id.
     read: (reply) =>
       jobIn(reply, (said, isCut) => (isCut && said.polling_url === undefined ? null : idIn(said))),

@@ -1,5 +1,5 @@
 import type { HttpReply } from "../api/http-client.ts";
-import { fieldsOf, isJsonObject } from "../lib/json.ts";
+import { fieldsOf } from "../lib/json.ts";
 import { readErrorBody } from "./failed-reply.ts";
 import { imagesInReply } from "./found-images.ts";
 import { type Fields, isFailedState, type JobPoll } from "./job-poll.ts";
@@ -44,6 +44,7 @@ function formOf(server: ProviderServer): Form {
     read: (reply, job) => jobIn(reply, (said) => idIn(said, job)),
     poll: (id, poll) => polled(id, server, poll),
     resultIn: imagesInReply,
+    seedsIn: ({ seed }) => seed,
     async cancelAt(id) {
       const url = server.ownUrl(addressesOf(id).cancel);
       return url && { method: "PUT", url };
@@ -103,10 +104,9 @@ function failureWords(status: string, said: Fields): string {
 
 /** A job that has failed is `COMPLETED`, and its result an error with a `detail`: with 500 a list, else of any form. */
 function failedIn({ status, body }: HttpReply, poll: JobPoll): PolledState | null {
-  const json = lenientJson(body);
   const { words } = readErrorBody(body);
-  const { detail } = fieldsOf(json);
-  const isOwn = status === 500 ? Array.isArray(detail) && detail.length > 0 : isJsonObject(json);
+  const { detail } = fieldsOf(lenientJson(body));
+  const isOwn = status === 500 ? Array.isArray(detail) && detail.length > 0 : detail !== undefined;
   return isOwn && words !== null ? poll.failed(`HTTP ${status}: ${words}`) : null;
 }
 

@@ -16,6 +16,7 @@ import { type PolledState, type PollHow, type PollReply, ProviderError } from ".
 import type { OwnUrl, ProviderServer } from "./provider-http.ts";
 import { usageIn, warningsOn } from "./reply-facts.ts";
 import { lenientJson } from "./reply-json.ts";
+import { exactJson, reportedSeeds } from "./seeds.ts";
 import { isSuccess, writeReply } from "./stored-reply.ts";
 
 /** The fields of a reply. */
@@ -42,17 +43,26 @@ const NOT_OF_JOB: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 410, 4
 /** Statuses by which the service itself speaks of the account, or of the time of the poll. */
 const ABOUT_ACCOUNT: ReadonlySet<number> = new Set([402, 408, 425, 429]);
 
+/** Readers of the reply about a finished job. */
+interface ResultReaders {
+  /** The URLs of its images. */
+  resultIn: (said: Fields) => string[];
+  /** The seeds of its images, as the service has them; absent: it reports none. */
+  seedsIn?: ((said: Fields) => unknown) | undefined;
+}
+
 /** One poll of a job of a service. A request that fails never ends the job; only the service's own word does. */
 export class JobPoll {
   readonly #server: ProviderServer;
   readonly #how: PollHow;
-  readonly #resultIn: (said: Fields) => string[];
+  readonly #readers: ResultReaders;
+  /** The reply that is read. */
+  #body = "";
 
-  /** @param resultIn returns the URLs of the images in the reply about a finished job */
-  constructor(server: ProviderServer, how: PollHow, resultIn: (said: Fields) => string[]) {
+  constructor(server: ProviderServer, how: PollHow, readers: ResultReaders) {
     this.#server = server;
     this.#how = how;
-    this.#resultIn = resultIn;
+    this.#readers = readers;
   }
 
   /**
@@ -71,7 +81,13 @@ export class JobPoll {
       return await this.#server.poll(at, file, this.#how, async (reply, isStored) => {
         const polled = this.#replyIn(reply, read, readFailure);
         if (polled.outcome !== "state") return polled;
-        const task = await withReply(polled.task, isStored ? null : reply.body, this.#how, file);
+        const task = await withReply(
+          polled.task,
+          isStored ? null : reply.body,
+          this.#how,
+          this.#isUnrecorded,
+          file,
+        );
         isKept = task.status === "completed" && task.reply !== undefined;
         return { outcome: "state", task };
       });
@@ -85,11 +101,18 @@ export class JobPoll {
   /** The result of a poll whose answer is no HTTP reply. Never throws. */
   async said(task: PolledState, said: unknown): Promise<PollReply> {
     try {
-      return { outcome: "state", task: await withReply(task, JSON.stringify(said), this.#how) };
+      return {
+        outcome: "state",
+        task: await withReply(task, JSON.stringify(said), this.#how, this.#isUnrecorded),
+      };
     } catch (error) {
       return this.#failed(error);
     }
   }
+
+  /** Whether a URL is not for the ledger: it holds the image itself, or the key. */
+  readonly #isUnrecorded = (url: string): boolean =>
+    isInline(url) || (this.#how.keepsReply === true && this.#server.mask(url) !== url);
 
   #replyIn(
     reply: HttpReply,
@@ -106,6 +129,7 @@ export class JobPoll {
   /** Reads a success. A page, an empty reply and one that was cut say nothing of the job. */
   #read({ body, cut }: HttpReply, read: (said: Fields, json: unknown) => ReadState): PollReply {
     const json = lenientJson(body);
+    this.#body = body;
     if (json === null && cut !== null)
       return failedPoll(`its reply was cut: ${this.#server.mask(connectionErrorText(cut))}`, {
         connectionError: cut,
@@ -119,8 +143,11 @@ export class JobPoll {
 
   /** As `finishedState`. @param said the reply about the job */
   finished(usage: unknown, said: Fields): PolledState {
-    const urls = resultUrls(this.#resultIn(said), said, this.#how.job);
-    return finishedState(this.#server, urls, usage, said);
+    const { resultIn, seedsIn } = this.#readers;
+    const urls = resultUrls(resultIn(said), said, this.#how.job);
+    const state = finishedState(this.#server, urls, usage, said);
+    const seeds = reportedSeeds(seedsIn?.(fieldsOf(exactJson(this.#body))));
+    return seeds !== null && state.status === "completed" ? { ...state, seeds } : state;
   }
 
   /** A job that the service says has failed. @param words the service's own */
@@ -185,8 +212,8 @@ function pollFile({ job }: PollHow): string {
 }
 
 /**
- * A polled state whose URLs are none but http(s) ones. If others are missing, its reply is in a file of the job's folder, or is
- * not to be kept.
+ * A polled state whose URLs are none but those for the ledger. If others are missing, its reply is in a file of the job's
+ * folder, or is not to be kept.
  * @param said the reply; null: the file has it
  * @throws the disk's error
  */
@@ -194,9 +221,10 @@ export async function withReply(
   task: PolledState,
   said: string | null,
   how: PollHow,
+  isUnrecorded = isInline,
   file = pollFile(how),
 ): Promise<PolledState> {
-  const isRead = task.status === "completed" && (task.urls.length === 0 || task.urls.some(isInline));
+  const isRead = task.status === "completed" && (task.urls.length === 0 || task.urls.some(isUnrecorded));
   if (!isRead) return task;
   if (!how.keepsReply) return { ...task, urls: [] };
   await makeFolder(how.job.folder, 0o700);

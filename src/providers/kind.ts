@@ -82,9 +82,6 @@ export const LOCAL = {
   fieldNamesAt: () => USUAL_NAMES,
 } as const satisfies Partial<ServerKind>;
 
-/** The most jobs that Black Forest Labs has at once, queued or running: it answers 429 to more. */
-export const MAX_BFL_JOBS = 24;
-
 /** A service on the internet: it works on several images at once, with the model that each request names. */
 export const SERVICE = { ...LOCAL, concurrency: 4, needsModel: true } as const satisfies Partial<ServerKind>;
 

@@ -3,7 +3,7 @@ import { fieldsOf, isJsonObject } from "../lib/json.ts";
 import { type Columns, type Matrix, model } from "../models/matrix.ts";
 import type { FieldNames } from "../task/request-fields.ts";
 import type { GeneratorOptions, ProviderDeps } from "./kind.ts";
-import { basicOrBearer, LOCAL, MAX_BFL_JOBS, SERVICE, type ServerKind } from "./kind.ts";
+import { basicOrBearer, LOCAL, SERVICE, type ServerKind } from "./kind.ts";
 import { fieldNamesAt, modelsAt } from "./openai/server-forms.ts";
 import type { Provider } from "./provider.ts";
 
@@ -87,7 +87,8 @@ const TABLE = {
     keyVariables: ["BFL_API_KEY"],
     firstModel: "flux-2-pro",
     keyHeaders: (key) => ({ "x-key": key }),
-    mostConcurrency: MAX_BFL_JOBS,
+    // It has so many jobs at once, queued or running, and answers 429 to more.
+    mostConcurrency: 24,
     fieldNamesAt: () => ({ seed: "seed" }),
     open: async (setup, deps) => (await import("./bfl.ts")).bflProvider(setup, deps),
   },

@@ -243,7 +243,7 @@ export class ProviderServer {
   }
 
   /** An image that a reply names. @param address absolute, or relative to the server */
-  imageAt(address: string): MadeImage {
+  imageAt(address: string): Extract<MadeImage, { kind: "url" }> {
     if (!URL.canParse(address, this.#base.href)) return { kind: "url", url: address };
     const { href: url, origin } = new URL(address, this.#base.href);
     return { kind: "url", url, ...(origin === this.#base.origin && { headers: this.#headers }) };

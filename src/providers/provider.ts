@@ -1,7 +1,8 @@
 import type { ImggenError } from "../lib/error-types.ts";
+import type { WholeNumber } from "../lib/exact-integer.ts";
 import type { Wording } from "../lib/wording.ts";
 import type { JobOptions } from "../task/intent.ts";
-import type { Usage } from "../task/line.ts";
+import type { Seeds, Usage } from "../task/line.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import type { FieldName } from "../task/request-fields.ts";
 
@@ -63,9 +64,9 @@ export type SubmitReply =
   | { outcome: "accepted"; taskId: string }
   /**
    * Its image is in the job's folder, or the reply there says where it is: `images` hands it over. `kept`: the file of the
-   * reply, if it is a fallback's.
+   * reply, if it is a fallback's. `seeds`: as the provider reports them.
    */
-  | { outcome: "made"; usage: Usage | null; kept?: string | undefined }
+  | { outcome: "made"; usage: Usage | null; kept?: string | undefined; seeds?: Seeds | undefined }
   | { outcome: "refused"; error: ImggenError }
   | { outcome: "rate_limited"; retryAfterMs: number | null; error: ImggenError }
   /** Nothing has reached the other side. `error`: in the provider's own words, where it is no matter of connections. */
@@ -103,6 +104,8 @@ export interface FinishedState {
   /** http(s) URLs of its images; empty if not all of them are at such URLs. */
   urls: string[];
   usage?: Usage;
+  /** As the provider reports them. */
+  seeds?: Seeds;
   warnings?: readonly string[];
   /** File in the job's folder with a reply whose images are not all at URLs, if it was to be kept: `images` reads it. */
   reply?: string;
@@ -184,6 +187,11 @@ export interface Provider {
   prepare?(signal: AbortSignal | null): Promise<Prepared>;
   /** A sentence about an option that the provider does not support; null for none. Called before a task is begun. */
   check?(job: CheckedJob): string | null;
+  /**
+   * The seed that a job is sent with, given or chosen by imggen; null if there is none, or only the provider knows it. Never
+   * throws.
+   */
+  seedOf?(job: Job): WholeNumber | null;
   /** The request that `submit` would send, for people to read. Opens no connection. @throws ProviderError */
   describe?(job: Job): Promise<SentRequest>;
   /** Sends the request: the only function that may cost money. Never throws. */

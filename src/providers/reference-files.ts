@@ -1,4 +1,5 @@
-import { copyFile, rename, rm, writeFile } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { guardedLookup } from "../api/address.ts";
 import { HttpClient } from "../api/http-client.ts";
@@ -120,7 +121,8 @@ async function fetchInto(
   await rm(draft, { force: true });
   if ("file" in reference) {
     checked(reference.file, name);
-    await copyFile(reference.file, draft).catch((error) => {
+    // Without the mode of the source, which some disks refuse.
+    await writeFile(draft, createReadStream(reference.file), { mode: 0o600 }).catch((error) => {
       throw notRead(name, error);
     });
   } else if (/^data:/i.test(reference.url)) {

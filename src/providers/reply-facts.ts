@@ -1,4 +1,4 @@
-import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
+import { fieldsOf, isJsonObject, isJsonValue, jsonOrNull } from "../lib/json.ts";
 import type { Usage } from "../task/line.ts";
 
 /** Deeper levels are not read: a server may nest thousands. */
@@ -7,41 +7,20 @@ const MAX_DEPTH = 8;
 const MAX_BYTES = 16 * 1024;
 
 /**
- * A provider's report of cost and tokens. Parts that are too large or too deep are left out, so that the image is never lost for them.
+ * A provider's report of cost and tokens. Fields that are too large or too deep are left out, so that the image is never lost for
+ * them.
  * @param mask hides the key
  */
 export function usageIn(said: unknown, mask: (text: string) => string): Usage | null {
-  if (!isJsonObject(said)) return null;
-  const kept = fieldsOf(fitting(said, MAX_DEPTH, { bytes: MAX_BYTES }));
-  if (Object.keys(kept).length === 0) return null;
-  const masked = jsonOrNull(mask(JSON.stringify(kept)));
-  return isJsonObject(masked) ? masked : null;
-}
-
-/** A JSON value without what there is no room for; undefined for nothing. */
-function fitting(value: unknown, levels: number, room: { bytes: number }): unknown {
-  if (typeof value !== "object" || value === null) {
-    // A package's object may hold what JSON has no form for.
-    const json = typeof value === "bigint" ? undefined : JSON.stringify(value);
-    return json !== undefined && takesRoom(json, room) ? value : undefined;
-  }
-  if (levels === 0 || !takesRoom("{}", room)) return undefined;
-  if (Array.isArray(value))
-    return value.map((each) => fitting(each, levels - 1, room)).filter((each) => each !== undefined);
-  const entries = Object.entries(value).flatMap(([name, each]) => {
-    if (!takesRoom(JSON.stringify(name), room)) return [];
-    const kept = fitting(each, levels - 1, room);
-    return kept === undefined ? [] : [[name, kept] as const];
+  let room = MAX_BYTES;
+  const kept = Object.entries(fieldsOf(said)).filter(([name, value]) => {
+    const bytes = isJsonValue(value, MAX_DEPTH) ? Buffer.byteLength(JSON.stringify({ [name]: value })) : room;
+    if (bytes >= room) return false;
+    room -= bytes;
+    return true;
   });
-  return Object.fromEntries(entries);
-}
-
-/** Whether a piece of JSON, with what parts it from the next, still has room. */
-function takesRoom(json: string, room: { bytes: number }): boolean {
-  const bytes = Buffer.byteLength(json) + 1;
-  if (bytes > room.bytes) return false;
-  room.bytes -= bytes;
-  return true;
+  const masked = jsonOrNull(mask(JSON.stringify(Object.fromEntries(kept))));
+  return kept.length > 0 && isJsonObject(masked) ? masked : null;
 }
 
 /** `has_nsfw_concepts` of fal, `nsfw_content_detected` of diffusers, `nsfw` and `is_nsfw` of others. */

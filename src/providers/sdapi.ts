@@ -4,10 +4,11 @@ import { isAmong } from "../models/check-request.ts";
 import { base64Image, base64Images, imagesElsewhere } from "./found-images.ts";
 import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import { jsonBody } from "./post-body.ts";
-import { type FollowHow, type Job, type Provider, unsendable } from "./provider.ts";
+import type { FollowHow, Job, Provider } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
 import { base64Of, type ReferenceDeps, referenceFiles } from "./reference-files.ts";
 import { jsonIn } from "./reply-json.ts";
+import { exactJson, reportedSeeds } from "./seeds.ts";
 import { type Form, imagesOrNone, type ReadReply, type ServiceRequest, serviceProvider } from "./service.ts";
 import type { StoredReply } from "./stored-reply.ts";
 
@@ -72,7 +73,9 @@ function read(reply: StoredReply, job: Job): ReadReply | null {
   const said = fieldsOf(json);
   const images = base64Images([said.images].flat());
   const found = images.length > 0 ? images : imagesElsewhere(said, job);
-  return imagesOrNone(found, null, reply.body.toString("utf8"));
+  const { seed, all_seeds: seeds } = fieldsOf(exactJson(typeof said.info === "string" ? said.info : ""));
+  const reported = reportedSeeds(seeds ?? seed);
+  return imagesOrNone(found, null, reply.body.toString("utf8"), reported ?? undefined);
 }
 
 /** Some of these servers refuse several reference images, and some ignore all but the first. */
@@ -86,8 +89,6 @@ function problemOf({ references: { length } }: Pick<Job, "references">): string 
  * @throws ProviderError for a reference image that cannot be used
  */
 async function imageRequest(job: Job, deps: ReferenceDeps): Promise<ServiceRequest> {
-  const problem = problemOf(job);
-  if (problem !== null) throw unsendable(problem);
   const { model, width, height, fields } = job.options;
   const { prompt } = job.request;
   // The model stays loaded after the request: loading another one can take longer than an image.

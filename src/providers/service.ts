@@ -20,6 +20,7 @@ import type { OwnUrl, ProviderServer } from "./provider-http.ts";
 import { type ReferenceDeps, shownContext } from "./reference-files.ts";
 import { usageIn, warningsOn } from "./reply-facts.ts";
 import { closedFields, jsonIn, lenientJson } from "./reply-json.ts";
+import { givenSeed, reportedSeeds, seedInPng } from "./seeds.ts";
 import {
   isSuccess,
   readReplyFile,
@@ -46,8 +47,8 @@ export type ReadReply =
    * address.
    */
   | { id: string }
-  /** `usage`: cost and tokens, as the service has them. */
-  | { images: readonly ReplyImage[]; usage?: unknown }
+  /** `usage`: cost and tokens, as the service has them. `seeds`: of the images, as it has them. */
+  | { images: readonly ReplyImage[]; usage?: unknown; seeds?: unknown }
   /** No image. The text may hold the service's words. */
   | { none: string }
   /** No id that a job could be asked for by. */
@@ -75,6 +76,8 @@ export interface Form {
   poll?(id: string, poll: JobPoll): Promise<PollReply>;
   /** The URLs of the images in the reply about a finished job, `data:` URLs among them. */
   resultIn?(said: Fields): string[];
+  /** Seeds in the reply about a finished job, with all their digits. */
+  seedsIn?(said: Fields): unknown;
   /** The address that cancels a job; null where it is not known. */
   cancelAt?(id: string, signal: AbortSignal): Promise<{ method: "POST" | "PUT"; url: OwnUrl } | null>;
   models?: ModelList;
@@ -92,7 +95,7 @@ export function serviceProvider(
   form: Form,
   deps: ProviderDeps,
 ): Provider {
-  const { models, stopPath, poll, resultIn = () => [], cancelAt } = form;
+  const { models, stopPath, poll, resultIn = () => [], seedsIn, cancelAt } = form;
   const generatorUrl = new URL(url);
   const send =
     form.send ??
@@ -106,6 +109,7 @@ export function serviceProvider(
     limits: { concurrency: options.concurrency, submitMs: options.timeoutMs },
     supports: form.supports,
     check: form.check,
+    seedOf: (job) => givenSeed(job, options.fieldNames.seed),
     async describe(job) {
       const { path, body } = await form.request(job, shownContext(deps, generatorUrl));
       return server.shown(path, body);
@@ -134,7 +138,7 @@ export function serviceProvider(
         return isCut ? null : outcomeOf(stored, job, server, form);
       }),
     images: async (job) => (await imagesInResult(job, server, resultIn)) ?? imagesInReply(job, server, form),
-    ...(poll && { poll: (id, how) => poll(id, new JobPoll(server, how, resultIn)) }),
+    ...(poll && { poll: (id, how) => poll(id, new JobPoll(server, how, { resultIn, seedsIn })) }),
     ...(cancelAt && {
       async cancel(id, signal) {
         const at = await cancelAt(id, signal).catch(() => null);
@@ -172,7 +176,8 @@ function outcomeOf(
   if (isAccepted(read)) return { outcome: "accepted", taskId: read.id };
   if ("none" in read) throw replyWithoutImage(read.none, server.asked(job.isPaid));
   for (const warning of warningsOn(jsonIn(reply), server.host)) onWarning?.(warning);
-  return { outcome: "made", usage: usageIn(read.usage, server.mask) };
+  const seeds = reportedSeeds(read.seeds);
+  return { outcome: "made", usage: usageIn(read.usage, server.mask), ...(seeds && { seeds }) };
 }
 
 function isAccepted(read: ReadReply | null): read is { id: string } {
@@ -251,9 +256,14 @@ export function jobIn(
   return isCut ? null : "unnamed";
 }
 
-/** @param text may hold the service's words, if there is no image */
-export function imagesOrNone(images: readonly ReplyImage[], usage: unknown, text: string): ReadReply {
-  return images.length > 0 ? { images, usage } : { none: text };
+/** @param text may hold the service's words, if there is no image @param seeds default: those that stand in the images */
+export function imagesOrNone(
+  images: readonly ReplyImage[],
+  usage: unknown,
+  text: string,
+  seeds: unknown = images.map((image) => ("bytes" in image ? seedInPng(image.bytes) : null)),
+): ReadReply {
+  return images.length > 0 ? { images, usage, seeds } : { none: text };
 }
 
 /** The check of a service's names of models. @param like the end of a sentence about them */

@@ -2,8 +2,7 @@ import { systemClock } from "../lib/clock.ts";
 import { MODELS } from "../models/matrix.ts";
 import { createListener, type Operations } from "../server/http.ts";
 import { listenOnLoopback } from "../server/listen.ts";
-import { serveFile } from "./files.ts";
-import { poll } from "./poll.ts";
+import { poll, serveFile } from "./poll.ts";
 import { openState, type SandboxOptions, type SandboxService } from "./state/state.ts";
 import { submit } from "./submit.ts";
 

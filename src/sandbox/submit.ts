@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
+import { parseDuration } from "../lib/duration.ts";
 import { estimateCost } from "../models/cost.ts";
 import { DEFAULT_MODEL, MAX_IMAGES, type Matrix, type Model } from "../models/matrix.ts";
 import type { ServiceRequest } from "../server/http.ts";
 import { invalidRequest, refusal, type ServerReply, success, unknownError } from "../server/reply.ts";
 import { checkBody, readJson } from "../server/request-body.ts";
 import { newTaskId } from "../task/task-id.ts";
-import { type Directives, readDirectives } from "./directives.ts";
 import type { Account } from "./state/accounts.ts";
 import type { SandboxService } from "./state/state.ts";
 import type { Task } from "./state/tasks.ts";
@@ -29,7 +29,6 @@ interface SandboxRequest {
 /** The cost of a request for which section 8 gives no price; the real service may charge more. */
 const UNDOCUMENTED_CREDITS = 1;
 
-/** Reads the body of a request to the sandbox. */
 export function readRequest(
   body: unknown,
   matrix: Matrix,
@@ -164,4 +163,52 @@ function shown(prompt: string): string {
   const most = 100;
   const characters = [...prompt];
   return characters.length > most ? `${characters.slice(0, most).join("")}…` : prompt;
+}
+
+/** The directives without a value, as they are written after `sandbox:`. */
+export const DIRECTIVES = [
+  "fail",
+  "no-credits",
+  "subscription",
+  "429",
+  "500",
+  "drop",
+  "truncate",
+  "html",
+  "expired",
+] as const;
+
+type Fault = (typeof DIRECTIVES)[number];
+
+export interface Directives {
+  faults: ReadonlySet<Fault>;
+  /** How long the task takes, from `[sandbox:slow=…]`. */
+  slowMs: number | null;
+  /** The prompt without its directives. */
+  prompt: string;
+  /** The first unknown directive as it is written; null if there is none. It stays in the prompt, as at the real service. */
+  unknown: string | null;
+}
+
+const DIRECTIVE = /(\[sandbox:[^\]]{0,40}\])/;
+
+/** Reads `[sandbox:…]` anywhere in a prompt and removes it with the spaces around it. Of two durations the first counts. */
+export function readDirectives(prompt: string): Directives {
+  const pieces = prompt.split(DIRECTIVE).map((text) => ({ text, meaning: meaningOf(text) }));
+  const meanings = pieces.map(({ meaning }) => meaning);
+  const plain = pieces.filter(({ meaning }) => meaning === null).map(({ text }) => text.trim());
+  return {
+    faults: new Set(meanings.filter((meaning) => typeof meaning === "string")),
+    slowMs: meanings.find((meaning) => typeof meaning === "number") ?? null,
+    prompt: plain.filter((text) => text !== "").join(" "),
+    unknown: plain.find((text) => DIRECTIVE.test(text)) ?? null,
+  };
+}
+
+/** The fault that a piece of a prompt injects, or the duration it sets in milliseconds; null: plain text. */
+function meaningOf(piece: string): Fault | number | null {
+  if (!DIRECTIVE.test(piece)) return null;
+  const text = piece.slice("[sandbox:".length, -1);
+  if (text.startsWith("slow=")) return parseDuration(text.slice("slow=".length));
+  return DIRECTIVES.find((word) => word === text) ?? null;
 }

@@ -1,8 +1,8 @@
-import { readdirSync, utimesSync } from "node:fs";
+import { promises, readdirSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Clock } from "../lib/clock.ts";
-import { DiskFile } from "../lib/disk-file.ts";
+import { DiskFile, ifKept } from "../lib/disk-file.ts";
 import { removeIfPossible, removeOldFiles } from "../lib/durable.ts";
 import { sha256Of } from "../lib/file-digest.ts";
 import { inspectBytes } from "../lib/image/inspect.ts";
@@ -75,7 +75,8 @@ export async function keepReference(bytes: Buffer, folder: string): Promise<stri
   if (!inspection.ok || !REFERENCE_TYPES.includes(inspection.image.type)) return null;
   const file = path.join(folder, `${sha256Of(bytes)}.${inspection.image.extension}`);
   // One that is there already has the same bytes, and is needed for longer.
-  if (!(await createWhole(file, bytes, 0o600))) utimesSync(file, new Date(), new Date());
+  if (!(await createWhole(file, bytes, 0o600)))
+    await ifKept(() => promises.utimes(file, new Date(), new Date()));
   return pathToFileURL(file).href;
 }
 

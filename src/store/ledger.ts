@@ -494,7 +494,7 @@ export class Ledger {
   async sweep(): Promise<void> {
     await removeOldDrafts(this.files.openFolder, (name) => name.includes(DRAFT_MARK), this.clock.now());
     const isDone = async (id: string) => this.files.isDone(id);
-    await this.work.sweep(isDone);
+    await this.work.sweep(isDone, this.clock.now());
     await this.cancels.sweep(isDone);
     this.spending.sweep(localDay(new Date(this.clock.now() - SPENDING_KEPT_MS)));
     this.requests.sweep();

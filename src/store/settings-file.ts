@@ -102,13 +102,13 @@ function corrupt(file: string, why: string, cause?: unknown): SettingsError {
   });
 }
 
-/** Removes other users' permissions; a file whose mode this user cannot change is read as it is. */
+/** Removes other users' permissions; a file whose mode this user or its disk cannot change is read as it is. */
 function narrowMode(file: string, mode: number): void {
   if (platform() === "win32") return;
   try {
     const { mode: now } = statSync(file);
     if ((now & 0o777 & ~mode) !== 0) chmodSync(file, mode);
   } catch (error) {
-    if (!["EPERM", "EACCES", "EROFS"].includes(errorCode(error) ?? "")) throw error;
+    if (errorCode(error) === undefined) throw error;
   }
 }

@@ -97,20 +97,35 @@ export class SettingsStore {
   async #write(before: Settings, changes: Changes): Promise<void> {
     const after = withKeyBound(definedOf({ ...before, ...changes }));
     await proveRoom(this.file, 2 * Buffer.byteLength(JSON.stringify(after)) + 4096);
+    const { apiKeyBaseUrl, generatorKeyOrigin } = after;
+    const all = { ...changes, apiKeyBaseUrl, generatorKeyOrigin };
+    try {
+      await this.#writeInMode(0o600, all);
+    } catch (error) {
+      // A disk that refuses modes: conf sets none that is its default.
+      if (!isOfMode(error)) throw error;
+      await this.#writeInMode(0o666, all);
+    }
+    giveToOwnerOfFolder(this.file);
+    if (!isDeepStrictEqual(await this.read(), after)) throw new Error("the disk did not take all of it");
+  }
+
+  async #writeInMode(configFileMode: number, changes: Changes): Promise<void> {
     const { default: Conf } = await import("conf");
     const conf = new Conf<Settings>({
       cwd: path.dirname(this.file),
       configName: "config",
-      configFileMode: 0o600,
+      configFileMode,
       // Names that this release does not know are kept for the one that does.
       deserialize: (text) => readObject(text, this.file),
     });
     // In one step: a key must never stand beside another service's address.
-    const { apiKeyBaseUrl, generatorKeyOrigin } = after;
-    conf.store = definedOf({ ...conf.store, ...changes, apiKeyBaseUrl, generatorKeyOrigin });
-    giveToOwnerOfFolder(this.file);
-    if (!isDeepStrictEqual(await this.read(), after)) throw new Error("the disk did not take all of it");
+    conf.store = definedOf({ ...conf.store, ...changes });
   }
+}
+
+function isOfMode(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error && /chmod$/.test(String(error.syscall));
 }
 
 function definedOf(fields: object): Settings {

@@ -37,6 +37,7 @@ const destination = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("folder"), ...folder }),
   z.object({ kind: z.literal("stdout"), ...folder }),
 ]);
+const wholeNumber = z.union([z.number(), text]);
 const savedFile = z.object({
   path: textOrNull,
   url: textOrNull,
@@ -46,7 +47,7 @@ const savedFile = z.object({
   width: z.number(),
   height: z.number(),
   originalSha256: z.exactOptional(text),
-  seed: z.exactOptional(z.union([z.number(), text])),
+  seed: z.exactOptional(wholeNumber),
 } satisfies Fields<SavedFile>);
 
 /** Values that JSON has and a line does not judge further. */
@@ -88,6 +89,7 @@ const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
     destination,
     ...terms,
     server: z.exactOptional(text),
+    repeatedSeed: z.exactOptional(z.object({ field: text, first: wholeNumber })),
     call: z.exactOptional(text),
   },
   taken: { at: text, holder: text },
@@ -102,7 +104,7 @@ const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
       type: z.custom<ErrorType>((type) => typeof type === "string"),
       key: textOrNull,
       message: text,
-      hint: z.exactOptional(text),
+      hint: z.exactOptional(z.unknown()),
     }),
   },
   unknown: {
@@ -121,6 +123,7 @@ const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
     pendingMs: numberOrNull,
     usage: z.exactOptional(z.record(text, z.unknown())),
     kept: z.exactOptional(text),
+    seeds: z.exactOptional(z.array(z.nullable(wholeNumber))),
   },
   failed: {
     ...ofAttempt,

@@ -2,11 +2,16 @@ import { cpSync, readdirSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import { giveToOwnerOfFolder } from "../lib/disk-file.ts";
 import { makeFolder, syncFile, syncFolder } from "../lib/durable.ts";
+import { randomDigits } from "../lib/write-whole.ts";
 import { namesIn } from "./ledger-files.ts";
 import { isId } from "./ledger-name.ts";
 
 /** Tries again, because a killed command may still write. */
 const EMPTYING = { recursive: true, force: true, maxRetries: 5 } as const;
+
+const SCRATCH = "scratch-";
+/** No wait for one job lasts as long. */
+const SCRATCH_KEPT_MS = 24 * 3_600_000;
 
 /**
  * What providers send is kept here until it is saved: a private folder for each attempt to submit a request. Nothing empties
@@ -22,6 +27,11 @@ export class WorkFolders {
   /** The folder of an attempt at one of a task's requests. It need not exist. */
   of(id: string, request: number, attempt: string): string {
     return path.join(this.folder, id, `${request}-${attempt}`);
+  }
+
+  /** A folder for replies about a job that the ledger lacks. Its provider has them too, so `sweep` removes an old one. */
+  scratch(): string {
+    return path.join(this.folder, `${SCRATCH}${randomDigits()}`);
   }
 
   /** Makes the folder of an attempt that is about to be made. @throws the disk's error */
@@ -55,8 +65,17 @@ export class WorkFolders {
   }
 
   /** Removes what is left of tasks that are at their end. @param isFinished whether a task with this id is */
-  async sweep(isFinished: (id: string) => Promise<boolean>): Promise<void> {
-    for (const name of namesIn(this.folder)) if (isId(name) && (await isFinished(name))) this.remove(name);
+  async sweep(isFinished: (id: string) => Promise<boolean>, nowMs: number): Promise<void> {
+    for (const name of namesIn(this.folder)) {
+      const isLeft = isId(name) ? await isFinished(name) : this.#isOldScratch(name, nowMs);
+      if (isLeft) this.remove(name);
+    }
+  }
+
+  #isOldScratch(name: string, nowMs: number): boolean {
+    const stats =
+      name.startsWith(SCRATCH) && statSync(path.join(this.folder, name), { throwIfNoEntry: false });
+    return stats ? nowMs - stats.mtimeMs > SCRATCH_KEPT_MS : false;
   }
 
   /** Whether anything of an attempt is kept: a file with something in it. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { GenerationRequest } from "./request.ts";
-import type { ProviderFields } from "./request-fields.ts";
+import type { ProviderFields, RepeatedSeed } from "./request-fields.ts";
 
 /** The account that a task is charged to. */
 export interface ServiceIdentity {
@@ -35,6 +35,11 @@ export interface Intent {
   options: JobOptions;
   /** The name of the server (`imggen serve`) that accepted it, and that works on it while it lives; absent: none. */
   server?: string;
+  /**
+   * The seed that rerun adds, so that it makes the same image: no part of the request, which answers for the same one without
+   * it. Absent: none.
+   */
+  repeatedSeed?: RepeatedSeed;
   /** The record of the client's call that waits for it at the server: without a client it may not be sent. Absent: none. */
   call?: string;
 }

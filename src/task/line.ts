@@ -1,9 +1,18 @@
 import type { ErrorType } from "../lib/error-types.ts";
+import type { WholeNumber } from "../lib/exact-integer.ts";
 import type { Intent } from "./intent.ts";
 import type { SavedFile } from "./saved-file.ts";
 
 /** Cost and tokens, in the provider's own words. */
 export type Usage = Readonly<Record<string, unknown>>;
+
+/** Seeds of a request's images in their order, null for one that is not known; a single one is that of all images. */
+export type Seeds = readonly (WholeNumber | null)[];
+
+/** The seed of one image of a request, by its position; null if it is not known. */
+export function seedAt(seeds: Seeds | undefined, at: number): WholeNumber | null {
+  return (seeds?.length === 1 ? seeds[0] : seeds?.[at]) ?? null;
+}
 
 /** When a task was seen to complete, in milliseconds from its acceptance; null if unknown. */
 export interface CompletionTimes {
@@ -38,7 +47,8 @@ interface Facts {
   waiting: { why: string } & OfAttempt;
   /** The request will not be sent. */
   not_sent: { why: string; request: number };
-  refused: { error: { type: ErrorType; key: string | null; message: string; hint?: string } } & OfAttempt;
+  /** `hint`: a `Wording`, which each face puts into words. It is checked where it is read: without it the line still counts. */
+  refused: { error: { type: ErrorType; key: string | null; message: string; hint?: unknown } } & OfAttempt;
   /**
    * It was sent, and its reply was lost or cannot be used. `excerpt`: the reply's beginning, the API key masked. `unusable`: it
    * was recorded as accepted or completed before, and its provider no longer has the job, or what it made is no image.
@@ -47,8 +57,11 @@ interface Facts {
   accepted: { taskId: string } & OfAttempt;
   /** The provider no longer knows the job, or no longer has its images. It is no end: the user decides. */
   gone: { why: string } & OfAttempt;
-  /** The image exists: at URLs, or without any in the attempt's folder. `kept`: the file of the reply, if it is elsewhere. */
-  completed: { urls: string[]; usage?: Usage; kept?: string } & CompletionTimes & OfAttempt;
+  /**
+   * The image exists: at URLs, or without any in the attempt's folder. `kept`: the file of the reply, if it is elsewhere.
+   * `seeds`: as the provider reports them; absent if it does not.
+   */
+  completed: { urls: string[]; usage?: Usage; kept?: string; seeds?: Seeds } & CompletionTimes & OfAttempt;
   /** `why`: the provider's words. `charged`: what is known for certain. */
   failed: { errorCode: string | null; why?: string; charged?: "no" } & OfAttempt;
   /** The user has stopped tracking what is unknown. `replacement`: the task that was submitted in its place. */

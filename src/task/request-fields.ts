@@ -7,6 +7,12 @@ export interface FieldNames {
   readonly negative?: string;
 }
 
+/** A seed under the provider's name of its field: that of the first image, each further one has the next. */
+export interface RepeatedSeed {
+  field: string;
+  first: WholeNumber;
+}
+
 /** The forms that a field's value has: as the user gives it, and in the body of a submit. */
 interface FieldValues {
   text: { input: string; sent: string };

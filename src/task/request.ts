@@ -1,6 +1,6 @@
 import type { ImageType } from "../lib/image/format.ts";
 import { isJsonObject } from "../lib/json.ts";
-import { areSentFields, type GivenFields, type SentFields } from "./request-fields.ts";
+import { areSentFields, type GivenFields, type RepeatedSeed, type SentFields } from "./request-fields.ts";
 
 /**
  * The body of a submit, field for field as it goes on the wire (section 2.2 of the service's document).
@@ -29,11 +29,17 @@ export type OwnFields = Pick<GivenFields, "seed" | "negative" | "fields">;
 
 /** The generator-only fields of a request as texts by their names: seed, negative prompt, and further fields. */
 export function ownSettings({ seed, negative, fields }: OwnFields): Readonly<Record<string, string>> {
-  const entries = Object.entries({ seed, negative, ...fields }).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries.map(([name, value]) => [name, settingText(value)]));
+  const given = Object.entries({ seed, negative, ...fields }).filter(([, value]) => value !== undefined);
+  return fieldTexts(Object.fromEntries(given));
 }
 
-function settingText(value: unknown): string {
+/** The values of fields as texts. */
+export function fieldTexts(fields: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, fieldText(value)]));
+}
+
+/** The value of a field as a text: JSON of an object or a list. */
+export function fieldText(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
@@ -44,11 +50,18 @@ export interface CheckedRequest {
   credits: number | null;
   /** How many requests it takes, each at the same price; absent: one. */
   requests?: number;
+  /** The seed that rerun adds, which is no part of the request. Absent: none. */
+  repeatedSeed?: RepeatedSeed;
   /** What it costs if an earlier attempt was paid, and no flag or setting says that it is free. Absent: the same. */
   creditsIfPaid?: number | null;
   /** Whether it is paid although it would be free here, because an earlier attempt was. Absent: no. */
   staysPaid?: true;
   warnings: string[];
+}
+
+/** A request as it is made, with the seed that rerun adds. */
+export function asMade({ request, repeatedSeed }: CheckedRequest): GenerationRequest {
+  return repeatedSeed === undefined ? request : { ...request, seed: repeatedSeed.first };
 }
 
 /** A request in place of an earlier attempt that was paid: a free one would be sent again after a loss. */

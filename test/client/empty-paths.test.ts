@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CommandNode } from "../../src/cli/help/command-tree.ts";
-import { CALLS } from "../../src/client/options/call-table.ts";
-import { checkOptions } from "../../src/client/options/check-call.ts";
+import { CALLS, checkOptions } from "../../src/client/options/call-table.ts";
 import type { Options } from "../../src/client/options/option.ts";
 import { runCommand } from "../support/in-process.ts";
 import { withConfig } from "../support/settings-file.ts";

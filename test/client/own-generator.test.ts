@@ -1,7 +1,7 @@
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { EffectiveSettings, type SettingFlags } from "../../src/client/effective-settings.ts";
-import { requireKey } from "../../src/client/generator-key.ts";
+import { requireKey } from "../../src/client/generator-settings.ts";
 import { generatorNamed, ownGenerator } from "../../src/client/targets/generator-setup.ts";
 import type { Settings } from "../../src/store/settings-file.ts";
 
@@ -232,7 +232,7 @@ describe("a workflow", () => {
     expect(opened({ flags: { generator } }).options.workflow).toBeUndefined();
   });
 
-  it("is refused by its flag for another generator, and passed over in the config", () => {
+  it("is refused by its flag for another generator; in the config it stops no task of that generator", () => {
     expect(() => opened({ flags: { generator: GPUBOX, workflow: "fox.json" } })).toThrow(
       "--workflow is for a ComfyUI server.",
     );

@@ -29,6 +29,25 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
+it("installs imggen as it is beside the action, built, where no package is named", async () => {
+  const clone = await temporaryFolder();
+  const bin = path.join(clone, "bin");
+  await mkdir(bin);
+  const npm = `#!/bin/sh\necho "$PWD: $*" | sed "s#${clone}#CLONE#g" >> '${path.join(clone, "ran")}'\n`;
+  await writeFile(path.join(bin, "npm"), npm, { mode: 0o755 });
+  const files = { RUNNER_TEMP: clone, GITHUB_PATH: path.join(clone, "path") };
+  const action = path.join(clone, ".github/actions/imggen");
+  await mkdir(action, { recursive: true });
+  const env = { PATH: `${bin}:${process.env.PATH}`, PACKAGE: "", GITHUB_ACTION_PATH: action, ...files };
+  await promisify(execFile)("bash", [path.join(ACTION, "install.sh")], { env, cwd: bin });
+  expect((await readFile(path.join(clone, "ran"), "utf8")).split("\n")).toEqual([
+    "CLONE/bin: ci --prefix CLONE --no-audit --no-fund",
+    "CLONE: run --silent build:package",
+    "CLONE/bin: install --global --no-audit --no-fund --prefix CLONE/imggen CLONE/dist/release/imggen.tgz",
+    "",
+  ]);
+});
+
 /** A job with a manifest; each attempt is on a fresh machine, with what the caches have. */
 async function job(manifest: string) {
   const root = await temporaryFolder();
@@ -49,7 +68,7 @@ async function job(manifest: string) {
       await mkdir(path.dirname(path.join(workspace, name)), { recursive: true });
       await writeFile(path.join(workspace, name), text);
     }
-    const all = { manifest: "products.csv", "max-credits": "100", ...inputs };
+    const all = { manifest: "products.csv", "max-credits": "100", package: "imggen.tgz", ...inputs };
     return {
       ...(await runAction({ workspace, caches, inputs: all, env, temp: temp && path.join(workspace, temp) })),
       workspace,

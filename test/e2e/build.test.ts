@@ -48,18 +48,29 @@ describe("a clone that is not built", () => {
     }
   });
 
-  it("is built by npm install without a word, once, and the release's files stay", {
+  it("is built by npm install with one line, once, without types, and the release's files stay", {
     timeout: 240_000,
   }, async () => {
     const folder = await clone();
     await mkdir(path.join(folder, "dist/release"), { recursive: true });
     await writeFile(path.join(folder, "dist/release/imggen.tgz"), "a tarball");
-    const prepare = () => run("npm", ["run", "--silent", "prepare"], { cwd: folder });
-    expect(await prepare()).toEqual({ stdout: "", stderr: "" });
+    const prepare = (npm_command: string, env = {}) =>
+      run(process.execPath, [path.join(folder, ".build/prepare.js")], {
+        cwd: folder,
+        env: { ...process.env, npm_command, ...env },
+      });
+    expect(await prepare("install")).toEqual({
+      stdout: "",
+      stderr: "Building imggen: about ten seconds, once.\n",
+    });
     expect((await imggen(folder, "--version")).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
     expect(await readdir(path.join(folder, "dist/release"))).toEqual(["imggen.tgz"]);
     const { mtimeMs } = await stat(path.join(folder, "dist/main.cjs"));
-    await prepare();
+    expect(await prepare("ci")).toEqual({ stdout: "", stderr: "" });
     expect((await stat(path.join(folder, "dist/main.cjs"))).mtimeMs).toBe(mtimeMs);
+    expect(await readdir(path.join(folder, "dist"))).not.toContain("index.d.ts");
+    // What depends on imggen from git needs the types.
+    await prepare("install", { _PACOTE_NO_PREPARE_: "git+ssh://example.org/imggen.git" });
+    expect(await readdir(path.join(folder, "dist"))).toContain("index.d.ts");
   });
 });

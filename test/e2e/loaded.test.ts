@@ -13,17 +13,17 @@ const GENERATE = ["generate", "a fox", "--model", "gamma-image-2"];
 it.each([
   ["--version", ["--version"], 2],
   ["--help", ["--help"], 2],
-  ["a dry run", [...GENERATE, "--dry-run"], 4],
-  ["a list of models", ["models", "--json"], 4],
-  ["a submit", [...GENERATE, "--no-wait"], 5, ["http", "crypto", "assert"]],
+  ["a dry run", [...GENERATE, "--dry-run"], 5],
+  ["a list of models", ["models", "--json"], 5],
+  ["a submit", [...GENERATE, "--no-wait"], 6, ["http", "crypto", "assert"]],
   [
     "a batch",
     ["batch", "prompts.txt", "--yes", ...QUICK],
-    25,
+    26,
     ["http", "http2", "tls", "crypto", "assert", "internal/fs/promises"],
   ],
-  ["completion of a flag", ["__complete", "=--m", "generate"], 3],
-  ["completion of a ratio", ["__complete", "=", "generate", "-m", "z-image", "-r"], 5],
+  ["completion of a flag", ["__complete", "=--m", "generate"], 4],
+  ["completion of a ratio", ["__complete", "=", "generate", "-m", "z-image", "-r"], 6],
   ["completion of a task", ["__complete", "=", "status"], 8, ["http", "crypto"]],
 ])("%s loads few files, and of Node no more than it needs", async (_what, args, most, needed = [""]) => {
   const server = await liveService(PICTURE);

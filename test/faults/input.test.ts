@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -32,6 +33,64 @@ it.each([
     expect(JSON.parse(run.stdout).error.message).toMatch(message);
   }
 });
+
+/** Starts the program with bytes that are not UTF-8 for `$BAD`, which Node cannot hand over itself. */
+const bad = (words: string, variables = "") => ({
+  through: ["sh", "-c", `BAD="$(printf 'a f\\377x')"; exec env ${variables} "$@" ${words}`, "sh"],
+});
+const LINUX = existsSync("/proc/self/cmdline");
+
+it.skipIf(!LINUX).each([
+  ["a prompt", '"$BAD"', ""],
+  ["--negative", 'fox --negative "$BAD"', ""],
+  ["--field", 'fox --field "style=$BAD"', ""],
+  ["--output", 'fox --output "$BAD/"', ""],
+  ["--name", 'fox --name="$BAD"', ""],
+  ["a variable", "fox", 'IMGGEN_MODEL="$BAD"'],
+])("invalid UTF-8 in %s is refused: exit 2, nothing sent", async (_what, words, variables) => {
+  const { world } = await serviceWorld();
+  const run = await world.run(["generate", "--json"], bad(words, variables));
+  expect(await world.aftermath(run)).toMatchObject({ ...REFUSED, type: "usage" });
+  expect(JSON.parse(run.stdout).error.message).toMatch(
+    /^The (argument ".*"|value of \w+) is not valid UTF-8\.$/,
+  );
+});
+
+it.skipIf(!LINUX)("invalid UTF-8 in an argument of batch is refused: exit 2, nothing sent", async () => {
+  const { world } = await serviceWorld();
+  const args = ["batch", await world.manifest(["a fox"]), "--yes", "--json"];
+  const run = await world.run(args, bad('--template "$BAD {prompt}"'));
+  expect(await world.aftermath(run)).toMatchObject({ ...REFUSED, type: "usage" });
+});
+
+it.skipIf(!LINUX)("U+FFFD as a character of the prompt is sent", async () => {
+  const { server, world } = await serviceWorld();
+  const args = ["generate", "-o", `${world.out}/`, "--json", "a \ufffd fox"];
+  const run = await world.run(args, { through: ["env"] });
+  expect(await world.aftermath(run)).toMatchObject({ exit: 0, submits: 1 });
+  expect(sent(server)).toMatchObject({ prompt: "a \ufffd fox" });
+});
+
+it.skipIf(!LINUX)(
+  "U+FFFD is refused if the system does not show the bytes: exit 2, nothing sent",
+  async () => {
+    const { world } = await serviceWorld();
+    const hidden = `data:text/javascript,${encodeURIComponent(`
+    import fs from "node:fs";
+    import { syncBuiltinESMExports } from "node:module";
+    const { readFileSync } = fs;
+    fs.readFileSync = (file, ...rest) => {
+      if (String(file).startsWith("/proc/self/")) throw Object.assign(new Error("no /proc"), { code: "ENOENT" });
+      return readFileSync(file, ...rest);
+    };
+    syncBuiltinESMExports();
+  `)}`;
+    const run = await world.run(["generate", "a \ufffd fox", "--json"], {
+      env: { NODE_OPTIONS: `--import ${hidden}` },
+    });
+    expect(await world.aftermath(run)).toMatchObject({ ...REFUSED, type: "usage" });
+  },
+);
 
 it("a prompt that begins with - goes after --, and is sent as it is", async () => {
   const { server, world } = await serviceWorld();

@@ -1,9 +1,24 @@
-import { copyFile, readdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import {
+  copyFile,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import path from "node:path";
 import sharp from "sharp";
 import { describe, expect, it } from "vitest";
 import { galleryWorld, writeImage } from "../support/gallery-world.ts";
-import { PICTURE } from "../support/images.ts";
+import { PICTURE, png } from "../support/images.ts";
+import { liveServer } from "../support/live-server.ts";
+import { json } from "../support/scripted-server.ts";
+
+const IMAGE = json({ images: [png().toString("base64")], info: '{"seed": 7}' });
 
 describe("gallery", () => {
   it("shows what the ledger knows of each image, and other images without a prompt", async () => {
@@ -21,7 +36,7 @@ describe("gallery", () => {
         task: "task-1",
         width: 64,
         height: 48,
-        command: "imggen generate --model gamma-image-2 --quality 2K 'a fox'",
+        command: "imggen rerun task-1",
       },
       "image-1.png": { prompt: "an owl", model: "vendor1/alpha-2", task: "task-2" },
       "deep/er/other.png": { file: "deep/er/other.png", prompt: null, command: null, width: 64 },
@@ -39,24 +54,64 @@ describe("gallery", () => {
     });
   });
 
-  it("makes a command that names the sandbox, guards a prompt like a flag, and shows no signature", async () => {
-    const world = await galleryWorld(["-x 'y'"]);
+  it("makes a command that runs where the image was made, and shows no signature", async () => {
+    const world = await galleryWorld(["a hare"]);
     const signed = "https://cdn.example/in.png?signature=secret";
     const fox = ["generate", "a fox", "-m", "gamma-image-2", "-q", "1K", "--image", signed];
     await world.run([...fox, "-o", "pictures/fox.png"]);
-    await world.run(["generate", "a hare", "-m", "z-image", "--sandbox", "-o", "pictures/hare.png"]);
+    await world.run(["generate", "a hen", "-m", "z-image", "--sandbox", "-o", "pictures/hen.png"]);
     const elk = ["generate", "an elk", "-m", "gamma-image-2", "-q", "1K", "--sandbox"];
     await world.run([...elk, "-o", "pictures/elk.png"]);
     await world.gallery();
     const shown = await world.shown();
     // Play money is no cost, and not a part of the page's total.
-    expect([shown["hare.png"]?.credits, shown["elk.png"]?.credits]).toEqual([0, 0]);
-    expect(shown["image-0.png"]?.command).toBe(
-      "imggen generate --model gamma-image-2 --quality 2K -- '-x '\\''y'\\'''",
-    );
+    expect([shown["hen.png"]?.credits, shown["elk.png"]?.credits]).toEqual([0, 0]);
+    expect(shown["image-0.png"]?.command).toBe("imggen rerun task-1");
     expect(shown["fox.png"]?.command).toBe("imggen rerun task-2");
-    expect(shown["hare.png"]?.command).toBe("imggen generate --model z-image --sandbox 'a hare'");
+    expect(shown["hen.png"]?.command).toBe(`imggen rerun ${shown["hen.png"]?.task} --sandbox`);
     expect(await world.page()).not.toContain("secret");
+  });
+
+  it("makes a command that names the profile of a service, or the user's generator", async () => {
+    const world = await galleryWorld();
+    const generator = await liveServer((_request, socket) => void socket.write(IMAGE));
+    const spec = `sdapi:${generator.origin}`;
+    const draw = (name: string, ...flags: string[]) =>
+      world.run(["generate", "a fox", "-o", `pictures/${name}`, ...flags]);
+    await draw("own.png", "--generator", spec);
+    await world.gallery();
+    const id = (await world.shown())["own.png"]?.task;
+    expect((await world.shown())["own.png"]?.command).toBe(`imggen rerun ${id} --generator ${spec}`);
+    await draw("fox.png", "-m", "z-image");
+    const profile = async (name: string, settings: string) => {
+      const folder = path.join(world.home, "config", "profiles", name);
+      await mkdir(folder, { recursive: true });
+      await writeFile(path.join(folder, "config.json"), settings);
+    };
+    await profile("draft", JSON.stringify({ generator: `${spec}/` }));
+    await profile("work", JSON.stringify({ baseUrl: `${world.server.baseUrl}/` }));
+    await profile("broken", "{");
+    await world.gallery();
+    const shown = await world.shown();
+    expect(shown["own.png"]?.command).toBe(`imggen rerun ${id} --profile draft`);
+    expect(shown["fox.png"]?.command).toBe(`imggen rerun ${shown["fox.png"]?.task} --profile work`);
+  });
+
+  it("makes a command of an image's path where its sidecar alone is known, and believes no generator in it", async () => {
+    const world = await galleryWorld();
+    const elsewhere = { home: path.join(world.cwd, "elsewhere") };
+    await world.run(["generate", "a fox", "-m", "z-image", "-o", "pictures/a fox.png", "--sidecar"]);
+    const sidecar = path.join(world.folder, "a fox.png.json");
+    const commandOf = async (service: string) => {
+      const facts = JSON.parse(await readFile(sidecar, "utf8"));
+      await writeFile(sidecar, JSON.stringify({ ...facts, service }));
+      await world.run(["gallery", "pictures"], elsewhere);
+      return (await world.shown())["a fox.png"]?.command;
+    };
+    const plain = `imggen rerun '${path.join(world.folder, "a fox.png")}'`;
+    expect(await commandOf("https://other.example/api")).toBe(plain);
+    expect(await commandOf("command:rm -rf {output} {prompt}")).toBe(plain);
+    expect(await commandOf("sandbox")).toBe(`${plain} --sandbox`);
   });
 
   it("thumbnails are small WebP files beside the page, or in it with --inline", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TaskProgressEvent } from "../../src/core/engine/events.ts";
-import { progressOf } from "../../src/mcp/call-progress.ts";
+import { progressOf } from "../../src/mcp/mcp-server.ts";
 import { steppedClock } from "../support/fake-clock.ts";
 import { FOX, sandboxAgent } from "./mcp-world.ts";
 

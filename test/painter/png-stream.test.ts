@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it, test } from "vitest";
-import { filterRows, pngStream } from "../../src/painter/png-stream.ts";
+import { filterRows, pngStream } from "../../src/painter/draw-picture.ts";
 import { decodePng } from "./picture-spec.ts";
 
 const WIDTH = 512;

@@ -36,7 +36,19 @@ const piece = fc.oneof(
 const wild = fc.array(piece, { maxLength: 6 }).map((parts) => parts.join(""));
 const setting = wild.map((text) => text || "x");
 const placeholder = fc.constantFrom(
-  ...["{slug}", "{model}", "{ratio}", "{quality}", "{task}", "{index}", "{date}", "{time}", ".{ext}", ".PNG"],
+  ...[
+    "{slug}",
+    "{model}",
+    "{ratio}",
+    "{quality}",
+    "{seed}",
+    "{task}",
+    "{index}",
+    "{date}",
+    "{time}",
+    ".{ext}",
+    ".PNG",
+  ],
 );
 const template = fc
   .array(fc.oneof(placeholder, piece), { minLength: 1, maxLength: 4 })
@@ -49,6 +61,7 @@ const facts: fc.Arbitrary<NameFacts> = fc
     request: known ? { prompt, model, ratio: model, quality: model } : null,
     taskId,
     index,
+    seed: known ? index : null,
     extension,
     date: new Date(2026, 0, 31, 7, 8, 9),
   }));

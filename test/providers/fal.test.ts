@@ -165,6 +165,7 @@ it.each([
   [500, response(500, "<html>Oops</html>")],
   [500, json({ detail: "out of memory" }, 500)],
   [422, response(422, "<html>Oops</html>")],
+  [400, json({ message: "Bad Request" }, 400)],
   [404, json({ detail: "not here" }, 404)],
   [200, response(200, "<html>Oops</html>")],
   [200, response(200, "")],

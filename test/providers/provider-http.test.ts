@@ -269,8 +269,8 @@ describe("a proxy", () => {
 it("tells of every exchange, as for --verbose: the list of models too", async () => {
   const { origin } = await liveServer(hello);
   const seen: string[] = [];
-  const onExchange = ({ method, url }: { method: string; url: URL }) =>
-    seen.push(`${method} ${url.pathname}`);
+  const onExchange = ({ method, url }: { method: string; url: string }) =>
+    seen.push(`${method} ${new URL(url).pathname}`);
   const deps = { env: {}, proxies: undefined, clock: quickClock, onExchange };
   const server = new ProviderServer(optionsOf({}, origin), deps);
   onTestFinished(() => server.close());

@@ -102,7 +102,7 @@ it("tells of every request, as for --verbose", async () => {
   const server = await liveServer((_request, socket) => void socket.write(response(200, PICTURE)));
   const seen: string[] = [];
   await filesOf([{ url: `${server.origin}/fox.png` }], {
-    onExchange: ({ url, result }) => seen.push(`${url.pathname} ${result}`),
+    onExchange: ({ url, result }) => seen.push(`${new URL(url).pathname} ${result}`),
   });
   expect(seen).toEqual(["/fox.png 200"]);
 });

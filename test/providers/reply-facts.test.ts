@@ -33,5 +33,5 @@ it("leaves out what JSON has no form for", () => {
 
 it("leaves out what is too deep", () => {
   const deep = JSON.parse(`${'{"a":'.repeat(3000)}1${"}".repeat(3000)}`);
-  expect(JSON.stringify(usageIn({ tokens: 1, deep }, asIs)).match(/\{/g)).toHaveLength(8);
+  expect(usageIn({ tokens: 1, deep }, asIs)).toEqual({ tokens: 1 });
 });

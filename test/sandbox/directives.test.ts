@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readDirectives } from "../../src/sandbox/directives.ts";
+import { readDirectives } from "../../src/sandbox/submit.ts";
 
 it.each(["fail", "no-credits", "subscription", "429", "500", "drop", "truncate", "html", "expired"])(
   "[sandbox:%s] is read and taken out of the prompt",

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { termsFor } from "../../src/client/targets/generator-work.ts";
+import { termsFor } from "../../src/client/targets/open-generator.ts";
 import { HeldTask } from "../../src/core/engine/held.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import type { Processes } from "../../src/lib/processes.ts";

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { onTestFinished } from "vitest";
 import { HttpClient } from "../../src/api/http-client.ts";
-import { termsFor } from "../../src/client/targets/generator-work.ts";
+import { termsFor } from "../../src/client/targets/open-generator.ts";
 import type { GeneratorConnection } from "../../src/core/engine/deps.ts";
 import { Line } from "../../src/core/limits/turns.ts";
 import { systemClock } from "../../src/lib/clock.ts";

@@ -1,4 +1,12 @@
-import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { WorkFolders } from "../../src/store/work-folders.ts";
@@ -20,6 +28,20 @@ describe("a kept reply", () => {
     expect(statSync(path.dirname(kept)).mode & 0o777).toBe(0o700);
     expect(readFileSync(path.join(kept, "reply"), "utf8")).toBe("the reply");
     expect(readFileSync(path.join(kept, "parts", "b.png"), "utf8")).toBe("an image");
+  });
+});
+
+describe("a folder for a job that the ledger lacks", () => {
+  it("is removed a day after its process was killed, and what is of no known task stays", async () => {
+    const work = new WorkFolders(await temporaryFolder());
+    const [old, recent] = [work.scratch(), work.scratch()];
+    const unlisted = path.join(work.folder, "20261128T181321047-e27a4b50");
+    for (const each of [old, recent, unlisted]) mkdirSync(each, { recursive: true });
+    const nowMs = Date.now();
+    const longAgo = new Date(nowMs - 25 * 3_600_000);
+    for (const each of [old, unlisted]) utimesSync(each, longAgo, longAgo);
+    await work.sweep(async () => false, nowMs);
+    expect([old, recent, unlisted].map((each) => existsSync(each))).toEqual([false, true, true]);
   });
 });
 

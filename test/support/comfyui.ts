@@ -64,6 +64,8 @@ export interface ComfyDouble {
   begin(): void;
   /** What it answers with in place of its queue or history, by route. */
   instead: Map<string, unknown>;
+  /** Statuses of a server before it, which answers in its place, by route. */
+  statuses: Map<string, number>;
   /** Whether the images that it saved were deleted. */
   areFilesGone: boolean;
   /** Loses queue and history, as a restart does. */
@@ -111,8 +113,9 @@ export async function comfyDouble(
     const key = JSON.stringify(job.prompt);
     if (!cache.has(key) && !options.fails) double.worked += 1;
     const outputs = cache.get(key) ?? outputsOf(job.prompt);
+    const cached = cache.has(key) ? Object.keys(job.prompt) : [];
+    const status = options.fails ? failure(job, options.fails) : success(job, cached);
     if (!options.fails) cache.set(key, outputs);
-    const status = options.fails ? failure(job, options.fails) : success(job);
     history.set(job.prompt_id, { prompt: row(job), outputs: options.fails ? {} : outputs, status });
   };
   const outputsOf = (graph: ComfyGraph) => {
@@ -151,6 +154,8 @@ export async function comfyDouble(
 
   const answer = (method: string, url: URL, body: string): [number, unknown] => {
     const [, route = "", name = ""] = url.pathname.split("/").map(decodeURIComponent);
+    const status = double.statuses.get(route);
+    if (method === "GET" && status !== undefined) return [status, { error: "not here" }];
     if (method === "GET" && double.instead.has(route)) return [200, double.instead.get(route)];
     if (method === "POST" && route === "prompt") return submit(body);
     if (method === "POST" && route === "queue") {
@@ -196,6 +201,7 @@ export async function comfyDouble(
     worked: 0,
     uploads: [],
     instead: new Map(),
+    statuses: new Map(),
     areFilesGone: false,
     cuts: () => false,
     isSilent: () => false,
@@ -303,9 +309,10 @@ function problemIn(
   };
 }
 
-function success({ prompt_id }: Job): unknown {
+function success({ prompt_id }: Job, nodes: readonly string[]): unknown {
   const messages = [
     ["execution_start", { prompt_id }],
+    ["execution_cached", { nodes, prompt_id }],
     ["execution_success", { prompt_id }],
   ];
   return { status_str: "success", completed: true, messages };

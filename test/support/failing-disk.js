@@ -15,7 +15,9 @@ function strikes(name, file) {
 }
 
 function failure(file) {
-  return Object.assign(new Error(`${code}: made to fail, ${operation} '${file}'`), { code });
+  // The call that Node would name, for attributes that of a mode.
+  const syscall = operation === "attributes" ? "chmod" : operation;
+  return Object.assign(new Error(`${code}: made to fail, ${operation} '${file}'`), { code, syscall });
 }
 
 const paths = new Map();
@@ -63,4 +65,37 @@ for (const [name, sync] of Object.entries({ fsync, fdatasync })) {
   fs[name] = (fd, callback) =>
     strikes("sync", paths.get(fd)) ? callback(failure(paths.get(fd))) : sync(fd, callback);
 }
+// A disk that keeps no modes, times and owners, and shows every file as open to all users.
+const refuses = (file) => operation === "attributes" && String(file).includes(match);
+for (const name of ["chmod", "lchown", "chown", "utimes"]) {
+  const { [`${name}Sync`]: now } = fs;
+  const { [name]: soon } = fsp;
+  fs[`${name}Sync`] = (file, ...rest) => {
+    if (refuses(file)) throw failure(file);
+    now(file, ...rest);
+  };
+  fsp[name] = async (file, ...rest) => {
+    if (refuses(file)) throw failure(file);
+    return soon(file, ...rest);
+  };
+}
+const { fchmod, fchownSync, statSync } = fs;
+const { copyFile, stat } = fsp;
+fs.fchmod = (fd, mode, callback) =>
+  refuses(paths.get(fd)) ? callback(failure(paths.get(fd))) : fchmod(fd, mode, callback);
+fs.fchownSync = (fd, ...rest) => {
+  if (refuses(paths.get(fd))) throw failure(paths.get(fd));
+  fchownSync(fd, ...rest);
+};
+// It copies the mode too.
+fsp.copyFile = async (from, to, ...rest) => {
+  if (refuses(to)) throw failure(to);
+  return copyFile(from, to, ...rest);
+};
+const opened = (file, stats) => {
+  if (stats !== undefined && refuses(file) && typeof stats.mode === "number") stats.mode |= 0o777;
+  return stats;
+};
+fs.statSync = (file, ...rest) => opened(file, statSync(file, ...rest));
+fsp.stat = async (file, ...rest) => opened(file, await stat(file, ...rest));
 syncBuiltinESMExports();

@@ -68,7 +68,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   models: {
     group: "Models",
     summary: "show what each model can do, and what it costs",
-    load: () => import("../commands/models/models.ts"),
+    load: () => import("../commands/models.ts"),
   },
   login: {
     group: "Account",
@@ -131,7 +131,6 @@ export const COMMANDS: Record<string, CommandEntry> = {
   },
 };
 
-/** Whether there is a command of this name. */
 export function isCommand(name: string): boolean {
   return Object.hasOwn(COMMANDS, name);
 }
@@ -143,7 +142,6 @@ export function refusedGlobals(command: string): string[] {
   );
 }
 
-/** The flag of a global option. */
 export function globalFlag(name: string): string {
   const rows: Options = { ...GLOBAL, ...GENERATOR };
   return rows[name] ? longFlag(rows[name]) : "";

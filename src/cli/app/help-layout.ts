@@ -35,7 +35,7 @@ const DAILY_OPTIONS: Readonly<Record<string, readonly string[]>> = {
     "model ratio quality image seed output name sheet max-credits yes dry-run retry-failed concurrency timeout",
   ),
   rerun: words(
-    "model ratio quality max-images image seed output name overwrite dry-run max-credits yes no-wait timeout",
+    "prompt model ratio quality max-images image seed output name overwrite dry-run max-credits yes no-wait timeout",
   ),
 };
 const DAILY_GLOBAL_OPTIONS = words("json profile sandbox generator help");

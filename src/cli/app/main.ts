@@ -1,107 +1,47 @@
-import { thisProcess } from "../../client/this-process.ts";
+import { readFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
 import { foldersOf } from "../../client/user-folders.ts";
-import { isCtrlC } from "../../lib/interrupted.ts";
-import type { Context } from "../session/context.ts";
-import { fdStream } from "../text/fd-stream.ts";
-import type { OutputStream } from "../text/output-stream.ts";
+import { VERSION } from "../../lib/version.ts";
+import { headingPaint, inColor, PLAIN, takesColors } from "../text/colors.ts";
+import { plainKind } from "../text/fd-stream.ts";
 import { enableCompileCache } from "./compile-cache.ts";
-import { run } from "./run.ts";
-import { interruptSignal, isInForeground, leaveSoon, onSuspend, withoutCtrlC } from "./signals.ts";
 
 /** The whole program: arguments in, exit code out. */
 export async function main(argv: readonly string[]): Promise<number> {
-  const context = processContext();
-  const stateFolder = () => foldersOf(context).state;
-  const cacheCode = () => enableCompileCache({ stateFolder, env: context.env, userId: process.geteuid?.() });
-  const exitCode = await run(argv, context, cacheCode);
-  if (context.stopAccepted && isCtrlC(context.signal)) await secondCtrlC(context);
-  await terminal.isSilent;
-  leaveSoon(exitCode, context.signal);
-  return exitCode;
+  if (isAnsweredAtOnce(argv)) return 0;
+  const { env } = process;
+  enableCompileCache({ stateFolder: () => foldersOf({ env }).state, env, userId: process.geteuid?.() });
+  const { runInProcess } = await import("./process-context.ts");
+  return runInProcess(argv);
 }
 
-/** How long a second Ctrl-C is waited for where it would stop something, in milliseconds. */
-const SECOND_CTRL_C_MS = 1_500;
+const VERSION_WORDS: ReadonlySet<string | undefined> = new Set(["--version", "-V", "version"]);
+const HELP_WORDS: ReadonlySet<string | undefined> = new Set(["--help", "-h"]);
 
-/** A second Ctrl-C comes a moment after the first: what it stops is waited for, and said. */
-async function secondCtrlC(context: Context): Promise<void> {
-  const stop = context.stopAccepted;
-  let stopping: Promise<unknown> | undefined;
-  // The command has said how it ended.
-  context.onSecondSignal = async () => {};
-  context.stopAccepted = (limit) => {
-    stopping = stop?.(limit);
-    return stopping ?? Promise.resolve();
-  };
-  await new Promise((resolve) => setTimeout(resolve, SECOND_CTRL_C_MS));
-  await stopping;
-}
+/** Width of the help that the build writes. */
+const WRITTEN_COLUMNS = 80;
 
 /**
- * The context of the real process. `process` is the global one: importing it would open all three
- * streams at once, which takes longer than reading the command line.
+ * Prints the version, or the help as the build wrote it: scripts ask for the one alone, and people for the other first,
+ * and neither needs a parser. What cannot be written in one go is left to the program, which can wait and report.
  */
-function processContext(): Context {
-  const opened: { stdout?: OutputStream; stderr?: OutputStream } = {};
-  const context: Context = {
-    get stdin() {
-      return process.stdin;
-    },
-    get stdout() {
-      opened.stdout ??= fdStream(1) ?? quietly(process.stdout);
-      return opened.stdout;
-    },
-    get stderr() {
-      opened.stderr ??= fdStream(2) ?? quietly(process.stderr);
-      return opened.stderr;
-    },
-    ...thisProcess(),
-    nodeVersion: process.versions.node,
-    signal: interruptSignal(
-      (reason) => context.onSecondSignal(reason),
-      () => context.stopAccepted,
-    ),
-    onSecondSignal: async () => {},
-    ask: (question) => askOnTerminal(question, false),
-    askHidden: (question) => askOnTerminal(question, true),
-    queryTerminal,
-    namedGraphics: async () => (await import("../input/query-terminal.ts")).namedGraphics(process.stdout),
-    edit: async (text) => (await import("../input/edit-text.ts")).editText(text, process.env),
-    page: async (text) => {
-      const { runPager } = await import("../input/pager.ts");
-      return withoutCtrlC(() => runPager(text, process.env, context.signal));
-    },
-    isInForeground,
-    onSuspend,
-  };
-  return context;
+function isAnsweredAtOnce(argv: readonly string[]): boolean {
+  try {
+    const text = argv.length === 1 ? textOf(argv[0]) : null;
+    return text !== null && writeSync(1, text) === Buffer.byteLength(text);
+  } catch {
+    return false;
+  }
 }
 
-/** Does what the signal would do: on Windows, sending it would end the process at once. */
-const onInterrupt = () => void process.emit("SIGINT", "SIGINT");
-
-/** The end of the last query: until then the terminal may still send the answer. */
-const terminal: { isSilent: Promise<void> } = { isSilent: Promise.resolve() };
-
-async function queryTerminal(question: string): Promise<string> {
-  const { queryTerminal } = await import("../input/query-terminal.ts");
-  await terminal.isSilent;
-  // A program in the background would be stopped: the terminal's input is not its own.
-  if (!isInForeground()) return "";
-  // Standard output may hold a document.
-  const output = process.stderr.isTTY ? process.stderr : process.stdout;
-  const query = queryTerminal(question, { input: process.stdin, output, onInterrupt });
-  terminal.isSilent = query.isOver;
-  return query.answer;
-}
-
-async function askOnTerminal(question: string, isHidden: boolean): Promise<string> {
-  const { ask } = await import("../input/query-terminal.ts");
-  await terminal.isSilent;
-  return ask(question, { input: process.stdin, output: process.stderr, onInterrupt }, isHidden);
-}
-
-/** A closed pipe is reported to the code that writes; without a listener it would end the process. */
-function quietly(stream: NodeJS.WriteStream): NodeJS.WriteStream {
-  return stream.on("error", () => {});
+/** @returns null for everything else, and for help on a terminal that is narrower @throws if nothing was built */
+function textOf(word: string | undefined): string | null {
+  if (VERSION_WORDS.has(word)) return `${VERSION}\n`;
+  if (!HELP_WORDS.has(word)) return null;
+  const text = readFileSync(join(import.meta.dirname, "help.txt"), "utf8");
+  // Node takes longer to open a stream than to write to a file or a pipe.
+  const { isTTY = false, columns } = plainKind(1) === null ? process.stdout : {};
+  if (columns && columns < WRITTEN_COLUMNS) return null;
+  const paint = headingPaint(takesColors({ isTTY }, process.env) ? inColor : PLAIN);
+  return text.split("\n").map(paint).join("\n");
 }

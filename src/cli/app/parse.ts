@@ -1,4 +1,5 @@
 import { type Command, CommanderError } from "commander";
+import { requireUtf8Arguments, requireUtf8Variables } from "../../client/valid-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import type { Description } from "../help/command-tree.ts";
 import { HELP, MANUAL, topicAsked } from "../help/topic-names.ts";
@@ -28,6 +29,8 @@ export async function parseAndRun(
   console: Console,
   context: Context,
 ): Promise<number> {
+  requireUtf8Arguments(argv);
+  requireUtf8Variables(context.env);
   if (!options.flags.some((word) => TYPOGRAPHIC.test(word))) return runLine(argv, options, console, context);
   const { refuseTypographicDash, withTypographic } = await import("./usage-error.ts");
   refuseTypographicDash(options.flags);
@@ -161,7 +164,7 @@ function refuseGlobals(command: Command, options: object): void {
 async function refuseEmptyPath(command: Command): Promise<void> {
   if (!command.args.includes("")) return;
   const { emptyPathOf } = await import("../help/value-types.ts");
-  const { requirePath } = await import("../../client/options/option-kinds.ts");
+  const { requirePath } = await import("../../lib/home-folder.ts");
   const label = emptyPathOf(command);
   if (label !== undefined) requirePath("", label);
 }

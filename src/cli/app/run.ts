@@ -1,27 +1,14 @@
-import { readFileSync } from "node:fs";
-import path from "node:path";
 import { InterruptedError } from "../../lib/interrupted.ts";
-import { VERSION } from "../../lib/version.ts";
 import { COMMAND_WORDS } from "../../lib/wording.ts";
 import { ASK } from "../session/command.ts";
 import type { Context } from "../session/context.ts";
-import { headingPaint, loadColors } from "../text/colors.ts";
 import { Console } from "../text/console.ts";
-import type { OutputStream } from "../text/output-stream.ts";
-
-const VERSION_WORDS: ReadonlySet<string | undefined> = new Set(["--version", "-V", "version"]);
-const HELP_WORDS: ReadonlySet<string | undefined> = new Set(["--help", "-h"]);
 
 /**
  * Runs one command line. Every outcome ends here: as an exit code, with the result on standard output and a failure
  * as one message on standard error.
- * @param beforeLoading called before more code is loaded than the version or the help needs
  */
-export async function run(
-  argv: readonly string[],
-  context: Context,
-  beforeLoading: () => void = () => {},
-): Promise<number> {
+export async function run(argv: readonly string[], context: Context): Promise<number> {
   // Read by hand, because an error in the command line itself is reported as JSON too.
   const end = argv.indexOf("--");
   const flags = end === -1 ? argv : argv.slice(0, end);
@@ -43,19 +30,6 @@ export async function run(
     await console.finish((last) => reportFailure(error, shown, last));
   };
   try {
-    if (argv.length === 1 && VERSION_WORDS.has(argv[0])) {
-      // Scripts ask for it alone, and it needs no parser.
-      await console.result(VERSION);
-      return 0;
-    }
-    const help = argv.length === 1 && HELP_WORDS.has(argv[0]) ? writtenHelp(context.stdout) : null;
-    if (help !== null) {
-      await loadColors([context.stdout], context.env);
-      await console.result(help, headingPaint(console.style("stdout")));
-      return 0;
-    }
-    beforeLoading();
-    await loadColors([context.stdout, context.stderr], context.env);
     if (argv[0] === ASK) {
       const { answerShell } = await import("../completion/offer.ts");
       await answerShell(argv.slice(1), console, context);
@@ -84,22 +58,4 @@ async function reportFailure(
     await console.error(failureLines(failure, { verbose }));
   }
   return failure.error.exitCode;
-}
-
-/** Width of the help that the build writes. */
-const WRITTEN_COLUMNS = 80;
-
-/**
- * The program's help as the build wrote it: reading it is faster than building the command tree.
- * @returns null for a terminal that is narrower, or if nothing was built
- */
-function writtenHelp({ columns }: OutputStream): string[] | null {
-  if (columns && columns < WRITTEN_COLUMNS) return null;
-  try {
-    return readFileSync(path.join(import.meta.dirname, "help.txt"), "utf8")
-      .trimEnd()
-      .split("\n");
-  } catch {
-    return null;
-  }
 }

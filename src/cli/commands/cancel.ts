@@ -38,9 +38,8 @@ export function register(command: Command, runWith: RunWith): void {
 async function runCancel(session: Session, ids: string[], flags: FlagsOf<typeof CANCEL>): Promise<number> {
   const settings = waitSettings(flags, session);
   const wait = flags.wait ? settings : null;
-  const timeouts = { requestTimeoutMs: flags.requestTimeoutMs, acceptsOtherKey: flags.yes };
   const progress = await createProgress(session, taskView(null), { isBesideResults: ids.length > 1 });
-  const reports = await withTasksShown(session, timeouts, progress, (operations, caller) =>
+  const reports = await withTasksShown(session, flags, progress, (operations, caller) =>
     operations.cancel(ids, wait, caller, (report) => show(report, session)),
   );
   return worstOf(reports.map(exitCodeOfReport));

@@ -47,7 +47,9 @@ export function register(command: Command, runWith: RunWith): void {
 
 async function runCompare(session: Session, text: string, flags: FlagsOf<typeof COMPARE>): Promise<number> {
   const { console, context, options } = session;
-  const { BatchOperations, fieldCombinations } = await import("../../client/batch-operations.ts");
+  const { batchOfCombinations, fieldCombinations, planBatch } = await import(
+    "../../client/batch-operations.ts"
+  );
   const field = session.settings.flag("field");
   const axes = [
     ...AXES.map((name) => valuesOfAxis(name, flags[name])),
@@ -57,13 +59,12 @@ async function runCompare(session: Session, text: string, flags: FlagsOf<typeof 
     (combined, axis) => combined.flatMap((row) => axis.map((value) => ({ ...row, ...value }))),
     [{ prompt: await readPrompt(text, undefined, context) }],
   );
-  const batches = new BatchOperations(session);
-  const batch = await batches.ofCombinations(rows, flags);
+  const batch = await batchOfCombinations(rows, flags, session);
   if (batch.spec.rows.length === 0) throw nothingLeft(batch.skipped);
   for (const warning of batch.warnings) await console.warn(warning);
   const skipped = skippedLines(batch, session);
   if (skipped.length > 0 && !options.json) await console.note(skipped);
-  if (flags.dryRun) return showPlan(await batches.plan(batch), batch, session);
+  if (flags.dryRun) return showPlan(await planBatch(batch, session), batch, session);
   const ends: RowResult[] = [];
   const onEnd = async (end: RowResult) => void ends.push(end);
   const result = await runShown(batch, flags, session, { onEnd });

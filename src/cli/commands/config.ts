@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { SETTING_LIST, settingRow } from "../../client/setting-list.ts";
+import { SETTING_LIST, settingRow } from "../../client/effective-settings.ts";
 import { checkSetting } from "../../client/setting-parsers.ts";
 import { targetInEffect } from "../../client/targets/target-in-effect.ts";
 import { UsageError } from "../../lib/error-types.ts";
@@ -9,8 +9,7 @@ import type { Settings } from "../../store/settings-file.ts";
 import type { SettingName } from "../../store/settings-table.ts";
 import { type Answer, describeBriefly, type RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
-import type { TableColumn } from "../text/table.ts";
-import { showTable } from "../text/table.ts";
+import { showTable, type TableColumn } from "../text/table.ts";
 
 const EXAMPLES = `
 Examples:

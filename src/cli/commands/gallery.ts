@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { openLedger } from "../../client/client-session.ts";
 import { GALLERY } from "../../client/options/command-table.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
+import { profilesByService } from "../../client/profile-of-service.ts";
 import { buildGallery, type Gallery } from "../../gallery/build.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { listed } from "../../lib/short-text.ts";
@@ -37,6 +38,7 @@ async function runGallery(session: Session, dir = ".", flags: FlagsOf<typeof GAL
     inline: flags.inline === true,
     overwrite: flags.overwrite === true,
     ledger: openLedger(session),
+    profileOf: profilesByService(session.folders.config),
     signal: context.signal,
     onProgress: (done, of) => line.set(`${done} of ${of} images`),
   }).finally(() => line.stop());

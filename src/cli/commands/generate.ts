@@ -1,9 +1,7 @@
 import type { Command } from "commander";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { GENERATE } from "../../client/options/request-table.ts";
-import { UsageError } from "../../lib/error-types.ts";
-import { canAsk } from "../input/input-stream.ts";
-import { editPrompt, readPrompt } from "../input/read-prompt.ts";
+import { editedPrompt, isInteractive, readPrompt } from "../input/read-prompt.ts";
 import { addOptions } from "../session/add-options.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
@@ -45,14 +43,12 @@ async function promptOf(
   prompt: string | undefined,
   { promptFile, edit }: GenerateFlags,
 ): Promise<string> {
-  const { context, options } = session;
-  const isInteractive = () => !options.json && canAsk(session);
+  const { context } = session;
   if (!edit) {
     return readPrompt(prompt, promptFile, context, async () =>
-      isInteractive() ? context.ask("Prompt: ") : null,
+      isInteractive(session) ? context.ask("Prompt: ") : null,
     );
   }
-  if (!isInteractive()) throw new UsageError("--edit needs a terminal, and works without --json.");
   const isGiven = prompt !== undefined || promptFile !== undefined;
-  return editPrompt(isGiven ? await readPrompt(prompt, promptFile, context) : "", context);
+  return editedPrompt(isGiven ? await readPrompt(prompt, promptFile, context) : "", session);
 }

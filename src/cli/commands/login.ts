@@ -4,10 +4,12 @@ import { EffectiveSettings } from "../../client/effective-settings.ts";
 import { type GeneratorLogin, generatorLogin, pricedModel, verifyAccount } from "../../client/logins.ts";
 import { LOGIN } from "../../client/options/command-table.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
+import { exposure } from "../../client/settings-checks.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { shownAddress } from "../../lib/query-secret.ts";
 import { maskKey } from "../../lib/redact.ts";
 import type { Settings } from "../../store/settings-file.ts";
+import type { SettingsStore } from "../../store/settings-store.ts";
 import { canAsk, readSecret } from "../input/input-stream.ts";
 import { addOptions } from "../session/add-options.ts";
 import type { Answer, RunWith } from "../session/command.ts";
@@ -55,7 +57,7 @@ async function runLogin(session: Session, options: LoginFlags): Promise<Answer> 
   const verified = options.verify && baseUrl !== null;
   if (verified) await verifyAccount({ baseUrl, apiKey }, session, session.context.signal);
   const changes = isNew && baseUrl !== null ? { baseUrl } : {};
-  await store.update({ apiKey, apiKeyBaseUrl: baseUrl ?? undefined, ...changes });
+  await storeKey({ apiKey, apiKeyBaseUrl: baseUrl ?? undefined, ...changes }, store, session);
   return {
     json: { ok: true, apiKey: maskKey(apiKey), baseUrl, verified, file: store.file },
     async show() {
@@ -64,6 +66,17 @@ async function runLogin(session: Session, options: LoginFlags): Promise<Answer> 
       await showNextStep(settings, session);
     },
   };
+}
+
+/** Stores a key, and warns if its disk cannot hide it. @throws SettingsError */
+async function storeKey(
+  changes: Parameters<SettingsStore["update"]>[0],
+  store: SettingsStore,
+  { console }: Session,
+): Promise<void> {
+  await store.update(changes);
+  const open = await exposure(store.file);
+  if (open !== null) await console.warn(open);
 }
 
 /** The default model's cost is not documented: a first image under a cap would be refused. */
@@ -156,7 +169,7 @@ async function loginGenerator(specText: string, verify: boolean, session: Sessio
   const verified = answer === true;
   const bound = key !== null && place !== null ? { generatorKey: key, generatorKeyOrigin: place.origin } : {};
   const changes: Settings = { ...bound, ...(isUsed && { generator: setting }) };
-  await store.update(changes);
+  await storeKey(changes, store, session);
   const shownKey = key === null ? null : maskKey(key);
   return {
     json: { ok: true, generator: name, generatorKey: shownKey, verified, file: store.file },

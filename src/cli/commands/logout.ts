@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { SETTING_LIST, type SettingRow } from "../../client/setting-list.ts";
+import { SETTING_LIST, type SettingRow } from "../../client/effective-settings.ts";
 import { shownAddress } from "../../lib/query-secret.ts";
 import type { Settings } from "../../store/settings-file.ts";
 import type { SettingName } from "../../store/settings-table.ts";

@@ -2,10 +2,9 @@ import type { Command } from "commander";
 import { clientOf } from "../../client/client.ts";
 import { type ClientSession, openLedger } from "../../client/client-session.ts";
 import { exitCodeOf } from "../../client/exit-codes.ts";
-import { readRequestFlags } from "../../client/given-values.ts";
+import { readRequestFlags, savedFields } from "../../client/given-values.ts";
 import { MCP } from "../../client/options/command-table.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
-import { savedFields } from "../../client/stored-fields.ts";
 import { targetInEffect } from "../../client/targets/target-in-effect.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { AGENT_WORDS } from "../../mcp/agent-words.ts";
@@ -34,13 +33,12 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   const matrix = await (await targetInEffect(session)).matrix();
   const budget = new SessionBudget(matrix, flags.maxCredits);
   folderOf(flags, session);
-  const { serve } = await import("../../mcp/mcp-server.ts");
+  const { CurrentClient, serve } = await import("../../mcp/mcp-server.ts");
   const { outputFolder } = await import("../../mcp/output-folder.ts");
   if (context.stdin.isTTY)
     await console.note("Waiting for an MCP client on standard input. To end it, press Ctrl-C.");
   const { clock, signal, stdin } = context;
   const ledger = openLedger(session);
-  const { CurrentClient } = await import("../../mcp/current-client.ts");
   const clients = new CurrentClient(() => clientOf(forAgents(session, budget)));
   await serve({
     close: () => clients.close(),

@@ -4,6 +4,7 @@ import { RERUN } from "../../client/options/request-table.ts";
 import type { OtherService } from "../../client/rerun-plan.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { shellWord } from "../../lib/shell-word.ts";
+import { editedPrompt, readPrompt } from "../input/read-prompt.ts";
 import { addOptions } from "../session/add-options.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
@@ -13,23 +14,41 @@ const EXAMPLES = `
 Examples:
   $ imggen rerun a-fox-3f9c.png
   $ imggen rerun a-fox-3f9c.png --quality 4K
+  $ imggen rerun a-fox-3f9c.png --prompt "a grey fox"
+  $ imggen rerun a-fox-3f9c.png --seed random
   $ imggen rerun task_3f9c --output another-fox.png
   $ imggen rerun a-fox-3f9c.png --dry-run
 
-With your own generator, --field steps=30 changes one field and keeps the others.`;
+With your own generator the seed stays the same, and --field steps=30 changes one field and keeps the others.`;
 
 export function register(command: Command, runWith: RunWith): void {
   command.argument("<file|taskId>", "an image that imggen saved here or with a sidecar, or a task's id");
   addOptions(command, RERUN).addHelpText("after", EXAMPLES).action(runWith(runRerun));
 }
 
-async function runRerun(session: Session, what: string, flags: FlagsOf<typeof RERUN>): Promise<number> {
+type RerunFlags = FlagsOf<typeof RERUN>;
+
+async function runRerun(session: Session, what: string, flags: RerunFlags): Promise<number> {
   const { checkedAgain } = await import("../../client/rerun-plan.ts");
   const refuse = (other: OtherService) => {
     throw ofOtherService(other, session);
   };
-  const { checked, repeated } = await checkedAgain(what, flags, session, refuse);
+  const promptFor = (earlier: string) => promptOf(earlier, flags, session);
+  const how = { onOther: refuse, promptFor };
+  const { checked, repeated } = await checkedAgain(what, flags, session, how);
   return runRequest(checked, { ...flags, again: true }, session, repeated);
+}
+
+/** The prompt that flags give, or the earlier one; as the person at the terminal edits it. @throws UsageError */
+async function promptOf(
+  earlier: string,
+  { prompt, promptFile, edit = false }: RerunFlags,
+  session: Session,
+): Promise<string> {
+  const { context } = session;
+  const isGiven = prompt !== undefined || promptFile !== undefined;
+  const text = isGiven ? await readPrompt(prompt, promptFile, context, undefined, "with --prompt") : earlier;
+  return edit ? editedPrompt(text, session) : text;
 }
 
 /** One that was free at the sandbox must not be charged at another service without a word. */

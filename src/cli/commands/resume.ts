@@ -46,8 +46,7 @@ async function runResume(session: Session, ids: string[], flags: ResumeFlags): P
   const place = { output, overwrite, sidecar: session.settings.isOn("sidecar") };
   const spec = { ...place, wait: waitSettings(flags, session), takesServed: true };
   const tasks = new TasksShown(session);
-  const timeouts = { requestTimeoutMs: flags.requestTimeoutMs, acceptsOtherKey: flags.yes };
-  const resumed = await withTasksShown(session, timeouts, tasks, (operations, caller) =>
+  const resumed = await withTasksShown(session, flags, tasks, (operations, caller) =>
     operations.resume(ids, spec, caller, shownEvents(viewing, tasks, session)),
   );
   const exitCode = exitCodeOf(resumed);

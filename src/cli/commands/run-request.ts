@@ -1,3 +1,4 @@
+import { RANDOM } from "../../client/options/option.ts";
 import type { RequestPlan, SubmitFlags } from "../../client/request-plan.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { shellWord } from "../../lib/shell-word.ts";
@@ -45,13 +46,15 @@ async function showDryRun(
     const files = uploads.map(({ path: file, bytes, sha256 }) => ({ file, bytes, sha256 }));
     const uploading = files.length > 0 ? { uploads: files } : {};
     const requests = described && { requests: described.requests };
-    const facts = { request, ...(sent && { sent }), ...requests, credits, ...uploading, ...said };
+    const seed = described?.seedBy && { seed: RANDOM };
+    const facts = { request, ...(sent && { sent }), ...requests, ...seed, credits, ...uploading, ...said };
     await session.console.json({ ok: true, dryRun: true, ...facts });
     return 0;
   }
   const count = described && described.requests > 1 ? `${described.requests} requests, ` : "";
   await session.console.result([
     ...sentLines(sent ?? { method: "POST", url: "/generate-image", body: request }),
+    ...(described?.seedBy ? [`seed: ${RANDOM} (chosen by ${described.seedBy})`] : []),
     ...uploads.map(({ name }) => `${name} would be uploaded first, and its URL sent`),
     `${count}${creditsText(credits, session.isSandbox ? "sandbox" : null)}, nothing was sent`,
   ]);

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
+import { SETTING_LIST, settingRow } from "../../client/effective-settings.ts";
 import type {
   FoundGenerator,
   FoundServer,
   FoundService,
   LockedServer,
 } from "../../client/find-generators.ts";
-import { SETTING_LIST, settingRow } from "../../client/setting-list.ts";
 import { shownAddress } from "../../lib/query-secret.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { counted } from "../../lib/whole-number.ts";
@@ -48,7 +48,7 @@ async function runSetup(session: Session): Promise<number> {
   // A damaged settings file is reported before anything is asked. The profile need not be there yet.
   const { baseUrl, generator: current = null } = await store.read();
   const { findServers, findServices, LOCAL_PORTS } = await import("../../client/find-generators.ts");
-  const { generatorKeys } = await import("../../client/generator-keys.ts");
+  const { generatorKeys } = await import("../../client/generator-settings.ts");
   const { context, console, options } = session;
   const ports = context.localPorts ?? LOCAL_PORTS;
   const { servers, locked } = await findServers(ports, context.signal, session);

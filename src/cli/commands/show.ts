@@ -60,11 +60,12 @@ function roomIn(size: string): Room {
 
 function shownJson({ files, origin }: FoundImages): object {
   const { taskId = null, request = null, credits = null } = origin ?? {};
-  const shown = files.map(({ path, image: { mediaType, width, height } }) => ({
+  const shown = files.map(({ path, seed, image: { mediaType, width, height } }) => ({
     path,
     mediaType,
     width,
     height,
+    ...(seed !== null && { seed }),
   }));
   return { taskId, request, credits, files: shown };
 }
@@ -72,7 +73,8 @@ function shownJson({ files, origin }: FoundImages): object {
 /** Lines for a person: names and sizes of the images, and the request that made them. */
 function captions({ files, origin, settings }: FoundImages, { context }: Session): string[] {
   const lines = files.map(
-    ({ path, image: { width, height } }) => `${shortPath(path, context)} (${width}×${height})`,
+    ({ path, seed, image: { width, height } }) =>
+      `${shortPath(path, context)} (${width}×${height}${seed === null ? "" : `, seed ${seed}`})`,
   );
   if (origin === null) return lines;
   const { prompt, model, ratio, quality } = origin.request;

@@ -6,7 +6,7 @@ import { UsageError } from "../../lib/error-types.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import { createWhole, replaceWhole } from "../../lib/write-whole.ts";
 import { DEFAULT_MAX_CREDITS } from "../../mcp/session-budget.ts";
-import { exitCodeTable } from "../help/exit-code-table.ts";
+import { exitCodeTable } from "../help/reference-tables.ts";
 import type { Answer, RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 import template from "./skill.md?raw";

@@ -35,8 +35,7 @@ async function runStatus(session: Session, ids: string[], flags: FlagsOf<typeof 
   const sidecar = session.settings.isOn("sidecar");
   const spec = { wait: flags.wait ? settings : null, output, overwrite, sidecar };
   const shown = new TasksShown(session);
-  const options = { requestTimeoutMs: flags.requestTimeoutMs, acceptsOtherKey: flags.yes };
-  const reports = await withTasksShown(session, options, shown, (operations, caller) =>
+  const reports = await withTasksShown(session, flags, shown, (operations, caller) =>
     operations.status(ids, spec, caller, shownEvents(spec, viewing, shown, session)),
   );
   return worstOf(reports.map(exitCodeOfReport));

@@ -33,7 +33,6 @@ export async function submitShown(spec: CommandSpec, session: Session): Promise<
   return showReused(report, spec, session);
 }
 
-/** Shows an earlier task that was reused. */
 async function showReused(report: TaskReport, spec: CommandSpec, session: Session): Promise<number> {
   const { folder } = spec;
   if (displayState(report) !== "unknown") {

@@ -13,7 +13,6 @@ export interface Sources {
   findProfiles: () => Promise<readonly string[]>;
 }
 
-/** The names of commands. */
 export function commandNames(commands: Description["command"]["commands"]): Candidate[] {
   return commands.map(({ name, summary }) => ({ value: name, description: summary }));
 }
@@ -73,7 +72,7 @@ async function modelsLike(current: string, matrix: Matrix): Promise<Offer> {
   }));
   const whole = among(ids, current);
   if (whole.candidates.length > 0) return whole;
-  const { shortModelNames } = await import("../../client/model-choices.ts");
+  const { shortModelNames } = await import("../../client/known-values.ts");
   const described = new Map(ids.map(({ value, description }) => [value, description]));
   const unique = shortModelNames(matrix).map(({ id, name }) => ({
     value: name,
@@ -84,7 +83,7 @@ async function modelsLike(current: string, matrix: Matrix): Promise<Offer> {
 
 /** The ratios or qualities that one of the models given takes; null where that is not known. */
 async function allowedBy(line: CommandLine, field: "ratio" | "quality", from: Sources) {
-  const { allowedByModels } = await import("../../client/model-choices.ts");
+  const { allowedByModels } = await import("../../client/known-values.ts");
   const names = (line.flags.get("--model") ?? []).flatMap((list) => list.split(","));
   return allowedByModels(names, field === "ratio" ? "ratios" : "qualities", await modelsFor(line, from));
 }

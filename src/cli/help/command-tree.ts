@@ -2,8 +2,7 @@ import { type Argument, type Command, Help, type Option } from "commander";
 import { VERSION } from "../../lib/version.ts";
 import { isRepeatable, TableOption } from "../session/add-options.ts";
 import { wordsOf } from "../session/command.ts";
-import { environmentTable, type Variable } from "./environment.ts";
-import { type ExitCode, exitCodeTable } from "./exit-code-table.ts";
+import { type ExitCode, environmentTable, exitCodeTable, type Variable } from "./reference-tables.ts";
 import { ARGUMENT_VALUES, type ValueKind, type ValueType, valueKind } from "./value-types.ts";
 
 interface Valued {

@@ -8,9 +8,8 @@ import scale from "../../../.github/docs/help/scale.md?raw";
 import servers from "../../../.github/docs/help/servers.md?raw";
 import services from "../../../.github/docs/help/services.md?raw";
 import uploads from "../../../.github/docs/help/uploads.md?raw";
-import { environmentPage } from "./environment.ts";
-import { exitCodePage } from "./exit-code-table.ts";
-import { layOutPage } from "./markdown.ts";
+import { besideTerm, pieces, wrapWords } from "../text/fit.ts";
+import { environmentPage, exitCodePage } from "./reference-tables.ts";
 import { type HELP, TOPIC_NAMES, type TopicName } from "./topic-names.ts";
 
 const OF_HELP = `Usage: imggen help [command|topic]
@@ -47,4 +46,66 @@ const PAGES: Readonly<Record<TopicName | typeof HELP, string>> = {
 /** A topic as it is shown in so many columns. */
 export function topicLines(name: TopicName | typeof HELP, columns: number): string[] {
   return layOutPage(PAGES[name], columns);
+}
+
+/**
+ * Elements of a page of help: fenced code, headings, tables of two columns, paragraphs. The title is left out: the
+ * reader has just typed it.
+ */
+const BLOCK = /^```(\w+)\n([\s\S]*?)\n```$|^## (.+)$|^((?:\|.+\|\n?)+)|^((?:(?!#|\||```).+\n?)+)/gm;
+const ROW = /^\| (.+?) \| (.+) \|$/;
+const TOPIC_LINK = /\[[^\]]+\]\(([\w-]+)\.md\)/g;
+
+const CODE_INDENT = 4;
+/** A long line of a JSON document is broken between its values, so that it is still valid when pasted. */
+const BETWEEN_JSON_VALUES = /(?<=[,:]) /;
+/** Indentation of text below a heading. */
+const TEXT_INDENT = 2;
+/** Minimum width of a text beside its term, in columns. */
+const MIN_TEXT_COLUMNS = 22;
+
+/** Lays out a page of help in so many columns. Links to other pages become the commands that show them. */
+export function layOutPage(page: string, columns: number): string[] {
+  const lines: string[] = [];
+  let indent = 0;
+  for (const [, language = "", code, heading, table, paragraph = ""] of page.matchAll(BLOCK)) {
+    const isIntroduced = lines.at(-1)?.endsWith(":") && heading === undefined && !isScript(code);
+    if (lines.length > 0 && !isIntroduced) lines.push("");
+    if (code !== undefined) lines.push(...codeLines(code, language, columns));
+    else if (table !== undefined) lines.push(...tableLines(table, columns));
+    else if (heading === undefined) lines.push(...wrapWords(pieces(plain(paragraph)), { columns, indent }));
+    else {
+      lines.push(`${heading}:`);
+      indent = TEXT_INDENT;
+    }
+  }
+  return lines;
+}
+
+/** A script stands at the margin, so that it runs when it is copied. */
+function isScript(code: string | undefined): boolean {
+  return code?.startsWith("#!") === true;
+}
+
+function codeLines(code: string, language: string, columns: number): string[] {
+  const lines = code.split("\n");
+  if (isScript(code)) return lines;
+  return lines.flatMap((line) =>
+    language === "json" && line.length + CODE_INDENT > columns
+      ? wrapWords(line.trimStart().split(BETWEEN_JSON_VALUES), { columns, indent: CODE_INDENT + 2 })
+      : [" ".repeat(CODE_INDENT) + line],
+  );
+}
+
+/** The rows without the two at the top, as terms and their texts. */
+function tableLines(table: string, columns: number): string[] {
+  const rows = table.trim().split("\n").slice(2);
+  const cells = rows.map((row) => (ROW.exec(row) ?? []).slice(1).map(plain));
+  const beside = Math.max(...cells.map(([term = ""]) => term.length)) + 4;
+  const layout = { columns, beside, least: MIN_TEXT_COLUMNS, indent: 6 };
+  return cells.flatMap(([term = "", text = ""]) => besideTerm(`  ${term}`, [pieces(text)], layout));
+}
+
+function plain(text: string): string {
+  return text.replace(TOPIC_LINK, "imggen help $1").replaceAll("`", "").replaceAll("\n", " ").trim();
 }

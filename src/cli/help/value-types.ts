@@ -1,7 +1,7 @@
 import type { Command } from "commander";
+import { SETTING_LIST } from "../../client/effective-settings.ts";
 import { KNOWN_VALUES } from "../../client/known-values.ts";
 import type { Kind, Known, Option } from "../../client/options/option.ts";
-import { SETTING_LIST } from "../../client/setting-list.ts";
 import { TOPIC_NAMES } from "./topic-names.ts";
 
 export type ValueType =

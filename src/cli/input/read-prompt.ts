@@ -2,7 +2,8 @@ import { openInput } from "../../lib/disk-file.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { firstInvalidByte } from "../../lib/read-file.ts";
 import type { Context } from "../session/context.ts";
-import { inputChunks, standardInput } from "./input-stream.ts";
+import type { Session } from "../session/session.ts";
+import { canAsk, inputChunks, standardInput } from "./input-stream.ts";
 
 /** Asks the user for a prompt. @returns null where there is no terminal */
 type Ask = () => Promise<string | null>;
@@ -17,6 +18,7 @@ const LARGEST_PROMPT_BYTES = 1024 * 1024;
  * or the user at the terminal.
  * @param ask asks the user; resolves to null where there is no terminal. Called only if there is no other source,
  * because opening the terminal takes time
+ * @param given names the first source in messages
  * @throws UsageError if there are two, or none, or the text is no UTF-8
  */
 export async function readPrompt(
@@ -24,9 +26,10 @@ export async function readPrompt(
   file: string | undefined,
   context: PromptContext,
   ask: Ask = async () => null,
+  given = "as an argument",
 ): Promise<string> {
   if (argument !== undefined && file !== undefined) {
-    throw new UsageError("The prompt was given twice: as an argument and with --prompt-file.");
+    throw new UsageError(`The prompt was given twice: ${given} and with --prompt-file.`);
   }
   if (file !== undefined && file !== "-") return promptFromFile(file, context);
   if (argument !== undefined && argument !== "-") return argument;
@@ -44,11 +47,18 @@ async function typedPrompt(ask: Ask, { signal }: PromptContext): Promise<string>
   return text;
 }
 
-/** A prompt written in the user's editor. @param text the initial content @throws UsageError if the result is blank */
-export async function editPrompt(
-  text: string,
-  { edit, signal }: Pick<Context, "edit" | "signal">,
-): Promise<string> {
+/** Whether a person is at the terminal, and gets no JSON. */
+export function isInteractive(session: Session): boolean {
+  return !session.options.json && canAsk(session);
+}
+
+/**
+ * A prompt written in the user's editor.
+ * @param text the initial content @throws UsageError without a terminal, or if the result is blank
+ */
+export async function editedPrompt(text: string, session: Session): Promise<string> {
+  if (!isInteractive(session)) throw new UsageError("--edit needs a terminal, and works without --json.");
+  const { edit, signal } = session.context;
   const edited = (await edit(text)).replace(/\s+$/, "");
   signal.throwIfAborted();
   if (edited === "") throw noPrompt();

@@ -4,7 +4,7 @@ import type { RunEvent } from "../../core/use-cases/run-events.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { Console } from "../text/console.ts";
 import { noteText } from "../text/phrases.ts";
-import type { RunNotes } from "./task-notes.ts";
+import type { RunNotes } from "./run-progress.ts";
 
 /** A line of `--progress json`, as `imggen help json` documents it. Fields may be added, none is changed or removed. */
 export type EventLine =

@@ -1,4 +1,4 @@
-import { canReplace, type ReplaceablePicture, replaceablePicture } from "../../graphics/replaceable.ts";
+import { canReplace, type ReplaceablePicture, replaceablePicture } from "../../graphics/picture.ts";
 import type { Screen } from "../../graphics/terminal.ts";
 import type { Session } from "../session/session.ts";
 import { writeTo } from "../text/output-stream.ts";

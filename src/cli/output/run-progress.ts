@@ -1,5 +1,6 @@
 import { shareText, stepText } from "../../client/run-text.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
+import type { Console } from "../text/console.ts";
 
 /** What is known of a run from its events. Times are by the monotonic clock. */
 export interface RunProgress {
@@ -44,6 +45,22 @@ export interface BatchProgress {
   budget: number | null;
   /** null before the first row is begun. */
   startMs: number | null;
+}
+
+/** The lines of a run that stay on standard error. */
+export interface RunNotes {
+  /** @param run what was known before the event */
+  show(event: RunEvent, run: RunProgress): void;
+  /** Says what becomes worth a word as time passes; called each second on a terminal. */
+  tick?(run: RunProgress, nowMs: number): void;
+}
+
+/** How one kind of run is shown to a person. */
+export interface RunView {
+  /** The lines at the end of a terminal, in so many columns; none before anything has begun. */
+  lines(run: RunProgress, nowMs: number, columns: number): readonly string[];
+  /** @param isLive whether those lines are seen */
+  notes(console: Console, isLive: boolean): RunNotes;
 }
 
 export function newRun(): RunProgress {

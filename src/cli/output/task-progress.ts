@@ -4,12 +4,10 @@ import type { Caller } from "../../client/workspace.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
 import { isCtrlC } from "../../lib/interrupted.ts";
 import type { Session } from "../session/session.ts";
-import type { Console } from "../text/console.ts";
 import { stoppedText } from "../text/phrases.ts";
 import { eventLines } from "./event-lines.ts";
-import { fold, newRun, type RunProgress } from "./run-progress.ts";
+import { fold, newRun, type RunProgress, type RunView } from "./run-progress.ts";
 import { createStatusLine, type StatusLineOptions } from "./status-line.ts";
-import type { RunNotes } from "./task-notes.ts";
 
 /** Shows how a run gets on: on a terminal, in a few plain lines elsewhere, or as JSON for a program. */
 export interface Progress {
@@ -18,14 +16,6 @@ export interface Progress {
   preview?: ((image: Buffer) => void) | undefined;
   /** Nothing is drawn after that; what must be said is still said. */
   stop(): void;
-}
-
-/** How one kind of run is shown to a person. */
-export interface RunView {
-  /** The lines at the end of a terminal, in so many columns; none before anything has begun. */
-  lines(run: RunProgress, nowMs: number, columns: number): readonly string[];
-  /** @param isLive whether those lines are seen */
-  notes(console: Console, isLive: boolean): RunNotes;
 }
 
 const REDRAW_MS = 1_000;
@@ -70,14 +60,17 @@ export async function createProgress(
   };
 }
 
-interface ConnectionOptions extends Pick<Caller, "acceptsOtherKey"> {
-  requestTimeoutMs: number | undefined;
+/** Flags of commands that connect to targets. */
+interface ConnectionFlags {
+  requestTimeoutMs?: number | undefined;
+  /** Whether a task may be continued with another key than it was submitted with. */
+  yes?: boolean | undefined;
 }
 
 /** Does an operation, shows its progress, and closes everything afterwards. */
 export async function withTasksShown<Result>(
   session: Session,
-  { requestTimeoutMs, acceptsOtherKey }: ConnectionOptions,
+  { requestTimeoutMs, yes }: ConnectionFlags,
   progress: Progress,
   work: (operations: Operations, caller: Caller) => Promise<Result>,
 ): Promise<Result> {
@@ -89,7 +82,7 @@ export async function withTasksShown<Result>(
   try {
     return await work(operations, {
       signal: context.signal,
-      acceptsOtherKey,
+      acceptsOtherKey: yes,
       onStoppable,
       onProgress: (event) => progress.show(event),
       onPreview: progress.preview,

@@ -1,10 +1,12 @@
+import { stepText } from "../../client/run-text.ts";
 import { formatDuration } from "../../lib/duration.ts";
+import { shortTaskIds } from "../../lib/short-task-id.ts";
+import { resumeCommand } from "../../lib/wording.ts";
 import type { FreeAt } from "../../task/intent.ts";
 import type { CheckedRequest } from "../../task/request.ts";
-import { creditsText } from "../text/phrases.ts";
-import type { TaskProgress } from "./run-progress.ts";
-import { taskNotes } from "./task-notes.ts";
-import type { RunView } from "./task-progress.ts";
+import type { Console } from "../text/console.ts";
+import { creditsText, noteText } from "../text/phrases.ts";
+import type { RunNotes, RunProgress, RunView, Stage, TaskProgress } from "./run-progress.ts";
 
 /** The spinner's text on the request of a task. */
 type RequestFacts = Pick<CheckedRequest, "request" | "credits"> & { free?: FreeAt | null };
@@ -38,4 +40,85 @@ function timeText(ageMs: number, usualMs: number | null): string {
 
 function wholeSeconds(ms: number): string {
   return formatDuration(Math.round(ms / 1000) * 1000);
+}
+
+const SLOW_MS = 60_000;
+const SLOW_TIMES = 2;
+
+const ALWAYS = ["continuing", "submit_retry", "submit_interrupted", "download_retry"] as const;
+/** On a terminal only what the spinner cannot tell. */
+const ON_TERMINAL = new Set<string>([...ALWAYS, "poll_failed"]);
+const ELSEWHERE = new Set<string>([...ALWAYS, "claimed_elsewhere", "uploading", "accepted", "progress"]);
+
+/** What is said of one task, which is little. */
+export function taskNotes(console: Console, isLive: boolean): RunNotes {
+  /** On a terminal the id is said once, when it may soon be needed: the task is slow, or a poll has failed. */
+  let isIdShown = false;
+  return {
+    show(event, { task }) {
+      if (!(isLive ? ON_TERMINAL : ELSEWHERE).has(event.type)) return;
+      // For whom it waits, each time that it changes.
+      if (event.type === "progress" && (event.waiting === null || stepText(event) === task.step)) return;
+      if (event.type === "poll_failed") {
+        if (isIdShown) return;
+        isIdShown = true;
+      }
+      void console.note(noteText(event));
+    },
+    tick({ task: { taskId, step, sinceMs, usualMs } }, nowMs) {
+      if (isIdShown || taskId === null || step !== "Generating") return;
+      if (nowMs - sinceMs < Math.max(SLOW_MS, SLOW_TIMES * (usualMs ?? 0))) return;
+      isIdShown = true;
+      void console.note(
+        `This is taking a while. Ctrl-C loses nothing; resume with: ${resumeCommand(taskId)}`,
+      );
+    },
+  };
+}
+
+/** What is said of one of several tasks before it ends. */
+function notesOfSeveral(console: Console): RunNotes {
+  return {
+    show(event) {
+      // Of those that wait, the next one says for whom.
+      const isNext = event.type === "progress" && event.waiting?.ahead === 1;
+      if (isNext || event.type === "download_retry") void console.note(noteText(event));
+    },
+  };
+}
+
+/** The stages in which a task is named, in the order of their lines. */
+const STAGES = ["finished", "downloading", "running"] as const satisfies Stage[];
+
+/** Where each of several tasks stands; one whose lines are printed is not named any more. */
+export function taskRows(ids: readonly string[]): RunView {
+  const names = shortTaskIds(ids);
+  return {
+    lines({ stages }, _nowMs, columns) {
+      const finished = names.length - stages.running.size - stages.downloading.size;
+      const lists = STAGES.flatMap((stage) => stageLine(stage, stages, names, columns));
+      return [`${finished} of ${names.length} tasks finished`, ...lists];
+    },
+    notes: notesOfSeveral,
+  };
+}
+
+/** The first of these tasks by name, as many as fit, and how many more there are. */
+function stageLine(
+  stage: Stage,
+  stages: RunProgress["stages"],
+  names: readonly string[],
+  columns: number,
+): string[] {
+  let more = stages[stage].size;
+  if (more === 0) return [];
+  let [shown, fitting] = [`${stage}:`, `${stage}: ${more}`];
+  for (const at of stages[stage]) {
+    shown += `${shown.endsWith(":") ? "" : ","} ${names[at]}`;
+    if (shown.length > columns) break;
+    more -= 1;
+    const line = more === 0 ? shown : `${shown}, ${more} more`;
+    if (line.length <= columns) fitting = line;
+  }
+  return [fitting];
 }

@@ -7,8 +7,7 @@ import { counted } from "../../lib/whole-number.ts";
 import type { Session } from "../session/session.ts";
 import { newRun } from "./run-progress.ts";
 import { createProgress, type Progress } from "./task-progress.ts";
-import { taskRows } from "./task-rows.ts";
-import { taskView } from "./task-view.ts";
+import { taskRows, taskView } from "./task-view.ts";
 
 /** Shows the tasks of a command: a single one as `generate` does, several as one list. */
 export class TasksShown implements Progress {

@@ -1,5 +1,10 @@
 import type { ClientSession } from "../../client/client-session.ts";
-import { EffectiveSettings, generatorSettings, storedSettings } from "../../client/effective-settings.ts";
+import {
+  EffectiveSettings,
+  generatorSettings,
+  openSettingsStore,
+  storedSettings,
+} from "../../client/effective-settings.ts";
 import type { GENERATOR, GLOBAL } from "../../client/options/global-options.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { inProfile, type Profile, profileFolder, requireProfile } from "../../client/profiles.ts";
@@ -83,9 +88,8 @@ export class Session implements ClientSession {
     return words.map((word) => shellWord(word)).join(" ");
   }
 
-  /** The settings to be changed. Loaded late: most commands only read them. */
-  async settingsStore(): Promise<SettingsStore> {
-    const { openSettingsStore } = await import("../../client/settings-to-change.ts");
+  /** The settings to be changed. */
+  settingsStore(): Promise<SettingsStore> {
     return openSettingsStore(this.#settingsFolder, this.context);
   }
 
@@ -123,7 +127,7 @@ export class Session implements ClientSession {
   get onExchange(): ClientSession["onExchange"] {
     if (!this.options.verbose) return undefined;
     return ({ method, url, result, elapsedMs }) => {
-      const place = withoutQuery(url.href);
+      const place = withoutQuery(url);
       void this.console.note(`${method} ${place}: ${result}, ${formatDuration(elapsedMs)}`);
     };
   }

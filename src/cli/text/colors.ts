@@ -1,4 +1,4 @@
-import type { ChalkInstance } from "chalk";
+import { styleText } from "node:util";
 import type { Environment } from "../../client/this-process.ts";
 import type { OutputStream } from "./output-stream.ts";
 
@@ -22,24 +22,12 @@ export type TextStyle = (name: TextStyleName, text: string) => string;
 
 export const PLAIN: TextStyle = (_name, text) => text;
 
-let chalk: ChalkInstance | null = null;
-
-/** The styles in colour, once they are loaded. */
-export const inColor: TextStyle = (name, text) => (chalk === null ? text : chalk[TEXT_STYLES[name]](text));
-
-/** Loads the styles in colour, where a stream takes any: most output has none. */
-export async function loadColors(streams: readonly OutputStream[], env: Environment): Promise<void> {
-  if (chalk !== null || !streams.some((stream) => takesColors(stream, env))) return;
-  try {
-    const { Chalk } = await import("chalk");
-    chalk = new Chalk({ level: 1 });
-  } catch {
-    // An update has replaced the program's files while it ran: what is to be said matters more than its colour.
-  }
-}
+/** Styles in colour. Without the option, Node would look at its own streams. */
+export const inColor: TextStyle = (name, text) =>
+  styleText(TEXT_STYLES[name], text, { validateStream: false });
 
 /** Whether a stream takes colours: none does unless it is a terminal that can, or FORCE_COLOR says so. */
-export function takesColors({ isTTY }: OutputStream, env: Environment): boolean {
+export function takesColors({ isTTY }: Pick<OutputStream, "isTTY">, env: Environment): boolean {
   const force = env.FORCE_COLOR;
   if (env.NO_COLOR) return false;
   if (force !== undefined) return force !== "0" && force !== "false";

@@ -38,8 +38,8 @@ export function fdStream(fd: 1 | 2): OutputStream | null {
   };
 }
 
-/** null for what needs Node's own stream. */
-function plainKind(fd: number): Stats | null {
+/** @returns null for what needs Node's own stream: a terminal, or another device */
+export function plainKind(fd: number): Stats | null {
   try {
     const kind = fstatSync(fd);
     return kind.isFile() || kind.isFIFO() || kind.isSocket() || isMemoryDevice(kind) ? kind : null;

@@ -1,3 +1,4 @@
+import { isPlain, lateRegex } from "../../lib/late-regex.ts";
 import type { OutputStream } from "./output-stream.ts";
 
 /** A line that is never folded, because it names what is to be copied in one piece: a path with spaces in it, say. */
@@ -16,17 +17,20 @@ const PIECE =
   /(?<=: )(?:imggen|chmod|sudo|npm) .*|\(?\bimggen [a-z]+(?: (?:-{1,2}[a-z][\w-]*|<[^>]*>|\S*[\d_]\S*))*\S*|"[^"]*\/[^"]*"\S*|\S+/g;
 
 /** Accents, what only joins, and what is joined to an emoji. */
-const NO_COLUMN = /\u200d.|[\p{Mn}\p{Me}\p{Cf}]/gsu;
+const NO_COLUMN = lateRegex(String.raw`\u200d.|[\p{Mn}\p{Me}\p{Cf}]`, "gsu");
 /** Emoji and East Asian writing. */
-const TWO_COLUMNS =
-  /[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/gu;
+const TWO_COLUMNS = lateRegex(
+  String.raw`[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]`,
+  "gu",
+);
 
 /**
  * How many columns of a terminal a text takes, well enough to fold it. `columnsOf` knows it of every character, and takes
  * longer to load than most commands run.
  */
 function measure(text: string): number {
-  return [...text.replace(NO_COLUMN, "").replace(TWO_COLUMNS, "--")].length;
+  if (isPlain(text)) return text.length;
+  return [...text.replace(NO_COLUMN(), "").replace(TWO_COLUMNS(), "--")].length;
 }
 
 /** The parts of a text that stay in one piece. */

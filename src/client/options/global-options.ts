@@ -21,6 +21,9 @@ const setting = <Kind extends SettingKind>(
   more: Pick<Option, "choices"> = {},
 ) => option(kind, flag, help, { ...more, isSetting: true });
 
+/** Ways to send a size. */
+export const SIZE_FORMS = ["WxH", "width,height", "aspect_ratio"] as const;
+
 /** Options of every command about the user's own generator, by the settings that they override. */
 export const GENERATOR = {
   generator: setting(
@@ -42,7 +45,7 @@ export const GENERATOR = {
     "text",
     "--generator-size <form>",
     "how a size is sent: WxH, width,height or aspect_ratio",
-    { choices: ["WxH", "width,height", "aspect_ratio"] },
+    { choices: SIZE_FORMS },
   ),
   generatorConcurrency: setting(
     "whole",

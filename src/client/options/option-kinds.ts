@@ -1,37 +1,71 @@
 import { durationOption } from "../../lib/duration.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { seedIn } from "../../lib/exact-integer.ts";
+import { requirePath } from "../../lib/home-folder.ts";
 import { seedOption, wholeNumberOption } from "../../lib/whole-number.ts";
 import { isProviderFields } from "../../task/request-fields.ts";
-import { type Kind, longFlag, type Option } from "./option.ts";
+import { type Kind, longFlag, type Option, RANDOM } from "./option.ts";
 
-/** A path as it was given. An empty one would mean the working folder, or the root of a path below it. @throws UsageError */
-export function requirePath(file: string, label: string): string {
-  if (file === "") throw new UsageError(`${label} is empty.`, { hint: "Give it a path, or leave it out." });
-  return file;
+/** How the values of a kind are read and checked. */
+interface KindRow {
+  /** Reads the value of its flag; absent: the text, or a flag without a value. @throws UsageError */
+  parse?: (text: string, label: string, option: Option) => unknown;
+  /** Checks a value, for callers without types. */
+  is: (value: unknown) => boolean;
+  /** The end of a sentence: a value must be … */
+  words: string;
 }
 
-type Parse = (text: string, label: string, option: Option) => unknown;
+const isText = (value: unknown) => typeof value === "string";
+const TEXT: KindRow = { is: isText, words: "a string" };
+const PATH: KindRow = {
+  parse: (text, label) => requirePath(text, label),
+  is: (value) => isText(value) && value !== "",
+  words: "a path, and not empty",
+};
+const WHOLE: KindRow = {
+  parse: wholeNumber,
+  is: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
+  words: "a whole number",
+};
+const SEED: KindRow = {
+  parse: oneSeed,
+  is: (value) => seedIn(value) !== null,
+  words: "a whole number, beyond 2^53 - 1 as text",
+};
+const SWITCH: KindRow = { is: (value) => typeof value === "boolean", words: "true or false" };
+const TEXTS: KindRow = {
+  parse: (text) => [text],
+  is: (value) => [value].flat().every(isText),
+  words: "a string or a list of strings",
+};
 
-const list: Parse = (text) => [text];
-const path: Parse = (text, label) => requirePath(text, label);
-
-/** Parsers of the kinds whose flag takes a value. */
-const PARSERS: { readonly [OfKind in Kind]?: Parse } = {
-  text: (text, label, { choices }) => (choices ? chosen(text, label, choices) : text),
-  path,
-  folder: path,
-  whole: wholeNumber,
-  seed: (text, label) => oneSeed(text, label),
-  duration: (text, label, { min = 0 }) => durationOption(label, text, { minMs: min }),
-  texts: list,
-  images: (text, label) => [requirePath(text, label)],
-  list,
+const KINDS: Readonly<Record<Kind, KindRow>> = {
+  text: { ...TEXT, parse: (text, label, { choices }) => (choices ? chosen(text, label, choices) : text) },
+  path: PATH,
+  folder: PATH,
+  url: TEXT,
+  whole: WHOLE,
+  seed: SEED,
+  seedOrRandom: {
+    parse: (text, label) => (text === RANDOM ? text : oneSeed(text, label)),
+    is: (value) => value === RANDOM || SEED.is(value),
+    words: `${RANDOM}, or ${SEED.words}`,
+  },
+  duration: { ...WHOLE, parse: (text, label, { min = 0 }) => durationOption(label, text, { minMs: min }) },
+  flag: SWITCH,
+  on: SWITCH,
+  texts: TEXTS,
+  images: { ...TEXTS, parse: (text, label) => [requirePath(text, label)] },
+  list: TEXTS,
+  fields: { is: isProviderFields, words: "an object that JSON can have" },
+  signal: { is: (value) => value instanceof AbortSignal, words: "an AbortSignal" },
+  listener: { is: (value) => typeof value === "function", words: "a function" },
 };
 
 /** The value of a flag; a list has one item of it. @throws UsageError */
 export function parseFlag(option: Option, text: string): unknown {
-  const parse = option.isSetting ? undefined : PARSERS[option.kind];
+  const parse = option.isSetting ? undefined : KINDS[option.kind].parse;
   return parse ? parse(text, longFlag(option), option) : text;
 }
 
@@ -48,52 +82,21 @@ function oneSeed(text: string, label: string) {
 }
 
 /** One of the choices, in any case. @throws UsageError */
-function chosen(text: string, label: string, choices: readonly string[]): string {
+export function chosen<Choice extends string>(
+  text: string,
+  label: string,
+  choices: readonly Choice[],
+): Choice {
   const choice = choices.find((each) => each.toLowerCase() === text.toLowerCase());
   if (choice !== undefined) return choice;
   const none = choices.length === 2 ? `neither ${choices.join(" nor ")}` : `none of ${choices.join(", ")}`;
   throw new UsageError(`${label} ${JSON.stringify(text)} is ${none}.`);
 }
 
-interface Check {
-  is: (value: unknown) => boolean;
-  /** The end of a sentence: a value must be … */
-  words: string;
-}
-
-const isText = (value: unknown) => typeof value === "string";
-const TEXT: Check = { is: isText, words: "a string" };
-const PATH: Check = { is: (value) => isText(value) && value !== "", words: "a path, and not empty" };
-const WHOLE: Check = {
-  is: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
-  words: "a whole number",
-};
-const SWITCH: Check = { is: (value) => typeof value === "boolean", words: "true or false" };
-const TEXTS: Check = { is: (value) => [value].flat().every(isText), words: "a string or a list of strings" };
-
-/** Checks of the values of kinds, for callers without types. */
-const CHECKS: Readonly<Record<Kind, Check>> = {
-  text: TEXT,
-  path: PATH,
-  folder: PATH,
-  url: TEXT,
-  whole: WHOLE,
-  seed: { is: (value) => seedIn(value) !== null, words: "a whole number, beyond 2^53 - 1 as text" },
-  duration: WHOLE,
-  flag: SWITCH,
-  on: SWITCH,
-  texts: TEXTS,
-  images: TEXTS,
-  list: TEXTS,
-  fields: { is: isProviderFields, words: "an object that JSON can have" },
-  signal: { is: (value) => value instanceof AbortSignal, words: "an AbortSignal" },
-  listener: { is: (value) => typeof value === "function", words: "a function" },
-};
-
 /** What a value of an option must be, as the end of a sentence; null if it is right. */
 export function valueProblem(option: Option, value: unknown): string | null {
   const { kind, choices, min = 0, max, isAdvisory } = option;
-  const { is, words } = CHECKS[kind];
+  const { is, words } = KINDS[kind];
   if (!is(value)) return words;
   if (choices && !choices.includes(String(value))) return `one of ${choices.join(", ")}`;
   if (typeof value !== "number" || isAdvisory) return null;

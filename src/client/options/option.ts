@@ -2,6 +2,9 @@ import type { OnTaskProgress } from "../../core/engine/events.ts";
 import type { WholeNumber } from "../../lib/exact-integer.ts";
 import type { ProviderFields } from "../../task/request-fields.ts";
 
+/** In place of a seed: a new one. */
+export const RANDOM = "random";
+
 /** Values of options by kind. */
 export interface Values {
   text: string;
@@ -11,6 +14,7 @@ export interface Values {
   url: string;
   whole: number;
   seed: WholeNumber;
+  seedOrRandom: WholeNumber | typeof RANDOM;
   /** Milliseconds; `90s` or `5m` on the command line. */
   duration: number;
   /** Off by default. */

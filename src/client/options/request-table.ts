@@ -70,7 +70,7 @@ export const VALIDATE = {
   validate: request("on", "--no-validate", "skip validation against the model matrix"),
 } satisfies Options;
 
-const PLACEHOLDERS = "{slug} {model} {ratio} {quality} {task} {index} {date} {time} {ext}";
+const PLACEHOLDERS = "{slug} {model} {ratio} {quality} {seed} {task} {index} {date} {time} {ext}";
 
 export const OUTPUT = {
   /** A folder, which ends in `/` or is there already, or a file. Default: the working folder. */
@@ -133,6 +133,10 @@ export const RERUN = {
     known: "model",
   }),
   image: IMAGE_OR_FILE,
+  seed: request("seedOrRandom", "--seed <n>", "seed, or random for a new one (default: the same)"),
+  prompt: request("text", "--prompt <text>", "prompt (default: the same)"),
+  promptFile: GENERATE.promptFile,
+  edit: request("flag", "--edit", "edit the prompt in $EDITOR"),
   ...SUBMIT,
   yes: cost("flag", "--yes", "submit to the configured service what was charged at another"),
 } satisfies Options;

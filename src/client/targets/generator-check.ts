@@ -2,12 +2,12 @@ import { formatDuration } from "../../lib/duration.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import { maskKey } from "../../lib/redact.ts";
 import { shellWord } from "../../lib/shell-word.ts";
+import type { Provider } from "../../providers/provider.ts";
 import { namedSetting } from "../effective-settings.ts";
 import { otherKindAt } from "../find-generators.ts";
 import { type Finding, failed, news, ok, skipped, warning } from "../finding.ts";
-import { lacksKey } from "../generator-key.ts";
-import type { OwnGenerator } from "../generator-settings.ts";
-import { asFailure, modelNames } from "./ask-generator.ts";
+import { lacksKey, type OwnGenerator } from "../generator-settings.ts";
+import { asFailure, asked } from "./open-generator.ts";
 import type { CheckHow, TargetCheck, TargetSession } from "./target.ts";
 
 /** The names of its models; null where it has no list. An error says why it does not tell them. */
@@ -20,7 +20,8 @@ export async function checkGenerator(
   { signal, timeoutMs }: CheckHow,
 ): Promise<TargetCheck> {
   const startMs = performance.now();
-  const reply = await modelNames(generator, session, timeoutMs).catch(asFailure);
+  const ask = async (provider: Provider, signal: AbortSignal) => (await provider.models?.(signal)) ?? null;
+  const reply: Reply = await asked(generator, session, ask, timeoutMs).catch(asFailure);
   const elapsedMs = performance.now() - startMs;
   return {
     async service() {
@@ -53,14 +54,8 @@ const UNHEARD: ReadonlySet<string> = new Set(["auth_required", "insufficient_cre
 
 function ofOtherKind({ spec, options }: OwnGenerator, other: string): Finding {
   const { name } = spec;
-  return failed(
-    `${name} answers, but as ${other} does.`,
-    `To use it: imggen config set generator ${shellWord(other)}`,
-    {
-      generator: name,
-      paid: options.isPaid,
-    },
-  );
+  const next = `To use it: imggen config set generator ${shellWord(other)}`;
+  return failed(`${name} answers, but as ${other} does.`, next, { generator: name, paid: options.isPaid });
 }
 
 /** Whether the generator can be reached, and has the model that is set. */

@@ -7,8 +7,15 @@ import { parseGeneratorSpec } from "../../providers/spec.ts";
 import type { Task } from "../../task/task.ts";
 import { type ClientSession, openLedger } from "../client-session.ts";
 import { type Effective, EffectiveSettings } from "../effective-settings.ts";
-import { boundKey, keyInEffect, withKey } from "../generator-key.ts";
-import { type GeneratorSource, type OwnGenerator, optionsOf, unsetOptions } from "../generator-settings.ts";
+import {
+  boundKey,
+  type GeneratorSource,
+  keyInEffect,
+  type OwnGenerator,
+  optionsOf,
+  unsetOptions,
+  withKey,
+} from "../generator-settings.ts";
 
 // Loaded only if there is a generator.
 

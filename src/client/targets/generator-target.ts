@@ -10,11 +10,17 @@ import type { ServiceIdentity } from "../../task/intent.ts";
 import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
 import { type Effective, namedSetting } from "../effective-settings.ts";
 import { type GeneratorSource, isSaidFree, type OwnGenerator, savedCauses } from "../generator-settings.ts";
-import { asFailure, asked, modelsOffered } from "./ask-generator.ts";
 import { generatorOf, ownGenerator, requireKnown } from "./generator-setup.ts";
 import { describeRequests, problemsOf } from "./generator-work.ts";
 import { modelsInEffect } from "./matrix-setting.ts";
-import { generatorIdentity, type OpenGenerator, openGenerator } from "./open-generator.ts";
+import {
+  asFailure,
+  asked,
+  generatorIdentity,
+  modelsOffered,
+  type OpenGenerator,
+  openGenerator,
+} from "./open-generator.ts";
 import type {
   CheckHow,
   DescribedRequest,

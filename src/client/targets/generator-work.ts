@@ -1,67 +1,15 @@
-import path from "node:path";
-import { proxiesFromEnvironment } from "../../api/proxies.ts";
 import { unsupportedPart } from "../../core/engine/jobs.ts";
 import { ImggenError } from "../../lib/error-types.ts";
-import { pictureDimensions } from "../../models/dimensions.ts";
 import { InvalidRequestError } from "../../models/invalid-request.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
-import { errorOf } from "../../providers/failures.ts";
 import type { GeneratorOptions } from "../../providers/kind.ts";
-import { kindOf, openProvider } from "../../providers/kinds.ts";
-import { type Job, type Prepared, type Provider, ProviderError } from "../../providers/provider.ts";
-import type { IntentTerms, JobOptions } from "../../task/intent.ts";
+import { kindOf } from "../../providers/kinds.ts";
+import type { Job, Prepared, Provider } from "../../providers/provider.ts";
 import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
-import type { FieldNames } from "../../task/request-fields.ts";
-import { newTaskId } from "../../task/task-id.ts";
 import type { OwnGenerator, SavedCause } from "../generator-settings.ts";
+import { modelsFolder } from "../user-folders.ts";
+import { providerOf, termsFor, throwNamed } from "./open-generator.ts";
 import type { DescribedRequest, TargetSession } from "./target.ts";
-
-/** A lease lasts a day at most, and a request's turn a little longer than the request. */
-const LONGEST_REQUEST_MS = 23 * 3_600_000;
-
-/** The generator-only fields of a request, under the generator's names. */
-function sentFields(
-  { seed, negative, fields, maxImages = 1 }: GenerationRequest,
-  { seed: seedField, negative: negativeField }: FieldNames,
-): Pick<JobOptions, "fields" | "seedField"> {
-  const hasSeed = seed !== undefined && seedField !== undefined;
-  return {
-    fields: {
-      ...fields,
-      ...(hasSeed && { [seedField]: seed }),
-      ...(negative !== undefined && negativeField !== undefined && { [negativeField]: negative }),
-    },
-    // A seed that is not counted up is a field like any other.
-    ...(hasSeed && maxImages > 1 && { seedField }),
-  };
-}
-
-/** The work of a new task, as the generator is set up now. */
-export function termsFor(
-  request: GenerationRequest,
-  options: GeneratorOptions,
-  prepared: Prepared = { isPaid: false },
-): IntentTerms {
-  const { ratio, quality, model, maxImages = 1 } = request;
-  const { timeoutMs, sidePx, sizeForm, fieldNames, package: made } = options;
-  const { workflow } = prepared;
-  return {
-    taskId: newTaskId(),
-    isPaid: options.isPaid || prepared.isPaid,
-    requests: maxImages,
-    requestMs: Math.min(timeoutMs, LONGEST_REQUEST_MS),
-    options: {
-      model: model === ANY_MODEL ? null : model,
-      ...pictureDimensions(ratio, quality, sidePx),
-      sizeForm,
-      ...sentFields(request, fieldNames),
-      ...(made !== undefined && { package: made }),
-      ...(workflow !== undefined && { workflow }),
-    },
-  };
-}
-
-type WorkSession = Pick<TargetSession, "context" | "folders">;
 
 /**
  * Checks requests as each is checked before it is sent, and describes the first. No connection is opened.
@@ -70,7 +18,7 @@ type WorkSession = Pick<TargetSession, "context" | "folders">;
 export function describeRequests(
   requests: readonly (readonly [name: string, GenerationRequest])[],
   generator: OwnGenerator,
-  session: WorkSession,
+  session: TargetSession,
 ): Promise<DescribedRequest> {
   return withProvider(generator, session, async (provider, prepared) => {
     const works = requests.map(([name, request]) => {
@@ -84,8 +32,25 @@ export function describeRequests(
     return {
       sent: (first && (await provider.describe?.(first.job))) ?? null,
       requests: first?.requests ?? 0,
+      seedBy: first === undefined ? null : seedChooser(first.job, provider, generator.options),
     };
   });
+}
+
+/** The side that chooses the seed of a job; null if it is given, or the provider does not support one. */
+function seedChooser(
+  job: Job,
+  provider: Provider,
+  { fieldNames: { seed: field } }: Pick<GeneratorOptions, "fieldNames">,
+): DescribedRequest["seedBy"] {
+  if (field === undefined) return null;
+  const fields = { ...job.options.fields, [field]: 0 };
+  const seeded = { ...job, request: { ...job.request, seed: 0 }, options: { ...job.options, fields } };
+  if (unsupportedPart(seeded, provider) !== null) return null;
+  // What imggen chooses differs with each task.
+  const [one, other] = ["1", "2"].map((taskId) => provider.seedOf?.({ ...job, taskId }) ?? null);
+  if (one === null) return "the server";
+  return one === other ? null : "imggen";
 }
 
 /** The problems of requests that only the provider knows, and the saved setting that is the cause of one. */
@@ -98,7 +63,7 @@ export interface Problems {
 export async function problemsOf(
   generator: OwnGenerator,
   causes: readonly SavedCause[],
-  session: WorkSession,
+  session: TargetSession,
 ): Promise<Problems> {
   const { spec, options } = generator;
   const workflow = causes.find(({ setting }) => setting === "workflow");
@@ -128,21 +93,16 @@ export async function problemsOf(
 }
 
 async function withProvider<Result>(
-  { spec, options }: OwnGenerator,
-  { context: { env, clock }, folders }: WorkSession,
+  generator: OwnGenerator,
+  session: TargetSession,
   use: (provider: Provider, prepared: Prepared | undefined) => Promise<Result>,
 ): Promise<Result> {
-  const cacheFolder = path.join(folders.state, "models");
-  const provider = await openProvider(spec, options, {
-    env,
-    clock,
-    proxies: proxiesFromEnvironment(env),
-    cacheFolder,
-  });
+  const cacheFolder = modelsFolder(session.folders);
+  const provider = await providerOf(generator, session, { cacheFolder });
   try {
     return await use(provider, await provider.prepare?.(null));
   } catch (error) {
-    throw error instanceof ProviderError ? errorOf(error) : error;
+    throwNamed(error);
   } finally {
     await provider.close();
   }

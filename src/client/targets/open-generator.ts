@@ -1,23 +1,104 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
 import { guardedLookup, isLoopbackHost } from "../../api/address.ts";
-import { HttpClient } from "../../api/http-client.ts";
+import { NetworkError } from "../../api/api-errors.ts";
+import { HttpClient, withMaskedUrls } from "../../api/http-client.ts";
 import { proxiesFromEnvironment } from "../../api/proxies.ts";
 import type { GeneratorConnection } from "../../core/engine/deps.ts";
 import { Line } from "../../core/limits/turns.ts";
+import { ImggenError } from "../../lib/error-types.ts";
 import { keyFingerprint } from "../../lib/fingerprint.ts";
 import { keyMasker, secretsMasker } from "../../lib/redact.ts";
+import { isAmong } from "../../models/check-request.ts";
+import { pictureDimensions } from "../../models/dimensions.ts";
 import { errorOf } from "../../providers/failures.ts";
-import type { GeneratorOptions } from "../../providers/kind.ts";
+import type { GeneratorOptions, ProviderDeps } from "../../providers/kind.ts";
 import { type GeneratorSpec, openProvider } from "../../providers/kinds.ts";
-import { type Prepared, ProviderError } from "../../providers/provider.ts";
+import { type Prepared, type Provider, ProviderError } from "../../providers/provider.ts";
 import { placeOf } from "../../providers/spec.ts";
-import { GENERATOR_KEY_ID, type ServiceIdentity } from "../../task/intent.ts";
-import { requireKey } from "../generator-key.ts";
-import type { OwnGenerator } from "../generator-settings.ts";
-import { workflowsFolder } from "../user-folders.ts";
-import { termsFor } from "./generator-work.ts";
-import type { OpenTarget, TargetSession } from "./target.ts";
+import {
+  GENERATOR_KEY_ID,
+  type IntentTerms,
+  type JobOptions,
+  type ServiceIdentity,
+} from "../../task/intent.ts";
+import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
+import type { FieldNames } from "../../task/request-fields.ts";
+import { newTaskId } from "../../task/task-id.ts";
+import { type OwnGenerator, requireKey } from "../generator-settings.ts";
+import { modelsFolder, workflowsFolder } from "../user-folders.ts";
+import type { ModelsOffered, OpenTarget, TargetSession } from "./target.ts";
+
+/** Time limit of a server's answer: it may have to wake up. */
+const ASK_MS = 15_000;
+
+/** Asks a generator for its models, and for the one that is loaded. @throws ImggenError, UsageError */
+export function modelsOffered(
+  generator: OwnGenerator,
+  session: AskingSession,
+  timeoutMs = ASK_MS,
+): Promise<ModelsOffered> {
+  const ask = async (provider: Provider, signal: AbortSignal) => {
+    const [names = null, loaded = null] = await Promise.all([
+      provider.models?.(signal),
+      provider.loadedModel?.(signal),
+    ]);
+    const listed = loaded && names?.find((name) => isAmong([loaded], name));
+    return { names, loaded: listed ?? loaded, needsName: provider.loadedModel === undefined };
+  };
+  return asked(generator, session, ask, timeoutMs);
+}
+
+/** What asking a generator depends on. */
+export type AskingSession = Pick<TargetSession, "context" | "onExchange">;
+
+/** Opens a generator's provider. Nothing is sent or run. @param more what only its tasks need */
+export function providerOf(
+  { spec, options }: OwnGenerator,
+  { context: { env, clock }, onExchange }: AskingSession,
+  more: Pick<ProviderDeps, "cacheFolder" | "workflows" | "packageKeys"> = {},
+): Promise<Provider> {
+  const proxies = proxiesFromEnvironment(env);
+  return openProvider(spec, options, { env, clock, proxies, onExchange, ...more });
+}
+
+/** A provider's error as one for the user; any other is thrown as it is. */
+export function throwNamed(error: unknown): never {
+  throw error instanceof ProviderError ? errorOf(error) : error;
+}
+
+/** Opens a generator for one question. @throws ImggenError, UsageError */
+export async function asked<Answer>(
+  generator: OwnGenerator,
+  session: AskingSession,
+  ask: (provider: Provider, signal: AbortSignal) => Promise<Answer>,
+  timeoutMs = ASK_MS,
+): Promise<Answer> {
+  requireKey(generator);
+  const { spec } = generator;
+  const check = spec.kind === "command" ? "Check the path of its program." : SERVER_CHECK;
+  const hint = `Nothing was charged. ${check}`;
+  const provider = await providerOf(generator, session);
+  try {
+    return await ask(provider, AbortSignal.timeout(timeoutMs));
+  } catch (error) {
+    if (error instanceof ProviderError && error.failure.kind === "unsent")
+      throw new NetworkError(error.message, { hint: error.hint ?? hint, cause: error });
+    if (error instanceof Error && error.name === "TimeoutError")
+      throw new NetworkError(`${spec.name} does not answer.`, { hint, cause: error });
+    throwNamed(error);
+  } finally {
+    await provider.close();
+  }
+}
+
+const SERVER_CHECK = "Is it running, and is its address right?";
+
+/** Returns an ImggenError as a value; throws any other error. */
+export function asFailure(error: unknown): ImggenError {
+  if (error instanceof ImggenError) return error;
+  throw error;
+}
 
 /** How long a turn lasts beyond the time limit of its request. */
 const TURN_MARGIN_MS = 60_000;
@@ -30,30 +111,24 @@ export interface OpenGenerator extends OpenTarget {
 export async function openGenerator(generator: OwnGenerator, session: TargetSession): Promise<OpenGenerator> {
   requireKey(generator);
   const { spec, options } = generator;
-  const { env, clock } = session.context;
-  const { onExchange } = session;
-  const proxies = proxiesFromEnvironment(env);
-  const cacheFolder = path.join(session.folders.state, "models");
-  const workflows = workflowsFolder(session.folders);
-  const packageKeys = spec.kind === "command" ? await keysOfPackages(session.folders.config) : [];
-  const provider = await openProvider(spec, options, {
-    env,
-    clock,
-    proxies,
-    onExchange,
-    cacheFolder,
-    workflows,
-    packageKeys,
-  });
+  const { folders, context } = session;
+  const maskUrl = secretsMasker(options.key, options.headers);
+  const onExchange = withMaskedUrls(session.onExchange, maskUrl);
+  const packageKeys = spec.kind === "command" ? await keysOfPackages(folders.config) : [];
+  const provider = await providerOf(
+    generator,
+    { context, onExchange },
+    { cacheFolder: modelsFolder(folders), workflows: workflowsFolder(folders), packageKeys },
+  );
   const serviceUrl = new URL(spec.kind === "command" ? "http://localhost" : spec.url);
   const downloads = new HttpClient({
-    proxies: isLoopbackHost(serviceUrl.hostname) ? undefined : proxies,
+    proxies: isLoopbackHost(serviceUrl.hostname) ? undefined : proxiesFromEnvironment(session.context.env),
     onExchange,
     lookup: guardedLookup(serviceUrl.hostname),
   });
   let prepared: Prepared = { isPaid: false };
   const prepare = async (signal: AbortSignal) => {
-    prepared = (await provider.prepare?.(signal).catch(asNamed)) ?? prepared;
+    prepared = (await provider.prepare?.(signal).catch(throwNamed)) ?? prepared;
   };
   const connection: GeneratorConnection = {
     identity: generatorIdentity(generator),
@@ -62,7 +137,7 @@ export async function openGenerator(generator: OwnGenerator, session: TargetSess
     serviceUrl,
     maskKey: keyMasker(options.key ?? ""),
     termsFor: (request) => termsFor(request, options, prepared),
-    maskUrl: secretsMasker(options.key, options.headers),
+    maskUrl,
     generator: {
       name: spec.name,
       package: options.package,
@@ -73,6 +148,51 @@ export async function openGenerator(generator: OwnGenerator, session: TargetSess
   return { connection, close: async () => void (await Promise.all([provider.close(), downloads.close()])) };
 }
 
+/** A lease lasts a day at most, and a request's turn a little longer than the request. */
+const LONGEST_REQUEST_MS = 23 * 3_600_000;
+
+/** The generator-only fields of a request, under the generator's names. */
+function sentFields(
+  { seed, negative, fields, maxImages = 1 }: GenerationRequest,
+  { seed: seedField, negative: negativeField }: FieldNames,
+): Pick<JobOptions, "fields" | "seedField"> {
+  const hasSeed = seed !== undefined && seedField !== undefined;
+  return {
+    fields: {
+      ...fields,
+      ...(hasSeed && { [seedField]: seed }),
+      ...(negative !== undefined && negativeField !== undefined && { [negativeField]: negative }),
+    },
+    // A seed that is not counted up is a field like any other.
+    ...(hasSeed && maxImages > 1 && { seedField }),
+  };
+}
+
+/** The work of a new task, as the generator is set up now. */
+export function termsFor(
+  request: GenerationRequest,
+  options: GeneratorOptions,
+  prepared: Prepared = { isPaid: false },
+): IntentTerms {
+  const { ratio, quality, model, maxImages = 1 } = request;
+  const { timeoutMs, sidePx, sizeForm, fieldNames, package: made } = options;
+  const { workflow } = prepared;
+  return {
+    taskId: newTaskId(),
+    isPaid: options.isPaid || prepared.isPaid,
+    requests: maxImages,
+    requestMs: Math.min(timeoutMs, LONGEST_REQUEST_MS),
+    options: {
+      model: model === ANY_MODEL ? null : model,
+      ...pictureDimensions(ratio, quality, sidePx),
+      sizeForm,
+      ...sentFields(request, fieldNames),
+      ...(made !== undefined && { package: made }),
+      ...(workflow !== undefined && { workflow }),
+    },
+  };
+}
+
 /** The account of a generator, as its tasks name it. */
 export function generatorIdentity({ spec, options: { key } }: OwnGenerator): ServiceIdentity {
   return { baseUrl: spec.name, keyId: key === null ? GENERATOR_KEY_ID : keyFingerprint(key) };
@@ -81,11 +201,6 @@ export function generatorIdentity({ spec, options: { key } }: OwnGenerator): Ser
 async function keysOfPackages(configFolder: string): Promise<string[]> {
   const { installedKeyVariables } = await import("../../providers/package/load.ts");
   return installedKeyVariables(configFolder);
-}
-
-/** A provider's error as one for the user; any other is thrown as it is. */
-function asNamed(error: unknown): never {
-  throw error instanceof ProviderError ? errorOf(error) : error;
 }
 
 /** The line before one server or command, over all processes of this state folder. */

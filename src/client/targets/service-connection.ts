@@ -1,5 +1,5 @@
 import { guardedLookup, isLoopbackHost } from "../../api/address.ts";
-import { HttpClient } from "../../api/http-client.ts";
+import { HttpClient, withMaskedUrls } from "../../api/http-client.ts";
 import { proxiesFromEnvironment } from "../../api/proxies.ts";
 import { keyMasker } from "../../lib/redact.ts";
 import { HttpImageService } from "../../providers/service/http-service.ts";
@@ -23,13 +23,15 @@ interface Account {
 export function connectService(
   { baseUrl, apiKey, identity }: Account,
   { requestTimeoutMs, usesProxy }: OpenHow & { usesProxy: boolean },
-  { context: { clock, env }, onExchange }: TargetSession,
+  session: TargetSession,
 ): OpenTarget {
+  const { clock, env } = session.context;
   const proxies = usesProxy ? proxiesFromEnvironment(env) : undefined;
   const serviceUrl = new URL(baseUrl);
+  const maskKey = keyMasker(apiKey);
+  const onExchange = withMaskedUrls(session.onExchange, maskKey);
   const http = new HttpClient({ proxies, onExchange });
   const downloads = new HttpClient({ proxies, onExchange, lookup: guardedLookup(serviceUrl.hostname) });
-  const maskKey = keyMasker(apiKey);
   const connection = {
     identity,
     provider: new HttpImageService({ http, clock, baseUrl, apiKey, requestTimeoutMs }),

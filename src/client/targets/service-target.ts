@@ -4,7 +4,6 @@ import type { ServiceIdentity } from "../../task/intent.ts";
 import type { MatrixSource } from "./matrix-setting.ts";
 import type { CheckHow, OpenHow, OpenTarget, Target, TargetCheck, TargetSession } from "./target.ts";
 
-/** The account of a service. */
 export interface ServiceAccount {
   baseUrl: string;
   apiKey: string;

@@ -66,8 +66,9 @@ export interface OpenTarget {
 export interface DescribedRequest {
   /** The first request; null if its provider does not show it. */
   sent: SentRequest | null;
-  /** Number of requests. */
   requests: number;
+  /** The side that chooses its seed; null if it is given, or there is none. */
+  seedBy: "imggen" | "the server" | null;
 }
 
 export interface CheckHow {

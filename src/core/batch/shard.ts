@@ -14,8 +14,8 @@ export function parseShard(text: string): Shard {
   const [, index, count] = /^(\d{1,9})\/(\d{1,9})$/.exec(text.trim()) ?? [];
   const shard = { index: Number(index), count: Number(count) };
   if (shard.index >= 1 && shard.index <= shard.count && shard.count <= MAX_SHARDS) return shard;
-  throw new UsageError(`--shard ${JSON.stringify(text)} is not a part of a batch.`, {
-    hint: `--shard 1/4 is the first of four parts; there are at most ${MAX_SHARDS}.`,
+  throw new UsageError(`The shard ${JSON.stringify(text)} is not a part of a batch.`, {
+    hint: `1/4 is the first of four parts; there are at most ${MAX_SHARDS}.`,
   });
 }
 

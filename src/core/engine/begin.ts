@@ -46,10 +46,11 @@ export async function submitNew(spec: TaskSpec, deps: TaskDeps): Promise<TaskRep
 
 /** The intent that is recorded before a request is submitted. */
 export function intentOf({ checked, destination }: TaskSpec, { connection }: TaskDeps): Intent {
-  const { request, credits, staysPaid } = checked;
+  const { request, credits, staysPaid, repeatedSeed } = checked;
   const terms = connection.termsFor(request);
   const isPaid = staysPaid ?? terms.isPaid;
-  return { request, service: connection.identity, credits, destination, ...terms, isPaid };
+  const seed = repeatedSeed && { repeatedSeed };
+  return { request, service: connection.identity, credits, destination, ...terms, isPaid, ...seed };
 }
 
 /**

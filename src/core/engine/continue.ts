@@ -1,3 +1,4 @@
+import path from "node:path";
 import { ServiceError } from "../../api/api-errors.ts";
 import { isoTime } from "../../lib/clock.ts";
 import { type ErrorType, ImggenError, UsageError } from "../../lib/error-types.ts";
@@ -6,7 +7,7 @@ import { action, phrase } from "../../lib/wording.ts";
 import type { Job } from "../../providers/provider.ts";
 import { keepResult } from "../../providers/stored-reply.ts";
 import { type Destination, recoveryDestination } from "../../task/intent.ts";
-import type { Line } from "../../task/line.ts";
+import { type Line, seedAt } from "../../task/line.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import {
   answerOf,
@@ -312,7 +313,12 @@ export async function saveAgain(
       request: task.intent.request,
       facts: sidecarFacts(report, taskDeps),
       sinceMs: Date.parse(task.submittedAt),
-      sources: urls.map((url) => ({ kind: "url", url, freshUrl: async () => null })),
+      sources: urls.map((url, at) => ({
+        kind: "url",
+        url,
+        freshUrl: async () => null,
+        seed: files[at]?.seed ?? null,
+      })),
       saved: [],
       copies: files,
       destination: destination ?? recoveryDestination(task.intent.destination),
@@ -456,13 +462,12 @@ export async function saveUnknownId(
   const taskDeps = await deps.current();
   requirePolls(taskId, taskDeps);
   const { ledger } = deps;
-  const scratchId = ledger.newId();
-  const job = jobOfId(taskId, ledger.work.of(scratchId, 0, "1"));
+  const job = jobOfId(taskId, ledger.work.scratch());
   try {
     const waited = await waitForId(job, wait, taskDeps, true);
     return "report" in waited ? waited.report : await saveEnded(job, waited.task, destination, taskDeps);
   } finally {
-    ledger.work.remove(scratchId);
+    ledger.work.remove(path.basename(job.folder));
   }
 }
 
@@ -478,10 +483,11 @@ async function saveEnded(
     const charged = task.charged ?? "unknown";
     return { ...report, state: "failed", charged, error: taskFailed(taskId, task) };
   }
-  const { urls, reply } = task;
+  const { urls, reply, seeds } = task;
   const { provider } = deps.connection;
   if (reply !== undefined) await keepResult(job, reply);
-  const { saveSources } = await import("./save.ts");
+  const { imagesHere, saveSources } = await import("./save.ts");
+  const seedOf = (at: number) => seedAt(seeds, at);
   const nowMs = deps.clock.now();
   const { result, failure } = await saveSources(
     {
@@ -492,8 +498,8 @@ async function saveEnded(
       sinceMs: nowMs,
       sources:
         reply === undefined
-          ? urls.map((url) => ({ kind: "url", url, freshUrl: async () => null }))
-          : [{ kind: "here", request: 0, read: async () => (await provider.images?.(job)) ?? [] }],
+          ? urls.map((url, at) => ({ kind: "url", url, freshUrl: async () => null, seed: seedOf(at) }))
+          : [{ kind: "here", request: 0, read: () => imagesHere(job, provider, seedOf) }],
       saved: [],
       copies: [],
       destination,

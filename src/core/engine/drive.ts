@@ -245,8 +245,8 @@ class Drive {
   #ofTask(stop: ImggenError): ImggenError {
     const { charged } = this.#held;
     if (stop instanceof InterruptedError) return interruptedError(this.#deps.signal, charged);
-    // What is only busy is resumed like any other wait.
-    if (stop.type === "service_error" && this.#task.state !== "not_sent" && charged !== "no")
+    // A provider that is busy is asked again by resume.
+    if (stop.type === "service_error" && this.#hasWaiting && charged !== "no")
       return new PendingError(stop.message, { charged, cause: stop });
     if (stop.charged !== "no" || charged === "no") return stop;
     const { type, key, message } = stop;

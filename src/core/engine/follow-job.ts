@@ -7,7 +7,7 @@ import type { FailedPoll } from "../../providers/provider.ts";
 import { keepResult } from "../../providers/stored-reply.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import { answerOf, CANCELLED, chargedOf, displayId, type RequestState, type Task } from "../../task/task.ts";
-import { isOfAccount, PendingError } from "../errors.ts";
+import { PendingError } from "../errors.ts";
 import { POLICY } from "../limits/policy.ts";
 import { fixedSchedule } from "../polling/fixed-schedules.ts";
 import {
@@ -324,18 +324,12 @@ async function recordStop(
     },
     deps,
   );
-  const at = isoTime(deps.clock.now());
   const free = held.task.intent.isPaid ? {} : { charged: "no" as const };
   const stopped = { errorCode: null, why: `${CANCELLED}.`, ...free };
   if (waited.outcome === "ended") {
     const { task } = waited;
     const ended = task.status === "failed" ? { ...task, ...stopped } : task;
     return (await recordWait(held, job, { ...waited, task: ended }, deps))?.message ?? null;
-  }
-  // A refusal of the account says nothing of the task.
-  if (waited.outcome === "refused" && !isOfAccount(waited.error)) {
-    await held.record({ type: "failed", at, ...stopped, request: job.request, attempt: job.attempt });
-    return null;
   }
   return `${name} was asked to stop it, and has not said yet that it has`;
 }

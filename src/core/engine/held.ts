@@ -238,7 +238,7 @@ export class HeldTask {
 function noted(jobs: readonly string[], taskId: string | null): string {
   const [first] = jobs;
   if (jobs.length === 1 && first === taskId) return `Note this task id: ${first}`;
-  return `Note the provider's job id, to ask for it with imggen resume <id>: ${jobs.join(", ")}`;
+  return `Note the provider's job id, by which the task can be resumed: ${jobs.join(", ")}`;
 }
 
 const OUTCOMES: Readonly<Record<TaskState, string>> = {

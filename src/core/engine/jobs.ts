@@ -6,7 +6,7 @@ import { typeNamed } from "../../lib/image/format.ts";
 import { InvalidRequestError } from "../../models/invalid-request.ts";
 import type { CheckedJob, Job, Provider, Reference } from "../../providers/provider.ts";
 import type { WorkFolders } from "../../store/work-folders.ts";
-import { type JobOptions, NO_OPTIONS } from "../../task/intent.ts";
+import { type Intent, type JobOptions, NO_OPTIONS } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { FIELD_NAMES } from "../../task/request-fields.ts";
 import { answerOf, displayId, type Task } from "../../task/task.ts";
@@ -25,7 +25,7 @@ export function jobOf(
     taskId: displayId(task),
     index,
     isPaid: intent.isPaid,
-    options: withSeedOf(index, intent.options),
+    options: withSeedOf(index, intent),
     references: referencesOf(intent.request),
     folder: work.of(id, index, attempt),
     fallbackFiles: fallbackFiles(task, index, attempt),
@@ -60,12 +60,13 @@ export function fallbackFiles(
 }
 
 /** What a request of a task is made with: each has a seed of its own, or all its images would be the same. */
-function withSeedOf(index: number, options: JobOptions): JobOptions {
+function withSeedOf(index: number, { options, repeatedSeed }: Intent): JobOptions {
   const { seedField, fields } = options;
-  if (seedField === undefined) return options;
-  const first = seedIn(fields[seedField]);
+  const field = repeatedSeed?.field ?? seedField;
+  if (field === undefined) return options;
+  const first = repeatedSeed?.first ?? seedIn(fields[field]);
   const seed = first === null ? null : nextSeed(first, index);
-  return seed === null ? options : { ...options, fields: { ...fields, [seedField]: seed } };
+  return seed === null ? options : { ...options, fields: { ...fields, [field]: seed } };
 }
 
 /** A sentence about a part of a job that its provider does not support, before anything is recorded or sent; null for none. */

@@ -1,12 +1,12 @@
 import { promises } from "node:fs";
 import { UsageError } from "../../lib/error-types.ts";
-import type { WholeNumber } from "../../lib/exact-integer.ts";
+import { nextSeed, type WholeNumber } from "../../lib/exact-integer.ts";
 import { fileSha256 } from "../../lib/file-digest.ts";
 import { action, phrase } from "../../lib/wording.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { type FreeAt, freeAt, SANDBOX_SERVICE } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import { digestsOf } from "../../task/saved-file.ts";
+import { digestsOf, type SavedFile } from "../../task/saved-file.ts";
 import { savedFilesOf, spentCredits, type Task, taskIdOf } from "../../task/task.ts";
 import { readSidecar } from "../images/sidecar.ts";
 
@@ -20,7 +20,7 @@ export interface ImageOrigin {
   /** Why it is free; null if it may have cost something. */
   free: FreeAt | null;
   submittedAt: string | null;
-  /** The seed that the image was made with, where that is known. */
+  /** The seed that makes it again, if it is known: that of the image, or of a task's first image, if the others follow it. */
   seed?: WholeNumber | undefined;
   /** Its task; null where only the image's sidecar knows of it. */
   record: Task | null;
@@ -60,8 +60,20 @@ export function originOfTask(record: Task, sha256: string | null = null): ImageO
   const taskId = taskIdOf(record);
   const { submittedAt } = record;
   const free = freeAt(record.intent);
-  const seed = savedFilesOf(record).find((file) => sha256 !== null && digestsOf(file).includes(sha256))?.seed;
+  const seed = sha256 === null ? firstSeed(record) : fileOf(record, sha256)?.seed;
   return { taskId, request, service: service.baseUrl, credits, free, submittedAt, seed, record };
+}
+
+function fileOf(record: Task, sha256: string): SavedFile | undefined {
+  return savedFilesOf(record).find((file) => digestsOf(file).includes(sha256));
+}
+
+/** The seed of a task's first image, if those of its other requests follow it. */
+function firstSeed({ files, requests }: Task): WholeNumber | undefined {
+  const first = files[0]?.seed;
+  if (first === undefined) return undefined;
+  const isNext = (file: SavedFile | null, at: number) => file === null || file.seed === nextSeed(first, at);
+  return files.slice(0, requests.length).every(isNext) ? first : undefined;
 }
 
 /**

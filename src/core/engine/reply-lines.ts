@@ -27,16 +27,16 @@ export function recordReply(
     case "accepted":
       return held.record({ type: "accepted", ...of, taskId: reply.taskId });
     case "made": {
-      const { usage, kept } = reply;
-      const facts = { ...(usage && { usage }), ...(kept && { kept }) };
+      const { usage, kept, seeds } = reply;
+      const facts = { ...(usage && { usage }), ...(kept && { kept }), ...(seeds && { seeds }) };
       return held.record({ type: "completed", ...of, urls: [], ...NEVER_SEEN, ...facts });
     }
     case "refused": {
-      const { type, key, message, hint } = reply.error;
+      const { type, key, message, said } = reply.error;
       return held.record({
         type: "refused",
         ...of,
-        error: { type, key, message, ...(hint !== null && { hint }) },
+        error: { type, key, message, ...(said.hint !== undefined && { hint: said.hint }) },
       });
     }
     case "rate_limited":
@@ -81,9 +81,9 @@ export function endLine(
     const { status: _, ...facts } = end;
     return { type: "failed", ...of, ...facts };
   }
-  const { urls, usage } = end;
+  const { urls, usage, seeds } = end;
   const seen = { seenMs: whole(times.seenMs), pendingMs: whole(times.pendingMs) };
-  return { type: "completed", ...of, urls, ...seen, ...(usage && { usage }) };
+  return { type: "completed", ...of, urls, ...seen, ...(usage && { usage }), ...(seeds && { seeds }) };
 }
 
 /** Whole milliseconds for the record; null if the task's age was not known. */

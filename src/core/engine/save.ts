@@ -1,13 +1,15 @@
 import { isoTime } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/error-types.ts";
+import type { WholeNumber } from "../../lib/exact-integer.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
 import type { Job, Provider } from "../../providers/provider.ts";
 import type { Destination } from "../../task/intent.ts";
+import { seedAt } from "../../task/line.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import { answerOf, displayId, isUnknown, type Task } from "../../task/task.ts";
 import { diskFailure } from "../images/download-image.ts";
-import type { ImageSource } from "../images/image-source.ts";
+import type { ImageSource, SeededImage } from "../images/image-source.ts";
 import { remarksOn } from "../images/remarks.ts";
 import { MAX_IMAGES, saveImages } from "../images/save-images.ts";
 import type { SaveResult, SaveSpec, SidecarFacts } from "../images/save-spec.ts";
@@ -141,18 +143,31 @@ function sourcesOf(task: Task, withFurther: boolean, { connection, ledger }: Tas
     if (made === null || each.attempt === null) return { kind: "none" };
     const { attempt } = each;
     const job = jobOf(task, request, attempt.name, ledger.work);
+    const sent = provider.seedOf?.(job) ?? null;
+    const seedOf = (at: number) => seedAt(made.seeds, at) ?? sent;
     const [first, ...more] = made.urls.map((url, at) => ({
       ...atProvider(url, at, attempt.accepted?.id, job, provider),
       request,
+      seed: seedOf(at),
     }));
     further.push(...more);
     if (first !== undefined) return first;
     // A task that was ended has its files, and no longer the replies.
     const isSaved = task.files[request] && !ledger.work.isKept(task.id, request, attempt.name);
     if (isSaved) return { kind: "none" };
-    return { kind: "here", request, read: async () => (await provider.images?.(job)) ?? [] };
+    return { kind: "here", request, read: () => imagesHere(job, provider, seedOf) };
   });
   return withFurther ? [...sources, ...further] : sources;
+}
+
+/** The images of a reply on this disk. */
+export async function imagesHere(
+  job: Job,
+  provider: Provider,
+  seedOf: (at: number) => WholeNumber | null,
+): Promise<SeededImage[]> {
+  const images = (await provider.images?.(job)) ?? [];
+  return images.map((image, at) => ({ image, seed: seedOf(at) }));
 }
 
 /** An image of a job at its provider's URL. @param at which of those that it has made, from 0 */

@@ -1,7 +1,7 @@
 import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/api-errors.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import { sentence } from "../../lib/short-text.ts";
-import { action, option, phrase, type Wording } from "../../lib/wording.ts";
+import { action, isWording, option, phrase, type Wording } from "../../lib/wording.ts";
 import { taskIdIn } from "../../providers/service/replies.ts";
 import { type FreeAt, freeAt } from "../../task/intent.ts";
 import {
@@ -80,7 +80,10 @@ export function errorOf(task: Task): ImggenError | null {
       const refused = answerOf(deciding, "refused");
       if (refused === null) return neverSubmitted(id, "it was refused");
       const { type, key, message, hint } = refused.error;
-      return new InheritedError(type, message, { key: key ?? undefined, hint });
+      return new InheritedError(type, message, {
+        key: key ?? undefined,
+        hint: isWording(hint) ? hint : undefined,
+      });
     }
     case "failed": {
       const { errorCode = null, why } = answerOf(deciding, "failed") ?? {};

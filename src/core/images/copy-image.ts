@@ -1,4 +1,4 @@
-import { constants, promises } from "node:fs";
+import { createReadStream, promises } from "node:fs";
 import { giveToOwnerOfFolder } from "../../lib/disk-file.ts";
 import { removeIfPossible } from "../../lib/durable.ts";
 import { isFileOf } from "../../lib/file-digest.ts";
@@ -43,27 +43,18 @@ export async function copyImage(
   if (source === null || !(await isWhole(saved))) return null;
   let isCopied = false;
   try {
-    await promises.copyFile(source, temporary, constants.COPYFILE_EXCL);
+    // Without the mode of the source, which some disks refuse.
+    const how = { flag: "wx", mode: fileMode, flush: true };
+    await promises.writeFile(temporary, createReadStream(source), how);
     const inspection = inspectFileAt(temporary);
     const image = inspection.ok ? inspection.image : inspection.file;
     if (image === undefined || !(await isFileOf(temporary, saved))) return null;
     giveToOwnerOfFolder(temporary);
-    await syncWithMode(temporary, fileMode);
     isCopied = true;
     return { temporary, url, image, bytes, sha256 };
   } catch (error) {
     throw diskFailure(temporary, error);
   } finally {
     if (!isCopied) removeIfPossible(temporary);
-  }
-}
-
-async function syncWithMode(file: string, mode: number): Promise<void> {
-  const handle = await promises.open(file, "r+");
-  try {
-    await handle.chmod(mode);
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

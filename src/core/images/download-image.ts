@@ -20,7 +20,7 @@ export interface DownloadedImage extends WrittenFile {
 }
 
 /** An image at a URL, and the id of its task. */
-interface RemoteImage extends Omit<Extract<ImageSource, { kind: "url" }>, "kind" | "freshUrl"> {
+interface RemoteImage extends Omit<Extract<ImageSource, { kind: "url" }>, "kind" | "freshUrl" | "seed"> {
   taskId: string;
   /** null: its provider cannot be asked for a new URL. */
   freshUrl: (() => Promise<string | null>) | null;

@@ -1,15 +1,28 @@
 import path from "node:path";
 import { UsageError } from "../../lib/error-types.ts";
 import { withoutInvisible } from "../../lib/escape.ts";
+import type { WholeNumber } from "../../lib/exact-integer.ts";
 import { ANY_EXTENSION } from "../../lib/image/format.ts";
+import { hasControlCharacter, isPlain, lateRegex } from "../../lib/late-regex.ts";
 import { shortTaskId } from "../../lib/short-task-id.ts";
 import { option, type Phrase, phrase } from "../../lib/wording.ts";
-import type { GenerationRequest } from "../../task/request.ts";
+import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
 
 /** The default of `--name`. */
 export const DEFAULT_TEMPLATE = "{slug}-{task}.{ext}";
 
-const PLACEHOLDERS = ["slug", "model", "ratio", "quality", "task", "index", "date", "time", "ext"] as const;
+const PLACEHOLDERS = [
+  "slug",
+  "model",
+  "ratio",
+  "quality",
+  "seed",
+  "task",
+  "index",
+  "date",
+  "time",
+  "ext",
+] as const;
 /** All placeholders of a template, for help and messages. */
 export const PLACEHOLDER_LIST = PLACEHOLDERS.map((name) => `{${name}}`).join(" ");
 type Placeholder = (typeof PLACEHOLDERS)[number];
@@ -26,6 +39,8 @@ export interface NameFacts {
   taskId: string;
   /** 1 for a task's first image. */
   index: number;
+  /** null if it is not known. */
+  seed: WholeNumber | null;
   /** Without a dot, from the image's bytes. */
   extension: string;
   /** The time for `{date}` and `{time}`, shown in local time. */
@@ -39,7 +54,7 @@ export interface NameFacts {
 export function templateProblem(template: string, takesColumns = false): Phrase | string | null {
   if (/[/\\]/.test(template))
     return phrase`must not contain a path separator; ${option("output")} names the folder`;
-  if (/\p{Cc}/u.test(template)) return "must not contain a control character";
+  if (hasControlCharacter(template)) return "must not contain a control character";
   const unknown = [...template.matchAll(/\{([^{}]*)\}/g)].find(([, name]) => !isPlaceholder(name ?? ""));
   if (unknown && !takesColumns) return `${unknown[0]} is unknown; the placeholders are ${PLACEHOLDER_LIST}`;
   return template.trim() === "" ? "it is empty" : null;
@@ -76,15 +91,17 @@ function placeholderValues({
   request,
   taskId,
   index,
+  seed,
   extension,
   date,
 }: NameFacts): Record<Placeholder, string> {
   const two = (value: number) => String(value).padStart(2, "0");
   return {
     slug: slugOf(request?.prompt ?? ""),
-    model: (request?.model ?? "model").replaceAll("/", "-"),
+    model: request?.model === ANY_MODEL ? "" : (request?.model ?? "model").replaceAll("/", "-"),
     ratio: (request?.ratio ?? "").replaceAll(":", "x"),
     quality: request?.quality ?? "",
+    seed: String(seed ?? ""),
     task: shortTaskId(taskId),
     index: String(index),
     date: `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`,
@@ -93,12 +110,14 @@ function placeholderValues({
   };
 }
 
+const NO_PART_OF_A_WORD = lateRegex(String.raw`[^\p{L}\p{N}\p{M}]+`, "gu");
+
 /** The prompt as part of a file name: letters and digits of any script; everything else becomes hyphens. */
 export function slugOf(prompt: string): string {
   const words = withoutInvisible(prompt)
     .normalize("NFC")
     .toLowerCase()
-    .replace(/[^\p{L}\p{N}\p{M}]+/gu, "-");
+    .replace(isPlain(prompt) ? /[^a-z0-9]+/g : NO_PART_OF_A_WORD(), "-");
   const cut = [...words.replace(/^-+/, "")].slice(0, SLUG_CHARACTERS).join("");
   return cut.replace(/-+$/, "") || "image";
 }
@@ -106,11 +125,12 @@ export function slugOf(prompt: string): string {
 /** An extension is short, so that there is room to cut the name before it. */
 const EXTENSION = /\.[^.\s]{1,16}$/;
 
+const CONTROL_OR_FORMAT = lateRegex(String.raw`[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]`, "gu");
+
 /** A file name that is valid on every platform: no separator, no control character, no reserved name. */
 export function safeName(name: string): string {
-  const clean = withoutTail(
-    withoutInvisible(name).replace(/[<>:"/\\|?*\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu, "-"),
-  );
+  const visible = withoutInvisible(name).replace(/[<>:"/\\|?*]/g, "-");
+  const clean = withoutTail(isPlain(visible) ? visible : visible.replace(CONTROL_OR_FORMAT(), "-"));
   const extension = EXTENSION.exec(clean)?.[0] ?? "";
   const stem = clean.slice(0, clean.length - extension.length).replace(/^[.\-\s]+|[.\s]+$/g, "") || "image";
   const free = isReserved(stem) ? `_${stem}` : stem;
@@ -159,7 +179,8 @@ const RESERVED = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[\d¹²³])\s*
 export function portableNameProblem(name: string): string | null {
   const character = NOT_ON_WINDOWS.exec(name)?.[0];
   if (character !== undefined) return `a name cannot contain ${character}, which Windows does not allow`;
-  if (/\p{Cc}/u.test(name)) return "a name cannot contain a control character, which Windows does not allow";
+  if (hasControlCharacter(name))
+    return "a name cannot contain a control character, which Windows does not allow";
   if (/[.\s]$/.test(name)) return "a name cannot end in a dot or a space, which Windows drops";
   return isReserved(name) ? `${JSON.stringify(name)} is a reserved name on Windows` : null;
 }

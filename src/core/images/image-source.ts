@@ -1,4 +1,11 @@
+import type { WholeNumber } from "../../lib/exact-integer.ts";
 import type { MadeImage } from "../../providers/provider.ts";
+
+/** An image that a request has made, and its seed; null if that is not known. */
+export interface SeededImage {
+  image: MadeImage;
+  seed: WholeNumber | null;
+}
 
 /** Where one of a task's images is to be had from. */
 export type ImageSource =
@@ -11,11 +18,13 @@ export type ImageSource =
       freshUrl: () => Promise<string | null>;
       /** Index of the request that has made it, from 0, if it is known. */
       request?: number;
+      /** null if it is not known. */
+      seed: WholeNumber | null;
     }
   /** The provider's reply to one request is on this disk. */
-  | { kind: "here"; request: number; read: () => Promise<MadeImage[]> }
+  | { kind: "here"; request: number; read: () => Promise<SeededImage[]> }
   /** One of several images that a request has made. */
-  | { kind: "made"; image: MadeImage }
+  | ({ kind: "made" } & SeededImage)
   /** There is none, which is known. */
   | { kind: "none" };
 

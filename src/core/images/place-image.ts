@@ -1,5 +1,6 @@
 import { createReadStream, promises } from "node:fs";
 import path from "node:path";
+import { ifKept } from "../../lib/disk-file.ts";
 import { removeIfPossible, removeIfPresent, syncFolder, whileInUse } from "../../lib/durable.ts";
 import { isFileOf, sha256Of } from "../../lib/file-digest.ts";
 import { typeNamed } from "../../lib/image/format.ts";
@@ -10,7 +11,7 @@ import { writeSynced } from "../../lib/write-whole.ts";
 import type { TaskDeps } from "../engine/deps.ts";
 import { SaveFailedError } from "../errors.ts";
 import { type DownloadedImage, diskFailure } from "./download-image.ts";
-import { numberedPath, renderName } from "./file-name.ts";
+import { type NameFacts, numberedPath, renderName } from "./file-name.ts";
 import { reserveName } from "./published-names.ts";
 import type { SaveResult, SaveSpec } from "./save-spec.ts";
 
@@ -21,19 +22,23 @@ interface Placed {
   warnings: string[];
 }
 
+/** What its name may say of an image, beside what it says of its task. */
+type ImageFacts = Pick<NameFacts, "index" | "seed">;
+
 /**
  * Gives a downloaded image its final name, or writes it to standard output.
  * @throws SaveFailedError; the temporary file is gone then
  */
 export async function placeImage(
   fetched: DownloadedImage,
-  index: number,
+  facts: ImageFacts,
   spec: SaveSpec,
   result: SaveResult,
   deps: TaskDeps,
 ): Promise<Placed> {
+  const { index } = facts;
   if (spec.destination.kind === "stdout" && index === 1) return writeToStdout(fetched, deps);
-  const wanted = finalPath(fetched, index, spec);
+  const wanted = finalPath(fetched, facts, spec);
   try {
     const { image, warnings } = await asNamed(fetched, wanted, deps);
     const file = await publishNumbered(image, wanted, index, spec, result, deps);
@@ -47,7 +52,7 @@ export async function placeImage(
 }
 
 /** The path of an image if the name is free. */
-function finalPath(fetched: DownloadedImage, index: number, spec: SaveSpec): string {
+function finalPath(fetched: DownloadedImage, facts: ImageFacts, spec: SaveSpec): string {
   const { destination, taskId, request } = spec;
   const { extension } = fetched.image;
   if (destination.kind === "file") {
@@ -57,7 +62,7 @@ function finalPath(fetched: DownloadedImage, index: number, spec: SaveSpec): str
     const base = isOther && named !== "" ? destination.path.slice(0, -named.length) : destination.path;
     return isOther || named === "" ? `${base}.${extension}` : base;
   }
-  const name = renderName(destination.template, { request, taskId, index, extension, date: spec.date });
+  const name = renderName(destination.template, { ...facts, request, taskId, extension, date: spec.date });
   return path.join(destination.folder, name);
 }
 
@@ -135,7 +140,7 @@ async function replace(
   try {
     // Other processes recognise it as new by its modification time; that of its last byte may be before they began.
     const now = new Date(clock.now());
-    await promises.utimes(temporary, now, now);
+    await ifKept(() => promises.utimes(temporary, now, now));
     await whileInUse(() => promises.rename(temporary, file));
     return "published";
   } catch (error) {

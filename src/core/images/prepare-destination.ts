@@ -1,17 +1,17 @@
 // Apart from what a dry run needs: Node takes 3 ms to load node:crypto, which random names need.
 import { promises, readdirSync } from "node:fs";
 import path from "node:path";
-import { DiskFile } from "../../lib/disk-file.ts";
 import { makeFolder, removeIfPossible, removeIfPresent } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
-import { draftedFile, randomDigits } from "../../lib/write-whole.ts";
+import { publish } from "../../lib/publish.ts";
+import { draftedFile, randomDigits, writeSynced } from "../../lib/write-whole.ts";
 import { isId } from "../../store/ledger-name.ts";
 import type { Destination } from "../../task/intent.ts";
 import { SaveFailedError } from "../errors.ts";
 import { CHOOSE_ANOTHER } from "./destination.ts";
 
 /**
- * Makes a destination ready: creates its folder, and writes a file there and removes it, so that nothing is charged for an
+ * Makes a destination ready: creates its folder, and saves a file there and removes it, so that nothing is charged for an
  * image that cannot be saved.
  * @throws SaveFailedError
  */
@@ -21,7 +21,7 @@ export async function prepareDestination(destination: Destination): Promise<void
   try {
     await makeFolder(folder, 0o777);
     await sweepDrafts(folder, null, Date.now());
-    checkWritable(path.join(folder, draftName(null)));
+    await checkWritable(folder);
   } catch (error) {
     throw new SaveFailedError(`Images cannot be written to ${folder}: ${errorText(error)}.`, {
       hint: CHOOSE_ANOTHER,
@@ -30,13 +30,14 @@ export async function prepareDestination(destination: Destination): Promise<void
   }
 }
 
-function checkWritable(probe: string): void {
-  const file = DiskFile.createExclusive(probe, 0o600);
+/** Does what a save does: a draft to its last byte on the disk, and its name. @throws the disk's error */
+async function checkWritable(folder: string): Promise<void> {
+  const [draft = "", image = ""] = [1, 2].map(() => path.join(folder, draftName(null)));
   try {
-    file.write(Buffer.alloc(4096, 1));
+    await writeSynced(draft, Buffer.alloc(4096, 1), 0o600);
+    await publish(draft, image, async () => async () => {});
   } finally {
-    file.close();
-    removeIfPresent(probe);
+    for (const file of [draft, image]) removeIfPresent(file);
   }
 }
 

@@ -1,19 +1,19 @@
 import path from "node:path";
 import { makeFolder } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
-import { nextSeed, type WholeNumber } from "../../lib/exact-integer.ts";
+import type { WholeNumber } from "../../lib/exact-integer.ts";
 import { inspectBytes } from "../../lib/image/inspect.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { listed } from "../../lib/short-text.ts";
 import { clauseOf } from "../../providers/failures.ts";
-import { type MadeImage, ProviderError } from "../../providers/provider.ts";
+import { ProviderError } from "../../providers/provider.ts";
 import type { Destination } from "../../task/intent.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps } from "../engine/deps.ts";
 import { BadImageError, DownloadFailedError, SaveFailedError } from "../errors.ts";
 import { copyImage, isWhole } from "./copy-image.ts";
 import { type DownloadedImage, diskFailure, downloadImage, writeImage } from "./download-image.ts";
-import type { ImageSource, OneImage } from "./image-source.ts";
+import type { ImageSource, OneImage, SeededImage } from "./image-source.ts";
 import { placeImage } from "./place-image.ts";
 import { draftName, sweepDrafts } from "./prepare-destination.ts";
 import { sweepReservations } from "./published-names.ts";
@@ -53,7 +53,7 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
       else if (error instanceof BadImageError) failures.push(new DownloadFailedError(error.message));
       else if (error instanceof DownloadFailedError) {
         failures.push(error);
-        if (error.isFinal && source.kind === "url" && source.request !== undefined)
+        if (error.isFinal && "request" in source && source.request !== undefined)
           result.gone.push({ request: source.request, why: error.reason });
       } else throw error;
     }
@@ -117,9 +117,8 @@ async function saveImage(
   const temporary = path.join(folder, draftName(spec.heldTask));
   const copied = spec.copies[at] ? await copyImage(spec.copies[at], temporary, deps.fileMode) : null;
   const fetched = copied ?? (await staged(source, at, temporary, spec, deps));
-  const placed = await placeImage(fetched, index, spec, result, deps);
-  const seed = spec.request?.seed;
-  const file = savedFile(placed.image, placed.path, seed === undefined ? null : nextSeed(seed, at), deps);
+  const placed = await placeImage(fetched, { index, seed: source.seed }, spec, result, deps);
+  const file = savedFile(placed.image, placed.path, source.seed, deps);
   result.warnings.push(...placed.warnings);
   // Before the image is recorded: if the process is killed in between, resuming the task writes it.
   const why = await writeSidecar(file, temporary, spec, deps);
@@ -158,17 +157,17 @@ async function opened(
     if (error instanceof ProviderError) throw new BadImageError(clauseOf(error.message));
     throw new DownloadFailedError(`what was sent cannot be read: ${errorText(error)}`);
   });
-  const [image = images[0], ...others] = images.length > 1 ? images.filter(isUsable) : images;
-  if (image === undefined) throw new BadImageError("there is no image in it");
-  if (!savesFurther) return { kind: "made", image };
+  const [first = images[0], ...others] = images.length > 1 ? images.filter(isUsable) : images;
+  if (first === undefined) throw new BadImageError("there is no image in it");
+  if (!savesFurther) return { kind: "made", ...first };
   const saved = others.slice(0, MAX_IMAGES - 1);
-  sources.push(...saved.map((other) => ({ kind: "made", image: other }) as const));
+  sources.push(...saved.map((other) => ({ kind: "made", ...other }) as const));
   const count = images.length - 1 - saved.length;
   if (count > 0) rest.push({ request, count });
-  return { kind: "made", image };
+  return { kind: "made", ...first };
 }
 
-function isUsable(image: MadeImage): boolean {
+function isUsable({ image }: SeededImage): boolean {
   if (image.kind === "file") return image.isExtra !== true;
   if (image.kind === "url") return true;
   const inspection = inspectBytes(image.bytes);

@@ -256,7 +256,7 @@ function lackingProblems(columns: Columns, template: string): string[] {
     const slips = (column: string) => editDistance(column.toLowerCase(), name.toLowerCase());
     const meant = columns.find((column) => slips(column) <= mostSlips);
     const near = meant === undefined ? "" : `; did you mean ${quoted(meant)}?`;
-    return `there is no column ${quoted(name)} for --template${near}`;
+    return `there is no column ${quoted(name)} for the template${near}`;
   });
 }
 

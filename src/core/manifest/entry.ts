@@ -22,7 +22,7 @@ export function columnOf(name: string): ManifestColumn | undefined {
 
 /** What is said of a name that no request has: it does nothing, unless a template asks for it. */
 export function unknownName(name: string): string {
-  return `The column ${quoted(name)} is not used; {${name}} can be used in --template and --name.`;
+  return `The column ${quoted(name)} is not used; {${name}} can be used in a template and in a file name.`;
 }
 
 export function repeatedColumn(column: string): string {

@@ -133,7 +133,7 @@ class ValueReader {
     const textOf = (name: string) => others.get(name) ?? asText(rawOf(columnOf(name)));
     const filled = fillTemplate(template, textOf);
     if ("text" in filled) return filled.text;
-    this.problems.push(missingProblem("--template", filled.missing));
+    this.problems.push(missingProblem("the template", filled.missing));
     return "";
   }
 

@@ -3,7 +3,7 @@ import { interruptedError } from "../../lib/interrupted.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { action, option, phrase } from "../../lib/wording.ts";
 import { isSamePlace, recoveryDestination } from "../../task/intent.ts";
-import type { GenerationRequest } from "../../task/request.ts";
+import { asMade, type GenerationRequest } from "../../task/request.ts";
 import { isUnknown, type Task, unsentCredits } from "../../task/task.ts";
 import {
   type Again,
@@ -55,7 +55,7 @@ export async function generate(
   const { reuse, again, repeated } = spec;
   const { provider, generator } = deps.connection;
   if (wait === null && generator && !provider.poll) throw noIds(generator);
-  const misfit = misfitOf(checked.request, deps.connection);
+  const misfit = misfitOf(asMade(checked), deps.connection);
   if (misfit !== null) throw misfit;
   if (reuse && again) throw new UsageError("A request cannot be reused and submitted again: choose one.");
   const warnings = [...checked.warnings];

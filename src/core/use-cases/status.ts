@@ -275,7 +275,7 @@ async function statusOfId(
   requirePolls(id, taskDeps);
   const report = reportOfId(id);
   const { ledger } = deps;
-  const job = jobOfId(id, ledger.work.of(ledger.newId(), 0, "1"));
+  const job = jobOfId(id, ledger.work.scratch());
   if (wait !== null || destination !== null) {
     if (destination !== null)
       return saveUnknownId(id, destination, wait ?? { timeoutMs: 0, schedule: null }, deps);

@@ -1,4 +1,5 @@
 import { MAX_SEED, nextSeed, seedIn } from "../../lib/exact-integer.ts";
+import { hasControlCharacter } from "../../lib/late-regex.ts";
 import { action, phrase } from "../../lib/wording.ts";
 import type { OwnFields } from "../../task/request.ts";
 import type { FieldNames, GivenFields, ProviderFields } from "../../task/request-fields.ts";
@@ -96,7 +97,7 @@ const SET_BY_IMGGEN: ReadonlySet<string> = new Set(
 );
 
 /** An input of a node of a workflow, by the node's id or title: `3.steps`, `Load Checkpoint.ckpt_name`. */
-const OF_A_NODE = /^[^\p{Cc}=]+\.[A-Za-z_]\w*$/u;
+const OF_A_NODE = /^[^=]+\.[A-Za-z_]\w*$/u;
 
 function isCount(name: string): boolean {
   return COUNTS.has(name.replace(/[_-]/g, "").toLowerCase());
@@ -107,7 +108,7 @@ export function wrongField(name: string, value?: unknown): string | null {
   if (SET_BY_IMGGEN.has(name) || isCount(name)) return `${name} is set by imggen`;
   const count = countIn(value);
   if (count !== undefined) return `${count} in ${name} is set by imggen`;
-  const isValid = /^[A-Za-z_][\w.-]*$/.test(name) || OF_A_NODE.test(name);
+  const isValid = /^[A-Za-z_][\w.-]*$/.test(name) || (OF_A_NODE.test(name) && !hasControlCharacter(name));
   // The ledger's reader drops it.
   return isValid && name !== "__proto__" ? null : `${JSON.stringify(name)} is not a valid name`;
 }

@@ -9,7 +9,7 @@ export function emptyPromptRefusal(prompt: string, label: string): Refusal | und
 
 /** What JSON cannot carry from end to end: half a surrogate pair, and NUL. */
 export const promptText: Rule = ({ input, labels }) => {
-  const broken = /[\p{Surrogate}\0]/u.exec(input.prompt);
+  const broken = /[\ud800-\udfff\0]/u.exec(input.prompt);
   if (broken === null) return undefined;
   const what = broken[0] === "\0" ? "a NUL character" : "half of a character (a lone surrogate)";
   const place = charactersIn(input.prompt.slice(0, broken.index)) + 1;

@@ -1,6 +1,7 @@
+import { UsageError } from "../../lib/error-types.ts";
 import { shortened } from "../../lib/short-text.ts";
 import type { Wording } from "../../lib/wording.ts";
-import type { RequestInput } from "../../task/request.ts";
+import { fieldText, type RequestInput } from "../../task/request.ts";
 import { FIELD_NAMES, type FieldName } from "../../task/request-fields.ts";
 import type { Limit } from "../invalid-request.ts";
 import type { Matrix, Model } from "../matrix.ts";
@@ -62,8 +63,7 @@ export function takenText(id: string, { field, allowed }: Limit): string {
 
 /** A warning that a saved value is not part of a request. @param why sentence */
 export function leftOut(name: string, value: unknown, why: string): string {
-  const text = typeof value === "object" ? JSON.stringify(value) : String(value);
-  return `${name} ${shown(text)} from config.json is left out. ${why}`;
+  return `${name} ${shown(fieldText(value))} from config.json is left out. ${why}`;
 }
 
 /** Whether a warning is one of those. */
@@ -85,6 +85,11 @@ export type Rule = (subject: RuleInput) => Finding | undefined;
 /** @param limit of the model, where a value is not among those that it takes */
 export function refuse(message: string, hint: Wording, limit?: Limit): Refusal {
   return { kind: "refusal", message: sentence(message), hint: capitalised(hint), limit };
+}
+
+/** @throws UsageError if there is a refusal */
+export function throwRefusal(refusal: Refusal | null, hint: Wording | undefined = refusal?.hint): void {
+  if (refusal) throw new UsageError(`${refusal.message}.`, { hint });
 }
 
 export function warning(message: string): Warning {

@@ -1,11 +1,13 @@
+import type { WholeNumber } from "../../lib/exact-integer.ts";
 import type { ProviderDeps, ServerSetup } from "../kind.ts";
 import { type Job, type Prepared, type Provider, ProviderError } from "../provider.ts";
 import { ProviderServer } from "../provider-http.ts";
+import { chosenSeed } from "../seeds.ts";
 import { ComfyServer } from "./comfy-server.ts";
 import type { Graph } from "./graph.ts";
 import { followJob } from "./job-progress.ts";
 import { factsOf, requireOneOutput } from "./node-facts.ts";
-import { type Placement, placed, placementLines, placementsIn, wantedOf } from "./placements.ts";
+import { placed, placementLines, placementsIn, wantedOf } from "./placements.ts";
 import { pollJob } from "./poll-job.ts";
 import { jobIdOf, recovered, type SubmitContext, submitted } from "./submit-job.ts";
 import { Workflows } from "./workflow-file.ts";
@@ -25,11 +27,18 @@ export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provide
     // Without the seed, which the id of the task decides.
     describe: async ({ request, options, references }) => {
       const template = workflows.of(options);
-      const placements = placementsFor(template, { request, options, references });
+      const { placements } = placementsFor(template, { request, options, references }, "<seed>");
       const body = { prompt: Object.fromEntries(placed(template, placements)) };
       return { ...http.shown("/prompt", body), workflow: placementLines(template, placements) };
     },
     check: (job) => problemOf(job, workflows),
+    seedOf(job) {
+      try {
+        return placementsFor(workflows.of(job.options), job, chosenSeed(job)).seed;
+      } catch {
+        return null;
+      }
+    },
     submit: (job, how) => submitted(job, how, context),
     recover: (job, { signal }) => recovered(job, signal, context),
     isAtWork: (job, signal) =>
@@ -64,9 +73,9 @@ async function prepared({ workflows, server }: SubmitContext, signal: AbortSigna
 type Parts = Pick<Job, "request" | "options" | "references">;
 
 /** The places of a request that is not sent yet: names stand for its reference images. @throws ProviderError */
-function placementsFor(graph: Graph, job: Parts): Placement[] {
+function placementsFor(graph: Graph, job: Parts, seed: WholeNumber) {
   const names = job.references.map((_, at) => `<reference image ${at + 1}>`);
-  return placementsIn(graph, wantedOf(job, names)).placements;
+  return placementsIn(graph, wantedOf(job, names, seed));
 }
 
 /** A sentence about what is wrong with a request; null for nothing. */
@@ -77,7 +86,7 @@ function problemOf(job: Parts, workflows: Workflows): string | null {
   if (workflow === undefined && model === null)
     return "Without a workflow, a ComfyUI server needs a model: the name of a checkpoint.";
   try {
-    placementsFor(workflows.of(job.options), job);
+    placementsFor(workflows.of(job.options), job, 0);
     return null;
   } catch (error) {
     if (error instanceof ProviderError) return error.message;

@@ -1,9 +1,9 @@
-import { type ExactInteger, exactSeed, stringifyExact } from "../../lib/exact-integer.ts";
-import { numberOf } from "../../lib/fingerprint.ts";
+import { type ExactInteger, exactSeed, stringifyExact, type WholeNumber } from "../../lib/exact-integer.ts";
 import type { JsonValue } from "../../lib/json.ts";
 import { listed, shortened } from "../../lib/short-text.ts";
 import { pictureDimensions } from "../../models/dimensions.ts";
 import { type Job, unsendable } from "../provider.ts";
+import { reportedSeeds } from "../seeds.ts";
 import { type Graph, nodeName, nodesTitled } from "./graph.ts";
 import { candidates, distinct, linkedPlaces, type Place, titledPlaces } from "./places.ts";
 
@@ -16,7 +16,7 @@ export interface Placement extends Place {
 }
 
 /** The parts of a job that go into a workflow. */
-type JobParts = Pick<Job, "request" | "options"> & Partial<Pick<Job, "taskId" | "index">>;
+type JobParts = Pick<Job, "request" | "options">;
 
 /** The values of a job for a workflow, by name. */
 interface Wanted {
@@ -36,15 +36,18 @@ const NAMES = ["prompt", "negative", "width", "height", "seed", "image", "model"
 /** A field that sets a seed of one node: `3.seed`, `Noise.noise_seed`. */
 const SEED_INPUT = /\.(?:noise_)?seed$/;
 
-/** The values of a job. @param images names of its reference images at the server */
-export function wantedOf(job: JobParts, images: readonly string[]): Wanted {
+/**
+ * The values of a job.
+ * @param images names of its reference images at the server @param chosen its seed, if it names none
+ */
+export function wantedOf(job: JobParts, images: readonly string[], chosen: Value): Wanted {
   const { request, options } = job;
   const { seed, negative_prompt: other, negative = other, ...fields } = options.fields;
   const { width, height, model } = options;
   const isDirect = ([name]: [string, Value]) => name.includes(".");
   const needed = new Map<string, Value>([
     ["prompt", request.prompt],
-    ["seed", exactSeed(seed ?? numberOf(`${job.taskId ?? ""}:${job.index ?? 0}`))],
+    ["seed", exactSeed(seed ?? chosen)],
   ]);
   if (negative !== undefined) needed.set("negative", negative);
   if (model !== null) needed.set("model", model);
@@ -76,14 +79,14 @@ function isSizeAsked({ request: { ratio, quality }, options }: JobParts): boolea
 /**
  * The places of all values, by the first rule that applies: placeholders, then titles of nodes, then the links of the graph;
  * last what the user has set for one node's input. Nothing is guessed between two.
- * @returns `unplaced`: the optional names without a place
+ * @returns `unplaced`: the optional names without a place; `seed`: the one that makes the image, null for none or several
  * @throws ProviderError if something has no place, or more than one
  */
 export function placementsIn(
   graph: Graph,
   { values, needed, optional, direct }: Wanted,
-): { placements: Placement[]; unplaced: string[] } {
-  const { filled, names } = filledPlaceholders(graph, values);
+): { placements: Placement[]; unplaced: string[]; seed: WholeNumber | null } {
+  const { filled, names, seedPlaces } = filledPlaceholders(graph, values);
   const hasPlace = (name: string) =>
     [titledPlaces, linkedPlaces, candidates].some((find) => find(graph, name).length > 0);
   const unfilled = [...needed].filter(([name]) => !names.has(name));
@@ -94,7 +97,21 @@ export function placementsIn(
   requireDistinct(graph, found);
   const set = direct.map(([name, value]) => ({ ...directPlace(graph, name), value }));
   const all = [...filled, ...found.map(({ id, input, value }) => ({ id, input, value })), ...set];
-  return { placements: distinct(all), unplaced };
+  const placements = distinct(all);
+  const seeds = [
+    ...seedPlaces,
+    ...found.filter(({ name }) => name === "seed"),
+    ...set.filter(({ input }) => SEED_INPUT.test(`.${input}`)),
+  ];
+  return { placements, unplaced, seed: commonSeed(placements, seeds) };
+}
+
+/** The seed that is at all of some places in the end; null if it is not one. */
+function commonSeed(placements: readonly Placement[], places: readonly Place[]): WholeNumber | null {
+  const isAt = ({ id, input }: Place) => places.some((each) => each.id === id && each.input === input);
+  const seeds = new Set(placements.filter(isAt).map(({ value }) => reportedSeeds(value)?.[0] ?? null));
+  const [seed = null, ...others] = seeds;
+  return others.length === 0 ? seed : null;
 }
 
 /** A workflow with everything in its place. */
@@ -127,6 +144,7 @@ function filledPlaceholders(graph: Graph, values: ReadonlyMap<string, Value>) {
   const known = [...new Set([...NAMES, ...values.keys()])].map((name) => name.replace(/[^\w-]/g, "\\$&"));
   const pattern = new RegExp(`\\{(${known.join("|")})\\}|%(${known.join("|")})%`, "g");
   const filled: Placement[] = [];
+  const seedPlaces: Place[] = [];
   const names = new Set<string>();
   for (const [id, { inputs }] of graph) {
     const matchedValue = ([, braced, percent]: readonly string[]): Value => {
@@ -145,9 +163,10 @@ function filledPlaceholders(graph: Graph, values: ReadonlyMap<string, Value>) {
           ? matchedValue(first)
           : text.replace(pattern, (...match) => textOf(matchedValue(match)));
       filled.push({ id, input, value });
+      if (first[0] === text && (first[1] ?? first[2]) === "seed") seedPlaces.push({ id, input });
     }
   }
-  return { filled, names };
+  return { filled, names, seedPlaces };
 }
 
 /** A value within a text. */

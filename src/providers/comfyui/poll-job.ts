@@ -6,7 +6,7 @@ import { clauseOf, errorOf, failedPoll } from "../failures.ts";
 import { finishedState, withReply } from "../job-poll.ts";
 import { type PolledState, type PollHow, type PollReply, ProviderError } from "../provider.ts";
 import type { ProviderServer } from "../provider-http.ts";
-import type { ComfyServer, HistoryEntry } from "./comfy-server.ts";
+import type { ComfyServer, FoundJob, HistoryEntry } from "./comfy-server.ts";
 import { nodesTitled, OUTPUT_TITLE, titleOf } from "./graph.ts";
 
 /** Default time limit of a poll, in milliseconds. */
@@ -15,13 +15,14 @@ const POLL_MS = 15_000;
 /** Polls a job once. Never throws. */
 export async function pollJob(jobId: string, server: ComfyServer, how: PollHow): Promise<PollReply> {
   const limit = AbortSignal.timeout(Math.ceil(how.timeoutMs ?? POLL_MS));
+  const signal = AbortSignal.any([how.signal, limit]);
   try {
-    const found = await server.find(jobId, AbortSignal.any([how.signal, limit]), true);
+    const found = await server.find(jobId, signal, true);
     if (found === null) return missing(jobId, server);
-    const task = stateOf(found, server.http);
+    const task = await stateOf(found, server.http, signal);
     return { outcome: "state", task: await withReply(task, JSON.stringify(found), how) };
   } catch (error) {
-    return unanswered(error);
+    return unanswered(error, how.job.isPaid);
   }
 }
 
@@ -32,40 +33,66 @@ function missing(jobId: string, server: ComfyServer): PollReply {
   return failedPoll(why, { isMissing: true });
 }
 
-function stateOf(found: NonNullable<Awaited<ReturnType<ComfyServer["find"]>>>, http: ProviderServer) {
+async function stateOf(found: FoundJob, http: ProviderServer, signal: AbortSignal): Promise<PolledState> {
   switch (found.place) {
     case "waiting":
-      return { status: "running", word: "queued", ahead: found.ahead, isWaiting: true } as const;
+      return { status: "running", word: "queued", ahead: found.ahead, isWaiting: true };
     case "running":
-      return { status: "running", word: "running", ahead: 0 } as const;
+      return { status: "running", word: "running", ahead: 0 };
     case "ended":
-      return endOf(found.entry, http);
+      return endOf(found.entry, http, signal);
   }
 }
 
-function endOf(entry: HistoryEntry, http: ProviderServer): PolledState {
+async function endOf(entry: HistoryEntry, http: ProviderServer, signal: AbortSignal): Promise<PolledState> {
   const why = failureIn(entry);
   if (why !== null) return failed(http.mask(why));
-  const urls = imagesOf(entry).map(({ filename, subfolder, type }) =>
-    http.urlBelow(`/view?${new URLSearchParams({ filename, subfolder, type })}`),
-  );
+  const { images, isCached } = imagesOf(entry);
+  const gone = isCached ? await missingFile(images, http, signal) : null;
+  if (gone !== null) return failed(http.mask(gone));
+  const urls = images.map((image) => http.urlBelow(pathOf(image)));
   return finishedState(http, urls, null, { ...entry, graph: Object.fromEntries(entry.graph) });
+}
+
+function pathOf({ filename, subfolder, type }: ServerImage): string {
+  return `/view?${new URLSearchParams({ filename, subfolder, type })}`;
+}
+
+/**
+ * Why images that the server has in its cache cannot be had: it names the file of an earlier run, which may be gone, and makes no
+ * other. Null if they can. @throws as `ProviderServer.get`
+ */
+async function missingFile(
+  images: readonly ServerImage[],
+  http: ProviderServer,
+  signal: AbortSignal,
+): Promise<string | null> {
+  for (const image of images) {
+    const { status } = await http.get(pathOf(image), signal, undefined, 1);
+    if (status !== 404) continue;
+    const file = inOneLine(image.filename).slice(0, MAX_WORDS);
+    return `ComfyUI had made it before, and its file ${file} is no longer there: nothing was made now. Clear its cache (POST /free), or use another seed.`;
+  }
+  return null;
 }
 
 function failed(why: string): PolledState {
   return { status: "failed", errorCode: null, why };
 }
 
-/** The reply to a poll that was not answered: a definite no, or one that may be sent again. */
-function unanswered(error: unknown): PollReply {
+/** The result of a poll without ComfyUI's word on the job. One that is paid for is missing if another server has answered. */
+function unanswered(error: unknown, isPaid: boolean): PollReply {
   const { failure, cause } = error instanceof ProviderError ? error : { failure: null, cause: error };
-  const kind = failure?.kind;
-  if (error instanceof ProviderError && (kind === "account" || kind === "invalid" || kind === "refused"))
+  if (error instanceof ProviderError && failure?.kind === "account")
     return { outcome: "refused", error: errorOf(error) };
+  const connectionError = cause instanceof TransportError ? cause : null;
+  const isBusy = failure?.kind === "busy";
+  const isAnswered = failure !== null && connectionError === null && !isBusy;
   return failedPoll(clauseOf(errorText(error)), {
-    rateLimited: kind === "busy",
-    retryAfterMs: failure?.kind === "busy" ? failure.retryAfterMs : null,
-    connectionError: cause instanceof TransportError ? cause : null,
+    rateLimited: isBusy,
+    retryAfterMs: isBusy ? failure.retryAfterMs : null,
+    connectionError,
+    ...(isPaid && isAnswered && { isMissing: true }),
   });
 }
 
@@ -78,14 +105,20 @@ interface ServerImage {
 
 /**
  * The images of the node that is the result: the one titled `output`, else the first with images that the server keeps,
- * else the first with any.
+ * else the first with any. `isCached`: the server has not run that node for this job.
  */
-function imagesOf({ outputs, graph }: HistoryEntry): ServerImage[] {
+function imagesOf({ outputs, graph, status }: HistoryEntry): { images: ServerImage[]; isCached: boolean } {
   const [titled] = nodesTitled(graph, OUTPUT_TITLE);
-  const nodes = titled === undefined ? Object.values(outputs) : [outputs[titled[0]]];
-  const images = nodes.map(imagesIn).filter((each) => each.length > 0);
-  const kept = images.map((each) => each.filter(({ type }) => type === "output"));
-  return kept.find((each) => each.length > 0) ?? images[0] ?? [];
+  const ids = titled === undefined ? Object.keys(outputs) : [titled[0]];
+  const nodes = ids.map((id) => ({ id, images: imagesIn(outputs[id]) }));
+  const kept = nodes.map(({ id, images }) => ({
+    id,
+    images: images.filter(({ type }) => type === "output"),
+  }));
+  const found = [...kept, ...nodes].find(({ images }) => images.length > 0);
+  const { nodes: cached } = messageIn(status, "execution_cached");
+  const isCached = Array.isArray(cached) && cached.some((id) => String(id) === found?.id);
+  return { images: found?.images ?? [], isCached };
 }
 
 /** The files of a node: its images, else those of any other kind, such as `gifs` of a node that saves videos. */
@@ -106,16 +139,22 @@ function filesIn(list: unknown): ServerImage[] {
     );
 }
 
+/** The facts of the first message of a kind about a job; none if there is no such message. */
+function messageIn({ messages }: HistoryEntry["status"], kind: string): Readonly<Record<string, unknown>> {
+  const found = Array.isArray(messages)
+    ? messages.find((each) => Array.isArray(each) && each[0] === kind)
+    : [];
+  return fieldsOf(found?.[1]);
+}
+
 const MAX_WORDS = 500;
 
 /** The reason why a job failed, as a sentence; null for a job that did not fail. */
 function failureIn({ status, graph }: HistoryEntry): string | null {
   if (status.status_str !== "error") return null;
-  const messages = Array.isArray(status.messages) ? status.messages.filter(Array.isArray) : [];
-  const factsOf = (kind: string) => messages.find(([name]) => name === kind)?.[1];
-  const error = factsOf("execution_error");
-  if (!isJsonObject(error))
-    return factsOf("execution_interrupted") === undefined
+  const error = messageIn(status, "execution_error");
+  if (Object.keys(error).length === 0)
+    return Object.keys(messageIn(status, "execution_interrupted")).length === 0
       ? "It failed, and the server does not say why."
       : "It was cancelled at the server.";
   const { node_id, node_type, exception_message } = error;

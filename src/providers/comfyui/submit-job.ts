@@ -11,6 +11,7 @@ import { formBody } from "../post-body.ts";
 import { type Job, ProviderError, type SubmitHow, type SubmitReply } from "../provider.ts";
 import { referenceFiles } from "../reference-files.ts";
 import { jsonIn, lenientJson } from "../reply-json.ts";
+import { chosenSeed } from "../seeds.ts";
 import { isSuccess } from "../stored-reply.ts";
 import type { ComfyServer } from "./comfy-server.ts";
 import { type Graph, nodeName } from "./graph.ts";
@@ -59,7 +60,7 @@ async function sent(
   const model = await checkpointNamed(job.options.model, server, signal);
   const images = await uploadedReferences(job, server, deps, signal);
   const template = workflows.of(job.options);
-  const wanted = wantedOf({ ...job, options: { ...job.options, model } }, images);
+  const wanted = wantedOf({ ...job, options: { ...job.options, model } }, images, chosenSeed(job));
   const { placements, unplaced } = placementsIn(template, wanted);
   if (unplaced.includes("prompt"))
     how.onWarning?.("The workflow has no place for a prompt: it has no effect on the image.");

@@ -5,16 +5,9 @@ import path from "node:path";
 import { errorText } from "../../lib/error-text.ts";
 import { settled } from "../failures.ts";
 import type { GeneratorOptions, ProviderDeps } from "../kind.ts";
-import {
-  type Job,
-  type Provider,
-  ProviderError,
-  type SubmitHow,
-  type SubmitReply,
-  unsendable,
-} from "../provider.ts";
+import { type Job, type Provider, ProviderError, type SubmitHow, type SubmitReply } from "../provider.ts";
 import { referenceFiles, shownContext } from "../reference-files.ts";
-import { filledCommand, hasPrompt, missingPlace, shownCommand } from "./command-words.ts";
+import { filledCommand, hasPrompt, missingPlace, seedIn, shownCommand } from "./command-words.ts";
 import { failureOf, hasEndedWell, isCommandRunning, recoverCommand, runCommand } from "./run-command.ts";
 import {
   clearScratch,
@@ -52,6 +45,7 @@ export function commandProvider(
     supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "negative", "fields"],
     limits: { concurrency, submitMs: timeoutMs },
     check: (job) => missingPlace(job, words),
+    seedOf: (job) => seedIn(words, job),
     submit: (job, how) =>
       settled(
         (onSent) => submitted(words, job, { ...how, ...variables, onSent, killSignal: closing.signal }, deps),
@@ -90,8 +84,6 @@ async function submitted(
   how: RunHow,
   deps: ProviderDeps,
 ): Promise<SubmitReply> {
-  const problem = missingPlace(job, words);
-  if (problem !== null) throw unsendable(problem);
   const scratch = scratchOf(job);
   await makeScratch(scratch);
   let isKept = false;

@@ -2,10 +2,12 @@ import path from "node:path";
 import { filledWords, isInShellScript, programWords, shellOperator } from "../../lib/command-line.ts";
 import { editDistance } from "../../lib/edit-distance.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { numberOf } from "../../lib/fingerprint.ts";
+import type { WholeNumber } from "../../lib/exact-integer.ts";
 import { action, phrase } from "../../lib/wording.ts";
+import { fieldTexts } from "../../task/request.ts";
 import type { Job } from "../provider.ts";
 import type { LocalReference } from "../reference-files.ts";
+import { chosenSeed, givenSeed } from "../seeds.ts";
 
 /** What stands for a part of a job in a command, without the braces. */
 const PLACEHOLDERS: readonly string[] = [
@@ -113,18 +115,24 @@ export function filledCommand(words: readonly string[], job: Job, files: Command
   const { model, width, height, fields } = job.options;
   const values = {
     negative: "",
-    ...textsOf(fields),
+    ...fieldTexts(fields),
     ...paths,
     prompt: job.request.prompt,
     model: model ?? "",
     width: String(width),
     height: String(height),
-    seed: String(fields.seed ?? numberOf(`${job.taskId}:${job.index}`)),
+    seed: String(fields.seed ?? chosenSeed(job)),
   };
   return words.flatMap((word) => {
     if (!word.includes(IMAGE)) return filledWords([word], values);
     return images.flatMap((image) => filledWords([word], { ...values, image }));
   });
+}
+
+/** The seed that a command is given; null if it has no place for one. */
+export function seedIn(words: readonly string[], job: Job): WholeNumber | null {
+  if (!holds(words, "seed")) return null;
+  return Object.hasOwn(job.options.fields, "seed") ? givenSeed(job) : chosenSeed(job);
 }
 
 /** A command's words for people to read: names stand for its files, and for a number of its own. */
@@ -137,15 +145,6 @@ export function shownCommand(
   const files = { promptFile: "<file with the prompt>", output: "<file for the image>" };
   const shown = images.map((image) => image.shown ?? "<file>");
   return filledCommand(words, { ...job, options: { ...job.options, fields } }, { ...files, images: shown });
-}
-
-function textsOf(fields: Job["options"]["fields"]): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [
-      name,
-      typeof value === "object" ? JSON.stringify(value) : String(value),
-    ]),
-  );
 }
 
 /** A sentence about an option of a job that a command does not support; null for none. */

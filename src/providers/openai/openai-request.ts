@@ -1,3 +1,4 @@
+import { fieldTexts } from "../../task/request.ts";
 import { formBody, jsonBody, type PostBody } from "../post-body.ts";
 import type { Job } from "../provider.ts";
 import {
@@ -51,10 +52,7 @@ export function bodyOf(
   if (files.length === 0) return jsonBody(fields, seedField);
   const field = files.length === 1 ? "image" : "image[]";
   return formBody(
-    Object.entries(fields).map(([name, value]) => [
-      name,
-      typeof value === "object" ? JSON.stringify(value) : String(value),
-    ]),
+    Object.entries(fieldTexts(fields)),
     files.map((each) => ({ ...each, field })),
   );
 }

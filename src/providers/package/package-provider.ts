@@ -2,6 +2,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { isJsonObject } from "../../lib/json.ts";
+import { hasControlCharacter } from "../../lib/late-regex.ts";
 import { clauseOf, failedPoll } from "../failures.ts";
 import { base64Images, imagesIn, isInline, type ReplyImage } from "../found-images.ts";
 import { type JobPoll, wordsOf } from "../job-poll.ts";
@@ -84,7 +85,7 @@ function problemOf(
 const LONGEST_ID = 2000;
 
 function isId(id: unknown): id is string {
-  return typeof id === "string" && id !== "" && id.length <= LONGEST_ID && !/\p{Cc}/u.test(id);
+  return typeof id === "string" && id !== "" && id.length <= LONGEST_ID && !hasControlCharacter(id);
 }
 
 /** @throws ProviderError (invalid) where the package cannot make a request of a job; a signal's reason */
@@ -181,12 +182,8 @@ function readBy(provider: Provider, reply: unknown): ReadReply | null {
 /** An image's URL, which may be relative to the server; anything else as it is. */
 function addressed(url: unknown, server: ProviderServer): unknown {
   const address = typeof url === "object" && url !== null && "url" in url ? url.url : url;
-  return typeof address === "string" && address !== "" && !isInline(address) ? urlAt(address, server) : url;
-}
-
-function urlAt(address: string, server: ProviderServer): string {
-  const image = server.imageAt(address);
-  return image.kind === "url" ? image.url : address;
+  const isPlain = typeof address === "string" && address !== "" && !isInline(address);
+  return isPlain ? server.imageAt(address).url : url;
 }
 
 /** An id counts only where the package can poll. */

@@ -6,6 +6,7 @@ import { sizeFields } from "../openai/size.ts";
 import { type Job, type PolledState, type Provider, unsendable } from "../provider.ts";
 import { ProviderServer } from "../provider-http.ts";
 import { referenceUrls } from "../reference-files.ts";
+import { seedInLog } from "../seeds.ts";
 import { type Form, isJobId, type JobContext, jobIn, modelNamed, serviceProvider } from "../service.ts";
 import { type ModelInput, type ModelInputs, modelInputs } from "./model-inputs.ts";
 
@@ -41,6 +42,7 @@ function formOf(server: ProviderServer, deps: ProviderDeps): Form {
     read: (reply) => jobIn(reply, idIn),
     poll: (id, poll) => poll.get(urlOf(id), (said) => stateOf(said, poll)),
     resultIn: ({ output }) => imagesIn(output),
+    seedsIn: ({ output, logs }) => fieldsOf(output).seed ?? seedInLog(logs),
     async cancelAt(id, signal) {
       const url = urlOf(id);
       if (url === null) return null;
@@ -75,8 +77,11 @@ async function inputFor(job: Job, allowed: ModelInputs, context: JobContext): Pr
   const onWarning = (message: string) => context.onWarning?.(message);
   const { fields, model } = job.options;
   const unknown = Object.keys(fields).filter((name) => allowed?.has(name) === false);
-  const needed = neededFields(job).find((name) => unknown.includes(name));
-  if (needed !== undefined) throw unsendable(`${model} has no input ${needed}.`);
+  // `--seed` and `--negative` are never left out, as `--field` is.
+  const { seed, negative } = USUAL_NAMES;
+  const needed = [job.request.seed !== undefined && seed, job.request.negative !== undefined && negative];
+  const lacking = needed.find((name) => name && unknown.includes(name));
+  if (lacking) throw unsendable(`${model} has no input ${lacking}.`);
   if (unknown.length > 0) onWarning(`${model} has no input ${unknown.join(", ")}: it was not sent.`);
   const sent = Object.entries(fields).filter(([name]) => !unknown.includes(name));
   return {
@@ -86,12 +91,6 @@ async function inputFor(job: Job, allowed: ModelInputs, context: JobContext): Pr
     ...(await referenceInput(job, allowed, context)),
     ...Object.fromEntries(sent),
   };
-}
-
-/** The fields of `--seed` and `--negative`, which are never left out, as those of `--field` are. */
-function neededFields({ request: { seed, negative } }: Job): string[] {
-  const { seed: seedName = "", negative: negativeName = "" } = USUAL_NAMES;
-  return [...(seed === undefined ? [] : [seedName]), ...(negative === undefined ? [] : [negativeName])];
 }
 
 /** A size as the model takes it; nothing where none was asked for. */

@@ -5,6 +5,7 @@ import { isRetryable } from "../../api/retry.ts";
 import { statedWaitMs } from "../../api/stated-wait.ts";
 import type { TransportError } from "../../api/transport.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../../lib/json.ts";
+import { hasControlCharacter } from "../../lib/late-regex.ts";
 import { KEY_MASK } from "../../lib/redact.ts";
 import { failedPoll } from "../failures.ts";
 import type { PolledState, PollReply, SubmitReply } from "../provider.ts";
@@ -140,7 +141,8 @@ export function isTaskId(value: unknown): value is string {
     value.trim() !== "" &&
     value.length <= LONGEST_TASK_ID &&
     value.isWellFormed() &&
-    !/[\p{Cc}]|\.\.[/\\]/u.test(value)
+    !hasControlCharacter(value) &&
+    !/\.\.[/\\]/.test(value)
   );
 }
 

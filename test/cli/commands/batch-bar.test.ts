@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type BatchView, batchLines } from "../../../src/cli/commands/batch/batch-progress.ts";
+import { type BatchView, batchLines } from "../../../src/cli/commands/batch/run-shown.ts";
 import { holds } from "../../support/holds.ts";
 
 const VIEW: BatchView = {

@@ -169,7 +169,7 @@ describe("columns that no request has", () => {
     const { code, stderr } = await world.run(["batch", "p.csv", ...MODEL, "-o", "out"]);
     expect(code).toBe(0);
     const warning =
-      'warning: The column "colour" is not used; {colour} can be used in --template and --name.';
+      'warning: The column "colour" is not used; {colour} can be used in a template and in a file name.';
     expect(stderr.split("\n").filter((line) => line === warning)).toHaveLength(1);
     expect(world.prompts().toSorted()).toEqual(["a fox", "a hen"]);
   });

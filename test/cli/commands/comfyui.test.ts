@@ -55,6 +55,19 @@ describe("generate with ComfyUI", () => {
     expect(document.error?.hint).not.toContain("It is not lost");
   });
 
+  it("says of an equal request whose first file is gone that ComfyUI has it in its cache, and ends it", async () => {
+    const { json, double } = await comfyWorld();
+    const made = await json([...FOX, "--seed", "7"]);
+    expect((await json([...FOX, "--seed", "7"])).code).toBe(0);
+    double.areFilesGone = true;
+    const { code, document } = await json(["rerun", String(made.document.taskId)]);
+    expect([code, document.error?.type, document.charged]).toEqual([5, "generation_failed", "no"]);
+    expect(document.error?.message).toMatch(/made it before.*imggen_00001_\.png is no longer there/);
+    expect(document.error?.message).toMatch(/its cache.*another seed/);
+    expect((await json(["resume"])).code).toBe(0);
+    expect(double.worked).toBe(1);
+  });
+
   it("saves all images, and warns that there are more than requested", async () => {
     const { json } = await comfyWorld({ images: 4 });
     const { document } = await json(FOX);
@@ -119,7 +132,7 @@ describe("generate with ComfyUI", () => {
     expect(stdout).toContain('node "KSampler" (3) (KSampler).steps = 8\n');
     const { document } = await json([...FOX, "--dry-run"]);
     expect(document.sent?.workflow).toContainEqual(
-      expect.stringMatching(/^node "KSampler" \(3\) \(KSampler\)\.seed = \d+$/),
+      expect.stringMatching(/^node "KSampler" \(3\) \(KSampler\)\.seed = "<seed>"$/),
     );
     expect([double.requests, await copies()]).toEqual([[], []]);
   });

@@ -42,6 +42,42 @@ it("--dry-run shows the words of a command", async () => {
 });
 
 it.each([
+  ["chosen by the server", [], /^seed: random \(chosen by the server\)$/m],
+  ["that is given", ["--seed", "7"], null],
+  ["given as a field", ["-f", "seed=7"], null],
+  ["that the model does not take", ["-m", "gpt-image-2", "--no-validate"], null],
+  [
+    "that a command gets",
+    ["--generator", "command:/bin/paint {promptFile} {seed} {output}"],
+    /^seed: random \(chosen by imggen\)$/m,
+  ],
+  ["that a command has no place for", ["--generator", "command:/bin/paint {promptFile} {output}"], null],
+  ["at a generator without seeds", ["--generator", "gemini", "-m", "gemini-3-pro-image"], null],
+  ["at the service", ["--sandbox"], null],
+])(
+  "--dry-run says who chooses a seed, and shows no number that is not sent: %s",
+  async (_case, flags, line) => {
+    const { run, json } = await generatorWorld();
+    const args = ["generate", "a fox", "--dry-run", ...flags];
+    const { code, stdout } = await run(args, { env: { GEMINI_API_KEY: "k" } });
+    expect(code).toBe(0);
+    if (line === null) expect(stdout).not.toContain("random");
+    else expect(stdout).toMatch(line);
+    const { document } = await json(args, { env: { GEMINI_API_KEY: "k" } });
+    expect(document.seed).toBe(line === null ? undefined : "random");
+  },
+);
+
+it("--dry-run of a workflow shows the place of a seed, and no number", async () => {
+  const { run } = await generatorWorld();
+  const args = ["generate", "a fox", "--dry-run", "--generator", "comfyui:http://127.0.0.1:9", "-m", "dream"];
+  const { stdout } = await run(args);
+  expect(stdout).toMatch(/\.seed = "<seed>"$/m);
+  expect(stdout).toContain("seed: random (chosen by imggen)");
+  expect((await run([...args, "--seed", "7"])).stdout).not.toContain("random");
+});
+
+it.each([
   ["batch", "line 3: A model of Replicate is named"],
   ["compare", "flux: A model of Replicate is named"],
 ])(

@@ -28,7 +28,7 @@ describe("--seed, --negative and --field", () => {
     await run(["gallery"]);
     const page = await readFile(path.join(path.dirname(image), "gallery.html"), "utf8");
     expect(page).toContain('"settings":{"seed":"7","negative":"rain, snow","steps":"20"}');
-    expect(page).toContain("--seed 7 --negative 'rain, snow' --field steps=20");
+    expect(page).toContain(`imggen rerun ${document.taskId} --generator openai:${generator.origin}/v1`);
   });
 
   it("give each of several images the next seed, which its file names", async () => {
@@ -233,7 +233,7 @@ describe("--field-json", () => {
   const LORAS = [{ path: "fox", scale: 0.8 }];
   const FLAG = ["--field-json", `loras=${JSON.stringify(LORAS)}`];
 
-  it("sends objects and lists, which are in history, reused, kept by rerun, and in the gallery's command", async () => {
+  it("sends objects and lists, which are in history, reused, kept by rerun, and on the gallery's page", async () => {
     const { json, run, generator } = await generatorWorld();
     const { code, document } = await json([
       "generate",
@@ -262,7 +262,7 @@ describe("--field-json", () => {
     const image = String(document.files?.[0]?.path);
     await run(["gallery"]);
     const page = await readFile(path.join(path.dirname(image), "gallery.html"), "utf8");
-    expect(page).toContain("--field-json 'style={");
+    expect(page).toContain('"style":"{');
   });
 
   it("has a setting, is a column of a batch, and --field stays text", async () => {

@@ -433,6 +433,27 @@ it("a key in a result URL is masked in every output and in the saved file, and o
   expect(world.generator.requests.find(({ target }) => target.includes("/files/"))?.target).toContain(CANARY);
 });
 
+it("a key in the path of a result's URL is masked in what --verbose says", async () => {
+  const poll = answers((origin) =>
+    Buffer.from(
+      response(
+        200,
+        JSON.stringify({ id: "pred-1", status: "succeeded", output: `${origin}/${CANARY}/fox.png` }),
+      ),
+    ),
+  );
+  const file = answers(() => response(200, PICTURE, { "content-type": "image/png" }));
+  const { run, generate, double } = await paidService(
+    REPLICATE,
+    { poll, file },
+    { IMGGEN_GENERATOR_KEY: CANARY },
+  );
+  const { stderr } = await run([...generate, "--verbose"]);
+  expect(stderr).toMatch(/GET .*\/sk-%E2%80%A62046\/fox\.png: 200/);
+  expect(stderr).not.toContain(CANARY);
+  expect(double.asked("file")).toHaveLength(1);
+});
+
 it("a key in the path of a result's URL is masked in what status says", async () => {
   const output = `https://files.example/${CANARY}/fox.png`;
   const said = { id: "pred-1", status: "succeeded", output: [output], urls: {} };

@@ -4,6 +4,7 @@ import { BFL } from "../../support/doubles/bfl.ts";
 import { answers, type Part, type ServiceForm } from "../../support/doubles/double.ts";
 import { FAL } from "../../support/doubles/fal.ts";
 import { REPLICATE } from "../../support/doubles/replicate.ts";
+import { OPENAI } from "../../support/doubles/synchronous.ts";
 import { PICTURE } from "../../support/images.ts";
 import { openTasks } from "../../support/left-task.ts";
 import { paidService } from "../../support/paid-service.ts";
@@ -111,6 +112,27 @@ describe("images whose URLs have expired", () => {
   });
 });
 
+describe("an image that a reply named, and that its server no longer has", () => {
+  it("can be dismissed, once that was seen", async () => {
+    const { json, generate, home, double } = await paidService(
+      {
+        ...OPENAI,
+        partOf: ({ method, target }) => (method === "GET" ? "file" : OPENAI.partOf({ method, target })),
+      },
+      {
+        submit: answers((origin) => jsonReply({ data: [{ url: `${origin}/1.png` }] })),
+        file: answers(() => response(404, "")),
+      },
+    );
+    expect(await json(generate)).toMatchObject({ code: 8, document: { charged: "yes", state: "made" } });
+    const [id = ""] = await openTasks(home);
+    expect(await json(["resume", id])).toMatchObject({ code: 8 });
+    expect(await json(["resume", id, "--dismiss", "--generator-paid"])).toMatchObject({ code: 0 });
+    expect(await openTasks(home)).toEqual([]);
+    expect(double.submits()).toHaveLength(1);
+  });
+});
+
 describe("a paid job of unknown outcome, whose result had no image", () => {
   it("is polled again where it is named, and only resume opens it again", async () => {
     let isMade = false;
@@ -169,12 +191,17 @@ describe("a task that the service itself no longer knows", () => {
     const { json, home, server } = await commandWorld({
       poll: replies(failure("image_generation.error.unknown_error")),
     });
-    expect(await json(["generate", "a fox"])).toMatchObject({
-      code: 6,
-      document: { error: { type: "pending" }, charged: "yes", state: "accepted" },
-    });
+    const refused = {
+      code: 5,
+      document: {
+        error: { type: "service_error", key: "image_generation.error.unknown_error" },
+        charged: "yes",
+        state: "accepted",
+      },
+    };
+    expect(await json(["generate", "a fox"])).toMatchObject(refused);
     const [id = ""] = await openTasks(home);
-    expect(await json(["resume", id])).toMatchObject({ code: 5, document: { charged: "yes" } });
+    expect(await json(["resume", id])).toMatchObject(refused);
     expect(await json(["resume", id, "--dismiss"])).toMatchObject({ code: 0 });
     expect(await openTasks(home)).toEqual([]);
     expect(server.submits()).toHaveLength(1);

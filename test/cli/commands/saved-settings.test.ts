@@ -214,8 +214,54 @@ describe("a setting of config.json that makes a request impossible", () => {
     ]);
     expect(await checkedConfig(world.run)).toMatchObject({
       status: "failed",
-      message: expect.stringContaining("workflow"),
+      message: expect.stringContaining(`workflow portrait.json from config.json: ${file} `),
     });
+  });
+
+  it("is named with its origin: a workflow for a generator that takes none, unless nothing is requested of it", async () => {
+    const { json, run, home, generator } = await generatorWorld();
+    const file = path.join(home, "portrait.json");
+    await writeFile(file, JSON.stringify(workflow()));
+    await withConfig({ home }, { generator: generator.origin, workflow: file });
+    const env = { IMGGEN_GENERATOR: undefined };
+    const REFUSED = "workflow portrait.json from config.json is for a ComfyUI server.";
+    const { code, document } = await json(["generate", "a fox"], { env });
+    expect([code, document.error]).toEqual([
+      2,
+      expect.objectContaining({
+        message: REFUSED,
+        hint: expect.stringContaining("imggen config unset workflow"),
+      }),
+    ]);
+    expect(await checkedConfig((args) => run(args, { env }))).toMatchObject({
+      status: "failed",
+      message: REFUSED,
+    });
+    expect(generator.submits()).toEqual([]);
+    expect((await json(["generate", "a fox", "--sandbox"], { env })).code).toBe(0);
+    expect((await json(["models"], { env })).code).toBe(0);
+  });
+
+  it("is named with its origin: a form of sizes that does not exist", async () => {
+    const { json, run, home, generator } = await generatorWorld();
+    await withConfig({ home }, { generator: generator.origin, generatorSize: "big" });
+    const env = { IMGGEN_GENERATOR: undefined };
+    const { code, document } = await json(["generate", "a fox"], { env });
+    expect([code, document.error?.message]).toEqual([
+      2,
+      expect.stringMatching(/^generatorSize from config\.json "big" is none of /),
+    ]);
+    expect(await checkedConfig((args) => run(args, { env }))).toMatchObject({
+      status: "failed",
+      message: expect.stringMatching(/config\.json: generatorSize "big" is none of /),
+    });
+    expect(generator.submits()).toEqual([]);
+  });
+
+  it("stops no request to the service, which has no use for it", async () => {
+    const world = await commandWorld();
+    await withConfig(world, { workflow: "/nowhere/portrait.json", generatorSize: "big" });
+    expect((await world.json(["generate", "a fox"])).code).toBe(0);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fold, newRun } from "../../../src/cli/output/run-progress.ts";
-import { taskNotes } from "../../../src/cli/output/task-notes.ts";
+import { taskNotes } from "../../../src/cli/output/task-view.ts";
 import { Console } from "../../../src/cli/text/console.ts";
 import type { RunEvent } from "../../../src/core/use-cases/run-events.ts";
 

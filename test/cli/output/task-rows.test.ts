@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { fold, newRun } from "../../../src/cli/output/run-progress.ts";
-import { taskRows } from "../../../src/cli/output/task-rows.ts";
+import { taskRows } from "../../../src/cli/output/task-view.ts";
 import type { RunEvent } from "../../../src/core/use-cases/run-events.ts";
 
 const IDS = ["task_3f9c1a2b77", "task_81ab77ff01", "task_c0ffee0001"];

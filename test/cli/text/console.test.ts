@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { loadColors } from "../../../src/cli/text/colors.ts";
 import { Console } from "../../../src/cli/text/console.ts";
 import type { OutputStream } from "../../../src/cli/text/output-stream.ts";
 import type { Environment } from "../../../src/client/this-process.ts";
@@ -95,7 +94,6 @@ it("a path of a result stays as it is for a script, and is escaped on a terminal
 });
 
 it("colours are put on after the text is escaped, and on labels alone", async () => {
-  await loadColors([{ isTTY: true, write: () => true }], {});
   const { console, written } = consoleOn({ isTTY: true, env: { TERM: "xterm" } });
   await console.error(["error: \u001b[2J", "next"]);
   await console.warn("mind the gap");

@@ -2,6 +2,9 @@ import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { AuthRequiredError, GenerationFailedError, ServiceError } from "../../../src/api/api-errors.ts";
+import { errorOf } from "../../../src/core/engine/task-error.ts";
+import { action, COMMAND_WORDS, option, phrase, type Words, worded } from "../../../src/lib/wording.ts";
+import { AGENT_WORDS } from "../../../src/mcp/agent-words.ts";
 import type { SubmitReply } from "../../../src/providers/provider.ts";
 import type { Destination } from "../../../src/task/intent.ts";
 import { png, sha256 } from "../../support/images.ts";
@@ -97,6 +100,24 @@ describe("a task at a provider that answers with its image", () => {
     expect(await world.generate()).toMatchObject({ state: "saved" });
     expect(linesIn(world).types).toEqual(["intent", "started", "waiting", "started", "completed", "saved"]);
   });
+});
+
+it("keeps the advice of a refusal as data, which each face words by its own table when it reads the task", async () => {
+  const hint = [
+    "Nothing was charged.",
+    phrase`To save it: ${action("resume", "task_9")}`,
+    phrase`Add ${option("generator")}`,
+  ];
+  const error = new GenerationFailedError("No cats.", { charged: "no", hint });
+  const world = await workWorld({ answer: async () => ({ outcome: "refused", error }) });
+  const { ledgerId } = await world.generate();
+  const task = await world.deps.ledger.find(ledgerId ?? "");
+  const said = task && "requests" in task ? errorOf(task)?.said : undefined;
+  const inWords = (words: Words) => worded(said?.hint ?? "", words);
+  expect(inWords(COMMAND_WORDS)).toBe(
+    "Nothing was charged. To save it: imggen resume task_9 Add --generator",
+  );
+  expect(inWords(AGENT_WORDS)).toBe('Nothing was charged. To save it: call get_task with taskId "task_9"');
 });
 
 describe("a request whose reply is lost", () => {

@@ -61,7 +61,7 @@ describe("a task that this process holds", () => {
     owned.file.close();
     expect(await held.record(accepted)).toBe(false);
     await held.record(completed);
-    expect(warnings).toEqual([expect.stringMatching(/job id, .*imggen resume <id>: task-1/)]);
+    expect(warnings).toEqual([expect.stringMatching(/job id, by which the task can be resumed: task-1/)]);
     expect(held.task.state).toBe("completed");
     expect(held.unwritten).toMatchObject({
       type: "save_failed",

@@ -16,15 +16,23 @@ const FACTS: NameFacts = {
   request: { prompt: "A fox, at dawn!", model: "vendor1/alpha-2", ratio: "16:9", quality: "2K" },
   taskId: "task-0123456789ab",
   index: 2,
+  seed: "18446744073709551615",
   extension: "png",
   date: new Date(2026, 0, 31, 7, 8, 9),
 };
 
 describe("a name's template", () => {
+  it("leaves out a seed that is not known, and the model of a generator that has but one", () => {
+    const request = { prompt: "a fox", model: "default" };
+    const name = renderName("{slug}-{model}-{seed}-{index}", { ...FACTS, request, seed: null });
+    expect(name).toBe("a-fox-2.png");
+  });
+
   it.each([
     [DEFAULT_TEMPLATE, "a-fox-at-dawn-456789ab.png"],
     ["{slug}", "a-fox-at-dawn.png"],
     ["{model}_{ratio}_{quality}", "vendor1-alpha-2_16x9_2K.png"],
+    ["{slug}-{seed}", "a-fox-at-dawn-18446744073709551615.png"],
     ["{index}-{date}-{time}.{ext}", "2-2026-01-31-070809.png"],
     ["{task}{task}", "456789ab456789ab.png"],
     ["fixed", "fixed.png"],
@@ -140,7 +148,7 @@ it.each([".png", ".{ext}"])("the template %s makes a name with an extension", (t
 });
 
 it("an unknown placeholder is refused with the ones there are, unless a manifest's column may have that name", () => {
-  const known = "{slug} {model} {ratio} {quality} {task} {index} {date} {time} {ext}";
+  const known = "{slug} {model} {ratio} {quality} {seed} {task} {index} {date} {time} {ext}";
   expect(templateProblem("{colour}.png")).toBe(`{colour} is unknown; the placeholders are ${known}`);
   expect(templateProblem("{colour}.png", true)).toBeNull();
 });

@@ -51,8 +51,8 @@ const newResult = (): SaveResult => ({ files: [], warnings: [], bad: [], gone: [
 /** The source of an image at a URL, or of one that its reply holds in a `data:` URL. */
 function sourceAt(url: string): ImageSource {
   const bytes = /^data:/.test(url) ? base64Image(url) : null;
-  if (bytes !== null) return { kind: "made", image: { kind: "bytes", bytes } };
-  return { kind: "url", url, freshUrl: async () => null };
+  if (bytes !== null) return { kind: "made", image: { kind: "bytes", bytes }, seed: null };
+  return { kind: "url", url, freshUrl: async () => null, seed: null };
 }
 
 /** Saves a task's images, `/0`, `/1`, …, into a folder of its own. */

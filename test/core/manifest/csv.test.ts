@@ -188,7 +188,7 @@ describe("a manifest in CSV", () => {
     const entries = await entriesOf(rows.join("\n"), "csv", undefined, options);
     expect(entries).toMatchObject([
       { values: { prompt: "a red fox, oil, 1:1", ratio: "1:1" } },
-      { line: 3, message: "the row has no value for {style}, which --template uses" },
+      { line: 3, message: "the row has no value for {style}, which the template uses" },
       { values: { prompt: "my own" } },
     ]);
     const without = await entriesOf("colour,style,ratio\nred,oil,1:1\n", "csv", undefined, options);
@@ -201,9 +201,9 @@ describe("a manifest in CSV", () => {
     expect(entries).toMatchObject([
       {
         line: 1,
-        message: 'there is no column "color" for --template; did you mean "colour"?',
+        message: 'there is no column "color" for the template; did you mean "colour"?',
       },
-      { line: 1, message: 'there is no column "light" for --template' },
+      { line: 1, message: 'there is no column "light" for the template' },
     ]);
   });
 

@@ -87,7 +87,7 @@ describe("a manifest of JSON lines", () => {
     expect(await entriesOf(text, "jsonl", undefined, { template: "a {colour} fox" })).toMatchObject([
       { values: { prompt: "a red fox" } },
       { values: { prompt: "a 5 fox" } },
-      { message: "the row has no value for {colour}, which --template uses" },
+      { message: "the row has no value for {colour}, which the template uses" },
     ]);
   });
 

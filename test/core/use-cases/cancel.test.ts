@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { AuthRequiredError, ServiceError } from "../../../src/api/api-errors.ts";
+import { AuthRequiredError, NoRoomError } from "../../../src/api/api-errors.ts";
 import { ofOneAccount } from "../../../src/core/engine/deps.ts";
 import { cancel } from "../../../src/core/use-cases/cancel.ts";
 import type { PollReply } from "../../../src/providers/provider.ts";
@@ -48,6 +48,7 @@ function answering(
 }
 
 const NO_KEY = new AuthRequiredError("No.");
+const NO_ROOM = new NoRoomError("The disk is full.", { charged: "yes" });
 const RUNNING: PollReply = { outcome: "state", task: { status: "running", word: null } };
 const failed = (facts = {}): PollReply => ({
   outcome: "state",
@@ -171,13 +172,6 @@ describe("to cancel a task that its provider has accepted", () => {
     expect(await world.run()).toMatchObject({ state: "failed", charged: "no" });
   });
 
-  it("counts it as ended where the provider no longer knows it", async () => {
-    const world = await leftTask([started, accepted]);
-    const error = new ServiceError("There is no such task.", { charged: "unknown" });
-    answering(world, true, { outcome: "refused", error });
-    expect(await world.run()).toMatchObject({ state: "failed", charged: "unknown", error: null });
-  });
-
   it("keeps what was made at that very moment", async () => {
     const world = await leftTask([started, accepted]);
     const urls = ["http://127.0.0.1:9/1.png"];
@@ -190,6 +184,12 @@ describe("to cancel a task that its provider has accepted", () => {
     ["does not answer", null, [], /did not answer/],
     ["goes on", true, [], /has not said yet/],
     ["refuses the key", true, [{ outcome: "refused", error: NO_KEY } as const], /has not said yet/],
+    [
+      "has made what no disk takes",
+      true,
+      [{ outcome: "refused", error: NO_ROOM } as const],
+      /has not said yet/,
+    ],
   ])("leaves it accepted where the provider %s", async (_what, answer, polls, why) => {
     const world = await leftTask([started, accepted]);
     answering(world, answer, ...polls);

@@ -9,13 +9,13 @@ import { comfyWorld, type WorldOptions } from "./comfy-world.ts";
 /** A world with a job that the server has taken. */
 async function taken(options: WorldOptions = {}) {
   const world = await comfyWorld({ isHeld: true, graph: workflow(), ...options });
-  const { reply } = await world.submit();
+  const { job, reply } = await world.submit();
   if (reply.outcome !== "accepted") throw new Error(JSON.stringify(reply));
   const { taskId } = reply;
   return {
     ...world,
     taskId,
-    poll: async () => world.provider.poll?.(taskId, await polling()),
+    poll: async (isPaid = false) => world.provider.poll?.(taskId, await polling({ job: { ...job, isPaid } })),
     cancel: () => world.provider.cancel?.(taskId, ALONE.signal),
   };
 }
@@ -117,6 +117,18 @@ describe("polling a job", () => {
     double.release();
     expect(await poll()).toMatchObject(state({ status: "completed" }));
   });
+
+  it.each([400, 404, 410, 500])(
+    "ends no job because of HTTP %i, which is no answer of ComfyUI's, and names one that is paid for as missing",
+    async (status) => {
+      const { poll, double } = await taken();
+      double.statuses.set("history", status);
+      const free = await poll();
+      expect(free).toMatchObject({ outcome: "retry" });
+      expect(free).not.toHaveProperty("isMissing");
+      expect(await poll(true)).toMatchObject({ outcome: "retry", isMissing: true });
+    },
+  );
 
   it("says nothing of a job where the server does not answer", async () => {
     const { poll, double } = await taken();

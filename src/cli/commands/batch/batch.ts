@@ -35,17 +35,16 @@ export function register(command: Command, runWith: RunWith): void {
 
 async function runBatch(session: Session, name: string, flags: FlagsOf<typeof BATCH>): Promise<number> {
   const { console, context, options } = session;
-  const { BatchOperations } = await import("../../../client/batch-operations.ts");
-  const batches = new BatchOperations(session);
+  const { batchOfManifest, planBatch } = await import("../../../client/batch-operations.ts");
   const open = () => openInput(context.resolvePath(name));
   const chunks =
     name === "-"
       ? standardInput(context)
       : inputChunks(open, `The manifest ${name} cannot be read`, context.signal);
-  const batch = await batches.ofManifest({ name, chunks }, flags);
+  const batch = await batchOfManifest(name, chunks, flags, session);
   for (const warning of batch.warnings) await console.warn(warning);
   if (flags.dryRun) {
-    await showPlan(await batches.plan(batch), batch, session);
+    await showPlan(await planBatch(batch, session), batch, session);
     return 0;
   }
   const { folder } = batch.spec.output;

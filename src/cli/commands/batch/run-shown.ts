@@ -1,14 +1,18 @@
-import { planFacts } from "../../../client/batch-json.ts";
+import { planFacts, rowWord } from "../../../client/batch-json.ts";
 import type { CheckedBatch } from "../../../client/batch-operations.ts";
 import type { FlagsOf } from "../../../client/options/option.ts";
 import type { SUBMIT_MANY } from "../../../client/options/request-table.ts";
-import type { BatchEvents, BatchResult, Doubt } from "../../../core/batch/batch-spec.ts";
+import type { BatchEvents, BatchResult, BatchSpec, Doubt } from "../../../core/batch/batch-spec.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
+import { formatDuration } from "../../../lib/duration.ts";
 import { canAsk, readLine } from "../../input/input-stream.ts";
-import { withTasksShown } from "../../output/task-progress.ts";
+import type { BatchProgress, RunNotes } from "../../output/run-progress.ts";
+import { createProgress, type Progress, withTasksShown } from "../../output/task-progress.ts";
 import type { Session } from "../../session/session.ts";
-import { createBatchProgress } from "./batch-progress.ts";
-import { estimateText, planText, questionOf, type ShownResult } from "./summary.ts";
+import { hasSymbols, type Paint, type TextStyle } from "../../text/colors.ts";
+import type { Console } from "../../text/console.ts";
+import { noteText, stoppingText } from "../../text/phrases.ts";
+import { estimateText, MAX_SHOWN, planText, questionOf, type ShownResult } from "./summary.ts";
 
 /** Receives the results of a batch. */
 interface Listener {
@@ -51,8 +55,7 @@ export async function runShown(
       await onEnd(end);
     },
   };
-  const connecting = { requestTimeoutMs: flags.requestTimeoutMs, acceptsOtherKey: spec.yes };
-  const result = await withTasksShown(session, connecting, progress, (operations, caller) =>
+  const result = await withTasksShown(session, flags, progress, (operations, caller) =>
     operations.batch(spec, caller, events),
   ).finally(() => {
     context.onSecondSignal = usual;
@@ -74,4 +77,136 @@ async function agreed(doubt: Doubt, { console, context }: Session): Promise<bool
   } finally {
     if (!isAnswered) await console.endQuestion();
   }
+}
+
+/** Shows the progress of a batch: a bar on a terminal, and a line for each row that fails. */
+export async function createBatchProgress(
+  session: Session,
+  { nameOf }: Pick<BatchSpec, "nameOf">,
+): Promise<Progress> {
+  const { console, context } = session;
+  return createProgress(
+    session,
+    {
+      lines({ batch }, nowMs, columns) {
+        if (batch === null || batch.startMs === null) return [];
+        return batchLines({ ...batch, elapsedMs: nowMs - batch.startMs }, columns, hasSymbols(context.env));
+      },
+      notes: () => batchNotes(console, nameOf),
+    },
+    { paint: barPaint(console.style("stderr")), isBesideResults: true },
+  );
+}
+
+export type BatchView = Omit<BatchProgress, "creditsBefore" | "startMs"> & { elapsedMs: number };
+
+const BAR = { done: "━", left: "─" };
+const PLAIN_BAR = { done: "#", left: "-" };
+const MIN_BAR = 6;
+const MAX_BAR = 30;
+/** No rate before: too few rows. */
+const RATE_AFTER_MS = 2000;
+
+/**
+ * Two lines for a terminal: a bar with the rows, and their cost and time. The parts at the end are left out if there are
+ * too few columns.
+ * @param hasSymbols whether the terminal has more than letters
+ */
+export function batchLines(view: BatchView, columns: number, hasSymbols: boolean): string[] {
+  const { rows, ended, endedNow, left, running, failed, credits, budget, elapsedMs } = view;
+  const rowParts = [
+    `${ended} of ${rows} rows`,
+    failed > 0 && `${failed} failed`,
+    running > 0 && `${running} running`,
+  ];
+  const text = fitting(rowParts, columns - MIN_BAR - 1);
+  const width = Math.min(MAX_BAR, columns - text.length - 1);
+  const { done, left: rest } = hasSymbols ? BAR : PLAIN_BAR;
+  const full = rows === 0 ? width : Math.floor((ended / rows) * width);
+  const hasRate = endedNow > 0 && elapsedMs >= RATE_AFTER_MS;
+  const costParts = [
+    budget !== null && `${credits} of ${budget} credits`,
+    hasRate && left > 0 && `about ${formatDuration(rounded((elapsedMs / endedNow) * left))} left`,
+    elapsedMs >= 1000 && formatDuration(Math.floor(elapsedMs / 1000) * 1000),
+    hasRate && `${Math.max(1, Math.round((endedNow / elapsedMs) * 60_000))} rows/min`,
+  ];
+  return [
+    width < MIN_BAR ? text : `${done.repeat(full)}${rest.repeat(width - full)} ${text}`,
+    fitting(costParts, columns),
+  ];
+}
+
+/** The parts of a line that fit, without those at its end that do not. */
+function fitting(parts: readonly (string | false)[], columns: number): string {
+  const shown = parts.filter(Boolean);
+  while (shown.join(" · ").length > columns) shown.pop();
+  return shown.join(" · ");
+}
+
+/** Rounds to 5 s below a minute, to 10 s below ten minutes, else to a minute. */
+function rounded(ms: number): number {
+  const stepMs = ms < 60_000 ? 5_000 : ms < 600_000 ? 10_000 : 60_000;
+  return Math.max(5_000, Math.round(ms / stepMs) * stepMs);
+}
+
+const DONE_ROWS = new RegExp(`^${BAR.done}+`);
+const LEFT_ROWS = new RegExp(`${BAR.left}+`);
+
+function barPaint(style: TextStyle): Paint {
+  return (line, at) => {
+    if (at > 0) return style("detail", line);
+    return line
+      .replace(LEFT_ROWS, (bar) => style("detail", bar))
+      .replace(DONE_ROWS, (bar) => style("saved", bar))
+      .replace(/\d+ failed/, (text) => style("error", text));
+  };
+}
+
+/** A shorter pause is not mentioned. */
+const MIN_PAUSE_MS = 5_000;
+
+function batchNotes(console: Console, nameOf: BatchSpec["nameOf"]): RunNotes {
+  const failures = new Map<string, number>();
+  let isStopping = false;
+  return {
+    show(event) {
+      switch (event.type) {
+        case "submit_interrupted":
+          if (isStopping) return;
+          isStopping = true;
+          // The other submits in flight are interrupted at the same moment.
+          queueMicrotask(() => void console.note(stoppingText(event.waitMs, console.awaited, 2)));
+          return;
+        case "outage":
+          void console.note(noteText(event));
+          return;
+        case "busy":
+          if (event.delayMs >= MIN_PAUSE_MS) void console.note(noteText(event));
+          return;
+        case "row_ended": {
+          const note = failureNote(event.result, nameOf(event.result.row), failures);
+          if (note !== null) void console.error(note);
+        }
+      }
+    },
+  };
+}
+
+/**
+ * The line on a row that did not end in a saved file; null if there is nothing to say of it, or not yet.
+ * @param failures number of failures of each kind so far
+ */
+function failureNote(end: RowResult, name: string, failures: Map<string, number>): string | null {
+  const { state, report, error } = end;
+  // The summary names why nothing more is sent.
+  if (error === null || (state === "new" && report === null)) return null;
+  const task = state === "unfinished" && report?.taskId ? ` (task ${report.taskId})` : "";
+  const note = `${name}: ${rowWord(end)}${task}`;
+  if (error.type === "interrupted") return note;
+  const kind = `${error.type} ${error.key ?? ""}`;
+  const count = (failures.get(kind) ?? 0) + 1;
+  failures.set(kind, count);
+  if (count > MAX_SHOWN) return null;
+  const last = count === MAX_SHOWN ? " More of this kind are counted at the end." : "";
+  return `${note}: ${error.message}${last}`;
 }

@@ -11,7 +11,6 @@ import { withFacts } from "../../output/render.ts";
 import type { Session } from "../../session/session.ts";
 import { roomOn } from "../../text/fit.ts";
 import { creditsText } from "../../text/phrases.ts";
-import { MAX_SHOWN } from "./batch-progress.ts";
 
 /** `1160 credits`, with the undocumented costs. */
 function costText({ rows, credits, undocumented }: TotalCost, isSandbox = false): string {
@@ -62,6 +61,9 @@ export async function showSummary(result: ShownResult, session: Session): Promis
   const room = roomOn(session.context.stderr);
   if (result.sheet) await session.console.note(await withFacts("Contact sheet:", result.sheet, "", room));
 }
+
+/** So many failures of one kind are printed as they happen; the summary counts the rest. */
+export const MAX_SHOWN = 5;
 
 /** How a batch ended, and what the user can do next. */
 function summaryLines({ counts, rows, stopped }: BatchResult, session: Session): string[] {

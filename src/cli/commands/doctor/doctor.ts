@@ -1,14 +1,14 @@
 import type { Command } from "commander";
 import { EXIT_CODES } from "../../../client/exit-codes.ts";
 import { describeFailure } from "../../../client/failure.ts";
-import { type Finding, needed, ok } from "../../../client/finding.ts";
-import { checkProxy, checkTls } from "../../../client/network-checks.ts";
+import { type Finding, failed, NotChecked, needed, ok, skipped, warning } from "../../../client/finding.ts";
+import { checkFolder, checkProxy, checkState, checkTasks, checkTls } from "../../../client/machine-checks.ts";
 import { checkConfig, checkModels, checkProfile } from "../../../client/settings-checks.ts";
-import { checkFolder, checkState, checkTasks } from "../../../client/state-checks.ts";
 import type { TargetCheck } from "../../../client/targets/target.ts";
 import { targetInEffect } from "../../../client/targets/target-in-effect.ts";
 import { inOrder } from "../../../lib/concurrency.ts";
-import { UsageError } from "../../../lib/error-types.ts";
+import { errorCode, errorText } from "../../../lib/error-text.ts";
+import { ImggenError, UsageError } from "../../../lib/error-types.ts";
 import { VERSION } from "../../../lib/version.ts";
 import { counted } from "../../../lib/whole-number.ts";
 import { COMMAND_WORDS } from "../../../lib/wording.ts";
@@ -17,7 +17,6 @@ import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { hasSymbols, type Paint, type TextStyleName } from "../../text/colors.ts";
 import { besideTerm, pieces, roomOn } from "../../text/fit.ts";
-import { type Check, make } from "./check.ts";
 import { checkLibraries, checkNode, checkTerminal } from "./installation.ts";
 
 const EXAMPLES = `
@@ -34,6 +33,15 @@ export function register(command: Command, runWith: RunWith): void {
     )
     .addHelpText("after", EXAMPLES)
     .action(runWith(runDoctor));
+}
+
+/** One check. An ImggenError that it throws is its finding: failed. Null if there is nothing to check. */
+interface Check {
+  name: string;
+  /** @param target asked once for all checks */
+  run: (session: Session, target: Promise<TargetCheck>) => Finding | null | Promise<Finding | null>;
+  /** The next step where an error names none. */
+  next?: string;
 }
 
 const FIX_CONFIG = "Fix its permissions or move it away, then try again.";
@@ -90,6 +98,35 @@ async function runDoctor(session: Session): Promise<number> {
     return failed.length > 0 ? EXIT_CODES.usage : 0;
   } finally {
     line.stop();
+  }
+}
+
+/** Longer than the check of the service takes, on a busy machine too. */
+const LONGEST_CHECK_MS = 7_000;
+const LATE = "A disk or a network that does not answer may be the cause.";
+
+/** Makes a check. Everything but a bug in imggen is a finding. @throws InterruptedError on a signal */
+export async function make(
+  { run, next = "Fix that, then run imggen doctor again." }: Check,
+  session: Session,
+  target: Promise<TargetCheck>,
+): Promise<Finding> {
+  const { signal, clock } = session.context;
+  const ended = new AbortController();
+  const timeUp = clock.sleep(LONGEST_CHECK_MS, AbortSignal.any([signal, ended.signal]));
+  const late = timeUp.then(() => warning("No result within 7 s.", LATE, {}));
+  late.catch(() => {});
+  try {
+    const finding = await Promise.race([(async () => run(session, target))(), late]);
+    return finding ?? skipped("not checked", {});
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof NotChecked) return skipped(error.message, {});
+    if (error instanceof ImggenError) return failed(error.message, error.hint ?? next, {});
+    if (errorCode(error) === undefined) throw error;
+    return failed(`It cannot be checked: ${errorText(error)}.`, next, {});
+  } finally {
+    ended.abort();
   }
 }
 

@@ -1,10 +1,5 @@
 import type { Command } from "commander";
-import {
-  HISTORY_LIMIT,
-  type ListedTask,
-  listedTasks,
-  unknownModelText,
-} from "../../../client/listed-tasks.ts";
+import { HISTORY_LIMIT, type ListedTask, listedTasks, mistypedModel } from "../../../client/listed-tasks.ts";
 import type { FlagsOf } from "../../../client/options/option.ts";
 import { HISTORY } from "../../../client/options/task-table.ts";
 import { targetInEffect } from "../../../client/targets/target-in-effect.ts";
@@ -37,7 +32,7 @@ async function runHistory(session: Session, typed: HistoryFlags): Promise<number
   const reading = { elsewhere: 0, isCounting: false };
   const tasks = tasksFrom({ ...flags, generator }, reading, session);
   const shown = await (flags.summary
-    ? (await import("./totals.ts")).showSummary(tasks, session)
+    ? (await import("./tables.ts")).showSummary(tasks, session)
     : session.options.json
       ? listJson(tasks, limit, session)
       : listTable(tasks, limit, reading, session));
@@ -134,10 +129,7 @@ async function showNone(elsewhere: number, flags: HistoryFlags, session: Session
   const isNew = elsewhere === 0 && !isFiltered(flags);
   await session.console.note([`${none}${others}`, ...(isNew ? [FIRST_TASK] : [])]);
   // Tasks may be of a model that the matrix does not have; where none is, its name may be mistyped.
-  const mistyped =
-    flags.model === undefined
-      ? null
-      : unknownModelText(flags.model, await (await targetInEffect(session)).matrix());
+  const mistyped = flags.model === undefined ? null : await mistypedModel(flags.model, session);
   if (mistyped !== null) await session.console.note(mistyped);
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { make } from "../../../../src/cli/commands/doctor/check.ts";
+import { make } from "../../../../src/cli/commands/doctor/doctor.ts";
 import { Session } from "../../../../src/cli/session/session.ts";
 import { Console } from "../../../../src/cli/text/console.ts";
 import { needed, ok } from "../../../../src/client/finding.ts";

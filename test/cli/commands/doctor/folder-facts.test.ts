@@ -1,7 +1,7 @@
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { allows, bytesText, folderFacts } from "../../../../src/client/state-checks.ts";
+import { allows, bytesText, folderFacts } from "../../../../src/client/machine-checks.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 
 describe("a folder", () => {

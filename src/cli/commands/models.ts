@@ -1,0 +1,183 @@
+import type { Command } from "commander";
+import { IMAGES_BY_DEFAULT, listModels, needsSubscription } from "../../client/listed-models.ts";
+import { MODEL_FILTER } from "../../client/options/command-table.ts";
+import type { FlagsOf } from "../../client/options/option.ts";
+import { groupedDigits } from "../../lib/whole-number.ts";
+import type { Model } from "../../models/matrix.ts";
+import { addOptions } from "../session/add-options.ts";
+import type { Answer, RunWith } from "../session/command.ts";
+import type { Session } from "../session/session.ts";
+import { besideTerm, pieces, roomOn, wrapWords } from "../text/fit.ts";
+import type { TableColumn } from "../text/table.ts";
+
+type ModelsFlags = FlagsOf<typeof MODEL_FILTER>;
+
+const EXAMPLES = `
+Examples:
+  $ imggen models
+  $ imggen models gamma-image-2
+  $ imggen models --kind edit --ratio 16:9
+  $ imggen models --quality 4K --json | jq -r '.[].id'`;
+
+export function register(command: Command, runWith: RunWith): void {
+  command.argument("[model]", "show one model in full");
+  addOptions(command, MODEL_FILTER).addHelpText("after", EXAMPLES).action(runWith(runModels));
+}
+
+async function runModels(session: Session, name: string | undefined, filter: ModelsFlags): Promise<Answer> {
+  const { console } = session;
+  const { models, chosen, names, undocumented, loaded, hasNone, leftOut } = await listModels(
+    session,
+    name,
+    filter,
+  );
+  if (leftOut !== null) await console.warn(`Its own list is left out. ${leftOut}`);
+  return { json: models, show };
+
+  async function show(): Promise<void> {
+    const described = models.filter(({ id }) => !names.has(id));
+    const others = models.flatMap(({ id }) => (names.has(id) ? id : []));
+    if (chosen && models.length > 0) await showModel(chosen, session);
+    else if (models.length > 0) {
+      if (described.length > 0) await showOverview(described, session);
+      if (described.length > 0 && others.length > 0) await console.result("");
+      if (others.length > 0) await console.result(others);
+    } else if (hasNone) await console.note(NO_LIST);
+    else await console.note("No model is documented to do this.");
+    if (loaded !== null) await console.note(`Loaded, and used for requests without --model: ${loaded}`);
+    if (undocumented.length > 0)
+      await console.note(`Not documented, so it may work: ${undocumented.join(", ")}`);
+  }
+}
+
+const NO_LIST = "This generator has no list of models: a name that is given with --model is handed on to it.";
+
+const REFERENCES: TableColumn = { heading: "REFS" };
+const IMAGES: TableColumn = { heading: "IMAGES" };
+const COLUMNS: readonly TableColumn[] = [
+  { heading: "MODEL", keep: true },
+  { heading: "KIND" },
+  { heading: "RATIOS", spare: true },
+  { heading: "QUALITIES", whole: true },
+  IMAGES,
+  REFERENCES,
+  { heading: "CREDITS", keep: true },
+];
+
+/** Explains the columns that are shown. */
+const legendOf = (leftOut: readonly TableColumn[]): string[] => [
+  `? not documented.${leftOut.includes(REFERENCES) ? "" : " REFS: reference images, * by https only."}`,
+  ...(leftOut.includes(IMAGES) ? [] : ["IMAGES: made unless --max-images says otherwise (and the most)."]),
+  "CREDITS: in the order of the qualities; + needs a subscription.",
+  "One model in full: imggen models <model>",
+];
+
+/** A line for each model. */
+async function showOverview(models: readonly Model[], session: Session): Promise<void> {
+  const rows = models.map((model) => [
+    model.id,
+    kindCell(model.kinds),
+    model.ratios === null ? "?" : String(model.ratios.length),
+    model.qualities === null ? "?" : listed(model.qualities),
+    imagesCell(model.maxImages),
+    referencesCell(model.references),
+    creditsCell(model),
+  ]);
+  const { showTable } = await import("../text/table.ts");
+  const leftOut = await showTable(COLUMNS, rows, session);
+  const columns = roomOn(session.context.stdout);
+  const legend = legendOf(leftOut).flatMap((line) =>
+    wrapWords(pieces(line), { columns, indent: 0, hanging: 2 }),
+  );
+  await session.console.result(["", ...legend]);
+}
+
+function imagesCell(most: number | null): string {
+  if (most === null) return "?";
+  return most > 1 ? `${usualImages(most)} (${most})` : String(most);
+}
+
+function creditsCell(model: Model): string {
+  const { credits } = model;
+  const text = credits === null ? "?" : creditsText(credits).replaceAll(/\w+:/g, "");
+  return needsSubscription(model) ? `${text} +` : text;
+}
+
+/** How many images a request makes that does not say how many. */
+function usualImages(most: number): number {
+  return Math.min(most, IMAGES_BY_DEFAULT);
+}
+
+function imagesText(most: number | null): string {
+  if (most === null) return UNDOCUMENTED;
+  return most > 1 ? `${usualImages(most)} unless --max-images says otherwise, up to ${most}` : "1";
+}
+
+function kindCell(kinds: Model["kinds"]): string {
+  if (kinds === null) return "?";
+  return kinds.length > 1 ? "both" : (kinds[0]?.replace("text-to-image", "text") ?? "none");
+}
+
+function referencesCell(references: Model["references"]): string {
+  if (references === null) return "?";
+  const { min, max, httpsOnly } = references;
+  if (max === 0) return "none";
+  return `${max === null ? `${min}+` : `${min}-${max}`}${httpsOnly ? "*" : ""}`;
+}
+
+/** All that is known of one model. */
+async function showModel(model: Model, session: Session): Promise<void> {
+  const style = session.console.style("stdout");
+  const columns = roomOn(session.context.stdout);
+  const lines = factsOf(model).flatMap(([name, text]) =>
+    besideTerm(`  ${name}`, [text.split(" ")], { columns, beside: 19, least: 20, indent: 6 }),
+  );
+  await session.console.result([model.id, ...lines], (line, at) =>
+    at === 0 ? style("heading", line) : line,
+  );
+}
+
+function factsOf(model: Model): [string, string][] {
+  return [
+    ["kind", listed(model.kinds)],
+    ["ratios", listed(model.ratios)],
+    ["default ratio", model.defaultRatio ?? UNDOCUMENTED],
+    ["qualities", listed(model.qualities)],
+    ["default quality", model.defaultQuality ?? UNDOCUMENTED],
+    ["images", imagesText(model.maxImages)],
+    ["prompt", promptText(model)],
+    ["references", referencesText(model.references)],
+    ["credits", creditsText(model.credits)],
+    ...model.notes.map((note): [string, string] => ["note", note]),
+  ];
+}
+
+function promptText({ promptLimit }: Model): string {
+  return promptLimit === null ? UNDOCUMENTED : `up to ${groupedDigits(promptLimit)} characters`;
+}
+
+const UNDOCUMENTED = "not documented";
+
+/** A list as text: an empty one is "none", null is "not documented". */
+function listed(values: readonly string[] | null): string {
+  if (values === null) return UNDOCUMENTED;
+  return values.length === 0 ? "none" : values.join(" ");
+}
+
+function referencesText(references: Model["references"]): string {
+  if (references === null) return UNDOCUMENTED;
+  const { min, max, httpsOnly } = references;
+  if (max === 0) return "none";
+  return `${max === null ? `${min} or more` : `${min} to ${max}`}${httpsOnly ? ", https only" : ""}`;
+}
+
+/** A single price alone; several by quality, without the price of a request that has none. */
+function creditsText(credits: Model["credits"]): string {
+  if (credits === null) return UNDOCUMENTED;
+  const entries = Object.entries(credits);
+  if (entries.length === 1) return String(entries[0]?.[1]);
+  return entries
+    .filter(([quality]) => quality !== "default")
+    .map(([quality, cost]) => `${quality}:${cost}`)
+    .join(" ");
+}

@@ -1,0 +1,76 @@
+import { spawn } from "node:child_process";
+import { promises } from "node:fs";
+import { platform, tmpdir } from "node:os";
+import path from "node:path";
+import type { Environment } from "../../client/this-process.ts";
+import { UsageError } from "../../lib/error-types.ts";
+
+/** What edits a text where the user has not said: both come with their system. */
+const USUAL_EDITOR = platform() === "win32" ? "notepad" : "vi";
+
+/**
+ * Has the user edit a text with `$VISUAL` or `$EDITOR`, on the terminal.
+ * @returns what was saved
+ * @throws UsageError if the editor cannot be started, or exits with an error
+ */
+export async function editText(text: string, { VISUAL, EDITOR }: Environment): Promise<string> {
+  const editor = VISUAL || EDITOR || USUAL_EDITOR;
+  const folder = await promises.mkdtemp(path.join(tmpdir(), "imggen-prompt-"));
+  try {
+    const file = path.join(folder, "prompt.txt");
+    await promises.writeFile(file, text, { mode: 0o600 });
+    const problem = await run(editor, file);
+    if (problem !== null) {
+      throw new UsageError(`The editor ${JSON.stringify(editor)} ${problem}.`, {
+        hint: "Nothing was sent. EDITOR names the editor to use.",
+      });
+    }
+    return await promises.readFile(file, "utf8");
+  } finally {
+    await promises.rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Runs the editor through a shell, so that EDITOR may contain arguments. @returns the problem; null if there is none */
+function run(editor: string, file: string): Promise<string | null> {
+  const child =
+    platform() === "win32"
+      ? spawn(`${editor} "${file}"`, { stdio: "inherit", shell: true })
+      : spawn("sh", ["-c", `${editor} "$1"`, "sh", file], { stdio: "inherit" });
+  return new Promise((resolve) => {
+    child.on("error", (error) => resolve(`cannot be started (${error.message})`));
+    child.on("close", (code) => resolve(code === 0 ? null : `ended with exit code ${code}`));
+  });
+}
+
+/** The shell's exit codes for a command that is not executable, or not found. */
+const NOT_STARTED: ReadonlySet<number | null> = new Set([126, 127]);
+
+/** Default pager. No message if it is not installed, because it was not requested. */
+const DEFAULT_PAGER = platform() === "win32" ? "" : "command -v less >/dev/null && exec less; exit 127";
+
+/**
+ * Shows a text in `$PAGER`, on the terminal, until the user leaves it. As git does: a shell runs it, and `less` exits at
+ * once if the text fits the screen.
+ * @param signal aborts at a signal; the pager keeps the terminal until it exits
+ * @returns false if there is none, or it cannot be started
+ * @throws the signal's reason
+ */
+export async function runPager(text: string, env: Environment, signal: AbortSignal): Promise<boolean> {
+  const { PAGER: pager = DEFAULT_PAGER, LESS = "FRX" } = env;
+  if (pager === "" || pager === "cat") return false;
+  const child = spawn(pager, {
+    shell: true,
+    stdio: ["pipe", "inherit", "inherit"],
+    env: { ...env, LESS },
+  });
+  // A pager that is left before its end reads no further.
+  child.stdin.on("error", () => {});
+  child.stdin.end(text);
+  const exitCode = await new Promise<number | null>((resolve) => {
+    child.on("error", () => resolve(127));
+    child.on("close", resolve);
+  });
+  signal.throwIfAborted();
+  return !NOT_STARTED.has(exitCode);
+}

@@ -1,0 +1,184 @@
+import { constants, promises, type Stats } from "node:fs";
+import { platform } from "node:os";
+import path from "node:path";
+import { parseNoProxy } from "../api/no-proxy.ts";
+import { proxiesFromEnvironment } from "../api/proxies.ts";
+import { tasksToResume } from "../core/use-cases/resume.ts";
+import { errorCode, errorText } from "../lib/error-text.ts";
+import { ImggenError } from "../lib/error-types.ts";
+import { shellWord } from "../lib/shell-word.ts";
+import { counted } from "../lib/whole-number.ts";
+import { mayBeTask } from "../store/ledger-files.ts";
+import { StateFolderError } from "../store/store-errors.ts";
+import { isInHistory, STATE_WORDS, wordOf } from "../task/task.ts";
+import { openLedger } from "./client-session.ts";
+import { type Finding, failed, needed, news, ok, warning } from "./finding.ts";
+import { proxyInUse } from "./targets/service-check.ts";
+import type { TargetSession } from "./targets/target.ts";
+import { targetInEffect } from "./targets/target-in-effect.ts";
+
+const MIB = 1024 ** 2;
+/** The least free space: a task's file and the reserve beside it must fit, or nothing is submitted. */
+const LEAST_FREE_BYTES = MIB;
+/** Images take a few MiB each. */
+const LITTLE_FREE_BYTES = 100 * MIB;
+
+/** Folders of the ledger may belong to another user, for example where imggen was once run as root. */
+const LEDGER_FOLDERS = [".", "tasks", "tasks/open", "tasks/done"];
+
+/** Where the ledger is: a request is only submitted once it is on disk there. */
+export async function checkState(session: TargetSession): Promise<Finding> {
+  const { state: folder } = await needed(() => session.folders);
+  const { exists, mode, freeBytes } = await folderFacts(folder);
+  const facts = { folder, exists, mode, freeBytes };
+  const elsewhere = "or set IMGGEN_HOME to another folder.";
+  for (const name of LEDGER_FOLDERS) {
+    const { problem } = await folderFacts(path.join(folder, name));
+    const hint = `Nothing can be submitted. Fix its permissions, ${elsewhere}`;
+    if (problem !== null) throw new StateFolderError(folder, problem, { hint });
+  }
+  const free = freeBytes === null ? null : bytesText(freeBytes);
+  const little = `The disk of ${folder} has only ${free} left.`;
+  if (freeBytes !== null && freeBytes < LEAST_FREE_BYTES)
+    return failed(little, `Nothing can be submitted. Free some space, ${elsewhere}`, facts);
+  if (freeBytes !== null && freeBytes < LITTLE_FREE_BYTES) return warning(little, "Free some space.", facts);
+  if (allows(0o022, mode)) {
+    const open = `Other users can write to ${folder} (mode ${mode}).`;
+    return warning(open, `Run: chmod 700 ${shellWord(folder)}`, facts);
+  }
+  const parts = [folder, !exists && "not there yet", mode && `mode ${mode}`, free && `${free} free`];
+  return ok(parts.filter(Boolean).join(", "), facts);
+}
+
+/** Where images go without `--output`. */
+export async function checkFolder({ context }: TargetSession): Promise<Finding> {
+  const hint = "Change to another folder, or save elsewhere with --output.";
+  try {
+    const folder = context.resolvePath(".");
+    const { problem } = await folderFacts(folder);
+    if (problem === null) return ok(folder, { folder });
+    return warning(`No image can be saved in ${folder}: ${errorText(problem)}.`, hint, { folder });
+  } catch (error) {
+    if (error instanceof ImggenError) return warning(error.message, hint, { folder: null });
+    throw error;
+  }
+}
+
+/** What the ledger has left to do. */
+export async function checkTasks(session: TargetSession): Promise<Finding> {
+  const { context, isSandbox } = session;
+  const ledger = openLedger({ folders: await needed(() => session.folders), context });
+  const { targets, served, unreadable: entries } = await tasksToResume([], isSandbox, ledger);
+  const records = targets.flatMap(({ record }) => (record !== null && isInHistory(record) ? record : []));
+  const left = await Promise.all(
+    records.filter((record) => !ledger.isHeld(record)).map((record) => ledger.asItStands(record)),
+  );
+  const inProgress = records.length - left.length + served.length;
+  const words = left.map(wordOf);
+  const byWord = STATE_WORDS.map((word) => ({ word, count: words.filter((each) => each === word).length }));
+  const open = byWord.filter(({ word, count }) => word !== "unknown" && count > 0);
+  const unfinished = open.reduce((sum, { count }) => sum + count, 0);
+  const unknown = words.filter((word) => word === "unknown").length;
+  const unreadable = entries.filter(mayBeTask).length;
+  const facts = { inProgress, unfinished, unknown, unreadable };
+  const states = open.map(({ word, count }) => `${count} ${word}`).join(", ");
+  const found = [
+    unfinished > 0 && `${counted(unfinished, "task is", "tasks are")} unfinished (${states}).`,
+    unknown > 0 && `The outcome of ${counted(unknown, "request")} is unknown.`,
+    unreadable > 0 && `${counted(unreadable, "file")} of the ledger cannot be read.`,
+  ].filter((message) => message !== false);
+  if (found.length === 0)
+    return inProgress === 0 ? ok("none unfinished", facts) : news(`${inProgress} in progress`, facts);
+  const canFinish = unfinished > 0 && found.length === 1;
+  const purpose = canFinish ? "To finish them" : "To see what to do about each";
+  return warning(found.join(" "), `${purpose}: imggen resume${isSandbox ? " --sandbox" : ""}`, facts);
+}
+
+/** What is known of a folder that imggen keeps something in. */
+interface FolderFacts {
+  exists: boolean;
+  /** As chmod takes it: `0700`. Null if it does not exist, or the platform has none. */
+  mode: string | null;
+  /** Free space of its disk, for this user; null if the system does not say. */
+  freeBytes: number | null;
+  /** What keeps this user from creating files there; the rest is not known then. Null if nothing does. */
+  problem: unknown;
+}
+
+/** Inspects a folder, and creates nothing. One that is not there would be created in the nearest above it that is. */
+export async function folderFacts(folder: string, existing = folder): Promise<FolderFacts> {
+  try {
+    const stats = await promises.stat(existing);
+    const disk = await promises.statfs(existing).catch(() => null);
+    const freeBytes = disk && disk.bavail * disk.bsize;
+    if (!stats.isDirectory()) throw Object.assign(new Error("not a folder"), { code: "ENOTDIR" });
+    await promises.access(existing, constants.W_OK | constants.X_OK);
+    const exists = existing === folder;
+    return { exists, mode: exists ? modeOf(stats) : null, freeBytes, problem: null };
+  } catch (error) {
+    const above = path.dirname(existing);
+    if (errorCode(error) === "ENOENT" && above !== existing) return folderFacts(folder, above);
+    if (errorCode(error) === undefined) throw error;
+    return { exists: false, mode: null, freeBytes: null, problem: error };
+  }
+}
+
+/** A file's permission bits as chmod takes them: `0700`. Null where the platform has none. */
+export function modeOf({ mode }: Stats): string | null {
+  return platform() === "win32" ? null : (mode & 0o777).toString(8).padStart(4, "0");
+}
+
+/** Whether a mode has any of some permission bits. */
+export function allows(bits: number, mode: string | null): boolean {
+  return (Number.parseInt(mode ?? "0", 8) & bits) !== 0;
+}
+
+const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+
+/** `512 bytes`, `1.5 GiB`, `120 GiB`. */
+export function bytesText(bytes: number): string {
+  const at = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
+  const amount = bytes / 1024 ** at;
+  return `${amount < 10 ? Math.floor(amount * 10) / 10 : Math.floor(amount)} ${UNITS[at]}`;
+}
+
+/** The proxy that the service is reached through. */
+export async function checkProxy(session: TargetSession): Promise<Finding | null> {
+  if (session.isSandbox) return ok("none for the embedded sandbox", { url: null });
+  const proxies = proxiesFromEnvironment(session.context.env);
+  if (proxies === undefined) return ok("none", { url: null });
+  const { kind, url } = await needed(async () => {
+    const target = await targetInEffect(session);
+    return { kind: target.kind, url: target.url() };
+  });
+  if (url === null) return kind === "generator" ? ok("none for a command", { url: null }) : null;
+  const proxy = proxyInUse(url, session);
+  const facts = { url: proxy?.url ?? null };
+  const text = proxy === null ? `none for ${url.host}` : `${proxy.url} (${proxy.variable})`;
+  const { unknown } = parseNoProxy(proxies.except);
+  if (unknown.length === 0) return proxy === null ? ok(text, facts) : news(text, facts);
+  const variable = proxies.variables?.except ?? "NO_PROXY";
+  return warning(`${text}. In ${variable} this is ignored: ${unknown.join(" ")}.`, NO_PROXY_FORMS, facts);
+}
+
+const NO_PROXY_FORMS =
+  "Write names, addresses and networks, such as .example.com, 10.0.0.1:8080, 10.0.0.0/8, fd00::/8, or * for all.";
+
+const ANY_CERTIFICATE =
+  "NODE_TLS_REJECT_UNAUTHORIZED=0 accepts every certificate, so others on the network could read the API key.";
+
+/** Which certificates are trusted. */
+export async function checkTls({ context: { env } }: TargetSession): Promise<Finding> {
+  const { NODE_EXTRA_CA_CERTS: extra, NODE_TLS_REJECT_UNAUTHORIZED: rejects } = env;
+  const facts = { extraCertificates: extra || null };
+  const instead = "Unset it, and name the certificates to trust in NODE_EXTRA_CA_CERTS.";
+  if (rejects === "0") return warning(ANY_CERTIFICATE, instead, facts);
+  if (!extra) return ok("Node's own certificates", facts);
+  try {
+    await promises.readFile(extra);
+    return ok(`Node's own certificates, and those in ${extra}`, facts);
+  } catch (error) {
+    const unread = `The certificates in ${extra} cannot be read: ${errorText(error)}.`;
+    return warning(unread, "Set NODE_EXTRA_CA_CERTS to a file of certificates, or unset it.", facts);
+  }
+}

@@ -1,0 +1,49 @@
+import { isUtf8 } from "node:buffer";
+import { readFileSync } from "node:fs";
+import { UsageError } from "../lib/error-types.ts";
+import { shortened } from "../lib/short-text.ts";
+import type { Environment } from "./this-process.ts";
+
+/** Node's text in place of bytes that are not UTF-8. It may also be a character of the text itself. */
+const REPLACEMENT = "\ufffd";
+
+const HINT = "Nothing was sent. Check the encoding of the terminal, or of the script that runs imggen.";
+
+/** @throws UsageError for an argument with bytes that are not UTF-8: another prompt would be sent than was written */
+export function requireUtf8Arguments(argv: readonly string[]): void {
+  for (const argument of argv)
+    if (wasInvalid("cmdline", argument))
+      throw new UsageError(`The argument ${JSON.stringify(shortened(argument, 60))} is not valid UTF-8.`, {
+        hint: HINT,
+      });
+}
+
+/** @throws UsageError for a variable of imggen with bytes that are not UTF-8 */
+export function requireUtf8Variables(env: Environment): void {
+  for (const [name, value] of Object.entries(env))
+    if (name.startsWith("IMGGEN_") && value !== undefined && wasInvalid("environ", `${name}=${value}`))
+      throw new UsageError(`The value of ${name} is not valid UTF-8.`, { hint: HINT });
+}
+
+/** Whether a decoded text had invalid bytes: the bytes decide if the system shows them. */
+function wasInvalid(source: "cmdline" | "environ", text: string): boolean {
+  if (!text.includes(REPLACEMENT)) return false;
+  try {
+    const bytes = readFileSync(`/proc/self/${source}`);
+    return parts(bytes).some((part) => !isUtf8(part) && part.toString("utf8") === text);
+  } catch {
+    return true;
+  }
+}
+
+/** The texts between zero bytes. */
+function parts(bytes: Buffer): Buffer[] {
+  const found: Buffer[] = [];
+  for (let from = 0; from < bytes.length; ) {
+    const end = bytes.indexOf(0, from);
+    const to = end === -1 ? bytes.length : end;
+    found.push(bytes.subarray(from, to));
+    from = to + 1;
+  }
+  return found;
+}
