@@ -55,17 +55,21 @@ const OTHER_BODY = "This Idempotency-Key was used for another request. Use a new
  * except to refuse a model that it seems not to have. Every request of one call is the same task, whatever crashed in between.
  */
 export async function begin(order: Order, request: CallRequest, service: Service): Promise<Begun> {
-  const { calls, onceMs } = service;
-  const isNew = request.key === null && !request.isRetry && onceMs === null;
   const work = () => beginCall(order, request, service);
-  return (isNew ? work() : calls.inTurn(request, work)).catch(refusedBy);
+  const begun = mayRepeat(request, service) ? service.calls.inTurn(request, work) : work();
+  return begun.catch(refusedBy);
+}
+
+/** Whether a request may be one of an earlier call. */
+function mayRepeat({ key, isRetry }: CallRequest, { onceMs }: Service): boolean {
+  return key !== null || isRetry || onceMs !== null;
 }
 
 async function beginCall(order: Order, request: CallRequest, service: Service): Promise<Begun> {
   const { calls, clients, gate, ledger } = service;
   const earlier = await earlierCall(request, service);
   if (earlier !== null && earlier.digest !== request.digest) return refused("other body", null, OTHER_BODY);
-  const call = earlier ?? (await calls.create(request));
+  const call = earlier ?? (await calls.create(request, mayRepeat(request, service)));
   // Another process was first.
   if (call === null) return beginCall(order, request, service);
   const delivered = request.gone ? clients.join(call, request.gone) : () => calls.note(call, "delivered");
@@ -86,8 +90,8 @@ async function beginCall(order: Order, request: CallRequest, service: Service): 
  * delivered, else the oldest. In doubt it is one: at worst a client gets an equal image at no charge.
  */
 async function earlierCall(request: CallRequest, service: Service): Promise<Call | null> {
-  const { calls, clients, onceMs } = service;
-  if (request.key === null && !request.isRetry && onceMs === null) return null;
+  const { calls, clients } = service;
+  if (!mayRepeat(request, service)) return null;
   const found: Call[] = [];
   for (const call of await calls.earlier(request))
     if (await isRepeated(call, request, service)) found.push(call);

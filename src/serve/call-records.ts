@@ -101,7 +101,7 @@ export class Calls {
       const now = this.#ledger.clock.now();
       const [known, expired] = [calls.filter(isKnown), calls.filter((call) => !isKnown(call))];
       for (const { name } of expired) removeIfPresent(this.#fileOf(name));
-      return known.sort((a, b) => a.at - b.at || numberOf(a.name) - numberOf(b.name));
+      return known.sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
 
       function isKnown({ hasKey, at }: Call): boolean {
         return !hasKey || now - at <= KEY_MS;
@@ -111,20 +111,18 @@ export class Calls {
 
   /**
    * Records a new call: it is on disk when this returns.
+   * @param isAlone whether it must not be beside another one that a process makes of an equal request at the same time
    * @returns null if another process was first @throws StateFolderError
    */
-  create({ key, digest }: CallRequest): Promise<Call | null> {
+  create({ key, digest }: CallRequest, isAlone: boolean): Promise<Call | null> {
     return this.#guarded(async () => {
       const at = this.#ledger.clock.now();
       const facts = { digest, id: this.#ledger.newId(), taskId: newTaskId(), at, hasKey: key !== null };
-      const names = () => this.#namesOf(digest).map(numberOf);
-      // Most digests are new.
-      for (let number = 1; ; number = Math.max(0, ...names()) + 1) {
-        const name = key === null ? `${digest}.${number}` : nameOfKey(key);
-        const isNew = await createWhole(this.#fileOf(name), `${JSON.stringify(facts)}\n`, 0o600);
-        if (isNew) return { ...facts, name, notes: [] };
-        if (key !== null || number > 1) return null;
-      }
+      const numbers = isAlone ? this.#namesOf(digest).map(numberOf) : [];
+      const own = `${digest}.${isAlone ? Math.max(0, ...numbers) + 1 : facts.id}`;
+      const name = key === null ? own : nameOfKey(key);
+      const isNew = await createWhole(this.#fileOf(name), `${JSON.stringify(facts)}\n`, 0o600);
+      return isNew ? { ...facts, name, notes: [] } : null;
     });
   }
 
@@ -212,8 +210,8 @@ export function isDelivered({ notes }: Call): boolean {
   return notes.some(({ type }) => type === "delivered");
 }
 
-/** SHA-256 of a key, or a digest and the number of the call. */
-const NAME = /^[0-9a-f]{64}(?:\.\d+)?$/;
+/** SHA-256 of a key; or a digest, and the id of the task or a number. */
+const NAME = /^[0-9a-f]{64}(?:\.[\da-fT-]+)?$/;
 
 /** A key is any text, and no name of a file. */
 function nameOfKey(key: string): string {
@@ -221,7 +219,7 @@ function nameOfKey(key: string): string {
 }
 
 function numberOf(name: string): number {
-  return Number(name.split(".", 2)[1] ?? 0);
+  return Number(/\.(\d+)$/.exec(name)?.[1] ?? 0);
 }
 
 function isFacts(json: unknown): json is Omit<Call, "name" | "notes"> {
