@@ -15,8 +15,8 @@ import { isInline, resultUrls } from "./found-images.ts";
 import { type PolledState, type PollHow, type PollReply, ProviderError } from "./provider.ts";
 import type { OwnUrl, ProviderServer } from "./provider-http.ts";
 import { usageIn, warningsOn } from "./reply-facts.ts";
-import { lenientJson } from "./reply-json.ts";
-import { exactJson, reportedSeeds } from "./seeds.ts";
+import { exactJson, lenientJson } from "./reply-json.ts";
+import { reportedSeeds } from "./seeds.ts";
 import { isSuccess, writeReply } from "./stored-reply.ts";
 
 /** The fields of a reply. */

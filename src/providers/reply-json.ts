@@ -1,3 +1,4 @@
+import { parseExact } from "../lib/exact-integer.ts";
 import { isJsonObject, jsonOrNull } from "../lib/json.ts";
 import type { StoredReply } from "./stored-reply.ts";
 
@@ -8,6 +9,15 @@ const NO_NUMBER = /-?\b(?:NaN|Infinity)\b/g;
 export function lenientJson(text: string): unknown {
   const json = jsonOrNull(text);
   return json === null && /\b(?:NaN|Infinity)\b/.test(text) ? jsonOrNull(withNulls(text)) : json;
+}
+
+/** As `lenientJson`, with all digits of a long number: a seed of 64 bits would be rounded. */
+export function exactJson(text: string): unknown {
+  try {
+    return parseExact(text);
+  } catch {
+    return lenientJson(text);
+  }
 }
 
 /** What stands between quotes is stepped over by hand: an image in base64 is too long for a pattern. */

@@ -7,9 +7,9 @@ import { jsonBody } from "./post-body.ts";
 import type { FollowHow, Job, Provider } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
 import { base64Of, type ReferenceDeps, referenceFiles } from "./reference-files.ts";
-import { jsonIn } from "./reply-json.ts";
+import { exactJson, jsonIn } from "./reply-json.ts";
 import { requestedSize } from "./requested-size.ts";
-import { exactJson, reportedSeeds } from "./seeds.ts";
+import { reportedSeeds } from "./seeds.ts";
 import { type Form, imagesOrNone, type ReadReply, type ServiceRequest, serviceProvider } from "./service.ts";
 import type { StoredReply } from "./stored-reply.ts";
 

@@ -1,9 +1,8 @@
-import { ExactInteger, nextSeed, parseExact, seedIn, type WholeNumber } from "../lib/exact-integer.ts";
+import { ExactInteger, nextSeed, seedIn, type WholeNumber } from "../lib/exact-integer.ts";
 import { numberOf } from "../lib/fingerprint.ts";
 import { pngText } from "../lib/image/png-text.ts";
 import type { Seeds } from "../task/line.ts";
 import type { Job } from "./provider.ts";
-import { lenientJson } from "./reply-json.ts";
 
 // The seed of an image: given by the user, chosen here, or reported by the server.
 
@@ -30,15 +29,6 @@ export function reportedSeeds(said: unknown): Seeds | null {
     .slice(0, MAX_SEEDS)
     .map((each) => seedIn(each instanceof ExactInteger ? each.digits : each));
   return seeds.some((each) => each !== null) ? seeds : null;
-}
-
-/** The JSON of a reply, with all digits of a long number. */
-export function exactJson(text: string): unknown {
-  try {
-    return parseExact(text);
-  } catch {
-    return lenientJson(text);
-  }
 }
 
 const MAX_TEXT_BYTES = 256 * 1024;

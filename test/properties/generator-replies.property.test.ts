@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { failedReply } from "../../src/providers/failed-reply.ts";
-import { readReply } from "../../src/providers/openai/openai-answer.ts";
+import { readReply } from "../../src/providers/openai/openai-provider.ts";
 import { jobFor } from "../providers/job.ts";
 import { anyCharacter } from "../support/any-character.ts";
 import { holds, holdsInTime } from "../support/holds.ts";

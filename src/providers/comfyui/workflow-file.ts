@@ -2,7 +2,7 @@ import path from "node:path";
 import { makeFolder } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { parseExact, stringifyExact } from "../../lib/exact-integer.ts";
+import { stringifyExact } from "../../lib/exact-integer.ts";
 import { sha256Of } from "../../lib/file-digest.ts";
 import { isPng, pngText } from "../../lib/image/png-text.ts";
 import { readRegular } from "../../lib/read-file.ts";
@@ -10,7 +10,7 @@ import { createWhole } from "../../lib/write-whole.ts";
 import type { JobOptions } from "../../task/intent.ts";
 import type { GeneratorOptions } from "../kind.ts";
 import { ProviderError, unsendable } from "../provider.ts";
-import { lenientJson } from "../reply-json.ts";
+import { exactJson } from "../reply-json.ts";
 import { CLASSIC, EXPORT_HINT, type Graph, graphIn } from "./graph.ts";
 
 /** A workflow, and its private copy. */
@@ -42,19 +42,10 @@ export function readWorkflow(file: string, label: string): Workflow {
   if (text === null)
     throw refused("is a PNG without a workflow: only one that ComfyUI itself saved holds it");
   if (text.length > MAX_TEXT_BYTES) throw refused("is larger than 4 MiB");
-  const graph = graphIn(workflowJson(text.replace(/^\uFEFF/, "")));
+  const graph = graphIn(exactJson(text.replace(/^\uFEFF/, "")));
   if (typeof graph === "string") throw refused(graph);
   const copy = stringifyExact(Object.fromEntries(graph));
   return { graph, sha256: sha256Of(Buffer.from(copy)), text: copy };
-}
-
-/** Its numbers are sent as they are written: a seed of 64 bits would be rounded. */
-function workflowJson(text: string): unknown {
-  try {
-    return parseExact(text);
-  } catch {
-    return lenientJson(text);
-  }
 }
 
 /** The workflows of a provider's tasks: that of the user's file for new ones, the private copies for all. */
@@ -111,7 +102,7 @@ export class Workflows {
     if (!/^[\da-f]{64}$/.test(sha256)) throw new Error("its workflow has no name");
     const file = path.join(this.#folder, `${sha256}.json`);
     const bytes = readRegular(file, MAX_TEXT_BYTES);
-    const graph = sha256Of(bytes) === sha256 ? graphIn(workflowJson(bytes.toString("utf8"))) : "was changed";
+    const graph = sha256Of(bytes) === sha256 ? graphIn(exactJson(bytes.toString("utf8"))) : "was changed";
     if (typeof graph === "string") throw new Error(`its copy ${file} ${graph}`);
     return graph;
   }
