@@ -92,6 +92,7 @@ export const PACKAGE_WORDS: Words = {
     noWait: "wait: false",
     yes: "yes: true",
     retryFailed: "retryFailed: true",
+    shard: "shard",
     resubmitUnknown: "resubmitUnknown: true",
     sandbox: "sandbox: true",
     model: "model",

@@ -12,6 +12,7 @@ export type OptionName =
   | "noWait"
   | "yes"
   | "retryFailed"
+  | "shard"
   | "resubmitUnknown"
   | "sandbox"
   | "model"
@@ -143,6 +144,7 @@ export const COMMAND_WORDS: Words = {
     noWait: "--no-wait",
     yes: "--yes",
     retryFailed: "--retry-failed",
+    shard: "--shard",
     resubmitUnknown: "--resubmit-unknown",
     sandbox: "--sandbox",
     model: "--model",

@@ -15,6 +15,7 @@ export const AGENT_WORDS: Words = {
     noWait: "waitSeconds: 0",
     yes: null,
     retryFailed: null,
+    shard: null,
     resubmitUnknown: null,
     sandbox: null,
     model: "model",

@@ -52,20 +52,22 @@ async function runLine(
   const topic = topicAsked(flags);
   const all = flags.includes("--all");
   const columns = helpColumns(context.stdout, all || topic !== undefined);
-  const show = (lines: readonly string[], isPaged = false) =>
-    showLines(lines, { json, isPaged }, console, context);
+  const show = (
+    lines: readonly string[],
+    isPaged = false,
+    about: unknown = { ok: true, text: lines.join("\n") },
+  ) =>
+    showAnswer({ json: about, show: () => showLines(lines, isPaged, console, context) }, { json }, console);
   const onText = (text: string) => (shown += text);
   const runWith = commandRunner(argv, context, console, outcome);
   const build = (inFull: boolean) => buildProgram(argv, { columns, onText, runWith }, inFull);
   if (topic === MANUAL) {
     const { manPage } = await import("../help/man-page.ts");
-    await show(manPage(await describeProgram(build, [])));
-    return 0;
+    return show(manPage(await describeProgram(build, [])));
   }
   if (topic !== undefined) {
     const { topicLines } = await import("../help/show-topic.ts");
-    await show(topicLines(topic, columns), topic !== HELP);
-    return 0;
+    return show(topicLines(topic, columns), topic !== HELP);
   }
   const program = await build(false);
   if (flags.some((word) => ONE_DASH.test(word))) {
@@ -81,16 +83,12 @@ async function runLine(
       const { usageError } = await import("./usage-error.ts");
       throw usageError(error, flags, argv, program);
     }
-    if (json && isHelp) {
-      await console.json(await describeProgram(build, namedCommand(flags)));
-      return 0;
-    }
+    if (json && isHelp) return show([], false, await describeProgram(build, namedCommand(flags)));
   }
   if (shown === "") return outcome.exitCode;
   // Help as it fits a terminal; for a program as the parser wrote it.
   const lines = json ? shown.trimEnd().split("\n") : fitHelp(shown.trimEnd(), columns, all);
-  await show(lines, all);
-  return 0;
+  return show(lines, all);
 }
 
 async function describeProgram(
@@ -104,14 +102,13 @@ async function describeProgram(
 /** What the parser says when it has shown help: for the flag, and for the command. */
 const HELP_CODES: ReadonlySet<string> = new Set(["commander.helpDisplayed", "commander.help"]);
 
-/** Help or the version, as text or as the one JSON document. @param options.isPaged on a terminal, in the user's pager */
+/** Help or the version. @param isPaged on a terminal, in the user's pager */
 async function showLines(
   lines: readonly string[],
-  { json, isPaged }: { json: boolean; isPaged: boolean },
+  isPaged: boolean,
   console: Console,
   { stdout, env, page }: Context,
 ): Promise<void> {
-  if (json) return console.json({ ok: true, text: lines.join("\n") });
   const paint = headingPaint(console.style("stdout"));
   const hasPager = isPaged && stdout.isTTY === true && env.TERM !== "dumb";
   if (hasPager && (await page(`${lines.map(paint).join("\n")}\n`))) return;

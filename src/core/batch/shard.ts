@@ -1,4 +1,5 @@
 import { UsageError } from "../../lib/error-types.ts";
+import { option, phrase } from "../../lib/wording.ts";
 
 /** One of several equal parts of a batch, so that several machines can run one part each. */
 export interface Shard {
@@ -14,7 +15,7 @@ export function parseShard(text: string): Shard {
   const [, index, count] = /^(\d{1,9})\/(\d{1,9})$/.exec(text.trim()) ?? [];
   const shard = { index: Number(index), count: Number(count) };
   if (shard.index >= 1 && shard.index <= shard.count && shard.count <= MAX_SHARDS) return shard;
-  throw new UsageError(`The shard ${JSON.stringify(text)} is not a part of a batch.`, {
+  throw new UsageError(phrase`${option("shard")} ${JSON.stringify(text)} is not a part of a batch.`, {
     hint: `1/4 is the first of four parts; there are at most ${MAX_SHARDS}.`,
   });
 }
