@@ -23,9 +23,21 @@ export function intendedRatio(value: string): string | undefined {
   if (text === "auto") return text;
   const [, width, height] = TWO_NUMBERS.exec(text) ?? [];
   if (width === undefined || height === undefined) return undefined;
-  const divisor = greatestCommonDivisor(Number(width), Number(height));
-  const lowest = `${Number(width) / divisor}:${Number(height) / divisor}`;
-  return RATIOS.includes(lowest) ? lowest : `${width}:${height}`;
+  const lowest = lowestTerms(Number(width), Number(height));
+  // The service writes 7:3 as 21:9.
+  return (
+    RATIOS.find((ratio) => WELL_FORMED.test(ratio) && isSameShape(ratio, lowest)) ?? `${width}:${height}`
+  );
+}
+
+function lowestTerms(width: number, height: number): string {
+  const divisor = greatestCommonDivisor(width, height);
+  return `${width / divisor}:${height / divisor}`;
+}
+
+function isSameShape(ratio: string, lowest: string): boolean {
+  const [width = Number.NaN, height = Number.NaN] = ratio.split(":").map(Number);
+  return lowestTerms(width, height) === lowest;
 }
 
 /** The ratio of a list whose shape is closest to a well-formed one; `undefined` for `auto`. */

@@ -232,7 +232,9 @@ const MAX_REQUESTS = 64;
 /** Refuses too many images, without validation too: each is a request, and each is written down. */
 function tooMany({ input: { maxImages = 1 }, labels }: RuleInput): Refusal | undefined {
   if (Number.isInteger(maxImages) && maxImages >= 1 && maxImages <= MAX_REQUESTS) return undefined;
-  const message = `${labels.maxImages} ${maxImages} is not a whole number from 1 to ${MAX_REQUESTS}`;
+  const isTooMany = Number.isInteger(maxImages) && maxImages > MAX_REQUESTS;
+  const why = isTooMany ? `: at most ${MAX_REQUESTS}` : ` is not a whole number from 1 to ${MAX_REQUESTS}`;
+  const message = `${labels.maxImages} ${maxImages}${why}`;
   return { kind: "refusal", message, hint: "Ask for the others with another command" };
 }
 

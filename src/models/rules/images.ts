@@ -93,10 +93,9 @@ export const maxImages: Rule = (subject) => {
   const setting = `${labels.maxImages} ${value}`;
   const { min, max } = MAX_IMAGES;
   if (!Number.isInteger(value) || value < min || value > max) {
-    return refuse(
-      `${setting} is not a whole number from ${min} to ${max}`,
-      `use a number from ${min} to ${max}`,
-    );
+    const isTooMany = Number.isInteger(value) && value > max;
+    const message = isTooMany ? `: at most ${max}` : ` is not a whole number from ${min} to ${max}`;
+    return refuse(`${setting}${message}`, `use a number from ${min} to ${max}`);
   }
   if (dropsMaxImages(input, model))
     return warning(`${setting} is left out: ${model.id} always makes one image`);

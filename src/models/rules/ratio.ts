@@ -52,10 +52,12 @@ export function unknownRatio(
   const anyMayDo = models.some((name) => resolveModel(name, matrix)?.ratios === null);
   if (anyMayDo || isKnownRatio(value, matrix)) return null;
   const intended = intendedRatio(value);
-  const nearest =
-    intended !== undefined && RATIOS.includes(intended) ? intended : nearestRatio(value, RATIOS);
+  const isWritten = intended !== undefined && RATIOS.includes(intended);
+  const instead = isWritten
+    ? `${value} is ${intended}: write ${intended}.`
+    : `the nearest is ${nearestRatio(value, RATIOS)}.`;
   return refuse(`${label} ${value} is not documented by the service`, [
-    `the nearest is ${nearest}.`,
+    instead,
     phrase`To send it as it is, add ${option("noValidate")}`,
   ]);
 }
@@ -71,7 +73,7 @@ function unlisted(value: string, id: string, label: string): Warning {
 /** The same shape in a form the model takes; else the nearest shape, and the models that take this one. */
 function otherwise(value: string, list: readonly string[], id: string, matrix: Matrix): Wording {
   const intended = intendedRatio(value);
-  if (intended !== undefined && list.includes(intended)) return `${value} is ${intended}: write it so`;
+  if (intended !== undefined && list.includes(intended)) return `${value} is ${intended}: write ${intended}`;
   const nearest = nearestRatio(value, list);
   const others = modelList(findModels({ ratio: value }, matrix).matching);
   const near = nearest === undefined ? "" : `; the nearest that ${id} takes is ${nearest}`;

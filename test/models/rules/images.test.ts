@@ -133,7 +133,9 @@ describe("the number of images", () => {
     (maxImages) => {
       for (const row of DOCUMENT) {
         expect(refusalOf({ ...draftOf(row), maxImages }).message).toBe(
-          `--max-images ${maxImages} is not a whole number from 1 to 15`,
+          maxImages === 16
+            ? "--max-images 16: at most 15"
+            : `--max-images ${maxImages} is not a whole number from 1 to 15`,
         );
       }
     },

@@ -60,6 +60,7 @@ describe("the ratio", () => {
   });
 
   it("in pixels is refused with the same shape in the model's own form", () => {
-    expect(refusalOf({ ratio: "1920:1080" }).hint).toBe("1920:1080 is 16:9: write it so");
+    expect(refusalOf({ ratio: "1920:1080" }).hint).toBe("1920:1080 is 16:9: write 16:9");
+    expect(String(refusalOf({ ratio: "7:3" }).hint)).toMatch(/^7:3 is 21:9: write 21:9/);
   });
 });
