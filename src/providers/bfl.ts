@@ -1,4 +1,5 @@
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
+import { requestedSize } from "../models/requested-size.ts";
 import { imagesIn } from "./found-images.ts";
 import { type Fields, isFailedState, type JobPoll, type ReadState, wordsOf } from "./job-poll.ts";
 import type { ProviderDeps, ServerSetup } from "./kind.ts";
@@ -6,7 +7,6 @@ import { sizeFields } from "./openai/size.ts";
 import type { Job, Provider } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
 import { base64Of, type LocalReference, referenceFiles } from "./reference-files.ts";
-import { requestedSize } from "./requested-size.ts";
 import { type Form, isJobId, jobIn, modelNamed, serviceProvider } from "./service.ts";
 
 /** Black Forest Labs. A job is polled at the address that its reply gives, on one of the service's own hosts. */

@@ -1,5 +1,6 @@
 import type { HttpReply } from "../api/http-client.ts";
 import { fieldsOf } from "../lib/json.ts";
+import { requestedSize } from "../models/requested-size.ts";
 import { readErrorBody } from "./failed-reply.ts";
 import { imagesInReply } from "./found-images.ts";
 import { type Fields, isFailedState, type JobPoll } from "./job-poll.ts";
@@ -9,7 +10,6 @@ import type { Job, PolledState, PollReply, Provider } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
 import { referenceUrls } from "./reference-files.ts";
 import { lenientJson } from "./reply-json.ts";
-import { requestedSize } from "./requested-size.ts";
 import { type Form, isJobId, type JobContext, jobIn, modelNamed, serviceProvider } from "./service.ts";
 
 /** fal's queue. The addresses of a request are used as its reply gives them, if they are fal's own. */

@@ -1,6 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
 import { isAmong } from "../models/check-request.ts";
+import { requestedSize } from "../models/requested-size.ts";
 import { base64Image, base64Images, imagesElsewhere } from "./found-images.ts";
 import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import { jsonBody } from "./post-body.ts";
@@ -8,7 +9,6 @@ import type { FollowHow, Job, Provider } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
 import { base64Of, type ReferenceDeps, referenceFiles } from "./reference-files.ts";
 import { exactJson, jsonIn } from "./reply-json.ts";
-import { requestedSize } from "./requested-size.ts";
 import { reportedSeeds } from "./seeds.ts";
 import { type Form, imagesOrNone, type ReadReply, type ServiceRequest, serviceProvider } from "./service.ts";
 import type { StoredReply } from "./stored-reply.ts";

@@ -1,8 +1,8 @@
 import type { WholeNumber } from "../../lib/exact-integer.ts";
+import { requestedSize } from "../../models/requested-size.ts";
 import type { ProviderDeps, ServerSetup } from "../kind.ts";
 import { type Job, type Prepared, type Provider, ProviderError } from "../provider.ts";
 import { ProviderServer } from "../provider-http.ts";
-import { requestedSize } from "../requested-size.ts";
 import { chosenSeed } from "../seeds.ts";
 import { ComfyServer } from "./comfy-server.ts";
 import type { Graph } from "./graph.ts";

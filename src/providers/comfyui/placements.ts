@@ -2,8 +2,8 @@ import { type ExactInteger, exactSeed, stringifyExact, type WholeNumber } from "
 import type { JsonValue } from "../../lib/json.ts";
 import { listed, shortened } from "../../lib/short-text.ts";
 import { pictureDimensions } from "../../models/dimensions.ts";
+import type { Size } from "../../models/requested-size.ts";
 import { type Job, unsendable } from "../provider.ts";
-import type { Size } from "../requested-size.ts";
 import { reportedSeeds } from "../seeds.ts";
 import { type Graph, nodeName, nodesTitled } from "./graph.ts";
 import { candidates, distinct, linkedPlaces, type Place, titledPlaces } from "./places.ts";

@@ -3,11 +3,11 @@ import { access, writeFile } from "node:fs/promises";
 import { platform } from "node:os";
 import path from "node:path";
 import { errorText } from "../../lib/error-text.ts";
+import { requestedSize } from "../../models/requested-size.ts";
 import { settled } from "../failures.ts";
 import type { GeneratorOptions, ProviderDeps } from "../kind.ts";
 import { type Job, type Provider, ProviderError, type SubmitHow, type SubmitReply } from "../provider.ts";
 import { referenceFiles, shownContext } from "../reference-files.ts";
-import { requestedSize } from "../requested-size.ts";
 import { filledCommand, hasPrompt, missingPlace, seedIn, shownCommand } from "./command-words.ts";
 import { failureOf, hasEndedWell, isCommandRunning, recoverCommand, runCommand } from "./run-command.ts";
 import {

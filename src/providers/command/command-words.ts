@@ -4,10 +4,10 @@ import { editDistance } from "../../lib/edit-distance.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import type { WholeNumber } from "../../lib/exact-integer.ts";
 import { action, phrase } from "../../lib/wording.ts";
+import { requestedSize, type Size } from "../../models/requested-size.ts";
 import { fieldTexts } from "../../task/request.ts";
 import type { Job } from "../provider.ts";
 import type { LocalReference } from "../reference-files.ts";
-import { requestedSize, type Size } from "../requested-size.ts";
 import { chosenSeed, givenSeed } from "../seeds.ts";
 
 /** What stands for a part of a job in a command, without the braces. */

@@ -1,3 +1,4 @@
+import { requestedSize } from "../../models/requested-size.ts";
 import { fieldTexts } from "../../task/request.ts";
 import { formBody, jsonBody, type PostBody } from "../post-body.ts";
 import type { Job } from "../provider.ts";
@@ -8,7 +9,6 @@ import {
   referenceUrls,
   withoutDataPrefix,
 } from "../reference-files.ts";
-import { requestedSize } from "../requested-size.ts";
 import type { JobContext } from "../service.ts";
 import { OPENAI_DEFAULT_MODEL, openAiName, type ServerForm } from "./server-forms.ts";
 import { isGptImage, sizeFields } from "./size.ts";

@@ -1,5 +1,5 @@
+import type { Size } from "../../models/requested-size.ts";
 import type { SizeForm } from "../../task/intent.ts";
-import type { Size } from "../requested-size.ts";
 
 /** The fields that say how large an image is to be. */
 export type SizeFields = Readonly<Record<string, string | number>>;

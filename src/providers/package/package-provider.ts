@@ -3,6 +3,7 @@ import { formatDuration } from "../../lib/duration.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { isJsonObject } from "../../lib/json.ts";
 import { hasControlCharacter } from "../../lib/late-regex.ts";
+import { requestedSize } from "../../models/requested-size.ts";
 import { clauseOf, failedPoll } from "../failures.ts";
 import { base64Images, imagesIn, isInline, type ReplyImage } from "../found-images.ts";
 import { type JobPoll, wordsOf } from "../job-poll.ts";
@@ -11,7 +12,6 @@ import * as port from "../provider.ts";
 import { ProviderServer } from "../provider-http.ts";
 import { referenceUrls } from "../reference-files.ts";
 import { jsonIn, lenientJson } from "../reply-json.ts";
-import { requestedSize } from "../requested-size.ts";
 import {
   type Form,
   imagesOrNone,

@@ -1,4 +1,5 @@
 import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
+import { requestedSize } from "../../models/requested-size.ts";
 import { imagesIn } from "../found-images.ts";
 import { type Fields, isFailedState, type JobPoll, wordsOf } from "../job-poll.ts";
 import { type ProviderDeps, type ServerSetup, USUAL_NAMES } from "../kind.ts";
@@ -6,7 +7,6 @@ import { sizeFields } from "../openai/size.ts";
 import { type Job, type PolledState, type Provider, unsendable } from "../provider.ts";
 import { ProviderServer } from "../provider-http.ts";
 import { referenceUrls } from "../reference-files.ts";
-import { requestedSize } from "../requested-size.ts";
 import { seedInLog } from "../seeds.ts";
 import { type Form, isJobId, type JobContext, jobIn, modelNamed, serviceProvider } from "../service.ts";
 import { type ModelInput, type ModelInputs, modelInputs } from "./model-inputs.ts";

@@ -1,6 +1,7 @@
 import { inspectFileAt } from "../lib/image/inspect.ts";
-import { dimensionsLike } from "../models/dimensions.ts";
-import type { Job } from "./provider.ts";
+import type { JobOptions } from "../task/intent.ts";
+import type { GenerationRequest } from "../task/request.ts";
+import { dimensionsLike } from "./dimensions.ts";
 
 /** A size in pixels; null: as the first reference image, whose size is not known here. */
 export type Size = { width: number; height: number } | null;
@@ -18,9 +19,13 @@ export function requestedSize(
   return shape && dimensionsLike(shape, Math.max(width, height));
 }
 
-type SizedJob = Pick<Job, "request" | "options" | "references">;
+interface SizedJob {
+  request: Pick<GenerationRequest, "ratio">;
+  options: Pick<JobOptions, "width" | "height">;
+  references: readonly ({ file: string } | { url: string })[];
+}
 
-function fileOf(reference: Job["references"][number] | undefined): string {
+function fileOf(reference: SizedJob["references"][number] | undefined): string {
   return reference !== undefined && "file" in reference ? reference.file : "";
 }
 
