@@ -3,7 +3,7 @@ import { requireUtf8Arguments, requireUtf8Variables } from "../../client/valid-t
 import { UsageError } from "../../lib/error-types.ts";
 import type { Description } from "../help/command-tree.ts";
 import { HELP, MANUAL, topicAsked } from "../help/topic-names.ts";
-import { type Answer, type RunWith, withHelpOf, wordsOf } from "../session/command.ts";
+import { type RunWith, showAnswer, withHelpOf, wordsOf } from "../session/command.ts";
 import type { Context } from "../session/context.ts";
 import type { GlobalOptions } from "../session/session.ts";
 import { headingPaint } from "../text/colors.ts";
@@ -136,14 +136,6 @@ function commandRunner(
         throw withHelpOf(command, error);
       }
     };
-}
-
-/** @returns the exit code */
-async function showAnswer(answer: Answer, { json }: GlobalOptions, console: Console): Promise<number> {
-  if (json) await console.json(answer.json);
-  else await answer.show();
-  await answer.after?.();
-  return 0;
 }
 
 /** @throws UsageError for a global flag that the command does not take */

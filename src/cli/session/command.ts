@@ -2,7 +2,8 @@ import type { Command } from "commander";
 import { GENERATOR, GLOBAL } from "../../client/options/global-options.ts";
 import type { Option } from "../../client/options/option.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import type { Session } from "./session.ts";
+import type { Console } from "../text/console.ts";
+import type { GlobalOptions, Session } from "./session.ts";
 
 /** What a command's file offers: it adds its own flags, and says what to run. */
 export interface CommandModule {
@@ -26,14 +27,27 @@ export function withHelpOf(command: Command, error: unknown): unknown {
   return new UsageError(error.message, { hint, cause: error });
 }
 
-/** The answer of a command that is shown once, and as a whole: the parser shows it, as a document or to a person. */
+/** The answer of a command, or of each task of one that shows each as it ends: a document, or text for a person. */
 export interface Answer {
-  /** The document of `--json`. */
+  /** The document of `--json`; of an AsyncIterable: the list of its items. */
   json: unknown;
   /** Shows it to a person. */
   show: () => Promise<unknown>;
   /** Done after it in any case: warnings, files to open. */
   after?: () => Promise<unknown>;
+}
+
+/** Shows an answer, as `--json` decides. @returns the exit code */
+export async function showAnswer(answer: Answer, { json }: GlobalOptions, console: Console): Promise<number> {
+  if (!json) await answer.show();
+  else if (isAsyncIterable(answer.json)) await console.jsonList(answer.json);
+  else await console.json(answer.json);
+  await answer.after?.();
+  return 0;
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
 /** Wraps a command's run function: hands it a session, and shows its answer, or keeps the exit code it returns. */

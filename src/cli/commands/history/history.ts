@@ -6,7 +6,7 @@ import { targetInEffect } from "../../../client/targets/target-in-effect.ts";
 import type { HistoryQuery } from "../../../core/use-cases/history.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { addOptions } from "../../session/add-options.ts";
-import type { RunWith } from "../../session/command.ts";
+import type { Answer, RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import type { TaskRow } from "./tables.ts";
 
@@ -25,19 +25,22 @@ export function register(command: Command, runWith: RunWith): void {
   addOptions(command, HISTORY).addHelpText("after", EXAMPLES).action(runWith(runHistory));
 }
 
-async function runHistory(session: Session, typed: HistoryFlags): Promise<number> {
+async function runHistory(session: Session, typed: HistoryFlags): Promise<Answer> {
   const flags = withStatus(typed);
   const limit = limitOf(flags);
   const generator = isOfOneGenerator(session) ? await (await targetInEffect(session)).name() : undefined;
-  const reading = { elsewhere: 0, isCounting: false };
+  const reading = { shown: 0, elsewhere: 0, isCounting: false };
   const tasks = tasksFrom({ ...flags, generator }, reading, session);
-  const shown = await (flags.summary
-    ? (await import("./tables.ts")).showSummary(tasks, session)
-    : session.options.json
-      ? listJson(tasks, limit, session)
-      : listTable(tasks, limit, reading, session));
-  if (shown === 0) await showNone(reading.elsewhere, flags, session);
-  return 0;
+  const answer = flags.summary
+    ? await summaryOf(tasks, reading, session)
+    : {
+        json: entriesOf(tasks, limit, reading),
+        show: () => listTable(tasks, limit, reading, session),
+      };
+  const after = async () => {
+    if (reading.shown === 0) await showNone(reading.elsewhere, flags, session);
+  };
+  return { ...answer, after };
 }
 
 /** `--unfinished` is a status. @throws UsageError where another one is given too */
@@ -49,6 +52,8 @@ function withStatus(flags: HistoryFlags): HistoryFlags {
 }
 
 interface Reading {
+  /** How many tasks are shown. */
+  shown: number;
   /** How many tasks were passed over because they are at another service. */
   elsewhere: number;
   /** Whether tasks are only counted: no more unreadable entries are named. */
@@ -71,13 +76,12 @@ async function* tasksFrom(
 /** A ledger may hold a hundred thousand tasks; to say that there are more, not all of them are read. */
 const MAX_COUNTED = 1000;
 
-/** @returns how many are shown */
 async function listTable(
   tasks: AsyncIterable<ListedTask>,
   limit: number,
   reading: Reading,
   session: Session,
-): Promise<number> {
+): Promise<void> {
   const { showTasks, taskRow } = await import("./tables.ts");
   const rows: TaskRow[] = [];
   let matching = 0;
@@ -87,25 +91,31 @@ async function listTable(
     reading.isCounting = matching >= limit;
     if (matching > Math.max(limit - 1, MAX_COUNTED)) break;
   }
+  reading.shown = rows.length;
   if (rows.length > 0) await showTasks(rows, session);
   if (matching > rows.length) {
     const all = matching > MAX_COUNTED ? `more than ${MAX_COUNTED}` : matching;
     await session.console.note(`${rows.length} of ${all}, --all shows the rest`);
   }
-  return rows.length;
 }
 
-/** The tasks as one JSON document. @returns how many are shown */
-async function listJson(tasks: AsyncIterable<ListedTask>, limit: number, session: Session): Promise<number> {
-  let listed = 0;
-  async function* entries() {
-    for await (const task of tasks) {
-      yield task.entry;
-      if (++listed >= limit) return;
-    }
+/** The entries of the JSON document. */
+async function* entriesOf(tasks: AsyncIterable<ListedTask>, limit: number, reading: Reading) {
+  for await (const task of tasks) {
+    yield task.entry;
+    if (++reading.shown >= limit) return;
   }
-  await session.console.jsonList(entries());
-  return listed;
+}
+
+async function summaryOf(
+  tasks: AsyncIterable<ListedTask>,
+  reading: Reading,
+  session: Session,
+): Promise<Answer> {
+  const { showSummary, summed } = await import("./tables.ts");
+  const sums = await summed(tasks);
+  reading.shown = sums.total.tasks;
+  return { json: { ok: true, ...sums }, show: async () => showSummary(sums, session) };
 }
 
 /** How many tasks to show at most. @throws UsageError */

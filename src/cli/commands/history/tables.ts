@@ -124,8 +124,14 @@ interface DayTotals extends Totals {
   model: string;
 }
 
+/** Tasks added up. */
+interface Sums {
+  days: DayTotals[];
+  total: Totals;
+}
+
 /** Adds tasks up by day and model, the newest day first, in memory that grows with those alone. Newer tasks come first. */
-async function summed(tasks: AsyncIterable<ListedTask>): Promise<{ days: DayTotals[]; total: Totals }> {
+export async function summed(tasks: AsyncIterable<ListedTask>): Promise<Sums> {
   const total = noTotals();
   const days = new Map<string, DayTotals>();
   for await (const task of tasks) {
@@ -169,15 +175,11 @@ const DAY_COLUMNS: readonly TableColumn[] = [
 ];
 
 /** Shows what tasks made and cost, by day and model. @returns how many there are */
-export async function showSummary(tasks: AsyncIterable<ListedTask>, session: Session): Promise<number> {
-  const { days, total } = await summed(tasks);
-  if (session.options.json) await session.console.json({ ok: true, days, total });
-  else if (total.tasks > 0) {
-    const rows = days.map((each) => [each.day, each.model, ...figures(each)]);
-    await showTable(DAY_COLUMNS, [...rows, ["total", "", ...figures(total)]], session);
-    if (total.usage) await session.console.result(["", usageLine(total.usage)]);
-  }
-  return total.tasks;
+export async function showSummary({ days, total }: Sums, session: Session): Promise<void> {
+  if (total.tasks === 0) return;
+  const rows = days.map((each) => [each.day, each.model, ...figures(each)]);
+  await showTable(DAY_COLUMNS, [...rows, ["total", "", ...figures(total)]], session);
+  if (total.usage) await session.console.result(["", usageLine(total.usage)]);
 }
 
 /** What the user's own generators said, as they name it. */
