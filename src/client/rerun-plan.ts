@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { type ImageOrigin, originOfFile, originOfTask } from "../core/engine/origin.ts";
+import { type ImageOrigin, originOfFile, originOfTask, shortenedImage } from "../core/engine/origin.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { seedIn, type WholeNumber } from "../lib/exact-integer.ts";
 import { checkRequest } from "../models/check-request.ts";
@@ -223,9 +223,7 @@ async function findEarlierRequest(
       hint: "Nothing was sent. To see the tasks of this machine: imggen history",
     });
   }
-  const areKnown = origin.record !== null || replacesImages;
-  const images = areKnown ? [] : [origin.request.image ?? []].flat();
-  const shortened = images.find((url) => url.endsWith("?…"));
+  const shortened = replacesImages ? undefined : shortenedImage(origin);
   if (shortened === undefined) return { ...origin, isImage: true };
   throw new UsageError(
     `${what} was made from ${shortened}, and its sidecar omits the part of the URL after the "?".`,

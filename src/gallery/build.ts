@@ -1,6 +1,6 @@
 import { lstatSync } from "node:fs";
 import path from "node:path";
-import { type ImageOrigin, originInSidecar, originOfTask } from "../core/engine/origin.ts";
+import { type ImageOrigin, originInSidecar, originOfTask, shortenedImage } from "../core/engine/origin.ts";
 import { SaveFailedError } from "../core/errors.ts";
 import { isoTime } from "../lib/clock.ts";
 import { makeFolder } from "../lib/durable.ts";
@@ -154,10 +154,12 @@ function addressOf(file: string, page: string): string {
  * alone becomes a part of the command.
  */
 function commandFor(
-  { service, taskId, record }: ImageOrigin,
+  origin: ImageOrigin,
   image: string,
   profileOf: GalleryOptions["profileOf"],
-): string {
+): string | null {
+  if (shortenedImage(origin) !== undefined) return null;
+  const { service, taskId, record } = origin;
   const what = record === null ? image : (taskId ?? record.id);
   return ["imggen", "rerun", shellWord(what), ...placeOf(service, record, profileOf)].join(" ");
 }

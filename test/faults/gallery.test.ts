@@ -115,9 +115,10 @@ it("a sidecar from someone else runs nothing, and says nothing that no task can 
   expect(await shown()).toMatchObject({
     credits: null,
     date: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
-    command: "imggen generate --model '`touch x`;' '$(touch x)'",
+    // Words of a sidecar are not in a command: rerun reads them from the file.
+    command: `imggen rerun ${image}`,
   });
-  // The ledger lacks its task, so that no rerun can find it.
+  // The query of its reference image is not in the sidecar, so that rerun would refuse it.
   await write({ taskId: "task-1" });
   expect(await shown()).toMatchObject({ task: "task-1", command: null });
 });

@@ -105,3 +105,8 @@ function unknownFile(file: string): UsageError {
     },
   );
 }
+
+/** The reference URL that a sidecar has without its query, so that the request cannot be made again from it alone. */
+export function shortenedImage({ record, request }: ImageOrigin): string | undefined {
+  return record === null ? [request.image ?? []].flat().find((url) => url.endsWith("?…")) : undefined;
+}
