@@ -147,7 +147,7 @@ describe("an accepted job whose id the disk does not take", () => {
     const checked = { ...spec.checked, request: { prompt: "a fox", model: "flux" } };
     const report = await submitNew({ ...spec, checked, wait }, deps).finally(() => recording.mockRestore());
     const warning = expect.stringMatching(
-      /^The ledger could not be written: .*EIO.* imggen resume <id>: job0$/,
+      /^The ledger could not be written: .*EIO.* by which the task can be resumed: job0$/,
     );
     expect(events).toContainEqual({ type: "ledger_warning", message: warning });
     const hint = expect.stringContaining("job0");
