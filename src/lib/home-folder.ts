@@ -2,6 +2,7 @@ import { homedir } from "node:os";
 import path from "node:path";
 import { errorCode } from "./error-text.ts";
 import { UsageError } from "./error-types.ts";
+import { shownAddress } from "./query-secret.ts";
 
 /** There is no folder for settings and state. Thrown at the first use of one; `hint` names IMGGEN_HOME. */
 export class NoHomeError extends UsageError {
@@ -24,11 +25,20 @@ export function homeFolder(): string {
   throw new NoHomeError();
 }
 
+/** One letter before the colon is a drive of Windows. */
+const ADDRESS = /^[a-z][a-z\d+.-]+:\/\//i;
+
 /**
  * A path with the home folder in place of a `~` at its start. Shells do that only for a word of its own: not after
- * `--output=`, not in a settings file, and not where there is no shell. @throws NoHomeError
+ * `--output=`, not in a settings file, and not where there is no shell.
+ * @throws NoHomeError; UsageError for an address such as s3://bucket/x, which would become folders of these names
  */
 export function withHomeFolder(file: string): string {
+  if (ADDRESS.test(file)) {
+    throw new UsageError(`${shownAddress(file)} is an address, not a path.`, {
+      hint: "Nothing was sent. Give a path on this machine.",
+    });
+  }
   const [, rest] = /^~(?:$|[/\\](.*)$)/s.exec(file) ?? [];
   if (rest === undefined && file !== "~") return file;
   // A slash at the end stays: it says that it is a folder.

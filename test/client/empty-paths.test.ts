@@ -78,3 +78,32 @@ describe("an empty path", () => {
       );
   });
 });
+
+describe("an address in place of a path", () => {
+  const ADDRESS = "s3://bucket/x";
+  const isRefused = {
+    code: 2,
+    stderr: expect.stringContaining("error: s3://bucket/x is an address, not a path."),
+  };
+
+  it.each([
+    ["--output", ["generate", "a fox", "--sandbox", "--output", ADDRESS]],
+    ["--output of a batch", ["batch", "-", "--dry-run", "--output", ADDRESS]],
+    ["--prompt-file", ["generate", "--prompt-file", ADDRESS, "--sandbox"]],
+    ["--output of compare", ["compare", "a fox", "--sandbox", "--output", ADDRESS]],
+    ["the gallery's folder", ["gallery", ADDRESS]],
+    ["the gallery's --output", ["gallery", ".", "--output", ADDRESS]],
+    ["the folder of mcp", ["mcp", "--sandbox", "--output", ADDRESS]],
+    ["a manifest", ["batch", ADDRESS, "--sandbox"]],
+  ])("is refused as %s", async (_, args) => {
+    expect(await ran(args)).toEqual(isRefused);
+  });
+
+  it.each(["IMGGEN_OUTPUT", "IMGGEN_HOME", "IMGGEN_MATRIX"])("is refused in %s", async (variable) => {
+    expect(await ran(["generate", "a fox", "--sandbox"], { [variable]: ADDRESS })).toEqual(isRefused);
+  });
+
+  it("is refused as the setting output", async () => {
+    expect(await ran(["generate", "a fox", "--sandbox"], {}, { output: ADDRESS })).toEqual(isRefused);
+  });
+});
