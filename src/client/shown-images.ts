@@ -1,4 +1,4 @@
-import { promises } from "node:fs";
+import { existsSync, promises } from "node:fs";
 import { type ImageOrigin, namesTask, originOf, originOfTask } from "../core/engine/origin.ts";
 import { errorText } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";
@@ -9,6 +9,7 @@ import { shellWord } from "../lib/shell-word.ts";
 import { ownSettings } from "../task/request.ts";
 import { savedFilesOf } from "../task/task.ts";
 import { type ClientSession, openLedger } from "./client-session.ts";
+import { listedTasks } from "./listed-tasks.ts";
 
 /** An image in a file. */
 export interface FoundImage {
@@ -58,6 +59,18 @@ export async function findImages(what: string, session: ClientSession): Promise<
     originOfTask(record),
     saved.map(({ path, seed }) => foundImage(path, seed)),
   );
+}
+
+/** The last image of the newest task that has one where it was saved. @throws UsageError if there is none */
+export async function newestImage(session: ClientSession): Promise<FoundImages> {
+  for await (const found of listedTasks({}, session, String)) {
+    if (found === "elsewhere" || "unreadable" in found) continue;
+    const last = found.report.files.findLast(({ path }) => path !== null && existsSync(path));
+    if (last?.path) return findImages(last.path, session);
+  }
+  throw new UsageError("No saved image is left where it was saved.", {
+    hint: "To see the tasks of this machine: imggen history",
+  });
 }
 
 function withSettings(origin: ImageOrigin | null, files: FoundImage[]): FoundImages {

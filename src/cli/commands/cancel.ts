@@ -12,7 +12,7 @@ import { renderReport } from "../output/render.ts";
 import { createProgress, withTasksShown } from "../output/task-progress.ts";
 import { taskView } from "../output/task-view.ts";
 import { addOptions } from "../session/add-options.ts";
-import type { RunWith } from "../session/command.ts";
+import { type RunWith, showAnswer } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
 const MORE = [
@@ -40,13 +40,15 @@ async function runCancel(session: Session, ids: string[], flags: FlagsOf<typeof 
   const wait = flags.wait ? settings : null;
   const progress = await createProgress(session, taskView(null), { isBesideResults: ids.length > 1 });
   const reports = await withTasksShown(session, flags, progress, (operations, caller) =>
-    operations.cancel(ids, wait, caller, (report) => show(report, session)),
+    operations.cancel(ids, wait, caller, async (report) => {
+      const answer = { json: cancelJson(report, COMMAND_WORDS), show: () => show(report, session) };
+      await showAnswer(answer, session.options, session.console);
+    }),
   );
   return worstOf(reports.map(exitCodeOfReport));
 }
 
 async function show(report: CancelReport, session: Session): Promise<void> {
-  if (session.options.json) return session.console.json(cancelJson(report, COMMAND_WORDS));
   for (const warning of report.warnings) await session.console.warn(warning);
   if (report.error) return renderReport({ ...report, warnings: [], files: [] }, session);
   const id = report.taskId ?? report.ledgerId ?? "";

@@ -12,13 +12,17 @@ import { creditsText, shortPath } from "../text/phrases.ts";
 
 const EXAMPLES = `
 Examples:
+  $ imggen show
   $ imggen show a-fox-3f9c.png
   $ imggen show task_3f9c
   $ imggen show foxes/*.png --size 60
   $ imggen show task_3f9c --open`;
 
 export function register(command: Command, runWith: RunWith): void {
-  command.argument("<file|taskId...>", "image files, or ids of tasks whose images were saved");
+  command.argument(
+    "[file|taskId...]",
+    "image files, or ids of tasks whose images were saved; none: the newest image",
+  );
   addOptions(command, SHOW).addHelpText("after", EXAMPLES).action(runWith(runShow));
 }
 
@@ -28,8 +32,8 @@ async function runShow(
   { open = false, size }: FlagsOf<typeof SHOW>,
 ): Promise<Answer> {
   const viewing = { preview: !open, open, room: size === undefined ? null : roomIn(size) };
-  const { findImages } = await import("../../client/shown-images.ts");
-  const found: FoundImages[] = [];
+  const { findImages, newestImage } = await import("../../client/shown-images.ts");
+  const found: FoundImages[] = named.length === 0 ? [await newestImage(session)] : [];
   for (const what of named) found.push(await findImages(what, session));
   const files = found.flatMap((each) => each.files);
   const [only] = found;

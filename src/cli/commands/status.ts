@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { worstOf } from "../../client/exit-codes.ts";
 import { waitSettings } from "../../client/given-values.ts";
+import { listedTasks } from "../../client/listed-tasks.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { STATUS } from "../../client/options/task-table.ts";
 import { displayState, exitCodeOfReport, statusJson } from "../../client/report-json.ts";
@@ -13,18 +14,19 @@ import { withTasksShown } from "../output/task-progress.ts";
 import { TasksShown } from "../output/tasks-shown.ts";
 import { previewImages, type Viewing, viewingOf } from "../output/viewing.ts";
 import { addOptions } from "../session/add-options.ts";
-import type { RunWith } from "../session/command.ts";
+import { type Answer, type RunWith, showAnswer } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
 const EXAMPLES = `
 Examples:
+  $ imggen status
   $ imggen status task_3f9c
   $ imggen status task_3f9c --wait --output fox.png
   $ imggen status task_3f9c task_81ab --json
   $ imggen status a-fox-3f9c.png`;
 
 export function register(command: Command, runWith: RunWith): void {
-  command.argument("<taskId...>", "task ids, or images that imggen saved");
+  command.argument("[taskId...]", "task ids, or images that imggen saved; none: every open task");
   addOptions(command, STATUS).addHelpText("after", EXAMPLES).action(runWith(runStatus));
 }
 
@@ -34,11 +36,37 @@ async function runStatus(session: Session, ids: string[], flags: FlagsOf<typeof 
   const viewing = viewingOf(flags, session);
   const sidecar = session.settings.isOn("sidecar");
   const spec = { wait: flags.wait ? settings : null, output, overwrite, sidecar };
-  const shown = new TasksShown(session);
-  const reports = await withTasksShown(session, flags, shown, (operations, caller) =>
-    operations.status(ids, spec, caller, shownEvents(spec, viewing, shown, session)),
-  );
+  const isOfAll = ids.length === 0;
+  const names = isOfAll ? await openIds(session) : ids;
+  const tasks = new TasksShown(session);
+  const events = shownEvents(spec, viewing, tasks, session, isOfAll);
+  const ask = () =>
+    withTasksShown(session, flags, tasks, (operations, caller) =>
+      operations.status(names, spec, caller, events),
+    );
+  const reports = names.length === 0 ? [] : await ask();
+  if (isOfAll) await showAnswer(allAnswer(reports, session), session.options, session.console);
   return worstOf(reports.map(exitCodeOfReport));
+}
+
+/** The end of the answer about every open task: one document, or a note if there is none. */
+function allAnswer(reports: readonly TaskReport[], { console }: Session): Answer {
+  const tasks = reports.map((report) => statusJson(report, COMMAND_WORDS));
+  return {
+    json: { ok: tasks.every(({ ok }) => ok), tasks },
+    show: async () => tasks.length > 0 || console.note("No task is unfinished."),
+  };
+}
+
+/** Ids of the tasks that `history --unfinished` lists, newest first. */
+async function openIds(session: Session): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const found of listedTasks({ status: "unfinished" }, session, String)) {
+    if (found === "elsewhere") continue;
+    if ("unreadable" in found) await session.console.warn(found.message);
+    else if (found.report.ledgerId !== null) ids.push(found.report.ledgerId);
+  }
+  return ids;
 }
 
 /** Shows each task as it ends; after a signal, all that are left at once. */
@@ -47,6 +75,7 @@ function shownEvents(
   viewing: Viewing,
   tasks: TasksShown,
   session: Session,
+  isOfAll: boolean,
 ): StatusEvents {
   return {
     onBegin: (named) => tasks.begin(named, "not finished yet", wait !== null),
@@ -54,13 +83,15 @@ function shownEvents(
     async onEnd(report, at) {
       tasks.printing(at, report);
       if (output !== undefined) await previewImages(report.files, viewing, session);
-      if (!tasks.isNamed(report)) await show(report, session);
+      if (tasks.isNamed(report)) return;
+      const answer = { show: () => show(report, session) };
+      const whole = isOfAll ? answer : { ...answer, json: statusJson(report, COMMAND_WORDS) };
+      await showAnswer(whole, session.options, session.console);
     },
   };
 }
 
 async function show(report: TaskReport, session: Session): Promise<void> {
-  if (session.options.json) return session.console.json(statusJson(report, COMMAND_WORDS));
   if (report.error) return renderReport(report, session);
   const { taskId, ledgerId } = report;
   const files = report.files.map(({ path }) => (path === null ? "standard output" : { path }));

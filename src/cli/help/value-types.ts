@@ -81,4 +81,5 @@ export const ARGUMENT_VALUES: Readonly<Record<string, ValueKind>> = {
   taskId: { type: "task" },
   shell: { type: "choice", values: SHELLS },
   value: { type: "value" },
+  word: { type: "text" },
 };

@@ -29,8 +29,8 @@ export function withHelpOf(command: Command, error: unknown): unknown {
 
 /** The answer of a command, or of each task of one that shows each as it ends: a document, or text for a person. */
 export interface Answer {
-  /** The document of `--json`; of an AsyncIterable: the list of its items. */
-  json: unknown;
+  /** The document of `--json`; of an AsyncIterable: the list of its items. Absent: none, for a part of a whole. */
+  json?: unknown;
   /** Shows it to a person. */
   show: () => Promise<unknown>;
   /** Done after it in any case: warnings, files to open. */
@@ -41,7 +41,7 @@ export interface Answer {
 export async function showAnswer(answer: Answer, { json }: GlobalOptions, console: Console): Promise<number> {
   if (!json) await answer.show();
   else if (isAsyncIterable(answer.json)) await console.jsonList(answer.json);
-  else await console.json(answer.json);
+  else if (answer.json !== undefined) await console.json(answer.json);
   await answer.after?.();
   return 0;
 }

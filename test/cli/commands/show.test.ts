@@ -31,6 +31,18 @@ async function worldWithFox(): Promise<CommandWorld> {
   return world;
 }
 
+describe("show without an argument", () => {
+  it("shows the newest image that is still where it was saved", async () => {
+    const { run, json, cwd } = await commandWorld();
+    expect(await run(["show"])).toMatchObject({ code: 2 });
+    for (const name of ["fox", "owl"]) await run(["generate", name, "-o", `${name}.png`]);
+    const shown = async () => (await json(["show"])).document;
+    expect(await shown()).toMatchObject({ files: [{ path: path.join(cwd, "owl.png") }] });
+    await rm(path.join(cwd, "owl.png"));
+    expect(await shown()).toMatchObject({ files: [{ path: path.join(cwd, "fox.png") }] });
+  });
+});
+
 /** One bit a pixel: to compress a large image takes an eighth of what it does with a byte. */
 function blackPng(width: number, height: number): Buffer {
   const pixels = deflateSync(Buffer.alloc((1 + width / 8) * height));

@@ -15,18 +15,19 @@ type HistoryFlags = FlagsOf<typeof HISTORY>;
 const EXAMPLES = `
 Examples:
   $ imggen history
-  $ imggen history --search fox --since 7d
+  $ imggen history red fox --since 7d
   $ imggen history --unfinished
   $ imggen history --status unfinished --limit 5
   $ imggen history --summary --since 2026-01-01
   $ imggen history --all --json | jq '[.[].credits] | add'`;
 
 export function register(command: Command, runWith: RunWith): void {
+  command.argument("[word...]", "search for these words, as --search does");
   addOptions(command, HISTORY).addHelpText("after", EXAMPLES).action(runWith(runHistory));
 }
 
-async function runHistory(session: Session, typed: HistoryFlags): Promise<Answer> {
-  const flags = withStatus(typed);
+async function runHistory(session: Session, words: string[], typed: HistoryFlags): Promise<Answer> {
+  const flags = withSearch(words, withStatus(typed));
   const limit = limitOf(flags);
   const generator = isOfOneGenerator(session) ? await (await targetInEffect(session)).name() : undefined;
   const reading = { shown: 0, elsewhere: 0, isCounting: false };
@@ -49,6 +50,13 @@ function withStatus(flags: HistoryFlags): HistoryFlags {
   if (!unfinished) return flags;
   if (status !== undefined) throw new UsageError("--unfinished and --status were both given.");
   return { ...flags, status: "unfinished" };
+}
+
+/** Words are a search. @throws UsageError where `--search` is given too */
+function withSearch(words: readonly string[], flags: HistoryFlags): HistoryFlags {
+  if (words.length === 0) return flags;
+  if (flags.search !== undefined) throw new UsageError("Words to search for and --search were both given.");
+  return { ...flags, search: words.join(" ") };
 }
 
 interface Reading {
