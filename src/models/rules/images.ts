@@ -2,7 +2,7 @@ import { action, phrase } from "../../lib/wording.ts";
 import { findModels } from "../find.ts";
 import { MAX_IMAGES, type Matrix, type Model, type References } from "../matrix.ts";
 import { dropsMaxImages } from "../wire.ts";
-import { modelList, type Rule, refuse, shownUrl, warning, withoutField } from "./rule.ts";
+import { modelList, orModelsThat, type Rule, refuse, shownUrl, warning, withoutField } from "./rule.ts";
 
 const HOST_AND_PORT = /^[^/?#]+:\d+(?:[/?#]|$)/;
 const WINDOWS_DRIVE = /^[a-z]:/i;
@@ -17,16 +17,16 @@ export const imageCount: Rule = (subject) => {
   const { min, max } = model.references;
   if (count < min) {
     const message = `${labels.image} is missing: ${model.id} needs ${needed(model.references)}`;
-    return refuse(message, `give an image's URL; models that need none: ${modelList(openTo(0, matrix))}`);
+    return refuse(message, orModelsThat("need none", openTo(0, matrix), "give an image's URL"));
   }
   if (max === null || count <= max) return undefined;
-  const others = `models that take ${count === 1 ? "one" : `as many as ${count}`}: ${modelList(openTo(count, matrix))}`;
+  const take = `take ${count === 1 ? "one" : `as many as ${count}`}`;
   if (max === 0) {
     const message = `${labels.image} cannot be used: ${model.id} takes no reference images`;
-    return refuse(message, `${withoutField("image", subject)}; ${others}`);
+    return refuse(message, orModelsThat(take, openTo(count, matrix), withoutField("image", subject)));
   }
   const message = `${labels.image} is given ${count} times: ${model.id} takes at most ${max} reference images`;
-  return refuse(message, others);
+  return refuse(message, orModelsThat(take, openTo(count, matrix)) || `give at most ${max}`);
 };
 
 /** Section 2.2: the field holds URLs, which the service itself fetches from the web (`data:` holds the image itself). */
@@ -54,12 +54,10 @@ export const imagesOverHttps: Rule = ({ input, model, matrix, labels, uploads })
   if (model.references?.httpsOnly !== true) return undefined;
   const value = images.find((image) => !/^https:/i.test(image.trim()) && !(uploads && isLocalFile(image)));
   if (value === undefined) return undefined;
-  const others = modelList(
-    openTo(images.length, matrix).filter((other) => other.references?.httpsOnly === false),
-  );
+  const others = openTo(images.length, matrix).filter((other) => other.references?.httpsOnly === false);
   return refuse(
     `${labels.image} ${shownUrl(value)}: ${model.id} takes https:// URLs only`,
-    `give an https:// URL; models that take others: ${others}`,
+    orModelsThat("take others", others, "give an https:// URL"),
   );
 };
 

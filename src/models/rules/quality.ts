@@ -1,6 +1,6 @@
 import { findModels } from "../find.ts";
 import { canonicalQuality, QUALITIES } from "../matrix.ts";
-import { modelList, type Refusal, type Rule, refuse, shown, takenText, withoutField } from "./rule.ts";
+import { orModelsThat, type Refusal, type Rule, refuse, shown, takenText, withoutField } from "./rule.ts";
 
 /** Sections 2.2 and 2.5: one of the field's values, and one of the model's where the document gives them. */
 export const quality: Rule = (subject) => {
@@ -10,10 +10,11 @@ export const quality: Rule = (subject) => {
   if (value === undefined) return unknownQuality(input.quality, labels.quality) ?? undefined;
   const setting = `${labels.quality} ${shown(input.quality)}`;
   if (model.qualities === null || model.qualities.includes(value)) return undefined;
-  const others = `models that take ${value}: ${modelList(findModels({ quality: value }, matrix).matching)}`;
   const limit = { field: "quality", allowed: model.qualities } as const;
-  const hint = model.qualities.length === 0 ? `${withoutField("quality", subject)}; ${others}` : others;
-  return refuse(`${setting}: ${takenText(model.id, limit)}`, hint, limit);
+  const others = findModels({ quality: value }, matrix).matching;
+  const without = withoutField("quality", subject);
+  const hint = orModelsThat(`take ${value}`, others, ...(model.qualities.length === 0 ? [without] : []));
+  return refuse(`${setting}: ${takenText(model.id, limit)}`, hint || without, limit);
 };
 
 /** Section 2.2: the allowed values of `quality`. */

@@ -124,6 +124,12 @@ export function modelList(models: readonly Model[]): string {
     .join(", ");
 }
 
+/** A hint of parts, the last of which names other models, if there are any. @param clause what they do: `take high` */
+export function orModelsThat(clause: string, models: readonly Model[], ...parts: readonly string[]): string {
+  const others = modelList(models);
+  return [...parts, ...(others === "" ? [] : [`models that ${clause}: ${others}`])].join("; ");
+}
+
 /** A reference image's URL without possible secrets: a password before the host, a signature in the query. */
 export function shownUrl(value: string): string {
   return shown(value.replace(/[?#].*$/s, "").replace(/(^https?:\/*|\/\/)[^/]*@/i, "$1"));

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { checkRequest as checkOf } from "../../../src/models/check-request.ts";
+import { MODELS } from "../../../src/models/matrix.ts";
 import { checkRequest } from "../built-in.ts";
 import { ALL_QUALITIES, DOCUMENT, neededImages, words } from "../document.ts";
 import { refusalOf } from "../refusal.ts";
@@ -41,4 +43,15 @@ describe("the quality", () => {
       /^Leave it out; models that take 2K: vendor1\/alpha-pro, vendor1\/alpha-2, gamma-image-2, /,
     );
   });
+
+  it.each(["vendor2/beta-v4", "gamma-image-2"])(
+    "that is refused names no model where no other takes it: %s",
+    (model) => {
+      const only = MODELS.filter(({ id }) => id === model).map((each) => ({ ...each, qualities: [] }));
+      const refused = expect(() => checkOf({ prompt: "a fox", model, quality: "high" }, only));
+      refused.toThrow(
+        expect.objectContaining({ hint: expect.stringMatching(/^Leave it out(?!.*take high)/) }),
+      );
+    },
+  );
 });
