@@ -11,21 +11,29 @@ export function wholeNumberOption(
   text: string,
   limits: { min: number; max?: number; shown?: string },
 ): number {
-  const max = limits.max ?? Number.MAX_SAFE_INTEGER;
-  const value = /^-?\d{1,16}$/.test(text.trim()) ? Number(text) : Number.NaN;
-  if (!(value >= limits.min && value <= max)) {
-    const range =
-      limits.shown ?? (limits.max === undefined ? `${limits.min} or more` : `${limits.min} to ${limits.max}`);
-    throw new UsageError(`${label} ${JSON.stringify(text)} is not a whole number (${range}).`);
-  }
-  return value;
+  const { min, max = Number.MAX_SAFE_INTEGER } = limits;
+  const isWhole = /^-?\d+$/.test(text.trim());
+  const value = isWhole ? Number(text) : Number.NaN;
+  if (value >= min && value <= max) return value;
+  const range = limits.shown ?? (limits.max === undefined ? `${min} or more` : `${min} to ${max}`);
+  const hasLimit = isWhole && limits.shown === undefined;
+  const problem = hasLimit ? outside(value < min, min, max) : ` is not a whole number (${range})`;
+  throw new UsageError(`${label} ${JSON.stringify(text)}${problem}.`);
+}
+
+function outside(isBelow: boolean, min: number | bigint, max: number | bigint): string {
+  return isBelow ? `: at least ${min}` : `: at most ${max}`;
 }
 
 /** A seed. @throws UsageError naming what it was given as */
 export function seedOption(label: string, text: string): WholeNumber {
   const seed = seedIn(text);
   if (seed !== null) return seed;
-  throw new UsageError(`${label} ${JSON.stringify(text)} is not a whole number (0 to ${MAX_SEED}).`, {
+  const isWhole = /^-?\d+$/.test(text.trim());
+  const problem = isWhole
+    ? outside(text.includes("-"), 0, MAX_SEED)
+    : ` is not a whole number (0 to ${MAX_SEED})`;
+  throw new UsageError(`${label} ${JSON.stringify(text)}${problem}.`, {
     hint: "Nothing was sent. Leave it out for a new seed each time.",
   });
 }

@@ -89,7 +89,7 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
   ["show p.txt --size 0", /--size "0" is neither/],
   ['status ""', /A task id is empty/],
   ['resume ""', /A task id is empty/],
-  ["history --limit 0", /not a whole number \(1 or more\)/],
+  ["history --limit 0", /at least 1\./],
   [
     "history --status lost",
     /^error: --status "lost" is none of completed, unfinished, waiting, running, accepted, made, unknown, failed, cancelled\./,
@@ -100,7 +100,7 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
   ["models --ratio banana", /Write it as width:height/],
   ["models --quality 3K", /use one of basic, high, 1K, 2K, 4K/i],
   ["models --kind video", /none of text, text-to-image, edit, image-to-image/],
-  ["models --references -1", /not a whole number/],
+  ["models --references -1", /at least 0\./],
   ["models --references many", /See imggen models --help\./],
   [
     "models z-imag",
@@ -139,11 +139,11 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
     /is not the name of a profile/,
   ]),
   ["serve", /No generator is given\.\n.*--generator/],
-  [`serve --generator ${PAINT} --port 65536`, /0 to 65535/],
+  [`serve --generator ${PAINT} --port 65536`, /at most 65535\./],
   [`serve --generator ${PAINT} --grace soon`, /not a duration/],
-  ["sandbox --port 65536", /0 to 65535/],
+  ["sandbox --port 65536", /at most 65535\./],
   ["sandbox --latency soon", /not a duration/],
-  ["sandbox --credits -1", /0 or more/],
+  ["sandbox --credits -1", /at least 0\./],
 ];
 
 it.each(REFUSED)("%s is refused: exit 2, nothing sent and nothing written", async (line, said) => {

@@ -141,7 +141,7 @@ it("several prompts are answered with the command that takes several", async () 
 });
 
 it("a missing argument is named, with the help of its command", async () => {
-  expect(await complaint("status")).toBe(
-    "error: Missing required argument 'taskId'.\n  See imggen status --help.\n",
+  expect(await complaint("cancel")).toBe(
+    "error: Missing required argument 'taskId'.\n  See imggen cancel --help.\n",
   );
 });

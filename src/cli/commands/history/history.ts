@@ -15,7 +15,7 @@ type HistoryFlags = FlagsOf<typeof HISTORY>;
 const EXAMPLES = `
 Examples:
   $ imggen history
-  $ imggen history red fox --since 7d
+  $ imggen history fox --since 7d
   $ imggen history --unfinished
   $ imggen history --status unfinished --limit 5
   $ imggen history --summary --since 2026-01-01
