@@ -188,7 +188,7 @@ function batchOf(
   };
 }
 
-/** The calls of a client that are under way: each stops with its caller's signal, and all with the client. */
+/** Running calls of a client: each stops with its caller's signal, and all with the client. */
 class Calls {
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();

@@ -75,7 +75,7 @@ export function waitSettings(flags: WaitOptions, { settings }: Source): WaitSett
   return timeout ? { ...wait, timeoutMs: timeoutOption(timeout.label, timeout.value) } : wait;
 }
 
-/** Where images go and how long to wait for them: as flags say, or as settings do. @throws UsageError for a setting */
+/** Destination of images and time to wait for them, from flags or settings. @throws UsageError for a setting */
 export function outputSettings(
   flags: WaitOptions & { output?: string | undefined; sidecar?: boolean | undefined },
   { settings }: Source,

@@ -28,7 +28,7 @@ export interface ModelList {
   leftOut: string | null;
 }
 
-/** How many images a model makes that makes several, and is asked for no number. */
+/** Number of images of a model that makes several, if the request has none. */
 export const IMAGES_BY_DEFAULT = MAX_IMAGES.default;
 
 export function needsSubscription({ notes }: Pick<Model, "notes">): boolean {

@@ -167,7 +167,7 @@ const NO_PROXY_FORMS =
 const ANY_CERTIFICATE =
   "NODE_TLS_REJECT_UNAUTHORIZED=0 accepts every certificate, so others on the network could read the API key.";
 
-/** Which certificates are trusted. */
+/** Trusted certificates. */
 export async function checkTls({ context: { env } }: TargetSession): Promise<Finding> {
   const { NODE_EXTRA_CA_CERTS: extra, NODE_TLS_REJECT_UNAUTHORIZED: rejects } = env;
   const facts = { extraCertificates: extra || null };

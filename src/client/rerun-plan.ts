@@ -161,7 +161,7 @@ function withFieldFlags(
   return { input: { ...input, fields: { ...fields, ...changed } }, isSeedGiven };
 }
 
-/** Where nothing is configured, a task of the user's own provider goes to that one. */
+/** Prefers the task's own provider if none is configured. */
 function useProviderOf({ record }: ImageOrigin, { settings, isSandbox }: ClientSession): void {
   const isConfigured = settings.get("generator") !== undefined || settings.get("baseUrl") !== undefined;
   if (isSandbox || isConfigured || !isOfGenerator(record)) return;

@@ -1,6 +1,6 @@
 /**
  * Maps with at most `limit` concurrent calls; results keep the order of the items. An error ends it, and is thrown once
- * the calls under way have ended.
+ * the running calls have ended.
  */
 export async function mapConcurrent<Item, Result>(
   items: readonly Item[],

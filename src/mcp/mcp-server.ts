@@ -22,7 +22,7 @@ import { estimateCost, listModels } from "./tools/model-tools.ts";
 import { getTask, history, resumeTasks } from "./tools/task-tools.ts";
 
 export interface ServeOptions extends Lines, Omit<Toolbox, keyof CallSettings | "jobs"> {
-  /** @param isIdle whether no task of the session is under way */
+  /** @param isIdle whether no task of the session is running */
   settings: (isIdle: boolean) => Promise<CallSettings>;
   /** Stops every call cleanly. */
   close: () => Promise<void>;
@@ -149,7 +149,7 @@ export function progressOf(
   const progressToken = _meta?.progressToken;
   if (progressToken === undefined) return { onProgress() {}, stop() {} };
   let progress = 0;
-  /** Before the first event there is nothing to be said but that the call is under way. */
+  /** Before the first event the only fact is that the call is running. */
   let said: { message?: string } = {};
   const tell = () => {
     progress += 1;
@@ -181,7 +181,7 @@ async function repeat(everyMs: number, tell: () => void, clock: Clock, signal: A
 
 /**
  * The client of the settings in effect. A client keeps the generator, and its key, that it was started with: after a
- * change it is replaced, as soon as no task of it is under way.
+ * change it is replaced, as soon as no task of it is running.
  */
 export class CurrentClient {
   readonly #open: () => Client;
@@ -196,7 +196,7 @@ export class CurrentClient {
 
   /**
    * @param terms the generator with all that is set about it
-   * @param isIdle whether no task is under way
+   * @param isIdle whether no task is running
    */
   async of(terms: string, isIdle: boolean): Promise<Client> {
     this.#terms ??= terms;

@@ -14,7 +14,7 @@ export interface Call {
 type Work = (call: Call) => Promise<TaskSuccess>;
 
 /**
- * One request or task under way. It outlasts the call that began it: the image is saved even if the client never asks again.
+ * One running request or task. It outlasts the call that began it: the image is saved even if the client never asks again.
  * It is stopped only where each of its calls was cancelled, and none of them was answered before.
  */
 export class Job {
@@ -65,7 +65,7 @@ export class Job {
   }
 }
 
-/** The requests and tasks of one session that are under way. */
+/** Running requests and tasks of one session. */
 export class Jobs {
   readonly #running = new Set<Job>();
   readonly #charged = new Map<string, string>();

@@ -169,7 +169,7 @@ export interface Prepared {
 export interface Provider {
   readonly version: 1;
   readonly limits: {
-    /** How many requests may be under way at once, over all processes of one state folder; null: any number. */
+    /** Maximum number of requests in flight, over all processes of one state folder; null: any number. */
     concurrency: number | null;
     /** How long a submit may take, connecting included, in milliseconds: until the id, or until the image. */
     submitMs: number;

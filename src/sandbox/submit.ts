@@ -182,7 +182,7 @@ type Fault = (typeof DIRECTIVES)[number];
 
 export interface Directives {
   faults: ReadonlySet<Fault>;
-  /** How long the task takes, from `[sandbox:slow=…]`. */
+  /** Duration of the task, from `[sandbox:slow=…]`. */
   slowMs: number | null;
   /** The prompt without its directives. */
   prompt: string;

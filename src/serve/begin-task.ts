@@ -39,10 +39,10 @@ export interface NotBegun {
 /** `delivered`: notes that the client has its answer. */
 export type Begun = { taskId: string; delivered: () => void } | { refused: NotBegun };
 
-/** How long a generator may take to say what a workflow is worth: its refusal comes within 15 s. */
+/** Timeout for the price of a workflow: a refusal comes within 15 s. */
 const PREPARE_MS = 10_000;
 
-/** How long after its end or last retry a call is found by the next retry, in milliseconds. */
+/** Time after its end or last retry in which the next retry finds a call, in milliseconds. */
 const RETRY_MS = 15 * 60_000;
 
 /** The most that the document allows for any model. */

@@ -12,10 +12,10 @@ import type { Ledger } from "../store/ledger.ts";
 import { UnreadableRecordError, usingStateFolder } from "../store/store-errors.ts";
 import { newTaskId } from "../task/task-id.ts";
 
-/** How long an Idempotency-Key stands for the same task, in milliseconds. */
+/** Lifetime of an Idempotency-Key, in milliseconds. */
 const KEY_MS = 7 * 24 * 3_600_000;
 
-/** How long the record of a call without a key is kept at least, in milliseconds: longer than any retry is looked up. */
+/** Minimum lifetime of the record of a call without a key, in milliseconds: longer than any retry is looked up. */
 const CALL_MS = 24 * 3_600_000;
 
 /** A client's request, as far as it decides to which call it belongs. */
@@ -201,7 +201,7 @@ export class Calls {
   }
 }
 
-/** When a call was last made or made again, in milliseconds since the epoch. */
+/** Time of a call or its last retry, in milliseconds since the epoch. */
 export function lastAskedMs({ at, notes }: Call): number {
   return Math.max(at, ...notes.map((note) => note.at));
 }

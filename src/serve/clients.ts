@@ -4,7 +4,7 @@ import type { Task } from "../task/task.ts";
 import { displayId } from "../task/task.ts";
 import type { Call, Calls } from "./call-records.ts";
 
-/** How long a call without an Idempotency-Key waits for a retry of its client, in milliseconds. */
+/** Time that a call without an Idempotency-Key waits for a retry of its client, in milliseconds. */
 const RETURN_MS = 10_000;
 
 const GONE = "its client was gone before it was sent";
@@ -21,7 +21,7 @@ interface ClientsDeps {
  */
 export class Clients {
   readonly #deps: ClientsDeps;
-  /** How many wait for a task. */
+  /** Number of clients that wait for a task. */
   readonly #waiting = new Map<string, number>();
   /** Tasks whose clients are gone. Aborts when one comes back. */
   readonly #gone = new Map<string, AbortController>();

@@ -25,7 +25,7 @@ import { findTask } from "./server-tasks.ts";
 
 // The operations of the document, for any generator.
 
-/** What a request says of the call that it belongs to. */
+/** Facts in a request about the call that it belongs to. */
 export function callRequestOf(
   { headers }: Pick<ServiceRequest, "headers">,
   digest: string,

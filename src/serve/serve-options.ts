@@ -42,7 +42,7 @@ export interface ServeOptions {
   graceMs: number;
   /** For how long equal requests without an Idempotency-Key are one, in milliseconds; null: only a client's own retries are. */
   onceMs: number | null;
-  /** How often white space is sent before JSON, in milliseconds; null: never, so that the status is true. */
+  /** Interval between white space before JSON, in milliseconds; null: none, so that the status is true. */
   keepAliveMs: number | null;
   /** Default 0: any that is free. */
   port?: number;

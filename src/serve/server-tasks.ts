@@ -49,7 +49,7 @@ export function openRunner(options: ServeOptions): Pick<Service, "runner" | "gat
   return { runner, gate };
 }
 
-/** How long a task took that has just ended, and until it was first submitted, in milliseconds. */
+/** Duration of a task that has ended, and time until it was first submitted, in milliseconds. */
 function timesOf({ submittedAt, requests }: Task, clock: ServeOptions["clock"]) {
   const begun = requests.flatMap(({ attempts }) => attempts.map(({ at }) => Date.parse(at)));
   const arrivedMs = Date.parse(submittedAt);

@@ -25,7 +25,7 @@ export interface RunningServer {
   apiKey: string;
   port: number;
   /**
-   * Begins nothing new, and waits for requests that are under way, for the grace at most. Tasks that were not begun stay
+   * Begins nothing new, and waits for requests in flight, for the grace at most. Tasks that were not begun stay
    * in the ledger for the next server.
    * @param onWait called with the number of requests that are waited for, if there are any
    */

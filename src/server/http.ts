@@ -139,7 +139,7 @@ function keyOf(authorization = ""): string | null {
 
 type Picture = Extract<ServerReply, { kind: "picture" }>;
 
-/** How a reply was sent. */
+/** State of a reply that was sent. */
 export interface Delivery {
   /** The HTTP status; 0 if the connection was closed without a reply. */
   status: number;

@@ -16,7 +16,7 @@ export async function runInProcess(argv: readonly string[]): Promise<number> {
   return exitCode;
 }
 
-/** How long a second Ctrl-C is waited for where it would stop something, in milliseconds. */
+/** Time to wait for a second Ctrl-C if it would stop something, in milliseconds. */
 const SECOND_CTRL_C_MS = 1_500;
 
 /** A second Ctrl-C comes a moment after the first: what it stops is waited for, and said. */

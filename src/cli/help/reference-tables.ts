@@ -4,7 +4,7 @@ import { generatorKeys } from "../../client/generator-settings.ts";
 import type { ErrorType } from "../../lib/error-types.ts";
 import type { SettingName } from "../../store/settings-table.ts";
 
-/** What each exit code means, for help, README and scripts. */
+/** Meanings of the exit codes, for help, README and scripts. */
 const MEANINGS: Readonly<Record<0 | CodeOf<ErrorType>, string>> = {
   0: "done; every file promised is on disk and checked",
   1: "a bug in imggen",

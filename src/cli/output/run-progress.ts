@@ -55,7 +55,7 @@ export interface RunNotes {
   tick?(run: RunProgress, nowMs: number): void;
 }
 
-/** How one kind of run is shown to a person. */
+/** View of one kind of run, for a person. */
 export interface RunView {
   /** The lines at the end of a terminal, in so many columns; none before anything has begun. */
   lines(run: RunProgress, nowMs: number, columns: number): readonly string[];

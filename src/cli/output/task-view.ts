@@ -50,7 +50,7 @@ const ALWAYS = ["continuing", "submit_retry", "submit_interrupted", "download_re
 const ON_TERMINAL = new Set<string>([...ALWAYS, "poll_failed"]);
 const ELSEWHERE = new Set<string>([...ALWAYS, "claimed_elsewhere", "uploading", "accepted", "progress"]);
 
-/** What is said of one task, which is little. */
+/** Text about one task, which is short. */
 export function taskNotes(console: Console, isLive: boolean): RunNotes {
   /** On a terminal the id is said once, when it may soon be needed: the task is slow, or a poll has failed. */
   let isIdShown = false;
@@ -76,7 +76,7 @@ export function taskNotes(console: Console, isLive: boolean): RunNotes {
   };
 }
 
-/** What is said of one of several tasks before it ends. */
+/** Text about one of several tasks before it ends. */
 function notesOfSeveral(console: Console): RunNotes {
   return {
     show(event) {
@@ -90,7 +90,7 @@ function notesOfSeveral(console: Console): RunNotes {
 /** The stages in which a task is named, in the order of their lines. */
 const STAGES = ["finished", "downloading", "running"] as const satisfies Stage[];
 
-/** Where each of several tasks stands; one whose lines are printed is not named any more. */
+/** States of several tasks; one whose lines are printed is no longer named. */
 export function taskRows(ids: readonly string[]): RunView {
   const names = shortTaskIds(ids);
   return {

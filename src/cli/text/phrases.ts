@@ -62,7 +62,7 @@ export function shortPath(file: string, { resolvePath }: Pick<ProcessContext, "r
 }
 
 /**
- * What is said when a signal comes while requests are under way.
+ * Text for a signal that comes while requests are in flight.
  * @param waitMs how long their replies are waited for; null: to their end, because they are paid for
  * @param taskIds of those that have one
  */

@@ -6,7 +6,7 @@ import { seedOption, wholeNumberOption } from "../../lib/whole-number.ts";
 import { isProviderFields } from "../../task/request-fields.ts";
 import { type Kind, longFlag, type Option, RANDOM } from "./option.ts";
 
-/** How the values of a kind are read and checked. */
+/** Parser and check of one kind of value. */
 interface KindRow {
   /** Reads the value of its flag; absent: the text, or a flag without a value. @throws UsageError */
   parse?: (text: string, label: string, option: Option) => unknown;

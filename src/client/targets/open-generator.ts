@@ -49,7 +49,7 @@ export function modelsOffered(
   return asked(generator, session, ask, timeoutMs);
 }
 
-/** What asking a generator depends on. */
+/** Context of a question to a generator. */
 export type AskingSession = Pick<TargetSession, "context" | "onExchange">;
 
 /** Opens a generator's provider. Nothing is sent or run. @param more what only its tasks need */

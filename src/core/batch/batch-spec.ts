@@ -10,7 +10,7 @@ import type { OutputFolder } from "./row-files.ts";
 import type { RowResult } from "./row-result.ts";
 import { inShard, type Shard } from "./shard.ts";
 
-/** Rows under way at once. */
+/** Maximum number of rows in flight. */
 export const DEFAULT_CONCURRENCY = 4;
 
 /** Rows that were checked, and how they are to be run. */

@@ -5,7 +5,7 @@ import { type RowResult, rowClaimedElsewhere } from "./row-result.ts";
 import { type BatchContext, runRow } from "./run-row.ts";
 
 export interface RunRowsSpec {
-  /** Rows under way at once. */
+  /** Maximum number of rows in flight. */
   concurrency: number;
   /** How long to wait for rows that another process holds, after all others have ended, milliseconds. */
   patienceMs: number;

@@ -127,7 +127,7 @@ export interface TaskDeps {
 
 /** A server keeps its tasks: what keeps one from being sent ends none of them. */
 export interface Keeping {
-  /** After a signal, how long the reply to a request that is under way is waited for, in milliseconds. */
+  /** After a signal, time to wait for the reply to a request in flight, in milliseconds. */
   graceMs: number;
   /** Aborts when nothing more of the task is to be submitted for now. What was submitted is finished. */
   pause: AbortSignal;

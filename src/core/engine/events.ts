@@ -15,7 +15,7 @@ export type TaskProgressEvent =
   /** `why`: a sentence. `isLost`: whether it was sent, and its reply lost; else it was refused for now, or never left. */
   | { type: "submit_retry"; why: string; isLost: boolean; delayMs: number }
   /**
-   * A signal came while the reply to the submit was under way. It is waited for so long, in milliseconds; null: to its
+   * A signal came while the submit was in flight. It is waited for so long, in milliseconds; null: to its
    * end, because it is paid for. `taskId`: null where the reply is to bring it.
    */
   | { type: "submit_interrupted"; taskId: string | null; waitMs: number | null }

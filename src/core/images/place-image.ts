@@ -22,7 +22,7 @@ interface Placed {
   warnings: string[];
 }
 
-/** What its name may say of an image, beside what it says of its task. */
+/** Facts about an image for its name, beside those of its task. */
 type ImageFacts = Pick<NameFacts, "index" | "seed">;
 
 /**

@@ -106,7 +106,7 @@ async function runPlanned(
     for (const row of left) begun.has(row) ? counts.abandon(row) : counts.leave(row);
     return result();
   });
-  // One more than may be under way, so that the next is at hand while an image is saved. What would only wait is not begun.
+  // One more than may be in flight, so that the next is at hand while an image is saved. What would only wait is not begun.
   const places = (connection.provider.limits.concurrency ?? concurrency) + 1;
   const options = {
     concurrency: Math.min(concurrency, places),

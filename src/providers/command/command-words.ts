@@ -132,7 +132,7 @@ export function filledCommand(words: readonly string[], job: Job, files: Command
   });
 }
 
-/** The seed that a command is given; null if it has no place for one. */
+/** The seed that a command is given; null if it supports none. */
 export function seedIn(words: readonly string[], job: Job): WholeNumber | null {
   if (!holds(words, "seed")) return null;
   return Object.hasOwn(job.options.fields, "seed") ? givenSeed(job) : chosenSeed(job);

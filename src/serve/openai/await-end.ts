@@ -6,11 +6,11 @@ import { endOf, type TaskEnd } from "../end.ts";
 import type { Service } from "../serve-options.ts";
 import { findTask } from "../server-tasks.ts";
 
-/** How often a task is read: one that this process has is in memory, any other on the disk. */
+/** Interval between two reads of a task: one that this process has is in memory, any other on the disk. */
 const READ_MS = 100;
 const READ_FROM_DISK_MS = 1_000;
 
-/** How long a client waits in an outage for an attempt, in milliseconds: a connect timeout of 10 s, and less than 15 s. */
+/** Time that a client waits in an outage for an attempt, in milliseconds: a connect timeout of 10 s, and less than 15 s. */
 const MAX_OUTAGE_MS = 12_000;
 
 interface Ended {
@@ -56,7 +56,7 @@ export async function awaitEnd(taskId: string, service: Service, signal: AbortSi
   return null;
 }
 
-/** What keeps requests of a task from being sent, other than their turn; null for nothing. */
+/** Obstacle that keeps requests of a task from being sent, other than their turn; null for none. */
 function obstacleTo(here: RunnerTask, sinceMs: number, { gate, clock }: Service): Obstacle | null {
   if (here.isSubmitted) return null;
   const { outage } = gate;

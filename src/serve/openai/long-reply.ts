@@ -39,14 +39,14 @@ function eventForm(operation: ImagesOperation): Form {
   };
 }
 
-/** How often a comment is sent in a stream, in milliseconds, so that no proxy takes the connection for an idle one. */
+/** Interval between comments in a stream, in milliseconds, so that no proxy takes the connection for an idle one. */
 const COMMENT_MS = 15_000;
 
 interface ReplyOptions {
   taskId: string;
   /** The operation whose events the reply consists of; null: it is one JSON document. */
   events: ImagesOperation | null;
-  /** How often white space is sent before a JSON document, in milliseconds; null: never. */
+  /** Interval between white space before a JSON document, in milliseconds; null: none. */
   keepAliveMs: number | null;
   clock: Pick<Clock, "sleep">;
 }

@@ -60,7 +60,7 @@ function withSearch(words: readonly string[], flags: HistoryFlags): HistoryFlags
 }
 
 interface Reading {
-  /** How many tasks are shown. */
+  /** Number of tasks shown. */
   shown: number;
   /** How many tasks were passed over because they are at another service. */
   elsewhere: number;

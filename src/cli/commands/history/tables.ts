@@ -113,7 +113,7 @@ interface Totals {
   undocumented: number;
   /** Tasks that cost nothing; absent for none. */
   free?: number;
-  /** What the user's own generators said of cost and tokens, each name added up; absent where they said nothing. */
+  /** Cost and tokens that the user's generators reported, each name added up; absent if none did. */
   usage?: Record<string, number>;
 }
 
@@ -182,7 +182,7 @@ export async function showSummary({ days, total }: Sums, session: Session): Prom
   if (total.usage) await session.console.result(["", usageLine(total.usage)]);
 }
 
-/** What the user's own generators said, as they name it. */
+/** Cost and tokens as the user's generators name them. */
 function usageLine(usage: Readonly<Record<string, number>>): string {
   const parts = Object.entries(usage).map(([name, value]) => `${name} ${value}`);
   return `Usage of your own generators: ${parts.join(", ")}`;
