@@ -139,7 +139,7 @@ function keyOf(authorization = ""): string | null {
 
 type Picture = Extract<ServerReply, { kind: "picture" }>;
 
-/** State of a reply that was sent. */
+/** Result of sending a reply. */
 export interface Delivery {
   /** The HTTP status; 0 if the connection was closed without a reply. */
   status: number;
