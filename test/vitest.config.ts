@@ -11,7 +11,7 @@ import { DEFINE } from "./support/release.ts";
  */
 const RETRY = { count: 1, condition: /^(?!Property failed|violations: )/ };
 
-if (!hasInterop) console.warn("Not run: test/interop. First: npm ci --prefix test/interop");
+if (!hasInterop) console.info("Not run: test/interop. First: npm ci --prefix test/interop");
 
 export default defineConfig({
   define: DEFINE,
