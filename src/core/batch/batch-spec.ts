@@ -50,7 +50,7 @@ export interface BatchResult {
 }
 
 /** What a person has to agree to before rows are submitted. */
-export type Doubt =
+export type Confirmation =
   | { about: "costs"; credits: number; isEstimate: boolean }
   /** Of the rows, `rows` may have been submitted from elsewhere, as the message says. */
   | { about: "folder"; message: string; rows: number };
@@ -58,7 +58,7 @@ export type Doubt =
 /** How a caller agrees to a batch, and follows it. */
 export interface BatchEvents extends Pick<GateDeps, "onOutage" | "onPause"> {
   /** Asks a person. Absent: there is none to be asked. */
-  confirm?: ((doubt: Doubt) => Promise<boolean>) | undefined;
+  confirm?: ((confirmation: Confirmation) => Promise<boolean>) | undefined;
   /** Called for what a person is told, and not asked. */
   onWarning?: (message: string) => Promise<void>;
   /** The batch is within its budget, and may be submitted if its cost is agreed to. */

@@ -6,8 +6,8 @@ import type { CheckedRequest, RequestInput } from "../../task/request.ts";
 import { ManifestError, type ManifestProblem } from "../errors.ts";
 import { isPlaceholder } from "../images/file-name.ts";
 import {
-  columnOf,
   fillTemplate,
+  findColumn,
   type ManifestEntry,
   missingProblem,
   type OtherColumns,
@@ -83,21 +83,21 @@ export async function checkRows(
     const output = values.output ?? null;
     const clash = output === null ? null : names.add(line, output);
     if (clash !== null) refuse(clash);
-    const named = nameOfRow(others, defaults);
-    if (typeof named === "string") {
-      refuse(named);
+    const fileName = nameOfRow(others, defaults);
+    if (typeof fileName === "string") {
+      refuse(fileName);
       continue;
     }
     const { input, checked } = await checkValues(values, defaults);
     if (checked instanceof ImggenError) {
       const limit = checked instanceof InvalidRequestError ? checked.limit : null;
       if (skipsRows) skipped.push({ input, reason: worded(checked.said.message, defaults.words), limit });
-      else refuse(problemOf(checked, defaults));
+      else refuse(describeProblem(checked, defaults));
       continue;
     }
     const digest = rowDigest(checked.request, output ?? undefined);
     if (defaults.shard && !inShard(digest, defaults.shard)) continue;
-    const idle = unusedOf(others, defaults);
+    const idle = unusedColumns(others, defaults);
     if (defaults.refusesUnused && idle.length > 0) refuse(`unknown keys: ${idle.join(", ")}`);
     for (const name of idle) if (unused.size < MAX_NAMED) unused.add(name);
     if (problems.length > 0) continue;
@@ -106,8 +106,8 @@ export async function checkRows(
     const key = keys.next(digest);
     if (skipsRows && isRepeat(key)) continue;
     const next = rows.length + 1;
-    const place = skipsRows ? { row: next, line: next } : { row, line };
-    rows.push({ ...place, checked, output, ...named, key, ...former });
+    const position = skipsRows ? { row: next, line: next } : { row, line };
+    rows.push({ ...position, checked, output, ...fileName, key, ...former });
   }
   if (problems.length > 0) throw new ManifestError(problems);
   return { rows, skipped, unused: [...unused] };
@@ -120,7 +120,7 @@ function nameOfRow(others: OtherColumns, { name, words }: RowDefaults): { templa
   if (name === undefined || placeholdersIn(name).every(isPlaceholder)) return {};
   // What a name's own placeholders stand for is known only once there is an image.
   const filled = fillTemplate(name, (each) => {
-    const column = columnOf(each) ?? each;
+    const column = findColumn(each) ?? each;
     return isPlaceholder(column) ? `{${column}}` : others.get(each)?.replaceAll(NO_PART_OF_A_NAME, "-");
   });
   return "text" in filled
@@ -130,9 +130,9 @@ function nameOfRow(others: OtherColumns, { name, words }: RowDefaults): { templa
 
 const NO_PART_OF_A_NAME = /[{}/\\\p{Cc}]/gu;
 
-function unusedOf(others: OtherColumns, defaults: RowDefaults): string[] {
-  const used = usedNames(defaults);
-  return [...others.keys()].filter((each) => !used.has(each)).slice(0, MAX_NAMED);
+function unusedColumns(others: OtherColumns, defaults: RowDefaults): string[] {
+  const usedColumns = usedNames(defaults);
+  return [...others.keys()].filter((each) => !usedColumns.has(each)).slice(0, MAX_NAMED);
 }
 
 /** Checks a row's values, with the defaults for those that it does not set. */
@@ -146,7 +146,7 @@ async function checkValues(
   return { input, checked: await checkRow(input, { ...defaults, labels }) };
 }
 
-function problemOf({ said }: ImggenError, { words }: RowDefaults): string {
+function describeProblem({ said }: ImggenError, { words }: RowDefaults): string {
   return worded([said.message, said.hint ?? ""], words);
 }
 

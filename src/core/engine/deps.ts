@@ -81,7 +81,7 @@ export function ofOneAccount(deps: TaskDeps): UseCaseDeps {
 }
 
 /** What identifies a request that is made at a connection. */
-export function identityOf(
+export function requestIdentity(
   request: GenerationRequest,
   { identity, termsFor }: Pick<Connection, "identity" | "termsFor">,
 ): RequestIdentity {

@@ -11,10 +11,10 @@ import type { TaskDeps } from "./deps.ts";
 import { type AcceptedJob, acceptedJobs, followJob, openJobs } from "./follow-job.ts";
 import type { HeldTask } from "./held.ts";
 import { recoverRequests } from "./recover.ts";
-import { factsOf, reportOf, type TaskReport } from "./report.ts";
+import { type TaskReport, taskFacts, taskReport } from "./report.ts";
 import type { SaveGoal } from "./save.ts";
 import { sendRequests } from "./send.ts";
-import { errorOf } from "./task-error.ts";
+import { taskError } from "./task-error.ts";
 
 /** How far a task is taken. */
 export interface Goal {
@@ -42,12 +42,12 @@ export interface Goal {
  * report.
  */
 export function drive(
-  held: HeldTask,
+  heldTask: HeldTask,
   goal: Goal,
   warnings: readonly string[],
   deps: TaskDeps,
 ): Promise<TaskReport> {
-  return new Drive(held, goal, warnings, deps).run();
+  return new Drive(heldTask, goal, warnings, deps).run();
 }
 
 class Drive {
@@ -62,10 +62,10 @@ class Drive {
   #saving: Promise<unknown> = Promise.resolve();
   #saveFailure: ImggenError | null = null;
 
-  constructor(held: HeldTask, goal: Goal, warnings: readonly string[], deps: TaskDeps) {
-    this.#held = held;
+  constructor(heldTask: HeldTask, goal: Goal, warnings: readonly string[], deps: TaskDeps) {
+    this.#held = heldTask;
     this.#goal = goal;
-    this.#warnings = new Set([...warnings, ...otherPackage(held.task, deps)]);
+    this.#warnings = new Set([...warnings, ...otherPackage(heldTask.task, deps)]);
     this.#deps = { ...deps, signal: AbortSignal.any([deps.signal, this.#lost.signal]) };
   }
 
@@ -79,7 +79,7 @@ class Drive {
     } catch (error) {
       if (!(error instanceof ImggenError)) throw error;
       await this.#held.leave();
-      return { ...factsOf(this.#task), warnings: [...this.#warnings], error };
+      return { ...taskFacts(this.#task), warnings: [...this.#warnings], error };
     }
   }
 
@@ -103,7 +103,7 @@ class Drive {
     if (stop instanceof TakenOverError) return this.#abandoned(stop);
     if (stop instanceof AnsweredError) {
       await this.#held.withdraw();
-      return { ...factsOf(this.#task), error: stop };
+      return { ...taskFacts(this.#task), error: stop };
     }
     return this.#finished(stop);
   }
@@ -117,7 +117,7 @@ class Drive {
       this.#held,
       {
         timeoutMs,
-        patienceMs: timeoutMs ?? POLICY.submit.maxBusyMs,
+        maxWaitMs: timeoutMs ?? POLICY.submit.maxBusyMs,
         maxUnsent: this.#deps.maxUnsent ?? POLICY.submit.unsent.attempts,
         isContinued,
         first,
@@ -191,20 +191,20 @@ class Drive {
 
   get #saveGoal(): SaveGoal {
     const { destination, keepsNewer = false, isContinued } = this.#goal;
-    const own = this.#task.intent.destination;
+    const intended = this.#task.intent.destination;
     return {
-      destination: destination ?? (isContinued ? recoveryDestination(own) : own),
+      destination: destination ?? (isContinued ? recoveryDestination(intended) : intended),
       // The user has named this place now, and so knows what is in it.
       replacesNewer: isContinued && destination !== null && !keepsNewer,
       isContinued,
-      isOtherPlace: destination !== null && !isSamePlace(destination, own),
+      isOtherPlace: destination !== null && !isSamePlace(destination, intended),
     };
   }
 
   /** The stop that a report is about: one that keeps requests from being submitted before one of a wait. */
   #pressing(unsent: ImggenError | null, stops: readonly (ImggenError | null)[]): ImggenError | null {
-    const lost = [unsent, ...stops].find((each) => each instanceof TakenOverError);
-    return lost ?? unsent ?? stops.find((each) => each !== null) ?? null;
+    const takenOver = [unsent, ...stops].find((each) => each instanceof TakenOverError);
+    return takenOver ?? unsent ?? stops.find((each) => each !== null) ?? null;
   }
 
   async #finished(stop: ImggenError | null): Promise<TaskReport> {
@@ -222,8 +222,8 @@ class Drive {
     const { task } = this.#held;
     const unwritten = isAwaited ? null : this.#held.unwritten;
     const failure = this.#saveFailure ?? unwritten ?? this.#interruptedSave();
-    const error = failure ?? (stop === null ? errorOf(task) : this.#ofTask(stop));
-    return { ...factsOf(task), warnings: [...this.#warnings], isAwaited, error };
+    const error = failure ?? (stop === null ? taskError(task) : this.#ofTask(stop));
+    return { ...taskFacts(task), warnings: [...this.#warnings], isAwaited, error };
   }
 
   /** Removes what an earlier process has left of an image that can no longer be had. */
@@ -233,7 +233,7 @@ class Drive {
     if (!this.#goal.isContinued || !hasNone || this.#held.isLost) return;
     const { sweepLeftovers } = await import("../images/save-images.ts");
     const { destination } = this.#saveGoal;
-    await sweepLeftovers({ destination, heldTask: this.#task.id }, this.#deps);
+    await sweepLeftovers({ destination, heldTaskId: this.#task.id }, this.#deps);
   }
 
   /** A signal that came before what is made was saved. */
@@ -259,12 +259,12 @@ class Drive {
   /** The report of a process that has lost the task: what became of it, if that is known by now. */
   async #abandoned(error: ImggenError): Promise<TaskReport> {
     await this.#held.leave();
-    const own = { ...factsOf(this.#task), warnings: [...this.#warnings], error };
+    const knownReport = { ...taskFacts(this.#task), warnings: [...this.#warnings], error };
     const entry = await this.#deps.ledger.read(this.#task.id).catch(() => null);
-    if (entry?.kind !== "task") return own;
-    const report = reportOf(entry.task);
-    if (entry.task.state === "saved") return { ...report, warnings: own.warnings };
-    return { ...report, warnings: own.warnings, error };
+    if (entry?.kind !== "task") return knownReport;
+    const report = taskReport(entry.task);
+    if (entry.task.state === "saved") return { ...report, warnings: knownReport.warnings };
+    return { ...report, warnings: knownReport.warnings, error };
   }
 }
 
@@ -283,16 +283,20 @@ function isUnsavedOrUnrecorded(task: Task, { destination }: Goal): boolean {
 
 /** Warning if another version of a package continues a task than began it. */
 function otherPackage({ intent }: Task, { connection }: TaskDeps): string[] {
-  const begun = intent.options.package;
+  const beganWith = intent.options.package;
   const now = connection.generator?.package;
-  if (begun === undefined || now === undefined || begun === now) return [];
-  return [`The task was begun with ${begun}, and is continued with ${now}.`];
+  if (beganWith === undefined || now === undefined || beganWith === now) return [];
+  return [`The task was begun with ${beganWith}, and is continued with ${now}.`];
 }
 
 /** Records the end of a task without an image, of which nothing was sent, and leaves it. */
-export async function closeUnsent(held: HeldTask, why: string, deps: Pick<TaskDeps, "clock">): Promise<void> {
+export async function closeUnsent(
+  heldTask: HeldTask,
+  why: string,
+  deps: Pick<TaskDeps, "clock">,
+): Promise<void> {
   const at = isoTime(deps.clock.now());
-  for (const [request, { state }] of held.task.requests.entries())
-    if (state === "waiting") await held.record({ type: "not_sent", at, why, request });
-  await held.leave();
+  for (const [request, { state }] of heldTask.task.requests.entries())
+    if (state === "waiting") await heldTask.record({ type: "not_sent", at, why, request });
+  await heldTask.leave();
 }

@@ -30,7 +30,7 @@ export interface ImageOrigin {
  * Where an image came from, known by its bytes: from the ledger, else from its sidecar. Null if neither knows.
  * @param sha256 of the image, in hex
  */
-export async function originOf(image: string, sha256: string, ledger: Ledger): Promise<ImageOrigin | null> {
+export async function findOrigin(image: string, sha256: string, ledger: Ledger): Promise<ImageOrigin | null> {
   const record = await ledger.findByFile(sha256);
   if (record) return originOfTask(record, sha256);
   return originInSidecar(image, sha256);
@@ -60,11 +60,11 @@ export function originOfTask(record: Task, sha256: string | null = null): ImageO
   const taskId = taskIdOf(record);
   const { submittedAt } = record;
   const free = freeAt(record.intent);
-  const seed = sha256 === null ? firstSeed(record) : fileOf(record, sha256)?.seed;
+  const seed = sha256 === null ? firstSeed(record) : findFile(record, sha256)?.seed;
   return { taskId, request, service: service.baseUrl, credits, free, submittedAt, seed, record };
 }
 
-function fileOf(record: Task, sha256: string): SavedFile | undefined {
+function findFile(record: Task, sha256: string): SavedFile | undefined {
   return savedFilesOf(record).find((file) => digestsOf(file).includes(sha256));
 }
 
@@ -84,7 +84,7 @@ function firstSeed({ files, requests }: Task): WholeNumber | undefined {
 export async function originOfFile(what: string, file: string, ledger: Ledger): Promise<ImageOrigin | null> {
   const isFile = (await promises.stat(file).catch(() => null))?.isFile() ?? false;
   if (!isFile || (await namesTask(what, ledger))) return null;
-  const origin = await originOf(file, await readDigest(file), ledger);
+  const origin = await findOrigin(file, await readDigest(file), ledger);
   if (origin === null) throw unknownFile(what);
   return origin;
 }

@@ -20,8 +20,8 @@ export interface RunnerTask {
 
 /** Whether nothing is left to do for a task, or only for the user. */
 export function isAtEnd(task: Task): boolean {
-  const word = wordOf(task);
-  return word === null || word === "unknown" || isAllGone(task);
+  const currentState = wordOf(task);
+  return currentState === null || currentState === "unknown" || isAllGone(task);
 }
 
 /** A task of a runner, and where its run stands. */

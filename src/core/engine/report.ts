@@ -15,7 +15,7 @@ import {
   taskIdOf,
   usageOf,
 } from "../../task/task.ts";
-import { errorOf, missingIn } from "./task-error.ts";
+import { missingIn, taskError } from "./task-error.ts";
 
 /** The result of one task: the one shape that every command renders, whatever happened. */
 export interface TaskReport {
@@ -116,12 +116,12 @@ export function reportOfId(taskId: string): TaskReport {
 }
 
 /** A report on a task from the ledger alone, without a poll. */
-export function reportOf(task: Task): TaskReport {
-  return { ...factsOf(task), error: errorOf(task) };
+export function taskReport(task: Task): TaskReport {
+  return { ...taskFacts(task), error: taskError(task) };
 }
 
 /** As `reportOf`, without an error: for a task that has just begun. */
-export function factsOf(task: Task): TaskReport {
+export function taskFacts(task: Task): TaskReport {
   const { id, intent, submittedAt, state, requests } = task;
   const missing = missingIn(task);
   const free = freeAt(intent);

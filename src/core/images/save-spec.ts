@@ -18,11 +18,11 @@ export interface SaveSpec {
   /** Whether further images of one reply are saved, after those of the other requests. */
   savesFurther: boolean;
   /** The files of an earlier run, by the position of their image; downloaded again only if the file is gone or changed. */
-  saved: readonly (SavedFile | null)[];
+  savedFiles: readonly (SavedFile | null)[];
   /** Files of these images elsewhere, by the same position: copied, where they are whole, rather than downloaded. */
   copies: readonly (SavedFile | null)[];
   /** Ledger id of the task if this process holds it, else null. */
-  heldTask: string | null;
+  heldTaskId: string | null;
   /** The time of the submit, for names: a resumed task then gets the same name. */
   date: Date;
   /** `--overwrite` keeps a file that is as new as this, in milliseconds since the epoch: it may be another process's. */

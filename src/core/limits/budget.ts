@@ -126,20 +126,20 @@ interface LimitDeps {
 /** The limit on what an account may spend in a day, in credits, over all processes; null: spending is counted alone. */
 export function dayCap({ ledger, clock, dailyCredits }: LimitDeps): Cap {
   const today = () => localDay(new Date(clock.now()));
-  const chargeOf = ({ task, request, credits }: PricedRequest) => {
+  const getCharge = ({ task, request, credits }: PricedRequest) => {
     const keyId = spendingAccount(task.intent.service, isAtGenerator(task.intent));
     return { task: task.id, request, part: task.parts, keyId, credits: credits ?? 0 };
   };
   /** The days on which requests were counted: a run may last past midnight. */
   const days = new Map<string, string>();
-  const nameOf = ({ task, request }: PricedRequest) => `${task.id} ${request}`;
+  const requestKey = ({ task, request }: PricedRequest) => `${task.id} ${request}`;
   return {
     async take(priced) {
       const day = today();
       try {
-        const announced = await ledger.spending.announce(day, chargeOf(priced), dailyCredits);
+        const announced = await ledger.spending.announce(day, getCharge(priced), dailyCredits);
         if (!announced.ok) return exceeded(announced.spent, priced.credits ?? 0, dailyCredits ?? 0);
-        days.set(nameOf(priced), day);
+        days.set(requestKey(priced), day);
         return null;
       } catch (error) {
         // Without the day's sum the limit cannot be enforced.
@@ -148,10 +148,10 @@ export function dayCap({ ledger, clock, dailyCredits }: LimitDeps): Cap {
       }
     },
     async giveBack(priced) {
-      const day = days.get(nameOf(priced));
+      const day = days.get(requestKey(priced));
       if (day === undefined) return;
       // What stays makes the sum too high.
-      await ledger.spending.withdraw(day, chargeOf(priced)).catch(() => {});
+      await ledger.spending.withdraw(day, getCharge(priced)).catch(() => {});
     },
   };
 }

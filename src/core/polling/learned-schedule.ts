@@ -76,7 +76,7 @@ interface Distribution {
   /** Share of tasks that are completed by each of EDGES. */
   completed: readonly number[];
   /** Weight of the fallback. */
-  doubt: number;
+  fallbackShare: number;
 }
 
 function distribution(tasks: readonly CompletionInterval[]): Distribution {
@@ -91,7 +91,7 @@ function distribution(tasks: readonly CompletionInterval[]): Distribution {
   return {
     meanMs: Math.exp(mean + spread ** 2 / 2),
     completed: EDGES.map((ageMs) => normal((Math.log(Math.max(1, ageMs)) - mean) / spread)),
-    doubt: Math.max(MIN_FALLBACK, HALF_FALLBACK_SIZE / (HALF_FALLBACK_SIZE + size)),
+    fallbackShare: Math.max(MIN_FALLBACK, HALF_FALLBACK_SIZE / (HALF_FALLBACK_SIZE + size)),
   };
 }
 
@@ -122,15 +122,15 @@ function planPolls(durations: Distribution): readonly number[] {
   return planAt(low);
 }
 
-function rootHazards({ meanMs, completed, doubt }: Distribution): number[] {
-  let unusual = doubt;
+function rootHazards({ meanMs, completed, fallbackShare }: Distribution): number[] {
+  let unusual = fallbackShare;
   return EDGES.slice(1).map((toMs, index) => {
     const [before, after] = [completed[index] ?? 1, completed[index + 1] ?? 1];
     const lengthMs = toMs - (EDGES[index] ?? 0);
-    const running = (1 - doubt) * (1 - (before + after) / 2) + unusual + NEVER;
+    const running = (1 - fallbackShare) * (1 - (before + after) / 2) + unusual + NEVER;
     const fallback = (unusual * Math.max(after, EARLY)) / (SLOWER_BY * meanMs);
     unusual *= Math.exp((-lengthMs * Math.max(after, EARLY)) / (SLOWER_BY * meanMs));
-    return Math.sqrt((((1 - doubt) * (after - before)) / lengthMs + fallback) / running);
+    return Math.sqrt((((1 - fallbackShare) * (after - before)) / lengthMs + fallback) / running);
   });
 }
 

@@ -115,16 +115,16 @@ export class ReferenceImages implements RequestReferences {
       throw new UsageError(`${file.name} was changed while it was uploaded.`, {
         hint: ["Nothing was charged.", phrase`${action("repeat")}.`],
       });
-    return cache.record(keyOf(file, command), url, earlier);
+    return cache.record(uploadKey(file, command), url, earlier);
   }
 
   async #earlier(file: ReferenceFile): Promise<string | null> {
     const { command, cache } = this.#options;
-    return command === null ? null : cache.find(keyOf(file, command));
+    return command === null ? null : cache.find(uploadKey(file, command));
   }
 }
 
-function keyOf({ sha256 }: ReferenceFile, { text: command }: UploadCommand): UploadKey {
+function uploadKey({ sha256 }: ReferenceFile, { text: command }: UploadCommand): UploadKey {
   return { sha256, command };
 }
 
@@ -132,6 +132,6 @@ function keyOf({ sha256 }: ReferenceFile, { text: command }: UploadCommand): Upl
 export function withUrls(request: GenerationRequest, urls: ReadonlyMap<string, string>): GenerationRequest {
   const { image } = request;
   if (image === undefined || urls.size === 0) return request;
-  const urlOf = (each: string) => urls.get(each) ?? each;
-  return { ...request, image: Array.isArray(image) ? image.map(urlOf) : urlOf(image) };
+  const getUrl = (each: string) => urls.get(each) ?? each;
+  return { ...request, image: Array.isArray(image) ? image.map(getUrl) : getUrl(image) };
 }
