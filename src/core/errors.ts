@@ -111,7 +111,7 @@ const PERHAPS_GONE = phrase`Its provider gave no new URL, and may have removed i
 
 /** One image could not be downloaded, after all retries. Thrown for that image alone: the others are saved. */
 export class DownloadFailedError extends SaveFailedError {
-  /** Why, and the URL without its query. */
+  /** Reason, and the URL without its query. */
   readonly reason: string;
   readonly isFinal: boolean;
 

@@ -23,14 +23,14 @@ import { inShard, type Shard } from "./shard.ts";
 /** Values for rows that do not set their own, and what rows are checked against. */
 export interface RowDefaults extends RowChecks, ReadOptions {
   values: Omit<RequestInput, "prompt">;
-  /** Where the defaults come from, for messages about them. */
+  /** Source of the defaults, for messages about them. */
   labels: Partial<Labels>;
   /** The words of messages. */
   words: Words;
   shard: Shard | null;
   /** Whether a column that nothing uses is a problem. Default false. */
   refusesUnused?: boolean;
-  /** How messages name a value that a row sets itself. Default: as a column. */
+  /** Name in messages of a value that a row sets itself (default: as a column). */
   rowLabels?: Labels;
   /** Whether a row that cannot be submitted is skipped, and a repeated row left out. Default false. */
   skipsRows?: boolean;
@@ -48,7 +48,7 @@ interface CheckedRows {
 export interface SkippedRow {
   input: RequestInput;
   reason: string;
-  /** What its model takes in place of its ratio or its quality; null if that is not the reason. */
+  /** Values that its model takes in place of its ratio or its quality; null if that is not the reason. */
   limit: Limit | null;
 }
 
@@ -118,7 +118,7 @@ const NO_COLUMNS: OtherColumns = new Map();
 /** The row's file name template, where `--name` asks for columns; or what is wrong, in words. */
 function nameOfRow(others: OtherColumns, { name, words }: RowDefaults): { template?: string } | string {
   if (name === undefined || placeholdersIn(name).every(isPlaceholder)) return {};
-  // What a name's own placeholders stand for is known only once there is an image.
+  // Placeholders in a name have values only once there is an image.
   const filled = fillTemplate(name, (each) => {
     const column = findColumn(each) ?? each;
     return isPlaceholder(column) ? `{${column}}` : others.get(each)?.replaceAll(NO_PART_OF_A_NAME, "-");

@@ -125,18 +125,18 @@ export interface TotalCost {
   credits: number;
   /** Rows whose cost the service's document does not give. */
   undocumented: number;
-  /** How many requests these rows take beyond one each, every one at that cost; absent for none. */
+  /** Requests beyond one for each row, each at that cost; absent for none. */
   extraRequests?: number;
 }
 
-/** What a run is going to do. */
+/** Plan of a run. */
 export interface BatchPlan {
   /** Charged and unfinished rows first. */
   rows: PlannedRow[];
   toSubmit: TotalCost;
-  /** What may have been charged for these rows in earlier runs. */
+  /** Possible charge for these rows in earlier runs. */
   charged: TotalCost;
-  /** What may have been charged for rows since removed from the manifest. */
+  /** Possible charge for rows since removed from the manifest. */
   chargedForOthers: TotalCost;
   /**
    * The names of the claims that these costs are of. A claim whose task was not charged is not among them: another
@@ -147,7 +147,7 @@ export interface BatchPlan {
 
 const ROWS_AT_ONCE = 16;
 
-/** Where the results of earlier runs are read from. */
+/** Sources of the results of earlier runs. */
 export interface PlanDeps extends AttemptDeps {
   claims: Pick<RowClaims, "load" | "list" | "owner" | "read">;
   /** Whether rows of unknown outcome are submitted again. */

@@ -11,7 +11,7 @@ import { prepareDestination } from "../images/prepare-destination.ts";
 import type { CheckedRow } from "./batch-row.ts";
 import { type BatchPlan, type PlanDeps, type PlannedRow, planBatch } from "./plan.ts";
 
-/** Where a batch's images go. */
+/** Destination of a batch's images. */
 export interface OutputFolder extends SaveOptions {
   /** Absolute, links resolved. */
   folder: string;
@@ -21,7 +21,7 @@ export interface OutputFolder extends SaveOptions {
 /** A batch's output folder, as it is asked for. */
 export interface GivenFolder extends SaveOptions {
   output: string | undefined;
-  /** How messages name it. */
+  /** Its name in messages. */
   label: string;
   name: string | undefined;
   /** Default: `DEFAULT_TEMPLATE`. */
@@ -31,7 +31,7 @@ export interface GivenFolder extends SaveOptions {
   resolvePath: (file: string) => string;
 }
 
-/** Where a batch's images go: always a folder. @throws UsageError */
+/** Destination of a batch's images: always a folder. @throws UsageError */
 export async function outputFolder(options: GivenFolder): Promise<OutputFolder> {
   const { output, label, name, template = DEFAULT_TEMPLATE, takesColumns = false } = options;
   if (output === "-") throw new UsageError(`${label} - takes one image; many images need a folder.`);
@@ -49,7 +49,7 @@ export function rowDestination(row: CheckedRow, { folder, template, ...how }: Ou
 }
 
 /**
- * Where a row's images go if the output folder was moved after the task was submitted: the same names, in the folder's
+ * Destination of a row's images if the output folder was moved after the task was submitted: the same names, in the folder's
  * current place. null if the folder was not moved.
  */
 export function movedDestination(

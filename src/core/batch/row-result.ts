@@ -8,7 +8,7 @@ import { type TaskReport, taskReport } from "../engine/report.ts";
 import { ClaimedError, InheritedError } from "../errors.ts";
 import { type Attempt, type PlannedRow, type RowState, rowStateAfter } from "./plan.ts";
 
-/** How a row ended. */
+/** End of a row. */
 export interface RowResult {
   row: PlannedRow;
   state: RowState;

@@ -158,7 +158,7 @@ async function submitRow(row: PlannedRow, attempt: number, run: BatchContext): P
     id: row.attempts[attempt - 1] ?? "",
     claim: claims.nameOf(row.key, attempt),
     isShared: true,
-    // What was begun before, and is gone from the ledger, may have been sent.
+    // A task that was begun and is gone from the ledger may have been sent.
     isFree: async () => (await claims.read(row.key, attempt)) === null,
   };
   const report = await beginAndDrive(intent, spec, begin, deps);

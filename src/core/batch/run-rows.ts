@@ -7,7 +7,7 @@ import { type BatchContext, runRow } from "./run-row.ts";
 export interface RunRowsSpec {
   /** Maximum number of rows in flight. */
   concurrency: number;
-  /** How long to wait for rows that another process holds, after all others have ended, milliseconds. */
+  /** Maximum wait for rows that another process holds, after all others have ended, in milliseconds. */
   timeoutMs: number;
   /** Called for each row as it ends. */
   onEnd: (end: RowResult) => Promise<void>;
@@ -15,7 +15,7 @@ export interface RunRowsSpec {
   onStart: (row: PlannedRow) => void;
 }
 
-/** How often rows that another process holds are tried again. */
+/** Interval at which rows that another process holds are tried again. */
 const TRY_AGAIN_MS = 300;
 
 /**

@@ -13,7 +13,7 @@ import { pause } from "../polling/wait.ts";
 import { requestIdentity, type TaskDeps } from "./deps.ts";
 
 /**
- * What may be done with an earlier task when its request comes again:
+ * Uses of an earlier task when its request comes again:
  * - `saved`: its images are files, or were.
  * - `resumable`: submitted, accepted or waiting, and unfinished: a process that takes it can continue it. `old`: after a week a
  *   request is hardly meant to continue it. `partly unknown`: the reply to another of its requests was lost.
@@ -173,7 +173,7 @@ export function earlierTask(task: Task, ledger: Ledger): EarlierTask {
 }
 
 /**
- * What cannot be read may be the very task that is charged, so that nothing is submitted.
+ * A record that cannot be read may be the charged task, so nothing is submitted.
  * @throws UnreadableRecordError
  */
 function requireRead(entry: LedgerEntry): void {
@@ -184,7 +184,7 @@ function requireRead(entry: LedgerEntry): void {
   );
 }
 
-/** How long one process may take to look for other tasks and to record that it submits, in milliseconds. */
+/** Time limit for a process to look for other tasks and to record that it submits, in milliseconds. */
 const LOOK_MS = 60_000;
 const LOOK_AGAIN_MS = 5;
 

@@ -17,7 +17,7 @@ import { HeldTask } from "./held.ts";
 import { type TaskReport, taskFacts } from "./report.ts";
 import { notTried } from "./send.ts";
 
-/** What to do with the result of a request. */
+/** Use of the result of a request. */
 export interface ResultSpec {
   destination: Destination;
   /** null: return once the provider has accepted the task. */

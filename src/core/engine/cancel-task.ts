@@ -16,9 +16,9 @@ import { withinLimit } from "./time-limit.ts";
 
 /** Result of a task that was to be cancelled. */
 export interface CancelReport extends TaskReport {
-  /** How many of its requests were ended now. */
+  /** Number of its requests that were ended now. */
   cancelled: number;
-  /** How many requests it has. */
+  /** Number of its requests. */
   requests: number;
 }
 
@@ -39,7 +39,7 @@ export async function cancelHeld(
     for (const line of deps.ledger.linesOfLost(before)) await heldTask.record(line);
     await endWaiting(heldTask, deps);
     if (isInFlight(heldTask.task)) problem = await endInFlight(heldTask, wait, deps);
-    // What had never left after all waits again.
+    // A request that was not sent after all waits again.
     await endWaiting(heldTask, deps);
   } finally {
     await heldTask.leave();
@@ -51,14 +51,14 @@ export async function cancelHeld(
 
 type Counts = Pick<CancelReport, "cancelled" | "requests">;
 
-/** What was done about a task that is not over yet. */
+/** Action taken on a task that has not ended. */
 export function wasCancelled({ cancelled, requests }: Counts): string {
   return cancelled === 0
     ? "was not cancelled"
     : `was cancelled in part (${cancelled} of ${requests} requests)`;
 }
 
-/** How many of a task's requests were ended since it was read. */
+/** Number of a task's requests that were ended since it was read. */
 export function cancelledSince(before: Task, { requests }: Task): Counts {
   const cancelled = requests.filter(
     ({ state }, at) => state === "cancelled" && state !== before.requests[at]?.state,
@@ -88,7 +88,7 @@ async function endInFlight(
   try {
     taskDeps = await deps.depsFor(intent, displayId(heldTask.task));
   } catch (error) {
-    // What is free can be given up without asking its provider.
+    // A free request can be given up without asking its provider.
     if (intent.isPaid || acceptedJobs(heldTask.task).length > 0) throw error;
     for (const [request, { state }] of heldTask.task.requests.entries())
       if (state === "started") await recordGivenUp(heldTask, request, deps);
@@ -154,7 +154,7 @@ async function recordGivenUp(
   await heldTask.record({ type: "failed", ...of, errorCode: null, why: `${CANCELLED}.`, charged: "no" });
 }
 
-/** Why the task is not over; null if it is, or only its images are to be saved. */
+/** Reason why the task has not ended; null if it has, or only its images are to be saved. */
 function stillOpen(
   { task, charged }: HeldTask,
   counts: Counts,

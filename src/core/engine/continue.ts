@@ -46,10 +46,10 @@ import { createJob, jobOfId } from "./jobs.ts";
 import { reportOfId, type TaskReport, taskFacts, taskReport } from "./report.ts";
 import { ENDED_BEFORE, noLongerKnown, taskFailed, toSubmitAgain } from "./task-error.ts";
 
-/** How a task of an earlier run is continued. */
+/** Options for continuing a task of an earlier run. */
 export interface ContinueSpec {
   wait: WaitSettings;
-  /** Where to save it, in place of where the task itself says. */
+  /** Destination that overrides the task's own. */
   destination: Destination | null;
   /** As of `Goal`. */
   keepsNewer?: boolean;
@@ -85,7 +85,7 @@ export function continueTask(
     if (isUpToUser(task, requestedSpec)) return askForLost(task, requestedSpec, deps);
     const jobs = openJobs(task);
     const isUnsent = !requestedSpec.sends && task.requests.some(({ state }) => state === "waiting");
-    // What waits unsent ends the wait of a command that does not submit it.
+    // A command that does not submit does not wait for unsent requests.
     const spec = isUnsent
       ? { ...requestedSpec, wait: { ...requestedSpec.wait, timeoutMs: 0 } }
       : requestedSpec;
@@ -232,7 +232,7 @@ function whyUnsent({ requests }: Task): string {
   return why === undefined ? ENDED_BEFORE : ENDED_WHILE_BUSY;
 }
 
-/** Why a request was not sent whose process ended while it waited out a 429. */
+/** Reason for a request whose process ended while it waited out a 429. */
 const ENDED_WHILE_BUSY = "the service was busy (HTTP 429), and imggen ended before it could submit it again";
 
 /** The report on a task that another process has. One that has ended it may still be running. */
@@ -393,7 +393,7 @@ export async function copyResult(
   return saveAgain(task, { destination, wait: wait ?? { timeoutMs: 0, schedule: null } }, deps);
 }
 
-/** How the provider says that it no longer has a task's images. */
+/** Errors by which a provider says that it no longer has a task's images. */
 const GONE: ReadonlySet<ErrorType> = new Set(["save_failed", "service_error", "generation_failed"]);
 
 /** The jobs of requests that have failed, or whose reply cannot be used: one poll more without a word of one is enough. */

@@ -16,19 +16,19 @@ import type { SaveGoal } from "./save.ts";
 import { sendRequests } from "./send.ts";
 import { taskError } from "./task-error.ts";
 
-/** How far a task is taken. */
+/** The point to which a task is taken. */
 export interface Goal {
   /** Whether what waits is submitted, and what was submitted by an ended process recovered. `status` does neither. */
   sends: boolean;
   /** null: until its provider has accepted it. */
   wait: WaitSettings | null;
-  /** Where to save its images, in place of where the task itself says; null: there. */
+  /** Destination that overrides the task's own; null: the task's. */
   destination: Destination | null;
   /** Whether a file there that is newer than the task is kept under --overwrite: another row of a batch may be saved in it. */
   keepsNewer?: boolean;
   /** Whether an earlier run has begun the task. */
   isContinued: boolean;
-  /** How the waits for its jobs ended, by the number of their request, if they are over already. */
+  /** Results of waits for its jobs that are over already, by the number of their request. */
   seen?: ReadonlyMap<number, WaitResult>;
   /** The attempt of its intent, and the pass that it has: it counts as sent already. */
   first?: { attempt: string; pass: Pass };
@@ -149,7 +149,7 @@ class Drive {
   #follow(job: AcceptedJob, seen?: WaitResult): void {
     const { wait, isContinued, sends } = this.#goal;
     if (wait === null) return;
-    // What waits unsent ends the wait of a command that does not submit it.
+    // A command that does not submit does not wait for unsent requests.
     const isEnded = !sends && this.#waitsUnsent() !== null;
     const timeoutMs = isEnded ? 0 : wait.timeoutMs;
     const onWarning = (message: string) => void this.#warnings.add(message);
@@ -243,7 +243,7 @@ class Drive {
     return signal.aborted && isLeft ? interruptedError(signal, this.#held.charged) : null;
   }
 
-  /** Why a task goes no further: that it cost nothing may be true of its last request alone. */
+  /** Error that ends a task: `charged: no` may be true of its last request alone. */
   #ofTask(stop: ImggenError): ImggenError {
     const { charged } = this.#held;
     if (stop instanceof InterruptedError) return interruptedError(this.#deps.signal, charged);

@@ -29,7 +29,7 @@ import { withinLimit } from "./time-limit.ts";
 
 /** A job of a task at its provider. */
 export interface AcceptedJob {
-  /** Which of the task's requests, from 0. */
+  /** Index of the request in its task, from 0. */
   request: number;
   attempt: string;
   /** The provider's id of it. */
@@ -73,7 +73,7 @@ export function isAtUrls(request: RequestState): boolean {
   return (answerOf(request, "completed")?.urls.length ?? 0) > 0;
 }
 
-/** How jobs are waited for. */
+/** Options for waiting for jobs. */
 export interface FollowSpec extends WaitSettings, Pick<WaitSpec, "keepsReply"> {
   /** Whether a job is polled at once, because it may have ended long ago. */
   pollAtOnce: boolean;
@@ -288,9 +288,9 @@ export function unseen({ connectionError, why }: FailedPoll, charged: Charged, s
   return new NetworkError(message, { hint, charged, cause: connectionError });
 }
 
-/** How long a provider may take to answer. */
+/** Time limit for a provider's answer. */
 const ANSWER_MS = 10_000;
-/** How long a provider may take to stop what it has said that it stops. */
+/** Time limit for a provider to stop a job after it has said so. */
 const STOP_MS = 10_000;
 const POLL_EVERY_MS = 500;
 

@@ -12,7 +12,7 @@ import { FIELD_NAMES } from "../../task/request-fields.ts";
 import { answerOf, displayId, type Task } from "../../task/task.ts";
 import type { Connection } from "./deps.ts";
 
-/** What an attempt at one of a task's requests is made from, as its file says. @param index of the request, from 0 */
+/** The job of an attempt at one of a task's requests, by its file. @param index of the request, from 0 */
 export function createJob(
   task: Pick<Task, "id" | "intent" | "requests">,
   index: number,
@@ -59,7 +59,7 @@ export function fallbackFiles(
     : files;
 }
 
-/** What a request of a task is made with: each has a seed of its own, or all its images would be the same. */
+/** Options of one request of a task: each request gets its own seed, or all images would be the same. */
 function withRequestSeed(index: number, { options, repeatedSeed }: Intent): JobOptions {
   const { seedField, fields } = options;
   const field = repeatedSeed?.field ?? seedField;

@@ -10,14 +10,14 @@ import { digestsOf, type SavedFile } from "../../task/saved-file.ts";
 import { savedFilesOf, spentCredits, type Task, taskIdOf } from "../../task/task.ts";
 import { readSidecar } from "../images/sidecar.ts";
 
-/** Where an image came from. */
+/** Origin of an image. */
 export interface ImageOrigin {
   taskId: string | null;
   request: GenerationRequest;
   /** Base URL of the service that its task was charged at. */
   service: string;
   credits: number | null;
-  /** Why it is free; null if it may have cost something. */
+  /** Reason why it is free; null if it may have cost something. */
   free: FreeAt | null;
   submittedAt: string | null;
   /** The seed that makes it again, if it is known: that of the image, or of a task's first image, if the others follow it. */
@@ -27,7 +27,7 @@ export interface ImageOrigin {
 }
 
 /**
- * Where an image came from, known by its bytes: from the ledger, else from its sidecar. Null if neither knows.
+ * Finds the origin of an image by its bytes: in the ledger, else in its sidecar. Null if neither has it.
  * @param sha256 of the image, in hex
  */
 export async function findOrigin(image: string, sha256: string, ledger: Ledger): Promise<ImageOrigin | null> {
@@ -36,7 +36,7 @@ export async function findOrigin(image: string, sha256: string, ledger: Ledger):
   return originInSidecar(image, sha256);
 }
 
-/** Where an image came from by its sidecar; null without one, or if it is another image's. */
+/** Origin of an image by its sidecar; null without one, or if it is another image's. */
 export async function originInSidecar(image: string, sha256: string): Promise<ImageOrigin | null> {
   const sidecar = await readSidecar(image);
   if (sidecar?.sha256 !== sha256) return null;
@@ -77,7 +77,7 @@ function firstSeed({ files, requests }: Task): WholeNumber | undefined {
 }
 
 /**
- * Where the image in a file came from; null if there is no such file, or the word is a task's id.
+ * Origin of the image in a file; null if there is no such file, or the word is a task's id.
  * @param file `what` as an absolute path
  * @throws UsageError if neither the ledger nor a sidecar knows it
  */

@@ -11,7 +11,7 @@ import type { TaskProgressEvent } from "./events.ts";
 import { type HeldTask, holdTask } from "./held.ts";
 import { isAtEnd, QueuedTask, type RunnerTask } from "./queued-task.ts";
 
-/** What differs from one run of a task to the next. */
+/** Facts that differ between runs of a task. */
 export type RunDeps = Pick<TaskDeps, "signal" | "onProgress" | "keeping">;
 
 export interface RunnerOptions {

@@ -19,7 +19,7 @@ import type { HeldTask } from "./held.ts";
 import { createJob } from "./jobs.ts";
 import { type TaskReport, taskFacts } from "./report.ts";
 
-/** Where a task's images are saved. */
+/** Destination of a task's images. */
 export interface SaveGoal {
   destination: Destination;
   /** Whether a file that is newer than the task is replaced under --overwrite: its place was named in this run. */
@@ -230,7 +230,7 @@ async function recordBad(heldTask: HeldTask, request: number, why: string, deps:
   });
 }
 
-/** What the sidecars of a task's images say; null if its request is not known. */
+/** Content of the sidecars of a task's images; null if its request is not known. */
 export function sidecarFacts(report: TaskReport, { connection, clock }: TaskDeps): SidecarFacts | null {
   const { request, credits, submittedAt, usage, taskId, ledgerId } = report;
   if (request === null) return null;

@@ -26,11 +26,11 @@ import type { HeldTask } from "./held.ts";
 import { createJob } from "./jobs.ts";
 import { recordReply } from "./reply-lines.ts";
 
-/** How the requests of a task are submitted. All times are in milliseconds. */
+/** Options for submitting the requests of a task. All times are in milliseconds. */
 export interface SendSpec {
-  /** How long to wait for a free request, from its start; null: as long as it may take. */
+  /** Timeout of a free request, from its start; null for none. */
   timeoutMs: number | null;
-  /** How long, all in all, the provider may ask to wait with Retry-After. */
+  /** Maximum total wait that the provider may ask for by Retry-After. */
   maxWaitMs: number;
   /** Maximum number of attempts that are not sent. Of a batch or a server, the gate alone decides. */
   maxUnsent: number;
@@ -46,7 +46,7 @@ export interface SendSpec {
   onAnswered?: (request: number) => void;
 }
 
-/** Why the reply to a request is no longer waited for. */
+/** Reason to stop waiting for the reply to a request. */
 type GivenUp = "time limit" | "signal" | "timeout" | "cancelled";
 
 /** An attempt that was made, and its reply. */
@@ -293,7 +293,7 @@ class Sending {
     this.#deps.onProgress({ type: "accepted", taskId, request: this.#index });
   }
 
-  /** Why nothing more is submitted once a request is at its end; null if nothing keeps it. */
+  /** Error after which no further request is submitted; null for none. */
   async #stop(): Promise<ImggenError | null> {
     if (this.#held.isLost) return this.#held.takenOver();
     const { signal } = this.#deps;
@@ -430,7 +430,7 @@ function keptMs(gaveUp: GivenUp | null, limitMs: number): number {
   return gaveUp === "time limit" ? limitMs : Math.min(limitMs, POLICY.submit.maxKeptTurnMs);
 }
 
-/** When an attempt is given up: at a signal, at its time limit, or if the user cancels it. What was paid for goes on. */
+/** Limits of an attempt: a signal, its timeout, or the user's cancel. A paid request that was sent is waited for. */
 class AttemptLimits {
   isSent = false;
   gaveUp: GivenUp | null = null;

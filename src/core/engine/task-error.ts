@@ -17,7 +17,7 @@ import {
 } from "../../task/task.ts";
 import { ClaimedError, InheritedError, PartialError, PendingError } from "../errors.ts";
 
-/** Why requests have no image, of those that are at their end without one, if others have made theirs. */
+/** Reasons of requests that ended without an image, if others have theirs. */
 export function missingIn({ state, requests }: Pick<Task, "state" | "requests">): string[] {
   if (state !== "completed" && state !== "saved") return [];
   return requests.flatMap((request, at) => {
@@ -141,10 +141,10 @@ export function mentionedTaskId(task: Task): string | null {
   return taskIdIn(answerOf(decidingRequest(task), "unknown")?.excerpt ?? null);
 }
 
-/** Why a request was not sent whose process ended before it could submit it, or submit it again. */
+/** Reason for a request whose process ended before it could submit it, or submit it again. */
 export const ENDED_BEFORE = "imggen ended before it could submit it";
 
-/** How a task's request is submitted again, ready to paste: one of the sandbox belongs to the sandbox. */
+/** Command that submits a task's request again, ready to paste. It names the sandbox for a task of the sandbox. */
 export function toSubmitAgain(ledgerId: string | null, free: FreeAt | undefined): Wording[] {
   const charge = free ? "" : ", at a new charge";
   if (ledgerId === null) return [];
@@ -155,10 +155,10 @@ function neverSubmitted(id: string, why: string): NetworkError {
   return new NetworkError(`Request ${id} was never sent: ${why}`);
 }
 
-/** How a task failed. */
+/** Facts about a failed task. */
 interface TaskFailed {
   errorCode: string | null;
-  /** What the user's own generator says of it. */
+  /** Message of the user's generator. */
   why?: string;
   /** Absent: the service's document does not say whether a failed task is refunded. */
   charged?: "no";

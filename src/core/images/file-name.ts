@@ -175,7 +175,7 @@ const NOT_ON_WINDOWS = /[<>:"|?*]/;
 /** Device names on Windows, with any extension. */
 const RESERVED = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[\d¹²³])\s*(?:\.|$)/i;
 
-/** Why one name in a path cannot be used on Windows; null if it can. */
+/** Reason why a name in a path cannot be used on Windows; null if it can. */
 export function portableNameProblem(name: string): string | null {
   const character = NOT_ON_WINDOWS.exec(name)?.[0];
   if (character !== undefined) return `a name cannot contain ${character}, which Windows does not allow`;
@@ -193,7 +193,7 @@ function isReserved(name: string): boolean {
 /** The root of a Windows path: `\\?\`, `C:\`, or both. `C:name` has none: it is relative to the drive's current folder. */
 const ROOT = /^(?:[/\\]{2}[?.][/\\])?(?:[a-z]:(?=[/\\]|$))?/i;
 
-/** Why a path cannot be used on a platform; null if it can. */
+/** Reason why a path cannot be used on a platform; null if it can. */
 export function pathProblem(file: string, platform: NodeJS.Platform): string | null {
   if (platform !== "win32") return null;
   const names = file.replace(ROOT, "").split(/[/\\]/);

@@ -7,7 +7,7 @@ import type { ImageSource } from "./image-source.ts";
 /** One task's images, and where they are to be saved. */
 export interface SaveSpec {
   taskId: string;
-  /** What the images' sidecars say, if the destination asks for any; null if too little is known of the task. */
+  /** Content of the images' sidecars, if the destination has any; null if too little is known of the task. */
   facts: SidecarFacts | null;
   request: GenerationRequest | null;
   destination: Destination;
@@ -31,7 +31,7 @@ export interface SaveSpec {
   recovering: boolean;
 }
 
-/** What is known of a task that makes its images' sidecars. */
+/** Facts about a task for its images' sidecars. */
 export interface SidecarFacts {
   taskId: string;
   /** Base URL of the service that it was charged at. */
@@ -42,7 +42,7 @@ export interface SidecarFacts {
   credits: number | null;
   submittedAt: string | null;
   completedAt: string | null;
-  /** What the provider says of cost and tokens; absent if it says nothing. */
+  /** Cost and tokens as the provider reports them; absent if it does not. */
   usage?: Usage;
 }
 

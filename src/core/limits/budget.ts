@@ -10,7 +10,7 @@ import type { CheckedRequest } from "../../task/request.ts";
 import { BudgetExceededError } from "../errors.ts";
 import type { Cap, PricedRequest } from "./caps.ts";
 
-/** What decides about requests without a documented cost, wherever a limit is set. */
+/** Rule for requests without a documented cost under a limit. */
 export interface CostRules {
   /** The models to choose from. */
   matrix: Matrix;
@@ -22,7 +22,7 @@ export interface CostRules {
 interface Costs {
   credits: number;
   undocumented: number;
-  /** How many requests these take beyond one each, every one at that cost; absent for none. */
+  /** Requests beyond one for each, each at that cost; absent for none. */
   extraRequests?: number;
 }
 
@@ -119,7 +119,7 @@ export function spendingAccount({ keyId }: ServiceIdentity, isGenerator: boolean
 interface LimitDeps {
   ledger: Pick<Ledger, "spending">;
   clock: Pick<Clock, "now">;
-  /** What the account may spend in a day, in credits; null without a limit. */
+  /** Daily limit of the account, in credits; null for none. */
   dailyCredits: number | null;
 }
 
@@ -150,7 +150,7 @@ export function dayCap({ ledger, clock, dailyCredits }: LimitDeps): Cap {
     async giveBack(priced) {
       const day = days.get(requestKey(priced));
       if (day === undefined) return;
-      // What stays makes the sum too high.
+      // The remaining ones make the sum too high.
       await ledger.spending.withdraw(day, getCharge(priced)).catch(() => {});
     },
   };

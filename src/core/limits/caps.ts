@@ -4,7 +4,7 @@ import type { Task } from "../../task/task.ts";
 /** A request that is about to be submitted. */
 export interface PricedRequest {
   task: Pick<Task, "id" | "intent" | "parts">;
-  /** Which of the task's requests, from 0. */
+  /** Index of the request in its task, from 0. */
   request: number;
   /** Documented cost; null if there is no price. */
   credits: number | null;
@@ -18,7 +18,7 @@ export interface Cap {
   giveBack(request: PricedRequest): Promise<void>;
 }
 
-/** What one of a task's requests costs, in credits; null if there is no price. */
+/** Price of one of a task's requests, in credits; null if unknown. */
 export function requestPrice({ intent }: Pick<Task, "intent">): number | null {
   return intent.credits === null ? null : intent.credits / intent.requests;
 }

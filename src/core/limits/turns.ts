@@ -19,7 +19,7 @@ export interface Turn {
 }
 
 export interface LineLimits {
-  /** How many may have a turn at once, over all processes. */
+  /** Maximum number of turns at once, over all processes. */
   concurrency: number;
   /** A turn ends after this time, at most a day, even if its process lives. Milliseconds. */
   forMs: number;
@@ -52,7 +52,7 @@ const WAIT = "wait";
 /** A turn that ends is found by the folder's watcher; what else changes (a process dies, a lease ends), by polling. */
 const POLL_MS = 200;
 
-/** How long a stopped process keeps its place among the waiting ones, milliseconds. */
+/** Time that a stopped process keeps its position in the queue, in milliseconds. */
 const WAIT_MS = 6_000;
 
 /**

@@ -217,12 +217,12 @@ const SEPARATORS: Readonly<Record<string, string>> = {
   "|": "bar",
 };
 
-/** What a first line says that separates cells: `sep=;`, as spreadsheets write and read it. Undefined for any other line. */
+/** Separator that a first line names: `sep=;`, as spreadsheets write and read it. Undefined for any other line. */
 function declaredSeparator(line: string): string | undefined {
   return /^"?sep=([^\s\w"]|\t)"?\1*$/i.exec(line)?.[1];
 }
 
-/** What separates the cells of a header, outside quotes. If it has several, what makes most known columns of it. */
+/** Separator of the cells of a header, outside quotes. Of several, the one that yields the most known columns. */
 function findSeparator(header: string): string {
   const bare = header.replace(/"[^"]*"?/g, (cell) => cell.replace(/[",;\t]/g, " "));
   const columnCount = (separator: string) => bare.split(separator).filter((cell) => findColumn(cell)).length;

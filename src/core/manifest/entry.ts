@@ -20,7 +20,7 @@ export function findColumn(name: string): ManifestColumn | undefined {
   return BY_PLAIN_NAME.get(name.toLowerCase().replace(/[\s_-]/g, ""));
 }
 
-/** What is said of a name that no request has: it does nothing, unless a template asks for it. */
+/** Message about a name that is no column: it does nothing, unless a template uses it. */
 export function unknownName(name: string): string {
   return `The column ${quoted(name)} is not used; {${name}} can be used in a template and in a file name.`;
 }
@@ -85,7 +85,7 @@ export function fillTemplate(
   return { text: template.replace(NAME_IN_BRACES, (_all, name: string) => getText(name.trim()) ?? "") };
 }
 
-/** What is wrong with a row that has no text for some names of a template. */
+/** Problem of a row that has no text for some names of a template. */
 export function missingProblem(option: string, missing: readonly string[]): string {
   const names = missing.map((name) => `{${name}}`).join(" ");
   return `the row has no value for ${names}, which ${option} uses`;
@@ -103,7 +103,7 @@ export interface RowValues extends RequestInput {
 interface ManifestRow {
   /** Its columns that are not a request's own; absent if there are none. */
   others?: OtherColumns;
-  /** Where the row starts; the manifest's first line is 1. */
+  /** Line at which the row starts, from 1. */
   line: number;
   values: RowValues;
   /** Its prompt with the spaces around it that were cut; absent if there were none. */
@@ -113,7 +113,7 @@ interface ManifestRow {
 /** The content of a manifest, in its order. */
 export type ManifestEntry = ManifestRow | ManifestProblem;
 
-/** How a manifest is read. */
+/** Options for reading a manifest. */
 export interface ReadOptions {
   /** Gives the prompt of rows that have none; absent if such rows are bad. */
   template?: string | undefined;

@@ -6,7 +6,7 @@ export interface ManifestLine {
   number: number;
   /** Invalid UTF-8 is replaced here. */
   text: string;
-  /** Why the line cannot be used; null if it can. */
+  /** Reason why the line cannot be used; null if it can. */
   problem: string | null;
 }
 

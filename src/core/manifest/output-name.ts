@@ -10,7 +10,7 @@ const LONGEST_OUTPUT_BYTES = 768;
 const INVISIBLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
 
 /**
- * Why a row's `output` cannot be a path below the output folder on every platform; null if it can. Folders in it are
+ * Reason why a row's `output` cannot be a path below the output folder on every platform; null if it can. Folders in it are
  * separated by `/`. No accepted path is outside the output folder.
  */
 export function outputNameProblem(name: string): string | null {

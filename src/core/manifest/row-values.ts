@@ -41,7 +41,7 @@ export function checkValues(
   return { values: { ...fields, prompt, ...(output !== undefined && { output }) } };
 }
 
-/** How a value is read, and what messages say that the column takes. */
+/** Reader of a column's values, and the values it takes, for messages. */
 interface Reader<Value> {
   /** @throws UsageError that says more of what is wrong than `takes` */
   as: (value: unknown) => Value | undefined;

@@ -1,7 +1,7 @@
 import { defaultSchedule, type PollingSchedule } from "./fixed-schedules.ts";
 
 /**
- * When a task completed, as far as polls can tell, in milliseconds from its acceptance: after the last poll that found
+ * Time at which a task completed, as far as polls can tell, in milliseconds from its acceptance: after the last poll that found
  * it running (`pendingMs`, null if none did), and not after the poll that found it completed (`seenMs`).
  */
 export interface CompletionInterval {
@@ -18,7 +18,7 @@ const MIN_WIDTH_MS = 1;
 /** A wider interval is informative only if its end is at most 1.5 × its start. */
 const [WIDE_MS, MAX_WIDE_RATIO] = [15_000, 1.5];
 
-/** How much less each task counts than the one after it: after 14 tasks, half. */
+/** Weight of each task relative to the one after it: after 14 tasks, half. */
 const FADING = 0.95;
 /** A task that its first poll found completed is assumed to have taken at least this part of that time. */
 const FIRST_POLL_AT_LEAST = 1 / 3;
@@ -101,7 +101,7 @@ function likelyLog({ pendingMs, seenMs }: CompletionInterval): number {
   return (Math.log(Math.max(pendingMs ?? 0, FIRST_POLL_AT_LEAST * byMs)) + Math.log(byMs)) / 2;
 }
 
-/** How many polls, fractions included, are due by each of EDGES: as many as are allowed. */
+/** Number of polls, fractions included, that are due by each of EDGES: as many as are allowed. */
 function planPolls(durations: Distribution): readonly number[] {
   const weights = rootHazards(durations);
   const planAt = (scale: number) => {

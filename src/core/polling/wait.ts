@@ -9,13 +9,13 @@ import { POLICY } from "../limits/policy.ts";
 import type { PollingSchedule } from "./fixed-schedules.ts";
 
 export interface WaitSettings {
-  /** How long to wait for the result, milliseconds; null: the default for the request. */
+  /** Timeout for the result, in milliseconds; null: the default for the request. */
   timeoutMs: number | null;
   /** null: the automatic schedule, which learns from the history. */
   schedule: PollingSchedule | null;
 }
 
-/** How long to wait for a request's result. Default: 180 s, and 600 s for 4K. */
+/** Timeout for a request's result (default: 180 s, and 600 s for 4K). */
 export function waitTimeoutMs(settings: WaitSettings, request: GenerationRequest | null): number {
   const { timeoutMs, timeout4KMs } = POLICY.wait;
   return settings.timeoutMs ?? (request?.quality === "4K" ? timeout4KMs : timeoutMs);
@@ -25,9 +25,9 @@ export interface WaitSpec extends Pick<PollHow, "keepsReply"> {
   /** As of `PollHow`. */
   job: Job;
   schedule: PollingSchedule;
-  /** How long to wait from now, milliseconds. The last poll comes at the end of the wait. */
+  /** Timeout from now, in milliseconds. The last poll comes at its end. */
   timeoutMs: number;
-  /** How old the task is already. */
+  /** Age of the task. */
   ageMs: number;
   /** Whether to poll at once, for a task that may have finished long ago. */
   pollAtOnce: boolean;
@@ -38,7 +38,7 @@ export interface WaitSpec extends Pick<PollHow, "keepsReply"> {
 /** A task that has ended, as polling shows it. */
 export type EndedState = Exclude<PolledState, { status: "running" }>;
 
-/** How a wait ended. */
+/** End of a wait. */
 export type WaitResult =
   /** The task itself has ended: at this age it was seen to, and at `pendingMs` it was last seen running. */
   | { outcome: "ended"; task: EndedState; seenMs: number; pendingMs: number | null }
@@ -98,7 +98,7 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
     const last = delay >= remaining();
     const delayMs = Math.max(0, Math.min(delay, remaining()));
     if (!(await pauseUntil(jobEnd, delayMs, deps))) return { outcome: "interrupted" };
-    // Where that poll does not show it yet, the next ones wait.
+    // If that poll does not show it yet, the next ones wait.
     if (isOver) jobEnd = undefined;
     const timeoutMs = Math.max(POLICY.poll.minLastMs, remaining());
     const reply = await pollOnce(taskId, { job, keepsReply, timeoutMs }, deps);

@@ -10,20 +10,20 @@ import { type UploadCommand, uploadFile } from "./upload-command.ts";
 export interface ReferenceOptions {
   /** The files among a request's reference images. */
   files: readonly ReferenceFile[];
-  /** What uploads them; null only where there are none. */
+  /** Command that uploads them; null only if there are none. */
   command: UploadCommand | null;
   cache: UploadCache;
   /** Whether a file that was uploaded before is not uploaded again. */
   usesCache: boolean;
   /** Whether every URL is asked with HEAD for its type and size. */
   checksUrls: boolean;
-  /** How messages name an image. */
+  /** Name of an image in messages. */
   label: string;
   /** The command's environment. */
   env: Record<string, string | undefined>;
 }
 
-/** What a request is with its reference images, and the files that a submit would upload. */
+/** A request with its reference images, and the files that a submit would upload. */
 export interface ReferencePlan {
   request: GenerationRequest;
   uploads: readonly ReferenceFile[];

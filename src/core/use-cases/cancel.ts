@@ -21,14 +21,14 @@ import type { WaitSettings } from "../polling/wait.ts";
 export interface CancelSpec {
   /** Ids as the user gave them. */
   ids: readonly string[];
-  /** How what is paid and on its way is waited for; null: it is left. */
+  /** Options for waiting for paid requests in flight; null: no wait. */
   wait: WaitSettings | null;
 }
 
-/** How often a task that another process has is read again. */
+/** Interval at which a task of another process is read again. */
 const READ_AGAIN_MS = 200;
 
-/** How long another process may take to cancel its task: to end its wait, or its command. */
+/** Time limit for another process to cancel its task: to end its wait, or its command. */
 const OBEY_MS = 10_000;
 
 /**

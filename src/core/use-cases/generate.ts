@@ -73,7 +73,7 @@ export async function generate(
   if (maxCredits !== undefined) checkBudget(checked, maxCredits, spec);
   await requireFree(destination);
   const { credits } = checked;
-  // What is reused costs nothing; before a new one is sent, its cost is checked in any case.
+  // A reused image costs nothing; the cost of a new request is checked before it is sent in any case.
   const cost = { credits: reuse ? 0 : (credits ?? 0), undocumented: credits === null ? 1 : 0 };
   const account = spendingAccount(deps.connection.identity, generator !== undefined);
   await checkDailyLimit(cost, account, deps, spec);
@@ -171,7 +171,7 @@ function checkUnsent(task: Task, spec: GenerateSpec): void {
   checkBudget({ request, credits, warnings: [] }, maxCredits, spec);
 }
 
-/** How often the task is read again while another process is working on it, in milliseconds. */
+/** Interval at which a task is read again while another process works on it, in milliseconds. */
 const READ_AGAIN_MS = 100;
 
 /**
@@ -203,7 +203,7 @@ export async function reuseEarlier(
       return { ...report, error: interruptedError(deps.signal, report.charged), reused: true };
     const entry = await ledger.read(task.id);
     const now = entry?.kind === "task" ? earlierTask(await ledger.asItStands(entry.task), ledger) : null;
-    // Whoever waited for a task reports its failure too, instead of submitting the request again.
+    // A process that waited for a task reports its failure too, instead of submitting the request again.
     if (now?.state === "failed" || now?.task.state === "cancelled")
       return { ...taskReport(now.task), reused: true };
     const same: Again = now === null ? { kind: "none", warn: null } : repeatOf(now);
@@ -236,7 +236,7 @@ async function reused(
   const report = taskReport(earlier.task);
   switch (kind) {
     case "theirs":
-      // Whoever does not wait for images needs no right to the task either.
+      // A process that does not wait for images needs no claim on the task either.
       if (spec.wait === null && isAllSubmitted(earlier.task)) return unawaited(report);
       return { ...report, error: await claimedBy(earlier.task, deps.ledger) };
     case "ask":

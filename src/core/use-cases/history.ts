@@ -9,7 +9,7 @@ import { SANDBOX_SERVICE, type ServiceIdentity } from "../../task/intent.ts";
 import { isInHistory, isUnknown, type OpenWord, stateWord, type Task } from "../../task/task.ts";
 import { type ReportStatus, reportStatus, taskFacts } from "../engine/report.ts";
 
-/** Which tasks of the ledger are wanted; a field that is absent asks nothing. */
+/** Filter for tasks of the ledger; an absent field lets all through. */
 export interface HistoryFilter {
   /** The beginnings of words of the prompt, in any case: each must be there. */
   search?: string | undefined;
@@ -24,7 +24,7 @@ export interface HistoryFilter {
 /** The status of a task for filters: where an open one stands, how another has ended; `unfinished` is every open one. */
 export type HistoryStatus = ReportStatus | OpenWord | "unfinished";
 
-/** Where an open task stands; how another one has ended. */
+/** State of an open task; end of another one. */
 export function historyStatus(task: Task): ReportStatus | OpenWord {
   return stateWord(task.state) ?? reportStatus(taskFacts(task));
 }
@@ -88,7 +88,7 @@ function hasStatus(task: Task, status: HistoryStatus): boolean {
   return isRunning || historyStatus(task) === status;
 }
 
-/** What a user asks of the history, as it was given. */
+/** A user's query of the history, unparsed. */
 export interface HistoryQuery {
   search?: string | undefined;
   status?: HistoryStatus | undefined;
@@ -103,7 +103,7 @@ interface Asking {
   isSandbox: boolean;
   /** The name of the user's own generator, where only its tasks are asked for. */
   generator?: string | undefined;
-  /** How messages name what was given. */
+  /** Name of an option in messages. */
   getLabel: (name: "since") => string;
 }
 

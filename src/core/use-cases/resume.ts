@@ -19,19 +19,19 @@ import { prepareDestination } from "../images/prepare-destination.ts";
 /** A task that was named, or of which the ledger alone says that it is unfinished. */
 export type ResumeTarget = NamedTask | { id: null; record: Task };
 
-/** Which tasks are finished, and where they are saved. */
+/** Tasks to finish, and their destination. */
 export interface ResumeTasksSpec extends Omit<ContinueSpec, "sends"> {
   /** Ids as the user gave them; none: every unfinished task. */
   ids: readonly string[];
   /** Whether only the sandbox's tasks are meant, where no id is given. */
   isSandbox: boolean;
-  /** Where a task goes that the ledger does not hold. @throws SaveFailedError if that is the working folder, and gone */
+  /** Destination of a task that is not in the ledger. @throws SaveFailedError if that is the working folder, and gone */
   fallback: () => Destination;
   /** The destination of a server's task. Absent: the server's own folder. @throws as `fallback` */
   placeOfServed?: () => Destination;
 }
 
-/** How a caller follows the tasks. */
+/** Callbacks that follow the tasks. */
 export interface ResumeEvents {
   /** Called once it is known which tasks there are, before any is polled. */
   onBegin?: (found: ResumeTargets) => Promise<void>;
@@ -110,7 +110,7 @@ function resumeDestination(task: Task, { destination, placeOfServed }: ResumeTas
   return destination ?? placeOfServed();
 }
 
-/** What is to be resumed, and the files in the ledger's folders that cannot be read as tasks. */
+/** Tasks to resume, and the files in the ledger's folders that cannot be read as tasks. */
 export interface ResumeTargets {
   targets: ResumeTarget[];
   /** Tasks that are left to their server, because it lives. */
@@ -161,7 +161,7 @@ async function orItsRequest(namedTask: NamedTask, ledger: Ledger): Promise<Named
 function isLeftOut({ charged, state }: TaskReport, target: ResumeTarget): boolean {
   if (target.id !== null || charged !== "no" || isResumable(state)) return false;
   const { state: before } = target.record;
-  // What was never sent, and is not to be, is only closed.
+  // A task that was never sent, and is not to be, is only closed.
   if (endsUnsent(target.record)) return true;
   // One that was waited for may have failed at no charge, as at a free generator.
   return !isResumable(before);

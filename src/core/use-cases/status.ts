@@ -29,7 +29,7 @@ import { isNotYetKnown, pollOnce, type WaitSettings } from "../polling/wait.ts";
 export interface StatusSpec {
   /** null: poll once. */
   wait: WaitSettings | null;
-  /** Where to save a completed task's images; null saves nothing. */
+  /** Destination of a completed task's images; null saves nothing. */
   destination: Destination | null;
 }
 
@@ -56,7 +56,7 @@ export async function namedTasks(
   return ids.map((id, at) => ({ id, record: origins[at]?.record ?? records.get(id) ?? null }));
 }
 
-/** How a caller follows the tasks. */
+/** Callbacks that follow the tasks. */
 export interface StatusEvents {
   /** Called once it is known which tasks there are, before any is polled. */
   onBegin?: (tasks: readonly NamedTask[]) => Promise<void>;
