@@ -60,7 +60,7 @@ export interface Client {
   status(taskId: string, options?: StatusOptions): Promise<StatusResult>;
   /**
    * Ends what these tasks wait for, at no charge, gives up what runs at a free generator, and asks a generator that can
-   * cancel to stop what it has accepted. What is paid and on its way is left, or waited for. One result for each task.
+   * cancel to stop what it has accepted. Paid requests in flight are not cancelled, or waited for. One result for each task.
    */
   cancel(taskIds: readonly string[], options?: CancelOptions): Promise<CancelResult[]>;
   /** The tasks that were or may have been charged from this machine, newest first, and what cannot be read. Polls nothing. */

@@ -39,7 +39,7 @@ const LONGEST_URL = 2000;
 
 /** The limit of a request that costs nothing: models, progress. */
 const GET_TIMEOUT_MS = 15_000;
-/** The limit of an upload: a reference image on its way to a server far away. */
+/** Time limit of an upload of a reference image, to a distant server too. */
 const UPLOAD_TIMEOUT_MS = TRANSFER_POLICY.upload.timeoutMs;
 const STOP_TIMEOUT_MS = 5_000;
 /** The limit of a poll whose reply holds images, without a byte and in all. */

@@ -31,7 +31,7 @@ function doing(
 
 const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
 
-describe("a download on its way to the disk", () => {
+describe("a download in flight to the disk", () => {
   it.each([0, 1, 1000, MIB - 1, MIB, MIB + 1, 5 * MIB + 7])(
     "is whole after %i bytes, and hashed",
     async (size) => {
@@ -93,7 +93,7 @@ describe("a download on its way to the disk", () => {
     expect((await readFile(file)).equals(bytes)).toBe(true);
   });
 
-  it("is settled only when nothing is under way any more, whatever became of it", async () => {
+  it("is settled only when nothing is in flight any more, whatever became of it", async () => {
     const { disk } = await newFile();
     let writing = 0;
     const writeChunks = async (chunks: readonly Uint8Array[]) => {

@@ -121,7 +121,7 @@ describe.each([
       });
     });
 
-    it("was given up under way", async () => {
+    it("was given up in flight", async () => {
       const controller = new AbortController();
       const server = await liveServer(() => controller.abort(new Error("stop")));
       expect(await exchange({ ...ask(server.origin), signal: controller.signal })).toMatchObject({

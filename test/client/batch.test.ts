@@ -97,7 +97,7 @@ describe("a client's batch", () => {
     expect(server.submits()).toHaveLength(20);
   });
 
-  it("ends with the call's failure where its signal comes, after the rows that were under way", async () => {
+  it("ends with the call's failure where its signal comes, after the rows that were in flight", async () => {
     const { client, output, server } = await clientWorld({ submit: late(20, accepts) });
     const leaving = new AbortController();
     const { signal } = leaving;

@@ -21,7 +21,7 @@ export interface Double {
   readonly posted: readonly string[];
   /** The names of jobs that only the provider can have told, and that were asked for. */
   readonly polled: ReadonlySet<string>;
-  /** Sees the stages of the run that is under way. */
+  /** Sees the stages of the run. */
   watch: StageWatch;
   listen(): Promise<void>;
   close(): Promise<void>;

@@ -70,7 +70,7 @@ it("whatever the disk says of a reply that has arrived, or of a turn that ends, 
 /** Where a task is left open, by how far its paid request was. */
 const LEFT = [
   ["before its request", /^kill-after at operation \d+, write [^.]*-[0-9a-f]{8}\.jsonl$/],
-  ["on its way", /^kill at submit: charged$/],
+  ["in flight", /^kill at submit: charged$/],
   ["with its reply on the disk", /^kill-after .* close reply$/],
 ] as const;
 

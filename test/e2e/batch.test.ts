@@ -34,7 +34,7 @@ it("a batch that is killed again and again, and run again, submits no row twice 
   const lost = await world.run(args);
   const unknown = jsonLines(lost.stdout).filter(({ charged }) => String(charged) === "unknown");
   expect(lost.code).toBe(unknown.length === 0 ? 0 : 10);
-  // At most what was under way at each of the three kills, and each of them is named.
+  // At most what was in flight at each of the three kills, and each of them is named.
   expect(unknown.length).toBeLessThanOrEqual(12);
   expect(new Set(server.submits().map(({ body }) => body)).size).toBe(server.submits().length);
   const again = await world.run([...args, "--resubmit-unknown"]);

@@ -26,7 +26,7 @@ async function inState(world: ProgramWorld, state: string): Promise<string[]> {
   }
 }
 
-/** A paid request that is on its way until `reply` is called, and a second process that waits for its turn. */
+/** A paid request in flight until `reply` is called, and a second process that waits for its turn. */
 async function oneRunsOneWaits() {
   const world = await programWorld(null);
   let reply = () => {};
@@ -61,7 +61,7 @@ it("what waits for its turn in a living process is ended there, at no charge, an
   expect(readdirSync(path.join(world.home, "state/tasks/cancelled"))).toEqual([]);
 });
 
-it("a paid request of a living process that is on its way is left, and saved", async () => {
+it("a paid request of a living process in flight is left, and saved", async () => {
   const world = await programWorld(null);
   let reply = () => {};
   const { url, reached } = await imageServer((answer) => {
@@ -78,7 +78,7 @@ it("a paid request of a living process that is on its way is left, and saved", a
       cancelled: 0,
       error: {
         type: "pending",
-        message: `Another process (pid ${program.pid}) is working on task ${running}, so it was not cancelled: its request is on its way, and may be paid for.`,
+        message: `Another process (pid ${program.pid}) is working on task ${running}, so it was not cancelled: its request is in flight, and may be charged.`,
       },
     },
   ]);

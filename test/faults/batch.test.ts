@@ -69,7 +69,7 @@ it("SIGINT in a batch: nothing more is submitted, what was charged is named, and
 });
 
 it.skipIf(!existsSync("/dev/full"))(
-  "full disk behind a batch's standard output: no more rows are begun, what is under way is saved, and exit 8",
+  "full disk behind a batch's standard output: no more rows are begun, what is in flight is saved, and exit 8",
   async () => {
     const { world, server, args } = await batchOf(30, {
       poll: inTurn(stillRunning, stillRunning, stillRunning, completedAt("/1.png")),

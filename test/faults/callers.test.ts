@@ -19,7 +19,7 @@ async function run(script: string, facts: object): Promise<unknown> {
   return JSON.parse(stdout);
 }
 
-/** Runs a batch, and the same batch beside it while its submits are under way. Prints how the rows of each ended. */
+/** Runs a batch, and the same batch beside it while its submits are in flight. Prints how the rows of each ended. */
 const TWICE = `
 import { Worker } from "node:worker_threads";
 const { first, second, home, otherHome, thread, ...options } = JSON.parse(process.argv[1]);

@@ -33,7 +33,7 @@ async function paidWorld(...behaviours: Behaviour[]) {
 const SAVED = { exit: 0, type: null, files: [expect.stringMatching(/\.png$/)] };
 
 describe("a paid request", () => {
-  it("that is under way is waited for after Ctrl-C, which says so; resume saves its image, and sends nothing", async () => {
+  it("in flight is waited for after Ctrl-C, which says so; resume saves its image, and sends nothing", async () => {
     const soon: Behaviour = async (request, socket) => {
       await pause(1500);
       await makesImage(request, socket);
@@ -50,7 +50,7 @@ describe("a paid request", () => {
     expect(server.submits()).toHaveLength(1);
   });
 
-  it("that is under way is given up at the second Ctrl-C: its outcome is unknown, and it is never sent again by itself", async () => {
+  it("in flight is given up at the second Ctrl-C: its outcome is unknown, and it is never sent again by itself", async () => {
     const { world, server, underWay, resume } = await paidWorld(silence, makesImage);
     const { program, end } = await underWay();
     program.kill("SIGINT");
@@ -67,7 +67,7 @@ describe("a paid request", () => {
     expect(await world.files()).toEqual([]);
   });
 
-  it("that is under way is one of unknown outcome where its imggen was killed", async () => {
+  it("in flight is one of unknown outcome where its imggen was killed", async () => {
     const { server, underWay, resume } = await paidWorld(silence, makesImage);
     const { program, end } = await underWay();
     program.kill("SIGKILL");

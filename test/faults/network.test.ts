@@ -153,7 +153,7 @@ it("a service that closes idle connections unannounced: of many submits none is 
   };
   const { world } = await serviceWorld({
     submit: (_request, socket) => {
-      // Here it was closed while the submit was on its way.
+      // Here it was closed while the submit was in flight.
       if (idle.has(socket)) return void socket.resetAndDestroy();
       tasks += 1;
       answer(socket, success({ taskId: `task-${tasks}` }));

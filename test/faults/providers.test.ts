@@ -117,7 +117,7 @@ describe.each(KINDS.map((form) => [form.kind, form] as const))("a paid request t
     );
   });
 
-  it("whose process is killed while it is on its way is not sent again", () => expectLost(form, silence));
+  it("whose process is killed while it is in flight is not sent again", () => expectLost(form, silence));
 
   it("whose process is killed with its whole reply on the disk ends as its image", async () => {
     const { double, killedBefore, resume } = await paidWorld(form);

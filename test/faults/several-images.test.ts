@@ -94,7 +94,7 @@ describe("two images of a paid service with ids", () => {
     expect(double.submits()).toHaveLength(2);
   });
 
-  it("of which one is on its way: SIGINT, then SIGTERM a second later, cancels neither, and resume goes on", async () => {
+  it("of which one is in flight: SIGINT, then SIGTERM a second later, cancels neither, and resume goes on", async () => {
     const submit = inTurn(usual("submit"), silence);
     let isMade = false;
     const poll: Behaviour = (request, socket) => (isMade ? usual("poll") : running)(request, socket);

@@ -137,7 +137,7 @@ function started(file: string, run: Run) {
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** How many turns at most were under way at once. */
+/** How many turns at most were in flight at once. */
 function mostAtOnce(turns: readonly Turned[]): number {
   const during = (atMs: number) => turns.filter((turn) => turn.beganMs <= atMs && atMs < turn.endedMs);
   return Math.max(...turns.map(({ beganMs }) => during(beganMs).length));

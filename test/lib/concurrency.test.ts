@@ -11,7 +11,7 @@ describe("mapping with several calls at once", () => {
     expect(results).toEqual(["0:30", "1:1", "2:15"]);
   });
 
-  it("never has more calls under way than its limit, and reaches it", async () => {
+  it("never has more calls in flight than its limit, and reaches it", async () => {
     let underWay = 0;
     let most = 0;
     await mapConcurrent([...Array(20).keys()], 4, async () => {

@@ -77,7 +77,7 @@ describe("a call's progress", () => {
     expect(told).toEqual([1, 2, 3].map((count) => ({ progressToken: "token", progress: count, message })));
   });
 
-  it("has no words before anything has happened: the client learns only that the call is under way", async () => {
+  it("has no words before anything has happened: the client learns only that the call is in flight", async () => {
     const { told, tenSeconds, stop } = progress("token");
     await tenSeconds();
     stop();

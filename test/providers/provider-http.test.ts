@@ -153,7 +153,7 @@ function fill(disk: string): void {
   }
 }
 
-it("a reply whose folder is removed while it is on its way is whole in the first other folder", async () => {
+it("a reply whose folder is removed while it is in flight is whole in the first other folder", async () => {
   const [folder, there] = [path.join(await temporaryFolder(), "work"), await temporaryFolder()];
   await mkdir(folder);
   const { post } = await scripted((_request, socket) => {

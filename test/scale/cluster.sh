@@ -58,7 +58,7 @@ program_of() { pgrep --newest --full -- "$WORK/.local/bin/imggen batch .*--shard
 # How many requests the sandbox has accepted.
 submits() { grep --count ', cost ' "$WORK/imggen.log" || true; }
 
-# Compares what the sandbox was sent with what is on the disk. A submit that was under way when its program was killed
+# Compares what the sandbox was sent with what is on the disk. A submit that was in flight when its program was killed
 # has an unknown outcome: imggen must say so, and must not have sent that row again.
 judge() {
   local sent distinct images unknown

@@ -27,7 +27,7 @@ describe("a service that is closed", () => {
     for (const taskId of [running, waiting]) expect(await later(taskId)).toBe("waiting");
   });
 
-  it("waits for a paid reply that is on its way, says so, and begins nothing new", async () => {
+  it("waits for a paid reply in flight, says so, and begins nothing new", async () => {
     const { close, running, waiting, provider, later, draw } = await busy(true);
     const waits: number[] = [];
     await close((count) => {

@@ -34,7 +34,7 @@ function processIn(folder: string, processes: Processes, isPaid: boolean) {
     };
     return ledger.begin(intent);
   };
-  /** A task whose first request is on its way. @returns its id */
+  /** A task whose first request is in flight. @returns its id */
   const sent = async (request: GenerationRequest) => {
     const owned = await begin(request);
     const attempt = await new HeldTask(ledger, owned, () => {}).start(0);
@@ -74,7 +74,7 @@ function nextProcess(
 }
 
 describe("of a killed server", () => {
-  it("a paid request that was on its way is of unknown outcome, and is never sent again", async () => {
+  it("a paid request in flight is of unknown outcome, and is never sent again", async () => {
     const left = await killed({ isPaid: true });
     const provider = scriptedProvider();
     const { ended } = await nextProcess(left, provider);

@@ -41,7 +41,7 @@ export class ProgramHost {
     this.#child.channel?.unref();
   }
 
-  /** Whether no command is under way. */
+  /** Whether no command is in flight. */
   get isIdle(): boolean {
     return this.#commands === 0;
   }

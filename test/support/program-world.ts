@@ -47,7 +47,7 @@ const LEAVES_UNFINISHED = /^--(?:no-wait|timeout)$/;
 
 /**
  * Whether a command may run in a process that has run others: it needs nothing that a process gets only when it
- * starts, no other is under way there, and it leaves nothing behind that the next one is to find abandoned.
+ * starts, no other is in flight there, and it leaves nothing behind that the next one is to find abandoned.
  */
 function canShare(args: readonly string[], { env = {}, input, through }: ProgramOptions): boolean {
   if (args.some((arg) => LEAVES_UNFINISHED.test(arg))) return false;

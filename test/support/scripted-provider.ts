@@ -68,7 +68,7 @@ export async function drawn(job: Job, bytes: Buffer = png(job.index)): Promise<S
   return { outcome: "made", usage: { total_tokens: 12 } };
 }
 
-/** The reply is lost on its way. */
+/** The reply is lost in flight. */
 export function lost(facts: Partial<UnknownReply> = {}): Promise<SubmitReply> {
   return Promise.resolve({ outcome: "unknown", why: "the connection was cut", excerpt: null, ...facts });
 }

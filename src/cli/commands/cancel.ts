@@ -19,7 +19,7 @@ const MORE = [
   "What waits is not sent, at no charge. What runs at a free generator is given up.",
   "If another imggen process has a task, that process ends it; cancel waits 10 s for it.",
   "A generator that can cancel is asked to stop what it has accepted. Only it can say whether that is charged.",
-  "A paid request that is on its way is left, unless --wait is given. Tasks of the hosted service cannot be cancelled.",
+  "A paid request in flight is not cancelled, unless --wait is given. Tasks of the hosted service cannot be cancelled.",
 ];
 
 const EXAMPLES = `

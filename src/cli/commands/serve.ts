@@ -18,7 +18,7 @@ const MORE = [
   "It answers OpenAI's images API too, below /v1, with the same key: images/generations, images/edits and models.",
   "With an Idempotency-Key header, the same request is the same task for 7 days. A retry of OpenAI's clients is no new request.",
   "Tasks outlive the server: the next server, or imggen resume, continues them. imggen history shows them.",
-  "After Ctrl-C or SIGTERM, requests that are under way are waited for and the other tasks stay queued. A paid request that is still running after --grace is given up: its outcome is unknown.",
+  "After Ctrl-C or SIGTERM, requests in flight are waited for and the other tasks stay queued. A paid request that is still running after --grace is given up: its outcome is unknown.",
   "It listens on 127.0.0.1 alone, and answers only to the key that it prints.",
 ];
 

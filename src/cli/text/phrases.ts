@@ -77,7 +77,7 @@ export function stoppingText(
     return `Waiting for ${replies} ${listed(taskIds, FIRST_IDS)}, so that no image is lost. Ctrl-C again gives ${it} up; ${resumeText(taskIds)}`;
   }
   const ids = requests === 1 ? "the task id of the request" : "the task ids of requests";
-  return `Stopping. Waiting up to ${formatDuration(waitMs)} for ${ids} under way…`;
+  return `Stopping. Waiting up to ${formatDuration(waitMs)} for ${ids} in flight…`;
 }
 
 /** The message when a second signal gives up the replies of these tasks. */

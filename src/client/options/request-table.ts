@@ -158,8 +158,8 @@ export const SUBMIT_MANY = {
   retryFailed: cost("flag", "--retry-failed", "submit failed rows again"),
   /** Submits rows of unknown outcome again, at a new charge. */
   resubmitUnknown: cost("flag", "--resubmit-unknown", "submit rows again whose outcome is unknown"),
-  /** Rows under way at once, 1 to 256. Default 4. */
-  concurrency: waiting("whole", "--concurrency <n>", "requests under way at once (default: 4)", {
+  /** Rows in flight at once, 1 to 256. Default 4. */
+  concurrency: waiting("whole", "--concurrency <n>", "requests in flight at once (default: 4)", {
     min: 1,
     max: 256,
   }),

@@ -76,7 +76,7 @@ export const RESUME = {
 } satisfies Options;
 
 export const CANCEL = {
-  /** Waits for what is paid and on its way. Default: it is left, and said. */
+  /** Waits for paid requests in flight. Default: they are not cancelled, and named. */
   wait: option("flag", "--wait", "wait for paid requests that are on their way"),
   ...OTHER_KEY,
   ...waitOptions("how long to wait", { when: "with --wait: " }),

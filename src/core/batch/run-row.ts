@@ -173,7 +173,7 @@ function submitted(row: PlannedRow, report: TaskReport, { deps }: BatchContext):
   if (error instanceof InterruptedError) throw deps.signal.reason;
   if (error === deps.gate.stopped) return notSent(row, error);
   if (error.type !== "network" || endsAll(error)) return rowResult(row, report, true);
-  // The gate had closed for an outage, which a reply on its way may have ended since.
+  // The gate had closed for an outage, which a reply in flight may have ended since.
   return deps.gate.isClosed ? notSent(row, error) : "again";
 }
 

@@ -101,7 +101,7 @@ async function endInFlight(
     if (state !== "started") continue;
     if (!intent.isPaid) await giveUp(heldTask, request, taskDeps);
     else if (wait) await patiently(wait, taskDeps, (limited) => recoverRequest(heldTask, request, limited));
-    else problem = "its request is on its way, and may be paid for";
+    else problem = "its request is in flight, and may be charged";
   }
   if (wait)
     for (const job of acceptedJobs(heldTask.task))

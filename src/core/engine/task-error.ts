@@ -203,7 +203,7 @@ export function sentBefore(task: Task): OutcomeUnknownError {
 /** The error if a process that cannot be asked may be submitting the request: in a container, or on another machine. */
 export function mayBeSubmitting(task: Task): ClaimedError {
   return new ClaimedError(
-    phrase`An identical request (${task.id}) may be under way on another machine or in a container. Nothing was sent now; ${option("again")} submits a new one.`,
+    phrase`An identical request (${task.id}) may be in flight on another machine or in a container. Nothing was sent now; ${option("again")} submits a new one.`,
     { charged: chargedOf(task) },
   );
 }

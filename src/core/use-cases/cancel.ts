@@ -148,6 +148,6 @@ async function inOtherHands(
   if (canBeEnded(record))
     return new ClaimedError(`${name}, and has not cancelled it yet: it was told to.`, facts);
   const isSent = record.requests.some(({ state }) => state === "started");
-  const why = isSent ? ": its request is on its way, and may be paid for." : ".";
+  const why = isSent ? ": its request is in flight, and may be charged." : ".";
   return new ClaimedError(`${name}, so it ${wasCancelled(counts)}${why}`, facts);
 }

@@ -93,7 +93,7 @@ describe("rows that fail", () => {
   });
 });
 
-it("SIGINT waits for the answer to submits that are under way, and says so at once: exit 130", async () => {
+it("SIGINT waits for the answer to submits in flight, and says so at once: exit 130", async () => {
   const controller = new AbortController();
   let reply = () => {};
   const isSaid = new Promise<void>((resolve) => (reply = resolve));

@@ -91,7 +91,7 @@ describe("imggen cancel", () => {
     });
   });
 
-  it("leaves a paid request that is on its way, and says how it goes on", async () => {
+  it("leaves a paid request in flight, and says how it goes on", async () => {
     const world = await generatorWorld();
     const id = await leaveAtGenerator(world, [started], { work: { taskId: "task_fox" } });
     const folder = ledgerOf(world.home).work.of(id, 0, "1.0");
@@ -100,7 +100,7 @@ describe("imggen cancel", () => {
     const { code, stderr, stdout } = await world.run(["cancel", "task_fox"]);
     expect([code, stdout]).toEqual([6, ""]);
     expect(stderr).toContain(
-      "Task task_fox was not cancelled: its request is on its way, and may be paid for.",
+      "Task task_fox was not cancelled: its request is in flight, and may be charged.",
     );
     expect(stderr).toContain("It may have been charged. Resume with: imggen resume task_fox");
     expect((await world.run(["cancel", "task_fox", "--wait"])).code).toBe(9);

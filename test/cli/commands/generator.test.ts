@@ -329,7 +329,7 @@ describe("a batch with the user's own generator", () => {
 
   const rows = (count: number) => Array.from({ length: count }, (_, at) => `fox ${at + 1}`).join("\n");
 
-  it("stops at the first row where the key is refused: what is not under way yet is not sent", async () => {
+  it("stops at the first row where the key is refused: what is not in flight yet is not sent", async () => {
     const { run, generator, cwd } = await generatorWorld(refuses(401, "invalid_api_key"));
     await writeFile(path.join(cwd, "foxes.txt"), rows(30));
     const { code, stdout } = await run(["batch", "foxes.txt", "--json", "--generator-paid", "--yes"]);

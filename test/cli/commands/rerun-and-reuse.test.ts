@@ -315,7 +315,7 @@ describe("generate of a request that is unfinished", () => {
 });
 
 describe("resume --dismiss", () => {
-  it("of a submit that is on its way is refused, and says that it may be charged", async () => {
+  it("of a submit in flight is refused, and says that it may be charged", async () => {
     let [reply, arrive] = [() => {}, () => {}];
     const hasArrived = new Promise<void>((resolve) => (arrive = resolve));
     const world = await commandWorld({

@@ -22,7 +22,7 @@ describe("running a batch's rows", () => {
     expect(await readdir(world.output)).toHaveLength(9);
   });
 
-  it("has only so many under way at once", async () => {
+  it("has only so many in flight at once", async () => {
     let underWay = 0;
     let most = 0;
     const { go } = await newRun();
@@ -77,7 +77,7 @@ describe("running a batch's rows", () => {
     expect(ends).toEqual([]);
   });
 
-  it("begins nothing more where a result cannot be told, and fails once what is under way is saved", async () => {
+  it("begins nothing more where a result cannot be told, and fails once what is in flight is saved", async () => {
     const { go, server, world } = await newRun({ submit: inTurn(accepts, late(600, accepts)) });
     let told = 0;
     const running = go(foxes(20), {

@@ -12,7 +12,7 @@ import { type JobOptions, linesIn, workWorld } from "./work-world.ts";
 const { started } = LINES;
 const BUSY = new ServiceError("It is busy.", { charged: "no" });
 
-/** A task that a command of another process cancels while its first request is on its way. */
+/** A task that a command of another process cancels while its first request is in flight. */
 async function cancelledOnItsWay(then: Answer, options: JobOptions = {}) {
   const world: Awaited<ReturnType<typeof workWorld>> = await workWorld({
     ...options,
@@ -94,7 +94,7 @@ describe("marks that the disk does not give", () => {
   });
 });
 
-describe("a mark that comes while a paid request is on its way", () => {
+describe("a mark that comes while a paid request is in flight", () => {
   it("ends none of what was sent: its image is saved", async () => {
     const world = await cancelledOnItsWay((job) => drawn(job));
     expect(await world.generate()).toMatchObject({ state: "saved", charged: "yes", error: null });
@@ -125,7 +125,7 @@ describe("a mark that comes while a paid request is on its way", () => {
   });
 });
 
-it("a free request that is on its way is given up, with the grace of a server too", async () => {
+it("a free request in flight is given up, with the grace of a server too", async () => {
   for (const keeping of [undefined, { graceMs: 3_600_000, pause: new AbortController().signal }]) {
     const world = await cancelledOnItsWay(endless, { work: { isPaid: false } });
     Object.assign(world.deps, { keeping });

@@ -153,7 +153,7 @@ describe("a signal", () => {
     expect(world.events).toEqual([]);
   });
 
-  it("during the submit waits for its id, which is on its way", async () => {
+  it("during the submit waits for its id, which is in flight", async () => {
     const clock = steppedClock();
     const later: Behaviour = (_request, socket) => {
       world.interrupt();

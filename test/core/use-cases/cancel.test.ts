@@ -77,7 +77,7 @@ describe("to cancel a task that waits", () => {
     expect(world.provider.jobs).toEqual([]);
   });
 
-  it("says that it did so in part where another of its requests is on its way", async () => {
+  it("says that it did so in part where another of its requests is in flight", async () => {
     const world = await leftTask([at(0, started)], { images: 3 });
     await leaveImage(world.id, world, png());
     expect(await world.run()).toMatchObject({
@@ -86,7 +86,7 @@ describe("to cancel a task that waits", () => {
       error: {
         type: "pending",
         message: expect.stringMatching(
-          /^Task \S+ was cancelled in part \(2 of 3 requests\): its request is on its way/,
+          /^Task \S+ was cancelled in part \(2 of 3 requests\): its request is in flight/,
         ),
       },
     });
@@ -107,7 +107,7 @@ describe("to cancel a task that waits", () => {
   });
 });
 
-describe("to cancel a task whose process ended while its request was on its way", () => {
+describe("to cancel a task whose process ended while its request was in flight", () => {
   it("gives it up where it is free", async () => {
     const world = await leftTask([started], { work: FREE });
     expect(await world.run()).toMatchObject({ state: "cancelled", charged: "no", cancelled: 1, error: null });

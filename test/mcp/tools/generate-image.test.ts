@@ -108,7 +108,7 @@ describe("generate_image", () => {
     expect(document).toMatchObject({ taskId: "task-2", session: { credits: 4 } });
   });
 
-  it("is copied to the file that a further call names, while it is under way and once it is saved", async () => {
+  it("is copied to the file that a further call names, while it is in flight and once it is saved", async () => {
     const { call, cwd } = await sandboxAgent();
     const file = (name: string) => path.join(cwd, "pictures", name);
     const calls = await Promise.all(

@@ -100,7 +100,7 @@ describe("what costs nothing", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("is to finish what is under way in the session itself", async () => {
+  it("is to finish what is in flight in the session itself", async () => {
     const { call } = await sandboxAgent();
     const slow = { ...FOX, prompt: "an owl [sandbox:slow=2s]", waitSeconds: 0 };
     await call("generate_image", slow);
