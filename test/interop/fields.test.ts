@@ -27,7 +27,8 @@ describe("a field of a request in OpenAI's form", () => {
     const provider = scriptedProvider();
     const { openai } = await withOpenAi({ provider });
     const image = new File([new Uint8Array(png())], "a.png");
-    await openai.images.edit({ ...asked({ steps: 20, seed: 7, hires: true }), image } as never);
+    const own: object = { steps: 20, seed: 7, hires: true };
+    await openai.images.edit({ prompt: "a fox", image, ...own });
     expect(provider.jobs[0]?.options.fields).toEqual({ steps: 20, seed: 7, hires: true });
   });
 

@@ -73,7 +73,8 @@ export function notBegun({ kind, type, field, detail }: NotBegun): OpenAiError {
   }
 }
 
-const MODERATION = /moderat|safety|content.polic/i;
+/** Words and codes of a refusal of the prompt or an image. */
+const MODERATION = /moderat|safety|content.(?:polic|filter)|prohibited.content/i;
 
 /**
  * The error of a task that has ended without an image. After something was sent it is one that no client repeats by itself,
@@ -90,7 +91,7 @@ export function failedTask(
   const message = `${detail} To look it up: imggen status ${name}`;
   if (outcome === "unknown") return afterSent(message, "outcome_unknown");
   const { type = null, code, param } = answerOf(decidingRequest(task), "refused")?.error ?? {};
-  if (MODERATION.test(detail) && !OF_ACCOUNT.has(type)) {
+  if (MODERATION.test(`${code} ${detail}`) && !OF_ACCOUNT.has(type)) {
     const facts = { type: "image_generation_user_error", code: code ?? "moderation_blocked", param };
     return new OpenAiError(400, message, facts);
   }
