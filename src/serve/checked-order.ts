@@ -1,5 +1,5 @@
 import path from "node:path";
-import { referencesOf, unsupportedPart } from "../core/engine/jobs.ts";
+import { toReferences, unsupportedPart } from "../core/engine/jobs.ts";
 import { checkRequest } from "../models/check-request.ts";
 import { InvalidRequestError } from "../models/invalid-request.ts";
 import { FIELD_LABELS, type Labels } from "../models/rules/rule.ts";
@@ -46,7 +46,7 @@ export function intentFor(order: Order, service: Service, { taskId }: Pick<Call,
   const destination = { kind: "file", path: place, overwrite: false } as const;
   // A workflow can cost money at a generator that is free: how much, nobody knows.
   const price = isFree && terms.isPaid ? null : credits;
-  const job = { request, ...terms, references: referencesOf(request) };
+  const job = { request, ...terms, references: toReferences(request) };
   const unsupported = unsupportedPart(job, connection.provider);
   if (unsupported !== null) throw new InvalidRequestError(unsupported);
   return { request, service: connection.identity, credits: price, destination, ...terms, server };
