@@ -34,11 +34,18 @@ export type ErrorType =
   | "partial"
   | "interrupted";
 
+/** The code of a provider's refusal, and the field of the request that it is about; each absent if the provider names none. */
+export interface RefusalDetails {
+  code?: string;
+  param?: string;
+}
+
 export interface ErrorFacts {
   /** What to do next, as one plain sentence or a command to paste. */
   hint?: Wording | undefined;
   /** The service's own error key, where it gave one. */
   key?: string | undefined;
+  details?: RefusalDetails | undefined;
   charged?: Charged | undefined;
   cause?: unknown;
 }
@@ -48,6 +55,7 @@ export interface ErrorFacts {
  * - `type`: what to branch on; it decides the exit code
  * - `message` and `hint`: for a person, in the words of the command line; `said` has both for the words of any face
  * - `key`: the service's own error key; null if it gave none
+ * - `details`: the code and the field that a provider names in a refusal
  * - `charged`: what the failed request cost, as far as that is known
  * - `cause`: what was thrown below, if anything was
  *
@@ -57,6 +65,7 @@ export abstract class ImggenError extends Error {
   abstract readonly type: ErrorType;
   readonly hint: string | null;
   readonly key: string | null;
+  readonly details: RefusalDetails;
   readonly charged: Charged;
   readonly #said: Said;
 
@@ -66,6 +75,7 @@ export abstract class ImggenError extends Error {
     this.#said = { message, hint: facts.hint };
     this.hint = facts.hint === undefined ? null : worded(facts.hint, COMMAND_WORDS);
     this.key = facts.key ?? null;
+    this.details = facts.details ?? {};
     this.charged = facts.charged ?? "no";
   }
 

@@ -57,12 +57,11 @@ export function parseExact(text: string): unknown {
   const json: unknown = JSON.parse(text);
   if (!/\d{16}/.test(text)) return json;
   const isRounded = (token: string) => LONG_INTEGER.test(token) && !Number.isSafeInteger(Number(token));
-  // A NUL is never in a text that begins like this by chance.
-  const marked = text.replace(TEXT_OR_NUMBER, (token) => (isRounded(token) ? `"\\u0000${token}"` : token));
+  // No text of the value has it.
+  const mark = crypto.randomUUID();
+  const marked = text.replace(TEXT_OR_NUMBER, (token) => (isRounded(token) ? `"${mark}${token}"` : token));
   return JSON.parse(marked, (_name, value) =>
-    typeof value === "string" && value.startsWith("\0") && LONG_INTEGER.test(value.slice(1))
-      ? new ExactInteger(value.slice(1))
-      : value,
+    typeof value === "string" && value.startsWith(mark) ? new ExactInteger(value.slice(mark.length)) : value,
   );
 }
 

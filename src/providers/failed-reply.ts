@@ -1,5 +1,6 @@
 import type { HttpReply } from "../api/http-client.ts";
 import { statedWaitMs } from "../api/stated-wait.ts";
+import type { RefusalDetails } from "../lib/error-types.ts";
 import { fieldsOf, isJsonObject } from "../lib/json.ts";
 import { inOneLine, shortened } from "../lib/short-text.ts";
 import { type Failure, ProviderError } from "./provider.ts";
@@ -31,9 +32,11 @@ export function failedReply(reply: FailedReply, asked: Asked): ProviderError {
   const found = RULES.find(([, holds]) => holds(facts))?.[0] ?? (asked.isPaid ? "lost" : "refused");
   const [failure, message] = CASES[found === "lost" && saysNotCharged(said.words) ? "refused" : found];
   const words = `HTTP ${reply.status}${afterColon(said)}`;
-  if (found === "key" && !asked.hasKey) return new ProviderError(needsKey(asked.host, words), failure);
+  const details = detailsOf(said);
+  if (found === "key" && !asked.hasKey)
+    return new ProviderError(needsKey(asked.host, words), failure, { details });
   const now = failure.kind === "busy" ? { ...failure, retryAfterMs: waitMs } : failure;
-  return new ProviderError(message(asked.host, words), now);
+  return new ProviderError(message(asked.host, words), now, { details });
 }
 
 function needsKey(host: string, words: string): string {
@@ -48,7 +51,16 @@ export function replyWithoutImage(
   const said = readErrorBody(mask(body));
   const isUncharged = saysNotCharged(said.words) || said.codes.some((code) => MODERATED.test(code));
   const kind = namesNoCredit(said) ? "credit" : !isPaid || isUncharged ? "refused" : "lost";
-  return new ProviderError(`${host} answered without an image${afterColon(said)}.`, CASES[kind][0]);
+  const message = `${host} answered without an image${afterColon(said)}.`;
+  return new ProviderError(message, CASES[kind][0], { details: detailsOf(said) });
+}
+
+/** Maximum length of a code, and of the name of a field. */
+const MAX_NAME_LENGTH = 100;
+
+function detailsOf({ code, field }: ErrorBody): RefusalDetails {
+  const [name, param] = [code, field].map((text) => text && shortened(inOneLine(text), MAX_NAME_LENGTH));
+  return { ...(name && { code: name }), ...(param && { param }) };
 }
 
 /** Whether a refusal is about the prompt or an image. It is final, whatever else it names. */
@@ -193,6 +205,8 @@ export interface ErrorBody {
   words: string | null;
   /** Every code and type that it names, as text. */
   codes: readonly string[];
+  /** The code of the error itself; null for none. */
+  code: string | null;
   /** The field of the request that it names; null for none. */
   field: string | null;
 }
@@ -205,7 +219,8 @@ const LONGEST_WORDS = 500;
  */
 export function readErrorBody(body: string): ErrorBody {
   const json = lenientJson(body.replace(/^\uFEFF/, ""));
-  if (json === null) return { isJson: false, words: clause(ofText(body)), codes: [], field: null };
+  if (json === null)
+    return { isJson: false, words: clause(ofText(body)), codes: [], code: null, field: null };
   // Google's list of one error, too.
   const outer = [json].flat();
   const parts = [...outer, ...outer.map((each) => fieldsOf(each).error)].filter(isJsonObject);
@@ -213,10 +228,13 @@ export function readErrorBody(body: string): ErrorBody {
   const items = outer.flatMap((each) => [each, fieldsOf(each).data].flat()).map(fieldsOf);
   if (items.some(({ respect_moderation: isModerated }) => isModerated === false)) codes.push("moderation");
   const field = parts.map(({ param }) => param).find((param) => typeof param === "string");
+  const isCode = (code: unknown) => typeof code === "string" || typeof code === "number";
+  const code = parts.map((part) => part.code).findLast(isCode);
   return {
     isJson: true,
     words: clause(wordsIn(json)),
-    codes: codes.filter((code) => typeof code === "string" || typeof code === "number").map(String),
+    codes: codes.filter(isCode).map(String),
+    code: code === undefined ? null : String(code),
     field: typeof field === "string" ? field : null,
   };
 }

@@ -13,8 +13,8 @@ import { type FailedPoll, ProviderError, type SubmitReply } from "./provider.ts"
 
 /** The error for a failure that was not charged, of a task or of a list of models. */
 export function errorOf(error: ProviderError): ImggenError {
-  const { failure, message, hint = "Nothing was charged." } = error;
-  const facts = { charged: "no", hint, cause: error } as const;
+  const { failure, message, details, hint = "Nothing was charged." } = error;
+  const facts = { charged: "no", hint, details, cause: error } as const;
   if (failure.kind !== "account") return new ERRORS[failure.kind](message, facts);
   const Refusal = failure.key === "login_required" ? AuthRequiredError : InsufficientCreditsError;
   return new Refusal(message, { ...facts, key: failure.key });

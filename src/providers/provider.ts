@@ -1,4 +1,4 @@
-import type { ImggenError } from "../lib/error-types.ts";
+import type { ImggenError, RefusalDetails } from "../lib/error-types.ts";
 import type { WholeNumber } from "../lib/exact-integer.ts";
 import type { Wording } from "../lib/wording.ts";
 import type { JobOptions } from "../task/intent.ts";
@@ -257,6 +257,11 @@ export type Failure =
   /** It may have been paid for, and there is no image. */
   | { kind: "lost"; kept?: string | null; excerpt?: string | null; isStopped?: boolean; isAskable?: boolean };
 
+interface ProviderErrorOptions extends ErrorOptions {
+  hint?: Wording;
+  details?: RefusalDetails | undefined;
+}
+
 /**
  * A request to a provider failed. Thrown within a provider, and by `prepare`, `describe` and `models`; `submit` and `poll`
  * return it as a reply. `failure` is what to act on; `message` is a sentence for the user, with the provider's own words.
@@ -265,11 +270,13 @@ export class ProviderError extends Error {
   override readonly name = "ProviderError";
   readonly failure: Failure;
   readonly hint: Wording | undefined;
+  readonly details: RefusalDetails | undefined;
 
-  constructor(message: string, failure: Failure, options: ErrorOptions & { hint?: Wording } = {}) {
+  constructor(message: string, failure: Failure, options: ProviderErrorOptions = {}) {
     super(message, options);
     this.failure = failure;
     this.hint = options.hint;
+    this.details = options.details;
   }
 }
 

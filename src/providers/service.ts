@@ -229,19 +229,20 @@ async function withModels(
   signal: AbortSignal,
 ): Promise<unknown> {
   if (!(error instanceof ProviderError) || error.failure.kind !== "invalid") return error;
+  const { details } = error;
   const isOfModel = namesModel(readErrorBody(String(reply.body)));
   if (reply.status !== 404 && !isOfModel) return error;
   const list = await server.get(path, signal).catch(() => null);
   if (reply.status === 404 && list?.status === 404 && !isOfModel) {
     const message = `There is no such API at ${server.address} (HTTP 404). Check the address of the generator.`;
     const hint = phrase`Nothing was charged. To find the servers on this machine: ${action("run", "setup")}`;
-    return new ProviderError(message, error.failure, { cause: error, hint });
+    return new ProviderError(message, error.failure, { cause: error, hint, details });
   }
   const names = list && isSuccess(list) ? namesIn(lenientJson(list.body)) : null;
   if (names === null || names.length === 0) return error;
   const shown = listed(names.map((name) => name.slice(0, MAX_NAME_LENGTH)));
   const hint = `Nothing was charged. Its models: ${server.mask(shown)}`;
-  return new ProviderError(error.message, error.failure, { cause: error, hint });
+  return new ProviderError(error.message, error.failure, { cause: error, hint, details });
 }
 
 /**

@@ -1,27 +1,22 @@
-import path from "node:path";
-import { toReferences, unsupportedPart } from "../core/engine/jobs.ts";
 import { checkDailyLimit, spendingAccount } from "../core/limits/budget.ts";
 import { type ErrorType, ImggenError } from "../lib/error-types.ts";
 import { InterruptedError } from "../lib/interrupted.ts";
 import { listed } from "../lib/short-text.ts";
-import { checkRequest } from "../models/check-request.ts";
-import { FIELD_LABELS } from "../models/rules/rule.ts";
+import { InvalidRequestError } from "../models/invalid-request.ts";
 import { UnreadableRecordError } from "../store/store-errors.ts";
-import { type Intent, isAtGenerator, type JobOptions } from "../task/intent.ts";
-import { ANY_MODEL, type CheckedRequest, type RequestInput } from "../task/request.ts";
+import { type Intent, isAtGenerator } from "../task/intent.ts";
 import { type Task, unsentCredits } from "../task/task.ts";
 import { type Call, type CallRequest, isDelivered, lastAskedMs } from "./call-records.ts";
+import {
+  checkedOf,
+  fieldAtFault,
+  intentFor,
+  type Order,
+  surplusField,
+  TOO_MANY_FIELDS,
+} from "./checked-order.ts";
 import { endOf } from "./end.ts";
 import type { Service } from "./serve-options.ts";
-
-/** What a client asks for. */
-export interface Order {
-  input: RequestInput;
-  /** What it says beside the document's fields. */
-  options?: Partial<Pick<JobOptions, "width" | "height" | "fields">>;
-  /** `file:` URLs of this server's private copies of reference images that came with the request. */
-  copies?: readonly string[];
-}
 
 /**
  * Why no task was begun. `limit`: of the day's credits. `unsendable`: the disk, or a generator that cannot be asked.
@@ -31,8 +26,8 @@ export interface NotBegun {
   kind: "invalid" | "no such model" | "limit" | "unsendable" | "other body" | "damaged call";
   /** Of the error that kept it from being begun; null for none. */
   type: ErrorType | null;
-  /** The field that is wrong, if it is one. */
-  field: "model" | "image" | "prompt" | null;
+  /** The field that is wrong, as the client names it; null if it is not one. */
+  field: string | null;
   detail: string;
 }
 
@@ -131,24 +126,25 @@ async function beginAs(
   call: Call,
   isAwaited: boolean,
 ): Promise<{ refused: NotBegun } | null> {
-  const { input, copies = [] } = order;
-  const model = input.model ?? service.defaultModel ?? ANY_MODEL;
+  const { copies = [], input } = order;
   const images = input.image ?? [];
   const wrong = wrongReference(images, images.length + copies.length);
   if (wrong !== null) return refused("invalid", "image", wrong);
-  if (model !== ANY_MODEL && (await service.modelList.lacks(model)))
-    return refused("no such model", "model", noSuchModel(model, service));
+  const surplus = surplusField(input);
+  if (surplus !== undefined) return refused("invalid", surplus, TOO_MANY_FIELDS);
+  const model = await service.modelList.find(input.model);
+  if (model === null) return refused("no such model", "model", noSuchModel(input.model ?? "", service));
+  const image = copies.length === 0 ? input.image : [...images, ...copies];
+  const whole = { ...order, input: { ...input, model, ...(image !== undefined && { image }) } };
   try {
-    const withCopies = copies.length === 0 ? input : { ...input, image: [...images, ...copies] };
-    const checked = checkedOf({ ...withCopies, model }, service);
+    checkedOf(whole, service);
     await service.connection.generator.prepare?.(AbortSignal.timeout(PREPARE_MS));
-    const intent = { ...intentOf(checked, order, service, call), ...(isAwaited && { call: call.name }) };
-    const unfit = unfitFor(intent, service);
-    if (unfit !== null) return refused("invalid", null, unfit);
+    const intent = { ...intentFor(whole, service, call), ...(isAwaited && { call: call.name }) };
     await service.limited.run(() => beginChecked(intent, service, call));
     return null;
   } catch (error) {
-    return refusedBy(error);
+    if (!(error instanceof InvalidRequestError)) return refusedBy(error);
+    return refused("invalid", fieldAtFault(error.message, whole, service), error.message);
   }
 }
 
@@ -179,39 +175,7 @@ function wrongReference(images: readonly string[], count: number): string | null
 
 function noSuchModel(model: string, { modelList, connection }: Service): string {
   const { name } = connection.generator;
-  return `${name} has no model ${JSON.stringify(model)}. It has: ${listed(modelList.names ?? [])}`;
-}
-
-/** Checks a request by the matrix's rules alone: the generator itself refuses anything else. */
-function checkedOf(input: RequestInput, { matrix, isFree, fieldTerms }: Service): CheckedRequest {
-  const generator = { isFree, defaultModel: ANY_MODEL, models: null, ...fieldTerms };
-  return checkRequest(input, matrix, { validate: false, labels: FIELD_LABELS, generator });
-}
-
-function intentOf(
-  { request, credits }: CheckedRequest,
-  { options }: Order,
-  { connection, folder, name: server, isFree }: Service,
-  { taskId }: Call,
-): Intent {
-  const defaults = connection.termsFor(request);
-  const fields = { ...defaults.options.fields, ...options?.fields };
-  const terms = { ...defaults, taskId, options: { ...defaults.options, ...options, fields } };
-  const place = path.join(folder, FILES, taskId);
-  const destination = { kind: "file", path: place, overwrite: false } as const;
-  // A workflow can cost money at a generator that is free: how much, nobody knows.
-  const price = isFree && terms.isPaid ? null : credits;
-  return { request, service: connection.identity, credits: price, destination, ...terms, server };
-}
-
-/** The folder of the images within that of a server. */
-export const FILES = "files";
-
-function unfitFor({ request, isPaid, options }: Intent, { connection }: Service): string | null {
-  return unsupportedPart(
-    { request, isPaid, options, references: toReferences(request) },
-    connection.provider,
-  );
+  return `${name} has no model ${JSON.stringify(model)}. It has: ${listed(modelList.names)}`;
 }
 
 async function beginChecked(intent: Intent, service: Service, call: Call): Promise<void> {

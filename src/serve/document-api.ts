@@ -2,6 +2,8 @@ import { createReadStream } from "node:fs";
 import path from "node:path";
 import type { RunnerTask } from "../core/engine/queued-task.ts";
 import { isWhole } from "../core/images/copy-image.ts";
+import { ExactInteger, parseExact } from "../lib/exact-integer.ts";
+import { fieldsOf, isJsonObject, isJsonValue } from "../lib/json.ts";
 import type { ServiceRequest } from "../server/http.ts";
 import { type FileAddress, LINK_SECONDS, readLink, resultUrl } from "../server/links.ts";
 import {
@@ -14,6 +16,7 @@ import {
   unknownError,
 } from "../server/reply.ts";
 import { checkBody, readJson } from "../server/request-body.ts";
+import { isFieldName } from "../task/request-fields.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import type { Task } from "../task/task.ts";
 import { begin, type NotBegun } from "./begin-task.ts";
@@ -38,18 +41,45 @@ export function callRequestOf(
 
 /** POST /generate-image (section 4.1). A task is on disk when its id is returned. */
 export async function submit(request: ServiceRequest, service: Service): Promise<ServerReply> {
-  const json = await readJson(request);
+  const json = await readJson(request, parseExact);
   if ("refused" in json) return json.refused;
+  const given = withSeedAsText(json.json);
+  const wrong = wrongMember(given);
+  if (wrong !== null) return invalid(wrong);
   // The matrix's rules apply to models with a row in it. The generator itself refuses anything else.
-  const checked = checkBody(json.json, service.matrix, service.defaultModel ?? undefined);
+  const checked = checkBody(given, service.matrix, service.defaultModel ?? undefined, invalid);
   if ("refused" in checked) return checked.refused;
   const { input } = checked;
-  const digest = contentDigest("POST", request.url.pathname, json.json);
+  const digest = contentDigest("POST", request.url.pathname, given);
   const begun = await begin({ input }, callRequestOf(request, digest, null), service);
   if ("refused" in begun) return refusalFor(begun.refused);
   const { taskId, delivered } = begun;
   delivered();
   return success({ taskId }, `${taskId} ${input.model ?? service.defaultModel ?? ""}`.trimEnd());
+}
+
+/** A request as it was sent, with all digits of its seed. */
+function withSeedAsText(json: unknown): unknown {
+  if (!isJsonObject(json) || !(json.seed instanceof ExactInteger)) return json;
+  return { ...json, seed: json.seed.digits };
+}
+
+/** What is wrong with a member of a request, or with one of its `fields`; null for nothing. */
+function wrongMember(json: unknown): string | null {
+  const { fields, ...members } = fieldsOf(json);
+  const unknown = Object.keys(members).find((name) => !isFieldName(name));
+  if (unknown !== undefined)
+    return `${JSON.stringify(unknown)} is not a field of this API. A generator's own field goes into "fields"`;
+  const unfit = Object.entries(fieldsOf(fields)).find(([, value]) => !isJsonValue(value))?.[0];
+  return unfit === undefined ? null : `${JSON.stringify(unfit)} in "fields" ${UNFIT_VALUE}`;
+}
+
+/** Says of a field's value that it cannot be handed on. */
+export const UNFIT_VALUE =
+  "is nested too deeply, or has a number that JSON readers would round: give that as a text";
+
+function invalid(why: string): ServerReply {
+  return invalidRequest(why, { detail: `${why}.` });
 }
 
 function refusalFor({ kind, detail }: NotBegun): ServerReply {
@@ -125,7 +155,7 @@ function endedReply(taskId: string, end: TaskEnd, origin: string, service: Servi
     return success({ taskId, status: "failed", errorCode: FAILURE_CODE, outcome, detail }, note);
   }
   const { usage } = end;
-  const detail = [...end.missing, ...end.remarks].join(" ");
+  const detail = notesOn(taskId, end, service).join(" ");
   return success(
     {
       taskId,
@@ -137,6 +167,15 @@ function endedReply(taskId: string, end: TaskEnd, origin: string, service: Servi
     },
     note,
   );
+}
+
+/** Sentences about the images of a task: why some are missing, and how they differ from the request. */
+export function notesOn(
+  taskId: string,
+  { missing, remarks }: Extract<TaskEnd, { name: "completed" }>,
+  { runner }: Pick<Service, "runner">,
+): string[] {
+  return [...missing, ...new Set([...remarks, ...(runner.find(taskId)?.warnings ?? [])])];
 }
 
 /** The signed URL of a task's one image; several as an array. */

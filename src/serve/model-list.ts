@@ -1,58 +1,99 @@
 import type { Clock } from "../lib/clock.ts";
 import { isAmong } from "../models/check-request.ts";
+import { ANY_MODEL } from "../task/request.ts";
 
-/** How long a list counts as current, in milliseconds. */
+/** Age at which a list is asked for again, in milliseconds. */
 const FRESH_MS = 60_000;
 
-/** How long a client waits for a list, which it does only where its model seems to be none. */
-const PATIENCE_MS = 2_000;
+/** Maximum wait of a client for a list, in milliseconds: only if its model is not in the last one. */
+const MAX_WAIT_MS = 2_000;
 
-/** The names of a generator's models. Nothing waits for them but the refusal of a name that is not among them. */
+/** How clients name the model of a generator that lists none. */
+export interface OwnModel {
+  name: string;
+  /** Whether the generator makes images with no other model. */
+  isOnly: boolean;
+}
+
+interface ModelListOptions {
+  /** The names of the generator's models; null if it has no list. Rejects if it cannot be asked. */
+  models: () => Promise<readonly string[] | null>;
+  /** null: each request must name a model. */
+  ownModel: OwnModel | null;
+  /** The model of requests that name none; null: the generator's own. */
+  defaultModel: string | null;
+  clock: Pick<Clock, "monotonicMs" | "sleep">;
+}
+
+/** The models of a generator. Only the refusal of a name that is not among them waits for its answer. */
 export class ModelList {
-  readonly #ask: () => Promise<readonly string[] | null>;
-  readonly #clock: Pick<Clock, "monotonicMs" | "sleep">;
-  #names: readonly string[] | null = null;
+  readonly #options: ModelListOptions;
+  #known: readonly string[] | null = null;
   #askedMs = Number.NEGATIVE_INFINITY;
   #asking: Promise<void> | null = null;
 
-  constructor(ask: () => Promise<readonly string[] | null>, clock: Pick<Clock, "monotonicMs" | "sleep">) {
-    this.#ask = ask;
-    this.#clock = clock;
+  constructor(options: ModelListOptions) {
+    this.#options = options;
   }
 
-  /** The models as last heard; null where the generator has no list, or could not be asked. */
-  get names(): readonly string[] | null {
-    return this.#names;
+  /** Names that requests may give, as last known. */
+  get names(): readonly string[] {
+    const { ownModel, defaultModel } = this.#options;
+    if (ownModel?.isOnly) return [ownModel.name];
+    if (this.#known !== null) return this.#known;
+    return [defaultModel ?? ownModel?.name].filter((name) => name !== undefined);
   }
 
   /** Asks the generator, and waits for a moment at most. Never throws. */
   async refresh(): Promise<void> {
-    this.#asking ??= this.#ask()
+    const { models, clock } = this.#options;
+    this.#asking ??= models()
       .then(
         (names) => {
-          this.#names = names !== null && names.length > 0 ? names : null;
+          this.#known = names !== null && names.length > 0 ? names : null;
         },
         () => {
-          this.#names = null;
+          this.#known = null;
         },
       )
       .finally(() => {
-        this.#askedMs = this.#clock.monotonicMs();
+        this.#askedMs = clock.monotonicMs();
         this.#asking = null;
       });
     const over = new AbortController();
-    const patience = this.#clock.sleep(PATIENCE_MS, over.signal).catch(() => {});
-    await Promise.race([this.#asking, patience]);
+    const timeout = clock.sleep(MAX_WAIT_MS, over.signal).catch(() => {});
+    await Promise.race([this.#asking, timeout]);
     over.abort();
   }
 
-  /** Whether the generator is known to have no model of this name. A model that has just come is asked for. */
-  async lacks(name: string): Promise<boolean> {
-    if (this.#names === null || isAmong(this.#names, name)) {
-      if (this.#clock.monotonicMs() - this.#askedMs > FRESH_MS) void this.refresh();
-      return false;
+  /** Asks the generator if the list is old. Waits for nothing. */
+  renew(): void {
+    if (this.#options.clock.monotonicMs() - this.#askedMs > FRESH_MS) void this.refresh();
+  }
+
+  /**
+   * The generator's model for a name in a request: of a generator with one model that one, whatever the name. A model that has
+   * just come is asked for. @returns null if the generator is known to have none of this name
+   */
+  async find(name: string | undefined): Promise<string | null> {
+    const { ownModel, defaultModel } = this.#options;
+    const own = defaultModel ?? ANY_MODEL;
+    if (ownModel?.isOnly || name === ANY_MODEL) return own;
+    const wanted = name ?? own;
+    if (wanted === ANY_MODEL) return wanted;
+    const listed = this.#listed(wanted);
+    if (listed !== null) {
+      this.renew();
+      return listed;
     }
     await this.refresh();
-    return this.#names !== null && !isAmong(this.#names, name);
+    const [only = null, ...others] = this.#known ?? [];
+    return this.#listed(wanted) ?? (name !== undefined && others.length === 0 ? only : null);
+  }
+
+  /** A name as the list has it; any, if there is no list. */
+  #listed(name: string): string | null {
+    if (this.#known === null || this.#known.includes(name)) return name;
+    return this.#known.find((each) => isAmong([each], name)) ?? null;
   }
 }

@@ -40,6 +40,7 @@ export async function openServer(
         isFree: !options.isPaid,
         fieldTerms: { fieldNames, defaults, saved, ...problemOf },
         defaultModel: typeof defaultModel === "string" && defaultModel !== ANY_MODEL ? defaultModel : null,
+        ownModel: target.ownModel,
         models: async () => (await target.terms({})).models,
         matrix,
         clock: context.clock,

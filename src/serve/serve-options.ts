@@ -13,7 +13,7 @@ import type { Calls } from "./call-records.ts";
 import type { Clients } from "./clients.ts";
 import type { TaskEnd } from "./end.ts";
 import type { CollectedImages } from "./kept-images.ts";
-import type { ModelList } from "./model-list.ts";
+import type { ModelList, OwnModel } from "./model-list.ts";
 
 /** What a server is started with. */
 export interface ServeOptions {
@@ -31,8 +31,10 @@ export interface ServeOptions {
   fieldTerms: FieldTerms & Pick<GeneratorTerms, "problemOf">;
   /** What a request gets that names no model; null: the generator's own. */
   defaultModel: string | null;
-  /** The names of its models; null where it cannot say. Rejects where it cannot be asked. */
+  /** The names of its models; null if it has no list. Rejects if it cannot be asked. */
   models: () => Promise<readonly string[] | null>;
+  /** Its own model, if it lists none; null: each request must name a model. */
+  ownModel: OwnModel | null;
   /** The models that have rules; any other is handed on as it is. */
   matrix: Matrix;
   clock: Clock;

@@ -5,8 +5,8 @@ import { createListener, type Operations, type ServiceRequest } from "../server/
 import { isSameText, loadSecret } from "../server/links.ts";
 import { listenOnLoopback } from "../server/listen.ts";
 import { refusal } from "../server/reply.ts";
-import { FILES } from "./begin-task.ts";
 import { Calls } from "./call-records.ts";
+import { FILES } from "./checked-order.ts";
 import { Clients } from "./clients.ts";
 import { imageOf, poll, serveFile, submit } from "./document-api.ts";
 import { CollectedImages, removeOldReferences } from "./kept-images.ts";
@@ -94,12 +94,12 @@ function neededReferences({ open }: Service["runner"]): Set<string> {
 }
 
 async function openService(options: ServeOptions): Promise<Service> {
-  const { folder, ledger, clock, models } = options;
+  const { folder, ledger, clock } = options;
   const within = (name: string) => path.join(folder, name);
   await Promise.all([FILES, COLLECTED, REFERENCES, CALLS].map((name) => makeFolder(within(name), 0o700)));
   // What killed processes left does no harm.
   await ledger.sweep().catch(() => {});
-  const modelList = new ModelList(models, clock);
+  const modelList = new ModelList(options);
   await modelList.refresh();
   const [apiKey, secret] = await Promise.all([
     loadSecret(within("key"), "sk-"),

@@ -7,7 +7,7 @@ import { promptLength } from "../models/rules/prompt.ts";
 import { ratio } from "../models/rules/ratio.ts";
 import { FIELD_LABELS } from "../models/rules/rule.ts";
 import type { RequestInput } from "../task/request.ts";
-import { areSentFields, fieldsFrom, type SentFields } from "../task/request-fields.ts";
+import { areSentFields, fieldsFrom, misformedField, type SentFields } from "../task/request-fields.ts";
 import type { ServiceRequest } from "./http.ts";
 import { invalidRequest, refusal, type ServerReply } from "./reply.ts";
 
@@ -17,11 +17,12 @@ const LARGEST_BODY_BYTES = 1024 * 1024;
 /**
  * The JSON of a submit (section 4.1), or its refusal. A body that is not declared as JSON gets HTTP 415; one that is not
  * JSON, or larger than 1 MiB, gets HTTP 400. Never throws: if the client disconnects halfway, the body is not JSON.
+ * @param parse throws for a text that is not JSON
  */
-export async function readJson({
-  headers,
-  body,
-}: ServiceRequest): Promise<{ json: unknown } | { refused: ServerReply }> {
+export async function readJson(
+  { headers, body }: ServiceRequest,
+  parse: (text: string) => unknown = JSON.parse,
+): Promise<{ json: unknown } | { refused: ServerReply }> {
   if (!isJsonType(headers["content-type"])) {
     return { refused: invalidRequest("the Content-Type is not application/json", { status: 415 }) };
   }
@@ -29,7 +30,7 @@ export async function readJson({
   if (bytes === "too large") return { refused: invalidRequest("the body is larger than 1 MiB") };
   try {
     // Nothing is no JSON either.
-    return { json: JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes ?? undefined)) };
+    return { json: parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes ?? undefined)) };
   } catch {
     return { refused: invalidRequest("the body is not JSON") };
   }
@@ -44,18 +45,20 @@ interface CheckedBody {
 /**
  * Checks a request body by the rules of the document; of a model without a row, only the bounds of its fields. Other fields
  * than the document's and a generator's are ignored. Two refusals have keys of section 7; for the rest the document shows none.
+ * @param invalid the reply for the rest, by a clause that says why
  */
 export function checkBody(
   body: unknown,
   matrix: Matrix,
   defaultModel?: string,
+  invalid: (why: string) => ServerReply = invalidRequest,
 ): CheckedBody | { refused: ServerReply } {
-  if (!isJsonObject(body)) return { refused: invalidRequest("the body is not a JSON object") };
+  if (!isJsonObject(body)) return { refused: invalid("the body is not a JSON object") };
   const { prompt = null } = body;
   if (prompt === null || (typeof prompt === "string" && prompt.trim() === ""))
     return { refused: refusal("image_generation.error.empty_prompt") };
   if (typeof prompt !== "string" || !areSentFields(body))
-    return { refused: invalidRequest("a field has the wrong type") };
+    return { refused: invalid(`${misformedField(body) ?? "prompt"} has the wrong type`) };
   const sent: SentFields = body;
   const id = sent.model ?? defaultModel ?? "";
   const model = matrix.find((row) => row.id === id);
@@ -69,7 +72,7 @@ export function checkBody(
   const { quality = "1K" } = input;
   const isMisspelt = model !== undefined && canonicalQuality(quality) !== quality;
   const why = broken ?? (isMisspelt ? "quality is not in the document's spelling" : undefined);
-  return why === undefined ? { input, model } : { refused: invalidRequest(why) };
+  return why === undefined ? { input, model } : { refused: invalid(why) };
 }
 
 /** The bytes of a body; null if the client disconnected halfway. A body that is too large gets its reply too. */

@@ -105,6 +105,8 @@ const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
       key: textOrNull,
       message: text,
       hint: z.exactOptional(z.unknown()),
+      code: z.exactOptional(text),
+      param: z.exactOptional(text),
     }),
   },
   unknown: {

@@ -1,4 +1,4 @@
-import type { ErrorType } from "../lib/error-types.ts";
+import type { ErrorType, RefusalDetails } from "../lib/error-types.ts";
 import type { WholeNumber } from "../lib/exact-integer.ts";
 import type { Intent } from "./intent.ts";
 import type { SavedFile } from "./saved-file.ts";
@@ -48,7 +48,9 @@ interface Facts {
   /** The request will not be sent. */
   not_sent: { why: string; request: number };
   /** `hint`: a `Wording`, which each face puts into words. It is checked where it is read: without it the line still counts. */
-  refused: { error: { type: ErrorType; key: string | null; message: string; hint?: unknown } } & OfAttempt;
+  refused: {
+    error: { type: ErrorType; key: string | null; message: string; hint?: unknown } & RefusalDetails;
+  } & OfAttempt;
   /**
    * It was sent, and its reply was lost or cannot be used. `excerpt`: the reply's beginning, the API key masked. `unusable`: it
    * was recorded as accepted or completed before, and its provider no longer has the job, or what it made is no image.

@@ -96,8 +96,13 @@ export function isProviderFields(value: unknown): value is ProviderFields {
 
 /** Whether every field in a JSON object has its form. Names that are no field's are not judged. */
 export function areSentFields(object: Readonly<Record<string, unknown>>): object is SentFields {
-  return FIELD_NAMES.every((name) => {
+  return misformedField(object) === undefined;
+}
+
+/** The first field in a JSON object that has not its form. */
+export function misformedField(object: Readonly<Record<string, unknown>>): FieldName | undefined {
+  return FIELD_NAMES.find((name) => {
     const value = object[name];
-    return value === undefined || HAS_FORM[REQUEST_FIELDS[name]](value);
+    return value !== undefined && !HAS_FORM[REQUEST_FIELDS[name]](value);
   });
 }

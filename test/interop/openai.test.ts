@@ -78,7 +78,7 @@ describe("OpenAI's client", () => {
 
 describe("an error in OpenAI's form", () => {
   it("says what is wrong with a request", async () => {
-    const { openai, origin } = await withOpenAi({ models: async () => ["sdxl"] });
+    const { openai, origin } = await withOpenAi({ models: async () => ["sdxl", "flux"] });
     const stranger = new OpenAI({ baseURL: `${origin}/v1`, apiKey: "sk-other" });
     const invalid = { status: 400, type: "invalid_request_error" };
     expect(await failure(stranger.models.list())).toMatchObject({ status: 401, code: "invalid_api_key" });

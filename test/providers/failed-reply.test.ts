@@ -238,7 +238,7 @@ it.each([
   ["<html></html>", "a page without a title"],
   ['{"error":{"message":"cut sho', '{"error":{"message":"cut sho'],
 ])("a body that is no JSON has words too: %j", (body, words) => {
-  expect(readErrorBody(body)).toEqual({ isJson: false, words, codes: [], field: null });
+  expect(readErrorBody(body)).toEqual({ isJson: false, words, codes: [], code: null, field: null });
 });
 
 it("words are one line, and not longer than a few", () => {

@@ -46,7 +46,7 @@ it("the same key for another body is refused", async () => {
 });
 
 it("a key that was refused is free again", async () => {
-  const { submitWith, folder } = await withKeys({ models: async () => ["sdxl"] });
+  const { submitWith, folder } = await withKeys({ models: async () => ["sdxl", "flux"] });
   expect((await submitWith({ prompt: "a fox", model: "nope" })).code).toBe(-1);
   expect(await readdir(path.join(folder, "calls"))).toEqual([]);
   expect((await submitWith({ prompt: "a fox", model: "sdxl" })).code).toBe(0);

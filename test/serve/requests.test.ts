@@ -91,12 +91,12 @@ describe("a request", () => {
 
   it("for a model that the generator lacks is refused with those that it has; a new one is found", async () => {
     const provider = scriptedProvider();
-    const names = ["sdxl"];
+    const names = ["sdxl", "sd3"];
     const { submit, accepted } = await liveServer({ provider, models: async () => [...names] });
     expect((await submit({ prompt: "a fox", model: "sdlx" })).body).toEqual({
       code: -1,
       message: INVALID,
-      detail: 'command:paint has no model "sdlx". It has: sdxl',
+      detail: 'command:paint has no model "sdlx". It has: sdxl, sd3',
     });
     names.push("flux");
     await accepted({ prompt: "a fox", model: "flux" });

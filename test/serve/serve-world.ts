@@ -11,6 +11,7 @@ import type { Provider } from "../../src/providers/provider.ts";
 import { type ServeEvent, type ServeOptions, startServer } from "../../src/serve/start.ts";
 import { Ledger } from "../../src/store/ledger.ts";
 import { GENERATOR_KEY_ID } from "../../src/task/intent.ts";
+import { ANY_MODEL } from "../../src/task/request.ts";
 import { type Answer, clientOf } from "../sandbox/live.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { scriptedProvider } from "./provider-script.ts";
@@ -19,7 +20,15 @@ interface LiveOptions
   extends Partial<
     Pick<
       ServeOptions,
-      "folder" | "clock" | "matrix" | "models" | "graceMs" | "dailyCredits" | "onceMs" | "keepAliveMs"
+      | "folder"
+      | "clock"
+      | "matrix"
+      | "models"
+      | "ownModel"
+      | "graceMs"
+      | "dailyCredits"
+      | "onceMs"
+      | "keepAliveMs"
     >
   > {
   provider?: Provider;
@@ -76,6 +85,7 @@ export async function liveServer(live: LiveOptions = {}) {
     isFree: !options.isPaid,
     fieldTerms: options,
     defaultModel: options.model,
+    ownModel: live.ownModel ?? { name: ANY_MODEL, isOnly: false },
     models: live.models ?? (async () => null),
     matrix: live.matrix ?? [],
     random: Math.random,

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { formatLine } from "../../src/store/task-file.ts";
 import { readTaskLines } from "../../src/store/task-lines.ts";
 import { SANDBOX_SERVICE } from "../../src/task/intent.ts";
+import { answerOf, type Task } from "../../src/task/task.ts";
 import { AT, INTENT, LINES, linesOf, recordOf } from "../support/records.ts";
 
 const { intent, started, accepted, completed, saved, taken, released } = LINES;
@@ -25,6 +26,18 @@ describe("a task's file", () => {
     expect(line.trimEnd()).not.toMatch(/[\r\n]/);
     expect(readTaskLines("x", [line])).toMatchObject({ task: { intent: { request: { prompt } } } });
   });
+
+  it.each([{}, { code: "invalid_value", param: "style" }])(
+    "keeps the details of a refusal: %j",
+    (details) => {
+      const error = { type: "invalid_request", key: null, message: "No.", ...details } as const;
+      const { refused } = LINES;
+      const { task } = readTaskLines("x", [linesOf(intent, started, { ...refused, error })]) as {
+        task: Task;
+      };
+      expect(task.requests[0] && answerOf(task.requests[0], "refused")?.error).toEqual(error);
+    },
+  );
 
   it("keeps what else a task is begun with", () => {
     const first = { ...intent, id: "x", attempt: "1.0", claim: "ab/cd-1.1", once: true } as const;

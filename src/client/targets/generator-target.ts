@@ -1,9 +1,11 @@
+import path from "node:path";
 import { ServiceError } from "../../api/api-errors.ts";
 import { ImggenError, UsageError } from "../../lib/error-types.ts";
 import { listed } from "../../lib/short-text.ts";
 import { option, phrase } from "../../lib/wording.ts";
 import type { GeneratorTerms } from "../../models/check-request.ts";
 import type { Matrix } from "../../models/matrix.ts";
+import { hasModel } from "../../providers/command/command-words.ts";
 import { defaultModelOf, knownModels, needsModel } from "../../providers/kinds.ts";
 import { parseGeneratorSpec } from "../../providers/spec.ts";
 import type { ServiceIdentity } from "../../task/intent.ts";
@@ -76,6 +78,15 @@ export class GeneratorTarget implements Target {
 
   async name(): Promise<string> {
     return this.#name;
+  }
+
+  /** How clients of a server name its own model; null if each request must name one. */
+  get ownModel(): { name: string; isOnly: boolean } | null {
+    const { spec, options } = this.generator;
+    if (options.workflow !== undefined)
+      return { name: path.basename(options.workflow.path, ".json"), isOnly: true };
+    if (needsModel(spec)) return null;
+    return { name: ANY_MODEL, isOnly: spec.kind === "command" && !hasModel(spec.words) };
   }
 
   url(): URL | null {

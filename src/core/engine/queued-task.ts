@@ -16,6 +16,8 @@ export interface RunnerTask {
   readonly waiting: Waiting | null;
   /** Error of its last run that left it unfinished; null for none. */
   readonly error: ImggenError | null;
+  /** Sentences of its runs about its images: a part of the request that was not sent, for one. */
+  readonly warnings: ReadonlySet<string>;
 }
 
 /** Whether nothing is left to do for a task, or only for the user. */
@@ -35,6 +37,7 @@ export class QueuedTask implements RunnerTask {
   share: number | null = null;
   waiting: Waiting | null = null;
   error: ImggenError | null = null;
+  readonly warnings = new Set<string>();
   /** Work on it at present, if only a wait for its turn. */
   run: Promise<void> | null = null;
   /** Aborts while nothing more of it is to be submitted. */

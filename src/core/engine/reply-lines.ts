@@ -32,11 +32,11 @@ export function recordReply(
       return heldTask.record({ type: "completed", ...of, urls: [], ...NEVER_SEEN, ...facts });
     }
     case "refused": {
-      const { type, key, message, said } = reply.error;
+      const { type, key, message, said, details } = reply.error;
       return heldTask.record({
         type: "refused",
         ...of,
-        error: { type, key, message, ...(said.hint !== undefined && { hint: said.hint }) },
+        error: { type, key, message, ...(said.hint !== undefined && { hint: said.hint }), ...details },
       });
     }
     case "rate_limited":

@@ -223,6 +223,7 @@ export class Runner {
         throw error;
       });
       entry.error = report.error;
+      for (const warning of report.warnings) entry.warnings.add(warning);
     }
     const read = await ledger.read(entry.task.id);
     if (read?.kind !== "task") throw new Error("its file cannot be read");

@@ -74,6 +74,8 @@ export function ownFields(
   // Beyond, two images would have one number, and be the same.
   const further = (input.maxImages ?? 1) - 1;
   const seed = result.seed === undefined ? null : seedIn(result.seed);
+  if (result.seed !== undefined && seed === null)
+    return refuse(`${labels.seed} is not a whole number from 0 to ${MAX_SEED}`, "give one that is");
   if (seed !== null && nextSeed(seed, further) === null)
     return refuse(
       `${labels.seed} is too large: each further image has the next number, up to ${MAX_SEED}`,

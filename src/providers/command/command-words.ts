@@ -67,6 +67,11 @@ export function hasPrompt(words: readonly string[]): boolean {
   return holds(words, "prompt");
 }
 
+/** Whether a command is told the model. */
+export function hasModel(words: readonly string[]): boolean {
+  return holds(words, "model");
+}
+
 /** Names in braces that are not placeholders. */
 function namesIn(words: readonly string[]): string[] {
   const found = [...words.join(" ").matchAll(/\{([\w-]+)\}/g)].map(([, name = ""]) => name);
@@ -162,7 +167,7 @@ export function missingPlace(
 ): string | null {
   if (references.length > 0 && !holds(words, "image"))
     return `The command takes no reference images: write ${IMAGE} where their files belong.`;
-  if (model !== null && !holds(words, "model"))
+  if (model !== null && !hasModel(words))
     return "The command has no place for a model: write {model} where its name belongs.";
   // A field may have a name that is near a placeholder's.
   const slip = namesIn(words).find((name) => !Object.hasOwn(fields, name) && nearest(name) !== "");

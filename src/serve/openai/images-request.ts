@@ -1,11 +1,16 @@
 import * as z from "zod/mini";
-import { isJsonObject, jsonOrNull } from "../../lib/json.ts";
+import { ExactInteger, MAX_SEED, parseExact, seedIn } from "../../lib/exact-integer.ts";
+import { isJsonObject, isJsonValue } from "../../lib/json.ts";
 import { greatestCommonDivisor } from "../../lib/whole-number.ts";
 import { MAX_IMAGES } from "../../models/matrix.ts";
+import { fieldValue } from "../../models/provider-fields.ts";
+import { shown } from "../../models/rules/rule.ts";
 import type { ServiceRequest } from "../../server/http.ts";
 import { bytesOf } from "../../server/request-body.ts";
+import { fieldText } from "../../task/request.ts";
 import type { ProviderFields } from "../../task/request-fields.ts";
-import type { Order } from "../begin-task.ts";
+import type { Order } from "../checked-order.ts";
+import { UNFIT_VALUE } from "../document-api.ts";
 import { wrongRequest } from "./openai-error.ts";
 
 /** What a request in OpenAI's form asks for, and how it is to be answered. */
@@ -17,6 +22,8 @@ export interface ImagesRequest {
   files: Buffer[];
   responseFormat: "b64_json" | "url";
   isStream: boolean;
+  /** Sentences about settings of OpenAI's that have no effect. */
+  warnings: string[];
 }
 
 const text = (name: string) => z.nullish(z.string(`${name} is not a string.`));
@@ -43,8 +50,20 @@ const IMAGES = z.nullish(
   ),
 );
 
-/** OpenAI's fields. The settings of its own models are read apart; any other is ignored. A form has numbers as text. */
-const FIELDS = z.looseObject(
+/** A seed. -1 and null are none: a new one for each request. */
+const seedGiven = (value: unknown) => {
+  if (value === null || value === -1 || value === "-1") return undefined;
+  return seedIn(value instanceof ExactInteger ? value.digits : value);
+};
+const SEED = `seed is not a whole number from 0 to ${MAX_SEED}.`;
+
+const WORDS: ReadonlyMap<unknown, boolean> = new Map([
+  ["true", true],
+  ["false", false],
+]);
+
+/** The fields that have a meaning for any generator. A form has numbers and booleans as text. */
+const FIELDS = z.object(
   {
     prompt: z
       .string({ error: ({ input }) => `prompt is ${input == null ? "missing" : "not a string"}.` })
@@ -60,37 +79,62 @@ const FIELDS = z.looseObject(
     model: text("model"),
     n: z.nullish(
       z.pipe(
-        z.transform(Number),
+        z.transform((value: unknown) => (typeof value === "string" ? Number(value) : value)),
         z.int(COUNT).check(z.gte(MAX_IMAGES.min, COUNT), z.lte(MAX_IMAGES.max, COUNT)),
       ),
     ),
     response_format: z.nullish(z.enum(["b64_json", "url"], "response_format is neither b64_json nor url.")),
+    stream: z.nullish(
+      z.pipe(
+        z.transform((value: unknown) => WORDS.get(value) ?? value),
+        z.boolean("stream is neither true nor false."),
+      ),
+    ),
+    seed: z.optional(z.pipe(z.transform(seedGiven), z.optional(z.union([z.number(), z.string()], SEED)))),
+    negative_prompt: text("negative_prompt"),
   },
   "The body is not a JSON object.",
 );
 
-/** Settings of OpenAI's own models. Other servers have no place for them, and are not sent any. */
-const OF_OPENAI = [
-  "quality",
-  "background",
-  "moderation",
-  "output_format",
-  "output_compression",
-  "input_fidelity",
-  "style",
-] as const;
+/** Settings of OpenAI's own models, and their values that ask for nothing: other servers are not sent any. null: each value. */
+const OF_OPENAI: ReadonlyMap<string, readonly string[] | null> = new Map([
+  ["quality", ["auto", "standard"]],
+  ["background", ["auto"]],
+  ["moderation", ["auto"]],
+  ["output_format", ["png"]],
+  ["output_compression", ["100"]],
+  ["input_fidelity", ["low"]],
+  ["style", ["vivid"]],
+  ["user", null],
+]);
+
+/** Images of a job that still runs are sent to no client. */
+const NO_PARTIAL_IMAGES = "0";
 
 /** The document's qualities that are no word of OpenAI's. */
 const QUALITIES: ReadonlySet<unknown> = new Set(["1K", "2K", "4K"]);
 
-/** Settings for a generator of OpenAI's form, as they are given. */
-function settingsOf(fields: Readonly<Record<string, unknown>>): ProviderFields {
-  const isSetting = (name: string) => ["string", "number", "boolean"].includes(typeof fields[name]);
-  const names = OF_OPENAI.filter(isSetting).filter(
-    (name) => name !== "quality" || !QUALITIES.has(fields.quality),
-  );
-  return Object.fromEntries(names.map((name) => [name, fields[name] as string]));
+/** The fields without a meaning of their own: those for the generator, and a warning for each that has no effect. */
+function otherFields(
+  given: Readonly<Record<string, unknown>>,
+  isOpenAi: boolean,
+): { fields: ProviderFields; warnings: string[] } {
+  const fields: [string, unknown][] = [];
+  const warnings: string[] = [];
+  for (const [name, value] of Object.entries(given)) {
+    if (value === null || Object.hasOwn(FIELDS.def.shape, name)) continue;
+    if (name === "quality" && QUALITIES.has(value)) continue;
+    const defaults = name === "partial_images" ? [NO_PARTIAL_IMAGES] : OF_OPENAI.get(name);
+    const isSent = name !== "partial_images" && (isOpenAi || defaults === undefined);
+    if (isSent) fields.push([name, value]);
+    else if (defaults && !defaults.includes(fieldText(value)))
+      warnings.push(`${name} ${shown(fieldText(value))} has no effect: this generator has no such setting.`);
+  }
+  return { fields: Object.fromEntries(fields) as ProviderFields, warnings };
 }
+
+/** Names of the document's fields in OpenAI's form. */
+const LABELS = { ratio: "size", maxImages: "n", negative: "negative_prompt", fields: "the request" };
 
 /**
  * Reads a request in OpenAI's form.
@@ -104,51 +148,94 @@ export async function readImagesRequest(request: ServiceRequest, isOpenAi: boole
     const [{ path, message } = { path: [], message: "The body is not a JSON object." }] = error.issues;
     throw wrongRequest(message, path[0] === "images" ? "image" : (path[0]?.toString() ?? null));
   }
-  const { prompt, size, quality, stream, n, model } = data;
+  const { prompt, size, n, model, seed, negative_prompt: negative, stream } = data;
+  const { quality } = given;
   const [width = 0, height = 0] = sidesOf(size ?? "");
   const divisor = greatestCommonDivisor(width, height);
   const image = data.image ?? data.images ?? [];
+  const { fields, warnings } = otherFields(given, isOpenAi);
   const input = {
     prompt,
     model: model ?? undefined,
     ratio: width > 0 ? `${width / divisor}:${height / divisor}` : (size ?? undefined),
     quality: QUALITIES.has(quality) ? String(quality) : undefined,
     maxImages: n ?? undefined,
+    seed,
+    // An empty one is none.
+    negative: negative || undefined,
     ...(image.length > 0 && { image }),
-  };
-  const fields = isOpenAi ? settingsOf(data) : {};
-  const options = {
-    ...(width > 0 && { width, height }),
     ...(Object.keys(fields).length > 0 && { fields }),
   };
   return {
-    order: { input, options },
+    order: { input, labels: LABELS, ...(width > 0 && { size: { width, height } }) },
     given,
     files,
     responseFormat: data.response_format ?? "b64_json",
-    isStream: stream === true || stream === "true",
+    isStream: stream === true,
+    warnings,
   };
 }
 
 /** OpenAI takes 16 images of 50 MB; this is room for any that a generator would take. */
 const LARGEST_BODY_BYTES = 64 * 1024 * 1024;
 
+interface Body {
+  /** Its seed may be an `ExactInteger`. */
+  given: Record<string, unknown>;
+  files: Buffer[];
+}
+
 /** The body of a request: JSON, or a form with files. @throws OpenAiError */
-async function readBody({ headers, body }: ServiceRequest): Promise<{ given: unknown; files: Buffer[] }> {
+async function readBody({ headers, body }: ServiceRequest): Promise<Body> {
   const bytes = await bytesOf(body, LARGEST_BODY_BYTES);
   if (bytes === null || bytes === "too large")
     throw wrongRequest("The body is larger than 64 MiB, or was cut off.");
   const type = headers["content-type"] ?? "";
-  if (!/^multipart\/form-data/i.test(type)) return { given: jsonOrNull(bytes.toString("utf8")), files: [] };
+  return /^multipart\/form-data/i.test(type)
+    ? readForm(bytes, type)
+    : { given: readFields(bytes.toString("utf8")), files: [] };
+}
+
+/** @throws OpenAiError */
+function readFields(text: string): Body["given"] {
+  const given = exactOrNull(text);
+  if (!isJsonObject(given)) throw wrongRequest("The body is not a JSON object.");
+  const isFit = ([name, value]: [string, unknown]) =>
+    isJsonValue(value) || (name === "seed" && value instanceof ExactInteger);
+  const unfit = Object.entries(given).find((each) => !isFit(each))?.[0];
+  if (unfit !== undefined) throw wrongRequest(`${unfit} ${UNFIT_VALUE}.`, unfit);
+  return given;
+}
+
+function exactOrNull(text: string): unknown {
+  try {
+    return parseExact(text);
+  } catch {
+    return null;
+  }
+}
+
+const IMAGE_NAME = /^image(?:\[\d*\])?$/;
+/** Texts in a form that stay texts, though they may look like a number. */
+const TEXTS: ReadonlySet<string> = new Set(["prompt", "model", "negative_prompt", "seed", "user"]);
+
+/** @throws OpenAiError */
+async function readForm(bytes: Buffer, type: string): Promise<Body> {
   const response = new Response(new Uint8Array(bytes), { headers: { "content-type": type } });
   const form = await response.formData().catch(() => null);
   if (form === null) throw wrongRequest("The body is not a whole form.");
-  const given: Record<string, unknown> = {};
+  const fields = new Map<string, unknown>();
   const files: Buffer[] = [];
+  const urls: string[] = [];
   for (const [name, value] of form) {
-    if (typeof value === "string") given[name] = value;
-    else if (/^image(?:\[\d*\])?$/.test(name)) files.push(Buffer.from(await value.arrayBuffer()));
-    else throw wrongRequest(`${name} cannot be given as a file.`, name);
+    const isImage = IMAGE_NAME.test(name);
+    if (typeof value !== "string") {
+      if (!isImage) throw wrongRequest(`${name} cannot be given as a file.`, name);
+      files.push(Buffer.from(await value.arrayBuffer()));
+    } else if (isImage) urls.push(value);
+    else if (fields.has(name)) throw wrongRequest(`${name} is given twice.`, name);
+    else fields.set(name, TEXTS.has(name) ? value : fieldValue(value));
   }
-  return { given, files };
+  if (urls.length > 0) fields.set("image", urls);
+  return { given: Object.fromEntries(fields), files };
 }

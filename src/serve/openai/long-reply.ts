@@ -12,6 +12,8 @@ export interface ImagesResult {
   size?: string;
   output_format?: string;
   usage?: object;
+  /** Sentences about fields of the request that have no effect, and about how the images differ from it. */
+  warnings?: string[];
 }
 
 /** The text of a reply: one JSON document, or server-sent events. */

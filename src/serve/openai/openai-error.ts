@@ -8,7 +8,7 @@ import type { TaskEnd } from "../end.ts";
 interface ErrorFacts {
   type?: string;
   /** The field that is wrong. */
-  param?: string | null;
+  param?: string | null | undefined;
   code?: string | null;
 }
 
@@ -73,7 +73,8 @@ export function notBegun({ kind, type, field, detail }: NotBegun): OpenAiError {
   }
 }
 
-const MODERATION = /moderat|safety|content.polic/i;
+/** Words and codes of a refusal of the prompt or an image. */
+const MODERATION = /moderat|safety|content.(?:polic|filter)|prohibited.content/i;
 
 /**
  * The error of a task that has ended without an image. After something was sent it is one that no client repeats by itself,
@@ -89,11 +90,14 @@ export function failedTask(
   const name = displayId(task);
   const message = `${detail} To look it up: imggen status ${name}`;
   if (outcome === "unknown") return afterSent(message, "outcome_unknown");
-  const refusal = answerOf(decidingRequest(task), "refused")?.error ?? null;
-  if (MODERATION.test(detail) && !OF_ACCOUNT.has(refusal?.type ?? null))
-    return new OpenAiError(400, message, { type: "image_generation_user_error", code: "moderation_blocked" });
-  if (refusal?.type === "invalid_request") return new OpenAiError(422, message, { code: "invalid_request" });
-  return afterSent(message, "generation_failed");
+  const { type = null, code, param } = answerOf(decidingRequest(task), "refused")?.error ?? {};
+  if (MODERATION.test(`${code} ${detail}`) && !OF_ACCOUNT.has(type)) {
+    const facts = { type: "image_generation_user_error", code: code ?? "moderation_blocked", param };
+    return new OpenAiError(400, message, facts);
+  }
+  if (type === "invalid_request")
+    return new OpenAiError(422, message, { code: code ?? "invalid_request", param });
+  return afterSent(message, code ?? "generation_failed", param);
 }
 
 const OF_ACCOUNT: ReadonlySet<ErrorType | null> = new Set([
@@ -102,8 +106,8 @@ const OF_ACCOUNT: ReadonlySet<ErrorType | null> = new Set([
   "subscription_required",
 ]);
 
-function afterSent(message: string, code: string): OpenAiError {
-  return new OpenAiError(422, message, { type: "server_error", code });
+function afterSent(message: string, code: string, param: string | null = null): OpenAiError {
+  return new OpenAiError(422, message, { type: "server_error", code, param });
 }
 
 /** The error of a task whose end cannot be told. */

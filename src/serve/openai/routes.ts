@@ -8,7 +8,7 @@ import type { ServerReply } from "../../server/reply.ts";
 import { completionOf, displayId, type Task } from "../../task/task.ts";
 import { begin } from "../begin-task.ts";
 import { contentDigest } from "../call-records.ts";
-import { callRequestOf, linksTo, originOf } from "../document-api.ts";
+import { callRequestOf, linksTo, notesOn, originOf } from "../document-api.ts";
 import type { TaskEnd } from "../end.ts";
 import { keepReference } from "../kept-images.ts";
 import type { Service } from "../serve-options.ts";
@@ -52,11 +52,20 @@ function routeOfModel(pathname: string): Route | undefined {
   return {
     method: "GET",
     async answer(_request, service) {
-      const model = modelsOf(service).find(({ id }) => id === encoded || encodeURIComponent(id) === encoded);
+      const model = modelsOf(service).find(({ id }) => id === encoded || id === decoded(encoded));
       if (model) return { kind: "json", status: 200, body: model, note: null };
       throw new OpenAiError(404, "There is no such model.", { param: "model", code: "model_not_found" });
     },
   };
+}
+
+/** A part of a path without its percent signs; as it is, if they stand for no text. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 function models(service: Service): ServerReply {
@@ -64,11 +73,10 @@ function models(service: Service): ServerReply {
   return { kind: "json", status: 200, body, note: null };
 }
 
-function modelsOf({ modelList, defaultModel, connection }: Service) {
-  const names = modelList.names ?? (defaultModel === null ? [] : [defaultModel]);
-  void modelList.lacks("");
+function modelsOf({ modelList, connection }: Service) {
+  modelList.renew();
   const { name } = connection.generator;
-  return names.map((id) => ({ id, object: "model", created: 0, owned_by: name }));
+  return modelList.names.map((id) => ({ id, object: "model", created: 0, owned_by: name }));
 }
 
 /** The folder of reference images within that of a server. */
@@ -134,12 +142,13 @@ async function answerFor(
 async function resultOf(
   task: Task,
   end: Extract<TaskEnd, { name: "completed" }>,
-  { responseFormat }: Pick<ImagesRequest, "responseFormat">,
+  { responseFormat, warnings }: Pick<ImagesRequest, "responseFormat" | "warnings">,
   request: ServiceRequest,
   service: Service,
 ): Promise<ImagesResult> {
   const { files, usage } = end;
   const [first] = files;
+  const notes = [...warnings, ...notesOn(displayId(task), end, service)];
   const data =
     responseFormat === "url"
       ? [linksTo(displayId(task), end, originOf(request), service)].flat().map((url) => ({ url }))
@@ -152,5 +161,6 @@ async function resultOf(
       output_format: first.mediaType.replace("image/", ""),
     }),
     ...(usage !== null && { usage }),
+    ...(notes.length > 0 && { warnings: notes }),
   };
 }
