@@ -246,7 +246,7 @@ export class Runner {
   async #hold(entry: QueuedTask): Promise<HeldTask | "held" | "ended"> {
     const { ledger, server, onFailed } = this.#options;
     const held = await holdTask(entry.task, ledger, (warning) => onFailed(entry.task, warning), server);
-    if (typeof held !== "string") entry.task = held.task;
+    if (typeof held !== "string") Object.assign(entry, { held, task: held.task });
     return held;
   }
 

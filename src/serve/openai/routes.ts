@@ -105,8 +105,8 @@ async function images(
       outgoing.once("finish", delivered);
       const { clock, keepAliveMs } = service;
       const how = { taskId, events: isStream ? operation : null, keepAliveMs, clock };
-      return sendLongReply(outgoing, how, () =>
-        answerFor(taskId, read, request, service).catch((error: unknown) =>
+      return sendLongReply(outgoing, how, (onShare) =>
+        answerFor(taskId, read, request, service, onShare).catch((error: unknown) =>
           notKnown(taskId, errorText(error)),
         ),
       );
@@ -120,8 +120,9 @@ async function answerFor(
   read: ImagesRequest,
   request: ServiceRequest,
   service: Service,
+  onShare: (share: number) => void,
 ): Promise<ImagesResult | OpenAiError | null> {
-  const ended = await awaitEnd(taskId, service, request.gone);
+  const ended = await awaitEnd(taskId, service, request.gone, onShare);
   if (ended === null) return null;
   const { task, end, obstacle } = ended;
   if (end.name === "failed") return failedTask(task, end, obstacle);
