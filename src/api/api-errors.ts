@@ -103,25 +103,33 @@ const BY_STATUS: Record<number, readonly [ErrorClass, string]> = {
 };
 
 /** The error for a refused poll. The user's request cannot be wrong there, only the poll. */
-export function refusedPoll(key: string | null, status: number): ImggenError {
-  const error = refusedSubmit(key, status, "yes");
+export function refusedPoll(key: string | null, status: number, detail?: string): ImggenError {
+  const error = refusedSubmit(key, status, "yes", detail);
   if (error.type !== "invalid_request") return error;
   return new ServiceError(error.message, { key: key ?? undefined, charged: "yes" });
 }
 
 /**
  * The error for a refused submit: by its error key, else by the HTTP status; unknown keys are shown.
+ * @param detail the service's own words, which follow
  */
-export function refusedSubmit(key: string | null, status: number, charged: Charged): ImggenError {
+export function refusedSubmit(
+  key: string | null,
+  status: number,
+  charged: Charged,
+  detail?: string,
+): ImggenError {
+  const withDetail = (message: string) =>
+    detail === undefined ? message : `${message.replace(/\.$/, "")}: ${detail.replace(/(?<![.?!])$/, ".")}`;
   if (key === null && status === 404) return addressUnknown(charged);
   const facts = { key: key ?? undefined, charged };
   const entry = (key !== null && Object.hasOwn(BY_KEY, key) ? BY_KEY[key] : undefined) ?? BY_STATUS[status];
   if (entry) {
     const [Type, message] = entry;
-    return new Type(message, facts);
+    return new Type(withDetail(message), facts);
   }
   const said = key === null ? `HTTP ${status}` : `the error "${key}"`;
-  return new ServiceError(`The service refused with ${said}.`, facts);
+  return new ServiceError(withDetail(`The service refused with ${said}.`), facts);
 }
 
 /** A 404 without an error key comes from whatever else is at the base URL, not from the service. */

@@ -111,8 +111,8 @@ export async function batchOfCombinations(
   const call = callOf(flags, { image, seed, negative }, session);
   const { values, validate } = call;
   const target = await targetInEffect(session);
-  if (validate !== false && target.kind !== "generator")
-    requireKnownValues(rows, values.model, await target.matrix());
+  const isDocumented = target.kind === "service" || target.kind === "sandbox";
+  if (validate !== false && isDocumented) requireKnownValues(rows, values.model, await target.matrix());
   const kind: Kind = {
     fileName: "{slug}-{model}-{ratio}-{quality}-{task}.{ext}",
     // Comparisons in one folder have nothing to do with each other.

@@ -6,6 +6,7 @@ import { action, option, phrase } from "../lib/wording.ts";
 import { isOwnSetting, readSettings, type Settings, settingsFile } from "../store/settings-file.ts";
 import type { SettingsStore } from "../store/settings-store.ts";
 import { isOfGenerator, SETTING_NAMES, SETTINGS, type SettingName } from "../store/settings-table.ts";
+import { isServerKey } from "../task/intent.ts";
 import { GENERATOR } from "./options/global-options.ts";
 import { type FlagsOf, longFlag, type Options } from "./options/option.ts";
 import type { Environment, ProcessContext } from "./this-process.ts";
@@ -175,6 +176,12 @@ function oneOf(generator: Effective | undefined, baseUrl: Effective | undefined)
       ? `Nothing was sent. Unset ${generator.label} or ${baseUrl.label}.`
       : phrase`Nothing was sent. Keep one of them: ${action("run", "config unset generator")}, or ${action("run", "config unset baseUrl")}`;
   throw new UsageError(`Both ${generator.label} and ${baseUrl.label} are set.`, { hint });
+}
+
+/** The key in effect, if it is one of an `imggen serve`. @throws SettingsError */
+export function serverKey(settings: Pick<EffectiveSettings, "get">): Effective | undefined {
+  const key = settings.get("apiKey");
+  return key !== undefined && isServerKey(key.value) ? key : undefined;
 }
 
 /** The settings that a config folder holds; none without a file. @throws SettingsError if the file is damaged */

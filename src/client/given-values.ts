@@ -12,7 +12,7 @@ import type { SavedFields } from "../models/saved-fields.ts";
 import type { SettingName } from "../store/settings-table.ts";
 import type { CheckedRequest, OwnFields, RequestInput } from "../task/request.ts";
 import { fieldsFrom, type GivenFields, type ProviderFields } from "../task/request-fields.ts";
-import type { Effective, EffectiveSettings } from "./effective-settings.ts";
+import { type Effective, type EffectiveSettings, serverKey } from "./effective-settings.ts";
 import type { RequestOptions } from "./options/call-options.ts";
 
 interface Source {
@@ -40,9 +40,14 @@ export function readRequestFlags(flags: RequestFlags, { settings }: Source): Req
   return { values, saved, labels: { model: setting.label } };
 }
 
-/** Whether a setting is the service's default model: which one the user's own generator has, its terms say. */
+/**
+ * Whether a setting is the service's default model: which one the user's own generator has, its terms say, and a model in the
+ * config is not for a server whose key is elsewhere.
+ */
 function isOfService({ source }: Effective, settings: EffectiveSettings): boolean {
-  return source !== "flag" && settings.generator() !== undefined;
+  if (source === "flag") return false;
+  if (settings.generator() !== undefined) return true;
+  return source === "config" && serverKey(settings)?.source === "environment";
 }
 
 /** The values of a request among flags; those that are not set are absent. */

@@ -55,7 +55,7 @@ export async function listModels(
     names: new Set(others.map(({ id }) => id)),
     undocumented: chosen ? [] : undocumented.map(({ id }) => id),
     loaded: name === undefined ? loaded : null,
-    hasNone: target.kind === "generator" && matrix.length === 0,
+    hasNone: target.kind !== "service" && matrix.length === 0,
     leftOut,
   };
 }

@@ -114,7 +114,9 @@ export async function checkModels(session: CheckedSession): Promise<Finding> {
   await needed(() => target.url());
   const { length: count } = await target.matrix();
   const facts = { file: setting?.value ?? null, count };
-  if (target.kind === "generator" && !setting) return ok("the generator's own, without prices", facts);
+  const { kind } = target;
+  if ((kind === "generator" || kind === "serve") && !setting)
+    return ok(`the ${kind === "serve" ? "server" : "generator"}'s own, without prices`, facts);
   const label = setting ? `with those in ${setting.value} (${setting.label})` : "built in";
   return ok(`${count} models, ${label}`, facts);
 }

@@ -50,6 +50,10 @@ export interface CheckOptions extends Pick<RuleInput, "uploads" | "inherited"> {
 export interface GeneratorTerms extends FieldTerms {
   /** Whether its images cost nothing, whatever the matrix says. */
   isFree: boolean;
+  /**
+   * Whether it is an `imggen serve`: it takes URLs of reference images, and it alone knows what its requests cost. Absent: no.
+   */
+  isServer?: true;
   /** Whether no flag or setting says that it is free. A request that was paid before then stays paid. Default false. */
   isFreeByDefault?: boolean;
   /** What a request gets that names no model; an error says why there is none. */
@@ -141,9 +145,9 @@ function sentAsGiven(subject: RuleInput): CheckedRequest {
 function checkedForGenerator(
   { input: original, matrix, labels }: Omit<RuleInput, "model">,
   terms: GeneratorTerms,
-  { validate, inherited, saved = {} }: CheckOptions,
+  { validate, inherited, uploads, saved = {} }: CheckOptions,
 ): CheckedRequest {
-  const { isFree, isFreeByDefault, defaultModel, models } = terms;
+  const { isServer, isFree, isFreeByDefault, defaultModel, models } = terms;
   const own = ownFields(original, terms, labels);
   if ("kind" in own) throw refused(own);
   const { seed: _seed, negative: _negative, fields: _fields, ...rest } = original;
@@ -156,7 +160,8 @@ function checkedForGenerator(
     : undefined;
   if (unknown !== undefined) throw refused(unknown);
   const model = matrix.find(({ id }) => id === name) ?? unknownToUs(name);
-  const open = { input: { ...rest, ...own.own }, model, matrix, labels, uploads: true, inherited };
+  const takesFiles = isServer ? uploads : true;
+  const open = { input: { ...rest, ...own.own }, model, matrix, labels, uploads: takesFiles, inherited };
   const full = withSaved(open, saved, isChecked);
   const allSaved = { ...saved, ...terms.saved };
   const { input, warnings } = supported(full.input, original, allSaved, terms, (each) =>
@@ -172,11 +177,13 @@ function checkedForGenerator(
     request: requestOf(input, model, isChecked, name),
     credits: isFree ? 0 : credits,
     ...(isFree && isFreeByDefault && { creditsIfPaid: credits }),
+    ...(isServer && isFree && { isPaid: false }),
     ...(requests > 1 && { requests }),
     warnings: [
       ...own.warnings,
       ...full.warnings,
       ...warnings,
+      ...(isServer ? leftOutByService(saved) : []),
       ...(guess === undefined ? [] : [`${guess.message}.`]),
     ],
   };

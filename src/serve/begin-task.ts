@@ -35,7 +35,7 @@ export interface NotBegun {
 export type Begun = { taskId: string; delivered: () => void } | { refused: NotBegun };
 
 /** Timeout for the price of a workflow: a refusal comes within 15 s. */
-const PREPARE_MS = 10_000;
+export const PREPARE_MS = 10_000;
 
 /** Time after its end or last retry in which the next retry finds a call, in milliseconds. */
 const RETRY_MS = 15 * 60_000;

@@ -7,7 +7,9 @@ import type { GeneratorTerms } from "../models/check-request.ts";
 import type { Matrix } from "../models/matrix.ts";
 import type { FieldTerms } from "../models/rules/fields.ts";
 import type { RequestLine } from "../server/http.ts";
+import { isSameText } from "../server/links.ts";
 import type { Ledger } from "../store/ledger.ts";
+import { SERVER_KEY } from "../task/intent.ts";
 import type { Task } from "../task/task.ts";
 import type { Calls } from "./call-records.ts";
 import type { Clients } from "./clients.ts";
@@ -76,4 +78,9 @@ export interface Service extends ServeOptions {
   apiKey: string;
   /** Signs result URLs. */
   secret: string;
+}
+
+/** Whether a key is the server's. Earlier releases printed it as `sk-…`, and clients have it so. */
+export function isOwnKey(key: string, { apiKey }: Pick<Service, "apiKey">): boolean {
+  return isSameText(key.replace(/^sk-(?!serve-)/, SERVER_KEY), apiKey);
 }

@@ -2,9 +2,10 @@ import path from "node:path";
 import { Slots } from "../lib/concurrency.ts";
 import { makeFolder } from "../lib/durable.ts";
 import { createListener, type Operations, type ServiceRequest } from "../server/http.ts";
-import { isSameText, loadSecret } from "../server/links.ts";
+import { loadSecret } from "../server/links.ts";
 import { listenOnLoopback } from "../server/listen.ts";
 import { refusal } from "../server/reply.ts";
+import { SERVER_KEY } from "../task/intent.ts";
 import { Calls } from "./call-records.ts";
 import { FILES } from "./checked-order.ts";
 import { Clients } from "./clients.ts";
@@ -12,7 +13,7 @@ import { imageOf, poll, serveFile, submit } from "./document-api.ts";
 import { CollectedImages, removeOldReferences } from "./kept-images.ts";
 import { ModelList } from "./model-list.ts";
 import { openAiRoutes, REFERENCES } from "./openai/routes.ts";
-import type { ServeOptions, Service } from "./serve-options.ts";
+import { isOwnKey, type ServeOptions, type Service } from "./serve-options.ts";
 import { adoptTasks, openRunner } from "./server-tasks.ts";
 
 export type { ServeEvent, ServeOptions } from "./serve-options.ts";
@@ -22,6 +23,8 @@ const TIDY_MS = 3_600_000;
 export interface RunningServer {
   /** `http://127.0.0.1:<port>/api` */
   baseUrl: string;
+  /** `http://127.0.0.1:<port>/v1`, of OpenAI's API. */
+  openaiBaseUrl: string;
   apiKey: string;
   port: number;
   /**
@@ -53,6 +56,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   const tidying = tidy(stop.signal);
   return {
     baseUrl: `${origin}/api`,
+    openaiBaseUrl: `${origin}/v1`,
     apiKey,
     port,
     async close(onWait = () => {}) {
@@ -101,10 +105,8 @@ async function openService(options: ServeOptions): Promise<Service> {
   await ledger.sweep().catch(() => {});
   const modelList = new ModelList(options);
   await modelList.refresh();
-  const [apiKey, secret] = await Promise.all([
-    loadSecret(within("key"), "sk-"),
-    loadSecret(within("secret")),
-  ]);
+  const [key, secret] = await Promise.all([loadSecret(within("key"), "sk-"), loadSecret(within("secret"))]);
+  const apiKey = key.replace(/^sk-/, SERVER_KEY);
   const collected = new CollectedImages(within(COLLECTED), clock);
   const calls = new Calls(within(CALLS), ledger);
   const { runner, gate } = openRunner(options);
@@ -118,7 +120,7 @@ const CALLS = "calls";
 
 function operationsOf(service: Service): Operations {
   const guarded = (operation: typeof submit) => async (request: ServiceRequest, key: string) =>
-    isSameText(key, service.apiKey) ? operation(request, service) : refusal("login_required");
+    isOwnKey(key, service) ? operation(request, service) : refusal("login_required");
   return {
     submit: guarded(submit),
     poll: guarded(poll),

@@ -54,8 +54,8 @@ export interface CheckedRequest {
   repeatedSeed?: RepeatedSeed;
   /** What it costs if an earlier attempt was paid, and no flag or setting says that it is free. Absent: the same. */
   creditsIfPaid?: number | null;
-  /** Whether it is paid although it would be free here, because an earlier attempt was. Absent: no. */
-  staysPaid?: true;
+  /** Whether it is paid, in place of what the connection says: because an earlier attempt was, or as a server says. */
+  isPaid?: boolean;
   warnings: string[];
 }
 
@@ -67,7 +67,7 @@ export function asMade({ request, repeatedSeed }: CheckedRequest): GenerationReq
 /** A request in place of an earlier attempt that was paid: a free one would be sent again after a loss. */
 export function inPlaceOfPaid(checked: CheckedRequest): CheckedRequest {
   const { creditsIfPaid } = checked;
-  return creditsIfPaid === undefined ? checked : { ...checked, credits: creditsIfPaid, staysPaid: true };
+  return creditsIfPaid === undefined ? checked : { ...checked, credits: creditsIfPaid, isPaid: true };
 }
 
 /** The model of a request to the user's own generator that has but one, and no name for it: no model is sent. */

@@ -50,7 +50,7 @@ describe("a call's progress", () => {
     ["Task t1 accepted.", { type: "accepted", taskId: "t1", request: 0 }],
     ["Waiting for task t1.", { type: "waiting", taskId: "t1", usualMs: null }],
     ["Waiting for task t1, which usually takes 3 s.", { type: "waiting", taskId: "t1", usualMs: 2001 }],
-    ["Task t1: generating, 40%.", { type: "progress", taskId: "t1", ...share }],
+    ["Task t1: generating, 40%.", { type: "progress", taskId: "t1", request: 0, ...share }],
     ["Task t1: reset. Still waiting.", { type: "poll_failed", taskId: "t1", why: "reset" }],
     ["Downloading image 1 of 2 of task t1.", { type: "downloading", taskId: "t1", index: 1, count: 2 }],
     ["Downloading an image of task t1: 9 bytes so far.", { type: "downloaded", taskId: "t1", bytes: 9 }],

@@ -27,8 +27,11 @@ describe("a request", () => {
     const stranger = clientOf(baseUrl, "sk-stranger");
     const refused = { code: -1, message: "login_required" };
     expect((await stranger.submit({ prompt: "a fox" })).body).toEqual(refused);
-    expect((await stranger.poll(await accepted({ prompt: "a fox" }))).body).toEqual(refused);
-    expect(await readFile(path.join(folder, "key"), "utf8")).toBe(apiKey);
+    const taskId = await accepted({ prompt: "a fox" });
+    expect((await stranger.poll(taskId)).body).toEqual(refused);
+    const earlierKey = await readFile(path.join(folder, "key"), "utf8");
+    expect(earlierKey.replace("sk-", "sk-serve-")).toBe(apiKey);
+    expect(dataOf(await clientOf(baseUrl, earlierKey).poll(taskId)).taskId).toBe(taskId);
     expect((await stat(path.join(folder, "key"))).mode & 0o777).toBe(0o600);
   });
 

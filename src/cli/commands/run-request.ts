@@ -64,6 +64,7 @@ async function showDryRun(
   const count = described && described.requests > 1 ? `${described.requests} requests, ` : "";
   await session.console.result([
     ...sentLines(sent ?? { method: "POST", url: "/generate-image", body: request }),
+    ...(described?.isModelOpen ? ["model: the server's default"] : []),
     ...(described?.isSizedByReference ? [`size: ${AS_REFERENCE}`] : []),
     ...(described?.seedBy ? [`seed: ${RANDOM} (chosen by ${described.seedBy})`] : []),
     ...uploads.map(({ name }) => `${name} would be uploaded first, and its URL sent`),

@@ -16,19 +16,32 @@ interface Address {
   baseUrl: string;
   apiKey: string;
   port: number;
+  /** Of OpenAI's API, with the same key. Absent: there is none. */
+  openaiBaseUrl?: string;
 }
 
 /** Says how to use a server, and waits until it is to end. @returns the exit code, which says by what */
 export async function serveUntilSignal(
   session: Session,
-  { baseUrl, apiKey, port }: Address,
+  { baseUrl, apiKey, port, openaiBaseUrl }: Address,
   what: string,
 ): Promise<number> {
   const { console, context, options } = session;
   if (options.json) {
-    await session.console.json({ ok: true, baseUrl, apiKey, port });
+    await session.console.json({
+      ok: true,
+      baseUrl,
+      apiKey,
+      port,
+      ...(openaiBaseUrl !== undefined && { openaiBaseUrl }),
+    });
   } else {
-    await console.result(settingLines({ IMGGEN_BASE_URL: baseUrl, IMGGEN_API_KEY: apiKey }, context.env));
+    const settings = {
+      IMGGEN_BASE_URL: baseUrl,
+      IMGGEN_API_KEY: apiKey,
+      ...(openaiBaseUrl !== undefined && { OPENAI_BASE_URL: openaiBaseUrl, OPENAI_API_KEY: apiKey }),
+    };
+    await console.result(settingLines(settings, context.env));
     await console.note(`${what} until Ctrl-C. In another terminal, paste these lines to use it.`);
   }
   const { signal } = context;

@@ -30,6 +30,11 @@ export function serviceModels(source: MatrixSource): Matrix {
   return withFile(source, { builtIn: MODELS, added: {} });
 }
 
+/** The models of an `imggen serve` that the user's file describes: it has others. @throws UsageError, SettingsError */
+export function serverModels(source: MatrixSource): Matrix {
+  return withFile(source, { builtIn: [], added: { promptLimit: null } });
+}
+
 function withFile(source: MatrixSource, base: MatrixBase): Matrix {
   const setting = source.settings.get("matrix");
   if (setting === undefined) return base.builtIn;

@@ -11,7 +11,7 @@ export interface ServiceAccount {
 
 /** The hosted service: the configured one, or another account. */
 export class ServiceTarget implements Target {
-  readonly kind = "service";
+  readonly kind: "service" | "serve" = "service";
   readonly #session: TargetSession;
   readonly #account: ServiceAccount | undefined;
 
@@ -36,9 +36,9 @@ export class ServiceTarget implements Target {
     return serviceMatrix(this.#session);
   }
 
-  terms = async (): Promise<null> => null;
-  models = this.terms;
-  describe = this.terms;
+  terms: Target["terms"] = async () => null;
+  models: Target["models"] = async () => null;
+  describe: Target["describe"] = async () => null;
 
   /** Read again each time: a login or a key may have changed, or come, since. */
   async #accountNow(): Promise<ServiceAccount> {

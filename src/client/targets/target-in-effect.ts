@@ -1,6 +1,7 @@
 import type { PrivateCopies } from "../../core/references/private-copies.ts";
 import { NoHomeError } from "../../lib/home-folder.ts";
 import type { ClientSession } from "../client-session.ts";
+import { type Effective, serverKey } from "../effective-settings.ts";
 import { referencesFolder } from "../user-folders.ts";
 import type { GeneratorTarget } from "./generator-target.ts";
 import { SandboxTarget } from "./sandbox-target.ts";
@@ -11,18 +12,21 @@ import type { TargetSession } from "./target.ts";
 export async function targetInEffect(
   session: TargetSession,
 ): Promise<SandboxTarget | ServiceTarget | GeneratorTarget> {
-  const generator = generatorSetting(session);
+  const generator = settingOf(() => session.settings.generator());
   if (generator !== undefined) {
     const { GeneratorTarget } = await import("./generator-target.ts");
     return GeneratorTarget.inEffect(generator, session);
   }
-  return session.isSandbox ? new SandboxTarget(session) : new ServiceTarget(session);
+  if (session.isSandbox) return new SandboxTarget(session);
+  if (settingOf(() => serverKey(session.settings)) === undefined) return new ServiceTarget(session);
+  const { ServeTarget } = await import("./serve-target.ts");
+  return new ServeTarget(session);
 }
 
-/** The setting of the generator in effect. Without a home folder none is stored, and what only shows models needs none. */
-function generatorSetting({ settings }: TargetSession) {
+/** A setting. Without a home folder none is stored, and what only shows models needs none. */
+function settingOf(read: () => Effective | undefined): Effective | undefined {
   try {
-    return settings.generator();
+    return read();
   } catch (error) {
     if (error instanceof NoHomeError) return undefined;
     throw error;

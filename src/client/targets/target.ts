@@ -6,9 +6,9 @@ import type { GenerationRequest } from "../../task/request.ts";
 import type { ClientSession } from "../client-session.ts";
 import type { Finding } from "../finding.ts";
 
-/** The maker of a request's images: the embedded sandbox, the hosted service, or the user's generator. */
+/** The maker of a request's images: the embedded sandbox, the hosted service, an `imggen serve`, or the user's generator. */
 export interface Target {
-  readonly kind: "sandbox" | "service" | "generator";
+  readonly kind: "sandbox" | "service" | "serve" | "generator";
   /** Its name in the ledger; undefined: no service is configured. @throws UsageError */
   name(): Promise<string | undefined>;
   /** Its address; null: it has none, or none is configured. @throws UsageError */
@@ -69,6 +69,8 @@ export interface DescribedRequest {
   requests: number;
   /** Whether its size is that of a reference image, which is not on this machine. */
   isSizedByReference: boolean;
+  /** Whether it names no model: the other side has a default. */
+  isModelOpen?: boolean;
   /** The side that chooses its seed; null if it is given, or there is none. */
   seedBy: "imggen" | "the server" | null;
 }

@@ -46,9 +46,9 @@ export async function submitNew(spec: TaskSpec, deps: TaskDeps): Promise<TaskRep
 
 /** The intent that is recorded before a request is submitted. */
 export function createIntent({ checked, destination }: TaskSpec, { connection }: TaskDeps): Intent {
-  const { request, credits, staysPaid, repeatedSeed } = checked;
+  const { request, credits, repeatedSeed } = checked;
   const terms = connection.termsFor(request);
-  const isPaid = staysPaid ?? terms.isPaid;
+  const isPaid = checked.isPaid ?? terms.isPaid;
   const seed = repeatedSeed && { repeatedSeed };
   return { request, service: connection.identity, credits, destination, ...terms, isPaid, ...seed };
 }

@@ -23,8 +23,8 @@ export type TaskProgressEvent =
   | { type: "accepted"; taskId: string; request: number }
   /** `usualMs`: how long such tasks usually take; null if that is not known. */
   | { type: "waiting"; taskId: string; usualMs: number | null }
-  /** Facts about a task at the user's generator. */
-  | ({ type: "progress"; taskId: string } & ProgressFacts)
+  /** Facts about a request of a task at the user's generator. `request`: as of `accepted`. */
+  | ({ type: "progress"; taskId: string; request: number } & ProgressFacts)
   | { type: "poll_failed"; taskId: string; why: string }
   | { type: "downloading"; taskId: string; index: number; count: number }
   /** So many bytes of an image have arrived. Not of every piece: about four times a mebibyte. */

@@ -106,19 +106,19 @@ export async function waitForJob(
     job: createJob(task, job.request, job.attempt, deps.ledger.work),
     keepsReply,
   };
-  return whileFollowed(job.id, { ...deps, onProgress }, (followed) => waitForTask(job.id, spec, followed));
+  return whileFollowed(job, { ...deps, onProgress }, (followed) => waitForTask(job.id, spec, followed));
 }
 
 /** Does work, and meanwhile reports the provider's own progress of a job. @param work says how many others are before it */
 async function whileFollowed<Result>(
-  id: string,
+  { id, request }: AcceptedJob,
   deps: TaskDeps,
   work: (deps: TaskDeps & { onAhead: (ahead: number) => void; ended: Promise<void> }) => Promise<Result>,
 ): Promise<Result> {
   const { provider, serviceUrl } = deps.connection;
   const over = new AbortController();
   const signal = AbortSignal.any([deps.signal, over.signal]);
-  const say = (facts: ProgressFacts) => deps.onProgress({ type: "progress", taskId: id, ...facts });
+  const say = (facts: ProgressFacts) => deps.onProgress({ type: "progress", taskId: id, request, ...facts });
   const onAhead = (ahead: number) => say({ share: null, waiting: { ahead, holder: serviceUrl.host } });
   const onProgress = (share: number) => say({ share, waiting: null });
   const following = provider.follow?.(id, { signal, onProgress, onPreview: deps.onPreview });

@@ -2,6 +2,7 @@ import type { ImggenError } from "../../lib/error-types.ts";
 import type { Waiting } from "../../providers/provider.ts";
 import { displayId, isAllGone, type Task, wordOf } from "../../task/task.ts";
 import type { TaskProgressEvent } from "./events.ts";
+import type { HeldTask } from "./held.ts";
 
 /** A task that a runner has, and what its file does not say. */
 export interface RunnerTask {
@@ -10,7 +11,7 @@ export interface RunnerTask {
   readonly isEnded: boolean;
   /** Whether a request of it is in flight, or accepted. */
   readonly isSubmitted: boolean;
-  /** Progress of its image, from 0 to 1; null if unknown. */
+  /** Progress of its images, from 0 to 1; null if unknown. */
   readonly share: number | null;
   /** Reason for its wait; null if it does not wait, or the reason is unknown. */
   readonly waiting: Waiting | null;
@@ -34,7 +35,6 @@ export class QueuedTask implements RunnerTask {
   isEnded = false;
   isSubmitted = false;
   isAccepted = false;
-  share: number | null = null;
   waiting: Waiting | null = null;
   error: ImggenError | null = null;
   readonly warnings = new Set<string>();
@@ -48,10 +48,21 @@ export class QueuedTask implements RunnerTask {
   /** Earliest time of its next run, by the monotonic clock. */
   notBeforeMs = 0;
   onQueued = () => {};
+  /** The task as its run has it by now; null if none runs. */
+  held: Pick<HeldTask, "task"> | null = null;
+  /** Progress of its requests, by their numbers. */
+  readonly #shares = new Map<number, number>();
 
   constructor(task: Task) {
     this.task = task;
     this.name = displayId(task);
+  }
+
+  get share(): number | null {
+    if (this.#shares.size === 0) return null;
+    const { requests } = (this.held ?? this).task;
+    const done = requests.map(({ state }, at) => (state === "completed" ? 1 : (this.#shares.get(at) ?? 0)));
+    return done.reduce((sum, share) => sum + share, 0) / requests.length;
   }
 
   get isIdle(): boolean {
@@ -81,11 +92,11 @@ export class QueuedTask implements RunnerTask {
         break;
       case "submit_retry":
         this.isSubmitted = false;
-        this.share = null;
+        this.#shares.clear();
         break;
       case "progress":
         this.waiting = event.waiting;
-        this.share = event.share ?? this.share;
+        if (event.share !== null) this.#shares.set(event.request, event.share);
         this.onQueued();
         break;
       default:
@@ -95,9 +106,10 @@ export class QueuedTask implements RunnerTask {
   /** Its run is over. */
   rest(): void {
     this.run = null;
+    this.held = null;
     this.isSubmitted = false;
     this.isAccepted = false;
-    this.share = null;
+    this.#shares.clear();
     this.waiting = null;
     this.onQueued();
   }

@@ -38,7 +38,7 @@ export async function recoverRequest(
   const attempt = open.name;
   const job = createJob(heldTask.task, request, attempt, ledger.work);
   const onProgress = (share: number) =>
-    deps.onProgress({ type: "progress", taskId: taskId ?? id, share, waiting: null });
+    deps.onProgress({ type: "progress", taskId: taskId ?? id, request, share, waiting: null });
   const reply = await withinLimit(requestMs, timeLimit(requestMs), deps, async (limited) =>
     connection.provider.recover?.(job, { signal: limited, onProgress }),
   );

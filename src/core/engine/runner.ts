@@ -247,7 +247,7 @@ export class Runner {
   async #hold(entry: QueuedTask): Promise<HeldTask | "held" | "ended"> {
     const { ledger, server, onFailed } = this.#options;
     const heldTask = await holdTask(entry.task, ledger, (warning) => onFailed(entry.task, warning), server);
-    if (typeof heldTask !== "string") entry.task = heldTask.task;
+    if (typeof heldTask !== "string") Object.assign(entry, { held: heldTask, task: heldTask.task });
     return heldTask;
   }
 

@@ -182,7 +182,7 @@ class Sending {
     const taskId = displayId(this.#held.task);
     const requestKey = `${id}-${String(this.#index).padStart(2, "0")}`;
     const onWait = (waiting: Waiting) =>
-      this.#deps.onProgress({ type: "progress", taskId, share: null, waiting });
+      this.#deps.onProgress({ type: "progress", taskId, request: this.#index, share: null, waiting });
     return line.take(requestKey, { signal, onWait });
   }
 
@@ -216,8 +216,9 @@ class Sending {
   async #submit(attempt: string, waits: AttemptLimits): Promise<SubmitReply> {
     const { connection, ledger, onPreview } = this.#deps;
     const job = createJob(this.#held.task, this.#index, attempt, ledger.work);
+    const { taskId } = job;
     const onProgress = (share: number) =>
-      this.#deps.onProgress({ type: "progress", taskId: job.taskId, share, waiting: null });
+      this.#deps.onProgress({ type: "progress", taskId, request: this.#index, share, waiting: null });
     const onSent = () => {
       waits.isSent = true;
       this.#spec.onSent?.();

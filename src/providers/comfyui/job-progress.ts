@@ -1,6 +1,7 @@
 import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
 import type { FollowHow } from "../provider.ts";
 import type { ComfyServer } from "./comfy-server.ts";
+import { type Graph, graphIn, isLink } from "./graph.ts";
 
 /** The kind of a binary message with a preview of the image. */
 const PREVIEW = 1;
@@ -20,7 +21,8 @@ export async function followJob(
   try {
     const found = await server.find(jobId, signal);
     if (found === null || found.place === "ended") return found !== null;
-    const progress = new JobProgress(jobId, Object.keys(fieldsOf(found.graph)));
+    const graph = graphIn(found.graph);
+    const progress = new JobProgress(jobId, typeof graph === "string" ? new Map() : graph);
     const onText = (text: string) => {
       const share = progress.after(text);
       if (share !== null) onProgress(share);
@@ -40,20 +42,18 @@ export async function followJob(
   }
 }
 
-/** Progress of a job: the share of its nodes that are done, with the part of those that report their own progress. */
+/** Progress of a job: the share of its work that is done. A sampler's work are its steps; any other node is one. */
 class JobProgress {
   /** Whether the job has ended. */
   isOver = false;
   readonly #jobId: string;
-  readonly #nodes: ReadonlySet<string>;
-  readonly #done = new Map<string, number>();
+  readonly #work: Map<string, NodeWork>;
   #current: unknown = null;
   #share = 0;
 
-  /** @param nodes the ids of all nodes of its workflow */
-  constructor(jobId: string, nodes: Iterable<string>) {
+  constructor(jobId: string, graph: Graph) {
     this.#jobId = jobId;
-    this.#nodes = new Set(nodes);
+    this.#work = worksIn(graph);
   }
 
   /** Takes a message. @returns the progress, from 0 to 1; null if the message does not change it */
@@ -62,9 +62,11 @@ class JobProgress {
     const facts = fieldsOf(data);
     if (facts.prompt_id !== this.#jobId) return null;
     this.#take(type, facts);
-    const sum = [...this.#done.values()].reduce((all, each) => all + each, 0);
-    const share = this.#nodes.size === 0 ? 0 : sum / this.#nodes.size;
-    // A node can begin anew; progress never goes back.
+    const work = [...this.#work.values()];
+    const all = work.reduce((sum, { steps }) => sum + steps, 0);
+    const done = work.reduce((sum, { steps, part }) => sum + steps * part, 0);
+    const share = all === 0 ? 0 : done / all;
+    // A node can begin anew, or turn out to have more steps; progress never goes back.
     if (share <= this.#share) return null;
     this.#share = share;
     return share;
@@ -83,12 +85,13 @@ class JobProgress {
         this.#set(facts.node, 1);
         return;
       case "progress":
-        this.#set(facts.node, partOf(facts));
+        this.#count(facts.node, facts);
         return;
       case "progress_state":
         for (const [id, node] of Object.entries(fieldsOf(facts.nodes))) {
           const state = fieldsOf(node);
-          this.#set(id, state.state === "finished" ? 1 : partOf(state));
+          this.#count(id, state);
+          if (state.state === "finished") this.#set(id, 1);
         }
         return;
       case "execution_success":
@@ -98,13 +101,54 @@ class JobProgress {
     }
   }
 
-  #set(id: unknown, part: number): void {
-    if (typeof id !== "string" || !this.#nodes.has(id)) return;
-    this.#done.set(id, Math.max(part, this.#done.get(id) ?? 0));
+  /** Takes a node's own count. That of a sampler is of its steps, and truer than its inputs. */
+  #count(id: unknown, { value, max }: Record<string, unknown>): void {
+    if (typeof value !== "number" || typeof max !== "number" || max <= 0) return;
+    const work = this.#set(id, clamped(value / max, 0, 1));
+    if (work?.isSampler) work.steps = clamped(max, 1, MAX_STEPS);
+  }
+
+  #set(id: unknown, part: number): NodeWork | undefined {
+    const work = typeof id === "string" ? this.#work.get(id) : undefined;
+    if (work) work.part = Math.max(part, work.part);
+    return work;
   }
 }
 
-function partOf({ value, max }: Record<string, unknown>): number {
-  if (typeof value !== "number" || typeof max !== "number" || max <= 0) return 0;
-  return Math.min(Math.max(value / max, 0), 1);
+interface NodeWork {
+  isSampler: boolean;
+  /** Its share of the job's work, against that of the other nodes. */
+  steps: number;
+  /** The part of it that is done, from 0 to 1. */
+  part: number;
+}
+
+/** Steps of a sampler whose inputs do not tell, until it counts them itself. */
+const USUAL_STEPS = 20;
+const MAX_STEPS = 10_000;
+const MAX_LEVELS = 16;
+
+/** The work of each node. A scheduler names steps too, but hands them on, as sigmas, to the node that does them. */
+function worksIn(graph: Graph): Map<string, NodeWork> {
+  const links = [...graph.values()].map(({ inputs }) => inputs.sigmas).filter(isLink);
+  const schedulers = new Set(links.map(([id]) => id));
+  const workOf = (id: string): NodeWork => {
+    const steps = schedulers.has(id) ? null : stepsOf(id, graph);
+    const isSampler =
+      steps !== null || (!schedulers.has(id) && "latent_image" in (graph.get(id)?.inputs ?? {}));
+    return { isSampler, steps: isSampler ? clamped(steps ?? USUAL_STEPS, 1, MAX_STEPS) : 1, part: 0 };
+  };
+  return new Map([...graph.keys()].map((id) => [id, workOf(id)]));
+}
+
+/** The steps that a node's inputs name, or the nodes that these lead to; null if none does. */
+function stepsOf(id: string, graph: Graph, levels = MAX_LEVELS): number | null {
+  const { steps, sigmas } = graph.get(id)?.inputs ?? {};
+  const named = isLink(steps) ? graph.get(steps[0])?.inputs.value : steps;
+  if (typeof named === "number" && Number.isFinite(named)) return named;
+  return isLink(sigmas) && levels > 0 ? stepsOf(sigmas[0], graph, levels - 1) : null;
+}
+
+function clamped(value: number, min: number, max: number): number {
+  return Math.min(Math.max(value, min), max);
 }

@@ -5,6 +5,9 @@ import { type HttpRequest, TransportError } from "../../api/transport.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { noteTask } from "../../lib/error-types.ts";
 import { keyMasker } from "../../lib/redact.ts";
+import { isServerKey } from "../../task/intent.ts";
+import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
+import { FIELD_NAMES } from "../../task/request-fields.ts";
 import { failedPoll } from "../failures.ts";
 import type { Job, PollHow, PollReply, Provider, SubmitHow, SubmitReply } from "../provider.ts";
 import { excerptOf } from "../reply-facts.ts";
@@ -20,6 +23,8 @@ export interface ServiceOptions {
   requestTimeoutMs?: number | undefined;
 }
 
+const DOCUMENTED = ["prompt", "model", "ratio", "image", "maxImages", "quality"] as const;
+
 const { submit: SUBMIT, poll: POLL } = TRANSFER_POLICY;
 
 /**
@@ -28,13 +33,16 @@ const { submit: SUBMIT, poll: POLL } = TRANSFER_POLICY;
  */
 export class HttpImageService implements Provider {
   readonly version = 1;
-  readonly supports = ["prompt", "model", "ratio", "image", "maxImages", "quality"] as const;
   readonly #options: ServiceOptions;
   readonly #maskKey: (text: string) => string;
 
   constructor(options: ServiceOptions) {
     this.#options = options;
     this.#maskKey = keyMasker(options.apiKey);
+  }
+
+  get supports(): Provider["supports"] {
+    return this.#isServer ? FIELD_NAMES : DOCUMENTED;
   }
 
   get limits(): Provider["limits"] {
@@ -50,7 +58,7 @@ export class HttpImageService implements Provider {
       const reply = await this.#exchange({
         method: "POST",
         url: new URL(`${this.#options.baseUrl}/generate-image`),
-        body: JSON.stringify(request),
+        body: JSON.stringify(bodyOf(request, this.#isServer)),
         timeoutMs: this.#submitMs,
         signal: how?.signal,
         onSent: how?.onSent,
@@ -84,8 +92,13 @@ export class HttpImageService implements Provider {
     }
   }
 
+  /** Whether it is an `imggen serve`, which has a default model, and takes the fields that a generator has. */
+  get #isServer(): boolean {
+    return isServerKey(this.#options.apiKey);
+  }
+
   get #reading(): ReplyContext {
-    return { maskKey: this.#maskKey, nowMs: this.#options.clock.now() };
+    return { maskKey: this.#maskKey, nowMs: this.#options.clock.now(), isServer: this.#isServer };
   }
 
   /** Its connections are shared, and closed by their owner. */
@@ -100,6 +113,14 @@ export class HttpImageService implements Provider {
     if (request.body !== undefined) headers["content-type"] = "application/json";
     return wholeReply(this.#options.http, { ...request, headers });
   }
+}
+
+/** The body of a submit: to a server without a model if any of its models will do. */
+export function bodyOf(
+  { model, ...others }: GenerationRequest,
+  isServer: boolean,
+): Partial<GenerationRequest> {
+  return isServer && model === ANY_MODEL ? others : { model, ...others };
 }
 
 /** The address that a task is polled at (section 4.2). */

@@ -7,6 +7,7 @@ import type { TransportError } from "../../api/transport.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../../lib/json.ts";
 import { hasControlCharacter } from "../../lib/late-regex.ts";
 import { KEY_MASK } from "../../lib/redact.ts";
+import { inOneLine, sentence, shortened } from "../../lib/short-text.ts";
 import { failedPoll } from "../failures.ts";
 import type { PolledState, PollReply, SubmitReply } from "../provider.ts";
 import { excerptOf } from "../reply-facts.ts";
@@ -19,6 +20,8 @@ export interface ReplyContext {
   /** Masks the API key if the service repeats it, in every text of a reply. */
   maskKey: (text: string) => string;
   nowMs: number;
+  /** Whether it is an `imggen serve`, which says why a task has failed. */
+  isServer?: boolean;
 }
 
 /** Statuses that refuse a submit for certain, with or without an envelope (nothing was charged). */
@@ -38,16 +41,17 @@ export function readSubmit(reply: HttpReply, reading: ReplyContext): SubmitReply
   });
   const envelope = parseEnvelope(body, reading.maskKey);
   if (cut && envelope.kind === "invalid") return unknown(reading.maskKey(connectionErrorText(cut)));
-  const key = envelope.kind === "error" ? envelope.key : null;
+  const { key = null, detail } = envelope.kind === "error" ? envelope : {};
+  const refused = () => refusedSubmit(key, status, "no", detail);
   if (status === 429) {
     const retryAfterMs = statedWaitMs({ headers, body }, reading.nowMs);
-    return { outcome: "rate_limited", retryAfterMs, error: refusedSubmit(key, status, "no") };
+    return { outcome: "rate_limited", retryAfterMs, error: refused() };
   }
-  if (DEFINITE_NO.has(status)) return { outcome: "refused", error: refusedSubmit(key, status, "no") };
+  if (DEFINITE_NO.has(status)) return { outcome: "refused", error: refused() };
   if (status < 200 || status === 408 || status >= 500 || (status >= 300 && status < 400)) {
     return unknown(`the service answered HTTP ${status}`);
   }
-  if (envelope.kind === "error") return { outcome: "refused", error: refusedSubmit(key, status, "no") };
+  if (envelope.kind === "error") return { outcome: "refused", error: refused() };
   if (envelope.kind === "invalid") return unknown(`the service answered ${envelope.why}`);
   const taskId = status < 300 ? parseTaskId(envelope.data) : null;
   // An id that contains the key could not be stored, and with the key masked it could not be polled.
@@ -67,12 +71,12 @@ export function readPoll({ status, headers, body, cut }: HttpReply, reading: Rep
   if (isRetryable(status)) return retry(`HTTP ${status}`);
   const envelope = parseEnvelope(body, reading.maskKey);
   if (cut && envelope.kind === "invalid") return retry(reading.maskKey(connectionErrorText(cut)), cut);
-  const key = envelope.kind === "error" ? envelope.key : null;
+  const { key = null, detail } = envelope.kind === "error" ? envelope : {};
   if (key !== null || status === 401 || status === 403) {
-    return { outcome: "refused", error: refusedPoll(key, status) };
+    return { outcome: "refused", error: refusedPoll(key, status, detail) };
   }
   if (status < 200 || status >= 300) return retry(`HTTP ${status}`);
-  const task = envelope.kind === "success" ? parsePolledState(envelope.data) : null;
+  const task = envelope.kind === "success" ? parsePolledState(envelope.data, reading.isServer) : null;
   if (task === null)
     return retry(envelope.kind === "invalid" ? envelope.why : "a reply without a task in it");
   return { outcome: "state", task };
@@ -81,7 +85,8 @@ export function readPoll({ status, headers, body, cut }: HttpReply, reading: Rep
 /** Section 2.1: every reply. */
 export type Envelope =
   | { kind: "success"; data: unknown }
-  | { kind: "error"; key: string }
+  /** `detail`: a sentence for people, which the document does not name. */
+  | { kind: "error"; key: string; detail?: string }
   /** Not an envelope at all, or one that the document does not know. */
   | { kind: "invalid"; why: string };
 
@@ -99,15 +104,23 @@ export function parseEnvelope(body: string, maskKey = (text: string) => text): E
   } catch {
     return { kind: "invalid", why: body.trim() === "" ? "an empty reply" : describeText(body) };
   }
-  const { code: written, message, data } = fieldsOf(json);
+  const { code: written, message, data, detail } = fieldsOf(json);
   const code = codeOf(written);
   if (code === null) return { kind: "invalid", why: "JSON that is not the service's envelope" };
   if (code < 0) {
     const key = typeof message === "string" ? message : `code ${code}`;
-    return { kind: "error", key };
+    return { kind: "error", key, ...detailIn({ detail }) };
   }
   if (code > 0) return { kind: "invalid", why: `an envelope with the code ${code}` };
   return { kind: "success", data };
+}
+
+const MAX_DETAIL = 500;
+
+/** The words of a server about a refusal or a failure; empty without any. */
+function detailIn({ detail }: { detail?: unknown }): { detail?: string } {
+  if (typeof detail !== "string" || detail.trim() === "") return {};
+  return { detail: shortened(inOneLine(detail), MAX_DETAIL) };
 }
 
 /** A code in quotes counts as its number. */
@@ -156,7 +169,7 @@ export function parseTaskId(data: unknown): string | null {
  * Reads the task record (section 2.3), reduced to the client rule of section 3; null if `data` is none. A status that
  * the document does not name means running.
  */
-export function parsePolledState(data: unknown): PolledState | null {
+export function parsePolledState(data: unknown, isServer = false): PolledState | null {
   if (!isJsonObject(data)) return null;
   const { status, resultUrl } = data;
   const errorCode = failureCode(data.errorCode);
@@ -164,7 +177,10 @@ export function parsePolledState(data: unknown): PolledState | null {
     .flat()
     .filter((url): url is string => typeof url === "string" && url.trim() !== "");
   if (status === "completed" && urls.length > 0) return { status: "completed", urls };
-  if (status === "failed" || errorCode !== null) return { status: "failed", errorCode };
+  if (status === "failed" || errorCode !== null) {
+    const { detail } = isServer ? detailIn(data) : {};
+    return { status: "failed", errorCode, ...(detail !== undefined && { why: sentence(detail) }) };
+  }
   return { status: "running", word: typeof status === "string" ? status : null };
 }
 

@@ -29,10 +29,16 @@ interface Obstacle {
 /**
  * Waits for the end of a task. If the generator is down or refuses the account, or the disk is full, what was not sent of it is
  * dropped: its client waits for an answer.
+ * @param onShare called with the progress of its images, from 0 to 1, again and again
  * @returns null once the signal has aborted
  * @throws if its record cannot be read
  */
-export async function awaitEnd(taskId: string, service: Service, signal: AbortSignal): Promise<Ended | null> {
+export async function awaitEnd(
+  taskId: string,
+  service: Service,
+  signal: AbortSignal,
+  onShare: (share: number) => void,
+): Promise<Ended | null> {
   const { runner, clock } = service;
   const sinceMs = clock.monotonicMs();
   let obstacle: ErrorType | null = null;
@@ -40,6 +46,7 @@ export async function awaitEnd(taskId: string, service: Service, signal: AbortSi
     const here = runner.find(taskId);
     const isHere = here?.isEnded === false;
     if (isHere) {
+      if (here.share !== null) onShare(here.share);
       const found = obstacleTo(here, sinceMs, service);
       if (found !== null) {
         obstacle = found.type;

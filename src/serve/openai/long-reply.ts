@@ -21,6 +21,8 @@ interface Form {
   mediaType: string;
   /** Text that keeps the connection alive, and that the client ignores. */
   sign: string;
+  /** Event of the progress of the images; absent: the form has none. */
+  progress?: (share: number) => string;
   text(result: ImagesResult | Pick<OpenAiError, "error">): string;
 }
 
@@ -32,6 +34,7 @@ function eventForm(operation: ImagesOperation): Form {
   return {
     mediaType: "text/event-stream",
     sign: ": keep-alive\n\n",
+    progress: (share) => event("imggen.progress", { share }),
     text(result) {
       if ("error" in result) return event("error", result);
       const { created, data, ...facts } = result;
@@ -55,17 +58,29 @@ interface ReplyOptions {
 
 /**
  * Sends a reply that takes as long as its image. Its status is true, unless something had to be sent before.
- * @param work returns null once the client has hung up @returns the HTTP status that was sent, and the line for the log
+ * @param work gets a callback for the progress of the images; returns null once the client has hung up @returns the HTTP status that was sent, and the line for the log
  */
 export async function sendLongReply(
   outgoing: ServerResponse,
   { taskId, events, keepAliveMs, clock }: ReplyOptions,
-  work: () => Promise<ImagesResult | OpenAiError | null>,
+  work: (onShare: (share: number) => void) => Promise<ImagesResult | OpenAiError | null>,
 ): Promise<{ status: number; note: string }> {
   const form = events === null ? JSON_FORM : eventForm(events);
   const begin = (status: number, { mediaType }: Form, headers: Record<string, string> = {}) => {
     const always = { "Content-Type": mediaType, "Cache-Control": "no-store", "X-Request-Id": taskId };
     if (!outgoing.headersSent) outgoing.writeHead(status, { ...always, ...headers });
+  };
+  const write = (text: string) => {
+    begin(200, form);
+    outgoing.write(text);
+  };
+  let shown = 0;
+  const onShare = (exact: number) => {
+    // A stream has at most 100 of them.
+    const share = Math.floor(100 * exact) / 100;
+    if (form.progress === undefined || share <= shown) return;
+    shown = share;
+    write(form.progress(share));
   };
   // However long it takes: only the client decides that it is too long.
   outgoing.setTimeout(0);
@@ -74,12 +89,11 @@ export async function sendLongReply(
   const keepAlive = async () => {
     while (everyMs !== null) {
       await clock.sleep(everyMs, over.signal);
-      begin(200, form);
-      outgoing.write(form.sign);
+      write(form.sign);
     }
   };
   void keepAlive().catch(() => {});
-  const result = await work().finally(() => over.abort());
+  const result = await work(onShare).finally(() => over.abort());
   if (result === null) return { status: 0, note: `${taskId}, the client hung up` };
   if (!(result instanceof OpenAiError)) {
     begin(200, form);

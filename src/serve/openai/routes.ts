@@ -3,15 +3,15 @@ import path from "node:path";
 import { errorText } from "../../lib/error-text.ts";
 import { sha256Of } from "../../lib/file-digest.ts";
 import type { ServiceRequest, Version1 } from "../../server/http.ts";
-import { isSameText } from "../../server/links.ts";
 import type { ServerReply } from "../../server/reply.ts";
+import { ANY_MODEL } from "../../task/request.ts";
 import { completionOf, displayId, type Task } from "../../task/task.ts";
-import { begin } from "../begin-task.ts";
+import { begin, PREPARE_MS } from "../begin-task.ts";
 import { contentDigest } from "../call-records.ts";
 import { callRequestOf, linksTo, notesOn, originOf } from "../document-api.ts";
 import type { TaskEnd } from "../end.ts";
 import { keepReference } from "../kept-images.ts";
-import type { Service } from "../serve-options.ts";
+import { isOwnKey, type Service } from "../serve-options.ts";
 import { awaitEnd } from "./await-end.ts";
 import { type ImagesRequest, readImagesRequest } from "./images-request.ts";
 import { type ImagesOperation, type ImagesResult, sendLongReply } from "./long-reply.ts";
@@ -21,7 +21,7 @@ import { errorReply, failedTask, notBegun, notKnown, OpenAiError, wrongRequest }
 export function openAiRoutes(service: Service): Version1 {
   return async (request, method, key) => {
     try {
-      if (key === null || !isSameText(key, service.apiKey))
+      if (key === null || !isOwnKey(key, service))
         throw new OpenAiError(401, "Incorrect API key provided.", { code: "invalid_api_key" });
       const route = ROUTES[request.url.pathname] ?? routeOfModel(request.url.pathname);
       if (route === undefined) throw new OpenAiError(404, "Unknown request URL.");
@@ -42,7 +42,7 @@ interface Route {
 const ROUTES: Readonly<Record<string, Route | undefined>> = {
   "/v1/images/generations": { method: "POST", answer: (...call) => images("image_generation", ...call) },
   "/v1/images/edits": { method: "POST", answer: (...call) => images("image_edit", ...call) },
-  "/v1/models": { method: "GET", answer: async (_request, service) => models(service) },
+  "/v1/models": { method: "GET", answer: (_request, service) => models(service) },
 };
 
 /** GET /v1/models/<id>. An id may have slashes. */
@@ -68,9 +68,22 @@ function decoded(part: string): string {
   }
 }
 
-function models(service: Service): ServerReply {
-  const body = { object: "list", data: modelsOf(service) };
+/** The list is OpenAI's, but for `free`: whether images cost nothing. */
+async function models(service: Service): Promise<ServerReply> {
+  const body = { object: "list", data: modelsOf(service), free: await isFree(service) };
   return { kind: "json", status: 200, body, note: null };
+}
+
+/** Nodes of a workflow may cost money at a generator that is free. */
+async function isFree({ isFree, connection }: Service): Promise<boolean> {
+  const { generator, termsFor } = connection;
+  if (!isFree) return false;
+  try {
+    await generator.prepare?.(AbortSignal.timeout(PREPARE_MS));
+    return !termsFor({ prompt: "", model: ANY_MODEL }).isPaid;
+  } catch {
+    return false;
+  }
 }
 
 function modelsOf({ modelList, connection }: Service) {
@@ -113,8 +126,8 @@ async function images(
       outgoing.once("finish", delivered);
       const { clock, keepAliveMs } = service;
       const how = { taskId, events: isStream ? operation : null, keepAliveMs, clock };
-      return sendLongReply(outgoing, how, () =>
-        answerFor(taskId, read, request, service).catch((error: unknown) =>
+      return sendLongReply(outgoing, how, (onShare) =>
+        answerFor(taskId, read, request, service, onShare).catch((error: unknown) =>
           notKnown(taskId, errorText(error)),
         ),
       );
@@ -128,8 +141,9 @@ async function answerFor(
   read: ImagesRequest,
   request: ServiceRequest,
   service: Service,
+  onShare: (share: number) => void,
 ): Promise<ImagesResult | OpenAiError | null> {
-  const ended = await awaitEnd(taskId, service, request.gone);
+  const ended = await awaitEnd(taskId, service, request.gone, onShare);
   if (ended === null) return null;
   const { task, end, obstacle } = ended;
   if (end.name === "failed") return failedTask(task, end, obstacle);

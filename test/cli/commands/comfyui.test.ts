@@ -108,7 +108,7 @@ describe("generate with ComfyUI", () => {
       .split("\n")
       .filter((line) => line.startsWith("{"))
       .map((line) => JSON.parse(line));
-    expect(events).toContainEqual(expect.objectContaining({ type: "progress", share: 3 / 7 }));
+    expect(events).toContainEqual(expect.objectContaining({ type: "progress", share: 3 / 26 }));
   });
 
   it("uses the only checkpoint without a workflow, and asks for one of several", async () => {

@@ -53,6 +53,7 @@ describe("the notes on a task", () => {
     const waits = (holder: string | null, ahead = 1) =>
       show({
         type: "progress",
+        request: 0,
         taskId: "t1",
         share: null,
         waiting: holder === null ? null : { holder, ahead },

@@ -48,7 +48,8 @@ describe("the spinner of one task", () => {
   });
 
   it("shows how far a generator is, and for whom it waits before that", () => {
-    const at = (facts: ProgressFacts) => line([{ type: "progress", taskId: "task-1", ...facts }], 0);
+    const at = (facts: ProgressFacts) =>
+      line([{ type: "progress", taskId: "task-1", request: 0, ...facts }], 0);
     const waiting = { holder: "task-0", ahead: 2 };
     expect([at({ share: null, waiting }), at({ share: 0.4, waiting: null })]).toEqual([
       "Waiting for task-0, 2 requests before it · gamma-image-2 2K · 4 credits",

@@ -187,22 +187,30 @@ describe("cancelling a job", () => {
   });
 });
 
+const OF_SIGMAS = { SamplerCustom: {}, SplitSigmas: {}, BasicScheduler: {}, PrimitiveInt: {} };
+
+const closeTo = (value: number) => expect.closeTo(value, 8);
+
+/** A world with a job that runs and is followed. */
+async function followed(options: WorldOptions) {
+  const world = await taken(options);
+  const { provider, taskId, double } = world;
+  double.begin();
+  const shares: number[] = [];
+  const onProgress = (share: number) => shares.push(share);
+  const following = provider.follow?.(taskId, { ...ALONE, onProgress });
+  while (double.clients().length === 0) await setTimeout(5);
+  const say = (type: string, data: object) => double.say(taskId, type, { prompt_id: taskId, ...data });
+  return { ...world, shares, say, following };
+}
+
 describe("following a job", () => {
-  it("says the share of its nodes that are done, by the messages to its own client", async () => {
-    const { provider, taskId, double } = await taken({ options: { key: "secret-key" } });
-    double.begin();
-    const shares: number[] = [];
-    const over = new AbortController();
-    const following = provider.follow?.(taskId, {
-      signal: over.signal,
-      onProgress: (share) => shares.push(share),
-    });
-    while (double.clients().length === 0) await setTimeout(5);
+  it("says the share of its work that is done, a sampler's in steps, by the messages to its own client", async () => {
+    const { shares, say, double, taskId, following } = await followed({ options: { key: "secret-key" } });
     expect(double.clients()).toEqual([taskId]);
     const opening = double.requests.at(-1);
     expect(opening?.headers).toMatchObject({ authorization: "Bearer secret-key" });
     expect(opening?.headers).not.toHaveProperty("origin");
-    const say = (type: string, data: object) => double.say(taskId, type, { prompt_id: taskId, ...data });
     say("execution_cached", { nodes: ["4"] });
     say("executing", { node: "5" });
     say("executing", { node: "3" });
@@ -212,9 +220,43 @@ describe("following a job", () => {
     say("progress_state", {
       nodes: { "3": { value: 20, max: 20, state: "finished" }, x: { value: 1, max: 1 } },
     });
+    say("executing", { node: "8" });
+    say("progress", { node: "8", value: 32, max: 64 });
     say("execution_success", {});
     await following;
-    expect(shares.map((share) => Math.round(share * 70))).toEqual([10, 20, 25, 30]);
+    expect(shares.map((share) => share * 26)).toEqual([1, 2, 12, 22, 22.5].map(closeTo));
+  });
+
+  it("weighs samplers by the steps that their inputs, or those of their schedulers, name", async () => {
+    const graph = workflow({
+      "3": { class_type: "SamplerCustom", inputs: { steps: null, sigmas: ["10", 0] } },
+      "10": { class_type: "SplitSigmas", inputs: { step: 4, sigmas: ["11", 1] } },
+      "11": { class_type: "BasicScheduler", inputs: { steps: ["12", 0] } },
+      "12": { class_type: "PrimitiveInt", inputs: { value: 30 } },
+      "13": { class_type: "SamplerCustom", inputs: { latent_image: ["3", 0] } },
+    });
+    const { shares, say, following } = await followed({ graph, classes: OF_SIGMAS });
+    say("execution_cached", { nodes: ["4", "5", "6", "7", "10", "11", "12"] });
+    say("executing", { node: "3" });
+    say("progress", { node: "3", value: 15, max: 30 });
+    say("execution_success", {});
+    await following;
+    // 9 nodes of one step, 30 of the first sampler, and 20 of one that does not tell.
+    expect(shares.map((share) => share * 59)).toEqual([7, 22].map(closeTo));
+  });
+
+  it("takes a sampler's own count of its steps for truer, goes back for nothing, and stays between 0 and 1", async () => {
+    const graph = workflow({ "3": { inputs: { steps: 1e300 } } });
+    const { shares, say, following } = await followed({ graph });
+    say("execution_cached", { nodes: ["4", "5"] });
+    say("progress", { node: "3", value: 1, max: 4 });
+    say("progress", { node: "3", value: 2, max: 40 });
+    say("progress", { node: "3", value: -5, max: 4 });
+    say("progress", { node: "3", value: 9, max: 0 });
+    say("progress", { node: "3", value: 1e9, max: 4 });
+    say("execution_success", {});
+    await following;
+    expect(shares).toEqual([2 / 10_006, 3 / 10, 6 / 10].map(closeTo));
   });
 
   it("hands over the image as it is so far, and no other message that is no text", async () => {

@@ -1,0 +1,118 @@
+import { AuthRequiredError, NetworkError, ServiceError } from "../../api/api-errors.ts";
+import { describeConnectionError } from "../../api/connection-errors.ts";
+import { HttpClient, wholeReply, withMaskedUrls } from "../../api/http-client.ts";
+import { proxiesFromEnvironment } from "../../api/proxies.ts";
+import { TransportError } from "../../api/transport.ts";
+import { ImggenError } from "../../lib/error-types.ts";
+import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
+import { keyMasker } from "../../lib/redact.ts";
+import type { GeneratorTerms } from "../../models/check-request.ts";
+import type { Matrix } from "../../models/matrix.ts";
+import { bodyOf } from "../../providers/service/http-service.ts";
+import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
+import { configuredService } from "../account.ts";
+import { serverModels } from "./matrix-setting.ts";
+import { ServiceTarget } from "./service-target.ts";
+import type { DescribedRequest, ModelsOffered, TargetSession, TermsRequest } from "./target.ts";
+
+/** Time limit of the server's answer: it may be loading its generator's list. */
+const ASK_MS = 15_000;
+
+/** Facts that a server tells of its generator. */
+interface ServerFacts {
+  names: string[];
+  /** Whether its images cost nothing. */
+  isFree: boolean;
+}
+
+/**
+ * An `imggen serve`, which has the document's API, and the models of its own generator. Its key says so: it alone is asked for
+ * more than the document names.
+ */
+export class ServeTarget extends ServiceTarget {
+  override readonly kind = "serve";
+  readonly #session: TargetSession;
+
+  constructor(session: TargetSession) {
+    super(session);
+    this.#session = session;
+  }
+
+  override async matrix(): Promise<Matrix> {
+    return serverModels(this.#session);
+  }
+
+  override terms = async ({ dryRun }: TermsRequest): Promise<GeneratorTerms> => {
+    // What is wrong keeps the request from being sent, in the words of its submit.
+    const known = dryRun ? null : await this.#ask().catch(asNull);
+    return {
+      isServer: true,
+      isFree: known?.isFree ?? false,
+      isFreeByDefault: true,
+      defaultModel: ANY_MODEL,
+      models: known?.names ?? null,
+      // Under these names its requests have them.
+      fieldNames: { seed: "seed", negative: "negative" },
+      defaults: {},
+      saved: {},
+    };
+  };
+
+  override models = async (timeoutMs?: number): Promise<ModelsOffered> => {
+    const { names } = await this.#ask(timeoutMs);
+    return { names: names.length > 0 ? names : null, loaded: null, needsName: false };
+  };
+
+  override describe = async (
+    requests: readonly (readonly [name: string, GenerationRequest])[],
+  ): Promise<DescribedRequest> => {
+    const [first] = requests;
+    const body = first && bodyOf(first[1], true);
+    return {
+      sent: body ? { method: "POST", url: "/generate-image", body } : null,
+      requests: 1,
+      isSizedByReference: false,
+      isModelOpen: body?.model === undefined,
+      seedBy: null,
+    };
+  };
+
+  /** GET /v1/models. @throws ImggenError */
+  async #ask(timeoutMs = ASK_MS): Promise<ServerFacts> {
+    const { baseUrl, apiKey } = configuredService(this.#session.settings);
+    const { context, onExchange } = this.#session;
+    const url = new URL(`${baseUrl.replace(/\/api$/, "")}/v1/models`);
+    const masked = withMaskedUrls(onExchange, keyMasker(apiKey));
+    const http = new HttpClient({ proxies: proxiesFromEnvironment(context.env), onExchange: masked });
+    const headers = { authorization: `Bearer ${apiKey}` };
+    try {
+      const { status, body } = await wholeReply(http, { method: "GET", url, headers, timeoutMs });
+      const facts = status === 200 ? factsIn(body) : null;
+      if (facts !== null) return facts;
+      if (status === 401)
+        throw new AuthRequiredError(`The server at ${url.host} refused the API key.`, { hint: PASTE_AGAIN });
+      throw new ServiceError(`The server at ${url.host} did not list its models (HTTP ${status}).`);
+    } catch (error) {
+      if (!(error instanceof TransportError)) throw error;
+      const { message, hint } = describeConnectionError(error, url, "Is imggen serve running there?");
+      throw new NetworkError(message, { hint, cause: error });
+    } finally {
+      await http.close();
+    }
+  }
+}
+
+const PASTE_AGAIN = "Nothing was charged. Paste the lines again that it prints.";
+
+/** @returns null for anything but a list of models */
+function factsIn(body: string): ServerFacts | null {
+  const { data, free } = fieldsOf(jsonOrNull(body));
+  if (!Array.isArray(data)) return null;
+  const names = data.map((each) => fieldsOf(each).id).filter((id) => typeof id === "string");
+  return { names, isFree: free === true };
+}
+
+function asNull(error: unknown): null {
+  if (error instanceof ImggenError) return null;
+  throw error;
+}
