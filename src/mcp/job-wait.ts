@@ -2,6 +2,7 @@ import type { ResumeOptions } from "../client/options/call-options.ts";
 import { noFlag, type Options } from "../client/options/option.ts";
 import { ImggenFailure } from "../client/report-json.ts";
 import type { TaskSuccess } from "../client/results.ts";
+import { chargedOf, taskIdOf } from "../task/task.ts";
 import type { Call, Job } from "./session-jobs.ts";
 import type { Toolbox } from "./tool.ts";
 import { type Answer, nextCall, taskAnswer } from "./tool-answer.ts";
@@ -36,30 +37,60 @@ export async function resumedTask(
   throw new ImggenFailure(task);
 }
 
+/** Minimum wait for a task to be queued, in milliseconds: a service may take long to give it an id. */
+const QUEUE_MS = 30_000;
+
+type Waiting = Pick<Toolbox, "clock" | "findTask">;
+
 /** The result of a job; where it takes longer, its id and the next call. @throws what the job throws */
 export async function jobAnswer(
   job: Job,
   waitSeconds: number,
   call: Call,
-  { clock }: Pick<Toolbox, "clock">,
+  toolbox: Waiting,
 ): Promise<Answer> {
   const leave = job.join(call);
-  const waiting = new AbortController();
-  const timeUp = clock.sleep(waitSeconds * 1000, AbortSignal.any([call.signal, waiting.signal]));
   try {
-    const ended = await Promise.race([job.result, timeUp]);
-    return ended ? taskAnswer(ended) : underWay(job);
+    const ended =
+      (await within(waitSeconds * 1000, job.result, call, toolbox)) ??
+      (await queued(job, QUEUE_MS - waitSeconds * 1000, call, toolbox));
+    return ended ? taskAnswer(ended) : await unfinished(job, toolbox);
   } finally {
-    waiting.abort();
     leave();
   }
 }
 
-function underWay({ taskId }: Job): Answer {
+/** Resolves once a job's task is queued, or its time is up; or with the result of the job. @throws what the job throws */
+function queued(job: Job, ms: number, call: Call, toolbox: Waiting): Promise<TaskSuccess | undefined> {
+  return within(Math.max(0, ms), Promise.race([job.result, job.queued]), call, toolbox);
+}
+
+/** Resolves once each task of some jobs is queued, or has ended, or its time is up. */
+export async function allQueued(jobs: readonly Job[], call: Call, toolbox: Waiting): Promise<void> {
+  await Promise.allSettled(jobs.map((job) => queued(job, QUEUE_MS, call, toolbox)));
+}
+
+/** @returns undefined if the time is up before @throws the reason of a call that is cancelled */
+async function within(
+  ms: number,
+  result: Promise<TaskSuccess | undefined>,
+  call: Call,
+  { clock }: Waiting,
+): Promise<TaskSuccess | undefined> {
+  const over = new AbortController();
+  const timeUp = clock.sleep(ms, AbortSignal.any([call.signal, over.signal]));
+  const ended = await Promise.race([result, timeUp]).finally(() => over.abort());
+  return ended ?? undefined;
+}
+
+/** A job that takes longer, as the ledger has its task. */
+async function unfinished({ recordId }: Job, { findTask }: Waiting): Promise<Answer> {
+  const task = recordId === null ? null : await findTask(recordId);
+  const taskId = task === null ? recordId : taskIdOf(task);
+  const charged = task === null ? "unknown" : chargedOf(task);
+  const files: object[] = [];
   if (taskId !== null)
-    return {
-      result: { ok: true, status: "running", taskId, charged: "yes", files: [], next: nextCall(taskId) },
-    };
+    return { result: { ok: true, status: "running", taskId, charged, files, next: nextCall(taskId) } };
   const next = "Call generate_image with the same arguments: it joins this request and is not charged again.";
-  return { result: { ok: true, status: "submitting", taskId, charged: "unknown", files: [], next } };
+  return { result: { ok: true, status: "submitting", taskId, charged, files, next } };
 }

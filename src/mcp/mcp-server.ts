@@ -15,7 +15,7 @@ import { VERSION } from "../lib/version.ts";
 import { type Lines, LineTransport } from "./line-transport.ts";
 import type { SessionCosts } from "./session-budget.ts";
 import { Jobs } from "./session-jobs.ts";
-import type { CallSettings, Tool, Toolbox } from "./tool.ts";
+import type { CallSettings, Choosing, Tool, Toolbox } from "./tool.ts";
 import { type Answer, failureAnswer } from "./tool-answer.ts";
 import { generateImage } from "./tools/generate-image.ts";
 import { estimateCost, listModels } from "./tools/model-tools.ts";
@@ -40,9 +40,9 @@ const LAST_CALLS_MS = 1000;
  * charged stays in the ledger, for `imggen resume`.
  */
 export async function serve(options: ServeOptions): Promise<void> {
-  const { input, write, budget, settings, close, clock, findTask, generatorModels, signal, onError } =
-    options;
-  const shared = { budget, clock, findTask, generatorModels, jobs: new Jobs() };
+  const { input, write, budget, settings, close, clock, signal, onError } = options;
+  const { findTask, generatorModels, generatorTerms } = options;
+  const shared = { budget, clock, findTask, generatorModels, generatorTerms, jobs: new Jobs() };
   const transport = new LineTransport({ input, write });
   const server = serveStdio(() => createServer(shared, () => settings(shared.jobs.isIdle)), {
     transport,
@@ -56,7 +56,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   await server.close();
 }
 
-function toolsFor(now: CallSettings): readonly Tool[] {
+function toolsFor(now: Choosing): readonly Tool[] {
   return [generateImage(now), getTask, listModels, estimateCost(now), resumeTasks, history(now)];
 }
 
@@ -72,7 +72,8 @@ export function createServer(
   const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
   server.setRequestHandler("tools/list", async () => {
     requireOpened(server);
-    return { tools: toolsFor(await settings()).map(described) };
+    const [now, terms] = await Promise.all([settings(), termsInTime(shared)]);
+    return { tools: toolsFor({ ...now, terms }).map(described) };
   });
   server.setRequestHandler("tools/call", async ({ params }, context) => {
     requireOpened(server);
@@ -89,6 +90,19 @@ export function createServer(
     return resultOf(answer, shared.budget.costs);
   });
   return server;
+}
+
+/** Time for a generator to say what its tools are told of, in milliseconds: clients wait for the list before anything else. */
+const TERMS_MS = 2_000;
+
+/** The terms of the user's own generator; null without one, and if it does not answer in time. */
+async function termsInTime({ generatorTerms, clock }: Pick<Toolbox, "generatorTerms" | "clock">) {
+  const over = new AbortController();
+  const timeUp = clock.sleep(TERMS_MS, over.signal).then(
+    () => null,
+    () => null,
+  );
+  return Promise.race([generatorTerms().catch(() => null), timeUp]).finally(() => over.abort());
 }
 
 /** @throws ProtocolError before the client has said which protocol it speaks */
@@ -161,7 +175,9 @@ export function progressOf(
   void repeat(HEARTBEAT_MS, tell, clock, over.signal);
   return {
     onProgress(event) {
-      said = { message: eventText(event) };
+      const message = eventText(event);
+      if (message === "") return;
+      said = { message };
       tell();
     },
     stop: () => over.abort(),

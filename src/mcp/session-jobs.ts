@@ -21,7 +21,11 @@ export class Job {
   /** What was asked for: the same request again is the same job. */
   readonly key: string;
   readonly result: Promise<TaskSuccess>;
+  /** Resolves once its task has an id, and is sent or waits for its turn. */
+  readonly queued: Promise<undefined>;
   #taskId: string | null;
+  #recordId: string | null = null;
+  #noteQueued = () => {};
   #callsNotCancelled = 0;
   readonly #stop = new AbortController();
   readonly #watchers = new Set<OnTaskProgress>();
@@ -29,6 +33,8 @@ export class Job {
   constructor(key: string, work: Work, taskId: string | null) {
     this.key = key;
     this.#taskId = taskId;
+    this.queued = new Promise((resolve) => (this.#noteQueued = () => resolve(undefined)));
+    if (taskId !== null) this.#noteQueued();
     this.result = work({ signal: this.#stop.signal, onProgress: (event) => this.#tell(event) });
     // Every call that waits for it gets the error; there may be none, and that must not end the program.
     this.result.catch(() => {});
@@ -37,6 +43,11 @@ export class Job {
   /** The service's id; null until the task is accepted. */
   get taskId(): string | null {
     return this.#taskId;
+  }
+
+  /** An id by which the ledger finds its task; null until it has it. */
+  get recordId(): string | null {
+    return this.#recordId ?? this.#taskId;
   }
 
   get isStopped(): boolean {
@@ -60,7 +71,9 @@ export class Job {
   }
 
   #tell(event: TaskProgressEvent): void {
-    if ("taskId" in event && event.taskId !== undefined) this.#taskId = event.taskId;
+    if ("id" in event) this.#recordId = event.id;
+    if ("taskId" in event) this.#taskId = event.taskId ?? this.#taskId;
+    if (this.#taskId !== null && event.type !== "recorded") this.#noteQueued();
     for (const watcher of this.#watchers) watcher(event);
   }
 }

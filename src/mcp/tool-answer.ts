@@ -21,14 +21,14 @@ interface AnswerImage {
   mimeType: string;
 }
 
-/** How an agent takes a task further, at no charge. */
+/** How an agent takes a task further. What still waits there may be sent for the first time. */
 export function nextCall(taskId: string): string {
-  return `Call get_task with taskId ${JSON.stringify(taskId)} to wait for it and save it; that costs nothing.`;
+  return `Call get_task with taskId ${JSON.stringify(taskId)} to wait for it and save it: no request is charged twice.`;
 }
 
 /** What an agent may want where it gets an earlier image. */
 const REUSED =
-  "This is the earlier task of an identical request, at no charge. For a new image, at a new charge, make the same call with reuse: false.";
+  "This is the earlier task of an identical request, which is charged once. For a new image, at a new charge, make the same call with reuse: false.";
 
 /** A saved file for an agent: without its URL, whose query may be a signature. */
 export function shownFile({ path, mediaType, bytes, width, height }: SavedFile): object {

@@ -6,8 +6,13 @@ import { valueProblem } from "../client/options/option-kinds.ts";
 import { REQUEST } from "../client/options/request-table.ts";
 import type { Clock } from "../lib/clock.ts";
 import { UsageError } from "../lib/error-types.ts";
-import { type Matrix, QUALITIES } from "../models/matrix.ts";
+import { inOneLine, shortened } from "../lib/short-text.ts";
+import type { GeneratorTerms } from "../models/check-request.ts";
+import { costRange, highestCost } from "../models/cost.ts";
+import { resolveModel } from "../models/find.ts";
+import { DEFAULT_MODEL, type Matrix, QUALITIES } from "../models/matrix.ts";
 import { jsonFields, providerFields } from "../models/provider-fields.ts";
+import { ANY_MODEL } from "../task/request.ts";
 import type { ProviderFields } from "../task/request-fields.ts";
 import type { Task } from "../task/task.ts";
 import type { OutputFolder } from "./output-folder.ts";
@@ -37,6 +42,8 @@ export interface Toolbox extends CallSettings {
   findTask: (id: string) => Promise<Task | null>;
   /** The names of the user's own generator's models; null without one, or where it has no list. */
   generatorModels: () => Promise<string[] | null>;
+  /** The terms of requests to the user's own generator, which is asked; null without one. @throws ImggenError */
+  generatorTerms: () => Promise<GeneratorTerms | null>;
   clock: Clock;
 }
 
@@ -144,11 +151,35 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, item]) => [name, withoutNulls(item)]));
 }
 
-type Choosing = Pick<CallSettings, "matrix" | "takesAnyModel">;
+/** What the texts of tools are about. */
+export interface Choosing extends Pick<CallSettings, "matrix" | "takesAnyModel" | "defaults"> {
+  /** Of the user's own generator; absent where it was not asked. */
+  terms?: Pick<GeneratorTerms, "isFree" | "defaultModel"> | null;
+}
 
 /** An option that names a model: one of those that there are, unless a generator may have others. */
 export function withModels<Row extends Option<"text">>(row: Row, { matrix, takesAnyModel }: Choosing): Row {
   return takesAnyModel ? row : { ...row, choices: matrix.map(({ id }) => id) };
+}
+
+/** Maximum length of a generator's own name of a model in the text of a tool. */
+const MAX_NAME_LENGTH = 100;
+
+/** The model of a request that names none, and its cost, as a sentence. */
+export function defaultModelText({ matrix, terms, takesAnyModel, defaults }: Choosing): string {
+  const ofService = takesAnyModel ? ANY_MODEL : DEFAULT_MODEL;
+  const model = terms?.defaultModel ?? defaults.model ?? ofService;
+  if (typeof model !== "string" && model.type === "usage") return "Every request must name a model.";
+  const isKnown = typeof model === "string" && model !== ANY_MODEL;
+  const name = isKnown ? shortened(inOneLine(model), MAX_NAME_LENGTH) : "the generator's own";
+  return `Default model: ${name}, ${costText(isKnown ? model : ANY_MODEL, terms?.isFree === true, matrix)}.`;
+}
+
+function costText(name: string, isFree: boolean, matrix: Matrix): string {
+  if (isFree) return "free of charge";
+  const model = resolveModel(name, matrix);
+  const range = model === undefined ? null : costRange(model);
+  return range ?? `whose cost is not documented and counts as ${highestCost(matrix)} credits`;
 }
 
 /** The fields of a request as tools take them. The matrix judges their combination, and says what to change. */
@@ -156,7 +187,10 @@ export function requestOptions(settings: Choosing) {
   return {
     prompt: noFlag("text", { agents: "What the image shows." }),
     ...REQUEST,
-    model: withModels(REQUEST.model, settings),
+    model: {
+      ...withModels(REQUEST.model, settings),
+      agents: `Model; list_models says what each can do and costs. ${defaultModelText(settings)}`,
+    },
     quality: { ...REQUEST.quality, choices: QUALITIES },
     maxImages: { ...REQUEST.maxImages, isAdvisory: false },
     fields: noFlag("texts", {

@@ -25,7 +25,7 @@ describe("a client", () => {
     const onProgress = ({ type }: { type: string }) => events.push(type);
     const image = await client().generate({ ...SOON, output, onProgress });
     const [file] = image.files;
-    expect(events).toEqual(["submitting", "accepted", "waiting", "downloading", "saved"]);
+    expect(events).toEqual(["recorded", "submitting", "accepted", "waiting", "downloading", "saved"]);
     expect(image).toMatchObject({ ok: true, status: "completed", credits: 2, charged: "yes", request: FOX });
     expect(sha256(await readFile(file?.path ?? ""))).toBe(file?.sha256);
     const { stdout } = await runCommand(["history", "--json"], { home });

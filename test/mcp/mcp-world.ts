@@ -81,7 +81,7 @@ const WAITING = new Set(["generate_image", "get_task", "resume_tasks"]);
 /** A clock whose short waits are over soon, and whose long ones no busy machine is too slow for. */
 const patientClock: Clock = {
   ...systemClock,
-  sleep: (ms, signal) => (ms > 60_000 ? systemClock : quickClock).sleep(ms, signal),
+  sleep: (ms, signal) => (ms >= 10_000 ? systemClock : quickClock).sleep(ms, signal),
 };
 
 /** Runs `imggen mcp` with an SDK client at its pipes. After the test it is ended, and its output searched for the key. */

@@ -67,6 +67,9 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
     async generatorModels() {
       return (await (await targetInEffect(session)).models())?.names ?? null;
     },
+    async generatorTerms() {
+      return (await targetInEffect(session)).terms({});
+    },
     clock,
     signal,
     input: stdin,

@@ -13,8 +13,6 @@ export const REQUEST = {
   /** An id, or the part of it after the slash. Default: `vendor1/alpha-2`. */
   model: request("text", "-m, --model <id>", "model, see imggen models (default: vendor1/alpha-2)", {
     known: "model",
-    agents:
-      "Model; list_models says what each can do and costs. Default: the user's setting, else vendor1/alpha-2, whose cost is not documented.",
   }),
   /** `16:9`, or `auto`. */
   ratio: request("text", "-r, --ratio <w:h>", "aspect ratio, such as 16:9, or auto", {

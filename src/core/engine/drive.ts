@@ -2,7 +2,7 @@ import { isoTime } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import { InterruptedError, interruptedError } from "../../lib/interrupted.ts";
 import { type Destination, isSamePlace, recoveryDestination } from "../../task/intent.ts";
-import { displayId, isUnsaved, type Task } from "../../task/task.ts";
+import { displayId, isUnsaved, type Task, taskIdOf } from "../../task/task.ts";
 import { AnsweredError, InheritedError, PendingError, TakenOverError } from "../errors.ts";
 import type { Pass } from "../limits/gate.ts";
 import { POLICY } from "../limits/policy.ts";
@@ -74,6 +74,8 @@ class Drive {
   }
 
   async run(): Promise<TaskReport> {
+    const { id } = this.#task;
+    this.#deps.onProgress({ type: "recorded", id, taskId: taskIdOf(this.#task) });
     try {
       return await this.#run();
     } catch (error) {

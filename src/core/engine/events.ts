@@ -10,6 +10,8 @@ export type TaskProgressEvent =
   | { type: "claimed_elsewhere"; id: string }
   /** The task of an earlier run is continued: nothing new is submitted. `charged`: whether it has cost something so far. */
   | { type: "continuing"; taskId: string; charged: Charged }
+  /** A task is in the ledger, and this process works on it. `id`: the ledger's own. `taskId`: null until the service gives it. */
+  | { type: "recorded"; id: string; taskId: string | null }
   /** `taskId`: where the request has an id before it is sent. */
   | { type: "submitting"; taskId?: string }
   /** `why`: a sentence. `isLost`: whether it was sent, and its reply lost; else it was refused for now, or never left. */

@@ -9,7 +9,7 @@ import { isBelow, realFolder } from "../../lib/real-folder.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
 import { jobAnswer, resumedTask, WAIT } from "../job-wait.ts";
 import type { Call } from "../session-jobs.ts";
-import { type CallSettings, requestOf, requestOptions, type Toolbox, tool } from "../tool.ts";
+import { type Choosing, defaultModelText, requestOf, requestOptions, type Toolbox, tool } from "../tool.ts";
 import { PREVIEW, withPreviews } from "../tool-answer.ts";
 
 const OPTIONS = {
@@ -19,7 +19,7 @@ const OPTIONS = {
   }),
   reuse: noFlag("flag", {
     agents:
-      "Return the earlier task of an identical request, at no charge: its images are left where they are, or copied if output is a file. false submits it again, at a new charge.",
+      "Return the earlier task of an identical request, which is not charged again: its images are left where they are, or copied if output is a file. false submits it again, at a new charge.",
     default: true,
   }),
   allowUndocumentedCost: noFlag("flag", {
@@ -30,12 +30,11 @@ const OPTIONS = {
   ...PREVIEW,
 } satisfies Options;
 
-export const generateImage = (settings: CallSettings) =>
+export const generateImage = (settings: Choosing) =>
   tool({
     name: "generate_image",
     title: "Generate an image",
-    description:
-      "Submits a prompt, waits, saves the image, and returns its path and a small picture of it. It costs credits; estimate_cost tells how many. The same call again returns the same task at no charge, and reused: true; reuse: false makes a new image, at a new charge. If the task takes longer than waitSeconds, the result contains its id: call get_task with it.",
+    description: `Submits a prompt, waits, saves the image, and returns its path and a small picture of it. ${defaultModelText(settings)} estimate_cost tells the cost of a request. The same call again returns the same task, is not charged again, and says reused: true; reuse: false makes a new image, at a new charge. If the task takes longer than waitSeconds, the result contains its id: call get_task with it.`,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
     options: { ...requestOptions(settings), ...OPTIONS },
     given: ["prompt", "reuse", "allowUndocumentedCost", "waitSeconds"],

@@ -2,7 +2,7 @@ import { MODEL_FILTER } from "../../client/options/command-table.ts";
 import { noFlag } from "../../client/options/option.ts";
 import { unknownToUs } from "../../models/check-request.ts";
 import { KINDS, QUALITIES } from "../../models/matrix.ts";
-import { type CallSettings, requestOf, requestOptions, tool } from "../tool.ts";
+import { type Choosing, requestOf, requestOptions, tool } from "../tool.ts";
 
 export const listModels = tool({
   name: "list_models",
@@ -26,7 +26,7 @@ export const listModels = tool({
   },
 });
 
-export const estimateCost = (settings: CallSettings) =>
+export const estimateCost = (settings: Choosing) =>
   tool({
     name: "estimate_cost",
     title: "Estimate a request's cost",

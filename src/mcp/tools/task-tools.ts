@@ -4,9 +4,9 @@ import { HISTORY } from "../../client/options/task-table.ts";
 import type { TaskResult } from "../../client/results.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { taskIdOf } from "../../task/task.ts";
-import { jobAnswer, pollingMs, resumedTask, WAIT } from "../job-wait.ts";
+import { allQueued, jobAnswer, pollingMs, resumedTask, WAIT } from "../job-wait.ts";
 import type { Call, Job } from "../session-jobs.ts";
-import { type CallSettings, type Toolbox, tool, withModels } from "../tool.ts";
+import { type Choosing, type Toolbox, tool, withModels } from "../tool.ts";
 import {
   type Answer,
   failureAnswer,
@@ -21,7 +21,7 @@ export const getTask = tool({
   name: "get_task",
   title: "Get a task",
   description:
-    "Waits for a task by its id, saves its image if it is not saved yet, and returns its path. Costs nothing. With waitSeconds 0 it asks the service once and saves nothing.",
+    "Waits for a task by its id, saves its image if it is not saved yet, and returns its path. What was sent is not charged again; a request of it that still waits is sent, and counts for the cap. With waitSeconds 0 it asks the service once, and sends and saves nothing.",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   options: {
     taskId: noFlag("text", { agents: "The id of a task, or 6 or more of its first characters." }),
@@ -60,7 +60,7 @@ export const resumeTasks = tool({
   name: "resume_tasks",
   title: "Resume tasks",
   description:
-    "Finishes every task that is not saved, from this session or before it, and saves their images. What is charged already costs nothing; a request that was never sent is sent, and counts for the cap.",
+    "Finishes every task that is not saved, from this session or before it, and saves their images. What was sent is not charged again; a request that still waits is sent, and counts for the cap.",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   options: WAIT,
   given: ["waitSeconds"],
@@ -68,6 +68,8 @@ export const resumeTasks = tool({
     // What a cancelled call has left is a task as any other.
     await toolbox.jobs.stopped();
     const jobs = toolbox.jobs.all;
+    // By its id a task that a job of the session has is told once.
+    await allQueued(jobs, call, toolbox);
     const [running, { tasks, unreadable, answerOf }] = await Promise.all([
       Promise.all(jobs.map(async (job) => ({ job, answer: await endOf(job, waitSeconds, call, toolbox) }))),
       resumeWithin(waitSeconds, call, toolbox),
@@ -121,7 +123,7 @@ function endOf(job: Job, waitSeconds: number, call: Call, toolbox: Toolbox): Pro
   return jobAnswer(job, waitSeconds, call, toolbox).catch(failureAnswer);
 }
 
-export const history = (settings: CallSettings) =>
+export const history = (settings: Choosing) =>
   tool({
     name: "history",
     title: "List tasks",

@@ -23,7 +23,7 @@ describe("a certificate that is not accepted is no reason to try again", () => {
     const checked = { request: { prompt: "a fox", model: "z-image" }, credits: 1, warnings: [] };
     const report = await submitNew({ checked, destination, wait: null }, deps);
     expect(report).toMatchObject({ state: "not_sent", error: { type: "network" } });
-    expect(events).toEqual([{ type: "submitting" }]);
+    expect(events).toMatchObject([{ type: "recorded" }, { type: "submitting" }]);
     expect(clock.monotonicMs()).toBe(0);
   });
 
