@@ -69,6 +69,30 @@ export async function* listedTasks(
   }
 }
 
+/** Open tasks that can be cancelled, and what is to be known beside them. */
+export interface CancellableTasks {
+  tasks: ListedTask[];
+  /** How many of them are paid. */
+  paid: number;
+  /** How many others are left to the running server that they are of. */
+  served: number;
+  /** About files of the ledger that cannot be read. */
+  warnings: string[];
+}
+
+/** What can be cancelled; nothing of the sandbox, which has no operation for that. Polls nothing. */
+export async function cancellableTasks(session: ClientSession): Promise<CancellableTasks> {
+  if (session.isSandbox) return { tasks: [], paid: 0, served: 0, warnings: [] };
+  const { cancellable } = await import("../core/use-cases/cancel.ts");
+  const { tasks, served, unreadable } = await cancellable(openLedger(session));
+  return {
+    tasks: tasks.map(listed),
+    paid: tasks.filter(({ intent }) => intent.isPaid).length,
+    served: served.length,
+    warnings: unreadable.filter(mayBeTask).map(describeUnreadable),
+  };
+}
+
 /** The package's answer to `history`. @throws UsageError */
 export async function recentHistory(
   { limit = HISTORY_LIMIT, ...query }: HistoryOptions,

@@ -7,6 +7,7 @@ import { MissingProviderError } from "../core/errors.ts";
 import { resolveFileDestination } from "../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../core/images/file-name.ts";
 import type { WaitSettings } from "../core/polling/wait.ts";
+import type { Forgettable, Forgotten } from "../core/use-cases/forget.ts";
 import { type GenerateSpec, generate } from "../core/use-cases/generate.ts";
 import type { Resumed, ResumeEvents } from "../core/use-cases/resume.ts";
 import type { StatusEvents } from "../core/use-cases/status.ts";
@@ -125,6 +126,21 @@ export class Operations {
   ): Promise<CancelReport[]> {
     const { cancel } = await import("../core/use-cases/cancel.ts");
     return cancel({ ids, wait }, this.#workspace.depsFor(caller), onEnd);
+  }
+
+  /** The tasks whose records can be removed: those with these ids, or all that were begun before a moment. @throws UsageError */
+  async forgettable(ids: readonly string[], before: string | undefined): Promise<Forgettable> {
+    const { namedToForget, olderToForget } = await import("../core/use-cases/forget.ts");
+    const deps = { ledger: this.#workspace.ledger, clock: this.#session.context.clock };
+    return before === undefined
+      ? namedToForget(ids, deps)
+      : olderToForget(before, this.#session.isSandbox, deps);
+  }
+
+  /** Removes the records of tasks with their kept copies and replies; never images, sidecars or a batch's rows. */
+  async forget(found: Forgettable, signal: AbortSignal): Promise<Forgotten> {
+    const { forget } = await import("../core/use-cases/forget.ts");
+    return forget(found, { ledger: this.#workspace.ledger, clock: this.#session.context.clock, signal });
   }
 
   close(): Promise<void> {

@@ -87,12 +87,34 @@ export function isWritable(type: string): type is keyof typeof WRITERS {
   return Object.hasOwn(WRITERS, type);
 }
 
-/** An image of one frame in another type, in its own colours. @throws UndecodableError */
-export function convertedImage(file: ImageSource, type: keyof typeof WRITERS): Promise<Buffer> {
-  return decoding(file, async (image) => {
-    if (((await image.metadata()).pages ?? 1) > 1) throw new Error("it is animated");
-    return WRITERS[type](image.keepIccProfile()).toBuffer();
+/** An image in another type, and names of the metadata that the new one does not have. */
+export interface Converted {
+  bytes: Buffer;
+  lost: readonly string[];
+}
+
+/** Metadata that the library reads and writes, if the type has a place for it. */
+const METADATA = {
+  exif: "EXIF",
+  xmp: "XMP",
+  icc: "colour profile",
+  iptc: "IPTC",
+  comments: "PNG text",
+} as const;
+/** UUID of a C2PA manifest store, in a file of any type. It is signed for the original bytes. */
+const C2PA = Buffer.from("6332706100110010800000aa00389b71", "hex");
+
+/** An image of one frame in another type, upright, with its metadata. @throws UndecodableError */
+export async function convertedImage(file: Buffer, type: keyof typeof WRITERS): Promise<Converted> {
+  const [bytes, before] = await decoding(file, async (image) => {
+    const metadata = await image.metadata();
+    if ((metadata.pages ?? 1) > 1) throw new Error("it is animated");
+    return [await WRITERS[type](image.keepMetadata()).toBuffer(), metadata] as const;
   });
+  const after = await decoding(bytes, (image) => image.metadata());
+  const names = Object.keys(METADATA) as (keyof typeof METADATA)[];
+  const lost: string[] = names.filter((name) => before[name] && !after[name]).map((name) => METADATA[name]);
+  return { bytes, lost: file.includes(C2PA) ? [...lost, "C2PA content credentials"] : lost };
 }
 
 type Image = ReturnType<Sharp>;

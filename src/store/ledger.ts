@@ -14,6 +14,7 @@ import type { Line } from "../task/line.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import { begunTask, chargedOf, isUnknown, STATES, summaryOf, type Task, withLine } from "../task/task.ts";
 import { CancelMarks } from "./cancel-marks.ts";
+import { ForgottenTasks } from "./forgotten-tasks.ts";
 import { Holder } from "./holder.ts";
 import { type LedgerEntry, LedgerFiles, listFolder } from "./ledger-files.ts";
 import { DRAFT_MARK, idOfName, isDraft, openName, timeOfId } from "./ledger-name.ts";
@@ -76,6 +77,7 @@ export class Ledger {
   /** The turns of tasks of which only one may answer for a request. */
   readonly requests: Tickets;
   readonly files: LedgerFiles;
+  readonly #forgotten: ForgottenTasks;
   readonly #holder: Holder;
 
   constructor(stateFolder: string, clock: Pick<Clock, "now">, processes: Processes) {
@@ -83,6 +85,7 @@ export class Ledger {
     this.processes = processes;
     this.folder = path.join(stateFolder, "tasks");
     this.files = new LedgerFiles(this.folder);
+    this.#forgotten = new ForgottenTasks(this);
     this.work = new WorkFolders(this.folder);
     this.cancels = new CancelMarks(this.folder);
     this.servers = new Servers(this.folder, clock, processes);
@@ -490,12 +493,21 @@ export class Ledger {
     return this.guarded(() => recentOfKind(request, service, this.files));
   }
 
+  /**
+   * Removes the record of a finished task, with its kept copies and replies. What it has cost stays in the day's sum.
+   * @returns false if it is not finished, or `mayForget` is false of it @throws StateFolderError
+   */
+  async forget(id: string, mayForget: (task: Task) => boolean): Promise<boolean> {
+    return this.guarded(() => this.#forgotten.forget(id, mayForget));
+  }
+
   /** Removes what killed processes left beside the tasks. */
   async sweep(): Promise<void> {
     await removeOldDrafts(this.files.openFolder, (name) => name.includes(DRAFT_MARK), this.clock.now());
     const isDone = async (id: string) => this.files.isDone(id);
     await this.work.sweep(isDone, this.clock.now());
     await this.cancels.sweep(isDone);
+    this.#forgotten.sweep();
     this.spending.sweep(localDay(new Date(this.clock.now() - SPENDING_KEPT_MS)));
     this.requests.sweep();
     this.#holder.sweep();

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import path from "node:path";
 import { mapConcurrent } from "../lib/concurrency.ts";
 import { DiskFile } from "../lib/disk-file.ts";
@@ -6,10 +7,10 @@ import { errorCode } from "../lib/error-text.ts";
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import { readPublished } from "../lib/publish.ts";
 import { readText } from "../lib/read-file.ts";
-import { createWhole, draftedFile, removeOldDrafts } from "../lib/write-whole.ts";
+import { createWhole, draftedFile, removeOldDrafts, replaceWhole } from "../lib/write-whole.ts";
 import type { Intent } from "../task/intent.ts";
 import type { Line } from "../task/line.ts";
-import type { Task } from "../task/task.ts";
+import { summaryOf, type Task } from "../task/task.ts";
 import { namesIn } from "./ledger-files.ts";
 import { isId } from "./ledger-name.ts";
 import { usingStateFolder } from "./store-errors.ts";
@@ -97,10 +98,7 @@ export class RowClaims {
     { id, intent, at }: { id: string; intent: Intent | null; at: string },
   ): Promise<string> {
     const name = attemptName(row, attempt);
-    const first =
-      intent === null
-        ? `${id}\n`
-        : formatLine({ type: "intent", v: LEDGER_VERSION, id, at, holder: "", ...intent });
+    const first = intent === null ? `${id}\n` : intentLine(id, intent, at);
     return this.#guarded(async () => {
       await this.#makeFolder();
       const isMine = await createWhole(path.join(this.#folder, name), first, 0o600);
@@ -203,6 +201,34 @@ export function recordRowEnd(ledgerFolder: string, claim: string, lines: readonl
   } catch (error) {
     if (errorCode(error) !== "ENOENT") throw error;
   }
+}
+
+/** A claim that holds an id alone is no longer. */
+const MAX_ID_BYTES = 64;
+
+/** The claims that hold nothing but a task's id, by that id. @throws the disk's error */
+export async function adoptedClaims(ledgerFolder: string): Promise<Map<string, string[]>> {
+  const found = new Map<string, string[]>();
+  const batches = path.join(ledgerFolder, "batches");
+  for (const batch of namesIn(batches))
+    for (const { name } of namesIn(path.join(batches, batch)).flatMap(claimedAttempt)) {
+      const file = path.join(batches, batch, name);
+      if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > MAX_ID_BYTES) continue;
+      const id = (await readText(file)).trim();
+      if (isId(id)) found.set(id, [...(found.get(id) ?? []), file]);
+    }
+  return found;
+}
+
+/** Has a claim that holds an id alone say what the task was and how it ended, synced. @throws the disk's error */
+export async function recordAdoptedEnd(claim: string, task: Task): Promise<void> {
+  const { id, intent, submittedAt } = task;
+  const end = summaryOf(task).map(formatLine).join("");
+  await replaceWhole(claim, intentLine(id, intent, submittedAt) + end, 0o600);
+}
+
+function intentLine(id: string, intent: Intent, at: string): string {
+  return formatLine({ type: "intent", v: LEDGER_VERSION, id, at, holder: "", ...intent });
 }
 
 /** @throws Error for a name that no claim has: a task's file may have been changed */

@@ -7,6 +7,13 @@ import {
   scaledPng,
   sharpVersion,
 } from "../../src/graphics/decoder.ts";
+import {
+  photograph,
+  TITLE,
+  withContentCredentials,
+  withIptc,
+  withPngText,
+} from "../support/image-metadata.ts";
 import { PICTURE } from "../support/images.ts";
 
 const TRANSPARENT = { create: { width: 8, height: 8, channels: 4, background: "#0000" } } as const;
@@ -14,12 +21,12 @@ const typeOf = async (bytes: Buffer) => (await sharp(bytes).metadata()).format;
 
 describe("an image in another type", () => {
   it.each(["png", "jpeg", "webp"] as const)("is a whole %s", async (type) => {
-    expect(await typeOf(await convertedImage(PICTURE, type))).toBe(type);
+    expect(await typeOf((await convertedImage(PICTURE, type)).bytes)).toBe(type);
   });
 
   it("has white in place of what is transparent, where the type has no transparency", async () => {
     const clear = await sharp(TRANSPARENT).png().toBuffer();
-    const pixels = await sharp(await convertedImage(clear, "jpeg"))
+    const pixels = await sharp((await convertedImage(clear, "jpeg")).bytes)
       .raw()
       .toBuffer();
     expect([...pixels.subarray(0, 3)]).toEqual([255, 255, 255]);
@@ -47,6 +54,37 @@ describe("an image in another type", () => {
       false,
       false,
     ]);
+  });
+});
+
+describe("metadata of a converted image", () => {
+  const conversions = (["png", "jpeg", "webp"] as const).flatMap((from) =>
+    (["png", "jpeg", "webp"] as const).filter((to) => to !== from).map((to) => [from, to] as const),
+  );
+
+  it.each(conversions)("of %s are kept in %s: EXIF, XMP and colour profile, upright", async (from, to) => {
+    const { bytes, lost } = await convertedImage(await photograph(from), to);
+    const { format, width, height, orientation, exif, xmpAsString, icc } = await sharp(bytes).metadata();
+    expect({ format, width, height }).toEqual({ format: to, width: 24, height: 40 });
+    expect(orientation ?? 1).toBe(1);
+    expect(exif?.includes("Ada")).toBe(true);
+    expect(xmpAsString).toContain(TITLE);
+    expect(icc).toEqual((await sharp(await photograph("jpeg")).metadata()).icc);
+    expect(lost).toEqual([]);
+  });
+
+  it.each([
+    ["PNG text", async () => withPngText(await photograph("png"), "parameters", "Steps: 20"), "jpeg"],
+    ["PNG text", async () => withPngText(await photograph("png"), "parameters", "Steps: 20"), "webp"],
+    ["IPTC", async () => withIptc(await photograph("jpeg")), "png"],
+    ["IPTC", async () => withIptc(await photograph("jpeg")), "webp"],
+    ["C2PA content credentials", async () => withContentCredentials(await photograph("jpeg")), "webp"],
+  ] as const)("are named if they cannot be kept: %s", async (name, file, to) => {
+    expect((await convertedImage(await file(), to)).lost).toEqual([name]);
+  });
+
+  it("of a file with nothing but pixels have nothing to lose", async () => {
+    expect((await convertedImage(PICTURE, "jpeg")).lost).toEqual([]);
   });
 });
 

@@ -53,6 +53,11 @@ export const COMMANDS: Record<string, CommandEntry> = {
     summary: "list the tasks of this machine",
     load: () => import("../commands/history/history.ts"),
   },
+  forget: {
+    group: "Tasks",
+    summary: "remove the records of finished tasks",
+    load: () => import("../commands/forget.ts"),
+  },
   show: {
     group: "Tasks",
     summary: "show images in the terminal",

@@ -2,6 +2,7 @@ import { readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { foldersOf } from "../../client/user-folders.ts";
 import { VERSION } from "../../lib/version.ts";
+import { FIRST_STEPS } from "../help/bare-program.ts";
 import { headingPaint, inColor, loadColors, PLAIN, takesColors } from "../text/colors.ts";
 import { plainKind } from "../text/fd-stream.ts";
 import { enableCompileCache } from "./compile-cache.ts";
@@ -22,12 +23,12 @@ const HELP_WORDS: ReadonlySet<string | undefined> = new Set(["--help", "-h"]);
 const WRITTEN_COLUMNS = 80;
 
 /**
- * Prints the version, or the help as the build wrote it: scripts ask for the one alone, and people for the other first,
- * and neither needs a parser. What cannot be written in one go is left to the program, which can wait and report.
+ * Prints the version, the first steps, or the help as the build wrote it: scripts ask for the one alone, and people for the
+ * others first, and none needs a parser. What cannot be written in one go is left to the program, which can wait and report.
  */
 async function isAnsweredAtOnce(argv: readonly string[]): Promise<boolean> {
   try {
-    const text = argv.length === 1 ? await textOf(argv[0]) : null;
+    const text = argv.length <= 1 ? await textOf(argv[0]) : null;
     return text !== null && writeSync(1, text) === Buffer.byteLength(text);
   } catch {
     return false;
@@ -37,8 +38,9 @@ async function isAnsweredAtOnce(argv: readonly string[]): Promise<boolean> {
 /** @returns null for everything else, and for help on a terminal that is narrower @throws if nothing was built */
 async function textOf(word: string | undefined): Promise<string | null> {
   if (VERSION_WORDS.has(word)) return `${VERSION}\n`;
-  if (!HELP_WORDS.has(word)) return null;
-  const text = readFileSync(join(import.meta.dirname, "help.txt"), "utf8");
+  if (word !== undefined && !HELP_WORDS.has(word)) return null;
+  const text =
+    word === undefined ? `${FIRST_STEPS}\n` : readFileSync(join(import.meta.dirname, "help.txt"), "utf8");
   // Node takes longer to open a stream than to write to a file or a pipe.
   const { isTTY = false, columns } = plainKind(1) === null ? process.stdout : {};
   if (columns && columns < WRITTEN_COLUMNS) return null;

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { GENERATOR, GLOBAL } from "../../client/options/global-options.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { VERSION } from "../../lib/version.ts";
+import { FIRST_STEPS } from "../help/bare-program.ts";
 import { addOptions } from "../session/add-options.ts";
 import { describeBriefly, plainWords, type RunWith } from "../session/command.ts";
 import type { GlobalOptions } from "../session/session.ts";
@@ -56,7 +57,7 @@ export async function buildProgram(
     .addHelpText("after", EXAMPLES)
     .action(({ json }: GlobalOptions) => {
       if (json) throw new UsageError("No command was given.", { hint: "See imggen --help." });
-      program.outputHelp();
+      onText(FIRST_STEPS);
     });
   // The help of each command shows the first option about a generator alone, and that of the topic all.
   const { generator, ...ofGenerator } = GENERATOR;

@@ -1,18 +1,21 @@
 import type { Command } from "commander";
 import { worstOf } from "../../client/exit-codes.ts";
 import { waitSettings } from "../../client/given-values.ts";
+import { type CancellableTasks, cancellableTasks } from "../../client/listed-tasks.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { CANCEL } from "../../client/options/task-table.ts";
 import { cancelJson, displayState, exitCodeOfReport } from "../../client/report-json.ts";
 import type { CancelReport } from "../../core/engine/cancel-task.ts";
 import type { Charged } from "../../lib/error-types.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import { counted } from "../../lib/whole-number.ts";
 import { COMMAND_WORDS, resumeCommand } from "../../lib/wording.ts";
+import { isAgreedOrYes } from "../input/input-stream.ts";
 import { renderReport } from "../output/render.ts";
 import { createProgress, withTasksShown } from "../output/task-progress.ts";
 import { taskView } from "../output/task-view.ts";
 import { addOptions } from "../session/add-options.ts";
-import { type RunWith, showAnswer } from "../session/command.ts";
+import { type Answer, type RunWith, showAnswer } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
 const MORE = [
@@ -24,27 +27,88 @@ const MORE = [
 
 const EXAMPLES = `
 Examples:
+  $ imggen cancel
+  $ imggen cancel --all
   $ imggen cancel task_3f9c
   $ imggen cancel task_3f9c task_81ab --json
   $ imggen cancel task_3f9c --wait`;
 
+type Flags = FlagsOf<typeof CANCEL>;
+
 export function register(command: Command, runWith: RunWith): void {
   command
     .description([command.description(), ...MORE].join("\n"))
-    .argument("<taskId...>", "ids of tasks that are not finished");
+    .argument("[taskId...]", "ids of tasks that are not finished; none: list those that can be cancelled");
   addOptions(command, CANCEL).addHelpText("after", EXAMPLES).action(runWith(runCancel));
 }
 
-async function runCancel(session: Session, ids: string[], flags: FlagsOf<typeof CANCEL>): Promise<number> {
+async function runCancel(session: Session, named: string[], flags: Flags): Promise<number | Answer> {
+  if (named.length > 0 && flags.all) throw new UsageError("--all takes no ids.");
+  if (named.length > 0) return cancelNamed(named, flags, session);
+  const found = await cancellableTasks(session);
+  for (const warning of found.warnings) await session.console.warn(warning);
+  if (found.served > 0) await session.console.note(servedText(found.served));
+  if (!flags.all || found.tasks.length === 0) return listAnswer(found, session);
+  if (!(await isAllAgreed(found, flags, session))) return declined(session);
+  const ids = found.tasks.map(({ entry }) => entry.id ?? "");
+  return cancelNamed(ids, flags, session);
+}
+
+/** The answer if the user does not agree. */
+function declined({ console }: Session): Answer {
+  return { json: { ok: true, tasks: [] }, show: () => console.note("Nothing was sent.") };
+}
+
+function servedText(count: number): string {
+  return `${counted(count, "task")} of a running imggen serve: to cancel one, name it.`;
+}
+
+/** What can be cancelled. */
+function listAnswer({ tasks }: Pick<CancellableTasks, "tasks">, { console }: Session): Answer {
+  return {
+    json: { ok: true, tasks: tasks.map(({ entry }) => entry) },
+    async show() {
+      for (const { report, status } of tasks)
+        await console.resultLine(
+          report.taskId ?? report.ledgerId ?? "",
+          status,
+          report.request?.prompt ?? "",
+        );
+      await console.note(
+        tasks.length > 0 ? "To cancel them all: imggen cancel --all" : "No task can be cancelled.",
+      );
+    },
+  };
+}
+
+/** Asks if paid tasks are among those that are to be cancelled. @throws UsageError if nobody can be asked */
+async function isAllAgreed(
+  { tasks, paid }: CancellableTasks,
+  { yes }: Flags,
+  session: Session,
+): Promise<boolean> {
+  if (paid === 0) return true;
+  const what = `${counted(tasks.length, "task")}, ${paid} paid`;
+  const refusal = `imggen cancel --all would cancel ${what}. Nothing was sent.`;
+  return isAgreedOrYes(`Cancel ${what}? What has begun may be charged.`, refusal, yes, session);
+}
+
+async function cancelNamed(ids: readonly string[], flags: Flags, session: Session): Promise<number> {
   const settings = waitSettings(flags, session);
   const wait = flags.wait ? settings : null;
   const progress = await createProgress(session, taskView(null), { isBesideResults: ids.length > 1 });
   const reports = await withTasksShown(session, flags, progress, (operations, caller) =>
     operations.cancel(ids, wait, caller, async (report) => {
-      const answer = { json: cancelJson(report, COMMAND_WORDS), show: () => show(report, session) };
+      const shown = { show: () => show(report, session) };
+      const answer = flags.all ? shown : { ...shown, json: cancelJson(report, COMMAND_WORDS) };
       await showAnswer(answer, session.options, session.console);
     }),
   );
+  if (flags.all) {
+    const tasks = reports.map((report) => cancelJson(report, COMMAND_WORDS));
+    const whole = { json: { ok: tasks.every(({ ok }) => ok), tasks }, show: async () => {} };
+    await showAnswer(whole, session.options, session.console);
+  }
   return worstOf(reports.map(exitCodeOfReport));
 }
 

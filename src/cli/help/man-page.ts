@@ -25,9 +25,35 @@ export function manPage({ command, globalOptions, exitCodes, environment, versio
       "ENVIRONMENT",
       environment.flatMap(({ name, description }) => item(name, description)),
     ),
+    ...section(
+      "FILES",
+      FILES.flatMap(([name, ...lines]) => item(name, lines.join(" "))),
+    ),
     ...section("EXAMPLES", command.examples.flatMap(examplePart)),
   ];
 }
+
+/** Folders of `foldersOf`, and what each holds. */
+const FILES = [
+  [
+    "$IMGGEN_HOME/config, $IMGGEN_HOME/state",
+    "Both folders, on every platform, if IMGGEN_HOME is set. Else:",
+  ],
+  [
+    "~/.config/imggen",
+    "Settings (config.json, with the API key) and packages (providers). $XDG_CONFIG_HOME/imggen if that is set;",
+    "on macOS ~/Library/Preferences/imggen; on Windows %APPDATA%\\imggen.",
+  ],
+  [
+    "~/.local/state/imggen",
+    "The ledger (tasks), private copies (references, workflows), and the sandbox. $XDG_STATE_HOME/imggen if that is set;",
+    "on macOS ~/Library/Application Support/imggen; on Windows %LOCALAPPDATA%\\imggen.",
+  ],
+  [
+    "~/.local/state/imggen/compile-cache",
+    "Compiled code, a cache: it can be removed. NODE_COMPILE_CACHE is used instead if set.",
+  ],
+] as const;
 
 function section(title: string, lines: readonly string[]): string[] {
   return [`.SH "${title}"`, ...lines];

@@ -64,6 +64,34 @@ export async function readSecret(question: string, context: Context): Promise<st
   return text.trim();
 }
 
+/** Asks the person at the terminal; anything but `y` or `yes` is no. @throws as `readLine` */
+export async function isAgreed(question: string, { console, context }: Session): Promise<boolean> {
+  await console.question(`${question} [y/N] `);
+  let isAnswered = false;
+  try {
+    const answer = await readLine(context);
+    isAnswered = context.stdin.readableEnded !== true;
+    return /^\s*y(es)?\s*$/i.test(answer);
+  } finally {
+    if (!isAnswered) await console.endQuestion();
+  }
+}
+
+/**
+ * Asks, unless `--yes` answers already. @param refusal for where nobody can be asked
+ * @throws UsageError if there is no terminal; as `readLine`
+ */
+export async function isAgreedOrYes(
+  question: string,
+  refusal: string,
+  yes: boolean | undefined,
+  session: Session,
+): Promise<boolean> {
+  if (yes) return true;
+  if (!canAsk(session)) throw new UsageError(refusal, { hint: "To confirm it: --yes" });
+  return isAgreed(question, session);
+}
+
 /** Whether there is a person at a terminal who can be asked. */
 export function canAsk({ context: { stdin, stderr } }: Session): boolean {
   return stdin.isTTY === true && stderr.isTTY === true;

@@ -76,10 +76,25 @@ export const RESUME = {
 } satisfies Options;
 
 export const CANCEL = {
+  all: option("flag", "--all", "cancel every task that can be cancelled, but for those of a running serve"),
   /** Waits for paid requests in flight. Default: they are not cancelled, and named. */
-  wait: option("flag", "--wait", "wait for paid requests that are on their way"),
-  ...OTHER_KEY,
+  wait: option("flag", "--wait", "wait for paid requests in flight"),
+  /** Cancels paid tasks with `all`, and continues with another API key. Default false. */
+  yes: option(
+    "flag",
+    "--yes",
+    "do not ask about paid tasks with --all; continue with another API key than a task was submitted with",
+  ),
   ...waitOptions("how long to wait", { when: "with --wait: " }),
+} satisfies Options;
+
+export const FORGET = {
+  before: option(
+    "text",
+    "--before <when>",
+    "every finished task begun before a day such as 2026-01-31, or an age: 12h, 30d, 2w",
+  ),
+  yes: option("flag", "--yes", "do not ask with --before"),
 } satisfies Options;
 
 /** Statuses that tasks can be filtered by. */

@@ -20,7 +20,8 @@ export async function hasContent(file: string, savedImage: SavedFile): Promise<b
   if (source !== null && type !== null && mediaType !== `image/${type}` && (await isWhole(savedImage))) {
     const { convertedImage, isWritable, UndecodableError } = await import("../../graphics/decoder.ts");
     try {
-      if (isWritable(type)) return readRegular(file).equals(await convertedImage(readRegular(source), type));
+      if (isWritable(type))
+        return readRegular(file).equals((await convertedImage(readRegular(source), type)).bytes);
     } catch (error) {
       // Then a copy has the bytes as they are, whatever its name says.
       if (!(error instanceof UndecodableError)) return false;

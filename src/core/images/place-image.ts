@@ -168,9 +168,10 @@ async function asNamed(
   if (decoder === null || type === null || !decoder.isWritable(type))
     return { image: fetched, warnings: [`holds a ${kind} image`] };
   try {
-    const bytes = await decoder.convertedImage(readRegular(fetched.temporary), type);
+    const { bytes, lost } = await decoder.convertedImage(readRegular(fetched.temporary), type);
     const image = await replaced(fetched, bytes, deps.fileMode);
-    return { image, warnings: [`was converted from the ${kind} image that the service sent`] };
+    const without = lost.length > 0 ? `, without its ${lost.join(", ")}` : "";
+    return { image, warnings: [`was converted from the ${kind} image that the service sent${without}`] };
   } catch (error) {
     if (!(error instanceof decoder.UndecodableError)) throw error;
     return { image: fetched, warnings: [`holds a ${kind} image, which was not converted: ${error.message}`] };

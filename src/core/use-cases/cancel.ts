@@ -2,6 +2,8 @@ import { inOrder } from "../../lib/concurrency.ts";
 import { type ErrorFacts, UsageError } from "../../lib/error-types.ts";
 import { isInSameScope } from "../../lib/processes.ts";
 import { action, phrase } from "../../lib/wording.ts";
+import type { Ledger } from "../../store/ledger.ts";
+import type { UnreadableEntry } from "../../store/ledger-files.ts";
 import { STATES, type Task } from "../../task/task.ts";
 import {
   type CancelReport,
@@ -51,6 +53,29 @@ export async function cancel(
       return report;
     },
   );
+}
+
+/** Open tasks that can be cancelled, and those that are left to the running server that they are of; newest first. */
+export interface Cancellable {
+  tasks: Task[];
+  served: Task[];
+  unreadable: UnreadableEntry[];
+}
+
+/** What of this machine's tasks can be cancelled. Nothing is sent. @throws StateFolderError */
+export async function cancellable(ledger: Ledger): Promise<Cancellable> {
+  const found: Cancellable = { tasks: [], served: [], unreadable: [] };
+  for (const entry of (await ledger.unfinished()).reverse()) {
+    if (entry.kind !== "task") {
+      found.unreadable.push(entry);
+      continue;
+    }
+    const task = await ledger.asItStands(entry.task);
+    if (task.intent.taskId === null || !canBeEnded(task)) continue;
+    const isServed = (await ledger.serverOf(task)) !== null;
+    found[isServed ? "served" : "tasks"].push(task);
+  }
+  return found;
 }
 
 async function unknownId(id: string): Promise<CancelReport> {

@@ -9,12 +9,8 @@ async function complaint(...args: string[]): Promise<string> {
   return stderr;
 }
 
-it("a command line without a command prints help; in JSON, which has no reader for it, it is an error", async () => {
+it("a command line without a command is an error in JSON, which has no reader for first steps", async () => {
   const home = await temporaryFolder();
-  const bare = await runCommand([], { home });
-  expect(bare).toEqual(await runCommand(["--help"], { home }));
-  expect(bare).toMatchObject({ code: 0, stderr: "" });
-  expect(bare.stdout).toContain("Usage: imggen");
   const { code, stdout } = await runCommand(["--json"], { home });
   expect({ code, type: JSON.parse(stdout).error.type }).toEqual({ code: 2, type: "usage" });
 });
@@ -140,8 +136,21 @@ it("several prompts are answered with the command that takes several", async () 
   expect(said).toContain("imggen batch prompts.txt");
 });
 
+it("without arguments prints first steps: at most 15 lines of 80 columns", async () => {
+  const { code, stdout, stderr } = await runCommand([], { home: await temporaryFolder() });
+  const lines = stdout.trimEnd().split("\n");
+  expect([code, stderr, lines.length <= 15, lines.every((line) => line.length <= 80)]).toEqual([
+    0,
+    "",
+    true,
+    true,
+  ]);
+  for (const word of ["--sandbox", "setup", "login", "generate", "batch", "history", "help"])
+    expect(stdout).toContain(word);
+});
+
 it("a missing argument is named, with the help of its command", async () => {
-  expect(await complaint("cancel")).toBe(
-    "error: Missing required argument 'taskId'.\n  See imggen cancel --help.\n",
+  expect(await complaint("completion")).toBe(
+    "error: Missing required argument 'shell'.\n  See imggen completion --help.\n",
   );
 });

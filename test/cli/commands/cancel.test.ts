@@ -5,7 +5,7 @@ import { jsonLines } from "../../support/batch-world.ts";
 import { commandWorld, NO_ACCOUNT } from "../../support/command-world.ts";
 import { leaveAtGenerator } from "../../support/generator-task.ts";
 import { IMAGE_REPLY } from "../../support/generator-world.ts";
-import { ledgerOf } from "../../support/left-task.ts";
+import { GONE, ledgerOf } from "../../support/left-task.ts";
 import { LINES } from "../../support/records.ts";
 
 const { started, accepted, unknown, completed } = LINES;
@@ -39,6 +39,57 @@ describe("imggen cancel", () => {
       code: 0,
       stdout: "task_fox  not cancelled: it is over already (cancelled)\n",
     });
+  });
+
+  it("without ids lists what can be cancelled, and sends nothing", async () => {
+    const world = await generatorWorld();
+    await leaveAtGenerator(world, [], { work: { taskId: "task_one" } });
+    await leaveAtGenerator(world, [started, unknown], { work: { taskId: "task_two" } });
+    const before = (await world.json(["history"])).document;
+    expect(await world.run(["cancel"])).toEqual({
+      code: 0,
+      stdout: "task_one  waiting  a fox\n",
+      stderr: "To cancel them all: imggen cancel --all\n",
+    });
+    const { code, document } = await world.json(["cancel"]);
+    expect([code, document]).toMatchObject([0, { ok: true, tasks: [{ taskId: "task_one" }] }]);
+    expect(document.tasks?.length).toBe(1);
+    expect((await world.json(["history"])).document).toEqual(before);
+  });
+
+  it("--all takes no ids, and asks about paid tasks before anything is sent", async () => {
+    const world = await generatorWorld();
+    await leaveAtGenerator(world, [], { work: { ...FREE, taskId: "task_free" } });
+    await leaveAtGenerator(world, [], { work: { taskId: "task_paid" } });
+    expect(await world.run(["cancel", "--all", "task_free"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--all takes no ids."),
+    });
+    expect(await world.run(["cancel", "--all"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("would cancel 2 tasks, 1 paid. Nothing was sent."),
+    });
+    expect((await world.json(["cancel"])).document.tasks?.length).toBe(2);
+    expect(await world.json(["cancel", "--all", "--yes"])).toMatchObject({
+      code: 0,
+      document: { ok: true, tasks: [{ taskId: "task_paid" }, { taskId: "task_free" }] },
+    });
+    expect(await world.json(["cancel", "--all"])).toMatchObject({
+      code: 0,
+      document: { ok: true, tasks: [] },
+    });
+  });
+
+  it("--all asks nothing where all tasks are free, and leaves those of a running server alone", async () => {
+    const world = await generatorWorld();
+    await leaveAtGenerator(world, [], { work: { ...FREE, taskId: "task_free" } });
+    const work = { ...FREE, taskId: "task_served", ...({ server: "abc" } as object) };
+    await leaveAtGenerator(world, [], { work });
+    const server = await ledgerOf(world.home, { ...GONE, scope: "elsewhere" }).servers.join("abc");
+    const { code, stdout, stderr } = await world.run(["cancel", "--all"]);
+    expect([code, stdout]).toEqual([0, "task_free  cancelled, nothing was charged\n"]);
+    expect(stderr).toBe("1 task of a running imggen serve: to cancel one, name it.\n");
+    server.end();
   });
 
   it("under --json is one object for one task", async () => {

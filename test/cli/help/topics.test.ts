@@ -172,6 +172,13 @@ describe("a pager", () => {
 });
 
 describe("the manual page", () => {
+  it("names the folders of settings, ledger and cache", async () => {
+    const page = await help("man");
+    const files = page.slice(page.indexOf('.SH "FILES"'));
+    for (const name of ["IMGGEN_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "APPDATA", "Library", "cache"])
+      expect(files).toContain(name);
+  });
+
   it("has every command and flag, and no line that roff would take for one of its own", async () => {
     const page = await help("man");
     const { stdout } = await runCommand(["--help", "--json"], { home: await temporaryFolder() });

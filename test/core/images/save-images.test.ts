@@ -13,6 +13,7 @@ import { base64Image } from "../../../src/providers/found-images.ts";
 import type { Destination } from "../../../src/task/intent.ts";
 import { inspect } from "../../lib/image/builders.ts";
 import { webpAnimated } from "../../lib/image/samples.ts";
+import { photograph, TITLE, withPngText } from "../../support/image-metadata.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";
 import { response } from "../../support/scripted-server.ts";
@@ -204,6 +205,16 @@ describe("saved images", () => {
       expect(await readdir(folder)).toEqual([`x.${extension}`]);
     },
   );
+
+  it("that are converted lose no metadata without a word", async () => {
+    const image = withPngText(await photograph("png"), "parameters", "Steps: 20");
+    const destination = file(await temporaryFolder(), "x.webp");
+    const { files, warnings } = await saving({ images: [image], destination });
+    expect(warnings).toEqual([
+      "x.webp was converted from the PNG image that the service sent, without its PNG text.",
+    ]);
+    expect((await readFile(files[0]?.path ?? "")).includes(TITLE)).toBe(true);
+  });
 
   it("that move keep their bytes and the name, with a warning", async () => {
     const folder = await temporaryFolder();

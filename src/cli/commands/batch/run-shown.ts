@@ -5,7 +5,7 @@ import type { SUBMIT_MANY } from "../../../client/options/request-table.ts";
 import type { BatchEvents, BatchResult, BatchSpec, Confirmation } from "../../../core/batch/batch-spec.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { formatDuration } from "../../../lib/duration.ts";
-import { canAsk, readLine } from "../../input/input-stream.ts";
+import { canAsk, isAgreed } from "../../input/input-stream.ts";
 import type { BatchProgress, RunNotes } from "../../output/run-progress.ts";
 import { createProgress, type Progress, withTasksShown } from "../../output/task-progress.ts";
 import type { Session } from "../../session/session.ts";
@@ -35,8 +35,12 @@ export async function runShown(
   const progress = await createBatchProgress(session, spec);
   const usual = context.onSecondSignal;
   const ends: RowResult[] = [];
+  const confirm = async (doubt: Doubt) => {
+    if (doubt.about === "folder") await console.note(doubt.message);
+    return isAgreed(questionOf(doubt), session);
+  };
   const events: BatchEvents = {
-    confirm: canAsk(session) ? (doubt) => agreed(doubt, session) : undefined,
+    confirm: canAsk(session) ? confirm : undefined,
     onWarning: (message) => console.note(`warning: ${message}`),
     async onPlan(plan) {
       progress.show({ type: "planned", plan, cap: spec.cap });
@@ -63,20 +67,6 @@ export async function runShown(
   if (!flags.sheet) return result;
   const { makeSheet } = await import("./sheet.ts");
   return { ...result, sheet: await makeSheet(ends, spec, session) };
-}
-
-/** Asks the person at the terminal; anything but `y` or `yes` is no. @throws the signal's reason */
-async function agreed(doubt: Confirmation, { console, context }: Session): Promise<boolean> {
-  if (doubt.about === "folder") await console.note(doubt.message);
-  await console.question(`${questionOf(doubt)} [y/N] `);
-  let isAnswered = false;
-  try {
-    const answer = await readLine(context);
-    isAnswered = context.stdin.readableEnded !== true;
-    return /^\s*y(es)?\s*$/i.test(answer);
-  } finally {
-    if (!isAnswered) await console.endQuestion();
-  }
 }
 
 /** Shows the progress of a batch: a bar on a terminal, and a line for each row that fails. */

@@ -1,0 +1,56 @@
+import type { Command } from "commander";
+import type { FlagsOf } from "../../client/options/option.ts";
+import { FORGET } from "../../client/options/task-table.ts";
+import { UsageError } from "../../lib/error-types.ts";
+import { counted } from "../../lib/whole-number.ts";
+import { isAgreedOrYes } from "../input/input-stream.ts";
+import { addOptions } from "../session/add-options.ts";
+import type { Answer, RunWith } from "../session/command.ts";
+import type { Session } from "../session/session.ts";
+
+const MORE = [
+  "A record goes with its kept copies and replies. Images, sidecars and the rows of batches stay, and so does the day's spending.",
+  "Kept are tasks that are open, of unknown outcome, or were begun by imggen serve less than 7 days ago.",
+];
+
+const EXAMPLES = `
+Examples:
+  $ imggen forget task_3f9c
+  $ imggen forget --before 30d`;
+
+export function register(command: Command, runWith: RunWith): void {
+  command
+    .description([command.description(), ...MORE].join("\n"))
+    .argument("[taskId...]", "ids of finished tasks");
+  addOptions(command, FORGET).addHelpText("after", EXAMPLES).action(runWith(runForget));
+}
+
+async function runForget(session: Session, ids: string[], flags: FlagsOf<typeof FORGET>): Promise<Answer> {
+  const { before, yes } = flags;
+  if (before === undefined && ids.length === 0)
+    throw new UsageError("imggen forget needs the ids of tasks, or --before.");
+  if (before !== undefined && ids.length > 0) throw new UsageError("--before takes no ids.");
+  const { Operations } = await import("../../client/operations.ts");
+  const operations = new Operations(session, undefined);
+  const found = await operations.forgettable(ids, before);
+  const isAgreed =
+    before === undefined || found.ids.length === 0 || (await isBeforeAgreed(found.ids.length, yes, session));
+  const nothing = { forgotten: 0, skipped: found.skipped + found.ids.length };
+  const result = isAgreed ? await operations.forget(found, session.context.signal) : nothing;
+  if (before === undefined && result.skipped > 0)
+    throw new UsageError(`${counted(result.skipped, "task")} changed meanwhile, and stayed.`, {
+      hint: "To see the tasks of this machine: imggen history",
+    });
+  return { json: { ok: true, ...result }, show: () => session.console.result(resultText(result)) };
+}
+
+function isBeforeAgreed(count: number, yes: boolean | undefined, session: Session): Promise<boolean> {
+  const records = counted(count, "task");
+  const refusal = `imggen forget --before would forget ${records}. Nothing was removed.`;
+  return isAgreedOrYes(`Forget ${records}?`, refusal, yes, session);
+}
+
+function resultText({ forgotten, skipped }: { forgotten: number; skipped: number }): string {
+  const kept = skipped > 0 ? `, ${skipped} kept` : "";
+  return `${counted(forgotten, "task")} forgotten${kept}`;
+}

@@ -1,0 +1,100 @@
+import type { Clock } from "../../lib/clock.ts";
+import { UsageError } from "../../lib/error-types.ts";
+import { parseSince } from "../../lib/local-time.ts";
+import { action, phrase } from "../../lib/wording.ts";
+import type { Ledger } from "../../store/ledger.ts";
+import { idOfName, timeOfId } from "../../store/ledger-name.ts";
+import { SANDBOX_SERVICE } from "../../task/intent.ts";
+import { displayId, isUnknown, STATES, type Task } from "../../task/task.ts";
+import { findNamed } from "../engine/named-tasks.ts";
+
+/** A client of `imggen serve` may repeat a request for so long, and is answered from the task. */
+const SERVED_KEPT_MS = 7 * 24 * 3_600_000;
+
+/** Tasks whose records can be removed, by the ledger's ids, and how many others there are. */
+export interface Forgettable {
+  ids: string[];
+  skipped: number;
+}
+
+/** How many records were removed, and how many were not. */
+export interface Forgotten {
+  forgotten: number;
+  skipped: number;
+}
+
+interface ForgetDeps {
+  ledger: Ledger;
+  clock: Pick<Clock, "now">;
+}
+
+/** The tasks with these ids. @throws UsageError if one of them cannot be forgotten: then none is */
+export async function namedToForget(
+  ids: readonly string[],
+  { ledger, clock }: ForgetDeps,
+): Promise<Forgettable> {
+  const named = await findNamed(ids, ledger);
+  const tasks = named.map(({ id, record }) => {
+    if (record === null)
+      throw refused(
+        `The ledger has no task ${JSON.stringify(id)}.`,
+        phrase`To see the tasks of this machine: ${action("history")}`,
+      );
+    const why = whyKept(record, clock.now());
+    if (why !== null) throw refused(`Task ${displayId(record)} cannot be forgotten: ${why.text}.`, why.next);
+    return record;
+  });
+  return { ids: tasks.map(({ id }) => id), skipped: 0 };
+}
+
+/** Every task begun before a moment, of the sandbox or of all else. @throws UsageError */
+export async function olderToForget(
+  before: string,
+  isSandbox: boolean,
+  { ledger, clock }: ForgetDeps,
+): Promise<Forgettable> {
+  const beforeMs = parseSince(before.trim(), clock.now());
+  if (beforeMs === null)
+    throw refused(
+      `--before ${JSON.stringify(before)} is neither a date nor an age.`,
+      "Use a date such as 2026-01-31, or an age such as 30d or 2w.",
+    );
+  const found: Forgettable = { ids: [], skipped: 0 };
+  const end = timeOfId(beforeMs);
+  for await (const entry of ledger.entries((name) => (idOfName(name) ?? name) < end)) {
+    if (entry.kind !== "task" || entry.task.id >= end) continue;
+    if ((entry.task.intent.service.baseUrl === SANDBOX_SERVICE) !== isSandbox) continue;
+    if (whyKept(entry.task, clock.now()) === null) found.ids.push(entry.task.id);
+    else found.skipped += 1;
+  }
+  return found;
+}
+
+/** Removes the records of tasks, unless they have changed since. */
+export async function forget(
+  { ids, skipped }: Forgettable,
+  { ledger, clock, signal }: ForgetDeps & { signal: AbortSignal },
+): Promise<Forgotten> {
+  let forgotten = 0;
+  for (const id of ids) {
+    signal.throwIfAborted();
+    if (await ledger.forget(id, (task) => whyKept(task, clock.now()) === null)) forgotten += 1;
+  }
+  return { forgotten, skipped: skipped + ids.length - forgotten };
+}
+
+function refused(message: string, next: string | ReturnType<typeof phrase>): UsageError {
+  return new UsageError(message, { hint: ["Nothing was removed.", next] });
+}
+
+/** Why a task's record is needed; null if it is not. */
+function whyKept(task: Task, nowMs: number) {
+  const { state, intent, submittedAt, id } = task;
+  if (isUnknown(task))
+    return { text: "its outcome is unknown", next: phrase`To stop tracking it: ${action("dismiss", id)}` };
+  if (STATES[state].isOpen)
+    return { text: "it is not finished", next: phrase`To finish it: ${action("resume", displayId(task))}` };
+  if (intent.server !== undefined && nowMs - Date.parse(submittedAt) < SERVED_KEPT_MS)
+    return { text: "imggen serve began it less than 7 days ago", next: "Its client may still ask for it." };
+  return null;
+}
