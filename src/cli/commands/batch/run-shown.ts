@@ -44,7 +44,7 @@ export async function runShown(
       await console.note(`${planText(facts, session.isSandbox)}. ${estimateText(facts)}`.trimEnd());
     },
     onOutage: (outage) => progress.show({ type: "outage", outage }),
-    onPause: (delayMs) => progress.show({ type: "busy", delayMs }),
+    onPause: (delayMs, why) => progress.show({ type: "busy", delayMs, why }),
     onRun(cutOff) {
       if (onCutOff) context.onSecondSignal = () => console.finish(() => onCutOff(cutOff()));
     },
