@@ -29,6 +29,11 @@ export function estimateCost(model: Model, quality: string | undefined): Cost {
   return { credits: Math.min(...Object.values(model.credits)), estimate: true };
 }
 
+/** The same models at no cost, as the embedded sandbox makes their images. */
+export function freeOfCharge(matrix: Matrix): Matrix {
+  return matrix.map((model) => ({ ...model, credits: { default: 0 } }));
+}
+
 /** The highest documented price of a request, in credits. What a request of undocumented cost is counted as. */
 export function highestCost(matrix: Matrix): number {
   const costs = matrix.flatMap(({ credits }) => (credits === null ? [] : Object.values(credits)));

@@ -78,6 +78,14 @@ describe("an agent's mistakes cost no more than the session's cap", () => {
     });
   });
 
+  it("which counts nothing of the embedded sandbox", async () => {
+    const flags = ["--sandbox", "--max-credits", "0"];
+    const { call } = await agent({ ...(await mcpFolders()), flags });
+    const { document } = await call("generate_image", FOX);
+    expect(document).toMatchObject({ ok: true, credits: 0, charged: "no", session: { credits: 0 } });
+    expect((await call("history")).document.tasks).toMatchObject([{ credits: 0, charged: "no" }]);
+  });
+
   it("and a generator without prices is told how to give it some", async () => {
     const flags = ["--generator", "http://127.0.0.1:9", "--generator-paid", "--generator-model", "flux"];
     const { call } = await agent({ ...(await mcpFolders()), flags });

@@ -41,7 +41,7 @@ export async function runShown(
     async onPlan(plan) {
       progress.show({ type: "planned", plan, cap: spec.cap });
       const facts = planFacts(plan, spec.matrix);
-      await console.note(`${planText(facts, session.isSandbox)}. ${estimateText(facts)}`.trimEnd());
+      await console.note(`${planText(facts)}. ${estimateText(facts)}`.trimEnd());
     },
     onOutage: (outage) => progress.show({ type: "outage", outage }),
     onPause: (delayMs, why) => progress.show({ type: "busy", delayMs, why }),
