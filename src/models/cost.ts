@@ -1,5 +1,5 @@
 import { listed } from "../lib/short-text.ts";
-import { action, phrase, type Wording } from "../lib/wording.ts";
+import { action, option, phrase, type Wording } from "../lib/wording.ts";
 import { canonicalQuality, type Matrix, MODELS, type Model } from "./matrix.ts";
 
 export interface Cost {
@@ -61,7 +61,11 @@ export function countableInstead(matrix: Matrix, otherwise: Wording): Wording {
   });
   // Of the user's own generator only the user can say what it costs.
   if (named.length === 0)
-    return ["Add its price to your matrix file.", phrase`Its format: ${action("help", "json")}.`, otherwise];
+    return [
+      otherwise,
+      phrase`Or give its price with ${option("generatorPrice")} 4.`,
+      phrase`\nTo give its price, in credits per image, for all requests: ${action("run", "config set price 4")}`,
+    ];
   return [
     "Choose a model with a documented cost.",
     otherwise,

@@ -82,7 +82,7 @@ describe("a server that is gone while a batch waits for its image", () => {
     const { run, double } = await heldBatch();
     const args = [...BATCH, "--progress", "json"];
     const { stderr } = await run(args, { onStderr: whenSaid('"paused"', double) });
-    const types = (jsonLines(stderr) as unknown as { type: string }[]).map(({ type }) => type);
+    const types = jsonLines(stderr).map(({ type }) => String(type));
     expect(types.filter((type) => /paused/.test(type))).toEqual(["paused", "unpaused"]);
   });
 });
