@@ -100,6 +100,7 @@ const BY_STATUS: Record<number, readonly [ErrorClass, string]> = {
   404: [RejectedRequestError, "The service rejected the request (HTTP 404)."],
   413: [RejectedRequestError, "The service found the request too large (HTTP 413)."],
   422: [RejectedRequestError, "The service rejected the request (HTTP 422)."],
+  429: [ServiceError, "The service is busy (HTTP 429)."],
 };
 
 /** The error for a refused poll. The user's request cannot be wrong there, only the poll. */

@@ -4,6 +4,7 @@ import { TransformStream } from "node:stream/web";
 import { UsageError } from "../lib/error-types.ts";
 import { InterruptedError } from "../lib/interrupted.ts";
 import type { Words } from "../lib/wording.ts";
+import { freeOfCharge } from "../models/cost.ts";
 import { findModels, type ModelFilter } from "../models/find.ts";
 import type { Model } from "../models/matrix.ts";
 import type { ClientSession } from "./client-session.ts";
@@ -90,7 +91,8 @@ export function clientOf(session: ClientSession, requestTimeoutMs?: number): Cli
   /** A login or a setting that has changed since the last call counts. */
   const refreshed = () => {
     session.settings.forget();
-    return modelsInEffect(session);
+    const models = modelsInEffect(session);
+    return session.isSandbox ? freeOfCharge(models) : models;
   };
   let published: Promise<PublishedCalls> | null = null;
   const open = () => {

@@ -99,6 +99,7 @@ export const PACKAGE_WORDS: Words = {
     generator: "generator",
     generatorModel: "generatorModel",
     generatorHeader: null,
+    generatorPrice: null,
     checkImages: "checkImages",
     uploadCache: "uploadCache: false",
     home: "home",

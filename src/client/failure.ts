@@ -114,9 +114,9 @@ const COST: Record<Charged, string> = {
   unknown: "It may have been charged.",
 };
 
-/** What it has cost, as a sentence. Credits of the sandbox are play money. */
+/** What it has cost, as a sentence. */
 function costText(charged: Charged, free: FreeAt | undefined): string {
-  return free === "sandbox" && charged !== "no" ? "The sandbox is free." : COST[charged];
+  return free === "sandbox" ? "The sandbox is free." : COST[charged];
 }
 
 /** The one table from errors to what is shown of them. */

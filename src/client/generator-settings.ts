@@ -139,7 +139,12 @@ export function savedCauses(spec: GeneratorSpec, source: GeneratorSource): Saved
 type Find = (name: SettingName) => Effective[];
 
 /** Settings that could cost money, or disclose a secret, at another generator. */
-const OF_ITS_OWN: ReadonlySet<SettingName> = new Set(["generatorHeader", "generatorPaid", "generatorFree"]);
+const OF_ITS_OWN: ReadonlySet<SettingName> = new Set([
+  "generatorHeader",
+  "generatorPaid",
+  "generatorFree",
+  "price",
+]);
 
 /** Settings of the config apply to the generator that the config names; if it names none, to any. */
 function finder(spec: GeneratorSpec, { settings }: GeneratorSource): Find {
@@ -162,6 +167,12 @@ function isPaid(spec: GeneratorSpec, find: Find): boolean {
 /** Whether a flag or a setting says that images are free. @throws UsageError */
 export function isSaidFree(spec: GeneratorSpec, source: GeneratorSource): boolean {
   return saidOfCost(finder(spec, source)) === "free";
+}
+
+/** What one image costs where no matrix says it, in credits; null if it is not set. @throws UsageError */
+export function priceSet(spec: GeneratorSpec, source: GeneratorSource): number | null {
+  const [found] = finder(spec, source)("price");
+  return found === undefined ? null : settingValue("price", found);
 }
 
 /** What is set about the cost of images. A flag goes before the config, whichever of the two it is. @throws UsageError */

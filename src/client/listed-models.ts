@@ -45,12 +45,13 @@ export async function listModels(
   const fromMatrix = await target.matrix();
   const { others, loaded, leftOut } = await othersOf(target, fromMatrix);
   const matrix = [...fromMatrix, ...others];
-  const { matching, undocumented } = findModels(filterOf(filter), matrix);
   const unknown = name === undefined ? null : unknownModelText(name, matrix);
   if (unknown !== null) throw new UsageError(unknown, { hint: "To see all models: imggen models" });
   const chosen = (name !== undefined && resolveModel(name, matrix)) || null;
+  const { aliasOf: _, ...itself } = chosen ?? {};
+  const { matching, undocumented } = findModels(filterOf(filter), chosen ? [itself as Model] : matrix);
   return {
-    models: chosen ? matching.filter(({ id }) => id === chosen.id) : matching,
+    models: matching,
     chosen,
     names: new Set(others.map(({ id }) => id)),
     undocumented: chosen ? [] : undocumented.map(({ id }) => id),

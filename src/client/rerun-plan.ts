@@ -24,6 +24,8 @@ export interface OtherService {
   kind: "sandbox" | "generator" | "service";
   /** The service in effect; undefined: none is configured. */
   configured: string | undefined;
+  /** Whether that is a free generator. */
+  isFree: boolean;
   /** Whether the ledger knows of it: a sidecar may have been written by anyone. */
   isKnown: boolean;
 }
@@ -197,10 +199,12 @@ async function requireSameService(
   session: ClientSession,
   onOther: (other: OtherService) => never,
 ): Promise<void> {
-  const configured = await nameInEffect(session);
+  const target = await targetInEffect(session);
+  const configured = await target.name();
   const kind = at === SANDBOX_SERVICE ? "sandbox" : isOfGenerator(record) ? "generator" : "service";
   if (configured === at || (configured === undefined && kind === "service")) return;
-  onOther({ at, kind, configured, isKnown: record !== null });
+  const isFree = (await target.terms({ model: undefined, dryRun: true }))?.isFree === true;
+  onOther({ at, kind, configured, isFree, isKnown: record !== null });
 }
 
 /**

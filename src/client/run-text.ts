@@ -1,4 +1,5 @@
 import type { ProgressFacts } from "../core/engine/events.ts";
+import type { OutageEvent } from "../core/limits/gate.ts";
 import type { RunEvent } from "../core/use-cases/run-events.ts";
 import { formatDuration } from "../lib/duration.ts";
 import { sentence } from "../lib/short-text.ts";
@@ -39,14 +40,20 @@ export function eventText(event: RunEvent): string {
     case "ledger_warning":
       return event.message;
     case "outage":
-      return event.outage.down
-        ? `Submitting is paused: ${event.outage.why.replace(/\.$/, "")}.`
-        : "The service is back.";
+      return outageText(event.outage);
     case "busy":
-      return `The service is busy (HTTP 429): all rows wait ${formatDuration(event.delayMs)}.`;
+      return `${event.why.replace(/\.$/, "")}: all rows wait ${formatDuration(event.delayMs)}.`;
     default:
       return "";
   }
+}
+
+function outageText(outage: OutageEvent): string {
+  if (!outage.down) return "The service is back.";
+  const why = outage.why.replace(/\.$/, "");
+  return outage.isOfPolls
+    ? `Running tasks cannot be polled: ${why}. Still waiting.`
+    : `Submitting is paused: ${why}.`;
 }
 
 /** What a task does from this event on; empty where that tells nothing of it. */

@@ -19,6 +19,7 @@ export type OptionName =
   | "generator"
   | "generatorModel"
   | "generatorHeader"
+  | "generatorPrice"
   | "checkImages"
   | "uploadCache"
   /** The folder of settings and ledger. */
@@ -151,6 +152,7 @@ export const COMMAND_WORDS: Words = {
     generator: "--generator",
     generatorModel: "--generator-model",
     generatorHeader: "--generator-header",
+    generatorPrice: "--generator-price",
     checkImages: "--check-images",
     uploadCache: "--no-upload-cache",
     home: "IMGGEN_HOME",

@@ -22,6 +22,7 @@ export const AGENT_WORDS: Words = {
     generator: null,
     generatorModel: null,
     generatorHeader: null,
+    generatorPrice: null,
     checkImages: null,
     uploadCache: null,
     home: "IMGGEN_HOME",

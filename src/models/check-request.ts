@@ -56,6 +56,8 @@ export interface GeneratorTerms extends FieldTerms {
   isServer?: true;
   /** Whether no flag or setting says that it is free. A request that was paid before then stays paid. Default false. */
   isFreeByDefault?: boolean;
+  /** What one image costs where the matrix has no price, in credits; absent or null: not known. */
+  price?: number | null;
   /** What a request gets that names no model; an error says why there is none. */
   defaultModel: string | ImggenError;
   /** The origin of that model, with its name: `generatorModel flux from config.json`; absent if the generator names it. */
@@ -172,7 +174,7 @@ function checkedForGenerator(
   if (broken !== undefined) throw refused(broken);
   const guess = isFree ? undefined : price(subject);
   const requests = input.maxImages ?? 1;
-  const credits = totalOf(estimateCost(model, input.quality).credits, requests);
+  const credits = totalOf(estimateCost(model, input.quality).credits ?? terms.price ?? null, requests);
   return {
     request: requestOf(input, model, isChecked, name),
     credits: isFree ? 0 : credits,

@@ -1,5 +1,5 @@
 import { listed } from "../lib/short-text.ts";
-import { action, phrase, type Wording } from "../lib/wording.ts";
+import { action, option, phrase, type Wording } from "../lib/wording.ts";
 import { canonicalQuality, type Matrix, MODELS, type Model } from "./matrix.ts";
 
 export interface Cost {
@@ -29,6 +29,11 @@ export function estimateCost(model: Model, quality: string | undefined): Cost {
   return { credits: Math.min(...Object.values(model.credits)), estimate: true };
 }
 
+/** The same models at no cost, as the embedded sandbox makes their images. */
+export function freeOfCharge(matrix: Matrix): Matrix {
+  return matrix.map((model) => ({ ...model, credits: { default: 0 } }));
+}
+
 /** The highest documented price of a request, in credits. What a request of undocumented cost is counted as. */
 export function highestCost(matrix: Matrix): number {
   const costs = matrix.flatMap(({ credits }) => (credits === null ? [] : Object.values(credits)));
@@ -56,7 +61,11 @@ export function countableInstead(matrix: Matrix, otherwise: Wording): Wording {
   });
   // Of the user's own generator only the user can say what it costs.
   if (named.length === 0)
-    return ["Add its price to your matrix file.", phrase`Its format: ${action("help", "json")}.`, otherwise];
+    return [
+      otherwise,
+      phrase`Or give its price with ${option("generatorPrice")} 4.`,
+      phrase`\nTo give its price, in credits per image, for all requests: ${action("run", "config set price 4")}`,
+    ];
   return [
     "Choose a model with a documented cost.",
     otherwise,

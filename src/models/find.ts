@@ -55,7 +55,7 @@ export function unknownModelText(name: string, matrix: Matrix): string | null {
 
 /**
  * The models that match a filter according to the service's document, and those that may match because the document
- * leaves a part of the answer open. Both in the matrix's order.
+ * leaves a part of the answer open. Both in the matrix's order, without aliases.
  */
 export function findModels(
   filter: ModelFilter,
@@ -65,7 +65,7 @@ export function findModels(
   const undocumented: Model[] = [];
   for (const model of matrix) {
     const verdicts = answers(model, filter);
-    if (verdicts.includes(false)) continue;
+    if (model.aliasOf !== undefined || verdicts.includes(false)) continue;
     (verdicts.includes(null) ? undocumented : matching).push(model);
   }
   return { matching, undocumented };

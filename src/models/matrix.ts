@@ -35,6 +35,8 @@ export interface Model {
   /** Whether section 2.4 lists the id among the allowed values. */
   readonly documented: boolean;
   readonly notes: readonly string[];
+  /** The model that is meant by this name, which a request may have and no list shows. */
+  readonly aliasOf?: string;
 }
 
 /** The models that one run knows, in the order in which they are shown. No id occurs twice. */
@@ -59,7 +61,7 @@ export const RATIOS: readonly string[] = (
 ).split(" ");
 
 /** Some of a model's columns. */
-export type Columns = Partial<Omit<Model, "id">>;
+export type Columns = Partial<Omit<Model, "id" | "aliasOf">>;
 
 const ratios = (list: string) => list.split(", ");
 const EIGHT_RATIOS = ratios("1:1, 4:3, 3:4, 16:9, 9:16, 3:2, 2:3, 21:9");

@@ -83,7 +83,17 @@ function afterColon({ words }: ErrorBody): string {
   return words === null ? "" : `: ${words}`;
 }
 
-type Case = "credit" | "key" | "account" | "missing" | "redirect" | "busy" | "invalid" | "refused" | "lost";
+type Case =
+  | "credit"
+  | "key"
+  | "account"
+  | "missing"
+  | "redirect"
+  | "busy"
+  | "starting"
+  | "invalid"
+  | "refused"
+  | "lost";
 
 /** A failed reply as the rules see it. */
 interface Facts {
@@ -106,8 +116,11 @@ const RULES: readonly (readonly [Case, holds: (reply: Facts) => boolean])[] = [
   ["credit", ({ status, said }) => status === 402 || namesNoCredit(said)],
   ["credit", (reply) => isAboutLimits(reply) && isAboutMoney(reply.said)],
   ["busy", ({ status }) => status === 429],
-  // Made nothing yet, and says when it will: its model loads.
-  ["busy", ({ status, isPaid, waitMs }) => status === 503 && !isPaid && waitMs !== null],
+  // It has made nothing yet: its model is loaded first.
+  [
+    "starting",
+    ({ status, isPaid, waitMs, text }) => status === 503 && !isPaid && (waitMs !== null || LOADS.test(text)),
+  ],
   // Redirects that say of a POST that it was not handled here. No key goes along one.
   ["redirect", ({ status }) => [301, 307, 308].includes(status)],
   ["lost", ({ status }) => status === 408 || status < 400 || status >= 500],
@@ -141,6 +154,8 @@ const MODERATED =
 /** The same in words. */
 const SAYS_MODERATED =
   /\bmoderat|content[ _-]?(policy|filter)|\bsafety\b|\bnsfw\b|prohibited content|violat\w+ .*polic/i;
+/** A model or a server that is not ready yet: llama.cpp, Hugging Face, LocalAI. */
+const LOADS = /\bloading\b/i;
 const NO_KEY = /\bAPI key (?:not valid|not found|expired)/i;
 const NOT_CHARGED =
   /(?:\bnot|n[’']t|\bnever)(?: been| be)? (?:charged|billed)\b(?! (?:again|twice|more|extra|until|unless|if)\b)|\bno (?:charges?|credits?) (?:was|were|has been|have been|will be) (?:made|applied|charged|deducted|used|consumed)\b|\b(?:credits?|charges?) (?:was|were|has been|have been|will be) refunded\b/i;
@@ -193,6 +208,10 @@ const CASES: Readonly<Record<Case, readonly [Failure, (host: string, words: stri
       `${host} redirects to another address, and the key is not sent there (${words}). Set the generator to that address.`,
   ],
   busy: [{ kind: "busy", retryAfterMs: null }, (host, words) => `${host} is busy (${words}).`],
+  starting: [
+    { kind: "busy", retryAfterMs: null, isStarting: true },
+    (host, words) => `${host} is not ready yet (${words}).`,
+  ],
   invalid: [INVALID, (host, words) => `${host} does not accept the request (${words}).`],
   refused: [{ kind: "refused" }, (host, words) => `${host} refused the request (${words}).`],
   lost: [{ kind: "lost" }, (host, words) => `No image came from ${host} (${words}).`],

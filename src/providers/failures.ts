@@ -37,7 +37,12 @@ function replyFor(error: ProviderError): SubmitReply {
     case "disk":
       return { outcome: "not_sent", cause: error.cause ?? error, error: errorOf(error) };
     case "busy":
-      return { outcome: "rate_limited", retryAfterMs: failure.retryAfterMs, error: errorOf(error) };
+      return {
+        outcome: "rate_limited",
+        retryAfterMs: failure.retryAfterMs,
+        error: errorOf(error),
+        ...(failure.isStarting && { isStarting: true }),
+      };
     case "account":
     case "invalid":
     case "refused":

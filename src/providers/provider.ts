@@ -68,7 +68,8 @@ export type SubmitReply =
    */
   | { outcome: "made"; usage: Usage | null; kept?: string | undefined; seeds?: Seeds | undefined }
   | { outcome: "refused"; error: ImggenError }
-  | { outcome: "rate_limited"; retryAfterMs: number | null; error: ImggenError }
+  /** `isStarting`: a free server that is not ready yet, and is waited for as long as the user waits. */
+  | { outcome: "rate_limited"; retryAfterMs: number | null; error: ImggenError; isStarting?: true }
   /** Nothing has reached the other side. `error`: in the provider's own words, where it is no matter of connections. */
   | { outcome: "not_sent"; cause: unknown; error?: ImggenError }
   | UnknownReply;
@@ -249,7 +250,7 @@ export type Failure =
   /** Key, credit or limit of the account: no other request would fare better until the user has fixed it. */
   | { kind: "account"; key: "login_required" | "my_credits.no_credits_description" }
   /** Nothing was made now. The same request may be sent again after this time, in milliseconds. */
-  | { kind: "busy"; retryAfterMs: number | null }
+  | { kind: "busy"; retryAfterMs: number | null; isStarting?: true }
   /** This request is wrong: a model that is not there, a field that it does not take. */
   | { kind: "invalid" }
   /** The provider will not make this image, or could not. */

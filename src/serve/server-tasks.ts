@@ -27,7 +27,7 @@ export function openRunner(options: ServeOptions): Pick<Service, "runner" | "gat
     random,
     waits: POLICY.serverOutage,
     onOutage: (outage) => {
-      if (outage.down) onEvent?.({ kind: "paused", detail: outage.why });
+      if (outage.down && !outage.isOfPolls) onEvent?.({ kind: "paused", detail: outage.why });
     },
   });
   const schedules = new PollingSchedules(ledger, connection.identity);

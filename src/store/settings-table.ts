@@ -75,6 +75,10 @@ const TABLE = {
     type: "switch",
     help: "true: its images cost nothing (default: by its address)",
   },
+  price: {
+    type: "credits",
+    help: "what one image of a paid generator costs, in credits, where the matrix file has no price",
+  },
   model: {
     type: "model",
     variable: "IMGGEN_MODEL",
@@ -130,6 +134,7 @@ const ALONE_FOR_GENERATORS: ReadonlySet<SettingName> = new Set([
   "seed",
   "negative",
   "workflow",
+  "price",
 ]);
 
 /** Whether a setting is about one generator, or names it: it must not apply to the next one. */

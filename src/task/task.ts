@@ -1,6 +1,6 @@
 import type { Charged } from "../lib/error-types.ts";
 import { isJsonObject } from "../lib/json.ts";
-import { type Intent, isAtGenerator } from "./intent.ts";
+import { freeAt, type Intent, isAtGenerator } from "./intent.ts";
 import { type Answer, type CompletionTimes, type Line, NEVER_SEEN, type Usage } from "./line.ts";
 import type { SavedFile } from "./saved-file.ts";
 
@@ -404,6 +404,7 @@ function wasFree({ answer }: Attempt): boolean {
 /** What a task has cost or may have cost, in credits: of several requests, those that were not refused. */
 export function spentCredits(task: Pick<Task, "intent" | "requests">): number | null {
   const { intent, requests } = task;
+  if (freeAt(intent) === "sandbox") return 0;
   if (intent.credits === null || !mayBeCharged(task)) return intent.credits;
   const each = requests.filter((request) => chargedAt(request) !== "no" || request.state === "waiting");
   // A fraction that is divided and multiplied again may not be the same.

@@ -3,6 +3,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { InterruptedError } from "../../src/lib/interrupted.ts";
 import { MODELS } from "../../src/models/matrix.ts";
+import { mergeMatrix } from "../../src/models/matrix-file/read-matrix.ts";
 import { FIELD_NAMES } from "../../src/task/request-fields.ts";
 import { CANARY } from "../support/canary.ts";
 import { generatorWorld, makesImage, modelList } from "../support/generator-world.ts";
@@ -10,7 +11,16 @@ import { runCommand } from "../support/in-process.ts";
 import { failure } from "../support/scripted-server.ts";
 import { replies } from "../support/scripts.ts";
 import { withConfig } from "../support/settings-file.ts";
-import { agent, answered, FOX, mcpFolders, sandboxAgent, sandboxHistory, serviceAgent } from "./mcp-world.ts";
+import {
+  accountFolders,
+  agent,
+  answered,
+  FOX,
+  mcpFolders,
+  sandboxAgent,
+  sandboxHistory,
+  serviceAgent,
+} from "./mcp-world.ts";
 
 const SLOW = { ...FOX, prompt: "a fox [sandbox:slow=1m]" };
 
@@ -62,11 +72,11 @@ describe("the tools", () => {
 
 describe("a matrix file", () => {
   it("adds models to every tool, and its highest cost is what an undocumented one counts as", async () => {
-    const folders = await mcpFolders();
     const entries = [{ id: "new/one", credits: { default: 15 } }, { id: "new/two" }];
+    const folders = await accountFolders(mergeMatrix(entries));
     await writeFile(path.join(folders.cwd, "models.json"), JSON.stringify(entries));
-    const env = { IMGGEN_MATRIX: "models.json" };
-    const { call, client } = await agent({ ...folders, flags: ["--sandbox"], env });
+    const env = { ...folders.env, IMGGEN_MATRIX: "models.json" };
+    const { call, client } = await agent({ ...folders, flags: [], env });
     const { tools } = await client.listTools();
     for (const tool of ["generate_image", "estimate_cost", "history"]) {
       const { inputSchema } = tools.find(({ name }) => name === tool) ?? {};
@@ -170,9 +180,9 @@ describe("settings that cannot be read", () => {
 
 describe("a signal", () => {
   it("ends the server, and leaves the task of a call that waits", async () => {
-    const folders = await mcpFolders();
+    const folders = await accountFolders();
     const stop = new AbortController();
-    const { call, leave } = await agent({ ...folders, signal: stop.signal });
+    const { call, leave } = await agent({ ...folders, flags: [], signal: stop.signal });
     const answer = await call("generate_image", SLOW, {
       onprogress: ({ message }) =>
         message?.startsWith("Waiting") && stop.abort(new InterruptedError("SIGTERM")),

@@ -4,6 +4,8 @@ import { PassThrough } from "node:stream";
 import { type CallToolResult, Client, type ClientOptions } from "@modelcontextprotocol/client";
 import { expect, onTestFinished } from "vitest";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
+import type { Matrix } from "../../src/models/matrix.ts";
+import { SANDBOX_KEY, startSandbox } from "../../src/sandbox/server.ts";
 import { CANARY, expectNoKeyShown } from "../support/canary.ts";
 import type { Document } from "../support/command-world.ts";
 import { png } from "../support/images.ts";
@@ -52,10 +54,22 @@ export async function mcpFolders(): Promise<{ home: string; cwd: string }> {
 /** A task of the sandbox that takes no time, so that no test waits longer than it must. */
 export const FOX = { prompt: "a fox [sandbox:slow=0]", model: "gamma-image-2", quality: "1K" };
 
-/** An agent in a sandbox of its own. */
-export async function sandboxAgent(flags: readonly string[] = []) {
+/** The same, with the account of a sandbox that is addressed by its URL, where images cost what the service asks for. */
+export async function accountFolders(matrix?: Matrix) {
   const folders = await mcpFolders();
-  return { ...folders, ...(await agent({ ...folders, flags: ["--sandbox", ...flags] })) };
+  const sandbox = await startSandbox({
+    folder: path.join(folders.home, "served"),
+    latencyMs: 0,
+    ...(matrix && { matrix }),
+  });
+  onTestFinished(() => sandbox.close());
+  return { ...folders, env: { IMGGEN_BASE_URL: sandbox.baseUrl, IMGGEN_API_KEY: SANDBOX_KEY } };
+}
+
+/** An agent with such an account of its own. */
+export async function sandboxAgent(flags: readonly string[] = []) {
+  const folders = await accountFolders();
+  return { ...folders, ...(await agent({ ...folders, flags })) };
 }
 
 /** An agent with an account at a scripted service. @param left prompts that were submitted before, and not waited for */
@@ -68,9 +82,9 @@ export async function serviceAgent(script: ServiceScript, left: readonly string[
   return { server, ...folders, ...(await agent({ ...folders, flags: [], env, ...(clock && { clock }) })) };
 }
 
-/** The tasks that the sandbox has charged. */
-export async function sandboxHistory(folders: { home: string; cwd: string }) {
-  return JSON.parse((await runCommand(["history", "--json", "--sandbox"], folders)).stdout);
+/** The tasks that an account was charged for. */
+export async function sandboxHistory(folders: Pick<AgentOptions, "home" | "cwd" | "env">) {
+  return JSON.parse((await runCommand(["history", "--json"], folders as RunOptions)).stdout);
 }
 
 let lastPid = 1000;

@@ -78,13 +78,21 @@ describe("an agent's mistakes cost no more than the session's cap", () => {
     });
   });
 
+  it("which counts nothing of the embedded sandbox", async () => {
+    const flags = ["--sandbox", "--max-credits", "0"];
+    const { call } = await agent({ ...(await mcpFolders()), flags });
+    const { document } = await call("generate_image", FOX);
+    expect(document).toMatchObject({ ok: true, credits: 0, charged: "no", session: { credits: 0 } });
+    expect((await call("history")).document.tasks).toMatchObject([{ credits: 0, charged: "no" }]);
+  });
+
   it("and a generator without prices is told how to give it some", async () => {
     const flags = ["--generator", "http://127.0.0.1:9", "--generator-paid", "--generator-model", "flux"];
     const { call } = await agent({ ...(await mcpFolders()), flags });
     const { document } = await call("generate_image", { prompt: FOX.prompt });
     expect(document.error).toMatchObject({
       type: "budget_exceeded",
-      hint: "Nothing was sent. Add its price to your matrix file. To submit it all the same, pass allowUndocumentedCost: true; it then counts as 8 credits.",
+      hint: "Nothing was sent. To submit it all the same, pass allowUndocumentedCost: true; it then counts as 8 credits.\nTo give its price, in credits per image, for all requests: ask the user to run imggen config set price 4.",
     });
   });
 

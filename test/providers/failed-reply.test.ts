@@ -114,12 +114,16 @@ describe("a reply", () => {
     },
   );
 
-  it("with 503 and Retry-After of a free generator is waited for, and of a paid one lost", () => {
+  it("with 503 and Retry-After, or that loads its model, of a free generator is waited for, and of a paid one lost", () => {
     const retryAfter = "5";
-    expect(failed(503, {}, { isPaid: false, retryAfter }).failure).toEqual({
-      kind: "busy",
-      retryAfterMs: 5000,
-    });
+    const isStarting = true;
+    const starting = { kind: "busy", retryAfterMs: 5000, isStarting };
+    expect(failed(503, {}, { isPaid: false, retryAfter }).failure).toEqual(starting);
+    const loading = { error: { code: 503, message: "Loading model", type: "unavailable_error" } };
+    const untimed = { kind: "busy", retryAfterMs: null, isStarting };
+    expect(failed(503, loading, { isPaid: false }).failure).toEqual(untimed);
+    expect(failed(503, loading, { isPaid: true }).failure).toEqual({ kind: "lost" });
+    expect(failed(503, "A workload", { isPaid: false }).failure).toEqual({ kind: "lost" });
     expect(failed(503, {}, { isPaid: true, retryAfter }).failure).toEqual({ kind: "lost" });
     expect(failed(503, {}, { isPaid: false }).failure).toEqual({ kind: "lost" });
     expect(failed(500, {}, { isPaid: false, retryAfter }).failure).toEqual({ kind: "lost" });

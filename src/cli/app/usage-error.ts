@@ -121,7 +121,8 @@ function tooManyPrompts(cause: CommanderError, argv: readonly string[], command:
 function withOnePrompt(command: string, line: readonly string[], count?: number): string | null {
   const first = line.findIndex((word) => word.startsWith("-"));
   const [prompt, options] = first === -1 ? [line, []] : [line.slice(0, first), line.slice(first)];
-  const isWord = (word: string, at: number) => !word.startsWith("-") && !options[at - 1]?.startsWith("-");
+  // Nothing tells a word after an option from its value unless the parser has read the line.
+  const isWord = (word: string) => !word.startsWith("-") || word === "--";
   const isTogether = count === undefined ? !options.some(isWord) : count === prompt.length;
   if (prompt.length === 0 || !isTogether) return null;
   return ["imggen", command, ...[prompt.join(" "), ...options].map((word) => shellWord(word))].join(" ");

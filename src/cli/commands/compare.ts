@@ -119,7 +119,7 @@ function cellsOf(row: CheckedRow, fields: readonly string[], { isSandbox }: Sess
 
 /** Shows what the cells would cost now. */
 async function showPlan(plan: BatchPlan, batch: CheckedBatch, session: Session): Promise<number> {
-  const { console, options, isSandbox } = session;
+  const { console, options } = session;
   if (options.json) {
     const { rows, sums } = planJson(plan);
     const cells = rows.map(({ request, credits }) => ({ request, credits }));
@@ -135,9 +135,7 @@ async function showPlan(plan: BatchPlan, batch: CheckedBatch, session: Session):
     session,
   );
   const facts = planFacts(plan, matrix);
-  await console.note(
-    [`${planText(facts, isSandbox)}, nothing was sent`, estimateText(facts)].filter(Boolean),
-  );
+  await console.note([`${planText(facts)}, nothing was sent`, estimateText(facts)].filter(Boolean));
   return 0;
 }
 

@@ -52,11 +52,14 @@ async function promptOf(
 }
 
 /** One that was free at the sandbox must not be charged at another service without a word. */
-function ofOtherService({ at, kind, configured, isKnown }: OtherService, session: Session): UsageError {
+function ofOtherService(
+  { at, kind, configured, isFree, isKnown }: OtherService,
+  session: Session,
+): UsageError {
   const other =
     configured === undefined
       ? ""
-      : `To submit it to ${configured}, which may charge for it: ${session.commandLine("--yes")}`;
+      : `To submit it to ${configured}${isFree ? "" : ", which may charge for it"}: ${session.commandLine("--yes")}`;
   const instead = `${configured ?? "no service"} is configured`;
   if (kind === "sandbox") {
     return new UsageError(`This was made by the sandbox, and ${instead}.`, {

@@ -37,9 +37,8 @@ async function showReused(report: TaskReport, spec: CommandSpec, session: Sessio
   const { folder } = spec;
   if (displayState(report) !== "unknown") {
     const which = report.taskId ?? report.ledgerId ?? "";
-    const isFree = report.free !== undefined || report.charged === "no";
     await session.console.note(
-      isFree
+      report.charged === "no"
         ? `Made already as task ${which}: nothing was sent now.`
         : `Already charged as task ${which}: nothing was charged now.`,
     );

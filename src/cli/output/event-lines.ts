@@ -62,7 +62,10 @@ function eventLine(event: RunEvent): EventLine | null {
     case "outage":
       return event.outage.down ? { type: "paused", message: event.outage.why } : { type: "unpaused" };
     case "busy":
-      return { type: "paused", message: `HTTP 429, for ${formatDuration(event.delayMs)}` };
+      return {
+        type: "paused",
+        message: `${event.why.replace(/\.$/, "")}, for ${formatDuration(event.delayMs)}`,
+      };
     case "row_ended": {
       const { row, report, state } = event.result;
       const ended = report === null ? "failed" : statusOf(report);

@@ -23,8 +23,7 @@ export async function renderReport(
   const { console } = session;
   if (!report.isAwaited && report.taskId !== null && !report.error) {
     await console.result(report.taskId);
-    const isCharged = report.free === undefined && report.charged !== "no";
-    const earlier = isCharged ? "Charged earlier" : "Begun earlier";
+    const earlier = report.charged !== "no" ? "Charged earlier" : "Begun earlier";
     const what = report.reused ? earlier : "Submitted";
     return console.note(
       `${what}, ${creditsText(report.credits, report.free)}. Resume with: ${resumeCommand(report.taskId)}`,

@@ -18,10 +18,9 @@ export function creditsText(credits: number | null, free: FreeAt | null = null):
   return counted(credits, "credit");
 }
 
-/** A cost in a table. The sandbox's credits are play money, and counted; `?` where a cost is not documented. */
+/** A cost in a table; `?` if it is not documented. */
 export function creditsCell(credits: number | null, free: FreeAt | null = null): string {
-  if (free === "generator" || (free === "sandbox" && credits === null)) return "free";
-  return String(credits ?? "?");
+  return free === null ? String(credits ?? "?") : "free";
 }
 
 /** What an event means to a person at a command, who can give flags and press Ctrl-C. */

@@ -79,4 +79,5 @@ export const GENERATOR = {
   ),
   generatorPaid: setting("flag", "--generator-paid", "its images cost money: no request is sent twice"),
   generatorFree: setting("flag", "--generator-free", "its images cost nothing"),
+  price: setting("whole", "--generator-price <credits>", "what one of its images costs, in credits"),
 } satisfies Options;

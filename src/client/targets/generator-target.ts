@@ -11,7 +11,13 @@ import { parseGeneratorSpec } from "../../providers/spec.ts";
 import type { ServiceIdentity } from "../../task/intent.ts";
 import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
 import { type Effective, namedSetting } from "../effective-settings.ts";
-import { type GeneratorSource, isSaidFree, type OwnGenerator, savedCauses } from "../generator-settings.ts";
+import {
+  type GeneratorSource,
+  isSaidFree,
+  type OwnGenerator,
+  priceSet,
+  savedCauses,
+} from "../generator-settings.ts";
 import { generatorOf, ownGenerator, requireKnown } from "./generator-setup.ts";
 import { describeRequests, problemsOf } from "./generator-work.ts";
 import { modelsInEffect } from "./matrix-setting.ts";
@@ -158,7 +164,9 @@ export function termsFromSettings(source: GeneratorSource): GeneratorTerms | nul
 function usualTerms(generator: OwnGenerator, source: GeneratorSource) {
   const { fieldNames, defaults, saved } = generator.options;
   const modelOrigin = modelSet(generator, source)?.origin;
-  return { isFreeByDefault: !isSaidFree(generator.spec, source), fieldNames, defaults, saved, modelOrigin };
+  const isFreeByDefault = !isSaidFree(generator.spec, source);
+  const price = priceSet(generator.spec, source);
+  return { isFreeByDefault, price, fieldNames, defaults, saved, modelOrigin };
 }
 
 function hasSavedFields({ options: { saved } }: OwnGenerator, { settings }: TargetSession): boolean {

@@ -1,4 +1,5 @@
 import { errorCode } from "../../lib/error-text.ts";
+import { freeOfCharge } from "../../models/cost.ts";
 import type { Matrix } from "../../models/matrix.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import { SANDBOX_SERVICE } from "../../task/intent.ts";
@@ -26,8 +27,8 @@ export class SandboxTarget implements Target {
   models = this.terms;
   describe = this.terms;
 
-  matrix(): Promise<Matrix> {
-    return serviceMatrix(this.#session);
+  async matrix(): Promise<Matrix> {
+    return freeOfCharge(await serviceMatrix(this.#session));
   }
 
   async open({ requestTimeoutMs }: OpenHow): Promise<OpenTarget> {
@@ -35,7 +36,7 @@ export class SandboxTarget implements Target {
     const { keyFingerprint } = await import("../../lib/fingerprint.ts");
     const { connectService } = await import("./service-connection.ts");
     const session = this.#session;
-    const matrix = await this.matrix();
+    const matrix = await serviceMatrix(session);
     const { drawPicture: draw, clock } = session.context;
     const folder = sandboxFolder(session.folders);
     const sandbox = await startService(folder, () =>

@@ -43,8 +43,10 @@ export class BatchCounts {
   refused = 0;
   /** Of `failed`: rows of tasks that cost nothing whatever becomes of them. */
   freeFailed = 0;
-  /** May or may not have been charged. */
+  /** Of unknown outcome. */
   unknown = 0;
+  /** Of `unknown`: rows of tasks that cost nothing. */
+  freeUnknown = 0;
   /** Accepted and not saved yet. */
   pending = 0;
   /** Of `pending`: rows whose requests wait to be sent again. Nothing was charged for them. */
@@ -77,6 +79,7 @@ export class BatchCounts {
     const isRefused = (report ?? end.error)?.charged === "no" && !isEnded;
     if (state === "failed" && isRefused) this.refused += 1;
     if (state === "failed" && report?.free !== undefined) this.freeFailed += 1;
+    if (state === "unknown" && report?.free !== undefined) this.freeUnknown += 1;
     if (isWaiting(end)) this.waiting += 1;
     if (isWaiting(end) && report?.state !== "waiting") this.underWay += 1;
     if (isSubmitted && report) this.#addCost(report);

@@ -6,7 +6,7 @@ import { displayId, isUnsaved, type Task, taskIdOf } from "../../task/task.ts";
 import { AnsweredError, InheritedError, PendingError, TakenOverError } from "../errors.ts";
 import type { Pass } from "../limits/gate.ts";
 import { POLICY } from "../limits/policy.ts";
-import type { WaitResult, WaitSettings } from "../polling/wait.ts";
+import { type WaitResult, type WaitSettings, waitTimeoutMs } from "../polling/wait.ts";
 import type { TaskDeps } from "./deps.ts";
 import { type AcceptedJob, acceptedJobs, followJob, openJobs } from "./follow-job.ts";
 import type { HeldTask } from "./held.ts";
@@ -119,7 +119,7 @@ class Drive {
       this.#held,
       {
         timeoutMs,
-        maxWaitMs: timeoutMs ?? POLICY.submit.maxBusyMs,
+        maxWaitMs: wait ? waitTimeoutMs(wait, this.#task.intent.request) : POLICY.submit.maxBusyMs,
         maxUnsent: this.#deps.maxUnsent ?? POLICY.submit.unsent.attempts,
         isContinued,
         first,

@@ -135,7 +135,8 @@ export function taskFacts(task: Task): TaskReport {
     isAwaited: true,
     request: intent.request,
     credits: spentCredits(task),
-    charged: chargedOf(task),
+    // The sandbox is charged in play money.
+    charged: free === null ? chargedOf(task) : "no",
     ...(free !== null && { free }),
     ...(isMade && usage && { usage }),
     ...(missing.length > 0 && { missing }),

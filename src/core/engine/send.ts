@@ -150,7 +150,7 @@ class Sending {
       if (!answersWithId(connection.provider)) await ledger.work.begin(task.id, this.#index, attempt);
       this.#deps.onProgress({ type: "submitting", ...(taskId !== null && { taskId }) });
       const reply = await this.#submit(attempt, waits);
-      this.#gate.report(pass, reply, waits.signal, task.id);
+      this.#gate.report(pass, reply, waits.signal, task.id, this.#spec.maxWaitMs);
       const gaveUp = reply.outcome === "unknown" || reply.outcome === "not_sent" ? waits.gaveUp : null;
       if (reply.outcome === "unknown" && reply.isStopped === false) keepMs = keptMs(gaveUp, this.#limitMs);
       return { attempt, reply, gaveUp };
@@ -260,8 +260,8 @@ class Sending {
         return this.#again(error.message, false);
       }
       case "rate_limited": {
-        // An open job of this run may be all that it has to wait for.
-        if (!this.#gate.hasOpenJobs) this.#busy += 1;
+        // An open job of this run, or a model that is loaded, may be all that it has to wait for.
+        if (!this.#gate.hasOpenJobs && !reply.isStarting) this.#busy += 1;
         const nowMs = this.#deps.clock.monotonicMs();
         this.#giveUpAtMs = Math.min(this.#giveUpAtMs, nowMs + this.#spec.maxWaitMs);
         await this.#waits(submission, reply.error.message);

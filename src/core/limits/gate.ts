@@ -9,16 +9,14 @@ import { isOfAccount } from "../errors.ts";
 import { Pause, type PauseDeps, PollLimit } from "./pause.ts";
 import { type OutageWaits, POLICY } from "./policy.ts";
 
-/** Submitting stops, or continues. */
-export type OutageEvent = { down: true; why: string } | { down: false };
+/** Submitting stops, or continues. `isOfPolls`: it is the polls that no longer reach the provider. */
+export type OutageEvent = { down: true; why: string; isOfPolls?: true } | { down: false };
 
 export interface GateDeps extends PauseDeps {
   /** Called when submitting stops, and when it continues. */
   onOutage?: ((outage: OutageEvent) => void) | undefined;
   /** Waits of a server, which never gives up. Absent: a run, which does. */
   waits?: OutageWaits | undefined;
-  /** Longest pause that a run waits for, in milliseconds. A server waits for any. Default 180 s. */
-  maxBusyMs?: number | undefined;
 }
 
 /** Permission for one attempt to submit a request. `isProbe`: it tries whether the provider is back after an outage. */
@@ -62,6 +60,8 @@ export class Gate {
   #lostInARow = 0;
   readonly #lostRequests = new Set<string>();
   #hasAnswered = false;
+  /** Since when each poll has failed to reach the provider; null if the last one has. */
+  #unpolled: { sinceMs: number; isSaid: boolean } | null = null;
 
   constructor(deps: GateDeps) {
     this.#deps = deps;
@@ -171,8 +171,15 @@ export class Gate {
    * Takes note of the end of an attempt. Call it before the request's turn is released, so that a refused account stops
    * whatever waits for that turn.
    * @param signal under which it was submitted @param requestKey names the request: one that always fails is no outage
+   * @param maxBusyMs longest pause that a run waits for; a server waits for any
    */
-  report(pass: Pass, reply: SubmitReply, signal: AbortSignal, requestKey: string): void {
+  report(
+    pass: Pass,
+    reply: SubmitReply,
+    signal: AbortSignal,
+    requestKey: string,
+    maxBusyMs: number = POLICY.submit.maxBusyMs,
+  ): void {
     // A reply that was not waited for says nothing about the provider.
     const isAborted = signal.aborted && !(signal.reason instanceof TimeLimitError);
     switch (reply.outcome) {
@@ -183,7 +190,7 @@ export class Gate {
         this.#answered();
         break;
       case "rate_limited":
-        this.#slowDown(reply.retryAfterMs);
+        this.#slowDown(reply, maxBusyMs);
         this.#answered();
         break;
       case "refused":
@@ -212,12 +219,28 @@ export class Gate {
   }
 
   /** As the method of `PollLimit`: neither a pause of submits nor an outage holds up polls. */
-  poll(
+  async poll(
     poll: () => Promise<PollReply>,
     timeoutMs: number | undefined,
     signal: AbortSignal,
   ): Promise<PollReply> {
-    return this.#polls.poll(poll, timeoutMs, signal);
+    const reply = await this.#polls.poll(poll, timeoutMs, signal);
+    if (!signal.aborted) this.#polled(reply);
+    return reply;
+  }
+
+  /** Says that running tasks cannot be polled, and that they can again. An outage of submits has been said. */
+  #polled(reply: PollReply): void {
+    if (reply.outcome !== "retry" || reply.connectionError === null) {
+      if (this.#unpolled?.isSaid && this.#outage === null) this.#deps.onOutage?.({ down: false });
+      this.#unpolled = null;
+      return;
+    }
+    this.#unpolled ??= { sinceMs: this.#nowMs, isSaid: false };
+    const isLong = this.#nowMs - this.#unpolled.sinceMs >= POLICY.poll.outageMs;
+    if (this.#unpolled.isSaid || !isLong || this.#outage !== null) return;
+    this.#unpolled.isSaid = true;
+    this.#deps.onOutage?.({ down: true, why: reply.why, isOfPolls: true });
   }
 
   get #nowMs(): number {
@@ -234,12 +257,15 @@ export class Gate {
       });
   }
 
-  #slowDown(retryAfterMs: number | null): void {
-    this.#submits.extend(retryAfterMs);
+  #slowDown(
+    { retryAfterMs, error }: Extract<SubmitReply, { outcome: "rate_limited" }>,
+    maxBusyMs: number,
+  ): void {
+    this.#submits.extend(retryAfterMs, error.message);
     this.#width = Math.max(1, Math.floor(Math.min(this.#width, this.#passes.size) / 2));
     const { leftMs } = this.#submits;
-    if (!this.keepsTrying && leftMs > (this.#deps.maxBusyMs ?? POLICY.submit.maxBusyMs))
-      this.stop(tooLong(leftMs));
+    if (!this.keepsTrying && leftMs > Math.max(maxBusyMs, POLICY.submit.maxBusyMs))
+      this.stop(tooLong(error, leftMs));
   }
 
   #answered(): void {
@@ -300,7 +326,7 @@ export function isLasting({ cause, error }: Extract<SubmitReply, { outcome: "not
   return error?.type === "save_failed" || !isRetryable(cause);
 }
 
-function tooLong(ms: number): ServiceError {
-  const wait = formatDuration(ms);
-  return new ServiceError(`The service is busy (HTTP 429) and asks to wait ${wait}.`, { charged: "no" });
+function tooLong({ message }: ImggenError, ms: number): ServiceError {
+  const busy = message.replace(/\.$/, "");
+  return new ServiceError(`${busy}, and asks to wait ${formatDuration(ms)}.`, { charged: "no" });
 }

@@ -10,8 +10,8 @@ export interface PauseDeps {
   clock: Pick<Clock, "monotonicMs" | "sleep">;
   /** Uniform in [0, 1). */
   random: () => number;
-  /** Called when all submits, or all polls, are paused, with the duration in milliseconds. */
-  onPause?: ((ms: number) => void) | undefined;
+  /** Called when all submits, or all polls, are paused, with the duration in milliseconds, and a sentence that says why. */
+  onPause?: ((ms: number, why: string) => void) | undefined;
 }
 
 /** A pause of all requests of one kind, after a 429. */
@@ -32,11 +32,11 @@ export class Pause {
   }
 
   /** @param retryAfterMs null if the provider asked for no time: the pause is longer after each 429 in a row */
-  extend(retryAfterMs: number | null): void {
+  extend(retryAfterMs: number | null, why: string): void {
     this.#refusals += 1;
     const ms = backoffMs(this.#rule, this.#refusals, retryAfterMs, this.#deps.random);
     this.#untilMs = Math.max(this.#untilMs, this.#deps.clock.monotonicMs() + ms);
-    this.#deps.onPause?.(ms);
+    this.#deps.onPause?.(ms, why);
   }
 
   /** The next pause is short again, after a reply other than 429. */
@@ -78,7 +78,7 @@ export class PollLimit {
 
   #noted(reply: PollReply): PollReply {
     if (reply.outcome !== "retry") this.#pause.reset();
-    else if (reply.rateLimited) this.#pause.extend(reply.retryAfterMs);
+    else if (reply.rateLimited) this.#pause.extend(reply.retryAfterMs, `${reply.why}.`);
     return reply;
   }
 }

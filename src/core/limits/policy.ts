@@ -37,6 +37,8 @@ export const POLICY = {
     notYetKnownMs: 30_000,
     /** A job is gone when the service has had no word of it for that long, and not sooner after its acceptance. */
     goneMs: 30_000,
+    /** No poll has reached the provider for that long: then it is said. */
+    outageMs: 5_000,
   },
   /** The reference client's 60 polls, 3 s apart (section 4.2); the largest images take longer. */
   wait: { timeoutMs: 180_000, timeout4KMs: 600_000 },

@@ -144,11 +144,8 @@ async function continued(task: Task, spec: GenerateSpec, deps: TaskDeps): Promis
       deps.onProgress({ type: "ledger_warning", message }),
     );
     if (typeof heldTask === "string") return null;
-    if (report.taskId !== null) {
-      // The sandbox's credits are play money.
-      const charged = report.free === undefined ? report.charged : "no";
-      deps.onProgress({ type: "continuing", taskId: report.taskId, charged });
-    }
+    const { taskId, charged } = report;
+    if (taskId !== null) deps.onProgress({ type: "continuing", taskId, charged });
     if (spec.wait === null) {
       await heldTask.leave();
       return { ...report, isAwaited: false };
@@ -305,7 +302,8 @@ async function uploaded(
 
 /** The user submitted a request of unknown outcome again, so the earlier one is dismissed. */
 async function withSettled(repeated: Task, report: TaskReport, deps: TaskDeps): Promise<TaskReport> {
-  if (report.charged === "no") return report;
+  const isSent = report.state !== "not_sent" && report.state !== "refused";
+  if (!isSent || (report.charged === "no" && report.free !== "sandbox")) return report;
   try {
     await dismissTask(repeated, { why: "submitted again", replacement: report.ledgerId }, deps.ledger);
     return report;

@@ -16,5 +16,5 @@ export type RunEvent =
   | { type: "row_ended"; result: RowResult; counts: BatchCounts }
   /** Submitting stops, or continues. */
   | { type: "outage"; outage: OutageEvent }
-  /** The service is busy: all rows wait. */
-  | { type: "busy"; delayMs: number };
+  /** The provider is busy: all rows wait. `why`: a sentence. */
+  | { type: "busy"; delayMs: number; why: string };

@@ -115,6 +115,7 @@ export const OPENAI_MATRIX: Matrix = [
     OPENAI_MODELS.filter((each) => each.id === name).map((each) => ({
       ...each,
       id,
+      aliasOf: name,
       notes: [`OpenAI's ${name}`],
     })),
   ),

@@ -28,6 +28,8 @@ it("a word that is no command is offered as a prompt", async () => {
   const apart = 'To generate an image: imggen generate "<prompt>"\n';
   expect(await complaint("--sandbox", "a", "fox", "-m", "z-image")).toContain(apart);
   expect(await complaint("a", "-m", "z-image", "fox")).toContain(apart);
+  expect(await complaint("a", "--sandbox", "fox")).toContain(apart);
+  expect(await complaint("a", "fox", "--", "-5")).toContain(apart);
 });
 
 it("a misspelled command or flag is answered with the one that was meant", async () => {
@@ -67,6 +69,8 @@ it.each([
   ["generate a red -q 2K fox -m gamma-image-2", "See imggen generate --help."],
   ["--sandbox generate a red fox", "See imggen generate --help."],
   ["generate --no-wait a fox", "See imggen generate --help."],
+  ["compare fox --sheet sheet.png", "See imggen compare --help."],
+  ["compare a red fox -m z-image --sheet sheet.png", "See imggen compare --help."],
   ["generate a fox -- -5 degrees", "See imggen generate --help."],
 ])("a prompt without quotes (%s) is to be quoted", async (line, next) => {
   expect(await complaint(...line.split(" "))).toBe(

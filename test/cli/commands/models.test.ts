@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { MODELS } from "../../../src/models/matrix.ts";
 import { commandWorld, NO_ACCOUNT } from "../../support/command-world.ts";
+import { deadPort } from "../../support/live-server.ts";
 
 describe("models", () => {
   it("lists the whole matrix, without an account", async () => {
@@ -39,5 +40,20 @@ describe("models", () => {
     const { code, stderr } = await world.run(["models", "--ratio", "7:5"]);
     expect(code).toBe(0);
     expect(stderr).toContain("Not documented, so it may work: beta/5-lite-text-to-image,");
+  });
+
+  it("of OpenAI are its own; the service's names for them are accepted, and in no list", async () => {
+    const world = await commandWorld();
+    const env = { ...NO_ACCOUNT, HTTPS_PROXY: `http://127.0.0.1:${await deadPort()}` };
+    const listed = await world.json(["models", "--generator", "openai"], { env });
+    const ids = (listed.document as unknown as { id: string }[]).map(({ id }) => id);
+    expect(ids).toContain("gpt-image-2");
+    expect(ids.filter((id) => MODELS.some((model) => model.id === id))).toEqual([]);
+    expect(listed.stderr).toContain("Its own list is left out.");
+    const args = ["a fox", "--generator", "openai", "-m", "gamma-image-2", "--dry-run"];
+    const { document } = await world.json(["generate", ...args], { env });
+    expect(document.sent).toMatchObject({ body: { model: "gpt-image-2" } });
+    const one = await world.run(["models", "gamma-image-2", "--generator", "openai"], { env });
+    expect(one.stdout).toContain("OpenAI's gpt-image-2");
   });
 });

@@ -5,7 +5,8 @@ import { TransportError } from "../../../src/api/transport.ts";
 import { BudgetExceededError, CancelledError } from "../../../src/core/errors.ts";
 import { Gate, type GateDeps, type Pass } from "../../../src/core/limits/gate.ts";
 import { InterruptedError } from "../../../src/lib/interrupted.ts";
-import { type SubmitReply, TimeLimitError } from "../../../src/providers/provider.ts";
+import { failedPoll } from "../../../src/providers/failures.ts";
+import { type PollReply, type SubmitReply, TimeLimitError } from "../../../src/providers/provider.ts";
 import { fakeClock, steppedClock } from "../../support/fake-clock.ts";
 
 const never = new AbortController().signal;
@@ -208,13 +209,50 @@ describe("after a 429", () => {
     await attempt(gate, busy(180_001));
     expect(gate.stopped).toMatchObject({ type: "service_error", charged: "no" });
     expect(await gate.enter(never)).toBeNull();
-    const patient = newGate(fakeClock(), { maxBusyMs: 600_000 });
-    await attempt(patient.gate, busy(600_000));
+    const patient = newGate(fakeClock());
+    const pass = await entered(patient.gate);
+    patient.gate.report(pass, busy(600_000), never, "request", 600_000);
+    patient.gate.leave(pass);
     await attempt(patient.gate, ACCEPTED);
     const server = newGate(fakeClock(), { waits: { unsent: [1], lost: [1], account: [1] } });
     await attempt(server.gate, busy(3_600_000));
     await attempt(server.gate, ACCEPTED);
     expect(server.clock.waits).toEqual([3_600_000]);
+  });
+});
+
+describe("polls that do not reach the provider", () => {
+  const cut = failedPoll("the connection was refused", { connectionError: new Error("refused") });
+  const busyPoll = failedPoll("HTTP 503");
+
+  it("are an outage once none has for 5 s, said once, and over with the next answer", async () => {
+    const { gate, clock, outages } = newGate();
+    const poll = (reply: PollReply) => gate.poll(async () => reply, undefined, never);
+    for (const [ms, reply] of [
+      [4_999, cut],
+      [4_999, busyPoll],
+      [4_999, cut],
+      [1, cut],
+    ] as const) {
+      await poll(reply);
+      clock.advance(ms);
+    }
+    expect(outages).toEqual([]);
+    await poll(cut);
+    clock.advance(60_000);
+    await poll(cut);
+    expect(outages).toEqual(["the connection was refused"]);
+    await poll(busyPoll);
+    expect(outages).toEqual(["the connection was refused", "over"]);
+  });
+
+  it("are not said beside an outage of submits", async () => {
+    const { gate, clock, outages } = newGate();
+    await attempt(gate, UNSENT);
+    await gate.poll(async () => cut, undefined, never);
+    clock.advance(60_000);
+    await gate.poll(async () => cut, undefined, never);
+    expect(outages).toHaveLength(1);
   });
 });
 

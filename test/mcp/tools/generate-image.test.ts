@@ -10,7 +10,15 @@ import { runCommand } from "../../support/in-process.ts";
 import { liveService } from "../../support/live-server.ts";
 import { type Behaviour, success } from "../../support/scripted-server.ts";
 import { completedAt, replies, stillRunning, taskIs } from "../../support/scripts.ts";
-import { agent, FOX, mcpFolders, sandboxAgent, sandboxHistory, serviceAgent } from "../mcp-world.ts";
+import {
+  accountFolders,
+  agent,
+  FOX,
+  mcpFolders,
+  sandboxAgent,
+  sandboxHistory,
+  serviceAgent,
+} from "../mcp-world.ts";
 
 describe("generate_image", () => {
   it("saves the image and says what it cost, and what the session has spent", async () => {
@@ -216,8 +224,9 @@ describe("generate_image with a generator of the user's own", () => {
 
 describe("two sessions at once", () => {
   it("submit one identical request once, and only one of them counts it", async () => {
-    const folders = await mcpFolders();
-    const sessions = await Promise.all([agent(folders), agent(folders)]);
+    const folders = await accountFolders();
+    const options = { ...folders, flags: [] };
+    const sessions = await Promise.all([agent(options), agent(options)]);
     const answers = await Promise.all(sessions.map(({ call }) => call("generate_image", FOX)));
     const documents = answers.map(({ document }) => document);
     expect(new Set(documents.map(({ taskId }) => taskId)).size).toBe(1);

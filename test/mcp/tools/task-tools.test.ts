@@ -8,17 +8,17 @@ import { runCommand } from "../../support/in-process.ts";
 import { quickClock } from "../../support/quick-clock.ts";
 import { type Behaviour, response } from "../../support/scripted-server.ts";
 import { byTask, completedAt, replies, reset, silence, stillRunning, taskIs } from "../../support/scripts.ts";
-import { agent, FOX, mcpFolders, sandboxAgent, serviceAgent } from "../mcp-world.ts";
+import { accountFolders, agent, FOX, sandboxAgent, serviceAgent } from "../mcp-world.ts";
 
 const SLOW = { ...FOX, prompt: "a fox [sandbox:slow=1m]" };
 const IMAGE = response(200, png(), { "content-type": "image/png" });
 
 describe("what costs nothing", () => {
   it("is to finish what an earlier session has left", async () => {
-    const folders = await mcpFolders();
-    const earlier = ["generate", FOX.prompt, "-m", "gamma-image-2", "--no-wait", "--sandbox"];
+    const folders = await accountFolders();
+    const earlier = ["generate", FOX.prompt, "-m", "gamma-image-2", "--no-wait"];
     const taskId = (await runCommand(earlier, folders)).stdout.trim();
-    const { call } = await agent(folders);
+    const { call } = await agent({ ...folders, flags: [] });
     const { document } = await call("resume_tasks");
     expect(document).toMatchObject({ ok: true, session: { credits: 0 } });
     expect(document.tasks).toMatchObject([{ taskId, status: "completed", charged: "yes" }]);
@@ -41,10 +41,10 @@ describe("what costs nothing", () => {
   });
 
   it("is to wait for a second, and no less", async () => {
-    const folders = await mcpFolders();
-    const earlier = ["generate", FOX.prompt, "-m", "gamma-image-2", "--no-wait", "--sandbox"];
+    const folders = await accountFolders();
+    const earlier = ["generate", FOX.prompt, "-m", "gamma-image-2", "--no-wait"];
     const taskId = (await runCommand(earlier, folders)).stdout.trim();
-    const { call } = await agent(folders);
+    const { call } = await agent({ ...folders, flags: [] });
     const { document } = await call("get_task", { taskId, waitSeconds: 1 });
     expect(document).toMatchObject({ ok: true, charged: "yes" });
   });

@@ -65,14 +65,14 @@ const COST_COLUMNS = [
 
 /** Shows the cost of the rows that a run would submit now. */
 async function showPlan(plan: BatchPlan, { spec }: CheckedBatch, session: Session): Promise<void> {
-  const { console, options, isSandbox } = session;
+  const { console, options } = session;
   const { rows, sums } = planJson(plan);
   if (options.json) {
     for (const row of rows) await console.json({ ok: true, dryRun: true, ...row });
     return console.json({ type: "summary", dryRun: true, ...sums });
   }
   const facts = planFacts(plan, spec.matrix);
-  await console.result(`${planText(facts, isSandbox)}, nothing was sent`);
+  await console.result(`${planText(facts)}, nothing was sent`);
   const costs = sums.byModel.map(({ model, quality, rows, credits }) => [
     model,
     quality ?? "-",

@@ -45,10 +45,10 @@ export async function runShown(
     async onPlan(plan) {
       progress.show({ type: "planned", plan, cap: spec.cap });
       const facts = planFacts(plan, spec.matrix);
-      await console.note(`${planText(facts, session.isSandbox)}. ${estimateText(facts)}`.trimEnd());
+      await console.note(`${planText(facts)}. ${estimateText(facts)}`.trimEnd());
     },
     onOutage: (outage) => progress.show({ type: "outage", outage }),
-    onPause: (delayMs) => progress.show({ type: "busy", delayMs }),
+    onPause: (delayMs, why) => progress.show({ type: "busy", delayMs, why }),
     onRun(cutOff) {
       if (onCutOff) context.onSecondSignal = () => console.finish(() => onCutOff(cutOff()));
     },

@@ -13,26 +13,22 @@ import { roomOn } from "../../text/fit.ts";
 import { creditsText } from "../../text/phrases.ts";
 
 /** `1160 credits`, with the undocumented costs. */
-function costText({ rows, credits, undocumented }: TotalCost, isSandbox = false): string {
+function costText({ rows, credits, undocumented }: TotalCost): string {
   if (undocumented === 0) return creditsText(credits);
-  if (isSandbox) return creditsText(null, "sandbox");
   if (undocumented === rows) return creditsText(null);
   return `${creditsText(credits)}, and ${counted(undocumented, "row")} of unknown cost`;
 }
 
 /** `3 rows, 2 saved already, 4 credits already charged, 1 to submit: 2 credits`. */
-export function planText(plan: PlanFacts, isSandbox = false): string {
+export function planText(plan: PlanFacts): string {
   const { rows, repeats, saved, unfinished, charged, isCertain, toSubmit } = plan;
   const repeating = ` (${counted(repeats, "repeats", "repeat")} an earlier row)`;
-  const isPaid = charged.credits > 0 && !isSandbox;
   const parts = [
     counted(rows, "row") + (repeats === 0 ? "" : repeating),
     saved > 0 && `${saved} saved already`,
     unfinished > 0 && `${unfinished} unfinished`,
-    isPaid && `${isCertain ? "" : "up to "}${creditsText(charged.credits)} already charged`,
-    toSubmit.rows === 0
-      ? "nothing to submit"
-      : `${toSubmit.rows} to submit: ${costText(toSubmit, isSandbox)}`,
+    charged.credits > 0 && `${isCertain ? "" : "up to "}${creditsText(charged.credits)} already charged`,
+    toSubmit.rows === 0 ? "nothing to submit" : `${toSubmit.rows} to submit: ${costText(toSubmit)}`,
   ];
   return parts.filter(Boolean).join(", ");
 }
@@ -73,7 +69,7 @@ function summaryLines({ counts, rows, stopped }: BatchResult, session: Session):
     savedText(saved, skipped),
     failed > 0 && `${failed} failed`,
     unknown > 0 && `${unknown} of unknown outcome`,
-    pending > waiting && `${pending - waiting} ${isSandbox ? "" : "charged and "}unfinished`,
+    pending > waiting && `${pending - waiting} charged and unfinished`,
     waiting > underWay && `${waiting - underWay} waiting to be sent`,
     underWay > 0 && `${underWay} unfinished, free`,
     notSent > 0 && `${notSent} not sent`,
@@ -120,14 +116,15 @@ function remedies(stopped: ImggenError): string[] {
 const AGAIN = ["--retry-failed", "--resubmit-unknown"];
 
 function nextSteps(counts: BatchCounts, session: Session): string[] {
-  const { failed, refused, freeFailed, unknown, pending, notSent } = counts;
+  const { failed, refused, freeFailed, unknown, freeUnknown, pending, notSent } = counts;
+  const isFree = session.isSandbox || freeUnknown === unknown;
   const steps: string[] = [];
   // Each command charges again only what its line speaks of.
   const command = (flag?: string) => session.commandLine(flag, AGAIN);
   if (pending + notSent + refused > 0) steps.push(`Resume with: ${command()}`);
   if (unknown > 0)
     steps.push(
-      `Rows of unknown outcome may have been ${session.isSandbox ? "accepted" : "charged"}. To submit them again: ${command("--resubmit-unknown")}`,
+      `Rows of unknown outcome may have been ${isFree ? "accepted" : "charged"}. To submit them again: ${command("--resubmit-unknown")}`,
     );
   if (failed > refused)
     steps.push(

@@ -152,7 +152,7 @@ function noTotals(): Totals {
 
 function count({ report }: ListedTask, totals: Totals): void {
   const { files, usage = {}, free, credits: spent } = report;
-  const isFree = free === "generator" || (free === "sandbox" && spent === null);
+  const isFree = free !== undefined;
   const credits = isFree ? 0 : spent;
   totals.tasks += 1;
   totals.images += files.length;
