@@ -35,7 +35,7 @@ export async function runShown(
   const progress = await createBatchProgress(session, spec);
   const usual = context.onSecondSignal;
   const ends: RowResult[] = [];
-  const confirm = async (doubt: Doubt) => {
+  const confirm = async (doubt: Confirmation) => {
     if (doubt.about === "folder") await console.note(doubt.message);
     return isAgreed(questionOf(doubt), session);
   };
