@@ -59,7 +59,7 @@ it("SIGINT in a batch: nothing more is submitted, what was charged is named, and
   expect(server.submits()).toHaveLength(submits);
   expect(run.stderr).toMatch(/^12 rows: \d+ saved, \d+ charged and unfinished, \d+ not sent\./m);
   expect(run.stderr.match(/Interrupted/g)).toHaveLength(1);
-  expect(run.stderr).toContain("Resume with: imggen batch ");
+  expect(run.stderr).toContain("To resume, run the same command again.\n");
   for (const prompt of promptsOf(world) ?? [])
     expect(run.stderr).toContain(`task-${prompt.replace(" ", "-")}`);
   const again = await world.run(args);
