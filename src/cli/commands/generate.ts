@@ -17,7 +17,8 @@ Examples:
   $ imggen generate "the same fox in snow" -m gamma-image-2 --image https://example.com/fox.png
   $ imggen generate --prompt-file prompt.txt --output pictures/ --name "{slug}-{date}"
   $ echo "a quiet harbour" | imggen generate --json --sandbox
-  $ imggen generate "a red fox" --model gamma-image-2 --dry-run`;
+  $ imggen generate "a red fox" --model gamma-image-2 --dry-run
+  $ imggen generate "a red fox" --generator sdapi:http://gpubox:7860 --seed 1-8 --dry-run`;
 
 export function register(command: Command, runWith: RunWith): void {
   command.argument("[prompt]", "what the image shows; - reads it from standard input");

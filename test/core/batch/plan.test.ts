@@ -130,6 +130,20 @@ describe("a batch's plan", () => {
       });
   });
 
+  it("submits all again that was sent, and continues what was not", async () => {
+    const { attempt, plan } = await newBatch();
+    const rows = rowsOf("new", "saved", "running", "failed", "lost", "waiting");
+    const at = WORK;
+    await attempt(rows[1], 1, at, accepted, completed, saved);
+    await attempt(rows[2], 1, at, accepted);
+    await attempt(rows[3], 1, at, accepted, failed);
+    await attempt(rows[4], 1, at, unknown);
+    await attempt(rows[5], 1, at, waiting);
+    const { rows: planned } = await plan(rows, "saved", "unfinished", "failed", "unknown");
+    const again = planned.filter(({ resubmit }) => resubmit !== null).map(({ row }) => row);
+    expect(again.toSorted()).toEqual([2, 3, 4, 5]);
+  });
+
   it("takes each row from where an earlier run left it, charged rows first", async () => {
     const { attempt, plan } = await newBatch();
     const rows = rowsOf("new", "refused", "not sent", "lost", "failed", "saved", "running", "done");
