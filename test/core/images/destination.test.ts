@@ -17,7 +17,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SaveFailedError } from "../../../src/core/errors.ts";
 import { resolveDestination } from "../../../src/core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../../../src/core/images/file-name.ts";
-import { draftName, prepareDestination } from "../../../src/core/images/prepare-destination.ts";
+import { prepareDestination, temporaryName } from "../../../src/core/images/prepare-destination.ts";
 import { UsageError } from "../../../src/lib/error-types.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { tinyDisk } from "../../support/tiny-disk.ts";
@@ -151,7 +151,7 @@ describe("preparing the place", () => {
 
   it("removes what killed processes have left a day ago, and nothing newer", async () => {
     const { cwd, destination } = await resolved("folder");
-    const [old, recent] = [draftName(null), draftName(null)];
+    const [old, recent] = [temporaryName(null), temporaryName(null)];
     for (const name of [old, recent]) await writeFile(path.join(cwd, "folder", name), "");
     const twoDaysAgo = Date.now() / 1000 - 2 * 24 * 3600;
     await utimes(path.join(cwd, "folder", old), twoDaysAgo, twoDaysAgo);
