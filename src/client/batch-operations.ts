@@ -2,7 +2,7 @@ import path from "node:path";
 import type { CheckedRow } from "../core/batch/batch-row.ts";
 import { type BatchSpec, DEFAULT_CONCURRENCY } from "../core/batch/batch-spec.ts";
 import { checkRows, type RowDefaults, type SkippedRow } from "../core/batch/check-rows.ts";
-import type { BatchPlan } from "../core/batch/plan.ts";
+import { type BatchPlan, isToSubmit, type RowState } from "../core/batch/plan.ts";
 import { outputFolder } from "../core/batch/row-files.ts";
 import { parseShard } from "../core/batch/shard.ts";
 import { type ManifestEntry, type RowValues, unknownName } from "../core/manifest/entry.ts";
@@ -25,16 +25,21 @@ import type { RequestInput } from "../task/request.ts";
 import type { ProviderFields } from "../task/request-fields.ts";
 import { differingNames, rowValues, valuesText } from "./batch-json.ts";
 import { type ClientSession, openLedger } from "./client-session.ts";
+import { givenSeeds, OF_SEVERAL_SEEDS, requireOneImageEach } from "./given-seeds.ts";
 import { inputFrom, outputSettings, readRequestFlags, waitFrom } from "./given-values.ts";
 import type { BatchOptions, BatchRowOptions } from "./options/call-options.ts";
 import type { FlagsOf } from "./options/option.ts";
-import type { BATCH, COMPARE, SUBMIT_MANY } from "./options/request-table.ts";
+import type { BATCH, COMPARE, GENERATE, SUBMIT_MANY } from "./options/request-table.ts";
+import type { DescribedRequest } from "./targets/target.ts";
 import { copiesForGenerator, targetInEffect } from "./targets/target-in-effect.ts";
 
 /** Flags of a batch, but for those of its requests. */
 type Flags = FlagsOf<typeof SUBMIT_MANY>;
 
-interface BatchCall extends Omit<Flags, "validate">, Pick<FlagsOf<typeof BATCH>, "template" | "shard"> {
+interface BatchCall
+  extends Omit<Flags, "validate">,
+    Pick<FlagsOf<typeof BATCH>, "template" | "shard">,
+    Pick<FlagsOf<typeof GENERATE>, "again"> {
   validate?: boolean | undefined;
   /** Values of rows that do not set their own. */
   values: Omit<RequestInput, "prompt">;
@@ -58,8 +63,8 @@ export interface CheckedBatch {
 export type BatchRows = Iterable<BatchRowOptions> | AsyncIterable<BatchRowOptions>;
 
 /** How the rows of one kind of batch are read, checked and named. */
-interface Kind
-  extends Pick<RowDefaults, "rowLabels" | "skipsRows" | "refusesUnused">,
+export interface Kind
+  extends Pick<RowDefaults, "rowLabels" | "skipsRows" | "throwsFirst" | "refusesUnused">,
     Partial<Pick<BatchSpec, "budgetOf" | "nameOf">> {
   /** Model of the rows, for a generator that must be asked for one if there is none. */
   model?: string | undefined;
@@ -73,17 +78,26 @@ interface Kind
 export async function batchOfManifest(
   name: string,
   chunks: AsyncIterable<Uint8Array>,
-  flags: FlagsOf<typeof BATCH>,
+  { seed, ...flags }: FlagsOf<typeof BATCH>,
   session: ClientSession,
 ): Promise<CheckedBatch> {
   const { resolvePath } = session.context;
   const file = resolvePath(name);
   if (name !== "-" && isFolder(file))
     throw new UsageError(`${name} is a folder, not a manifest.`, { hint: MANIFEST_HINT });
-  const entries = readManifest(chunks, manifestFormat(name, file), flags);
+  const given = await givenSeeds(seed, session);
+  const [first, ...others] = given.seeds;
+  if (others.length > 0) requireOneImageEach(flags);
+  const hasSeveral = others.length > 0;
+  const entries = readManifest(chunks, manifestFormat(name, file), {
+    ...flags,
+    seeds: hasSeveral ? given : undefined,
+  });
   const folder = isStream(name, file) ? resolvePath(".") : path.dirname(file);
   const images = { resolvePath: (image: string) => path.resolve(folder, withHomeFolder(image)) };
-  return checked(entries, callOf(flags, flags, session), { takesColumns: true, images }, session);
+  const kind: Kind = { takesColumns: true, images, ...(hasSeveral && OF_SEVERAL_SEEDS) };
+  const call = callOf(flags, { ...flags, seed: hasSeveral ? undefined : first }, session);
+  return checkBatch(entries, call, kind, session);
 }
 
 /** Checks the rows that a program gives. @throws ManifestError naming every bad row; UsageError */
@@ -95,7 +109,7 @@ export async function batchOfRows(
   const { prompt: _none, ...values } = inputFrom({ ...options, prompt: "" });
   const call = { ...options, values, labels: FIELD_LABELS, wait: waitFrom(options) };
   const nameOf = ({ line }: CheckedRow) => `row ${line}`;
-  return checked(readRows(rows), call, { nameOf, refusesUnused: true }, session);
+  return checkBatch(readRows(rows), call, { nameOf, refusesUnused: true }, session);
 }
 
 /**
@@ -104,17 +118,18 @@ export async function batchOfRows(
  */
 export async function batchOfCombinations(
   rows: readonly RowValues[],
-  flags: Omit<FlagsOf<typeof COMPARE>, "model" | "ratio" | "quality">,
+  flags: Omit<FlagsOf<typeof COMPARE>, "model" | "ratio" | "quality" | "seed">,
   session: ClientSession,
 ): Promise<CheckedBatch> {
-  const { image, seed, negative } = flags;
-  const call = callOf(flags, { image, seed, negative }, session);
+  const { image, negative } = flags;
+  const call = callOf(flags, { image, negative }, session);
   const { values, validate } = call;
+  const hasSeveralSeeds = new Set(rows.map(({ seed }) => seed)).size > 1;
   const target = await targetInEffect(session);
   const isDocumented = target.kind === "service" || target.kind === "sandbox";
   if (validate !== false && isDocumented) requireKnownValues(rows, values.model, await target.matrix());
   const kind: Kind = {
-    fileName: "{slug}-{model}-{ratio}-{quality}-{task}.{ext}",
+    fileName: `{slug}-{model}-{ratio}-{quality}${hasSeveralSeeds ? "-{seed}" : ""}-{task}.{ext}`,
     // Comparisons in one folder have nothing to do with each other.
     budgetOf: "rows",
     skipsRows: true,
@@ -122,24 +137,31 @@ export async function batchOfCombinations(
     model: rows[0]?.model ?? values.model,
     images: { label: FLAG_LABELS.image },
   };
-  const batch = await checked(numbered(rows), call, kind, session);
+  const batch = await checkBatch(numbered(rows), call, kind, session);
   return { ...batch, spec: { ...batch.spec, nameOf: nameByValues(batch.spec.rows) } };
 }
 
 /**
  * Plans a batch as a run would, within its budget. Opens no connection and writes nothing.
+ * @returns the plan, and the first request that would be submitted; null: as it is
  * @throws BudgetExceededError, InvalidRequestError, ManifestError
  */
-export async function planBatch({ spec }: CheckedBatch, session: ClientSession): Promise<BatchPlan> {
+export async function planBatch(
+  { spec }: CheckedBatch,
+  session: ClientSession,
+): Promise<{ plan: BatchPlan; described: DescribedRequest | null }> {
   const target = await targetInEffect(session);
-  await target.describe(spec.rows.map((row) => [spec.nameOf(row), row.checked.request] as const));
   const service = (await target.name()) ?? "";
-  return (await planOfBatch(spec, service, openLedger(session))).plan;
+  const { plan } = await planOfBatch(spec, service, openLedger(session));
+  const rows = plan.rows.toSorted((a, b) => a.row - b.row);
+  const ordered = [...rows.filter(isToSubmit), ...rows.filter((row) => !isToSubmit(row))];
+  const requests = ordered.map((row) => [spec.nameOf(row), row.checked.request] as const);
+  return { plan, described: await target.describe(requests) };
 }
 
 /** Options of a command, with settings for those that are not given. @throws UsageError for a setting */
-function callOf(
-  flags: Flags,
+export function callOf(
+  flags: Flags & Pick<FlagsOf<typeof GENERATE>, "again">,
   request: Parameters<typeof readRequestFlags>[0],
   session: ClientSession,
 ): BatchCall {
@@ -151,7 +173,7 @@ function callOf(
   };
 }
 
-async function checked(
+export async function checkBatch(
   entries: AsyncIterable<ManifestEntry>,
   call: BatchCall,
   { takesColumns, fileName, images: { label = FIELD_LABELS.image, ...place } = {}, ...kind }: Kind,
@@ -182,8 +204,7 @@ async function checked(
     ...{ rows, copies, output, matrix, shard },
     wait: call.wait,
     concurrency: call.concurrency ?? DEFAULT_CONCURRENCY,
-    resubmitUnknown: call.resubmitUnknown === true,
-    retryFailed: call.retryFailed === true,
+    resubmits: new Set(resubmittedStates(call)),
     budgetOf: kind.budgetOf ?? "folder",
     cap: call.maxCredits ?? null,
     yes: call.yes === true,
@@ -193,6 +214,11 @@ async function checked(
   };
   const warnings = [...unused.map(unknownName), ...rows.flatMap((row) => row.checked.warnings)];
   return { spec, skipped, warnings: [...new Set(warnings)] };
+}
+
+function resubmittedStates({ again, retryFailed, resubmitUnknown }: BatchCall): RowState[] {
+  if (again) return ["saved", "unfinished", "failed", "unknown"];
+  return [...(retryFailed ? ["failed" as const] : []), ...(resubmitUnknown ? ["unknown" as const] : [])];
 }
 
 /** Reference images of all rows, whose files are not looked for beside the manifest. */
@@ -211,7 +237,7 @@ function nameByValues(rows: readonly CheckedRow[]): BatchSpec["nameOf"] {
   return (row) => valuesText(rowValues(row), names, " ");
 }
 
-async function* numbered(rows: readonly RowValues[]): AsyncGenerator<ManifestEntry> {
+export async function* numbered(rows: readonly RowValues[]): AsyncGenerator<ManifestEntry> {
   for (const [at, values] of rows.entries()) yield { line: at + 1, values };
 }
 
@@ -232,12 +258,15 @@ function requireKnownValues(rows: readonly RowValues[], usual: string | undefine
 
 /**
  * Every combination of the values that `--field` gives: those between commas, unless they are in double quotes or the
- * field is given several times, each time with one value. @throws UsageError
+ * field is given several times, each time with one value. @param without the name of one that is left out @throws UsageError
  */
-export function fieldCombinations({ label, value }: { label: string; value: string }): ProviderFields[] {
+export function fieldCombinations(
+  { label, value }: { label: string; value: string },
+  without?: string,
+): ProviderFields[] {
   const valuesByName = new Map<string, string[]>();
   for (const [name, text] of fieldPairs(label, value))
-    valuesByName.set(name, [...(valuesByName.get(name) ?? []), text]);
+    if (name !== without) valuesByName.set(name, [...(valuesByName.get(name) ?? []), text]);
   return [...valuesByName].reduce<ProviderFields[]>(
     (sets, [name, [first = "", ...others]]) => {
       const isWhole = others.length > 0 || /^".*"$/s.test(first);

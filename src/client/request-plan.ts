@@ -1,6 +1,7 @@
 import { requireFree, resolveDestination } from "../core/images/destination.ts";
 import type { RequestReferences } from "../core/references/reference-images.ts";
 import type { GenerateSpec } from "../core/use-cases/generate.ts";
+import type { WholeNumber } from "../lib/exact-integer.ts";
 import { checkRequest } from "../models/check-request.ts";
 import { resolveModel } from "../models/find.ts";
 import { isLocalFile } from "../models/rules/images.ts";
@@ -19,6 +20,9 @@ export type SubmitFlags = FlagsOf<typeof SUBMIT> & {
   again?: boolean | undefined;
 };
 
+/** The flags of `generate` for one request. */
+type OneRequestFlags = Omit<FlagsOf<typeof GENERATE>, "seed"> & { seed?: WholeNumber | undefined };
+
 /** A request that is checked, and all that is decided before it is sent. */
 export interface RequestPlan extends GenerateSpec {
   references: RequestReferences | null;
@@ -33,7 +37,7 @@ export interface RequestPlan extends GenerateSpec {
 /** A request of new values. `unusable`: its generator cannot be used, but an unfinished task may answer for it. */
 export async function checkedNew(
   prompt: string,
-  flags: FlagsOf<typeof GENERATE>,
+  flags: OneRequestFlags,
   session: ClientSession,
 ): Promise<{ checked: CheckedRequest } | { unusable: unknown }> {
   const { values, saved, labels } = readRequestFlags(flags, session);

@@ -11,6 +11,7 @@ import type { CheckedRequest, RequestInput } from "../task/request.ts";
 import { FIELD_NAMES, type FieldNames, type RepeatedSeed } from "../task/request-fields.ts";
 import { savedFilesOf, type Task } from "../task/task.ts";
 import { type ClientSession, openLedger } from "./client-session.ts";
+import { seedTwice } from "./given-seeds.ts";
 import { canUpload, fieldSettings, valuesOf } from "./given-values.ts";
 import { type FlagsOf, RANDOM } from "./options/option.ts";
 import type { RERUN } from "./options/request-table.ts";
@@ -149,6 +150,8 @@ function withFieldFlags(
   { settings }: ClientSession,
 ): { input: RequestInput; isSeedGiven: boolean } {
   const changed = fieldSettings((name) => settings.flag(name));
+  const isNamed = names.seed !== undefined && Object.hasOwn(changed, names.seed);
+  if (isNamed && (isRandom || flags.seed !== undefined)) throw seedTwice(names.seed);
   const fields = { ...merged.fields };
   const input: RequestInput = { ...merged };
   if (isRandom) delete input.seed;
@@ -158,7 +161,6 @@ function withFieldFlags(
     if (flags[name] !== undefined || (isRandom && name === "seed")) delete fields[field];
     else if (Object.hasOwn(changed, field)) delete input[name];
   }
-  const isNamed = names.seed !== undefined && Object.hasOwn(changed, names.seed);
   const isSeedGiven = isRandom || isNamed || flags.seed !== undefined;
   return { input: { ...input, fields: { ...fields, ...changed } }, isSeedGiven };
 }

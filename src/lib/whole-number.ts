@@ -1,5 +1,5 @@
 import { UsageError } from "./error-types.ts";
-import { MAX_SEED, seedIn, type WholeNumber } from "./exact-integer.ts";
+import { MAX_SEED, nextSeed, seedIn, type WholeNumber } from "./exact-integer.ts";
 
 /**
  * A whole number within limits.
@@ -36,6 +36,29 @@ export function seedOption(label: string, text: string): WholeNumber {
   throw new UsageError(`${label} ${JSON.stringify(text)}${problem}.`, {
     hint: "Nothing was sent. Leave it out for a new seed each time.",
   });
+}
+
+/** Maximum number of seeds of one command. */
+const MAX_SEEDS = 1000;
+
+/** Seeds: numbers and ascending ranges, such as `3,7` and `1-40`, each once. @throws UsageError naming what they were given as */
+export function seedsOption(label: string, text: string): WholeNumber[] {
+  const seeds = new Set<WholeNumber>();
+  for (const part of text.split(",").map((each) => each.trim())) {
+    const [, from = part, to = part] = /^(\d+)\s*-\s*(\d+)$/.exec(part) ?? [];
+    const first = seedOption(label, from);
+    const further = Number(BigInt(seedOption(label, to)) - BigInt(first));
+    if (further < 0)
+      throw new UsageError(`${label} ${JSON.stringify(part)}: write the smaller number first.`);
+    for (let at = 0; at <= further && seeds.size <= MAX_SEEDS; at++) seeds.add(nextSeed(first, at) ?? first);
+  }
+  if (seeds.size <= MAX_SEEDS) return [...seeds];
+  throw new UsageError(`${label} ${JSON.stringify(text)}: at most ${MAX_SEEDS} seeds.`);
+}
+
+/** Whether a text is meant as several seeds. */
+export function hasSeveralSeeds(text: string): boolean {
+  return /^\s*\d+(?:\s*[-,]\s*\d+)+\s*$/.test(text);
 }
 
 /** `1 row`; `2 rows`. */

@@ -40,6 +40,10 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
     images: 0,
     prints: /^2 credits, nothing/m,
   },
+  'imggen generate "a red fox" --generator sdapi:http://gpubox:7860 --seed 1-8 --dry-run': {
+    images: 0,
+    prints: /^8 requests\. .*, nothing/m,
+  },
   'imggen generate "a red fox" -m gamma-image-2 -q 2K --dry-run': {
     images: 0,
     prints: /^4 credits, nothing/m,
@@ -76,7 +80,7 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
   "imggen compare": { images: 2, prints: /^MODEL .*\n(?!.*skipped)[\s\S]*\.png$/ },
   'imggen compare "a red fox" -m gamma-image-2 -r 1:1,16:9 -q 1K,2K --dry-run': {
     images: 0,
-    prints: /^MODEL .*\n(gamma-image-2 .*\n){3}gamma-image-2 /,
+    prints: /^RATIO +QUALITY +CREDITS\n(?:(?:1:1|16:9) .*\n){3}16:9 /,
   },
   "imggen models": { prints: /^MODEL .*\n/ },
   "imggen models --ratio 21:9": { prints: /^gamma-image-2 /m },

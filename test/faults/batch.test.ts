@@ -5,11 +5,13 @@ import { expect, it } from "vitest";
 import { buildPng } from "../lib/image/builders.ts";
 import { accepts, jsonLines } from "../support/batch-world.ts";
 import { failingDisk } from "../support/failing-disk.ts";
+import { makesImage, modelList } from "../support/generator-world.ts";
 import { PICTURE } from "../support/images.ts";
-import { type ProgramWorld, serviceWorld } from "../support/program-world.ts";
-import { response, type ServiceScript } from "../support/scripted-server.ts";
+import { liveServer } from "../support/live-server.ts";
+import { CANARY, type ProgramWorld, programWorld, serviceWorld } from "../support/program-world.ts";
+import { type Behaviour, response, type ServiceScript } from "../support/scripted-server.ts";
 import { completedAt, inTurn, late, pause, silence, stillRunning } from "../support/scripts.ts";
-import { startedWhen, stopped } from "../support/started.ts";
+import { killed, startedWhen, stopped } from "../support/started.ts";
 import { words } from "../support/words.ts";
 
 const FLAGS = ["-m", "z-image", "--yes", "--name", "{slug}", "--poll-interval", "100ms"];
@@ -44,6 +46,61 @@ it("the same batch twice at once: every row is submitted once, every image is wh
   expect(await world.ledger()).toEqual({ open: [], done: prompts.map(() => "saved") });
 });
 
+/** `generate` with several seeds at a paid generator that counts what it is sent; the third request gets no reply. */
+async function seedsOf() {
+  const generate = inTurn(makesImage, makesImage, silence, makesImage);
+  const behave: Behaviour = (request, socket) =>
+    request.method === "POST" ? generate(request, socket) : void socket.write(modelList("flux"));
+  const server = await liveServer(behave);
+  const world = await programWorld(null);
+  const env = {
+    IMGGEN_GENERATOR: server.origin,
+    IMGGEN_GENERATOR_KEY: CANARY,
+    IMGGEN_API_KEY: undefined,
+    IMGGEN_BASE_URL: undefined,
+  };
+  const args = (seeds: string) => [
+    ...["generate", "a fox", "--seed", seeds, "--generator-paid", "--yes", "--json"],
+    ...["-m", "flux", "--concurrency", "1"],
+  ];
+  const sent = () => server.submits().map(({ body }) => Number(JSON.parse(body).seed));
+  const run = async (seeds: string, ...flags: string[]) => {
+    const { code, stdout } = await world.run([...args(seeds), ...flags], { env });
+    return { code, document: JSON.parse(stdout) };
+  };
+  return { world, server, env, args, sent, run };
+}
+
+it("SIGKILL in a generate of several paid seeds: the same command pays for each seed once, and one more only with --resubmit-unknown", async () => {
+  const { world, env, args, sent, run } = await seedsOf();
+  await killed(await startedWhen(world, () => sent().length === 3, args("1-4"), { env }));
+  expect(sent()).toEqual([1, 2, 3]);
+  const again = await run("1-5");
+  expect(sent()).toEqual([1, 2, 3, 4, 5]);
+  expect(again).toMatchObject({
+    code: 10,
+    document: {
+      ok: false,
+      tasks: [
+        { ok: true, skipped: true },
+        { ok: true, skipped: true },
+        { ok: false, charged: "unknown", error: { type: "outcome_unknown" } },
+        { ok: true },
+        { ok: true },
+      ],
+    },
+  });
+  expect(await run("1-5", "--resubmit-unknown")).toMatchObject({ code: 0, document: { ok: true } });
+  expect(sent()).toEqual([1, 2, 3, 4, 5, 3]);
+});
+
+it("two generates of the same paid seeds at once: each seed is paid for once", async () => {
+  const { sent, run } = await seedsOf();
+  const runs = await Promise.all([run("1-2"), run("1-2")]);
+  expect(runs.map(({ code }) => code)).toEqual([0, 0]);
+  expect(sent().toSorted()).toEqual([1, 2]);
+});
+
 it("SIGINT in a batch: nothing more is submitted, what was charged is named, and the same command resumes", async () => {
   const running = inTurn(...Array.from({ length: 4 }, () => stillRunning), completedAt("/1.png"));
   const { world, server, args, prompts, files } = await batchOf(12, { poll: running });
@@ -59,7 +116,7 @@ it("SIGINT in a batch: nothing more is submitted, what was charged is named, and
   expect(server.submits()).toHaveLength(submits);
   expect(run.stderr).toMatch(/^12 rows: \d+ saved, \d+ charged and unfinished, \d+ not sent\./m);
   expect(run.stderr.match(/Interrupted/g)).toHaveLength(1);
-  expect(run.stderr).toContain("Resume with: imggen batch ");
+  expect(run.stderr).toContain("To resume, run the same command again.\n");
   for (const prompt of promptsOf(world) ?? [])
     expect(run.stderr).toContain(`task-${prompt.replace(" ", "-")}`);
   const again = await world.run(args);

@@ -9,6 +9,7 @@ import {
   summaryJson,
 } from "../../client/batch-json.ts";
 import type { CheckedBatch } from "../../client/batch-operations.ts";
+import { givenSeeds } from "../../client/given-seeds.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { COMPARE } from "../../client/options/request-table.ts";
 import type { CheckedRow } from "../../core/batch/batch-row.ts";
@@ -38,22 +39,30 @@ Examples:
   $ imggen compare "a red fox" -m gamma-image-2 -r 1:1,16:9 -q 1K,2K --dry-run
   $ imggen compare "a red fox" -m alpha-2,gamma-image-2 -q 1K --output compared/
 
-With your own generator, --field seed=1,2,3,4 makes an image with each; so does any other field. More: imggen help generators`;
+With your own generator, --seed 1-4 makes an image with each seed, and --field steps=10,20 with each value. More: imggen help generators`;
 
 export function register(command: Command, runWith: RunWith): void {
   command.argument("<prompt>", "what the images show; - reads it from standard input");
   addOptions(command, COMPARE).addHelpText("after", EXAMPLES).action(runWith(runCompare));
 }
 
-async function runCompare(session: Session, text: string, flags: FlagsOf<typeof COMPARE>): Promise<number> {
+async function runCompare(
+  session: Session,
+  text: string,
+  { seed, ...flags }: FlagsOf<typeof COMPARE>,
+): Promise<number> {
   const { console, context, options } = session;
   const { batchOfCombinations, fieldCombinations, planBatch } = await import(
     "../../client/batch-operations.ts"
   );
+  const given = await givenSeeds(seed, session);
+  const isSeeded = given.seeds.length > 0;
   const field = session.settings.flag("field");
-  const axes = [
+  const others = field && fieldCombinations(field, isSeeded ? given.field : undefined);
+  const axes: (readonly Partial<RowValues>[])[] = [
     ...AXES.map((name) => valuesOfAxis(name, flags[name])),
-    field === undefined ? [{}] : fieldCombinations(field).map((fields) => ({ fields })),
+    isSeeded ? given.seeds.map((each) => ({ seed: each })) : [{}],
+    others === undefined ? [{}] : others.map((fields) => ({ fields })),
   ];
   const rows = axes.reduce<RowValues[]>(
     (combined, axis) => combined.flatMap((row) => axis.map((value) => ({ ...row, ...value }))),
@@ -64,12 +73,12 @@ async function runCompare(session: Session, text: string, flags: FlagsOf<typeof 
   for (const warning of batch.warnings) await console.warn(warning);
   const skipped = skippedLines(batch, session);
   if (skipped.length > 0 && !options.json) await console.note(skipped);
-  if (flags.dryRun) return showPlan(await planBatch(batch, session), batch, session);
+  if (flags.dryRun) return showPlan((await planBatch(batch, session)).plan, batch, session);
   const ends: RowResult[] = [];
   const onEnd = async (end: RowResult) => void ends.push(end);
   const result = await runShown(batch, flags, session, { onEnd });
   ends.sort((a, b) => a.row.row - b.row.row);
-  await showCompared(batch, ends, result, session);
+  await showCompared(batch, ends, { ...result, readsInput: text === "-" }, session);
   return exitCodeOfBatch(result);
 }
 
@@ -103,11 +112,11 @@ function ownFields(rows: readonly CheckedRow[]): string[] {
 }
 
 const columnsOf = (fields: readonly string[]): TableColumn[] => [
-  { heading: "MODEL", keep: true },
-  { heading: "RATIO", whole: true },
-  { heading: "QUALITY", whole: true },
+  { heading: "MODEL", keep: true, varies: true },
+  { heading: "RATIO", whole: true, varies: true },
+  { heading: "QUALITY", whole: true, varies: true },
   ...fields.map((name) => ({ heading: name.toUpperCase(), keep: true })),
-  { heading: "CREDITS", whole: true },
+  { heading: "CREDITS", whole: true, varies: true },
 ];
 
 function cellsOf(row: CheckedRow, fields: readonly string[], { isSandbox }: Session): string[] {
@@ -160,7 +169,7 @@ async function showCompared(
   const columns: TableColumn[] = [
     ...columnsOf(fields),
     { heading: "SECONDS", spare: true, whole: true },
-    { heading: "SIZE", spare: true, whole: true },
+    { heading: "SIZE", spare: true, whole: true, varies: true },
     { heading: "FILE", least: 12 },
   ];
   const rows = ends.map((end): TableCell[] => {

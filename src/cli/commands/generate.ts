@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { givenSeeds, requireFlagsOfOne } from "../../client/given-seeds.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { GENERATE } from "../../client/options/request-table.ts";
 import { editedPrompt, isInteractive, readPrompt } from "../input/read-prompt.ts";
@@ -16,7 +17,8 @@ Examples:
   $ imggen generate "the same fox in snow" -m gamma-image-2 --image https://example.com/fox.png
   $ imggen generate --prompt-file prompt.txt --output pictures/ --name "{slug}-{date}"
   $ echo "a quiet harbour" | imggen generate --json --sandbox
-  $ imggen generate "a red fox" --model gamma-image-2 --dry-run`;
+  $ imggen generate "a red fox" --model gamma-image-2 --dry-run
+  $ imggen generate "a red fox" --generator sdapi:http://gpubox:7860 --seed 1-8 --dry-run`;
 
 export function register(command: Command, runWith: RunWith): void {
   command.argument("[prompt]", "what the image shows; - reads it from standard input");
@@ -26,11 +28,18 @@ export function register(command: Command, runWith: RunWith): void {
 async function runGenerate(
   session: Session,
   prompt: string | undefined,
-  flags: GenerateFlags,
+  { seed, ...flags }: GenerateFlags,
 ): Promise<number> {
   const text = await promptOf(session, prompt, flags);
+  const { seeds } = await givenSeeds(seed, session);
+  if (seeds.length > 1) {
+    const { runSeeds } = await import("./batch/run-seeds.ts");
+    const readsInput = prompt === "-" || (prompt ?? flags.promptFile) === undefined;
+    return runSeeds(text, seeds, { ...flags, readsInput }, session);
+  }
+  requireFlagsOfOne(flags);
   const { checkedNew } = await import("../../client/request-plan.ts");
-  const planned = await checkedNew(text, flags, session);
+  const planned = await checkedNew(text, { ...flags, seed: seeds[0] }, session);
   if ("checked" in planned) return runRequest(planned.checked, flags, session);
   if (flags.again || flags.dryRun) throw planned.unusable;
   const { showUnusable } = await import("./submit-shown.ts");
@@ -41,7 +50,7 @@ async function runGenerate(
 async function promptOf(
   session: Session,
   prompt: string | undefined,
-  { promptFile, edit }: GenerateFlags,
+  { promptFile, edit }: Pick<GenerateFlags, "promptFile" | "edit">,
 ): Promise<string> {
   const { context } = session;
   if (!edit) {

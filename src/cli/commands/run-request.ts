@@ -75,7 +75,7 @@ async function showDryRun(
 
 const AS_REFERENCE = "as the reference image";
 
-function sentLines(sent: SentRequest): string[] {
+export function sentLines(sent: SentRequest): string[] {
   if ("command" in sent) return [sent.command.map((word) => shellWord(word)).join(" ")];
   // A workflow is long, and what it is given is what the user wants to see.
   if (sent.workflow) return [`${sent.method} ${sent.url}`, ...sent.workflow];

@@ -104,7 +104,7 @@ function plannedBatch({ plan, cap }: Extract<RunEvent, { type: "planned" }>): Ba
   const credits = cap === null ? 0 : charged.credits + chargedForOthers.credits;
   return {
     rows: rows.length,
-    left: rows.filter(({ state }) => state !== "saved").length,
+    left: rows.filter(({ state, resubmit }) => state !== "saved" || resubmit !== null).length,
     creditsBefore: credits,
     credits,
     budget: cap ?? (toSubmit.credits || null),

@@ -80,12 +80,23 @@ export class Session implements ClientSession {
    * @param without flags that are left out
    */
   commandLine(flag?: string, without: readonly string[] = []): string {
+    const { flags, rest } = this.#words;
+    const kept = flags.filter((word) => word === flag || !without.includes(word));
+    if (flag !== undefined && !kept.includes(flag)) kept.push(flag);
+    return ["imggen", ...kept, ...rest].map((word) => shellWord(word)).join(" ");
+  }
+
+  /** Which of these flags without a value the command line has. */
+  givenFlags(names: readonly string[]): string[] {
+    const { flags } = this.#words;
+    return names.filter((name) => flags.includes(name));
+  }
+
+  /** The words of the command line before `--`, and the others. */
+  get #words(): { flags: readonly string[]; rest: readonly string[] } {
     const end = this.#argv.indexOf("--");
     const at = end === -1 ? this.#argv.length : end;
-    const flags = this.#argv.slice(0, at).filter((word) => word === flag || !without.includes(word));
-    if (flag !== undefined && !flags.includes(flag)) flags.push(flag);
-    const words = ["imggen", ...flags, ...this.#argv.slice(at)];
-    return words.map((word) => shellWord(word)).join(" ");
+    return { flags: this.#argv.slice(0, at), rest: this.#argv.slice(at) };
   }
 
   /** The settings to be changed. */

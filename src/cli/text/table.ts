@@ -13,11 +13,12 @@ export type CellStyle = (cell: string, column: TableColumn) => TextStyleName | n
  * @returns the columns that were left out for lack of room
  */
 export async function showTable(
-  columns: readonly TableColumn[],
-  rows: readonly (readonly TableCell[])[],
+  allColumns: readonly TableColumn[],
+  allRows: readonly (readonly TableCell[])[],
   { console, context }: { console: Console; context: { stdout: OutputStream } },
   styleOf: CellStyle = () => null,
 ): Promise<TableColumn[]> {
+  const { columns, rows } = withoutConstants(allColumns, allRows);
   const { fitted, leftOut } = layOut(columns, rows, roomOn(context.stdout));
   const style = console.style("stdout");
   const all = [columns.map(({ heading }) => heading), ...rows];
@@ -36,6 +37,16 @@ export async function showTable(
   return leftOut;
 }
 
+/** The columns that are shown, and their cells. */
+function withoutConstants(columns: readonly TableColumn[], rows: readonly (readonly TableCell[])[]) {
+  const isShown = columns.map(
+    ({ varies }, at) => varies !== true || rows.length < 2 || rows.some((row) => row[at] !== rows[0]?.[at]),
+  );
+  if (isShown.every(Boolean)) return { columns, rows };
+  const shown = <Each>(each: readonly Each[]) => each.filter((_, at) => isShown[at]);
+  return { columns: shown(columns), rows: rows.map(shown) };
+}
+
 function joined(cells: readonly string[]): string {
   return cells.join(" ".repeat(BETWEEN)).trimEnd();
 }
@@ -51,6 +62,8 @@ export interface TableColumn {
   whole?: boolean;
   /** Left out where it would be narrower than this. Default: 6. */
   least?: number;
+  /** It is left out of several rows in which its cells are all the same. */
+  varies?: boolean;
 }
 
 /** Text of a cell. Where there is too little room a path loses its beginning, up to a word, and other text its end. */

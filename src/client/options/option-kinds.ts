@@ -2,7 +2,7 @@ import { durationOption } from "../../lib/duration.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { seedIn } from "../../lib/exact-integer.ts";
 import { requirePath } from "../../lib/home-folder.ts";
-import { seedOption, wholeNumberOption } from "../../lib/whole-number.ts";
+import { hasSeveralSeeds, seedOption, seedsOption, wholeNumberOption } from "../../lib/whole-number.ts";
 import { isProviderFields } from "../../task/request-fields.ts";
 import { type Kind, longFlag, type Option, RANDOM } from "./option.ts";
 
@@ -47,6 +47,11 @@ const KINDS: Readonly<Record<Kind, KindRow>> = {
   url: TEXT,
   whole: WHOLE,
   seed: SEED,
+  seeds: {
+    parse: (text, label) => seedsOption(label, text),
+    is: (value) => Array.isArray(value) && value.every(SEED.is),
+    words: "a list of whole numbers",
+  },
   seedOrRandom: {
     parse: (text, label) => (text === RANDOM ? text : oneSeed(text, label)),
     is: (value) => value === RANDOM || SEED.is(value),
@@ -76,9 +81,9 @@ function wholeNumber(text: string, label: string, { min = 0, max, isAdvisory }: 
 
 /** @throws UsageError */
 function oneSeed(text: string, label: string) {
-  if (!text.includes(",")) return seedOption(label, text);
-  const hint = `Nothing was sent. To compare several: imggen compare --field seed=${text}`;
-  throw new UsageError(`${label} takes one number, for all images.`, { hint });
+  if (!hasSeveralSeeds(text)) return seedOption(label, text);
+  const hint = `Nothing was sent. For several, give the prompt to imggen generate with --seed ${text}`;
+  throw new UsageError(`${label} takes one number here.`, { hint });
 }
 
 /** One of the choices, in any case. @throws UsageError */

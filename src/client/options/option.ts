@@ -14,6 +14,8 @@ export interface Values {
   url: string;
   whole: number;
   seed: WholeNumber;
+  /** Each once. */
+  seeds: readonly WholeNumber[];
   seedOrRandom: WholeNumber | typeof RANDOM;
   /** Milliseconds; `90s` or `5m` on the command line. */
   duration: number;

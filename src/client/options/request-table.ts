@@ -113,8 +113,30 @@ export const SUBMIT = {
   ),
 } satisfies Options;
 
+const SEEDS = request(
+  "seeds",
+  "--seed <n>",
+  "seed, or several: 1-40 or 3,7,11; one request each, where your own generator takes a seed",
+);
+
+/** Options of commands that submit several requests. */
+const SEVERAL = {
+  /** Spends more than the setting `confirmAbove`, and fills a folder that another machine has begun. */
+  yes: cost("flag", "--yes", "skip the confirmation of the cost, and of a folder that another machine began"),
+  /** Submits failed rows again, at a new charge. */
+  retryFailed: cost("flag", "--retry-failed", "submit failed rows again"),
+  /** Submits rows of unknown outcome again, at a new charge. */
+  resubmitUnknown: cost("flag", "--resubmit-unknown", "submit rows again whose outcome is unknown"),
+  /** Rows in flight at once, 1 to 256. Default 4. */
+  concurrency: waiting("whole", "--concurrency <n>", "requests in flight at once (default: 4)", {
+    min: 1,
+    max: 256,
+  }),
+} satisfies Options;
+
 export const GENERATE = {
   ...REQUEST,
+  seed: SEEDS,
   image: IMAGE_OR_FILE,
   promptFile: request("path", "--prompt-file <path>", "read the prompt from a file"),
   edit: request("flag", "--edit", "write the prompt in $EDITOR, beginning with what was given"),
@@ -123,6 +145,7 @@ export const GENERATE = {
   reuse: cost("flag", "--reuse", "reuse the task of an identical earlier request"),
   /** Submits a new task even if an identical request is charged and unfinished, or of unknown outcome. Default false. */
   again: cost("flag", "--again", "submit a new task even if an identical request is unfinished"),
+  ...SEVERAL,
 } satisfies Options;
 
 export const RERUN = {
@@ -149,23 +172,14 @@ export const SUBMIT_MANY = {
   sheet: output("flag", "--sheet", "make a contact sheet of the images, contact-sheet.png"),
   /** The total budget in credits, earlier runs included. */
   maxCredits: cost("whole", "--max-credits <n>", "total budget, earlier runs included"),
-  /** Spends more than the setting `confirmAbove`, and fills a folder that another machine has begun. */
-  yes: cost("flag", "--yes", "skip the confirmation of the cost, and of a folder that another machine began"),
   dryRun: cost("flag", "--dry-run", "validate, show the cost, send nothing"),
-  /** Submits failed rows again, at a new charge. */
-  retryFailed: cost("flag", "--retry-failed", "submit failed rows again"),
-  /** Submits rows of unknown outcome again, at a new charge. */
-  resubmitUnknown: cost("flag", "--resubmit-unknown", "submit rows again whose outcome is unknown"),
-  /** Rows in flight at once, 1 to 256. Default 4. */
-  concurrency: waiting("whole", "--concurrency <n>", "requests in flight at once (default: 4)", {
-    min: 1,
-    max: 256,
-  }),
+  ...SEVERAL,
   ...waitOptions("how long to wait for each result", { group: "Waiting" }),
 } satisfies Options;
 
 export const BATCH = {
   ...REQUEST,
+  seed: SEEDS,
   template: request(
     "text",
     "--template <text>",
@@ -182,7 +196,7 @@ export const COMPARE = {
   ratio: request("list", "-r, --ratio <ratios>", "aspect ratios, comma-separated", { known: "ratio" }),
   quality: request("list", "-q, --quality <qualities>", "qualities, comma-separated", { known: "quality" }),
   image: REQUEST.image,
-  seed: REQUEST.seed,
+  seed: SEEDS,
   negative: REQUEST.negative,
   ...SUBMIT_MANY,
 } satisfies Options;

@@ -5,7 +5,7 @@ import type { WaitSettings } from "../polling/wait.ts";
 import type { PrivateCopies } from "../references/private-copies.ts";
 import type { CheckedRow } from "./batch-row.ts";
 import type { BatchCounts } from "./counts.ts";
-import type { BatchPlan, PlannedRow, TotalCost } from "./plan.ts";
+import type { BatchPlan, PlannedRow, RowState, TotalCost } from "./plan.ts";
 import type { OutputFolder } from "./row-files.ts";
 import type { RowResult } from "./row-result.ts";
 import { inShard, type Shard } from "./shard.ts";
@@ -21,10 +21,8 @@ export interface BatchSpec extends CostRules {
   copies?: Pick<PrivateCopies, "make"> | null;
   wait: WaitSettings;
   concurrency: number;
-  /** Whether rows of unknown outcome are submitted again. */
-  resubmitUnknown: boolean;
-  /** Whether rows are submitted again that the service could not finish. */
-  retryFailed: boolean;
+  /** States of the rows that are submitted again, at a new charge. */
+  resubmits: ReadonlySet<RowState>;
   /** The part of the rows that this is; null for all of them. */
   shard: Shard | null;
   /** Whether the budget is that of all rows that were ever submitted into the folder, or of these rows alone. */

@@ -34,6 +34,8 @@ export interface RowDefaults extends RowChecks, ReadOptions {
   rowLabels?: Labels;
   /** Whether a row that cannot be submitted is skipped, and a repeated row left out. Default false. */
   skipsRows?: boolean;
+  /** Whether the error of the first bad row is thrown as it is, for rows that one request was made into. Default false. */
+  throwsFirst?: boolean;
 }
 
 /** The rows of a manifest. */
@@ -57,7 +59,7 @@ const MAX_NAMED = 10;
 
 /**
  * Checks all rows of a manifest against the model matrix. Rows of other shards are checked too, and then left out.
- * @throws ManifestError naming every bad one
+ * @throws ManifestError naming every bad one; ImggenError of the first
  */
 export async function checkRows(
   entries: AsyncIterable<ManifestEntry>,
@@ -66,7 +68,7 @@ export async function checkRows(
   const keys = new RowKeys();
   const uncutKeys = new RowKeys();
   const names = new OutputNames();
-  const { skipsRows = false } = defaults;
+  const { skipsRows = false, throwsFirst = false } = defaults;
   const rows: CheckedRow[] = [];
   const skipped: SkippedRow[] = [];
   const problems: ManifestProblem[] = [];
@@ -90,6 +92,7 @@ export async function checkRows(
     }
     const { input, checked } = await checkValues(values, defaults);
     if (checked instanceof ImggenError) {
+      if (throwsFirst) throw checked;
       const limit = checked instanceof InvalidRequestError ? checked.limit : null;
       if (skipsRows) skipped.push({ input, reason: worded(checked.said.message, defaults.words), limit });
       else refuse(describeProblem(checked, defaults));

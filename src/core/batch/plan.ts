@@ -108,8 +108,8 @@ export function rowStateAfter({ state, error }: { state: TaskState; error: Error
 export interface PlannedRow extends CheckedRow, Attempted {
   state: RowState;
   /**
-   * Id of the attempt to submit again because it had failed, or its outcome was unknown, when this run was planned;
-   * null for none. A row that fails later, or whose outcome becomes unknown, is not submitted again by this run.
+   * Id of the attempt to submit again because of its state when this run was planned; null for none. A row that fails
+   * later, or whose outcome becomes unknown, is not submitted again by this run.
    */
   resubmit: string | null;
 }
@@ -150,10 +150,8 @@ const ROWS_AT_ONCE = 16;
 /** Sources of the results of earlier runs. */
 export interface PlanDeps extends AttemptDeps {
   claims: Pick<RowClaims, "load" | "list" | "owner" | "read">;
-  /** Whether rows of unknown outcome are submitted again. */
-  resubmitUnknown: boolean;
-  /** Whether failed rows are. */
-  retryFailed: boolean;
+  /** States of the rows that are submitted again. */
+  resubmits: ReadonlySet<RowState>;
   /** Whether the cost of a row that is not in the plan counts, by its key; null: no such cost counts. */
   countsKey: ((key: string) => boolean) | null;
 }
@@ -169,8 +167,7 @@ export async function planBatch(checked: readonly CheckedRow[], deps: PlanDeps):
     const attempted = { key: row.key, attempts: tasks.get(row.key) ?? [] };
     const { id, entry } = await addCharges(attempted, row.checked.credits, { charged, claimed }, deps);
     const state = rowState(entry, deps.ledger);
-    const isLeft = deps.resubmitUnknown && state === "unknown" && isSettled(entry, deps);
-    const resubmit = isLeft || (deps.retryFailed && state === "failed") ? id : null;
+    const resubmit = isResubmitted(state, entry, deps) ? id : null;
     const checked = wasPaid(entry) ? inPlaceOfPaid(row.checked) : row.checked;
     if (isToSubmit({ state, resubmit })) add(toSubmit, checked.credits, checked.requests);
     return { ...row, ...attempted, checked, state, resubmit };
@@ -179,6 +176,14 @@ export async function planBatch(checked: readonly CheckedRow[], deps: PlanDeps):
   const rank = (row: PlannedRow) => (row.state === "unfinished" ? 0 : 1);
   const ordered = planned.toSorted((a, b) => rank(a) - rank(b));
   return { rows: ordered, toSubmit, charged, chargedForOthers, claimed };
+}
+
+/** Whether this run submits a row again. */
+function isResubmitted(state: RowState, entry: Attempt, deps: PlanDeps): boolean {
+  if (!deps.resubmits.has(state)) return false;
+  if (state === "unknown") return isSettled(entry, deps);
+  // A request that was not sent yet is continued: a new one beside it would be charged too.
+  return entry?.kind !== "task" || entry.task.state !== "waiting";
 }
 
 /** The cost of rows since removed from the manifest: the budget covers the whole batch, not only its current rows. */

@@ -112,7 +112,7 @@ async function withTask(row: PlannedRow, task: Task, run: BatchContext): Promise
   const next = row.attempts.length + 1;
   switch (task.state) {
     case "saved":
-      return savedBefore(row, task, run);
+      return isResubmitted(row) ? submitRow(row, next, run) : savedBefore(row, task, run);
     case "not_sent":
     case "refused":
       return submitRow(row, next, run);
@@ -130,6 +130,7 @@ async function withTask(row: PlannedRow, task: Task, run: BatchContext): Promise
     case "started":
     case "accepted":
     case "completed":
+      if (isResubmitted(row)) return submitRow(row, next, run);
       if (wordOf(task) === "unknown") return rowResult(row, taskReport(task), false);
       requireAccount(task.intent, displayId(task), run);
       return withHeld(row, task, run, (heldTask) => continueRow(row, heldTask, run));

@@ -1,4 +1,5 @@
 import { editDistance } from "../../lib/edit-distance.ts";
+import type { WholeNumber } from "../../lib/exact-integer.ts";
 import type { RequestInput } from "../../task/request.ts";
 import { FIELD_NAMES, type FieldName } from "../../task/request-fields.ts";
 import type { ManifestProblem } from "../errors.ts";
@@ -119,6 +120,30 @@ export interface ReadOptions {
   template?: string | undefined;
   /** The file name template, which may use other columns too. */
   name?: string | undefined;
+  /** Each row that has no seed of its own is one row for each of these; absent for none. */
+  seeds?: RowSeeds | undefined;
+}
+
+/** Several seeds for the rows of a manifest. */
+export interface RowSeeds {
+  seeds: readonly WholeNumber[];
+  /** The generator's own name for a seed; undefined if it has none. */
+  field: string | undefined;
+}
+
+/** A row for each seed, unless it has one of its own. */
+export function* withSeeds(entry: ManifestEntry, { seeds, field }: RowSeeds): Generator<ManifestEntry> {
+  if ("message" in entry || hasSeed(entry.values, field)) return yield entry;
+  const { line, values } = entry;
+  if (values.output !== undefined)
+    yield { line, message: `output ${quoted(values.output)} is one file, and several seeds make several` };
+  else if ((values.maxImages ?? 1) > 1)
+    yield { line, message: `maxImages is ${values.maxImages}, and each of several seeds makes one image` };
+  else for (const seed of seeds) yield { ...entry, values: { ...values, seed } };
+}
+
+function hasSeed({ seed, fields = {} }: RowValues, field: string | undefined): boolean {
+  return seed !== undefined || (field !== undefined && Object.hasOwn(fields, field));
 }
 
 /** The names that the templates ask for. */

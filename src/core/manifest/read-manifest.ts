@@ -1,5 +1,5 @@
 import { readCsv } from "./csv.ts";
-import type { ManifestEntry, ReadOptions } from "./entry.ts";
+import { type ManifestEntry, type ReadOptions, type RowSeeds, withSeeds } from "./entry.ts";
 import { readJsonLines, readObjects } from "./json-lines.ts";
 import { readLines } from "./lines.ts";
 import { formatOfText, type ManifestFormat } from "./manifest-format.ts";
@@ -30,7 +30,14 @@ export async function* readManifest(
 ): AsyncGenerator<ManifestEntry> {
   const bytes = await readWhole(chunks);
   if (bytes === null) yield { line: 1, message: "the manifest is longer than 256 MiB; split it" };
-  else yield* bounded(READERS[format === "detect" ? detectedFormat(bytes) : format](bytes, options));
+  else {
+    const entries = READERS[format === "detect" ? detectedFormat(bytes) : format](bytes, options);
+    yield* bounded(options.seeds === undefined ? entries : allWithSeeds(entries, options.seeds));
+  }
+}
+
+function* allWithSeeds(entries: Iterable<ManifestEntry>, seeds: RowSeeds): Generator<ManifestEntry> {
+  for (const entry of entries) yield* withSeeds(entry, seeds);
 }
 
 /** Does what `readManifest` does, for the rows that a program gives. */

@@ -74,7 +74,8 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
   ["compare fox -m z-image -r 1:1,wide", /wide is neither/],
   ["compare fox -m gamma-image-2 -q 1K,5K", /5K is not a quality of the service/],
   ["compare fox -m z-image -r 21:9", /z-image takes only/],
-  ["compare fox -m z-image --seed 1,2", /--field seed=1,2/],
+  ["compare fox -m z-image --seed 1,2", /--seed cannot be used: the service's document has no place/],
+  ["rerun p.png --seed 1,2", /give the prompt to imggen generate with --seed 1,2/],
   ...["", " , "].flatMap((empty): [string, RegExp][] => [
     [`compare fox -m "${empty}"`, /--model is empty\./],
     [`compare fox -r "${empty}"`, /--ratio is empty\./],

@@ -55,8 +55,19 @@ describe("the same batch again", () => {
       "--concurrency",
       "1",
     ]);
-    expect(stderr).toMatch(/To submit them again: imggen batch (?!.*--retry-failed).* --resubmit-unknown\b/m);
-    expect(stderr).toMatch(/at a new charge: imggen batch (?!.*--resubmit-unknown).* --retry-failed\b/m);
+    const repeat = "run the same command again";
+    expect(stderr).toContain(
+      `To submit them again, ${repeat} with --resubmit-unknown without --retry-failed.\n`,
+    );
+    expect(stderr).toContain(`at a new charge, ${repeat} with --retry-failed without --resubmit-unknown.\n`);
+  });
+
+  it("says that a manifest on standard input must be given again", async () => {
+    const world = await batchWorld({ poll: taskIs({ status: "failed" }) });
+    const { stderr } = await world.run(["batch", "-", "-m", "z-image", "-o", "out", "--yes"], {
+      input: "a fox\n",
+    });
+    expect(stderr).toContain("run the same command again with the same input and with --retry-failed.\n");
   });
 
   it("submits a row again that was refused, as its hint says", async () => {

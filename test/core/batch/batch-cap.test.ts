@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { batchCap } from "../../../src/core/batch/batch-cap.ts";
-import { planBatch } from "../../../src/core/batch/plan.ts";
+import { planBatch, type RowState } from "../../../src/core/batch/plan.ts";
 import { RowClaims } from "../../../src/store/row-claims.ts";
 import { StateFolderError } from "../../../src/store/store-errors.ts";
 import { finishTask } from "../../support/finish-task.ts";
@@ -16,7 +16,7 @@ async function twoClaimedRows() {
   const { ledger, as, processes } = await ledgerWorld(2);
   const other = as(2);
   const claims = new RowClaims(ledger.folder, "0123456789abcdef");
-  const deps = { claims, ledger, resubmitUnknown: false, retryFailed: false, countsKey: () => true };
+  const deps = { claims, ledger, resubmits: new Set<RowState>(), countsKey: () => true };
   const cap = batchCap(await planBatch([], deps), 3, deps);
   const rows = rowsOf("a fox", "a hen");
   const ids = await Promise.all(rows.map((row) => claimedOnly(claims, other, row)));
@@ -69,7 +69,7 @@ it("the budget of a running batch reads a claim again before it refuses a row: i
 it("the budget of a running batch refuses a row if the disk does not list the claims", async () => {
   const { ledger } = await ledgerWorld();
   const claims = new RowClaims(ledger.folder, "0123456789abcdef");
-  const deps = { claims, ledger, resubmitUnknown: false, retryFailed: false, countsKey: () => true };
+  const deps = { claims, ledger, resubmits: new Set<RowState>(), countsKey: () => true };
   const plan = await planBatch([], deps);
   const list = async () => {
     throw new StateFolderError(ledger.folder, Object.assign(new Error("EIO"), { code: "EIO" }));

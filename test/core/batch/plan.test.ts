@@ -2,7 +2,7 @@ import { appendFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { CheckedRow } from "../../../src/core/batch/batch-row.ts";
-import { planBatch, rowState } from "../../../src/core/batch/plan.ts";
+import { planBatch, type RowState, rowState } from "../../../src/core/batch/plan.ts";
 import { RowClaims, recordRowBegun } from "../../../src/store/row-claims.ts";
 import type { Intent } from "../../../src/task/intent.ts";
 import type { Line } from "../../../src/task/line.ts";
@@ -34,8 +34,8 @@ async function newBatch() {
     else ledger.release(task, true);
     return { id: task.task.id, file: task.file.path };
   };
-  const plan = (rows: readonly CheckedRow[], resubmitUnknown = false, retryFailed = false) =>
-    planBatch(rows, { claims, ledger, resubmitUnknown, retryFailed, countsKey: () => true });
+  const plan = (rows: readonly CheckedRow[], ...resubmitted: RowState[]) =>
+    planBatch(rows, { claims, ledger, resubmits: new Set(resubmitted), countsKey: () => true });
   return { ledger, as, claims, attempt, plan, processes, state };
 }
 
@@ -122,12 +122,26 @@ describe("a batch's plan", () => {
     const rows = rowsOf("a fox");
     const bought = await leftTask(ledger, {}, accepted, completed, saved);
     await attempt(rows[0], 1, {}, unknown, { ...LINES.dismissed, replacement: bought.task.id });
-    for (const resubmitUnknown of [false, true])
-      expect(await plan(rows, resubmitUnknown)).toMatchObject({
+    for (const resubmitted of [[], ["unknown" as const]])
+      expect(await plan(rows, ...resubmitted)).toMatchObject({
         rows: [{ state: "saved" }],
         toSubmit: { rows: 0, credits: 0 },
         charged: { rows: 2, credits: 4 },
       });
+  });
+
+  it("submits all again that was sent, and continues what was not", async () => {
+    const { attempt, plan } = await newBatch();
+    const rows = rowsOf("new", "saved", "running", "failed", "lost", "waiting");
+    const at = WORK;
+    await attempt(rows[1], 1, at, accepted, completed, saved);
+    await attempt(rows[2], 1, at, accepted);
+    await attempt(rows[3], 1, at, accepted, failed);
+    await attempt(rows[4], 1, at, unknown);
+    await attempt(rows[5], 1, at, waiting);
+    const { rows: planned } = await plan(rows, "saved", "unfinished", "failed", "unknown");
+    const again = planned.filter(({ resubmit }) => resubmit !== null).map(({ row }) => row);
+    expect(again.toSorted()).toEqual([2, 3, 4, 5]);
   });
 
   it("takes each row from where an earlier run left it, charged rows first", async () => {
@@ -153,7 +167,7 @@ describe("a batch's plan", () => {
     ]);
     expect(planned.toSubmit).toEqual({ rows: 3, credits: 6, undocumented: 0 });
     expect(planned.charged).toEqual({ rows: 5, credits: 10, undocumented: 0 });
-    expect((await plan(rows, true)).toSubmit).toEqual({ rows: 4, credits: 8, undocumented: 0 });
+    expect((await plan(rows, "unknown")).toSubmit).toEqual({ rows: 4, credits: 8, undocumented: 0 });
   });
 
   it("counts every attempt that may have been charged, and uses the last", async () => {
@@ -221,8 +235,8 @@ describe("a batch's plan", () => {
     const rows = rowsOf("a fox", "a hen");
     const { file } = await attempt(rows[0], 1, {}, accepted);
     await writeFile(file, "scribble\n");
-    for (const resubmit of [false, true]) {
-      const { rows: planned, toSubmit, charged } = await plan(rows, resubmit);
+    for (const resubmitted of [[], ["unknown" as const]]) {
+      const { rows: planned, toSubmit, charged } = await plan(rows, ...resubmitted);
       expect(planned[0]).toMatchObject({ row: 1, state: "unknown" });
       expect([toSubmit.rows, charged]).toEqual([1, { rows: 1, credits: 2, undocumented: 0 }]);
     }
@@ -241,7 +255,7 @@ describe("a batch's plan", () => {
       task.file.close();
     }
     processes.die(3);
-    const planned = await plan(rows, true);
+    const planned = await plan(rows, "unknown");
     expect(planned.rows.map(({ state, resubmit }) => [state, resubmit !== null])).toEqual([
       ["unknown", true],
       ["waiting", false],
@@ -287,7 +301,7 @@ describe("a batch's plan", () => {
       isOpen: () => true,
       asItStands: async <Any>(task: Any) => task,
     });
-    const deps = { claims, ledger: late, resubmitUnknown: false, retryFailed: false, countsKey: null };
+    const deps = { claims, ledger: late, resubmits: new Set<RowState>(), countsKey: null };
     expect((await planBatch(rows, deps)).rows).toMatchObject([{ state: "waiting" }]);
     expect((await plan(rows)).rows).toMatchObject([{ state: "waiting" }]);
   });
@@ -301,7 +315,7 @@ describe("a batch's plan", () => {
     await attempt(rows[2], 1, {}, refused);
     const { charged, chargedForOthers } = await plan(rows.slice(0, 1));
     expect([charged.credits, chargedForOthers]).toEqual([2, { rows: 2, credits: 12, undocumented: 0 }]);
-    const deps = { claims, ledger, resubmitUnknown: false, retryFailed: false, countsKey: null };
+    const deps = { claims, ledger, resubmits: new Set<RowState>(), countsKey: null };
     expect((await planBatch(rows.slice(0, 1), deps)).chargedForOthers.rows).toBe(0);
   });
 

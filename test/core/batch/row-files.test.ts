@@ -1,7 +1,7 @@
 import { mkdir, readdir, realpath, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import type { PlannedRow } from "../../../src/core/batch/plan.ts";
+import type { PlannedRow, RowState } from "../../../src/core/batch/plan.ts";
 import {
   findMisplaced,
   planWithFiles,
@@ -49,8 +49,7 @@ describe("a file that another process saves for a row just as the batch is plann
     const deps = {
       claims: Object.assign(Object.create(claims), { load }),
       ledger,
-      resubmitUnknown: false,
-      retryFailed: false,
+      resubmits: new Set<RowState>(),
       countsKey: null,
     };
     const { plan, misplaced } = await planWithFiles(rows, place, deps);

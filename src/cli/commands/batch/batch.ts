@@ -4,7 +4,6 @@ import type { CheckedBatch } from "../../../client/batch-operations.ts";
 import type { FlagsOf } from "../../../client/options/option.ts";
 import { BATCH } from "../../../client/options/request-table.ts";
 import type { BatchPlan } from "../../../core/batch/plan.ts";
-import type { RowResult } from "../../../core/batch/row-result.ts";
 import { openInput } from "../../../lib/disk-file.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import { COMMAND_WORDS } from "../../../lib/wording.ts";
@@ -13,7 +12,7 @@ import { addOptions } from "../../session/add-options.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { shortPath } from "../../text/phrases.ts";
-import { runShown } from "./run-shown.ts";
+import { runShown, showPaths } from "./run-shown.ts";
 import { estimateText, exitCodeOfBatch, planText, type ShownResult, showSummary } from "./summary.ts";
 
 const EXAMPLES = `
@@ -44,21 +43,22 @@ async function runBatch(session: Session, name: string, flags: FlagsOf<typeof BA
   const batch = await batchOfManifest(name, chunks, flags, session);
   for (const warning of batch.warnings) await console.warn(warning);
   if (flags.dryRun) {
-    await showPlan(await planBatch(batch, session), batch, session);
+    await showPlan((await planBatch(batch, session)).plan, batch, session);
     return 0;
   }
   const { folder } = batch.spec.output;
+  const readsInput = name === "-";
   const result = await runShown(batch, flags, session, {
     onEnd: (end) => (options.json ? console.json(rowJson(end, COMMAND_WORDS)) : showPaths(end, session)),
-    onCutOff: (soFar) => showResult(soFar, folder, session),
+    onCutOff: (soFar) => showResult({ ...soFar, readsInput }, folder, session),
   });
-  await showResult(result, folder, session);
+  await showResult({ ...result, readsInput }, folder, session);
   return exitCodeOfBatch(result);
 }
 
 const COST_COLUMNS = [
-  { heading: "MODEL", keep: true },
-  { heading: "QUALITY" },
+  { heading: "MODEL", keep: true, varies: true },
+  { heading: "QUALITY", varies: true },
   { heading: "ROWS", keep: true },
   { heading: "CREDITS", keep: true },
 ];
@@ -95,10 +95,4 @@ async function showResult(result: ShownResult, folder: string, session: Session)
   if (saved + skipped === 0 || session.context.stderr.isTTY !== true) return;
   const shown = shortPath(folder, session.context) || ".";
   await session.console.note(`To look through the images: imggen gallery ${shellWord(shown)}`);
-}
-
-/** Prints the paths of a row's images. A script gets those of earlier runs too; a person at a terminal has seen them. */
-async function showPaths(end: RowResult, { console, context }: Session): Promise<void> {
-  if (end.error || (end.isSkipped && context.stdout.isTTY)) return;
-  for (const { path } of end.report?.files ?? []) if (path !== null) await console.resultLine({ path });
 }

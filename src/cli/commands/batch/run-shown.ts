@@ -3,6 +3,7 @@ import type { CheckedBatch } from "../../../client/batch-operations.ts";
 import type { FlagsOf } from "../../../client/options/option.ts";
 import type { SUBMIT_MANY } from "../../../client/options/request-table.ts";
 import type { BatchEvents, BatchResult, BatchSpec, Confirmation } from "../../../core/batch/batch-spec.ts";
+import type { BatchPlan } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { formatDuration } from "../../../lib/duration.ts";
 import { canAsk, isAgreed } from "../../input/input-stream.ts";
@@ -16,6 +17,7 @@ import { estimateText, MAX_SHOWN, planText, questionOf, type ShownResult } from 
 
 /** Receives the results of a batch. */
 interface Listener {
+  onPlan?: (plan: BatchPlan) => void;
   onEnd: (end: RowResult) => Promise<void>;
   /** Reports the state of the batch if a second signal ends the program at once. Absent: only its end is reported. */
   onCutOff?: (result: BatchResult) => Promise<void>;
@@ -27,9 +29,9 @@ interface Listener {
  */
 export async function runShown(
   { spec }: CheckedBatch,
-  flags: FlagsOf<typeof SUBMIT_MANY>,
+  flags: Pick<FlagsOf<typeof SUBMIT_MANY>, "sheet" | "requestTimeoutMs" | "yes">,
   session: Session,
-  { onEnd, onCutOff }: Listener,
+  { onPlan, onEnd, onCutOff }: Listener,
 ): Promise<ShownResult> {
   const { console, context } = session;
   const progress = await createBatchProgress(session, spec);
@@ -43,6 +45,7 @@ export async function runShown(
     confirm: canAsk(session) ? confirm : undefined,
     onWarning: (message) => console.note(`warning: ${message}`),
     async onPlan(plan) {
+      onPlan?.(plan);
       progress.show({ type: "planned", plan, cap: spec.cap });
       const facts = planFacts(plan, spec.matrix);
       await console.note(`${planText(facts)}. ${estimateText(facts)}`.trimEnd());
@@ -67,6 +70,12 @@ export async function runShown(
   if (!flags.sheet) return result;
   const { makeSheet } = await import("./sheet.ts");
   return { ...result, sheet: await makeSheet(ends, spec, session) };
+}
+
+/** Prints the paths of a row's images. A script gets those of earlier runs too; a person at a terminal has seen them. */
+export async function showPaths(end: RowResult, { console, context }: Session): Promise<void> {
+  if (end.error || (end.isSkipped && context.stdout.isTTY)) return;
+  for (const { path } of end.report?.files ?? []) if (path !== null) await console.resultLine({ path });
 }
 
 /** Shows the progress of a batch: a bar on a terminal, and a line for each row that fails. */

@@ -49,6 +49,8 @@ export function questionOf(doubt: Confirmation): string {
 /** How a batch ended, and its contact sheet: the path, null if none could be made; absent if none was asked for. */
 export interface ShownResult extends BatchResult {
   sheet?: string | null;
+  /** Whether standard input has its rows, or its prompt. */
+  readsInput?: boolean;
 }
 
 /** How a batch ended, for a person. */
@@ -62,7 +64,8 @@ export async function showSummary(result: ShownResult, session: Session): Promis
 export const MAX_SHOWN = 5;
 
 /** How a batch ended, and what the user can do next. */
-function summaryLines({ counts, rows, stopped }: BatchResult, session: Session): string[] {
+function summaryLines(result: ShownResult, session: Session): string[] {
+  const { counts, rows, stopped } = result;
   const { saved, skipped, failed, unknown, pending, waiting, underWay, notSent } = counts;
   const { isSandbox } = session;
   const parts = [
@@ -82,7 +85,7 @@ function summaryLines({ counts, rows, stopped }: BatchResult, session: Session):
     lines.push(`  ${count} × ${error.message} (${names.join(", ")}, …)`);
   for (const [what, count] of counts.mismatches) lines.push(`  warning: ${what} (${counted(count, "row")})`);
   if (stopped) lines.push(stoppedText(stopped), ...remedies(stopped));
-  return [...lines, ...nextSteps(counts, session)];
+  return [...lines, ...nextSteps(result, session)];
 }
 
 /** `3 saved (2 of them before)`; `3 saved before`. */
@@ -113,22 +116,29 @@ function remedies(stopped: ImggenError): string[] {
 }
 
 /** Flags that submit rows of earlier runs again. */
-const AGAIN = ["--retry-failed", "--resubmit-unknown"];
+const AGAIN = ["--again", "--retry-failed", "--resubmit-unknown"];
 
-function nextSteps(counts: BatchCounts, session: Session): string[] {
+function nextSteps({ counts, stopped, readsInput = false }: ShownResult, session: Session): string[] {
   const { failed, refused, freeFailed, unknown, freeUnknown, pending, notSent } = counts;
   const isFree = session.isSandbox || freeUnknown === unknown;
   const steps: string[] = [];
-  // Each command charges again only what its line speaks of.
-  const command = (flag?: string) => session.commandLine(flag, AGAIN);
-  if (pending + notSent + refused > 0) steps.push(`Resume with: ${command()}`);
+  const input = readsInput ? " with the same input" : "";
+  // The same command charges again only what its line speaks of.
+  const repeat = (flag?: string) => {
+    const left = session.givenFlags(AGAIN).filter((each) => each !== flag);
+    const without = left.length > 0 && ` without ${left.join(" and ")}`;
+    const parts = [input, flag && `${input && " and"} with ${flag}`, without];
+    return `run the same command again${parts.filter(Boolean).join("")}.`;
+  };
+  const isAdvised = stopped !== null && remedies(stopped).some((line) => line.includes(repeat()));
+  if (pending + notSent + refused > 0 && !isAdvised) steps.push(`To resume, ${repeat()}`);
   if (unknown > 0)
     steps.push(
-      `Rows of unknown outcome may have been ${isFree ? "accepted" : "charged"}. To submit them again: ${command("--resubmit-unknown")}`,
+      `Rows of unknown outcome may have been ${isFree ? "accepted" : "charged"}. To submit them again, ${repeat("--resubmit-unknown")}`,
     );
   if (failed > refused)
     steps.push(
-      `To submit failed rows again${freeFailed === failed ? "" : ", at a new charge"}: ${command("--retry-failed")}`,
+      `To submit failed rows again${freeFailed === failed ? "" : ", at a new charge"}, ${repeat("--retry-failed")}`,
     );
   return steps;
 }

@@ -1,0 +1,69 @@
+import { planFacts } from "../../../client/batch-json.ts";
+import { batchOfSeeds, seedRanges, seedsJson, seedsPlanJson } from "../../../client/batch-of-seeds.ts";
+import { type CheckedBatch, planBatch } from "../../../client/batch-operations.ts";
+import type { FlagsOf } from "../../../client/options/option.ts";
+import type { GENERATE } from "../../../client/options/request-table.ts";
+import type { BatchPlan } from "../../../core/batch/plan.ts";
+import type { RowResult } from "../../../core/batch/row-result.ts";
+import type { WholeNumber } from "../../../lib/exact-integer.ts";
+import { counted } from "../../../lib/whole-number.ts";
+import { COMMAND_WORDS } from "../../../lib/wording.ts";
+import { openImages, previewImages, viewingOf } from "../../output/viewing.ts";
+import type { Session } from "../../session/session.ts";
+import { sentLines } from "../run-request.ts";
+import { runShown, showPaths } from "./run-shown.ts";
+import { estimateText, exitCodeOfBatch, planText, showSummary } from "./summary.ts";
+
+type Flags = Omit<FlagsOf<typeof GENERATE>, "seed"> & { readsInput: boolean };
+
+/** Submits a request once for each seed, as a batch. @returns the exit code */
+export async function runSeeds(
+  prompt: string,
+  seeds: readonly WholeNumber[],
+  flags: Flags,
+  session: Session,
+): Promise<number> {
+  const { console, options } = session;
+  const viewing = viewingOf(flags, session);
+  const batch = await batchOfSeeds(prompt, seeds, flags, session);
+  for (const warning of batch.warnings) await console.warn(warning);
+  if (flags.dryRun) return showPlan(batch, session);
+  const ends: RowResult[] = [];
+  let plan: BatchPlan | null = null;
+  const result = await runShown(batch, flags, session, {
+    onPlan: (planned) => {
+      plan = planned;
+    },
+    async onEnd(end) {
+      ends.push(end);
+      if (!options.json) await showPaths(end, session);
+    },
+  });
+  const files = ends.toSorted((a, b) => a.row.row - b.row.row).flatMap(({ report }) => report?.files ?? []);
+  await previewImages(files, viewing, session);
+  if (!options.json) await showSummary({ ...result, readsInput: flags.readsInput }, session);
+  else if (plan) await console.json(seedsJson(plan, ends, result, COMMAND_WORDS));
+  await openImages(files, viewing, session);
+  return exitCodeOfBatch(result);
+}
+
+/** Shows the requests that a run would submit now: their number, their seeds, the first one and the cost of all. */
+async function showPlan(batch: CheckedBatch, session: Session): Promise<number> {
+  const { console, options, isSandbox } = session;
+  const { plan, described } = await planBatch(batch, session);
+  const document = seedsPlanJson(plan, described, batch.warnings);
+  if (options.json) {
+    await console.json(document);
+    return 0;
+  }
+  const { sent, seeds } = document;
+  const facts = planFacts(plan, batch.spec.matrix);
+  await console.result([
+    ...(sent && seeds.length > 0 ? sentLines(sent) : []),
+    ...(seeds.length > 0 ? [`seeds: ${seedRanges(seeds)}`] : []),
+    `${counted(seeds.length, "request")}. ${planText(facts, isSandbox)}, nothing was sent`,
+  ]);
+  const estimate = estimateText(facts);
+  if (estimate !== "") await console.note(estimate);
+  return 0;
+}

@@ -1,0 +1,121 @@
+import type { BatchResult } from "../core/batch/batch-spec.ts";
+import { type BatchPlan, documentedTotal, isToSubmit, type PlannedRow } from "../core/batch/plan.ts";
+import { notRead, notSent, type RowResult } from "../core/batch/row-result.ts";
+import { resolveDestination } from "../core/images/destination.ts";
+import { type ImggenError, UsageError } from "../lib/error-types.ts";
+import { nextSeed, type WholeNumber } from "../lib/exact-integer.ts";
+import type { Words } from "../lib/wording.ts";
+import { FLAG_LABELS } from "../models/rules/rule.ts";
+import { rowJson, summaryJson } from "./batch-json.ts";
+import { type CheckedBatch, callOf, checkBatch, numbered } from "./batch-operations.ts";
+import type { ClientSession } from "./client-session.ts";
+import { OF_SEVERAL_SEEDS, requireFlagsOfSeveral, requireOneImageEach, seedText } from "./given-seeds.ts";
+import { outputSettings } from "./given-values.ts";
+import type { FlagsOf } from "./options/option.ts";
+import type { GENERATE } from "./options/request-table.ts";
+import type { DescribedRequest } from "./targets/target.ts";
+import { targetInEffect } from "./targets/target-in-effect.ts";
+
+type Flags = Omit<FlagsOf<typeof GENERATE>, "seed">;
+
+/**
+ * A batch with one request for each seed. One that cannot be submitted is refused as a single request is.
+ * @throws UsageError, InvalidRequestError
+ */
+export async function batchOfSeeds(
+  prompt: string,
+  seeds: readonly WholeNumber[],
+  flags: Flags,
+  session: ClientSession,
+): Promise<CheckedBatch> {
+  requireFlagsOfSeveral(flags);
+  requireOneImageEach(flags);
+  await requireFolder(flags, session);
+  const rows = numbered(seeds.map((seed) => ({ prompt, seed })));
+  const kind = {
+    ...OF_SEVERAL_SEEDS,
+    nameOf: ({ checked: { request } }: CheckedBatch["spec"]["rows"][number]) => seedText(request),
+    // Other images in the folder have nothing to do with these.
+    budgetOf: "rows" as const,
+    throwsFirst: true,
+    rowLabels: FLAG_LABELS,
+    images: { label: FLAG_LABELS.image },
+  };
+  const batch = await checkBatch(rows, callOf(flags, flags, session), kind, session);
+  const requests = batch.spec.rows.map((row) => ["", row.checked.request] as const);
+  await (await targetInEffect(session)).describe(requests);
+  return batch;
+}
+
+/** @throws UsageError for a destination that takes one image */
+async function requireFolder(flags: Flags, session: ClientSession): Promise<void> {
+  const { output, outputLabel = "--output" } = outputSettings(flags, session);
+  const { name, overwrite = false } = flags;
+  const { resolvePath } = session.context;
+  const { kind } = await resolveDestination({ output, name, overwrite, mayExist: true, resolvePath });
+  if (kind !== "folder")
+    throw new UsageError(`${outputLabel} ${output} takes one image, and several seeds make several.`, {
+      hint: "Nothing was sent. Name a folder, such as pictures/",
+    });
+}
+
+/**
+ * The whole as one document for a script: a result for each seed, in their order.
+ * @param ends the rows that have ended; after a signal they may not be all of the plan
+ */
+export function seedsJson(
+  plan: BatchPlan,
+  ends: readonly RowResult[],
+  result: BatchResult,
+  words: Words,
+): object {
+  const byRow = new Map(ends.map((end) => [end.row.row, end]));
+  const tasks = inOrder(plan).flatMap((row) => {
+    const end = byRow.get(row.row) ?? (result.stopped && notBegun(row, result.stopped));
+    if (!end) return [];
+    const { row: _row, line: _line, ...task } = rowJson(end, words);
+    return task;
+  });
+  return { ok: result.counts.isComplete, tasks, credits: summaryJson(result).credits };
+}
+
+/** A row that the run did not come to. One of an earlier run may have been charged. */
+function notBegun(row: PlannedRow, stopped: ImggenError): RowResult {
+  return isToSubmit(row) && row.resubmit === null ? notSent(row, stopped) : notRead(row, stopped);
+}
+
+function inOrder({ rows }: BatchPlan): PlannedRow[] {
+  return rows.toSorted((a, b) => a.row - b.row);
+}
+
+/** A dry run as scripts get it: the requests that a run would submit now, and the first of them. */
+export function seedsPlanJson(
+  plan: BatchPlan,
+  described: DescribedRequest | null,
+  warnings: readonly string[],
+) {
+  const sent = described?.sent ?? null;
+  const rows = inOrder(plan);
+  const [first] = [...rows.filter(isToSubmit), ...rows];
+  return {
+    ok: true,
+    dryRun: true,
+    requests: plan.toSubmit.rows,
+    seeds: rows.filter(isToSubmit).map(({ checked }) => checked.request.seed),
+    request: first?.checked.request,
+    ...(sent && { sent }),
+    credits: documentedTotal(plan.toSubmit),
+    ...(warnings.length > 0 && { warnings }),
+  };
+}
+
+/** `1-3, 7` */
+export function seedRanges(seeds: readonly (WholeNumber | undefined)[]): string {
+  const ranges: WholeNumber[][] = [];
+  for (const seed of seeds.filter((each) => each !== undefined)) {
+    const last = ranges.at(-1)?.at(-1);
+    if (last !== undefined && nextSeed(last, 1) === seed) ranges.at(-1)?.push(seed);
+    else ranges.push([seed]);
+  }
+  return ranges.map((range) => [...new Set([range[0], range.at(-1)])].join("-")).join(", ");
+}

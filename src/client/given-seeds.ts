@@ -1,0 +1,103 @@
+import type { CheckedRow } from "../core/batch/batch-row.ts";
+import { ImggenError, UsageError } from "../lib/error-types.ts";
+import type { WholeNumber } from "../lib/exact-integer.ts";
+import { hasSeveralSeeds, seedsOption } from "../lib/whole-number.ts";
+import { fieldPairs, jsonFields } from "../models/provider-fields.ts";
+import type { GenerationRequest, RequestInput } from "../task/request.ts";
+import type { ClientSession } from "./client-session.ts";
+import type { FlagsOf } from "./options/option.ts";
+import type { GENERATE } from "./options/request-table.ts";
+import { targetInEffect } from "./targets/target-in-effect.ts";
+
+/** The seeds of a command's requests. */
+export interface GivenSeeds {
+  /** Of `--seed`; or of `--field`, if they are several. Empty for none. */
+  seeds: readonly WholeNumber[];
+  /** The generator's own name for a seed; undefined if it has none. */
+  field: string | undefined;
+}
+
+/**
+ * The seeds that a command's flags give: `--seed 1-40`, or `--field seed=1-40` with the generator's own name for a seed.
+ * @throws UsageError if both give one
+ */
+export async function givenSeeds(
+  flag: readonly WholeNumber[] = [],
+  session: ClientSession,
+): Promise<GivenSeeds> {
+  const { settings } = session;
+  const [plain, json] = [settings.flag("field"), settings.flag("fieldJson")];
+  if (flag.length < 2 && plain === undefined && json === undefined) return { seeds: flag, field: undefined };
+  const field = await seedField(session);
+  const pairs = plain ? fieldPairs(plain.label, plain.value) : [];
+  const given = pairs.filter(([name]) => name === field).map(([, text]) => text);
+  const isInJson = json && field !== undefined && Object.hasOwn(jsonFields(json.label, json.value), field);
+  if (flag.length > 0 && (given.length > 0 || isInJson)) throw seedTwice(field);
+  const text = given.join(",");
+  const seeds = plain && hasSeveralSeeds(text) ? seedsOption(`${plain.label} ${field}`, text) : flag;
+  return { seeds, field };
+}
+
+/** The error of a command line with two seeds for one request. */
+export function seedTwice(field = "seed"): UsageError {
+  return new UsageError(`--seed and --field ${field}= are two seeds for one request.`, {
+    hint: "Nothing was sent. Leave one of them out.",
+  });
+}
+
+/** A generator that cannot be used is refused where a request is checked. */
+async function seedField(session: ClientSession): Promise<string | undefined> {
+  try {
+    const target = await targetInEffect(session);
+    return target.kind === "generator" ? target.generator.options.fieldNames.seed : undefined;
+  } catch (error) {
+    if (error instanceof ImggenError) return undefined;
+    throw error;
+  }
+}
+
+/** Names of rows that differ in their seeds, and of their files. */
+export const OF_SEVERAL_SEEDS = {
+  fileName: "{slug}-{seed}-{task}.{ext}",
+  nameOf: ({ line, checked: { request } }: CheckedRow) => `line ${line} ${seedText(request)}`.trimEnd(),
+};
+
+/** `seed 7`; empty for a request without one. */
+export function seedText({ seed }: Pick<GenerationRequest, "seed">): string {
+  return seed === undefined ? "" : `seed ${seed}`;
+}
+
+/** Each further image of a request would have the seed of another. @throws UsageError */
+export function requireOneImageEach({ maxImages = 1 }: Pick<RequestInput, "maxImages">): void {
+  if (maxImages > 1)
+    throw new UsageError("With several seeds each request makes one image.", {
+      hint: "Nothing was sent. Leave --max-images out.",
+    });
+}
+
+const LEAVE_IT_OUT = "Nothing was sent. Leave it out.";
+
+type GenerateFlags = Omit<FlagsOf<typeof GENERATE>, "seed">;
+
+/** @throws UsageError for a flag that only one request can have */
+export function requireFlagsOfSeveral({ wait, reuse, checkImages }: GenerateFlags): void {
+  const flag = firstGiven({ "--no-wait": !wait, "--reuse": reuse, "--check-images": checkImages });
+  if (flag) throw new UsageError(`${flag} cannot be used with several seeds.`, { hint: LEAVE_IT_OUT });
+}
+
+/** @throws UsageError for a flag that only a batch has */
+export function requireFlagsOfOne({ concurrency, retryFailed, resubmitUnknown }: GenerateFlags): void {
+  const flag = firstGiven({
+    "--concurrency": concurrency !== undefined,
+    "--retry-failed": retryFailed,
+    "--resubmit-unknown": resubmitUnknown,
+  });
+  if (flag)
+    throw new UsageError(`${flag} can be used only with several seeds, such as --seed 1-4.`, {
+      hint: LEAVE_IT_OUT,
+    });
+}
+
+function firstGiven(flags: Readonly<Record<string, boolean | undefined>>): string | undefined {
+  return Object.keys(flags).find((name) => flags[name]);
+}
