@@ -216,27 +216,6 @@ describe("a download", () => {
     expect(await fetching(server.origin)).toMatchObject({ reply: { outcome: "gone" } });
   });
 
-  it("that was cut short of its length may be tried again", async () => {
-    const server = await liveServer(
-      (_request, socket) => void socket.end(response(200, "half", { "content-length": "8" })),
-    );
-    expect(await fetching(server.origin)).toMatchObject({ reply: { outcome: "retry" } });
-  });
-
-  it("whose last chunk never came may be tried again", async () => {
-    const head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
-    const server = await liveServer((_request, socket) => void socket.end(`${head}4\r\nhalf\r\n`));
-    expect(await fetching(server.origin)).toMatchObject({ reply: { outcome: "retry" } });
-  });
-
-  it("of no stated length ends with the connection", async () => {
-    const server = await liveServer((_request, socket) => void socket.end("HTTP/1.1 200 OK\r\n\r\nfile"));
-    expect(await fetching(server.origin)).toMatchObject({
-      reply: { outcome: "done" },
-      sink: { text: "file" },
-    });
-  });
-
   it("that reached no server may be tried again", async () => {
     const url = `http://127.0.0.1:${await deadPort()}/`;
     expect(await fetching(url)).toMatchObject({ reply: { outcome: "retry", retryAfterMs: null } });
@@ -421,17 +400,13 @@ describe("a file that comes compressed, although that was not asked for", () => 
     ["deflate, gzip", gzipSync(deflateSync(FILE))],
     ["br", brotliCompressSync(FILE)],
     ["identity", FILE],
+    // As one that only claims to be compressed.
+    ["gzip", FILE],
     ["unheard-of", FILE],
     ["constructor", FILE],
     ["__proto__", FILE],
   ])("(%s) is kept as it was before", async (encoding, body) => {
     const { reply, file } = await keptOf(encoded(encoding, body));
-    expect(reply).toEqual({ outcome: "done" });
-    expect(file.equals(FILE)).toBe(true);
-  });
-
-  it("is kept as it is where it only claims to be gzip", async () => {
-    const { reply, file } = await keptOf(encoded("gzip", FILE));
     expect(reply).toEqual({ outcome: "done" });
     expect(file.equals(FILE)).toBe(true);
   });

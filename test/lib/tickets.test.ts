@@ -89,12 +89,6 @@ describe("a ticket", () => {
     expect(others).toMatchObject([{ order: "b" }, { order: "c" }]);
   });
 
-  it("is had by another instance in the same process as by another process", async () => {
-    const { as } = await newTickets();
-    await taken(as(1));
-    expect(await as(1).take("turn", MINUTE)).toMatchObject([{ lease: { by: { pid: 1 } } }]);
-  });
-
   it("sorts by its order, whatever characters that has", async () => {
     const { as } = await newTickets();
     for (const order of ["c.x", "c-2", "c", "b"]) await taken(as(1), "turn", MINUTE, { order, max: 9 });

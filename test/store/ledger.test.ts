@@ -312,13 +312,6 @@ describe("finishing a task", () => {
     expect(await as(2).read(task.id)).toMatchObject({ task: { state: "refused", parts: 2 } });
   });
 
-  it("leaves it to be found", async () => {
-    const { ledger } = await ledgerWorld();
-    await leftTask(ledger, {}, accepted, completed, saved);
-    expect(await ledger.find("task-1")).toMatchObject({ state: "saved" });
-    expect(await ledger.unfinished()).toEqual([]);
-  });
-
   it("removes what its provider has sent, and marks and sums of it", async () => {
     const { ledger } = await ledgerWorld();
     const owned = await begunTask(ledger, {}, started, refused);
@@ -389,11 +382,6 @@ describe("a task of a process that has ended", () => {
 });
 
 describe("the unfinished tasks", () => {
-  it("are none before the first", async () => {
-    const { ledger } = await ledgerWorld();
-    expect(await ledger.unfinished()).toEqual([]);
-  });
-
   it("come oldest first, each once", async () => {
     const { ledger, as, clock, processes } = await ledgerWorld(2);
     const first = await begunTask(ledger);

@@ -103,15 +103,6 @@ describe("a manifest's rows", () => {
     expect(await keys({ prompt: "a fox", model: "z-image" })).toEqual([first]);
   });
 
-  it("are another row with another output", async () => {
-    const { rows } = await checked([
-      { prompt: "a fox", output: "a" },
-      { prompt: "a fox", output: "b" },
-    ]);
-    expect(rows[0]?.key).not.toBe(rows[1]?.key);
-    expect(rows.every(({ key }) => key.endsWith("-1"))).toBe(true);
-  });
-
   it("cannot share an output, or be in each other's way", async () => {
     const { problems } = await checked([
       { prompt: "a fox", output: "fox.png" },
@@ -133,13 +124,5 @@ describe("a manifest's rows", () => {
     const lines = parts.flatMap(({ rows }) => rows.map(({ line }) => line));
     expect(lines.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
     for (const { rows } of parts) expect(rows.length).toBeGreaterThan(0);
-  });
-
-  it("have the same keys in a part as in the whole", async () => {
-    const values = Array.from({ length: 20 }, (_, index) => ({ prompt: `fox ${index % 5}` }));
-    const whole = (await checked(values)).rows.map(({ key }) => key);
-    const part = (await checked(values, { shard: parseShard("1/2") })).rows.map(({ key }) => key);
-    for (const key of part) expect(whole).toContain(key);
-    expect(part.length).toBeLessThan(20);
   });
 });

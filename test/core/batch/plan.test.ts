@@ -1,4 +1,4 @@
-import { appendFile, rm, writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { CheckedRow } from "../../../src/core/batch/batch-row.ts";
@@ -73,10 +73,6 @@ it("a row whose task waits at a provider that keeps what was never sent is unfin
   expect(rowStateOf(entry, heldBy(false))).toBe("unfinished");
 });
 
-it("a row without a task is new", () => {
-  expect(rowStateOf(null, heldBy(false))).toBe("new");
-});
-
 it.each([
   ["damaged", { file: "f", kind: "damaged", why: "its first line is not JSON" }],
   ["of a newer release", { file: "f", kind: "newer", version: 9 }],
@@ -104,19 +100,6 @@ describe("a row whose prompt has blanks around it", () => {
 });
 
 describe("a batch's plan", () => {
-  it("is to submit everything, where nothing was begun", async () => {
-    const { plan } = await newBatch();
-    const { rows, toSubmit, charged } = await plan(rowsOf("a fox", "a hen"));
-    expect(rows.map(({ state, attempts }) => [state, attempts])).toEqual([
-      ["new", []],
-      ["new", []],
-    ]);
-    expect([toSubmit, charged]).toEqual([
-      { rows: 2, credits: 4, undocumented: 0 },
-      { rows: 0, credits: 0, undocumented: 0 },
-    ]);
-  });
-
   it("uses what the user submitted in place of a row of unknown outcome, and counts both", async () => {
     const { attempt, plan, ledger } = await newBatch();
     const rows = rowsOf("a fox");
@@ -303,13 +286,5 @@ describe("a batch's plan", () => {
     expect([charged.credits, chargedForOthers]).toEqual([2, { rows: 2, credits: 12, undocumented: 0 }]);
     const deps = { claims, ledger, resubmitUnknown: false, retryFailed: false, countsKey: null };
     expect((await planBatch(rows.slice(0, 1), deps)).chargedForOthers.rows).toBe(0);
-  });
-
-  it("takes a torn last record for one that was never written", async () => {
-    const { attempt, plan } = await newBatch();
-    const rows = rowsOf("a fox");
-    const { file } = await attempt(rows[0], 1, {}, accepted);
-    await appendFile(file, '{"type":"sav');
-    expect((await plan(rows)).rows).toMatchObject([{ state: "unfinished" }]);
   });
 });

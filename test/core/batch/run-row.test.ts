@@ -140,17 +140,6 @@ describe("a row that is new", () => {
     expect(server.submits()).toEqual([]);
   });
 
-  it("is not reported if a signal ends the wait for a service that is down: nothing was sent", async () => {
-    const { run, world, row } = await newBatch();
-    const { provider } = run.deps.connection;
-    provider.submit = async () => {
-      world.interrupt();
-      return { outcome: "not_sent", cause: new TransportError("refused", { sent: false }) };
-    };
-    await expect(runRow(row, run)).rejects.toMatchObject({ type: "interrupted" });
-    expect(await run.deps.ledger.read(row.attempts[0] ?? "")).toMatchObject({ task: { state: "not_sent" } });
-  });
-
   it("says that it was not sent, and why, if the service stays down", async () => {
     const { run, row } = await newBatch();
     const { provider } = run.deps.connection;
@@ -164,13 +153,6 @@ describe("a row that is new", () => {
     const claims = await run.claims.load();
     expect(await ended(newRow("a hen"), run)).toMatchObject({ state: "new", report: null });
     expect(await run.claims.load()).toEqual(claims);
-  });
-
-  it("reports where its images differ from what was asked", async () => {
-    const { run, row } = await newBatch();
-    row.checked.request.ratio = "21:9";
-    const { report } = await ended(row, run);
-    expect(report?.warnings).toEqual([expect.stringContaining("21:9")]);
   });
 });
 
@@ -395,14 +377,6 @@ describe("a row that was turned away with 429", () => {
     return { ...batch, row: { ...batch.row, attempts: [task.task.id] } };
   }
 
-  const STARTED_AGAIN = { ...LINES.started, attempt: "1.1" };
-
-  it("is held while its process lives, which is to submit it again", async () => {
-    const { row, run, server } = await turnedAway(LINES.started, LINES.waiting);
-    expect(await runRow(row, run)).toBe("elsewhere");
-    expect(server.submits()).toEqual([]);
-  });
-
   it("is submitted under the same id once that process is dead", async () => {
     const { row, run, server, processes } = await turnedAway(LINES.started, LINES.waiting);
     processes.die(2);
@@ -424,13 +398,6 @@ describe("a row that was turned away with 429", () => {
     expect(end).toMatchObject({ state: "new", error: { type: "budget_exceeded" } });
     expect(server.submits()).toEqual([]);
     expect(await run.deps.ledger.unfinished()).toEqual([]);
-  });
-
-  it("is unknown where its process died after the next attempt was recorded", async () => {
-    const { row, run, server, processes } = await turnedAway(LINES.started, LINES.waiting, STARTED_AGAIN);
-    processes.die(2);
-    expect(await ended(row, run)).toMatchObject({ state: "unknown" });
-    expect(server.submits()).toEqual([]);
   });
 });
 

@@ -1,5 +1,4 @@
 import { readdir } from "node:fs/promises";
-import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { ServiceError } from "../../../src/api/api-errors.ts";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
@@ -8,7 +7,7 @@ import { finishTask } from "../../support/finish-task.ts";
 import { LINES } from "../../support/records.ts";
 import { failure } from "../../support/scripted-server.ts";
 import { completedAt, inTurn, late, replies, stillRunning } from "../../support/scripts.ts";
-import { begunByOther, claimedOnly, newRun } from "./batch-run.ts";
+import { begunByOther, newRun } from "./batch-run.ts";
 import { newRows } from "./some-rows.ts";
 
 const foxes = (count: number) => newRows(...Array.from({ length: count }, (_, index) => `fox ${index}`));
@@ -38,12 +37,6 @@ describe("running a batch's rows", () => {
       },
     });
     expect(most).toBe(2);
-  });
-
-  it("of no rows is over at once", async () => {
-    const { go, ends } = await newRun();
-    expect(await go([])).toEqual([]);
-    expect(ends).toEqual([]);
   });
 
   it("begins nothing more after a signal, and returns what it did not come to", async () => {
@@ -152,28 +145,6 @@ describe("a row that another process is at work on", () => {
     batch.other.deps.ledger.release(task, true);
   });
 
-  it("is submitted where that one had only claimed it", async () => {
-    const batch = await newRun();
-    const [row] = foxes(1) as [PlannedRow];
-    const { claims, other } = batch;
-    const id = await claimedOnly(claims, other.deps.ledger, row);
-    expect(await batch.go([{ ...row, attempts: [id] }])).toEqual([]);
-    expect(batch.ends).toMatchObject([{ state: "saved", isSubmitted: true, report: { ledgerId: id } }]);
-  });
-
-  it("is submitted again where that one was refused meanwhile", async () => {
-    const batch = await newRun();
-    const [row] = foxes(1) as [PlannedRow];
-    const task = await begunByOther(batch, row);
-    await task.file.record(LINES.started);
-    await task.file.record(LINES.refused);
-    await finishTask(batch.other.deps.ledger, task);
-    expect(await batch.go([row])).toEqual([]);
-    expect(batch.ends).toMatchObject([
-      { state: "saved", isSubmitted: true, row: { attempts: { length: 2 } } },
-    ]);
-  });
-
   it("is reported as unfinished when patience ends, and is not submitted", async () => {
     const batch = await newRun();
     const rows = foxes(2);
@@ -199,13 +170,4 @@ describe("a row that another process is at work on", () => {
     expect(batch.ends).toEqual([]);
     batch.other.deps.ledger.release(task, true);
   });
-});
-
-it("a batch's rows, their tasks and their files agree when all is over", async () => {
-  const { go, ends, world } = await newRun();
-  await go(foxes(5));
-  const tasks = path.join(world.stateFolder, "tasks");
-  expect(await readdir(path.join(tasks, "open"))).toEqual([]);
-  const claims = await readdir(path.join(tasks, "batches", "0123456789abcdef"));
-  expect(claims.toSorted()).toEqual(ends.map(({ row }) => `${row.key}.1`).toSorted());
 });

@@ -1,12 +1,11 @@
-import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { AuthRequiredError, GenerationFailedError, ServiceError } from "../../../src/api/api-errors.ts";
+import { AuthRequiredError, GenerationFailedError } from "../../../src/api/api-errors.ts";
 import { errorOf } from "../../../src/core/engine/task-error.ts";
 import { action, COMMAND_WORDS, option, phrase, type Words, worded } from "../../../src/lib/wording.ts";
 import { AGENT_WORDS } from "../../../src/mcp/agent-words.ts";
 import type { SubmitReply } from "../../../src/providers/provider.ts";
-import type { Destination } from "../../../src/task/intent.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { LINES } from "../../support/records.ts";
 import { type Answer, drawn, endless, lost, refused } from "../../support/scripted-provider.ts";
@@ -18,7 +17,6 @@ const FREE = { isPaid: false };
 const makes: Answer = (job) => drawn(job);
 const NO_KEY = new AuthRequiredError("No key is set.");
 const NO_CATS = new GenerationFailedError("No cats.", { charged: "no" });
-const BUSY = new ServiceError("It is busy.", { charged: "no" });
 
 type WorkWorld = Awaited<ReturnType<typeof workWorld>>;
 
@@ -61,11 +59,6 @@ describe("a task at a provider that answers with its image", () => {
     expect(keptIn(world)).toEqual([]);
   });
 
-  it("costs nothing where it is free", async () => {
-    const { generate } = await workWorld({ work: FREE });
-    expect(await generate()).toMatchObject({ state: "saved", charged: "no", error: null });
-  });
-
   it("has its start on the disk before it is sent", async () => {
     const world = await workWorld({
       answer: async (job) => {
@@ -74,31 +67,6 @@ describe("a task at a provider that answers with its image", () => {
       },
     });
     expect(await world.generate()).toMatchObject({ state: "saved" });
-  });
-
-  it("is at its end once it is refused, at no charge", async () => {
-    const world = await workWorld({ answer: () => refused(NO_CATS) });
-    expect(await world.generate()).toMatchObject({
-      state: "refused",
-      charged: "no",
-      error: { type: "generation_failed", message: "No cats.", charged: "no" },
-    });
-    expect(linesIn(world)).toEqual({ folder: "done", types: ["intent", "started", "refused"] });
-  });
-
-  it("is sent four times where none of them left, and is at its end then", async () => {
-    const cause = new Error("refused");
-    const world = await workWorld({ answer: async () => ({ outcome: "not_sent", cause, error: NO_CATS }) });
-    expect(await world.generate()).toMatchObject({ state: "not_sent", charged: "no", error: NO_CATS });
-    expect(world.provider.jobs).toHaveLength(4);
-    expect(linesIn(world).folder).toBe("done");
-  });
-
-  it("is sent again after a 429", async () => {
-    const busy: Answer = async () => ({ outcome: "rate_limited", retryAfterMs: 5000, error: BUSY });
-    const world = await workWorld({ answer: inTurn(busy, makes) });
-    expect(await world.generate()).toMatchObject({ state: "saved" });
-    expect(linesIn(world).types).toEqual(["intent", "started", "waiting", "started", "completed", "saved"]);
   });
 });
 
@@ -170,12 +138,6 @@ describe("a request whose reply is lost", () => {
     expect(world.provider.jobs).toHaveLength(3);
     expect(linesIn(world).folder).toBe("done");
   });
-
-  it("is saved where a free one comes the second time", async () => {
-    const world = await workWorld({ work: FREE, answer: inTurn(() => lost(), makes) });
-    expect(await world.generate()).toMatchObject({ state: "saved", charged: "no" });
-    expect(world.provider.jobs).toHaveLength(2);
-  });
 });
 
 describe("several images for one request", () => {
@@ -226,31 +188,6 @@ describe("several images for one request", () => {
   });
 });
 
-describe("a reply that holds no image", () => {
-  const page: Answer = (job) => drawn(job, Buffer.from("<html>"));
-
-  it("is kept where it was paid for", async () => {
-    const world = await workWorld({ answer: page });
-    expect(await world.generate()).toMatchObject({
-      state: "unknown",
-      charged: "unknown",
-      error: { type: "outcome_unknown", message: expect.stringContaining(world.deps.ledger.work.folder) },
-    });
-    expect(keptIn(world)).toEqual(["0-1.0/image.png"]);
-    expect(linesIn(world).folder).toBe("open");
-  });
-
-  it("has failed where it was free", async () => {
-    const world = await workWorld({ work: FREE, answer: page });
-    expect(await world.generate()).toMatchObject({
-      state: "failed",
-      charged: "no",
-      error: { type: "generation_failed" },
-    });
-    expect(linesIn(world).folder).toBe("done");
-  });
-});
-
 describe.each<[string, number | null, (world: WorkWorld) => void, string]>([
   ["a signal while a request runs", null, ({ interrupt }) => interrupt(), "interrupted"],
   ["a wait that is over before its request", 90_000, ({ clock }) => clock.advance(90_000), "pending"],
@@ -288,16 +225,6 @@ describe.each<[string, number | null, (world: WorkWorld) => void, string]>([
     expect(await world.resume(report.ledgerId ?? "")).toMatchObject({ state: "saved", error: null });
     expect(world.provider.jobs).toHaveLength(1);
   });
-});
-
-it("a signal before a request is sent leaves nothing behind", async () => {
-  const world = await workWorld();
-  world.provider.submit = async () => {
-    world.interrupt();
-    return { outcome: "not_sent", cause: null, error: BUSY };
-  };
-  expect(await world.generate()).toMatchObject({ charged: "no", error: { type: "interrupted" } });
-  expect(linesIn(world).folder).toBe("done");
 });
 
 describe("a request that takes longer than it may", () => {
@@ -357,79 +284,12 @@ describe("a task of several requests", () => {
     expect(keptIn(world)).toEqual([]);
   });
 
-  it("of which one is refused saves the others, and is at its end", async () => {
-    const world = await workWorld({ images: 2, answer: inTurn(makes, () => refused(NO_CATS)) });
-    expect(await world.generate()).toMatchObject({
-      state: "saved",
-      charged: "yes",
-      missing: ["image 2: No cats."],
-      error: { type: "partial" },
-    });
-    expect(linesIn(world).folder).toBe("done");
-  });
-
   it("is refused at once where the account is, and sends no other", async () => {
     const world = await workWorld({ images: 3, answer: () => refused(NO_KEY) });
     expect(await world.generate()).toMatchObject({ state: "refused", charged: "no", error: NO_KEY });
     expect(world.provider.jobs).toHaveLength(1);
     expect(linesIn(world).folder).toBe("done");
   });
-
-  it("keeps what it has made where the account is refused after that, and goes on from there", async () => {
-    const world = await workWorld({ images: 2, answer: inTurn(makes, () => refused(NO_KEY), makes) });
-    const report = await world.generate();
-    expect(report).toMatchObject({
-      state: "waiting",
-      charged: "yes",
-      error: {
-        type: "auth_required",
-        message: NO_KEY.message,
-        charged: "yes",
-        hint: expect.stringContaining("kept"),
-      },
-    });
-    expect(await world.resume(report.ledgerId ?? "")).toMatchObject({ state: "saved", charged: "yes" });
-    expect(world.provider.jobs.map(({ index }) => index)).toEqual([0, 1, 1]);
-  });
-});
-
-describe("a saved task", () => {
-  async function saved() {
-    const world = await workWorld();
-    const report = await world.generate();
-    return { ...world, id: report.ledgerId ?? "", file: report.files[0]?.path ?? "" };
-  }
-
-  it("is copied where it is wanted again", async () => {
-    const { id, resume, destination, output, provider } = await saved();
-    const to = { ...destination, template: "again.{ext}" } as Destination;
-    expect(await resume(id, to)).toMatchObject({ state: "saved", error: null });
-    expect((await readdir(output)).sort()).toEqual(["a-fox.png", "again.png"]);
-    expect(provider.jobs).toHaveLength(1);
-  });
-
-  it("whose file is gone can only be sent again, which is the user's to say", async () => {
-    const { id, resume, file, provider } = await saved();
-    await rm(file);
-    expect(await resume(id)).toMatchObject({
-      state: "saved",
-      charged: "yes",
-      error: { type: "save_failed", charged: "yes", hint: expect.stringMatching(/^To submit it again/) },
-    });
-    expect(provider.jobs).toHaveLength(1);
-  });
-});
-
-it.each<[string, Answer, string]>([
-  ["failed", () => lost(), "generation_failed"],
-  ["refused", () => refused(NO_CATS), "generation_failed"],
-  ["not_sent", async () => ({ outcome: "not_sent", cause: null, error: BUSY }), "network"],
-])("a task that is %s is not asked about again, and is no other process's", async (state, answer, type) => {
-  const world = await workWorld({ work: FREE, answer });
-  const { ledgerId } = await world.generate();
-  const sent = world.provider.jobs.length;
-  expect(await world.resume(ledgerId ?? "")).toMatchObject({ state, charged: "no", error: { type } });
-  expect(world.provider.jobs).toHaveLength(sent);
 });
 
 describe("a task whose process ended", () => {

@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { download } from "../../../src/api/download.ts";
 import { submitNew } from "../../../src/core/engine/begin.ts";
 import { jobOfId } from "../../../src/core/engine/jobs.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
@@ -37,22 +36,6 @@ describe("a certificate that is not accepted is no reason to try again", () => {
       error: { type: "network", charged: "yes", hint: expect.stringContaining("NODE_EXTRA_CA_CERTS") },
     });
     expect(clock.monotonicMs()).toBe(0);
-  });
-
-  it("at a download", async () => {
-    const { origin, baseUrl } = await untrusted();
-    const { deps } = await taskWorld(baseUrl);
-    const reply = await download(
-      `${origin}/1.png`,
-      { write() {} },
-      {
-        http: deps.connection.downloads,
-        clock: deps.clock,
-        serviceUrl: new URL(baseUrl),
-        maskKey: String,
-      },
-    );
-    expect(reply).toMatchObject({ outcome: "forbidden", why: expect.stringContaining("self-signed") });
   });
 
   it("for the other rows of a batch: none of them is sent or tried again", async () => {

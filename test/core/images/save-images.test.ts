@@ -115,11 +115,6 @@ describe("saved images", () => {
     expect(events.map(({ type }) => type)).toEqual(["downloading", "saved"]);
   });
 
-  it("of one task are numbered", async () => {
-    const { saved } = await saving({ images: [png(0), png(1), png(2)] });
-    expect(saved).toEqual(["a-fox.png", "a-fox-2.png", "a-fox-3.png"]);
-  });
-
   it("are numbered by the template where it does so itself", async () => {
     const template = "{index}-{slug}";
     const { saved } = await saving({ images: [png(0), png(1)], destination: { template } });
@@ -132,12 +127,6 @@ describe("saved images", () => {
     expect(saved).toEqual(["a-fox-3.png"]);
     expect(await readFile(path.join(folder, "a-fox.png"), "utf8")).toBe("old");
     expect(await readFile(path.join(folder, "a-fox-2.png"), "utf8")).toBe("older");
-  });
-
-  it("do not collide with each other where numbers are taken already", async () => {
-    const { saved } = await saving({ images: [png(0), png(1)], existing: { "a-fox.png": "old" } });
-    expect(new Set(saved).size).toBe(2);
-    expect(saved).not.toContain("a-fox.png");
   });
 
   it("replace what exists where that is asked for, each its own", async () => {
@@ -276,24 +265,6 @@ describe("an image that cannot be downloaded", () => {
     ]);
     await writeFile(path.join(folder, "a-fox.png"), "changed");
     await expect(saving({ ...next, saved: moved })).rejects.toMatchObject({ type: "save_failed" });
-  });
-
-  it("for a signal's sake ends it at once", async () => {
-    const reason = new Error("stop");
-    const signal = AbortSignal.abort(reason);
-    await expect(saving({ images: [png(0), png(1)], deps: { signal } })).rejects.toBe(reason);
-  });
-
-  it("because the disk fails ends it at once", async () => {
-    const folder = path.join(await temporaryFolder(), "file");
-    await writeFile(folder, "");
-    const result = newResult();
-    const images = [png(0), png(1)];
-    const { events } = await saving({ images, destination: { folder }, result }).catch(() => ({
-      events: [],
-    }));
-    expect(events).toEqual([]);
-    expect(result.files).toEqual([null, null]);
   });
 });
 

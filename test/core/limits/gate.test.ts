@@ -87,16 +87,6 @@ describe("while the provider answers", () => {
     expect(outages).toEqual([]);
   });
 
-  it("two lost submits in a row are no outage", async () => {
-    const { gate, outages } = newGate();
-    for (let round = 0; round < 3; round++) {
-      await attempt(gate, LOST);
-      await attempt(gate, LOST);
-      await attempt(gate, round === 1 ? REFUSED : ACCEPTED);
-    }
-    expect(outages).toEqual([]);
-  });
-
   it("one request that is always lost is no outage, however often", async () => {
     const { gate, outages } = newGate();
     for (let each = 0; each < 10; each++) await attempt(gate, LOST, "a bad prompt");
@@ -233,19 +223,6 @@ describe("while nothing can be sent", () => {
     clock.advance(60_000);
     await turn();
     expect(inside).toHaveLength(1);
-  });
-
-  it("is tried at 0, 0.5, 1.5 and 3.5 s, and over with the first answer", async () => {
-    const { gate, clock, outages } = newGate(fakeClock());
-    const atMs: number[] = [];
-    for (const reply of [UNSENT, UNSENT, UNSENT, ACCEPTED]) {
-      const pass = await entered(gate);
-      atMs.push(clock.monotonicMs());
-      end(gate, pass, reply);
-    }
-    expect(atMs).toEqual([0, 500, 1500, 3500]);
-    expect(outages.at(-1)).toBe("over");
-    expect(outages).toHaveLength(2);
   });
 
   it("failures of submits that were in flight cause no other try, and count as none", async () => {
@@ -424,11 +401,6 @@ describe("while submits are lost, each of which may have been charged", () => {
 });
 
 describe("after the wait for a turn, a pass", () => {
-  it("is good if nothing has happened", async () => {
-    const { gate } = newGate();
-    expect(gate.check(await entered(gate), never)).toBe(true);
-  });
-
   it("is not once an outage has begun, unless it is the probe", async () => {
     const { gate } = newGate(fakeClock());
     const pass = await entered(gate);

@@ -35,11 +35,6 @@ const polls = (schedule: PollingSchedule) => pollTimes(schedule, 90_000);
 const many = (count: number) => Array.from({ length: count }, () => SEEN);
 
 describe("the schedule of a request", () => {
-  it("is that of no experience, where there is none", async () => {
-    const { schedules } = await newLedger();
-    expect(polls(await schedules.of(FOX))).toEqual(polls(learnedSchedule([])));
-  });
-
   it("is that of the service's own duration where that is known, whatever the history says", async () => {
     const { ledger, remember } = await newLedger();
     await remember(FOX, ...many(20));

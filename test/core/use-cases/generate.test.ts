@@ -179,18 +179,6 @@ describe("generate --reuse", () => {
     expect(jobs()).toBe(0);
   });
 
-  it("reports an unknown outcome, and submits nothing", async () => {
-    const { run, jobs } = await leftWorld({ lines: [unknown] });
-    expect(await run({ reuse: true })).toMatchObject({ reused: true, error: { type: "outcome_unknown" } });
-    expect(jobs()).toBe(0);
-  });
-
-  it("submits a request that was never charged", async () => {
-    const { run, jobs } = await leftWorld({ lines: [refused], isFinished: true });
-    expect(await run({ reuse: true })).toMatchObject({ state: "saved", error: null });
-    expect(jobs()).toBe(1);
-  });
-
   it("submits once if two processes come at once, and both have the image", async () => {
     const { run, as, processes, stateFolder, output, clock, jobs } = await leftWorld({
       work: {},
