@@ -116,18 +116,6 @@ describe("a ticket", () => {
     expect([next.isKept(), as(3).held("turn").length]).toEqual([true, 1]);
   });
 
-  it("is held on by whoever renews it in time", async () => {
-    const clock = fakeClock();
-    const { as } = await newTickets(clock);
-    const held = await taken(as(1), "server-a");
-    for (let round = 0; round < 5; round++) {
-      clock.advance(MINUTE - 1);
-      expect(held.renew(MINUTE, round + 1)).toBe(true);
-      expect(as(2).held("server-a")).toMatchObject([{ count: round + 1 }]);
-    }
-    expect(held.isKept()).toBe(true);
-  });
-
   it("is lost where its file is gone, and not written again", async () => {
     const { as, folder } = await newTickets();
     const held = await taken(as(1));

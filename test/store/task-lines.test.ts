@@ -13,12 +13,6 @@ function statusOf(...parts: string[]): string {
 }
 
 describe("a task's file", () => {
-  it("is read as it was written", () => {
-    const read = readTaskLines("x", [linesOf(intent, started, accepted)]);
-    expect(read).toEqual({ kind: "task", task: recordOf([started, accepted]) });
-    expect(read).toMatchObject({ task: { intent: INTENT, submittedAt: AT, parts: 1, state: "accepted" } });
-  });
-
   it("holds one line for each fact, whatever is in the prompt", () => {
     const prompt = "two\nlines\r\n\u2028and a \u0000";
     const line = formatLine({ ...intent, request: { prompt, model: "m" } });

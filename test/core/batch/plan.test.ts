@@ -1,4 +1,4 @@
-import { rm, writeFile } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { CheckedRow } from "../../../src/core/batch/batch-row.ts";
@@ -162,13 +162,6 @@ describe("a batch's plan", () => {
     ]);
   });
 
-  it("submits what was only claimed: its process ended before it wrote down anything to send", async () => {
-    const { claims, ledger, plan } = await newBatch();
-    const rows = rowsOf("a fox");
-    const id = await claimedOnly(claims, ledger, rows[0] as CheckedRow);
-    expect((await plan(rows)).rows).toMatchObject([{ state: "new", attempts: [id] }]);
-  });
-
   it("leaves to a running batch's budget what was not charged yet: its process may be about to submit it", async () => {
     const { claims, ledger, attempt, plan } = await newBatch();
     const rows = rowsOf("claimed", "turned away", "accepted");
@@ -197,18 +190,6 @@ describe("a batch's plan", () => {
     expect(standings).toEqual(["saved", "failed", "new", "unknown", "unknown", "new"]);
     expect(planned.toSubmit.rows).toBe(2);
     expect(planned.charged.rows).toBe(5);
-  });
-
-  it("leaves alone a row whose task's file cannot be read, and counts it as charged", async () => {
-    const { attempt, plan } = await newBatch();
-    const rows = rowsOf("a fox", "a hen");
-    const { file } = await attempt(rows[0], 1, {}, accepted);
-    await writeFile(file, "scribble\n");
-    for (const resubmit of [false, true]) {
-      const { rows: planned, toSubmit, charged } = await plan(rows, resubmit);
-      expect(planned[0]).toMatchObject({ row: 1, state: "unknown" });
-      expect([toSubmit.rows, charged]).toEqual([1, { rows: 1, credits: 2, undocumented: 0 }]);
-    }
   });
 
   it("submits again at the user's request what is unknown, and not what a process is still at", async () => {

@@ -5,22 +5,13 @@ import type { PlannedRow } from "../../../src/core/batch/plan.ts";
 import { accepts } from "../../support/batch-world.ts";
 import { finishTask } from "../../support/finish-task.ts";
 import { LINES } from "../../support/records.ts";
-import { failure } from "../../support/scripted-server.ts";
-import { completedAt, inTurn, late, replies, stillRunning } from "../../support/scripts.ts";
+import { inTurn, late } from "../../support/scripts.ts";
 import { begunByOther, newRun } from "./batch-run.ts";
 import { newRows } from "./some-rows.ts";
 
 const foxes = (count: number) => newRows(...Array.from({ length: count }, (_, index) => `fox ${index}`));
 
 describe("running a batch's rows", () => {
-  it("takes every row to its end, and reports each once", async () => {
-    const { go, ends, started, world } = await newRun();
-    expect(await go(foxes(9))).toEqual([]);
-    expect(ends.map(({ state }) => state)).toEqual(Array(9).fill("saved"));
-    expect(started).toHaveLength(9);
-    expect(await readdir(world.output)).toHaveLength(9);
-  });
-
   it("has only so many under way at once", async () => {
     let underWay = 0;
     let most = 0;
@@ -84,20 +75,6 @@ describe("running a batch's rows", () => {
     expect(told).toBe(3);
     expect(server.submits()).toHaveLength(3);
     expect(await readdir(world.output)).toHaveLength(3);
-  });
-
-  it("stops submitting with the account, finishes what was accepted, and says why of all the others", async () => {
-    const { go, ends, run, server } = await newRun({
-      submit: inTurn(late(500, accepts), replies(failure("my_credits.no_credits_description"))),
-      poll: inTurn(stillRunning, completedAt("/1.png")),
-    });
-    expect(await go(foxes(8), { concurrency: 2 })).toEqual([]);
-    const states = ends.map(({ state }) => state).toSorted();
-    expect(states).toEqual(["failed", ...Array(6).fill("new"), "saved"]);
-    for (const { error, state } of ends)
-      expect(error?.type ?? state).toBe(state === "saved" ? "saved" : "insufficient_credits");
-    expect(run.deps.gate.stopped?.type).toBe("insufficient_credits");
-    expect(server.submits()).toHaveLength(2);
   });
 });
 

@@ -186,15 +186,6 @@ describe("resuming a task that was accepted", () => {
     }
   });
 
-  it("goes on on a fresh line after a torn one", async () => {
-    const { resume, onDisk } = await leftBehind({ lines: [accepted], torn: '{"type":"completed","at":"20' });
-    expect(await resume()).toMatchObject({ state: "saved", error: null });
-    expect(onDisk()).toEqual({
-      folder: "done",
-      types: words("intent accepted completed taken completed saved"),
-    });
-  });
-
   it("saves in its folder what was to go to standard output, which has no reader any more", async () => {
     const { resume, output, written } = await leftBehind({
       lines: [accepted],
@@ -213,14 +204,6 @@ describe("resuming a task that was accepted", () => {
     const files = [{ path: file }];
     expect(await resume()).toMatchObject({ state: "saved", charged: "yes", files, error: null });
     expect(server.requests).toEqual([]);
-  });
-
-  it("is done by one of two that try at once, and the image is saved once", async () => {
-    const { resume, output } = await leftBehind({ lines: [accepted] });
-    const reports = await Promise.all([resume(), resume()]);
-    const errors = reports.map(({ error }) => error?.type ?? null).sort();
-    expect([[null, "pending"].sort(), [null, null]]).toContainEqual(errors);
-    expect(await readdir(output)).toEqual(["a-fox.png"]);
   });
 });
 
@@ -252,16 +235,6 @@ describe("resuming a task that was completed", () => {
 });
 
 describe("resuming a task that was finished", () => {
-  it("puts a failed one's file away, and polls it: it may have been completed since", async () => {
-    const { resume, onDisk, server } = await leftBehind({
-      lines: [accepted, failed],
-      script: { poll: taskIs({ status: "failed", errorCode: 3 }) },
-    });
-    expect(await resume()).toMatchObject({ state: "failed", error: { type: "generation_failed" } });
-    expect(onDisk().folder).toBe("done");
-    expect(server.requests).toHaveLength(1);
-  });
-
   it("saves one that had failed and was completed since, once, and notes it", async () => {
     const poll = inTurn(taskIs({ status: "failed", errorCode: 3 }), completedAt("/1.png"));
     const { resume, onDisk, output, deps, id } = await leftBehind({
@@ -281,20 +254,6 @@ describe("resuming a task that was finished", () => {
     expect([...new Set(types)]).toEqual(words("intent accepted failed taken completed saved"));
     expect(await deps.ledger.read(id)).toMatchObject({ task: { state: "saved" } });
     expect(await deps.ledger.findByFile(sha256(png()))).toMatchObject({ id });
-  });
-
-  it("changes nothing where its file is still there, however often", async () => {
-    const { resume, output, server, id } = await leftBehind({ lines: [accepted] });
-    await resume();
-    const asked = server.requests.length;
-    expect(await resume(id)).toMatchObject({
-      state: "saved",
-      error: null,
-      files: [{ bytes: png().length }],
-    });
-    expect(await resume("task-1")).toMatchObject({ state: "saved", error: null });
-    expect(server.requests).toHaveLength(asked);
-    expect(await readdir(output)).toEqual(["a-fox.png"]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { AuthRequiredError, GenerationFailedError } from "../../../src/api/api-errors.ts";
@@ -9,7 +9,6 @@ import type { SubmitReply } from "../../../src/providers/provider.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { LINES } from "../../support/records.ts";
 import { type Answer, drawn, endless, lost, refused } from "../../support/scripted-provider.ts";
-import { words } from "../../support/words.ts";
 import { keptIn, leaveImage, linesIn, workWorld } from "./work-world.ts";
 
 const { started } = LINES;
@@ -58,16 +57,6 @@ describe("a task at a provider that answers with its image", () => {
     expect(linesIn(world)).toEqual({ folder: "done", types: ["intent", "started", "completed", "saved"] });
     expect(keptIn(world)).toEqual([]);
   });
-
-  it("has its start on the disk before it is sent", async () => {
-    const world = await workWorld({
-      answer: async (job) => {
-        expect(linesIn(world)).toEqual({ folder: "open", types: ["intent", "started"] });
-        return drawn(job);
-      },
-    });
-    expect(await world.generate()).toMatchObject({ state: "saved" });
-  });
 });
 
 it("keeps the advice of a refusal as data, which each face words by its own table when it reads the task", async () => {
@@ -108,26 +97,6 @@ describe("a request whose reply is lost", () => {
     expect(world.provider.jobs).toHaveLength(1);
   });
 
-  it("is never sent again where it may have been paid for, and is the user's to decide on", async () => {
-    const world = await workWorld({ answer: inTurn(() => lost({ kept: "/state/reply" }), makes) });
-    const report = await world.generate();
-    expect(report).toMatchObject({
-      taskId: "task_1",
-      state: "unknown",
-      charged: "unknown",
-      error: { type: "outcome_unknown", message: expect.stringContaining("/state/reply") },
-    });
-    const id = report.ledgerId ?? "";
-    expect(await world.resume(id)).toMatchObject({ state: "unknown", error: { type: "outcome_unknown" } });
-    expect(world.provider.jobs).toHaveLength(1);
-    expect(linesIn(world)).toEqual({
-      folder: "open",
-      types: words("intent started unknown released"),
-    });
-    expect(await world.dismiss(id)).toMatchObject({ state: "dismissed", charged: "unknown" });
-    expect(linesIn(world).folder).toBe("done");
-  });
-
   it("is sent again twice where it is free, and has failed then", async () => {
     const world = await workWorld({ work: FREE, answer: () => lost() });
     expect(await world.generate()).toMatchObject({
@@ -146,25 +115,6 @@ describe("several images for one request", () => {
     await writeFile(path.join(job.folder, "image_3.png"), png(20 + job.index));
     return drawn(job);
   };
-
-  it("are saved by the next run after a crash between two of them, and none of them twice", async () => {
-    const world = await workWorld();
-    const id = await world.leave([started]);
-    for (const [at, bytes] of [png(0), png(10), png(20)].entries())
-      await leaveImage(id, world, bytes, { name: ["image.png", "image_2.png", "image_3.png"][at] });
-    await mkdir(world.output, { recursive: true });
-    await writeFile(path.join(world.output, "a-fox.png"), png(0));
-    await writeFile(path.join(world.output, "a-fox-2.png"), png(10));
-    const report = await world.resume(id);
-    expect(report).toMatchObject({
-      state: "saved",
-      files: [png(0), png(10), png(20)].map((image) => ({ sha256: sha256(image) })),
-      warnings: ["Requested 1 image, received 3."],
-    });
-    expect((await readdir(world.output)).sort()).toEqual(["a-fox-2.png", "a-fox-3.png", "a-fox.png"]);
-    expect(world.provider.jobs).toHaveLength(0);
-    expect(keptIn(world)).toEqual([]);
-  });
 
   it("come after the first ones of all requests", async () => {
     const world = await workWorld({ answer: threeImages, work: { requests: 2 }, images: 2 });
@@ -250,17 +200,6 @@ describe("a request that takes longer than it may", () => {
 });
 
 describe("a task of several requests", () => {
-  it("sends one after the other, and saves what each has made", async () => {
-    const world = await workWorld({ images: 3 });
-    expect(await world.generate()).toMatchObject({
-      state: "saved",
-      charged: "yes",
-      usage: { total_tokens: 36 },
-    });
-    expect(world.provider.jobs.map(({ index }) => index)).toEqual([0, 1, 2]);
-    expect(await readdir(world.output)).toEqual(["a-fox-2.png", "a-fox-3.png", "a-fox.png"]);
-  });
-
   it("of which one is lost saves the others, names it, and is the user's to decide on", async () => {
     const world = await workWorld({ images: 3, answer: inTurn(makes, () => lost(), makes) });
     const report = await world.generate();
@@ -293,28 +232,6 @@ describe("a task of several requests", () => {
 });
 
 describe("a task whose process ended", () => {
-  it("before anything was sent is sent now", async () => {
-    const world = await workWorld();
-    expect(await world.resume(await world.leave())).toMatchObject({ state: "saved", error: null });
-    expect(world.provider.jobs).toHaveLength(1);
-  });
-
-  it("after a paid request was sent is not sent again: its outcome is unknown", async () => {
-    const world = await workWorld();
-    const id = await world.leave([started]);
-    expect(await world.resume(id)).toMatchObject({ state: "unknown", error: { type: "outcome_unknown" } });
-    expect(world.provider.jobs).toEqual([]);
-  });
-
-  it("after its reply had come is saved from it", async () => {
-    const world = await workWorld();
-    const id = await world.leave([started]);
-    await leaveImage(id, world, png());
-    expect(await world.resume(id)).toMatchObject({ state: "saved", charged: "yes", error: null });
-    expect(world.provider.jobs).toEqual([]);
-    expect(keptIn(world)).toEqual([]);
-  });
-
   it.each([
     [1, 1],
     [2, 1],

@@ -279,23 +279,6 @@ it("at most 16 images of a task are downloaded, and a warning says what was left
   ]);
 });
 
-describe("an image for standard output", () => {
-  it("goes there, and leaves no file", async () => {
-    const { files, written, folder, stateFolder } = await saving({ destination: { kind: "stdout" } });
-    expect(files).toMatchObject([{ path: null, sha256: sha256(png()) }]);
-    expect(Buffer.concat(written).equals(png())).toBe(true);
-    expect(await readdir(folder)).toEqual([]);
-    const left = await readdir(stateFolder, { recursive: true }).catch(() => []);
-    expect(left.filter((name) => path.basename(name).startsWith("."))).toEqual([]);
-  });
-
-  it("is the first; what else comes goes to the folder", async () => {
-    const { saved, written } = await saving({ images: [png(0), png(1)], destination: { kind: "stdout" } });
-    expect(saved).toEqual([null, "a-fox-2.png"]);
-    expect(Buffer.concat(written).equals(png(0))).toBe(true);
-  });
-});
-
 describe("after a crash", () => {
   const theirs = "somebody else's";
   const twin = Buffer.from(png());

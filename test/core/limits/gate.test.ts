@@ -182,17 +182,6 @@ describe("after a 429", () => {
     expect(inside).toHaveLength(1);
   });
 
-  it("a signal ends the wait for a place", async () => {
-    const { gate } = newGate();
-    await attempt(gate, busy());
-    await entered(gate);
-    const controller = new AbortController();
-    const waiting = gate.enter(controller.signal);
-    controller.abort(new InterruptedError("SIGTERM"));
-    await expect(waiting).rejects.toMatchObject({ signal: "SIGTERM" });
-    await expect(gate.enter(controller.signal)).rejects.toMatchObject({ signal: "SIGTERM" });
-  });
-
   it("a run is stopped if the time is longer than it waits, 180 s by default; a server is not", async () => {
     const { gate } = newGate();
     await attempt(gate, busy(180_001));
@@ -261,20 +250,6 @@ describe("while nothing can be sent", () => {
       end(slow.gate, pass, UNSENT);
     }
     expect(await slow.gate.enter(never)).toBeNull();
-  });
-
-  it("all that wait are turned away when it is given up", async () => {
-    const { gate, clock } = newGate();
-    await attempt(gate, UNSENT);
-    const inside = crowd(gate, 5);
-    for (const ms of [500, 1000, 5000]) {
-      await turn();
-      clock.advance(ms);
-      await turn();
-      end(gate, inside.at(-1) as Pass, UNSENT);
-    }
-    await turn();
-    expect(inside.slice(3)).toEqual([null, null]);
   });
 
   it("all go on when it answers, and none waits out the rest of a wait", async () => {

@@ -318,25 +318,6 @@ describe("what is in the folder", () => {
   });
 });
 
-it("sixty turns in a row in one process come one after the other", async () => {
-  const folder = await temporaryFolder();
-  const line = lineOf(folder, systemProcesses());
-  const begun: number[] = [];
-  let atOnce = 0;
-  const turns = Array.from({ length: 60 }, async (_, index) => {
-    const turn = await line.take(String(index).padStart(3, "0"), { signal: SIGNAL });
-    begun.push(index);
-    atOnce += 1;
-    expect(atOnce).toBe(1);
-    await moment(2);
-    atOnce -= 1;
-    await turn.release();
-  });
-  await Promise.all(turns);
-  // The first ones may not see each other's tickets.
-  expect(begun.slice(20)).toEqual(Array.from({ length: 40 }, (_, index) => 20 + index));
-});
-
 it("sixty waiters leave a processor most of its time", async () => {
   const folder = await temporaryFolder();
   const line = lineOf(folder, systemProcesses());

@@ -1,7 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { ofOneAccount, type TaskDeps } from "../../../src/core/engine/deps.ts";
-import { MissingProviderError } from "../../../src/core/errors.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { type StatusSpec, status } from "../../../src/core/use-cases/status.ts";
 import type { PollReply } from "../../../src/providers/provider.ts";
@@ -207,19 +206,6 @@ describe("a status that saves, of a task that an ended process has left", () => 
     Object.assign(world.provider, { isAtWork: async () => true });
     const id = await world.leave([started]);
     expect(await statusOf(id, world.deps)).toMatchObject({ state: "started", charged: "no", error: null });
-  });
-
-  it("names the missing provider of a task that waits", async () => {
-    const { deps, leave } = await workWorld({});
-    const id = await leave([]);
-    const named = { id, record: await deps.ledger.find(id) };
-    const depsFor = () => Promise.reject(new MissingProviderError("The package is not installed."));
-    const [report] = await status(
-      [named],
-      { wait: null, destination: null },
-      { ...ofOneAccount(deps), depsFor },
-    );
-    expect(report).toMatchObject({ state: "waiting", error: { type: "outcome_unknown" } });
   });
 
   it("submits nothing of what waits, with or without a wait", async () => {
