@@ -38,6 +38,13 @@ function newGate(clock = steppedClock(), deps: Partial<GateDeps> = {}) {
 
 const turn = () => new Promise(setImmediate);
 
+/** Lets time pass, before which and after which everything runs that can. */
+async function passed(clock: { advance(ms: number): void }, ms: number): Promise<void> {
+  await turn();
+  clock.advance(ms);
+  await turn();
+}
+
 /** A pass that needs no wait, or only waits that take no time. */
 async function entered(gate: Gate): Promise<Pass> {
   const pass = await gate.enter(never);
@@ -116,11 +123,9 @@ describe("after a 429", () => {
     const { gate, clock, pauses } = newGate();
     await attempt(gate, busy(5000));
     const inside = crowd(gate, 1);
-    clock.advance(4999);
-    await turn();
+    await passed(clock, 4999);
     expect(inside).toEqual([]);
-    clock.advance(1);
-    await turn();
+    await passed(clock, 1);
     expect(inside).toHaveLength(1);
     expect(pauses).toEqual([5000]);
   });
@@ -133,11 +138,9 @@ describe("after a 429", () => {
     const inside = crowd(gate, 1);
     end(gate, early, busy(3000));
     end(gate, passes[2] as Pass, busy(500));
-    clock.advance(2999);
-    await turn();
+    await passed(clock, 2999);
     expect(inside).toEqual([]);
-    clock.advance(1);
-    await turn();
+    await passed(clock, 1);
     expect(inside).toHaveLength(1);
   });
 
@@ -176,9 +179,7 @@ describe("after a 429", () => {
     await turn();
     controller.abort(new InterruptedError("SIGINT"));
     await expect(stopped).rejects.toBeInstanceOf(InterruptedError);
-    await turn();
-    clock.advance(1000);
-    await turn();
+    await passed(clock, 1000);
     expect(inside).toHaveLength(1);
   });
 
@@ -206,11 +207,9 @@ describe("while nothing can be sent", () => {
     const inside = crowd(gate, 5);
     await turn();
     expect(inside).toEqual([]);
-    clock.advance(500);
-    await turn();
+    await passed(clock, 500);
     expect(inside).toEqual([{ isProbe: true }]);
-    clock.advance(60_000);
-    await turn();
+    await passed(clock, 60_000);
     expect(inside).toHaveLength(1);
   });
 
@@ -221,9 +220,7 @@ describe("while nothing can be sent", () => {
     const waiting = crowd(gate, 8);
     await turn();
     for (const pass of passes.slice(1)) end(gate, pass, UNSENT);
-    await turn();
-    clock.advance(500);
-    await turn();
+    await passed(clock, 500);
     expect(waiting).toHaveLength(1);
     expect(clock.waits).toEqual([500]);
   });
@@ -283,13 +280,9 @@ describe("while nothing can be sent", () => {
     const { gate, clock } = newGate();
     await attempt(gate, UNSENT);
     const inside = crowd(gate, 2);
-    await turn();
-    clock.advance(500);
-    await turn();
+    await passed(clock, 500);
     gate.leave(inside[0] as Pass);
-    await turn();
-    clock.advance(500);
-    await turn();
+    await passed(clock, 500);
     expect(inside).toHaveLength(2);
   });
 
@@ -302,9 +295,7 @@ describe("while nothing can be sent", () => {
     const inside = crowd(gate, 1);
     controller.abort(new InterruptedError("SIGINT"));
     for (const each of stopped) await expect(each).rejects.toBeInstanceOf(InterruptedError);
-    await turn();
-    clock.advance(500);
-    await turn();
+    await passed(clock, 500);
     expect(inside).toHaveLength(1);
   });
 
