@@ -21,11 +21,7 @@ function doing(
   disk: DiskFile,
   calls: Partial<Pick<DiskFile, "writeChunks">>,
 ): Pick<DiskFile, "writeChunks" | "sync"> {
-  return {
-    writeChunks: (chunks) => disk.writeChunks(chunks),
-    sync: () => disk.sync(),
-    ...calls,
-  };
+  return { writeChunks: (chunks) => disk.writeChunks(chunks), sync: () => disk.sync(), ...calls };
 }
 
 const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");

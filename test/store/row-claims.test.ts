@@ -28,11 +28,7 @@ const taskOf = (id: string) => ({ id, intent: INTENT, at: AT });
 /** The claims of one batch, as several processes see them. */
 async function newClaims() {
   const ledger = path.join(await temporaryFolder(), "tasks");
-  return {
-    as: () => new RowClaims(ledger, BATCH),
-    folder: path.join(ledger, "batches", BATCH),
-    ledger,
-  };
+  return { as: () => new RowClaims(ledger, BATCH), folder: path.join(ledger, "batches", BATCH), ledger };
 }
 
 describe("claiming an attempt at a row", () => {

@@ -93,9 +93,7 @@ describe("a task's file", () => {
     expect(await readFile(file, "utf8")).toBe(
       `${linesOf(intent, accepted)}${torn}\n${linesOf(completed, saved)}`,
     );
-    expect(readTaskLines("x", [await readFile(file, "utf8")])).toMatchObject({
-      task: { state: "saved" },
-    });
+    expect(readTaskLines("x", [await readFile(file, "utf8")])).toMatchObject({ task: { state: "saved" } });
   });
 
   it("that is gone cannot be taken up, and is not created again", async () => {

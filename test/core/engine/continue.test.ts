@@ -225,11 +225,7 @@ describe("resuming a task that was completed", () => {
       lines: [accepted, completed],
       script: { poll: replies(answer) },
     });
-    expect(await resume()).toMatchObject({
-      charged: "yes",
-      state: "completed",
-      error: { type: "pending" },
-    });
+    expect(await resume()).toMatchObject({ charged: "yes", state: "completed", error: { type: "pending" } });
     expect(onDisk().folder).toBe("open");
   });
 });

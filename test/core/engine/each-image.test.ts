@@ -176,10 +176,4 @@ describe("before each submit of a paid request", () => {
       expect(cap.taken).toEqual(taken);
     }
   });
-
-  it("nobody is asked for a free one", async () => {
-    const { one, generate } = await twoProcesses({ work: { isPaid: false } });
-    one.deps.caps = [capOf(0)];
-    expect(await generate()).toMatchObject({ state: "saved", error: null });
-  });
 });

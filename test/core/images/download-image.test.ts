@@ -42,10 +42,7 @@ async function fetching({ answers, fresh = [], folder, deps = {} }: Fetch) {
   const outcome = await downloadImage(
     { url: `${server.origin}/1.png?sig=s3cret`, taskId: "task-1", freshUrl },
     temporary,
-    {
-      ...world.deps,
-      ...deps,
-    },
+    { ...world.deps, ...deps },
   ).catch((error: unknown) => error);
   return { outcome, temporary, place, server, ...world, asked: () => asked };
 }

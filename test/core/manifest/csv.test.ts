@@ -199,10 +199,7 @@ describe("a manifest in CSV", () => {
     const options = { template: "a {color} fox, {light}" };
     const entries = await entriesOf("colour,style\nred,oil\nblue,ink\n", "csv", undefined, options);
     expect(entries).toMatchObject([
-      {
-        line: 1,
-        message: 'there is no column "color" for the template; did you mean "colour"?',
-      },
+      { line: 1, message: 'there is no column "color" for the template; did you mean "colour"?' },
       { line: 1, message: 'there is no column "light" for the template' },
     ]);
   });
