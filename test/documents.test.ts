@@ -61,18 +61,25 @@ it.each(DOCUMENTS)("every path in %s is there", (name) => {
   expect(paths.filter((to) => !isThere(to))).toEqual([]);
 });
 
-it("every file that CONTRIBUTING names without its folder is one of the source or the tests", () => {
+const RECIPES = ".github/docs/recipes.md";
+
+it("CONTRIBUTING has at most 150 lines", () => {
+  expect(textOf(".github/CONTRIBUTING.md").split("\n").length - 1).toBeLessThanOrEqual(150);
+});
+
+it("every file that CONTRIBUTING or a recipe names without its folder is one of the source or the tests", () => {
   const folders = ["src", "test"].map((name) => path.join(ROOT, name));
   const files = folders.flatMap((folder) => readdirSync(folder, { recursive: true, encoding: "utf8" }));
   const names = new Set(files.map((file) => path.basename(file)));
-  const named = [...textOf(".github/CONTRIBUTING.md").matchAll(/`([\w-]+\.ts)`/g)].map(([, to = ""]) => to);
+  const guide = [".github/CONTRIBUTING.md", RECIPES].map(textOf).join("");
+  const named = [...guide.matchAll(/`([\w-]+\.ts)`/g)].map(([, to = ""]) => to);
   expect(named.length).toBeGreaterThan(3);
-  expect(textOf(".github/CONTRIBUTING.md").match(PATH)?.length).toBeGreaterThan(60);
+  expect(guide.match(PATH)?.length).toBeGreaterThan(60);
   expect(named.filter((to) => !names.has(to))).toEqual([]);
 });
 
-it("every name that a recipe of CONTRIBUTING says is in a file is there", () => {
-  const text = textOf(".github/CONTRIBUTING.md");
+it("every name that a recipe says is in a file is there", () => {
+  const text = textOf(RECIPES);
   const named = [...text.matchAll(/`(\w+)`(?: and `(\w+)`)? in `(src\/[\w./-]+)`/g)];
   expect(named.length).toBeGreaterThan(9);
   const isThere = (name: string | undefined, file: string) =>

@@ -1,4 +1,4 @@
-import { reportOf, type TaskReport } from "../core/engine/report.ts";
+import { type TaskReport, taskReport } from "../core/engine/report.ts";
 import { chargedTasks, type HistoryQuery, historyFilter, historyStatus } from "../core/use-cases/history.ts";
 import { unknownModelText } from "../models/find.ts";
 import { describeUnreadable, mayBeTask, type UnreadableEntry } from "../store/ledger-files.ts";
@@ -31,7 +31,7 @@ interface ListQuery extends HistoryQuery {
 
 function listed(task: Task): ListedTask {
   return {
-    report: reportOf(task),
+    report: taskReport(task),
     status: historyStatus(task),
     generator: isAtGenerator(task.intent) ? task.intent.service.baseUrl : null,
     entry: historyEntry(task),
@@ -60,7 +60,7 @@ export async function* listedTasks(
     matrix: async () => (await targetInEffect(session)).matrix(),
     nowMs: session.context.clock.now(),
     isSandbox: session.isSandbox,
-    labelOf,
+    getLabel: labelOf,
   });
   for await (const found of chargedTasks(openLedger(session), filter)) {
     if (found === "elsewhere") yield found;

@@ -1,5 +1,5 @@
 import type { CancelReport } from "../core/engine/cancel-task.ts";
-import { type ReportStatus, reportOf, reportStatus, type TaskReport } from "../core/engine/report.ts";
+import { type ReportStatus, reportStatus, type TaskReport, taskReport } from "../core/engine/report.ts";
 import type { Resumed, ResumeTarget } from "../core/use-cases/resume.ts";
 import type { Charged } from "../lib/error-types.ts";
 import { shownAddress } from "../lib/query-secret.ts";
@@ -74,7 +74,7 @@ function stateField({ state, ledgerId }: TaskReport): { state?: OpenWord } {
 
 /** A task of the ledger as scripts get it. */
 export function historyEntry(record: Task): HistoryEntry {
-  const report = reportOf(record);
+  const report = taskReport(record);
   return {
     id: report.ledgerId,
     ...taskFacts(report),

@@ -1,5 +1,5 @@
 import { existsSync, promises } from "node:fs";
-import { type ImageOrigin, namesTask, originOf, originOfTask } from "../core/engine/origin.ts";
+import { findOrigin, type ImageOrigin, namesTask, originOfTask } from "../core/engine/origin.ts";
 import { errorText } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";
 import type { WholeNumber } from "../lib/exact-integer.ts";
@@ -37,7 +37,7 @@ export async function findImages(what: string, session: ClientSession): Promise<
     const sha256 = await fileSha256(file).catch((error) => {
       throw new UsageError(`${what} cannot be read: ${errorText(error)}.`, { cause: error });
     });
-    const origin = await originOf(file, sha256, ledger);
+    const origin = await findOrigin(file, sha256, ledger);
     return withSettings(origin, [foundImage(file, origin?.seed ?? origin?.request.seed)]);
   }
   if (stats?.isDirectory())

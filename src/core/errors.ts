@@ -111,7 +111,7 @@ const PERHAPS_GONE = phrase`Its provider gave no new URL, and may have removed i
 
 /** One image could not be downloaded, after all retries. Thrown for that image alone: the others are saved. */
 export class DownloadFailedError extends SaveFailedError {
-  /** Why, and the URL without its query. */
+  /** Reason, and the URL without its query. */
   readonly reason: string;
   readonly isFinal: boolean;
 
@@ -139,11 +139,11 @@ export class OtherAccountError extends ImggenError {
   readonly type = "usage";
 }
 
-type AccountOf = Pick<Intent, "service"> & Parameters<typeof isAtGenerator>[0];
+type TaskAccount = Pick<Intent, "service"> & Parameters<typeof isAtGenerator>[0];
 
 /** @throws OtherAccountError if a task's account is not the configured one, saying what is needed */
 export function requireSameAccount(
-  task: AccountOf,
+  task: TaskAccount,
   atHand: ServiceIdentity,
   taskId: string,
   acceptsOtherKey = false,
@@ -159,7 +159,7 @@ export function requireSameAccount(
 }
 
 /** @throws OtherAccountError if a task was submitted with another key. No key at all is none */
-export function requireSameKey(task: AccountOf, { keyId }: ServiceIdentity, taskId: string): void {
+export function requireSameKey(task: TaskAccount, { keyId }: ServiceIdentity, taskId: string): void {
   const ofTask = task.service.keyId;
   const isGenerator = isAtGenerator(task);
   if (ofTask === keyId || (isGenerator && [ofTask, keyId].includes(GENERATOR_KEY_ID))) return;

@@ -1,5 +1,5 @@
 import path from "node:path";
-import { referencesOf, unsupportedPart } from "../core/engine/jobs.ts";
+import { toReferences, unsupportedPart } from "../core/engine/jobs.ts";
 import { checkDailyLimit, spendingAccount } from "../core/limits/budget.ts";
 import { type ErrorType, ImggenError } from "../lib/error-types.ts";
 import { InterruptedError } from "../lib/interrupted.ts";
@@ -209,7 +209,7 @@ export const FILES = "files";
 
 function unfitFor({ request, isPaid, options }: Intent, { connection }: Service): string | null {
   return unsupportedPart(
-    { request, isPaid, options, references: referencesOf(request) },
+    { request, isPaid, options, references: toReferences(request) },
     connection.provider,
   );
 }

@@ -93,7 +93,7 @@ function openReply(taskId: string, here: RunnerTask, { runner, gate }: Service):
   const { outage } = gate;
   if (outage?.refusal) return refusal(keyOf(outage.refusal.key), { detail: outage.refusal.message });
   const detail = outage?.why ?? (waiting === null ? error?.message : `It waits for ${waiting.holder}.`);
-  const ahead = runner.aheadOf(taskId);
+  const ahead = runner.countAhead(taskId);
   return success(
     { taskId, status: "queued", errorCode: 0, ahead, ...(detail !== undefined && { detail }) },
     `${taskId} queued`,

@@ -1,4 +1,4 @@
-import { factsOf } from "../core/engine/report.ts";
+import { taskFacts } from "../core/engine/report.ts";
 import { remarksOn } from "../core/images/remarks.ts";
 import { sentence } from "../lib/short-text.ts";
 import type { Usage } from "../task/line.ts";
@@ -69,7 +69,7 @@ function unknown(task: Task, why: string): TaskEnd {
 
 /** @param gone why images are missing that its provider no longer has */
 function completed(task: Task, gone: string[] = []): TaskEnd {
-  const { files, usage = null, missing = [] } = factsOf(task);
+  const { files, usage = null, missing = [] } = taskFacts(task);
   return {
     name: "completed",
     files,

@@ -32,7 +32,7 @@ export function openRunner(options: ServeOptions): Pick<Service, "runner" | "gat
   });
   const schedules = new PollingSchedules(ledger, connection.identity);
   const runner = new Runner({
-    places: concurrency + EXTRA_PLACES,
+    maxSending: concurrency + EXTRA_PLACES,
     graceMs,
     ledger,
     clock,

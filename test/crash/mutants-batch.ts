@@ -123,7 +123,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
         "withTask",
         `if (task.state === "waiting") return submitRow(row, row.attempts.length + 1, run);`,
       ),
-      before("rowStateOf", `if (entry?.task?.state === "waiting") return "new";`),
+      before("rowState", `if (entry?.task?.state === "waiting") return "new";`),
     ],
     shows: { scenario: BATCHES_TOGETHER.waiting, at: UNDISTURBED },
   },

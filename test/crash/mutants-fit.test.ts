@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
+import type TypeScript from "typescript";
 import { describe, expect, it } from "vitest";
+import { ts } from "../support/typescript.ts";
 import { BUILT } from "./build-mutant.ts";
 import { BATCH_MUTANTS } from "./mutants-batch.ts";
 import { GENERATOR_MUTANTS } from "./mutants-generator.ts";
@@ -48,6 +50,46 @@ it("there is a place, and one only, for each planted bug", () => {
   );
   expect(misfits).toEqual([]);
 });
+
+// A bug whose code throws would be caught whatever it is.
+it("the code of each planted bug names only what is in its file", () => {
+  const names = readdirSync(SRC, { recursive: true, encoding: "utf8" }).filter((each) =>
+    each.endsWith(".ts"),
+  );
+  const unknown = names.flatMap((name) => {
+    const code = readFileSync(path.join(SRC, name), "utf8");
+    const fitting = MUTANTS.flatMap(({ bug, edits }) =>
+      edits.map((edit) => ({ bug, ...edited(code, edit) })).filter(({ places }) => places === 1),
+    );
+    const known = fitting.length === 0 ? new Set<string>() : identifiersIn(code).all;
+    return fitting.flatMap(({ bug, code: changed }) =>
+      [...identifiersIn(changed).used]
+        .filter((each) => !known.has(each) && !(each in globalThis))
+        .map((each) => `${bug}: ${each}`),
+    );
+  });
+  expect(unknown).toEqual([]);
+});
+
+/** The names in code, but those of properties; and without those of parameters and of what it destructures. */
+function identifiersIn(code: string): { all: Set<string>; used: Set<string> } {
+  const found = new Set<string>();
+  const local = new Set<string>();
+  const visit = (node: TypeScript.Node): void => {
+    if (ts.isIdentifier(node)) {
+      const { parent } = node;
+      if (ts.isParameter(parent) || ts.isVariableDeclaration(parent) || ts.isBindingElement(parent))
+        local.add(node.text);
+      const isProperty =
+        (ts.isPropertyAccessExpression(parent) && parent.name === node) ||
+        (ts.isPropertyAssignment(parent) && parent.name === node);
+      if (!isProperty) found.add(node.text);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile("code.ts", code, ts.ScriptTarget.Latest, true));
+  return { all: found, used: new Set([...found].filter((each) => !local.has(each))) };
+}
 
 describe("an edit", () => {
   const CODE = `class Disk {

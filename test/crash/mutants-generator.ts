@@ -22,12 +22,12 @@ export const GENERATOR_MUTANTS: Mutant[] = [
   },
   {
     bug: "the reply is removed before its image is saved",
-    edits: [before("saveMade", "deps.ledger.work.remove(held.task.id);")],
+    edits: [before("saveMade", "deps.ledger.work.remove(heldTask.task.id);")],
     shows: { scenario: GENERATORS.synchronous, at: /^kill-after at operation \d+, close reply$/ },
   },
   {
     bug: "resume empties the folder of a request before it looks into it",
-    edits: [before("recoverRequest", "deps.ledger.work.remove(held.task.id);")],
+    edits: [before("recoverRequest", "deps.ledger.work.remove(heldTask.task.id);")],
     shows: { scenario: GENERATORS.synchronous, at: /^kill-after at operation \d+, close reply$/ },
   },
   {

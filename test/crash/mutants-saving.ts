@@ -50,7 +50,7 @@ export const SAVING_MUTANTS: Mutant[] = [
   {
     bug: "two processes share the name of a temporary file",
     edits: [
-      instead("saveImage", "draftName", `".imggen-download"`),
+      instead("saveImage", "temporaryName", `".imggen-download"`),
       instead("writeImageFile", "DiskFile.createInBackground", "$.catch(() => DiskFile.openToAppend(path))"),
     ],
     shows: { scenario: TOGETHER.generations, at: incidentAt("download: half", "stall") },

@@ -7,7 +7,7 @@ import { IMPATIENT, SCENARIOS, TAKEN_OVER, TIMED_OUT, TOGETHER } from "./scenari
 export const SENT_AGAIN = instead(
   "recoverRequest",
   "recordReply",
-  `held.record({ type: "waiting", at: isoTime(deps.clock.now()), why: "", request, attempt })`,
+  `heldTask.record({ type: "waiting", at: isoTime(deps.clock.now()), why: "", request, attempt })`,
 );
 
 /** Bugs in which process may submit, wait for and finish a task. */

@@ -24,7 +24,7 @@ const COPIED = ["src", "bin", ".build", ".github", ".rolldown.config.js", "packa
 const ROW = /```ts\n\/\/ (\S+), before: (.+)\n([\s\S]*?)```/g;
 
 async function insertRows(folder: string): Promise<string[]> {
-  const guide = await readFile(path.join(ROOT, ".github/CONTRIBUTING.md"), "utf8");
+  const guide = await readFile(path.join(ROOT, ".github/docs/recipes.md"), "utf8");
   const rows = [...guide.matchAll(ROW)];
   for (const [, name = "", anchor = "", row = ""] of rows) {
     const file = path.join(folder, name);

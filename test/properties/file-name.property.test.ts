@@ -5,9 +5,9 @@ import {
   LONGEST_NAME_BYTES,
   type NameFacts,
   numberedPath,
+  promptSlug,
   renderName,
   safeName,
-  slugOf,
   templateProblem,
 } from "../../src/core/images/file-name.ts";
 import { COMMAND_WORDS, worded } from "../../src/lib/wording.ts";
@@ -119,7 +119,7 @@ it("a name is made safe without a separator, a control character or a reserved n
 it("a slug is letters, digits and single hyphens between them, and short", () => {
   holds(
     fc.property(fc.oneof(wild, fc.string({ unit: anyCharacter, maxLength: 80 })), (prompt) => {
-      const slug = slugOf(prompt);
+      const slug = promptSlug(prompt);
       expect(slug).toMatch(/^[\p{L}\p{N}\p{M}]+(-[\p{L}\p{N}\p{M}]+)*$/u);
       expect([...slug].length).toBeLessThanOrEqual(48);
     }),

@@ -1,4 +1,4 @@
-import { reportOf, type TaskReport } from "../../core/engine/report.ts";
+import { type TaskReport, taskReport } from "../../core/engine/report.ts";
 import { MissingProviderError } from "../../core/errors.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import type { GeneratorSpec } from "../../providers/kinds.ts";
@@ -116,7 +116,7 @@ export async function unusableTask(
   const tasks = entries.flatMap((entry) => (entry.kind === "task" ? [entry.task] : []));
   const task = tasks.find((each) => isSame(each) && !ledger.isHeld(each));
   if (task === undefined) throw error;
-  const report = reportOf(await ledger.asItStands(task));
+  const report = taskReport(await ledger.asItStands(task));
   try {
     requireKnown(name, report.taskId ?? task.id, session);
   } catch (missing) {

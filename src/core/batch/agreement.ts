@@ -40,17 +40,17 @@ export function folderAgreement(
   plan: BatchPlan,
   spec: BatchSpec,
   { confirm, onWarning = async () => {} }: BatchEvents,
-): (found: FoundBatch) => Promise<boolean> {
+): (foundBatch: FoundBatch) => Promise<boolean> {
   const agreed = new Set<string | null>();
-  return async (found) => {
-    const foreign = foreignRows(found, plan, spec);
+  return async (foundBatch) => {
+    const foreign = foreignRows(foundBatch, plan, spec);
     if (foreign === null) return false;
-    if (agreed.has(found.id)) return true;
+    if (agreed.has(foundBatch.id)) return true;
     if (spec.shard !== null || spec.yes) await onWarning(foreign.message);
     else if (confirm === undefined) throw new UsageError(foreign.message, { hint: FOREIGN_HINT });
     else if (!(await confirm({ about: "folder", ...foreign })))
       throw new UsageError("Submitting them was not confirmed.", { hint: "Nothing was sent." });
-    agreed.add(found.id);
+    agreed.add(foundBatch.id);
     return true;
   };
 }

@@ -26,7 +26,7 @@ export interface CheckedRow {
   uncutKey?: string;
 }
 
-/** What rows are checked against. */
+/** Terms that rows are checked against. */
 export interface RowChecks extends Pick<CheckOptions, "labels" | "saved" | "generator"> {
   /** The models to choose from. */
   matrix: Matrix;

@@ -35,30 +35,30 @@ export interface BatchSpec extends CostRules {
   confirmAbove: number;
   /** Whether everything is agreed to beforehand: the cost, and a folder that another machine began. */
   yes: boolean;
-  /** How messages for people name a row. */
+  /** The row's name in messages. */
   nameOf: (row: CheckedRow) => string;
 }
 
-/** How a batch ended, or its state so far. */
+/** End of a batch, or its state so far. */
 export interface BatchResult {
   counts: BatchCounts;
   rows: number;
-  /** What may have been charged in earlier runs. */
+  /** Possible charge of earlier runs. */
   charged: TotalCost;
-  /** Why it stopped early: an error of the account, or a signal. null if it did not. */
+  /** Reason for an early stop: an error of the account, or a signal; null for none. */
   stopped: ImggenError | null;
 }
 
-/** What a person has to agree to before rows are submitted. */
-export type Doubt =
+/** Facts that a person must confirm before rows are submitted. */
+export type Confirmation =
   | { about: "costs"; credits: number; isEstimate: boolean }
   /** Of the rows, `rows` may have been submitted from elsewhere, as the message says. */
   | { about: "folder"; message: string; rows: number };
 
-/** How a caller agrees to a batch, and follows it. */
+/** Callbacks that confirm a batch and follow it. */
 export interface BatchEvents extends Pick<GateDeps, "onOutage" | "onPause"> {
   /** Asks a person. Absent: there is none to be asked. */
-  confirm?: ((doubt: Doubt) => Promise<boolean>) | undefined;
+  confirm?: ((confirmation: Confirmation) => Promise<boolean>) | undefined;
   /** Called for what a person is told, and not asked. */
   onWarning?: (message: string) => Promise<void>;
   /** The batch is within its budget, and may be submitted if its cost is agreed to. */
@@ -69,7 +69,7 @@ export interface BatchEvents extends Pick<GateDeps, "onOutage" | "onPause"> {
   onEnd: (end: RowResult, counts: BatchCounts) => Promise<void>;
 }
 
-/** Which rows count toward the budget in addition to those of this run; null for none. */
+/** Rows that count toward the budget in addition to those of this run; null for none. */
 export function budgetedKeys({ cap, shard, budgetOf }: BatchSpec): ((key: string) => boolean) | null {
   if (cap === null || budgetOf === "rows") return null;
   return (key) => shard === null || inShard(key, shard);

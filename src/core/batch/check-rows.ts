@@ -6,8 +6,8 @@ import type { CheckedRequest, RequestInput } from "../../task/request.ts";
 import { ManifestError, type ManifestProblem } from "../errors.ts";
 import { isPlaceholder } from "../images/file-name.ts";
 import {
-  columnOf,
   fillTemplate,
+  findColumn,
   type ManifestEntry,
   missingProblem,
   type OtherColumns,
@@ -23,14 +23,14 @@ import { inShard, type Shard } from "./shard.ts";
 /** Values for rows that do not set their own, and what rows are checked against. */
 export interface RowDefaults extends RowChecks, ReadOptions {
   values: Omit<RequestInput, "prompt">;
-  /** Where the defaults come from, for messages about them. */
+  /** Source of the defaults, for messages about them. */
   labels: Partial<Labels>;
   /** The words of messages. */
   words: Words;
   shard: Shard | null;
   /** Whether a column that nothing uses is a problem. Default false. */
   refusesUnused?: boolean;
-  /** How messages name a value that a row sets itself. Default: as a column. */
+  /** Name in messages of a value that a row sets itself (default: as a column). */
   rowLabels?: Labels;
   /** Whether a row that cannot be submitted is skipped, and a repeated row left out. Default false. */
   skipsRows?: boolean;
@@ -48,7 +48,7 @@ interface CheckedRows {
 export interface SkippedRow {
   input: RequestInput;
   reason: string;
-  /** What its model takes in place of its ratio or its quality; null if that is not the reason. */
+  /** Values that its model takes in place of its ratio or its quality; null if that is not the reason. */
   limit: Limit | null;
 }
 
@@ -83,21 +83,21 @@ export async function checkRows(
     const output = values.output ?? null;
     const clash = output === null ? null : names.add(line, output);
     if (clash !== null) refuse(clash);
-    const named = nameOfRow(others, defaults);
-    if (typeof named === "string") {
-      refuse(named);
+    const fileName = nameOfRow(others, defaults);
+    if (typeof fileName === "string") {
+      refuse(fileName);
       continue;
     }
     const { input, checked } = await checkValues(values, defaults);
     if (checked instanceof ImggenError) {
       const limit = checked instanceof InvalidRequestError ? checked.limit : null;
       if (skipsRows) skipped.push({ input, reason: worded(checked.said.message, defaults.words), limit });
-      else refuse(problemOf(checked, defaults));
+      else refuse(describeProblem(checked, defaults));
       continue;
     }
     const digest = rowDigest(checked.request, output ?? undefined);
     if (defaults.shard && !inShard(digest, defaults.shard)) continue;
-    const idle = unusedOf(others, defaults);
+    const idle = unusedColumns(others, defaults);
     if (defaults.refusesUnused && idle.length > 0) refuse(`unknown keys: ${idle.join(", ")}`);
     for (const name of idle) if (unused.size < MAX_NAMED) unused.add(name);
     if (problems.length > 0) continue;
@@ -106,8 +106,8 @@ export async function checkRows(
     const key = keys.next(digest);
     if (skipsRows && isRepeat(key)) continue;
     const next = rows.length + 1;
-    const place = skipsRows ? { row: next, line: next } : { row, line };
-    rows.push({ ...place, checked, output, ...named, key, ...former });
+    const position = skipsRows ? { row: next, line: next } : { row, line };
+    rows.push({ ...position, checked, output, ...fileName, key, ...former });
   }
   if (problems.length > 0) throw new ManifestError(problems);
   return { rows, skipped, unused: [...unused] };
@@ -118,9 +118,9 @@ const NO_COLUMNS: OtherColumns = new Map();
 /** The row's file name template, where `--name` asks for columns; or what is wrong, in words. */
 function nameOfRow(others: OtherColumns, { name, words }: RowDefaults): { template?: string } | string {
   if (name === undefined || placeholdersIn(name).every(isPlaceholder)) return {};
-  // What a name's own placeholders stand for is known only once there is an image.
+  // Placeholders in a name have values only once there is an image.
   const filled = fillTemplate(name, (each) => {
-    const column = columnOf(each) ?? each;
+    const column = findColumn(each) ?? each;
     return isPlaceholder(column) ? `{${column}}` : others.get(each)?.replaceAll(NO_PART_OF_A_NAME, "-");
   });
   return "text" in filled
@@ -130,9 +130,9 @@ function nameOfRow(others: OtherColumns, { name, words }: RowDefaults): { templa
 
 const NO_PART_OF_A_NAME = /[{}/\\\p{Cc}]/gu;
 
-function unusedOf(others: OtherColumns, defaults: RowDefaults): string[] {
-  const used = usedNames(defaults);
-  return [...others.keys()].filter((each) => !used.has(each)).slice(0, MAX_NAMED);
+function unusedColumns(others: OtherColumns, defaults: RowDefaults): string[] {
+  const usedColumns = usedNames(defaults);
+  return [...others.keys()].filter((each) => !usedColumns.has(each)).slice(0, MAX_NAMED);
 }
 
 /** Checks a row's values, with the defaults for those that it does not set. */
@@ -146,7 +146,7 @@ async function checkValues(
   return { input, checked: await checkRow(input, { ...defaults, labels }) };
 }
 
-function problemOf({ said }: ImggenError, { words }: RowDefaults): string {
+function describeProblem({ said }: ImggenError, { words }: RowDefaults): string {
   return worded([said.message, said.hint ?? ""], words);
 }
 

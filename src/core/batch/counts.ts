@@ -52,7 +52,7 @@ export class BatchCounts {
   /** Of `waiting`: rows that a free generator is at work on, or that only are to be saved. */
   underWay = 0;
   notSent = 0;
-  /** What this run has charged, or may have. */
+  /** Charge of this run, known and possible. */
   readonly cost: TotalCost = noCost();
   /** Of `cost`: what is not certain to have been charged. */
   readonly uncertain: TotalCost = noCost();
@@ -97,7 +97,7 @@ export class BatchCounts {
     } else this.leave(row);
   }
 
-  /** What went wrong, the most frequent first. */
+  /** Errors, the most frequent first. */
   get errors(): ErrorGroup[] {
     return [...this.#errors.values()].sort((a, b) => b.count - a.count);
   }

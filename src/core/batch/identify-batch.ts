@@ -57,18 +57,18 @@ export async function identifyBatch(
   planned: FoundBatch,
   { folders, nowMs, isShard, agree }: FolderDeps,
 ): Promise<void> {
-  let found = await findBatch(folder, folders);
-  if (found.id === null) {
+  let foundBatch = await findBatch(folder, folders);
+  if (foundBatch.id === null) {
     const id = newFolderId();
     // Other ledgers may run their shards of the same batch into the same folder.
     await folders.recordId(id, { origin: planned.origin, isShared: isShard });
     await showId(folder, id, nowMs);
     // Another process may have been first; then the folder keeps that id.
-    found = await findBatch(folder, folders);
+    foundBatch = await findBatch(folder, folders);
   }
-  if (found.origin !== planned.origin) throw replaced(folder);
-  if (found.id !== null && found.isForeign && (await agree(found)))
-    await folders.recordId(found.id, { origin: planned.origin, isShared: isShard });
+  if (foundBatch.origin !== planned.origin) throw replaced(folder);
+  if (foundBatch.id !== null && foundBatch.isForeign && (await agree(foundBatch)))
+    await folders.recordId(foundBatch.id, { origin: planned.origin, isShared: isShard });
   await folders.recordPath(folder, planned.origin);
 }
 

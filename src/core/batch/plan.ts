@@ -89,7 +89,7 @@ const ROW_STATES: Readonly<Record<TaskState, RowState>> = {
 };
 
 /** @param entry the latest attempt; null if the row has none, or nothing was ever sent for it */
-export function rowStateOf(entry: Attempt, ledger: Pick<Ledger, "isHeld">): RowState {
+export function rowState(entry: Attempt, ledger: Pick<Ledger, "isHeld">): RowState {
   if (entry === null) return "new";
   // A task that cannot be read may have been charged.
   if (entry.kind !== "task") return "unknown";
@@ -125,18 +125,18 @@ export interface TotalCost {
   credits: number;
   /** Rows whose cost the service's document does not give. */
   undocumented: number;
-  /** How many requests these rows take beyond one each, every one at that cost; absent for none. */
+  /** Requests beyond one for each row, each at that cost; absent for none. */
   extraRequests?: number;
 }
 
-/** What a run is going to do. */
+/** Plan of a run. */
 export interface BatchPlan {
   /** Charged and unfinished rows first. */
   rows: PlannedRow[];
   toSubmit: TotalCost;
-  /** What may have been charged for these rows in earlier runs. */
+  /** Possible charge for these rows in earlier runs. */
   charged: TotalCost;
-  /** What may have been charged for rows since removed from the manifest. */
+  /** Possible charge for rows since removed from the manifest. */
   chargedForOthers: TotalCost;
   /**
    * The names of the claims that these costs are of. A claim whose task was not charged is not among them: another
@@ -147,7 +147,7 @@ export interface BatchPlan {
 
 const ROWS_AT_ONCE = 16;
 
-/** Where the results of earlier runs are read from. */
+/** Sources of the results of earlier runs. */
 export interface PlanDeps extends AttemptDeps {
   claims: Pick<RowClaims, "load" | "list" | "owner" | "read">;
   /** Whether rows of unknown outcome are submitted again. */
@@ -168,7 +168,7 @@ export async function planBatch(checked: readonly CheckedRow[], deps: PlanDeps):
   const planned = await mapConcurrent(rows, ROWS_AT_ONCE, async (row): Promise<PlannedRow> => {
     const attempted = { key: row.key, attempts: tasks.get(row.key) ?? [] };
     const { id, entry } = await addCharges(attempted, row.checked.credits, { charged, claimed }, deps);
-    const state = rowStateOf(entry, deps.ledger);
+    const state = rowState(entry, deps.ledger);
     const isLeft = deps.resubmitUnknown && state === "unknown" && isSettled(entry, deps);
     const resubmit = isLeft || (deps.retryFailed && state === "failed") ? id : null;
     const checked = wasPaid(entry) ? inPlaceOfPaid(row.checked) : row.checked;
@@ -251,7 +251,7 @@ async function* withReplacements(row: Attempted, deps: PlanDeps): AsyncGenerator
     entry = await readAttempt(row, at, deps);
     yield { id: row.attempts[at] ?? null, entry, claim: attemptName(row.key, at + 1) };
   }
-  for (let id = replacementOf(entry); id !== null && !seen.has(id); id = replacementOf(entry)) {
+  for (let id = replacementId(entry); id !== null && !seen.has(id); id = replacementId(entry)) {
     seen.add(id);
     // It has no claim. If its file was removed, it may have been charged.
     entry = (await deps.ledger.read(id)) ?? { kind: "lost", file: id, task: null };
@@ -259,7 +259,7 @@ async function* withReplacements(row: Attempted, deps: PlanDeps): AsyncGenerator
   }
 }
 
-function replacementOf(entry: Attempt): string | null {
+function replacementId(entry: Attempt): string | null {
   return entry?.kind === "task" && entry.task.state === "dismissed"
     ? (entry.task.dismissal?.replacement ?? null)
     : null;

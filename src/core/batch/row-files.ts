@@ -11,7 +11,7 @@ import { prepareDestination } from "../images/prepare-destination.ts";
 import type { CheckedRow } from "./batch-row.ts";
 import { type BatchPlan, type PlanDeps, type PlannedRow, planBatch } from "./plan.ts";
 
-/** Where a batch's images go. */
+/** Destination of a batch's images. */
 export interface OutputFolder extends SaveOptions {
   /** Absolute, links resolved. */
   folder: string;
@@ -21,7 +21,7 @@ export interface OutputFolder extends SaveOptions {
 /** A batch's output folder, as it is asked for. */
 export interface GivenFolder extends SaveOptions {
   output: string | undefined;
-  /** How messages name it. */
+  /** Its name in messages. */
   label: string;
   name: string | undefined;
   /** Default: `DEFAULT_TEMPLATE`. */
@@ -31,7 +31,7 @@ export interface GivenFolder extends SaveOptions {
   resolvePath: (file: string) => string;
 }
 
-/** Where a batch's images go: always a folder. @throws UsageError */
+/** Destination of a batch's images: always a folder. @throws UsageError */
 export async function outputFolder(options: GivenFolder): Promise<OutputFolder> {
   const { output, label, name, template = DEFAULT_TEMPLATE, takesColumns = false } = options;
   if (output === "-") throw new UsageError(`${label} - takes one image; many images need a folder.`);
@@ -42,14 +42,14 @@ export async function outputFolder(options: GivenFolder): Promise<OutputFolder> 
   return { folder, template: name ?? template, overwrite, ...(sidecar && { sidecar }) };
 }
 
-export function destinationOf(row: CheckedRow, { folder, template, ...how }: OutputFolder): Destination {
+export function rowDestination(row: CheckedRow, { folder, template, ...how }: OutputFolder): Destination {
   const { output } = row;
   if (output === null) return { kind: "folder", folder, template: row.template ?? template, ...how };
   return { kind: "file", path: path.join(folder, output), ...how };
 }
 
 /**
- * Where a row's images go if the output folder was moved after the task was submitted: the same names, in the folder's
+ * Destination of a row's images if the output folder was moved after the task was submitted: the same names, in the folder's
  * current place. null if the folder was not moved.
  */
 export function movedDestination(
@@ -58,15 +58,16 @@ export function movedDestination(
   base: OutputFolder,
 ): Destination | null {
   const { destination } = intent;
-  const today = destinationOf(row, base);
+  const today = rowDestination(row, base);
   // A task that another command submitted in place of the row keeps its own destination.
-  if (destination.kind !== today.kind || folderOf(destination) === folderOf(today)) return null;
+  if (destination.kind !== today.kind || destinationFolder(destination) === destinationFolder(today))
+    return null;
   if (destination.kind === "file") return { ...today, overwrite: destination.overwrite };
   return { ...destination, folder: base.folder };
 }
 
 /** The folder that images go to. */
-export function folderOf(destination: Destination): string {
+export function destinationFolder(destination: Destination): string {
   return destination.kind === "file" ? path.dirname(destination.path) : destination.folder;
 }
 
@@ -81,11 +82,11 @@ export async function planWithFiles(
   let suspects = new Set<number>();
   for (;;) {
     const plan = await planBatch(rows, deps);
-    const found = await findMisplaced(plan.rows, base);
+    const problems = await findMisplaced(plan.rows, base);
     // Another process may have just saved the file for this very row; then the next plan has the row as saved.
-    const misplaced = found.filter(({ line }) => suspects.has(line));
-    if (found.length === 0 || misplaced.length > 0) return { plan, misplaced };
-    suspects = new Set(found.map(({ line }) => line));
+    const misplaced = problems.filter(({ line }) => suspects.has(line));
+    if (problems.length === 0 || misplaced.length > 0) return { plan, misplaced };
+    suspects = new Set(problems.map(({ line }) => line));
   }
 }
 
@@ -114,5 +115,5 @@ export async function prepareFolders(rows: readonly CheckedRow[], base: OutputFo
   const folders = new Map<string, CheckedRow>();
   for (const row of rows) folders.set(row.output === null ? "." : path.dirname(row.output), row);
   // One after the other, so that an unusable folder leaves no other check unfinished.
-  for (const row of folders.values()) await prepareDestination(destinationOf(row, base));
+  for (const row of folders.values()) await prepareDestination(rowDestination(row, base));
 }

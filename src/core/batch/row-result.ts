@@ -4,11 +4,11 @@ import { action, option, phrase, type Wording } from "../../lib/wording.ts";
 import { ratioShape } from "../../models/aspect-ratio.ts";
 import type { FreeAt } from "../../task/intent.ts";
 import type { Task } from "../../task/task.ts";
-import { reportOf, type TaskReport } from "../engine/report.ts";
+import { type TaskReport, taskReport } from "../engine/report.ts";
 import { ClaimedError, InheritedError } from "../errors.ts";
 import { type Attempt, type PlannedRow, type RowState, rowStateAfter } from "./plan.ts";
 
-/** How a row ended. */
+/** End of a row. */
 export interface RowResult {
   row: PlannedRow;
   state: RowState;
@@ -22,9 +22,9 @@ export interface RowResult {
 }
 
 /** The result of a row that has a task. */
-export function resultOf(row: PlannedRow, report: TaskReport, isSubmitted: boolean): RowResult {
+export function rowResult(row: PlannedRow, report: TaskReport, isSubmitted: boolean): RowResult {
   // A generator's images are checked by their size in pixels too, which says what came in the same words.
-  const isSaid = (warning: string) => report.warnings.some((said) => said.endsWith(cameIn(warning)));
+  const isSaid = (warning: string) => report.warnings.some((existing) => existing.endsWith(cameIn(warning)));
   const mismatches = mismatchWarnings(report).filter((warning) => !isSaid(warning));
   const warnings = [...report.warnings, ...mismatches];
   const error = report.error?.type === "generation_failed" ? new RowFailedError(report) : report.error;
@@ -49,12 +49,12 @@ class RowFailedError extends GenerationFailedError {
       hint:
         state === "refused" || state === "not_sent"
           ? "Nothing was charged. The next run of this batch submits it again."
-          : phrase`${costOf({ charged, free })} use ${option("retryFailed")} or ${action("run", "rerun <task id>")}.`,
+          : phrase`${describeCharge({ charged, free })} use ${option("retryFailed")} or ${action("run", "rerun <task id>")}.`,
     });
   }
 }
 
-function costOf({ charged, free }: { charged: Charged; free: FreeAt | undefined }): string {
+function describeCharge({ charged, free }: { charged: Charged; free: FreeAt | undefined }): string {
   if (free === "sandbox") return "The sandbox is free. To submit it again,";
   return charged === "no"
     ? "Nothing was charged. To submit it again,"
@@ -94,8 +94,8 @@ export function rowClaimedElsewhere(row: PlannedRow): RowResult {
 
 /** A row of unknown outcome: the user decides. */
 export function leftUnknown(row: PlannedRow, task: Task): RowResult {
-  const report = reportOf(task);
-  return resultOf(row, { ...report, error: report.error ?? dismissed(task) }, false);
+  const report = taskReport(task);
+  return rowResult(row, { ...report, error: report.error ?? dismissed(task) }, false);
 }
 
 function dismissed({ id }: Task): OutcomeUnknownError {
@@ -112,7 +112,7 @@ const AGAIN = phrase`Submit it again, at a new charge: ${option("resubmitUnknown
  */
 export function unreadable(row: PlannedRow, entry: Attempt, same: Task | null): RowResult {
   const what = `The record of this row cannot be read: ${entry?.file}.`;
-  const task = same === null ? "" : ` Task ${reportOf(same).taskId ?? same.id} has the same request.`;
+  const task = same === null ? "" : ` Task ${taskReport(same).taskId ?? same.id} has the same request.`;
   const hint = entry?.kind === "lost" ? AGAIN : undefined;
   return endedWithout("unknown", row, new OutcomeUnknownError(what + task, { hint }));
 }
@@ -135,9 +135,9 @@ export function mismatchWarnings({ request, files }: Pick<TaskReport, "request" 
     warnings.push(
       `requested ${maxImages} ${maxImages === 1 ? "image" : "images"}, received ${files.length}.`,
     );
-  const asked = ratio === undefined ? null : ratioShape(ratio);
-  for (const { width, height } of asked === null ? [] : files) {
-    if (width > 0 && Math.abs(Math.log(width / height) - (asked ?? 0)) > TOLERANCE)
+  const wantedRatio = ratio === undefined ? null : ratioShape(ratio);
+  for (const { width, height } of wantedRatio === null ? [] : files) {
+    if (width > 0 && Math.abs(Math.log(width / height) - (wantedRatio ?? 0)) > TOLERANCE)
       warnings.push(`requested ${ratio}, received ${width}×${height}.`);
   }
   return warnings;

@@ -10,25 +10,25 @@ import type { RowClaims } from "../../store/row-claims.ts";
 import type { Destination } from "../../task/intent.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import { displayId, endsUnsent, isUnknown, STATES, type Task, wordOf } from "../../task/task.ts";
-import { beginAndDrive, intentOf } from "../engine/begin.ts";
+import { beginAndDrive, createIntent } from "../engine/begin.ts";
 import { type ContinueSpec, continueHeld, continueNamed } from "../engine/continue.ts";
-import { identityOf, ofOneAccount, type TaskDeps, type UseCaseDeps } from "../engine/deps.ts";
+import { ofOneAccount, requestIdentity, type TaskDeps, type UseCaseDeps } from "../engine/deps.ts";
 import { dismissHeld } from "../engine/dismiss.ts";
 import { drive } from "../engine/drive.ts";
 import { type HeldTask, holdTask } from "../engine/held.ts";
-import { reportOf, type TaskReport } from "../engine/report.ts";
+import { type TaskReport, taskReport } from "../engine/report.ts";
 import { notTried } from "../engine/send.ts";
 import { isOfAccount, requireSameAccount, TakenOverError } from "../errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 import { isToSubmit, type PlannedRow, readAttempt } from "./plan.ts";
-import { destinationOf, folderOf, movedDestination, type OutputFolder } from "./row-files.ts";
+import { destinationFolder, movedDestination, type OutputFolder, rowDestination } from "./row-files.ts";
 import {
   endedWithout,
   leftUnknown,
   notRead,
   notSent,
   type RowResult,
-  resultOf,
+  rowResult,
   savedEarlier,
   unreadable,
 } from "./row-result.ts";
@@ -98,7 +98,7 @@ async function nextStep(row: PlannedRow, run: BatchContext): Promise<Step> {
   return withTask(row, task, run).catch((error: unknown) => {
     if (!(error instanceof ImggenError) || error === deps.signal.reason) throw error;
     // The error is this run's; what the record says was charged stays true.
-    return resultOf(row, { ...reportOf(task), error }, false);
+    return rowResult(row, { ...taskReport(task), error }, false);
   });
 }
 
@@ -118,7 +118,7 @@ async function withTask(row: PlannedRow, task: Task, run: BatchContext): Promise
       return submitRow(row, next, run);
     case "failed":
     case "cancelled":
-      return isResubmitted(row) ? submitRow(row, next, run) : resultOf(row, reportOf(task), false);
+      return isResubmitted(row) ? submitRow(row, next, run) : rowResult(row, taskReport(task), false);
     case "dismissed": {
       const replacement = task.dismissal?.replacement ?? null;
       if (replacement !== null) return adopt(row, replacement, run);
@@ -130,9 +130,9 @@ async function withTask(row: PlannedRow, task: Task, run: BatchContext): Promise
     case "started":
     case "accepted":
     case "completed":
-      if (wordOf(task) === "unknown") return resultOf(row, reportOf(task), false);
+      if (wordOf(task) === "unknown") return rowResult(row, taskReport(task), false);
       requireAccount(task.intent, displayId(task), run);
-      return withHeld(row, task, run, (held) => continueRow(row, held, run));
+      return withHeld(row, task, run, (heldTask) => continueRow(row, heldTask, run));
   }
 }
 
@@ -145,8 +145,8 @@ async function submitRow(row: PlannedRow, attempt: number, run: BatchContext): P
   const { claims, deps } = run;
   deps.signal.throwIfAborted();
   if (deps.gate.isClosed) return notSent(row, notTried(deps.gate));
-  const spec = { checked: row.checked, destination: destinationOf(row, run.output), wait: run.wait };
-  const intent = intentOf(spec, deps);
+  const spec = { checked: row.checked, destination: rowDestination(row, run.output), wait: run.wait };
+  const intent = createIntent(spec, deps);
   if (attempt > row.attempts.length) {
     const id = deps.ledger.newId();
     const at = isoTime(deps.clock.now());
@@ -158,7 +158,7 @@ async function submitRow(row: PlannedRow, attempt: number, run: BatchContext): P
     id: row.attempts[attempt - 1] ?? "",
     claim: claims.nameOf(row.key, attempt),
     isShared: true,
-    // What was begun before, and is gone from the ledger, may have been sent.
+    // A task that was begun and is gone from the ledger may have been sent.
     isFree: async () => (await claims.read(row.key, attempt)) === null,
   };
   const report = await beginAndDrive(intent, spec, begin, deps);
@@ -169,10 +169,10 @@ async function submitRow(row: PlannedRow, attempt: number, run: BatchContext): P
 function submitted(row: PlannedRow, report: TaskReport, { deps }: BatchContext): Step {
   const { error, state } = report;
   if (error instanceof TakenOverError) return "again";
-  if (state !== "not_sent" || error === null) return resultOf(row, report, true);
+  if (state !== "not_sent" || error === null) return rowResult(row, report, true);
   if (error instanceof InterruptedError) throw deps.signal.reason;
   if (error === deps.gate.stopped) return notSent(row, error);
-  if (error.type !== "network" || endsAll(error)) return resultOf(row, report, true);
+  if (error.type !== "network" || endsAll(error)) return rowResult(row, report, true);
   // The gate had closed for an outage, which a reply on its way may have ended since.
   return deps.gate.isClosed ? notSent(row, error) : "again";
 }
@@ -182,35 +182,36 @@ async function withHeld(
   row: PlannedRow,
   task: Task,
   { deps }: BatchContext,
-  nextStep: (held: HeldTask) => Promise<Step>,
+  nextStep: (heldTask: HeldTask) => Promise<Step>,
 ): Promise<Step> {
   const { ledger, onProgress } = deps;
-  const held = await holdTask(task, ledger, (message) => onProgress({ type: "ledger_warning", message }));
-  if (held === "held") return "elsewhere";
-  if (held !== "ended") return nextStep(held);
+  const heldTask = await holdTask(task, ledger, (message) => onProgress({ type: "ledger_warning", message }));
+  if (heldTask === "held") return "elsewhere";
+  if (heldTask !== "ended") return nextStep(heldTask);
   const entry = await ledger.read(task.id);
   const hasLostLines = entry?.kind === "task" && STATES[entry.task.state].isOpen && !ledger.isOpen(task.id);
   return hasLostLines ? unreadable(row, entry, null) : "again";
 }
 
-async function continueRow(row: PlannedRow, held: HeldTask, run: BatchContext): Promise<Step> {
-  const spec = continueSpec(row, held.task, run);
-  if (!endsUnsent(held.task)) return resultOf(row, await continueHeld(held, spec, useCaseDeps(run)), false);
+async function continueRow(row: PlannedRow, heldTask: HeldTask, run: BatchContext): Promise<Step> {
+  const spec = continueSpec(row, heldTask.task, run);
+  if (!endsUnsent(heldTask.task))
+    return rowResult(row, await continueHeld(heldTask, spec, useCaseDeps(run)), false);
   // Nothing of it was sent, so it is like a new one.
-  const report = await drive(held, { ...spec, isContinued: false }, row.checked.warnings, run.deps);
+  const report = await drive(heldTask, { ...spec, isContinued: false }, row.checked.warnings, run.deps);
   return submitted(row, report, run);
 }
 
 async function resubmitUnknown(row: PlannedRow, task: Task, run: BatchContext): Promise<Step> {
   const { ledger } = run.deps;
-  return withHeld(row, task, run, async (held) => {
-    for (const line of ledger.linesOfLost(held.task)) await held.record(line);
-    if (!isUnknown(held.task)) {
+  return withHeld(row, task, run, async (heldTask) => {
+    for (const line of ledger.linesOfLost(heldTask.task)) await heldTask.record(line);
+    if (!isUnknown(heldTask.task)) {
       // Another process has advanced it since it was read.
-      await held.leave();
+      await heldTask.leave();
       return "again";
     }
-    await dismissHeld(held, { why: "resubmitted by the user", replacement: null }, ledger);
+    await dismissHeld(heldTask, { why: "resubmitted by the user", replacement: null }, ledger);
     return submitRow(row, row.attempts.length + 1, run);
   });
 }
@@ -227,11 +228,11 @@ async function adopt(row: PlannedRow, id: string, { claims, deps }: BatchContext
  * since is left as it is.
  */
 async function savedBefore(row: PlannedRow, task: Task, run: BatchContext): Promise<Step> {
-  const report = reportOf(task);
+  const report = taskReport(task);
   const moved = movedDestination(row, task, run.output);
   const files = await Promise.all(report.files.map((file) => findFile(file, task, moved)));
   if (files.every((file) => file !== null)) return savedEarlier(row, { ...report, files });
-  return resultOf(row, await continueNamed(task, continueSpec(row, task, run), useCaseDeps(run)), false);
+  return rowResult(row, await continueNamed(task, continueSpec(row, task, run), useCaseDeps(run)), false);
 }
 
 /** The current place of a saved file: in the moved folder, or where it was saved; null if it is gone. */
@@ -241,8 +242,8 @@ async function findFile(
   moved: Destination | null,
 ): Promise<SavedFile | null> {
   if (moved !== null && file.path !== null) {
-    const name = path.relative(folderOf(intent.destination), file.path);
-    const there = path.join(folderOf(moved), name);
+    const name = path.relative(destinationFolder(intent.destination), file.path);
+    const there = path.join(destinationFolder(moved), name);
     if (!name.startsWith("..") && (await isOnDisk(there))) return { ...file, path: there };
   }
   return (await isOnDisk(file.path)) ? file : null;
@@ -278,7 +279,7 @@ function requireAccount(
 
 /** The newest task for the row's request that is not one of its attempts: perhaps the one that a damaged claim named. */
 async function sameRequest({ checked, attempts }: PlannedRow, { deps }: BatchContext): Promise<Task | null> {
-  for await (const task of deps.ledger.sameRequest(identityOf(checked.request, deps.connection)))
+  for await (const task of deps.ledger.sameRequest(requestIdentity(checked.request, deps.connection)))
     if (!attempts.includes(task.id)) return task;
   return null;
 }

@@ -7,15 +7,15 @@ import { type BatchContext, runRow } from "./run-row.ts";
 export interface RunRowsSpec {
   /** Maximum number of rows in flight. */
   concurrency: number;
-  /** How long to wait for rows that another process holds, after all others have ended, milliseconds. */
-  patienceMs: number;
+  /** Maximum wait for rows that another process holds, after all others have ended, in milliseconds. */
+  timeoutMs: number;
   /** Called for each row as it ends. */
   onEnd: (end: RowResult) => Promise<void>;
   /** Called when a row begins. */
   onStart: (row: PlannedRow) => void;
 }
 
-/** How often rows that another process holds are tried again. */
+/** Interval at which rows that another process holds are tried again. */
 const TRY_AGAIN_MS = 300;
 
 /**
@@ -30,14 +30,14 @@ export async function runRows(
   run: BatchContext,
 ): Promise<PlannedRow[]> {
   const { clock, signal } = run.deps;
-  let left = await runOnce(rows, options, run);
-  const giveUpAtMs = clock.monotonicMs() + options.patienceMs;
-  while (left.length > 0 && !signal.aborted && clock.monotonicMs() < giveUpAtMs) {
+  let waiting = await runOnce(rows, options, run);
+  const giveUpAtMs = clock.monotonicMs() + options.timeoutMs;
+  while (waiting.length > 0 && !signal.aborted && clock.monotonicMs() < giveUpAtMs) {
     if (!(await pause(TRY_AGAIN_MS, run.deps))) break;
-    left = await runOnce(left, { ...options, onStart: () => {} }, run);
+    waiting = await runOnce(waiting, { ...options, onStart: () => {} }, run);
   }
-  if (signal.aborted) return left;
-  for (const row of left) await options.onEnd(rowClaimedElsewhere(row));
+  if (signal.aborted) return waiting;
+  for (const row of waiting) await options.onEnd(rowClaimedElsewhere(row));
   return [];
 }
 

@@ -10,10 +10,10 @@ import type { GenerationRequest } from "../../task/request.ts";
 import { endsUnsent, isUnknown, type Task } from "../../task/task.ts";
 import { AnsweredError } from "../errors.ts";
 import { pause } from "../polling/wait.ts";
-import { identityOf, type TaskDeps } from "./deps.ts";
+import { requestIdentity, type TaskDeps } from "./deps.ts";
 
 /**
- * What may be done with an earlier task when its request comes again:
+ * Uses of an earlier task when its request comes again:
  * - `saved`: its images are files, or were.
  * - `resumable`: submitted, accepted or waiting, and unfinished: a process that takes it can continue it. `old`: after a week a
  *   request is hardly meant to continue it. `partly unknown`: the reply to another of its requests was lost.
@@ -23,7 +23,7 @@ import { identityOf, type TaskDeps } from "./deps.ts";
  * - `failed`: it has no image, and may have been charged.
  * - `none`: refused, never sent, dismissed or cancelled.
  */
-export type Standing =
+export type EarlierState =
   | "saved"
   | "resumable"
   | "old"
@@ -37,7 +37,7 @@ export type Standing =
 /** An earlier task for the very same request of the same account. */
 export interface EarlierTask {
   task: Task;
-  standing: Standing;
+  state: EarlierState;
 }
 
 const OLD_MS = 7 * 24 * 60 * 60_000;
@@ -46,7 +46,7 @@ const OLD_MS = 7 * 24 * 60 * 60_000;
 export function displayState(
   task: Task,
   ledger: Pick<Ledger, "isCancelled" | "isHeld" | "isOutOfSight" | "clock">,
-): Standing {
+): EarlierState {
   if (ledger.isCancelled(task)) return "none";
   switch (task.state) {
     case "saved":
@@ -98,24 +98,24 @@ export async function findUnfinished(
   isTried: (task: Task) => boolean,
 ): Promise<Again> {
   const { connection, ledger } = deps;
-  const identity = identityOf(request, connection);
+  const identity = requestIdentity(request, connection);
   const entries = (await ledger.unfinished()).reverse();
   for (const entry of entries) requireRead(entry);
   const tasks = entries.flatMap((entry) => (entry.kind === "task" ? [entry.task] : []));
   const same = tasks.filter((task) => isSameRequest(task.intent, identity) && !isTried(task));
   const all = await Promise.all(same.map(async (task) => earlierTask(await ledger.asItStands(task), ledger)));
-  const first = (...standings: Standing[]) => all.find(({ standing }) => standings.includes(standing));
+  const first = (...states: EarlierState[]) => all.find(({ state }) => states.includes(state));
   const mine = first("resumable");
   if (mine) return { kind: "mine", earlier: mine };
-  const lost = first("unknown", "partly unknown");
-  if (lost) return { kind: "ask", earlier: lost };
+  const uncertain = first("unknown", "partly unknown");
+  if (uncertain) return { kind: "ask", earlier: uncertain };
   const hidden = first("out of sight");
   if (hidden) return { kind: "theirs", earlier: hidden };
   return { kind: "none", warn: first("old")?.task ?? null };
 }
 
 /** Whether a task answers for its request under --reuse: it has its images or will have them; or perhaps it may have them. */
-const REUSE: Readonly<Record<Standing, "yes" | "perhaps" | "no">> = {
+const REUSE: Readonly<Record<EarlierState, "yes" | "perhaps" | "no">> = {
   saved: "yes",
   resumable: "yes",
   old: "yes",
@@ -127,7 +127,7 @@ const REUSE: Readonly<Record<Standing, "yes" | "perhaps" | "no">> = {
   none: "no",
 };
 
-const REUSE_KINDS: Readonly<Record<Standing, Exclude<Again["kind"], "none"> | null>> = {
+const REUSE_KINDS: Readonly<Record<EarlierState, Exclude<Again["kind"], "none"> | null>> = {
   saved: "saved",
   resumable: "mine",
   old: "mine",
@@ -141,14 +141,14 @@ const REUSE_KINDS: Readonly<Record<Standing, Exclude<Again["kind"], "none"> | nu
 
 /** The answer under --reuse: the newest task that has the images or will have them, else the newest that may. */
 export async function findReusable(request: GenerationRequest, deps: SearchDeps): Promise<Again> {
-  const identity = identityOf(request, deps.connection);
+  const identity = requestIdentity(request, deps.connection);
   const earlier = await newestAnswer(identity, deps.ledger, () => true);
-  return earlier === null ? { kind: "none", warn: null } : againOf(earlier);
+  return earlier === null ? { kind: "none", warn: null } : repeatOf(earlier);
 }
 
 /** The answer that one task gives under --reuse. */
-export function againOf(earlier: EarlierTask): Again {
-  const kind = REUSE_KINDS[earlier.standing];
+export function repeatOf(earlier: EarlierTask): Again {
+  const kind = REUSE_KINDS[earlier.state];
   return kind === null ? { kind: "none", warn: null } : { kind, earlier };
 }
 
@@ -161,7 +161,7 @@ async function newestAnswer(
   for await (const task of ledger.sameRequest(identity, undefined, requireRead)) {
     if (!isWanted(task)) continue;
     const earlier = earlierTask(await ledger.asItStands(task), ledger);
-    const answer = REUSE[earlier.standing];
+    const answer = REUSE[earlier.state];
     if (answer === "yes") return earlier;
     if (answer === "perhaps") perhaps ??= earlier;
   }
@@ -169,11 +169,11 @@ async function newestAnswer(
 }
 
 export function earlierTask(task: Task, ledger: Ledger): EarlierTask {
-  return { task, standing: displayState(task, ledger) };
+  return { task, state: displayState(task, ledger) };
 }
 
 /**
- * What cannot be read may be the very task that is charged, so that nothing is submitted.
+ * A record that cannot be read may be the charged task, so nothing is submitted.
  * @throws UnreadableRecordError
  */
 function requireRead(entry: LedgerEntry): void {
@@ -184,7 +184,7 @@ function requireRead(entry: LedgerEntry): void {
   );
 }
 
-/** How long one process may take to look for other tasks and to record that it submits, in milliseconds. */
+/** Time limit for a process to look for other tasks and to record that it submits, in milliseconds. */
 const LOOK_MS = 60_000;
 const LOOK_AGAIN_MS = 5;
 
@@ -200,7 +200,7 @@ export async function onlyOne(
   start: (isKept: () => boolean) => Promise<string | ImggenError>,
 ): Promise<string | ImggenError> {
   const { ledger, signal } = deps;
-  const turn = await turnOf(task.intent, deps);
+  const turn = await takeTurn(task.intent, deps);
   if (turn === null) return interruptedError(signal, "no");
   try {
     // Those that were not submitted either need this turn before they are.
@@ -215,7 +215,7 @@ export async function onlyOne(
 }
 
 /** @returns null if the signal came first @throws StateFolderError */
-async function turnOf(identity: RequestIdentity, deps: TaskDeps): Promise<Held | null> {
+async function takeTurn(identity: RequestIdentity, deps: TaskDeps): Promise<Held | null> {
   const what = `request-${requestTag(identity)}`;
   for (;;) {
     const turn = await deps.ledger.requests.take(what, LOOK_MS);

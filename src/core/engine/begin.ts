@@ -14,10 +14,10 @@ import type { WaitSettings } from "../polling/wait.ts";
 import { answersWithId, type TaskDeps } from "./deps.ts";
 import { drive } from "./drive.ts";
 import { HeldTask } from "./held.ts";
-import { factsOf, type TaskReport } from "./report.ts";
+import { type TaskReport, taskFacts } from "./report.ts";
 import { notTried } from "./send.ts";
 
-/** What to do with the result of a request. */
+/** Use of the result of a request. */
 export interface ResultSpec {
   destination: Destination;
   /** null: return once the provider has accepted the task. */
@@ -39,13 +39,13 @@ export async function submitNew(spec: TaskSpec, deps: TaskDeps): Promise<TaskRep
   if (spec.wait !== null) void loadEnd();
   await prepareDestination(spec.destination);
   deps.signal.throwIfAborted();
-  const report = await beginAndDrive(intentOf(spec, deps), spec, {}, deps);
+  const report = await beginAndDrive(createIntent(spec, deps), spec, {}, deps);
   if (report === "taken") throw new TypeError("an id that no other process has");
   return report;
 }
 
 /** The intent that is recorded before a request is submitted. */
-export function intentOf({ checked, destination }: TaskSpec, { connection }: TaskDeps): Intent {
+export function createIntent({ checked, destination }: TaskSpec, { connection }: TaskDeps): Intent {
   const { request, credits, staysPaid, repeatedSeed } = checked;
   const terms = connection.termsFor(request);
   const isPaid = staysPaid ?? terms.isPaid;
@@ -119,7 +119,7 @@ function unsent(
   { ledger }: TaskDeps,
 ): TaskReport {
   const line = { type: "intent", v: 0, at: new Date(ledger.clock.now()).toISOString(), holder: "" } as const;
-  const facts = factsOf(begunTask(id, { ...line, ...intent }));
+  const facts = taskFacts(begunTask(id, { ...line, ...intent }));
   return { ...facts, ledgerId: null, state: "not_sent", warnings: [...warnings], error };
 }
 

@@ -7,18 +7,18 @@ import type { WaitSettings } from "../polling/wait.ts";
 import type { TaskDeps, UseCaseDeps } from "./deps.ts";
 import { acceptedJobs, askToStop, followJob } from "./follow-job.ts";
 import type { HeldTask } from "./held.ts";
-import { jobOf } from "./jobs.ts";
+import { createJob } from "./jobs.ts";
 import { recoverRequest } from "./recover.ts";
 import { recordReply } from "./reply-lines.ts";
-import { factsOf, type TaskReport } from "./report.ts";
-import { errorOf } from "./task-error.ts";
+import { type TaskReport, taskFacts } from "./report.ts";
+import { taskError } from "./task-error.ts";
 import { withinLimit } from "./time-limit.ts";
 
 /** Result of a task that was to be cancelled. */
 export interface CancelReport extends TaskReport {
-  /** How many of its requests were ended now. */
+  /** Number of its requests that were ended now. */
   cancelled: number;
-  /** How many requests it has. */
+  /** Number of its requests. */
   requests: number;
 }
 
@@ -28,37 +28,37 @@ export interface CancelReport extends TaskReport {
  * @param wait how what is paid and in flight is waited for; null: it is left
  */
 export async function cancelHeld(
-  held: HeldTask,
+  heldTask: HeldTask,
   wait: WaitSettings | null,
   warnings: readonly string[],
   deps: UseCaseDeps,
 ): Promise<CancelReport> {
-  const before = held.task;
-  let left: string | null = null;
+  const before = heldTask.task;
+  let problem: string | null = null;
   try {
-    for (const line of deps.ledger.linesOfLost(before)) await held.record(line);
-    await endWaiting(held, deps);
-    if (isInFlight(held.task)) left = await endInFlight(held, wait, deps);
-    // What had never left after all waits again.
-    await endWaiting(held, deps);
+    for (const line of deps.ledger.linesOfLost(before)) await heldTask.record(line);
+    await endWaiting(heldTask, deps);
+    if (isInFlight(heldTask.task)) problem = await endInFlight(heldTask, wait, deps);
+    // A request that was not sent after all waits again.
+    await endWaiting(heldTask, deps);
   } finally {
-    await held.leave();
+    await heldTask.leave();
   }
-  const counts = cancelledSince(before, held.task);
-  const error = stillOpen(held, counts, left, deps);
-  return { ...factsOf(held.task), warnings: [...warnings], error, ...counts };
+  const counts = cancelledSince(before, heldTask.task);
+  const error = stillOpen(heldTask, counts, problem, deps);
+  return { ...taskFacts(heldTask.task), warnings: [...warnings], error, ...counts };
 }
 
 type Counts = Pick<CancelReport, "cancelled" | "requests">;
 
-/** What was done about a task that is not over yet. */
+/** Action taken on a task that has not ended. */
 export function wasCancelled({ cancelled, requests }: Counts): string {
   return cancelled === 0
     ? "was not cancelled"
     : `was cancelled in part (${cancelled} of ${requests} requests)`;
 }
 
-/** How many of a task's requests were ended since it was read. */
+/** Number of a task's requests that were ended since it was read. */
 export function cancelledSince(before: Task, { requests }: Task): Counts {
   const cancelled = requests.filter(
     ({ state }, at) => state === "cancelled" && state !== before.requests[at]?.state,
@@ -79,33 +79,34 @@ function isInFlight({ requests }: Task): boolean {
 
 /** @returns why what is in flight goes on; null if nothing does */
 async function endInFlight(
-  held: HeldTask,
+  heldTask: HeldTask,
   wait: WaitSettings | null,
   deps: UseCaseDeps,
 ): Promise<string | null> {
-  const { intent } = held.task;
+  const { intent } = heldTask.task;
   let taskDeps: TaskDeps;
   try {
-    taskDeps = await deps.depsFor(intent, displayId(held.task));
+    taskDeps = await deps.depsFor(intent, displayId(heldTask.task));
   } catch (error) {
-    // What is free can be given up without asking its provider.
-    if (intent.isPaid || acceptedJobs(held.task).length > 0) throw error;
-    for (const [request, { state }] of held.task.requests.entries())
-      if (state === "started") await recordGivenUp(held, request, deps);
+    // A free request can be given up without asking its provider.
+    if (intent.isPaid || acceptedJobs(heldTask.task).length > 0) throw error;
+    for (const [request, { state }] of heldTask.task.requests.entries())
+      if (state === "started") await recordGivenUp(heldTask, request, deps);
     return null;
   }
-  let left: string | null = null;
-  for (const job of acceptedJobs(held.task)) left = (await askToStop(held, job, taskDeps)) ?? left;
-  for (const [request, { state }] of held.task.requests.entries()) {
+  let problem: string | null = null;
+  for (const job of acceptedJobs(heldTask.task))
+    problem = (await askToStop(heldTask, job, taskDeps)) ?? problem;
+  for (const [request, { state }] of heldTask.task.requests.entries()) {
     if (state !== "started") continue;
-    if (!intent.isPaid) await giveUp(held, request, taskDeps);
-    else if (wait) await patiently(wait, taskDeps, (limited) => recoverRequest(held, request, limited));
-    else left = "its request is on its way, and may be paid for";
+    if (!intent.isPaid) await giveUp(heldTask, request, taskDeps);
+    else if (wait) await patiently(wait, taskDeps, (limited) => recoverRequest(heldTask, request, limited));
+    else problem = "its request is on its way, and may be paid for";
   }
   if (wait)
-    for (const job of acceptedJobs(held.task))
-      await followJob(held, job, { ...wait, pollAtOnce: false }, taskDeps, undefined);
-  return left;
+    for (const job of acceptedJobs(heldTask.task))
+      await followJob(heldTask, job, { ...wait, pollAtOnce: false }, taskDeps, undefined);
+  return problem;
 }
 
 /** Does work under a signal that aborts when the wait is over. Unlike a time limit, that ends no request. */
@@ -122,49 +123,49 @@ async function patiently(
 }
 
 /** Ends a request whose process ended while a free provider worked on it. An image that has arrived is kept. */
-async function giveUp(held: HeldTask, request: number, deps: TaskDeps): Promise<void> {
+async function giveUp(heldTask: HeldTask, request: number, deps: TaskDeps): Promise<void> {
   const { connection, ledger } = deps;
-  const attempt = held.task.requests[request]?.attempt?.name ?? "";
-  const job = jobOf(held.task, request, attempt, ledger.work);
+  const attempt = heldTask.task.requests[request]?.attempt?.name ?? "";
+  const job = createJob(heldTask.task, request, attempt, ledger.work);
   const how = { signal: AbortSignal.abort(new Error(CANCELLED)), onProgress: () => {} };
   const reply = await connection.provider.recover?.(job, how);
   if (reply?.outcome === "made" || reply?.outcome === "accepted")
-    await recordReply(held, { request, attempt, reply }, deps);
-  else await recordGivenUp(held, request, deps);
-  const accepted = acceptedJobs(held.task).find((each) => each.request === request);
-  if (accepted) await askToStop(held, accepted, deps);
+    await recordReply(heldTask, { request, attempt, reply }, deps);
+  else await recordGivenUp(heldTask, request, deps);
+  const accepted = acceptedJobs(heldTask.task).find((each) => each.request === request);
+  if (accepted) await askToStop(heldTask, accepted, deps);
 }
 
 /** Ends the requests that wait, at no charge. */
-async function endWaiting(held: HeldTask, { clock }: Pick<UseCaseDeps, "clock">): Promise<void> {
-  for (const [request, { state }] of held.task.requests.entries())
+async function endWaiting(heldTask: HeldTask, { clock }: Pick<UseCaseDeps, "clock">): Promise<void> {
+  for (const [request, { state }] of heldTask.task.requests.entries())
     if (state === "waiting")
-      await held.record({ type: "not_sent", at: isoTime(clock.now()), why: CANCELLED, request });
+      await heldTask.record({ type: "not_sent", at: isoTime(clock.now()), why: CANCELLED, request });
 }
 
 /** Records the end of a request that a free provider may still work on: what it makes is not waited for. */
 async function recordGivenUp(
-  held: HeldTask,
+  heldTask: HeldTask,
   request: number,
   { clock }: Pick<UseCaseDeps, "clock">,
 ): Promise<void> {
-  const attempt = held.task.requests[request]?.attempt?.name ?? "";
+  const attempt = heldTask.task.requests[request]?.attempt?.name ?? "";
   const of = { at: isoTime(clock.now()), request, attempt };
-  await held.record({ type: "failed", ...of, errorCode: null, why: `${CANCELLED}.`, charged: "no" });
+  await heldTask.record({ type: "failed", ...of, errorCode: null, why: `${CANCELLED}.`, charged: "no" });
 }
 
-/** Why the task is not over; null if it is, or only its images are to be saved. */
+/** Reason why the task has not ended; null if it has, or only its images are to be saved. */
 function stillOpen(
   { task, charged }: HeldTask,
   counts: Counts,
-  left: string | null,
+  problem: string | null,
   { signal }: UseCaseDeps,
 ): ImggenError | null {
   if (isInFlight(task)) {
     if (signal.aborted) return interruptedError(signal, charged);
-    const why = left ?? "it is still at work";
+    const why = problem ?? "it is still at work";
     const id = displayId(task);
     return new PendingError(`Task ${id} ${wasCancelled(counts)}: ${why}.`, { charged });
   }
-  return isUnknown(task) ? errorOf(task) : null;
+  return isUnknown(task) ? taskError(task) : null;
 }

@@ -42,14 +42,14 @@ import {
   waitForJob,
 } from "./follow-job.ts";
 import { type HeldTask, holdTask } from "./held.ts";
-import { jobOf, jobOfId } from "./jobs.ts";
-import { factsOf, reportOf, reportOfId, type TaskReport } from "./report.ts";
+import { createJob, jobOfId } from "./jobs.ts";
+import { reportOfId, type TaskReport, taskFacts, taskReport } from "./report.ts";
 import { ENDED_BEFORE, noLongerKnown, taskFailed, toSubmitAgain } from "./task-error.ts";
 
-/** How a task of an earlier run is continued. */
+/** Options for continuing a task of an earlier run. */
 export interface ContinueSpec {
   wait: WaitSettings;
-  /** Where to save it, in place of where the task itself says. */
+  /** Destination that overrides the task's own. */
   destination: Destination | null;
   /** As of `Goal`. */
   keepsNewer?: boolean;
@@ -64,36 +64,42 @@ export interface ContinueSpec {
 export async function continueNamed(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
   const mayBeAsked = task.state === "unknown" || task.state === "cancelled";
   if (task.state === "failed" || (mayBeAsked && endedJobs(task).length > 0))
-    return reported(reportOf(task), () => askAgain(task, spec, deps));
+    return reported(taskReport(task), () => askAgain(task, spec, deps));
   if (task.state !== "saved") return continueTask(task, spec, deps);
   if (spec.destination === null && (await areWhole(savedFilesOf(task))))
     return { ...(await continueTask(task, spec, deps)), isSavedBefore: true };
-  return reported(reportOf(task), () => saveAgain(task, spec, deps));
+  return reported(taskReport(task), () => saveAgain(task, spec, deps));
 }
 
 /**
  * Finishes one task of the ledger, from wherever its former process left it. While its jobs run it is not held: polling needs
  * no right to it.
  */
-export function continueTask(task: Task, given: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
-  return reported(reportOf(task), async () => {
+export function continueTask(
+  task: Task,
+  requestedSpec: ContinueSpec,
+  deps: UseCaseDeps,
+): Promise<TaskReport> {
+  return reported(taskReport(task), async () => {
     if (deps.ledger.isHeld(task)) return heldElsewhere(task, deps);
-    if (isUpToUser(task, given)) return askForLost(task, given, deps);
+    if (isUpToUser(task, requestedSpec)) return askForLost(task, requestedSpec, deps);
     const jobs = openJobs(task);
-    const isUnsent = !given.sends && task.requests.some(({ state }) => state === "waiting");
-    // What waits unsent ends the wait of a command that does not submit it.
-    const spec = isUnsent ? { ...given, wait: { ...given.wait, timeoutMs: 0 } } : given;
+    const isUnsent = !requestedSpec.sends && task.requests.some(({ state }) => state === "waiting");
+    // A command that does not submit does not wait for unsent requests.
+    const spec = isUnsent
+      ? { ...requestedSpec, wait: { ...requestedSpec.wait, timeoutMs: 0 } }
+      : requestedSpec;
     const isFollowed = jobs.length > 0 && !hasMore(task, spec);
     const seen = new Map<number, WaitResult>();
     if (isFollowed) {
-      const left = await waitForFirst(task, jobs, spec, seen, deps);
-      if (left !== null) return left;
+      const report = await waitForFirst(task, jobs, spec, seen, deps);
+      if (report !== null) return report;
     }
-    const held = await holdTask(task, deps.ledger, () => {});
-    if (held === "held") return heldElsewhere(task, deps);
+    const heldTask = await holdTask(task, deps.ledger, () => {});
+    if (heldTask === "held") return heldElsewhere(task, deps);
     // Another process has finished it since it was read.
-    if (held === "ended") return reportOf((await deps.ledger.find(task.id)) ?? task);
-    return continueHeld(held, spec, deps, seen);
+    if (heldTask === "ended") return taskReport((await deps.ledger.find(task.id)) ?? task);
+    return continueHeld(heldTask, spec, deps, seen);
   });
 }
 
@@ -107,31 +113,31 @@ function isUpToUser(task: Task, { destination }: ContinueSpec): boolean {
  * taken only if one is found: it would grow by a part with every resume.
  */
 async function askForLost(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
-  const found = spec.sends ? await acceptedAfterAll(task, deps) : [];
-  if (found.length === 0) return reportOf(task);
-  const held = await holdTask(task, deps.ledger, () => {});
-  if (held === "held") return heldElsewhere(task, deps);
-  if (held === "ended") return reportOf((await deps.ledger.find(task.id)) ?? task);
-  for (const line of found) await held.record(line);
-  return continueHeld(held, spec, deps);
+  const acceptedLines = spec.sends ? await acceptedAfterAll(task, deps) : [];
+  if (acceptedLines.length === 0) return taskReport(task);
+  const heldTask = await holdTask(task, deps.ledger, () => {});
+  if (heldTask === "held") return heldElsewhere(task, deps);
+  if (heldTask === "ended") return taskReport((await deps.ledger.find(task.id)) ?? task);
+  for (const line of acceptedLines) await heldTask.record(line);
+  return continueHeld(heldTask, spec, deps);
 }
 
 async function acceptedAfterAll(task: Task, deps: UseCaseDeps): Promise<Line<"accepted">[]> {
-  const lost = task.requests.flatMap(({ state, attempt }, request) =>
+  const unknownRequests = task.requests.flatMap(({ state, attempt }, request) =>
     state === "unknown" && attempt !== null ? [{ request, attempt: attempt.name }] : [],
   );
   try {
     const { connection } = await deps.depsFor(task.intent, displayId(task));
     const once = { signal: AbortSignal.abort(new Error("asked once")), onProgress: () => {} };
-    const asked = lost.map(async ({ request, attempt }): Promise<Line<"accepted">[]> => {
-      const job = jobOf(task, request, attempt, deps.ledger.work);
+    const lookups = unknownRequests.map(async ({ request, attempt }): Promise<Line<"accepted">[]> => {
+      const job = createJob(task, request, attempt, deps.ledger.work);
       const reply = await connection.provider.recover?.(job, once);
       const at = isoTime(deps.clock.now());
       return reply?.outcome === "accepted"
         ? [{ type: "accepted", at, request, attempt, taskId: reply.taskId }]
         : [];
     });
-    return (await Promise.all(asked)).flat();
+    return (await Promise.all(lookups)).flat();
   } catch (error) {
     // Its outcome stays unknown, whatever keeps its provider from being asked.
     if (error instanceof ImggenError) return [];
@@ -178,7 +184,7 @@ async function waitForFirst(
   // Recorded once: a line for each resume would let the file grow.
   if (jobs.some(({ request, isGone }) => !isGone && isGoneNow(seen.get(request)))) return null;
   const [first] = results;
-  const report = reportOf(task);
+  const report = taskReport(task);
   switch (first?.outcome) {
     case "refused":
       return { ...report, error: first.error };
@@ -196,29 +202,29 @@ const WRITTEN_BY_THEN_MS = 10 * 60_000;
 
 /** Takes a task that this process holds as far as it goes. @throws what keeps its provider from being asked */
 export async function continueHeld(
-  held: HeldTask,
+  heldTask: HeldTask,
   spec: ContinueSpec,
   deps: UseCaseDeps,
   seen?: ReadonlyMap<number, WaitResult>,
 ): Promise<TaskReport> {
-  const { task } = held;
+  const { task } = heldTask;
   if (!isResumable(task.state)) {
     // Its process ended just before it moved the file to `done`, or only the user can decide.
-    await held.leave();
-    return reportOf(held.task);
+    await heldTask.leave();
+    return taskReport(heldTask.task);
   }
   if (spec.sends && endsUnsent(task)) {
-    await closeUnsent(held, whyUnsent(task), deps);
-    return reportOf(held.task);
+    await closeUnsent(heldTask, whyUnsent(task), deps);
+    return taskReport(heldTask.task);
   }
   let taskDeps: TaskDeps;
   try {
     taskDeps = await deps.depsFor(task.intent, displayId(task));
   } catch (error) {
-    await held.leave();
+    await heldTask.leave();
     throw error;
   }
-  return drive(held, { ...spec, isContinued: true, ...(seen && { seen }) }, [], taskDeps);
+  return drive(heldTask, { ...spec, isContinued: true, ...(seen && { seen }) }, [], taskDeps);
 }
 
 function whyUnsent({ requests }: Task): string {
@@ -226,12 +232,12 @@ function whyUnsent({ requests }: Task): string {
   return why === undefined ? ENDED_BEFORE : ENDED_WHILE_BUSY;
 }
 
-/** Why a request was not sent whose process ended while it waited out a 429. */
+/** Reason for a request whose process ended while it waited out a 429. */
 const ENDED_WHILE_BUSY = "the service was busy (HTTP 429), and imggen ended before it could submit it again";
 
 /** The report on a task that another process has. One that has ended it may still be running. */
 async function heldElsewhere(task: Task, { ledger }: UseCaseDeps): Promise<TaskReport> {
-  const report = reportOf(task);
+  const report = taskReport(task);
   return STATES[task.state].isOpen ? { ...report, error: await claimedBy(task, ledger) } : report;
 }
 
@@ -252,17 +258,17 @@ export async function reported(report: TaskReport, run: () => Promise<TaskReport
 async function askAgain(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
   const { ledger } = deps;
   // Its process is about to move the file, or ended just before that.
-  if (ledger.isHeld(task)) return { ...reportOf(task), error: await claimedBy(task, ledger) };
+  if (ledger.isHeld(task)) return { ...taskReport(task), error: await claimedBy(task, ledger) };
   if (ledger.isOpen(task.id)) {
-    const standing = await continueTask(task, spec, deps);
-    if (standing.error?.type !== "generation_failed" && standing.state !== "unknown") return standing;
+    const continued = await continueTask(task, spec, deps);
+    if (continued.error?.type !== "generation_failed" && continued.state !== "unknown") return continued;
   }
   const failed = endedJobs(task);
-  if (failed.length === 0) return reportOf(task);
+  if (failed.length === 0) return taskReport(task);
   const taskDeps = await deps.depsFor(task.intent, displayId(task));
-  if (!taskDeps.connection.provider.poll) return reportOf(task);
+  if (!taskDeps.connection.provider.poll) return taskReport(task);
   const seen = new Map<number, WaitResult>();
-  const report = reportOf(task);
+  const report = taskReport(task);
   for (const job of failed) {
     const how = { ...spec.wait, pollAtOnce: true, keepsReply: true };
     const waited = await waitForJob(task, job, how, taskDeps);
@@ -278,14 +284,20 @@ async function askAgain(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Prom
   }
   if (seen.size === 0) return report;
   await ledger.reopen(task.id);
-  const held = await holdTask(task, ledger, () => {});
-  if (held === "held") return { ...report, error: await claimedBy(task, ledger) };
-  if (held === "ended") return reportOf((await ledger.find(task.id)) ?? task);
+  const heldTask = await holdTask(task, ledger, () => {});
+  if (heldTask === "held") return { ...report, error: await claimedBy(task, ledger) };
+  if (heldTask === "ended") return taskReport((await ledger.find(task.id)) ?? task);
   const at = isoTime(deps.clock.now());
   for (const job of failed)
     if (seen.has(job.request))
-      await held.record({ type: "accepted", at, request: job.request, attempt: job.attempt, taskId: job.id });
-  return continueHeld(held, spec, deps, seen);
+      await heldTask.record({
+        type: "accepted",
+        at,
+        request: job.request,
+        attempt: job.attempt,
+        taskId: job.id,
+      });
+  return continueHeld(heldTask, spec, deps, seen);
 }
 
 /**
@@ -297,7 +309,7 @@ export async function saveAgain(
   { destination, wait, keepsNewer = false }: Pick<ContinueSpec, "wait" | "destination" | "keepsNewer">,
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
-  const report = factsOf(task);
+  const report = taskFacts(task);
   const files = savedFilesOf(task);
   const areHere = await areWhole(files);
   if (files.length > 0 && !areHere && isOnlyHere(files))
@@ -310,7 +322,7 @@ export async function saveAgain(
   const { result, failure } = await saveSources(
     {
       taskId: displayId(task),
-      heldTask: null,
+      heldTaskId: null,
       request: task.intent.request,
       facts: sidecarFacts(report, taskDeps),
       sinceMs: Date.parse(task.submittedAt),
@@ -320,7 +332,7 @@ export async function saveAgain(
         freshUrl: async () => null,
         seed: files[at]?.seed ?? null,
       })),
-      saved: [],
+      savedFiles: [],
       copies: files,
       destination: destination ?? recoveryDestination(task.intent.destination),
       replacesNewer: destination !== null && !keepsNewer,
@@ -330,12 +342,12 @@ export async function saveAgain(
     },
     taskDeps,
   );
-  const saved = result.files.filter((file) => file !== null);
+  const savedFiles = result.files.filter((file) => file !== null);
   const warnings = [...report.warnings, ...result.warnings];
-  if (failure === null) return { ...report, state: "saved", files: saved, warnings };
+  if (failure === null) return { ...report, state: "saved", files: savedFiles, warnings };
   const isGone = !areHere && GONE.has(failure.type);
   const error = isGone ? noLongerThere(report, failure) : failure;
-  return { ...report, files: saved, warnings, error };
+  return { ...report, files: savedFiles, warnings, error };
 }
 
 /** The URLs of a task's images as its provider says them now. */
@@ -343,7 +355,7 @@ async function urlsAgain(task: Task, wait: WaitSettings, deps: TaskDeps): Promis
   const urls: string[] = [];
   for (const job of knownJobs(task)) {
     const waited = await waitForJob(task, job, { ...wait, pollAtOnce: true }, deps);
-    const report = factsOf(task);
+    const report = taskFacts(task);
     if (waited.outcome === "refused") return waited.error;
     if (waited.outcome === "interrupted") return interruptedError(deps.signal, report.charged);
     if (waited.outcome === "gone") return noLongerKnown(task, waited.lastFailure.why);
@@ -368,20 +380,20 @@ function isOnlyHere(files: readonly SavedFile[]): boolean {
 }
 
 /** Puts the images of a saved task under a further name. */
-export async function copyOf(
+export async function copyResult(
   task: Task,
   destination: Extract<Destination, { kind: "file" }>,
   wait: WaitSettings | null,
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
-  const report = reportOf(task);
+  const report = taskReport(task);
   const files = savedFilesOf(task);
   if ((await areWhole(files)) && files[0]?.path === destination.path)
     return { ...report, isSavedBefore: true };
   return saveAgain(task, { destination, wait: wait ?? { timeoutMs: 0, schedule: null } }, deps);
 }
 
-/** How the provider says that it no longer has a task's images. */
+/** Errors by which a provider says that it no longer has a task's images. */
 const GONE: ReadonlySet<ErrorType> = new Set(["save_failed", "service_error", "generation_failed"]);
 
 /** The jobs of requests that have failed, or whose reply cannot be used: one poll more without a word of one is enough. */
@@ -489,20 +501,20 @@ async function saveEnded(
   const { provider } = deps.connection;
   if (reply !== undefined) await keepResult(job, reply);
   const { imagesHere, saveSources } = await import("./save.ts");
-  const seedOf = (at: number) => seedAt(seeds, at);
+  const seedAtIndex = (at: number) => seedAt(seeds, at);
   const nowMs = deps.clock.now();
   const { result, failure } = await saveSources(
     {
       taskId,
-      heldTask: null,
+      heldTaskId: null,
       request: null,
       facts: null,
       sinceMs: nowMs,
       sources:
         reply === undefined
-          ? urls.map((url, at) => ({ kind: "url", url, freshUrl: async () => null, seed: seedOf(at) }))
-          : [{ kind: "here", request: 0, read: () => imagesHere(job, provider, seedOf) }],
-      saved: [],
+          ? urls.map((url, at) => ({ kind: "url", url, freshUrl: async () => null, seed: seedAtIndex(at) }))
+          : [{ kind: "here", request: 0, read: () => imagesHere(job, provider, seedAtIndex) }],
+      savedFiles: [],
       copies: [],
       destination,
       replacesNewer: true,

@@ -20,11 +20,11 @@ export interface Connection {
   downloads: HttpClient;
   /** The provider's actual address, which decides which result URLs are allowed. */
   serviceUrl: URL;
-  /** How to add credits to the account; null or absent if unknown. */
+  /** Address for adding credits to the account; null or absent if unknown. */
   topUpHint?: string | null | undefined;
-  /** How long its tasks take, in milliseconds, if known in advance (the embedded sandbox). */
+  /** Duration of its tasks in milliseconds, if known in advance (the embedded sandbox). */
   taskMs?: number | undefined;
-  /** What is known of the user's own generator; absent at the hosted service. */
+  /** Facts about the user's generator; absent at the hosted service. */
   generator?: GeneratorFacts | undefined;
   /** Masks the account's API key in text from the provider. */
   maskKey: (text: string) => string;
@@ -62,7 +62,7 @@ export function providerName({ generator }: Pick<Connection, "generator">): stri
   return generator?.name ?? "its provider";
 }
 
-/** What a use case depends on: the ledger, and what the tasks of each account need. */
+/** Dependencies of a use case: the ledger, and those of the tasks of each account. */
 export interface UseCaseDeps {
   ledger: Ledger;
   clock: Clock;
@@ -74,21 +74,21 @@ export interface UseCaseDeps {
   depsFor: (intent: Pick<Intent, "service" | "taskId">, taskId: string) => Promise<TaskDeps>;
 }
 
-/** Where every task is of one account. */
+/** Dependencies of use cases whose tasks are all of one account. */
 export function ofOneAccount(deps: TaskDeps): UseCaseDeps {
   const { ledger, clock, signal } = deps;
   return { ledger, clock, signal, current: async () => deps, depsFor: async () => deps };
 }
 
-/** What identifies a request that is made at a connection. */
-export function identityOf(
+/** Identity of a request at a connection. */
+export function requestIdentity(
   request: GenerationRequest,
   { identity, termsFor }: Pick<Connection, "identity" | "termsFor">,
 ): RequestIdentity {
   return { request, service: identity, ...termsFor(request) };
 }
 
-/** What submitting a request, waiting for its task and saving its images depend on. */
+/** Dependencies of submitting a request, waiting for its task and saving its images. */
 export interface TaskDeps {
   connection: Connection;
   ledger: Ledger;
@@ -107,7 +107,7 @@ export interface TaskDeps {
   writeOut: (bytes: AsyncIterable<Buffer>) => Promise<void>;
   /** Uniform in [0, 1). */
   random: () => number;
-  /** What the account may spend in a day, in credits; null without a limit. */
+  /** Daily limit of the account, in credits; null for none. */
   dailyCredits: number | null;
   /** No byte of a download for this long ends an attempt. Default 30 s. */
   downloadIdleMs?: number | undefined;
@@ -119,9 +119,9 @@ export interface TaskDeps {
   caps: readonly Cap[];
   /** Whether tasks are continued with another key than they were submitted with: keys are rotated. */
   acceptsOtherKey?: boolean | undefined;
-  /** Where free jobs are listed that can be stopped, while they are waited for. */
+  /** List of the free jobs that can be stopped, while they are waited for. */
   stoppable?: StoppableJobs | undefined;
-  /** What becomes of a task that is not at its end when its run ends. Absent: it is this run's alone. */
+  /** Treatment of a task that has not ended when its run ends. Absent: it is this run's alone. */
   keeping?: Keeping | undefined;
 }
 

@@ -5,7 +5,7 @@ import type { Ledger } from "../../store/ledger.ts";
 import { isAllGone, isUnknown, isUnsaved, STATES, stateWord, type Task } from "../../task/task.ts";
 import { claimedBy } from "../errors.ts";
 import { type HeldTask, holdTask } from "./held.ts";
-import { reportOf, type TaskReport } from "./report.ts";
+import { type TaskReport, taskReport } from "./report.ts";
 
 interface DismissReason {
   why: string;
@@ -26,36 +26,36 @@ export async function dismissTask(
   isStuck = false,
 ): Promise<TaskReport> {
   const mayDismiss = (each: Task) => isUnknown(each) || isAllGone(each) || (isStuck && isPending(each));
-  const standing = await ledger.asItStands(task);
-  if (STATES[standing.state].isOpen && ledger.isHeld(standing)) throw await claimedBy(standing, ledger);
-  if (!mayDismiss(standing)) throw outcomeIsKnown(task);
-  const held = await holdTask(task, ledger, () => {});
-  if (held === "held") throw await claimedBy(task, ledger);
-  if (held === "ended") throw outcomeIsKnown(task);
-  for (const line of ledger.linesOfLost(held.task)) await held.record(line);
-  if (!mayDismiss(held.task)) {
-    await held.leave();
-    throw outcomeIsKnown(held.task);
+  const latest = await ledger.asItStands(task);
+  if (STATES[latest.state].isOpen && ledger.isHeld(latest)) throw await claimedBy(latest, ledger);
+  if (!mayDismiss(latest)) throw outcomeIsKnown(task);
+  const heldTask = await holdTask(task, ledger, () => {});
+  if (heldTask === "held") throw await claimedBy(task, ledger);
+  if (heldTask === "ended") throw outcomeIsKnown(task);
+  for (const line of ledger.linesOfLost(heldTask.task)) await heldTask.record(line);
+  if (!mayDismiss(heldTask.task)) {
+    await heldTask.leave();
+    throw outcomeIsKnown(heldTask.task);
   }
-  await endPending(held, reason, ledger);
-  return dismissHeld(held, reason, ledger);
+  await endPending(heldTask, reason, ledger);
+  return dismissHeld(heldTask, reason, ledger);
 }
 
 /** As `dismissTask`, for one that this process holds, and whose outcome is still unknown. @throws StateFolderError */
 export async function dismissHeld(
-  held: HeldTask,
+  heldTask: HeldTask,
   reason: DismissReason,
   ledger: Pick<Ledger, "clock">,
 ): Promise<TaskReport> {
   const at = isoTime(ledger.clock.now());
-  await held.record({ type: "dismissed", at, ...reason });
+  await heldTask.record({ type: "dismissed", at, ...reason });
   // All its images that are still to be had are saved, now that none is waited for any longer.
-  if (held.task.state === "completed" && (!isUnsaved(held.task) || isAllGone(held.task)))
-    await held.record({ type: "saved", at, files: [...held.task.files] });
-  await held.leave();
+  if (heldTask.task.state === "completed" && (!isUnsaved(heldTask.task) || isAllGone(heldTask.task)))
+    await heldTask.record({ type: "saved", at, files: [...heldTask.task.files] });
+  await heldTask.leave();
   // Every resume would find it again.
-  if (held.unwritten !== null) throw held.unwritten;
-  return reportOf(held.task);
+  if (heldTask.unwritten !== null) throw heldTask.unwritten;
+  return taskReport(heldTask.task);
 }
 
 function isPending(task: Task): boolean {
@@ -68,18 +68,18 @@ function isPending(task: Task): boolean {
 
 /** Ends what waits, and what its provider has accepted: named again, that is polled once the provider is there. */
 async function endPending(
-  held: HeldTask,
+  heldTask: HeldTask,
   { why }: DismissReason,
   { clock }: Pick<Ledger, "clock">,
 ): Promise<void> {
   const at = isoTime(clock.now());
-  for (const [request, { state, attempt }] of held.task.requests.entries()) {
-    if (state === "waiting") await held.record({ type: "not_sent", at, why, request });
+  for (const [request, { state, attempt }] of heldTask.task.requests.entries()) {
+    if (state === "waiting") await heldTask.record({ type: "not_sent", at, why, request });
     else if (
-      (state === "accepted" || (state === "completed" && !held.task.files[request])) &&
+      (state === "accepted" || (state === "completed" && !heldTask.task.files[request])) &&
       attempt !== null
     )
-      await held.record({
+      await heldTask.record({
         type: "failed",
         at,
         request,
@@ -91,7 +91,7 @@ async function endPending(
 }
 
 function outcomeIsKnown(task: Task): UsageError {
-  const { taskId, state } = reportOf(task);
+  const { taskId, state } = taskReport(task);
   const hint = [
     "Only a request of unknown outcome can be dismissed, or one that its provider no longer has.",
     phrase`To see the status of each: ${action("history")}`,

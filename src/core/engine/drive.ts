@@ -11,24 +11,24 @@ import type { TaskDeps } from "./deps.ts";
 import { type AcceptedJob, acceptedJobs, followJob, openJobs } from "./follow-job.ts";
 import type { HeldTask } from "./held.ts";
 import { recoverRequests } from "./recover.ts";
-import { factsOf, reportOf, type TaskReport } from "./report.ts";
+import { type TaskReport, taskFacts, taskReport } from "./report.ts";
 import type { SaveGoal } from "./save.ts";
 import { sendRequests } from "./send.ts";
-import { errorOf } from "./task-error.ts";
+import { taskError } from "./task-error.ts";
 
-/** How far a task is taken. */
+/** The point to which a task is taken. */
 export interface Goal {
   /** Whether what waits is submitted, and what was submitted by an ended process recovered. `status` does neither. */
   sends: boolean;
   /** null: until its provider has accepted it. */
   wait: WaitSettings | null;
-  /** Where to save its images, in place of where the task itself says; null: there. */
+  /** Destination that overrides the task's own; null: the task's. */
   destination: Destination | null;
   /** Whether a file there that is newer than the task is kept under --overwrite: another row of a batch may be saved in it. */
   keepsNewer?: boolean;
   /** Whether an earlier run has begun the task. */
   isContinued: boolean;
-  /** How the waits for its jobs ended, by the number of their request, if they are over already. */
+  /** Results of waits for its jobs that are over already, by the number of their request. */
   seen?: ReadonlyMap<number, WaitResult>;
   /** The attempt of its intent, and the pass that it has: it counts as sent already. */
   first?: { attempt: string; pass: Pass };
@@ -42,12 +42,12 @@ export interface Goal {
  * report.
  */
 export function drive(
-  held: HeldTask,
+  heldTask: HeldTask,
   goal: Goal,
   warnings: readonly string[],
   deps: TaskDeps,
 ): Promise<TaskReport> {
-  return new Drive(held, goal, warnings, deps).run();
+  return new Drive(heldTask, goal, warnings, deps).run();
 }
 
 class Drive {
@@ -62,10 +62,10 @@ class Drive {
   #saving: Promise<unknown> = Promise.resolve();
   #saveFailure: ImggenError | null = null;
 
-  constructor(held: HeldTask, goal: Goal, warnings: readonly string[], deps: TaskDeps) {
-    this.#held = held;
+  constructor(heldTask: HeldTask, goal: Goal, warnings: readonly string[], deps: TaskDeps) {
+    this.#held = heldTask;
     this.#goal = goal;
-    this.#warnings = new Set([...warnings, ...otherPackage(held.task, deps)]);
+    this.#warnings = new Set([...warnings, ...otherPackage(heldTask.task, deps)]);
     this.#deps = { ...deps, signal: AbortSignal.any([deps.signal, this.#lost.signal]) };
   }
 
@@ -79,7 +79,7 @@ class Drive {
     } catch (error) {
       if (!(error instanceof ImggenError)) throw error;
       await this.#held.leave();
-      return { ...factsOf(this.#task), warnings: [...this.#warnings], error };
+      return { ...taskFacts(this.#task), warnings: [...this.#warnings], error };
     }
   }
 
@@ -103,7 +103,7 @@ class Drive {
     if (stop instanceof TakenOverError) return this.#abandoned(stop);
     if (stop instanceof AnsweredError) {
       await this.#held.withdraw();
-      return { ...factsOf(this.#task), error: stop };
+      return { ...taskFacts(this.#task), error: stop };
     }
     return this.#finished(stop);
   }
@@ -117,7 +117,7 @@ class Drive {
       this.#held,
       {
         timeoutMs,
-        patienceMs: timeoutMs ?? POLICY.submit.maxBusyMs,
+        maxWaitMs: timeoutMs ?? POLICY.submit.maxBusyMs,
         maxUnsent: this.#deps.maxUnsent ?? POLICY.submit.unsent.attempts,
         isContinued,
         first,
@@ -149,7 +149,7 @@ class Drive {
   #follow(job: AcceptedJob, seen?: WaitResult): void {
     const { wait, isContinued, sends } = this.#goal;
     if (wait === null) return;
-    // What waits unsent ends the wait of a command that does not submit it.
+    // A command that does not submit does not wait for unsent requests.
     const isEnded = !sends && this.#waitsUnsent() !== null;
     const timeoutMs = isEnded ? 0 : wait.timeoutMs;
     const onWarning = (message: string) => void this.#warnings.add(message);
@@ -191,20 +191,20 @@ class Drive {
 
   get #saveGoal(): SaveGoal {
     const { destination, keepsNewer = false, isContinued } = this.#goal;
-    const own = this.#task.intent.destination;
+    const intended = this.#task.intent.destination;
     return {
-      destination: destination ?? (isContinued ? recoveryDestination(own) : own),
+      destination: destination ?? (isContinued ? recoveryDestination(intended) : intended),
       // The user has named this place now, and so knows what is in it.
       replacesNewer: isContinued && destination !== null && !keepsNewer,
       isContinued,
-      isOtherPlace: destination !== null && !isSamePlace(destination, own),
+      isOtherPlace: destination !== null && !isSamePlace(destination, intended),
     };
   }
 
   /** The stop that a report is about: one that keeps requests from being submitted before one of a wait. */
   #pressing(unsent: ImggenError | null, stops: readonly (ImggenError | null)[]): ImggenError | null {
-    const lost = [unsent, ...stops].find((each) => each instanceof TakenOverError);
-    return lost ?? unsent ?? stops.find((each) => each !== null) ?? null;
+    const takenOver = [unsent, ...stops].find((each) => each instanceof TakenOverError);
+    return takenOver ?? unsent ?? stops.find((each) => each !== null) ?? null;
   }
 
   async #finished(stop: ImggenError | null): Promise<TaskReport> {
@@ -222,8 +222,8 @@ class Drive {
     const { task } = this.#held;
     const unwritten = isAwaited ? null : this.#held.unwritten;
     const failure = this.#saveFailure ?? unwritten ?? this.#interruptedSave();
-    const error = failure ?? (stop === null ? errorOf(task) : this.#ofTask(stop));
-    return { ...factsOf(task), warnings: [...this.#warnings], isAwaited, error };
+    const error = failure ?? (stop === null ? taskError(task) : this.#ofTask(stop));
+    return { ...taskFacts(task), warnings: [...this.#warnings], isAwaited, error };
   }
 
   /** Removes what an earlier process has left of an image that can no longer be had. */
@@ -233,7 +233,7 @@ class Drive {
     if (!this.#goal.isContinued || !hasNone || this.#held.isLost) return;
     const { sweepLeftovers } = await import("../images/save-images.ts");
     const { destination } = this.#saveGoal;
-    await sweepLeftovers({ destination, heldTask: this.#task.id }, this.#deps);
+    await sweepLeftovers({ destination, heldTaskId: this.#task.id }, this.#deps);
   }
 
   /** A signal that came before what is made was saved. */
@@ -243,7 +243,7 @@ class Drive {
     return signal.aborted && isLeft ? interruptedError(signal, this.#held.charged) : null;
   }
 
-  /** Why a task goes no further: that it cost nothing may be true of its last request alone. */
+  /** Error that ends a task: `charged: no` may be true of its last request alone. */
   #ofTask(stop: ImggenError): ImggenError {
     const { charged } = this.#held;
     if (stop instanceof InterruptedError) return interruptedError(this.#deps.signal, charged);
@@ -259,12 +259,12 @@ class Drive {
   /** The report of a process that has lost the task: what became of it, if that is known by now. */
   async #abandoned(error: ImggenError): Promise<TaskReport> {
     await this.#held.leave();
-    const own = { ...factsOf(this.#task), warnings: [...this.#warnings], error };
+    const knownReport = { ...taskFacts(this.#task), warnings: [...this.#warnings], error };
     const entry = await this.#deps.ledger.read(this.#task.id).catch(() => null);
-    if (entry?.kind !== "task") return own;
-    const report = reportOf(entry.task);
-    if (entry.task.state === "saved") return { ...report, warnings: own.warnings };
-    return { ...report, warnings: own.warnings, error };
+    if (entry?.kind !== "task") return knownReport;
+    const report = taskReport(entry.task);
+    if (entry.task.state === "saved") return { ...report, warnings: knownReport.warnings };
+    return { ...report, warnings: knownReport.warnings, error };
   }
 }
 
@@ -283,16 +283,20 @@ function isUnsavedOrUnrecorded(task: Task, { destination }: Goal): boolean {
 
 /** Warning if another version of a package continues a task than began it. */
 function otherPackage({ intent }: Task, { connection }: TaskDeps): string[] {
-  const begun = intent.options.package;
+  const beganWith = intent.options.package;
   const now = connection.generator?.package;
-  if (begun === undefined || now === undefined || begun === now) return [];
-  return [`The task was begun with ${begun}, and is continued with ${now}.`];
+  if (beganWith === undefined || now === undefined || beganWith === now) return [];
+  return [`The task was begun with ${beganWith}, and is continued with ${now}.`];
 }
 
 /** Records the end of a task without an image, of which nothing was sent, and leaves it. */
-export async function closeUnsent(held: HeldTask, why: string, deps: Pick<TaskDeps, "clock">): Promise<void> {
+export async function closeUnsent(
+  heldTask: HeldTask,
+  why: string,
+  deps: Pick<TaskDeps, "clock">,
+): Promise<void> {
   const at = isoTime(deps.clock.now());
-  for (const [request, { state }] of held.task.requests.entries())
-    if (state === "waiting") await held.record({ type: "not_sent", at, why, request });
-  await held.leave();
+  for (const [request, { state }] of heldTask.task.requests.entries())
+    if (state === "waiting") await heldTask.record({ type: "not_sent", at, why, request });
+  await heldTask.leave();
 }

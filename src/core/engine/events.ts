@@ -2,7 +2,7 @@ import type { Charged } from "../../lib/error-types.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { Waiting } from "../limits/turns.ts";
 
-/** What happens while a request is submitted, its task awaited and its images saved, for progress output. */
+/** Events of submitting a request, waiting for its task and saving its images, for progress output. */
 export type TaskProgressEvent =
   /** A reference image is uploaded by the user's command. `file` is as the user named it. */
   | { type: "uploading"; file: string; bytes: number }
@@ -23,7 +23,7 @@ export type TaskProgressEvent =
   | { type: "accepted"; taskId: string; request: number }
   /** `usualMs`: how long such tasks usually take; null if that is not known. */
   | { type: "waiting"; taskId: string; usualMs: number | null }
-  /** What is known of a task at the user's own generator. */
+  /** Facts about a task at the user's generator. */
   | ({ type: "progress"; taskId: string } & ProgressFacts)
   | { type: "poll_failed"; taskId: string; why: string }
   | { type: "downloading"; taskId: string; index: number; count: number }
@@ -37,7 +37,7 @@ export type TaskProgressEvent =
 export type OnTaskProgress = (event: TaskProgressEvent) => void;
 
 export interface ProgressFacts {
-  /** How far its image is, from 0 to 1; null where that is not said. */
+  /** Progress of its image, from 0 to 1; null if unknown. */
   share: number | null;
   /** For whom it waits, before its request is sent; null while it does not. */
   waiting: Waiting | null;

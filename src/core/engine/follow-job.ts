@@ -21,7 +21,7 @@ import {
 import { providerName, type TaskDeps } from "./deps.ts";
 import type { ProgressFacts } from "./events.ts";
 import type { HeldTask } from "./held.ts";
-import { jobOf } from "./jobs.ts";
+import { createJob } from "./jobs.ts";
 import { endLine } from "./reply-lines.ts";
 import { timeLimit } from "./send.ts";
 import { noLongerKnown } from "./task-error.ts";
@@ -29,7 +29,7 @@ import { withinLimit } from "./time-limit.ts";
 
 /** A job of a task at its provider. */
 export interface AcceptedJob {
-  /** Which of the task's requests, from 0. */
+  /** Index of the request in its task, from 0. */
   request: number;
   attempt: string;
   /** The provider's id of it. */
@@ -73,7 +73,7 @@ export function isAtUrls(request: RequestState): boolean {
   return (answerOf(request, "completed")?.urls.length ?? 0) > 0;
 }
 
-/** How jobs are waited for. */
+/** Options for waiting for jobs. */
 export interface FollowSpec extends WaitSettings, Pick<WaitSpec, "keepsReply"> {
   /** Whether a job is polled at once, because it may have ended long ago. */
   pollAtOnce: boolean;
@@ -103,7 +103,7 @@ export async function waitForJob(
     ageMs: deps.clock.now() - job.acceptedMs,
     pollAtOnce,
     isGone: job.isGone,
-    job: jobOf(task, job.request, job.attempt, deps.ledger.work),
+    job: createJob(task, job.request, job.attempt, deps.ledger.work),
     keepsReply,
   };
   return whileFollowed(job.id, { ...deps, onProgress }, (followed) => waitForTask(job.id, spec, followed));
@@ -139,23 +139,23 @@ async function whileFollowed<Result>(
  * @returns why it is no longer waited for; null if it has ended
  */
 export async function followJob(
-  held: HeldTask,
+  heldTask: HeldTask,
   job: AcceptedJob,
   spec: FollowSpec,
   deps: TaskDeps,
   seen: WaitResult | undefined,
 ): Promise<ImggenError | null> {
-  if (seen !== undefined) return recordWait(held, job, seen, deps, spec);
-  const unlist = listed(held, job, deps);
+  if (seen !== undefined) return recordWait(heldTask, job, seen, deps, spec);
+  const unlist = makeStoppable(heldTask, job, deps);
   const jobEnded = deps.gate.jobBegan();
   const cancelled = new AbortController();
-  const unwatch = held.onCancel(() => cancelled.abort());
+  const unwatch = heldTask.onCancel(() => cancelled.abort());
   const waitWith = (signal: AbortSignal) =>
-    waitForJob(held.task, job, { ...spec, keepsReply: true }, { ...deps, signal });
+    waitForJob(heldTask.task, job, { ...spec, keepsReply: true }, { ...deps, signal });
   try {
     const result = await waitWith(AbortSignal.any([deps.signal, cancelled.signal]));
     const isAsked = cancelled.signal.aborted && result.outcome === "interrupted" && !deps.signal.aborted;
-    if (isAsked && (await askToStop(held, job, deps)) === null) {
+    if (isAsked && (await askToStop(heldTask, job, deps)) === null) {
       unlist();
       return null;
     }
@@ -163,7 +163,7 @@ export async function followJob(
     const waited = isAsked ? await waitWith(deps.signal) : result;
     // After a signal a free one may still be asked to stop.
     if (waited.outcome !== "interrupted") unlist();
-    return await recordWait(held, job, waited, deps, spec);
+    return await recordWait(heldTask, job, waited, deps, spec);
   } finally {
     jobEnded();
     unwatch();
@@ -171,14 +171,18 @@ export async function followJob(
 }
 
 /** Lists a free job among those that a second signal stops. No signal cancels a paid one. @returns takes it off the list */
-function listed(held: HeldTask, job: AcceptedJob, { stoppable, connection }: TaskDeps): () => void {
-  if (held.task.intent.isPaid || !stoppable) return () => {};
-  const task = { taskId: displayId(held.task), name: providerName(connection) };
+function makeStoppable(
+  heldTask: HeldTask,
+  job: AcceptedJob,
+  { stoppable, connection }: TaskDeps,
+): () => void {
+  if (heldTask.task.intent.isPaid || !stoppable) return () => {};
+  const task = { taskId: displayId(heldTask.task), name: providerName(connection) };
   return stoppable.add(task, job.id, connection.provider);
 }
 
 async function recordWait(
-  held: HeldTask,
+  heldTask: HeldTask,
   job: AcceptedJob,
   waited: WaitResult,
   deps: TaskDeps,
@@ -188,42 +192,44 @@ async function recordWait(
     case "ended": {
       const { task } = waited;
       if (task.status === "completed") for (const warning of task.warnings ?? []) onWarning(warning);
-      if (held.isLost) return held.takenOver();
-      const unkept = await keepReply(held, job, task, deps);
+      if (heldTask.isLost) return heldTask.takenOver();
+      const unkept = await keepReply(heldTask, job, task, deps);
       if (unkept !== null) return unkept;
-      await held.record(endLine(task, job, isoTime(deps.clock.now()), waited));
-      if (task.status === "completed") await deps.schedules.learn(held.task.intent.request, waited);
+      await heldTask.record(endLine(task, job, isoTime(deps.clock.now()), waited));
+      if (task.status === "completed") await deps.schedules.learn(heldTask.task.intent.request, waited);
       return null;
     }
     case "refused": {
       const why = whyGone(waited);
-      if (why !== null) await recordGone(held, job.request, why, deps);
+      if (why !== null) await recordGone(heldTask, job.request, why, deps);
       return waited.error;
     }
     case "gone": {
       const { why } = waited.lastFailure;
-      if (!isLostJob(held.task, waited)) await recordGone(held, job.request, why, deps);
-      else if (resubmits) return recordLost(held, job, waited.lastFailure, deps);
+      if (!isLostJob(heldTask.task, waited)) await recordGone(heldTask, job.request, why, deps);
+      else if (resubmits) return recordLost(heldTask, job, waited.lastFailure, deps);
       // The URLs of a finished one may still work.
-      return held.task.requests[job.request]?.state === "completed" ? null : noLongerKnown(held.task, why);
+      return heldTask.task.requests[job.request]?.state === "completed"
+        ? null
+        : noLongerKnown(heldTask.task, why);
     }
     case "interrupted":
-      return interruptedError(deps.signal, held.charged);
+      return interruptedError(deps.signal, heldTask.charged);
     case "timeout":
-      return stillRunning(held.task, waited.lastFailure?.why ?? null);
+      return stillRunning(heldTask.task, waited.lastFailure?.why ?? null);
   }
 }
 
 /** Records that a provider has no longer a request's job or images: once, or its file would grow with every resume. */
 export async function recordGone(
-  held: HeldTask,
+  heldTask: HeldTask,
   request: number,
   why: string,
   { clock }: Pick<TaskDeps, "clock">,
 ): Promise<void> {
-  const attempt = held.task.requests[request]?.attempt;
+  const attempt = heldTask.task.requests[request]?.attempt;
   if (attempt == null || attempt.gone !== null) return;
-  await held.record({ type: "gone", at: isoTime(clock.now()), why, request, attempt: attempt.name });
+  await heldTask.record({ type: "gone", at: isoTime(clock.now()), why, request, attempt: attempt.name });
 }
 
 /** Whether a free provider no longer has the job that was waited for. */
@@ -236,18 +242,18 @@ export function isLostJob(
 
 /** Records that a free provider has lost a job: its request waits to be submitted again, or has failed too often. */
 async function recordLost(
-  held: HeldTask,
+  heldTask: HeldTask,
   { request, attempt }: AcceptedJob,
   { why }: FailedPoll,
   { clock, onProgress }: TaskDeps,
 ): Promise<ImggenError | null> {
-  if (held.isLost) return held.takenOver();
+  if (heldTask.isLost) return heldTask.takenOver();
   const of = { at: isoTime(clock.now()), request, attempt };
-  const tries = (held.task.requests[request]?.tries ?? 0) + 1;
+  const tries = (heldTask.task.requests[request]?.tries ?? 0) + 1;
   if (tries < POLICY.submit.lost.attempts) {
-    await held.record({ type: "unknown", ...of, why, unusable: true });
+    await heldTask.record({ type: "unknown", ...of, why, unusable: true });
     onProgress({ type: "submit_retry", why: `${why}.`, isLost: true, delayMs: 0 });
-  } else await held.record({ type: "failed", ...of, errorCode: null, why: `${why}.`, charged: "no" });
+  } else await heldTask.record({ type: "failed", ...of, errorCode: null, why: `${why}.`, charged: "no" });
   return null;
 }
 
@@ -282,9 +288,9 @@ export function unseen({ connectionError, why }: FailedPoll, charged: Charged, s
   return new NetworkError(message, { hint, charged, cause: connectionError });
 }
 
-/** How long a provider may take to answer. */
+/** Time limit for a provider's answer. */
 const ANSWER_MS = 10_000;
-/** How long a provider may take to stop what it has said that it stops. */
+/** Time limit for a provider to stop a job after it has said so. */
 const STOP_MS = 10_000;
 const POLL_EVERY_MS = 500;
 
@@ -293,7 +299,11 @@ const POLL_EVERY_MS = 500;
  * taken as not charged without the provider's word.
  * @returns why it goes on, as a clause; null if it has ended
  */
-export async function askToStop(held: HeldTask, job: AcceptedJob, deps: TaskDeps): Promise<string | null> {
+export async function askToStop(
+  heldTask: HeldTask,
+  job: AcceptedJob,
+  deps: TaskDeps,
+): Promise<string | null> {
   const { provider } = deps.connection;
   const name = providerName(deps.connection);
   if (!provider.cancel) return `${name} has accepted it, and cannot cancel`;
@@ -301,12 +311,12 @@ export async function askToStop(held: HeldTask, job: AcceptedJob, deps: TaskDeps
     provider.cancel?.(job.id, limited),
   );
   if (answer === null) return `${name} was asked to stop it, and did not answer`;
-  return answer ? recordStop(held, job, name, deps) : `${name} did not stop it`;
+  return answer ? recordStop(heldTask, job, name, deps) : `${name} did not stop it`;
 }
 
 /** Polls what was stopped until it has ended: it may have been made at that very moment. */
 async function recordStop(
-  held: HeldTask,
+  heldTask: HeldTask,
   job: AcceptedJob,
   name: string,
   deps: TaskDeps,
@@ -319,17 +329,17 @@ async function recordStop(
       timeoutMs: STOP_MS,
       ageMs: Number.POSITIVE_INFINITY,
       pollAtOnce: true,
-      job: jobOf(held.task, job.request, job.attempt, deps.ledger.work),
+      job: createJob(heldTask.task, job.request, job.attempt, deps.ledger.work),
       keepsReply: true,
     },
     deps,
   );
-  const free = held.task.intent.isPaid ? {} : { charged: "no" as const };
+  const free = heldTask.task.intent.isPaid ? {} : { charged: "no" as const };
   const stopped = { errorCode: null, why: `${CANCELLED}.`, ...free };
   if (waited.outcome === "ended") {
     const { task } = waited;
-    const ended = task.status === "failed" ? { ...task, ...stopped } : task;
-    return (await recordWait(held, job, { ...waited, task: ended }, deps))?.message ?? null;
+    const stoppedTask = task.status === "failed" ? { ...task, ...stopped } : task;
+    return (await recordWait(heldTask, job, { ...waited, task: stoppedTask }, deps))?.message ?? null;
   }
   return `${name} was asked to stop it, and has not said yet that it has`;
 }

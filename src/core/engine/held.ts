@@ -53,7 +53,7 @@ export class HeldTask {
     return this.#task;
   }
 
-  /** What the task has cost, as its lines say by now. */
+  /** Charge of the task by its lines so far. */
   get charged(): Charged {
     return chargedOf(this.#task);
   }
@@ -181,7 +181,7 @@ export class HeldTask {
     const isWritten = await this.#catchUp(true);
     try {
       const isMine = this.#isKnownMine();
-      // What the disk does not know to be finished must be found again by `resume`.
+      // A task that is not finished on the disk must be found again by `resume`.
       if (isMine && isWritten && !STATES[this.#task.state].isOpen) await this.#end();
       else this.#ledger.release(this.#owned, isMine);
     } catch (error) {

@@ -12,8 +12,8 @@ import { FIELD_NAMES } from "../../task/request-fields.ts";
 import { answerOf, displayId, type Task } from "../../task/task.ts";
 import type { Connection } from "./deps.ts";
 
-/** What an attempt at one of a task's requests is made from, as its file says. @param index of the request, from 0 */
-export function jobOf(
+/** The job of an attempt at one of a task's requests, by its file. @param index of the request, from 0 */
+export function createJob(
   task: Pick<Task, "id" | "intent" | "requests">,
   index: number,
   attempt: string,
@@ -25,8 +25,8 @@ export function jobOf(
     taskId: displayId(task),
     index,
     isPaid: intent.isPaid,
-    options: withSeedOf(index, intent),
-    references: referencesOf(intent.request),
+    options: withRequestSeed(index, intent),
+    references: toReferences(intent.request),
     folder: work.of(id, index, attempt),
     fallbackFiles: fallbackFiles(task, index, attempt),
   };
@@ -59,8 +59,8 @@ export function fallbackFiles(
     : files;
 }
 
-/** What a request of a task is made with: each has a seed of its own, or all its images would be the same. */
-function withSeedOf(index: number, { options, repeatedSeed }: Intent): JobOptions {
+/** Options of one request of a task: each request gets its own seed, or all images would be the same. */
+function withRequestSeed(index: number, { options, repeatedSeed }: Intent): JobOptions {
   const { seedField, fields } = options;
   const field = repeatedSeed?.field ?? seedField;
   if (field === undefined) return options;
@@ -80,17 +80,17 @@ export function unsupportedPart(
 }
 
 /** As `unsupportedPart`, of a request; null if its provider supports it. */
-export function misfitOf(
+export function unsupportedError(
   request: GenerationRequest,
   { provider, termsFor }: Pick<Connection, "provider" | "termsFor">,
 ): InvalidRequestError | null {
   const { isPaid, options } = termsFor(request);
-  const why = unsupportedPart({ request, isPaid, options, references: referencesOf(request) }, provider);
+  const why = unsupportedPart({ request, isPaid, options, references: toReferences(request) }, provider);
   return why === null ? null : new InvalidRequestError(why, { hint: "Nothing was sent." });
 }
 
 /** The reference images of a request: a `file:` URL is one of a private copy that the program made. */
-export function referencesOf({ image = [] }: GenerationRequest): Reference[] {
+export function toReferences({ image = [] }: GenerationRequest): Reference[] {
   return [image].flat().map((url) => {
     if (!/^file:/i.test(url)) return { url };
     const file = fileURLToPath(url);

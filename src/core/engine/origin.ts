@@ -10,14 +10,14 @@ import { digestsOf, type SavedFile } from "../../task/saved-file.ts";
 import { savedFilesOf, spentCredits, type Task, taskIdOf } from "../../task/task.ts";
 import { readSidecar } from "../images/sidecar.ts";
 
-/** Where an image came from. */
+/** Origin of an image. */
 export interface ImageOrigin {
   taskId: string | null;
   request: GenerationRequest;
   /** Base URL of the service that its task was charged at. */
   service: string;
   credits: number | null;
-  /** Why it is free; null if it may have cost something. */
+  /** Reason why it is free; null if it may have cost something. */
   free: FreeAt | null;
   submittedAt: string | null;
   /** The seed that makes it again, if it is known: that of the image, or of a task's first image, if the others follow it. */
@@ -27,16 +27,16 @@ export interface ImageOrigin {
 }
 
 /**
- * Where an image came from, known by its bytes: from the ledger, else from its sidecar. Null if neither knows.
+ * Finds the origin of an image by its bytes: in the ledger, else in its sidecar. Null if neither has it.
  * @param sha256 of the image, in hex
  */
-export async function originOf(image: string, sha256: string, ledger: Ledger): Promise<ImageOrigin | null> {
+export async function findOrigin(image: string, sha256: string, ledger: Ledger): Promise<ImageOrigin | null> {
   const record = await ledger.findByFile(sha256);
   if (record) return originOfTask(record, sha256);
   return originInSidecar(image, sha256);
 }
 
-/** Where an image came from by its sidecar; null without one, or if it is another image's. */
+/** Origin of an image by its sidecar; null without one, or if it is another image's. */
 export async function originInSidecar(image: string, sha256: string): Promise<ImageOrigin | null> {
   const sidecar = await readSidecar(image);
   if (sidecar?.sha256 !== sha256) return null;
@@ -60,11 +60,11 @@ export function originOfTask(record: Task, sha256: string | null = null): ImageO
   const taskId = taskIdOf(record);
   const { submittedAt } = record;
   const free = freeAt(record.intent);
-  const seed = sha256 === null ? firstSeed(record) : fileOf(record, sha256)?.seed;
+  const seed = sha256 === null ? firstSeed(record) : findFile(record, sha256)?.seed;
   return { taskId, request, service: service.baseUrl, credits, free, submittedAt, seed, record };
 }
 
-function fileOf(record: Task, sha256: string): SavedFile | undefined {
+function findFile(record: Task, sha256: string): SavedFile | undefined {
   return savedFilesOf(record).find((file) => digestsOf(file).includes(sha256));
 }
 
@@ -77,14 +77,14 @@ function firstSeed({ files, requests }: Task): WholeNumber | undefined {
 }
 
 /**
- * Where the image in a file came from; null if there is no such file, or the word is a task's id.
+ * Origin of the image in a file; null if there is no such file, or the word is a task's id.
  * @param file `what` as an absolute path
  * @throws UsageError if neither the ledger nor a sidecar knows it
  */
 export async function originOfFile(what: string, file: string, ledger: Ledger): Promise<ImageOrigin | null> {
   const isFile = (await promises.stat(file).catch(() => null))?.isFile() ?? false;
   if (!isFile || (await namesTask(what, ledger))) return null;
-  const origin = await originOf(file, await readDigest(file), ledger);
+  const origin = await findOrigin(file, await readDigest(file), ledger);
   if (origin === null) throw unknownFile(what);
   return origin;
 }

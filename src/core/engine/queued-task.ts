@@ -12,16 +12,16 @@ export interface RunnerTask {
   readonly isSubmitted: boolean;
   /** Progress of its image, from 0 to 1; null if unknown. */
   readonly share: number | null;
-  /** What it waits for; null if it does not, or that is not known. */
+  /** Reason for its wait; null if it does not wait, or the reason is unknown. */
   readonly waiting: Waiting | null;
-  /** Why its last run has left it unfinished; null for none. */
+  /** Error of its last run that left it unfinished; null for none. */
   readonly error: ImggenError | null;
 }
 
 /** Whether nothing is left to do for a task, or only for the user. */
 export function isAtEnd(task: Task): boolean {
-  const word = wordOf(task);
-  return word === null || word === "unknown" || isAllGone(task);
+  const currentState = wordOf(task);
+  return currentState === null || currentState === "unknown" || isAllGone(task);
 }
 
 /** A task of a runner, and where its run stands. */
@@ -39,7 +39,7 @@ export class QueuedTask implements RunnerTask {
   run: Promise<void> | null = null;
   /** Aborts while nothing more of it is to be submitted. */
   pause = new AbortController();
-  /** Why what was not submitted of it is to be ended; null if it is not. */
+  /** Reason to end its unsubmitted requests; null for none. */
   dropped: string | null = null;
   failures = 0;
   /** Earliest time of its next run, by the monotonic clock. */

@@ -7,7 +7,7 @@ import type { RequestState } from "../../task/task.ts";
 import { POLICY } from "../limits/policy.ts";
 import type { TaskDeps } from "./deps.ts";
 import type { HeldTask } from "./held.ts";
-import { jobOf } from "./jobs.ts";
+import { createJob } from "./jobs.ts";
 import { recordReply } from "./reply-lines.ts";
 import { askedLater, timeLimit } from "./send.ts";
 import { withinLimit } from "./time-limit.ts";
@@ -16,9 +16,9 @@ import { withinLimit } from "./time-limit.ts";
  * Finds out what came of the requests that a process had submitted before it ended: a reply may have arrived to its last byte.
  * @returns why that cannot be found out now, if the provider can tell later; null if it is recorded
  */
-export async function recoverRequests(held: HeldTask, deps: TaskDeps): Promise<ImggenError | null> {
-  for (const [index, { state }] of held.task.requests.entries()) {
-    const stop = state === "started" ? await recoverRequest(held, index, deps) : null;
+export async function recoverRequests(heldTask: HeldTask, deps: TaskDeps): Promise<ImggenError | null> {
+  for (const [index, { state }] of heldTask.task.requests.entries()) {
+    const stop = state === "started" ? await recoverRequest(heldTask, index, deps) : null;
     if (stop !== null) return stop;
   }
   return null;
@@ -26,17 +26,17 @@ export async function recoverRequests(held: HeldTask, deps: TaskDeps): Promise<I
 
 /** As `recoverRequests`, for one of the requests. */
 export async function recoverRequest(
-  held: HeldTask,
+  heldTask: HeldTask,
   request: number,
   deps: TaskDeps,
 ): Promise<ImggenError | null> {
   const { connection, ledger, signal } = deps;
-  const { id } = held.task;
-  const { taskId, isPaid, requestMs } = held.task.intent;
-  const { attempt: open, tries } = held.task.requests[request] as RequestState;
+  const { id } = heldTask.task;
+  const { taskId, isPaid, requestMs } = heldTask.task.intent;
+  const { attempt: open, tries } = heldTask.task.requests[request] as RequestState;
   if (open === null) return null;
   const attempt = open.name;
-  const job = jobOf(held.task, request, attempt, ledger.work);
+  const job = createJob(heldTask.task, request, attempt, ledger.work);
   const onProgress = (share: number) =>
     deps.onProgress({ type: "progress", taskId: taskId ?? id, share, waiting: null });
   const reply = await withinLimit(requestMs, timeLimit(requestMs), deps, async (limited) =>
@@ -44,14 +44,20 @@ export async function recoverRequest(
   );
   // It stays as it is for the next run: nothing has ended it.
   if (signal.aborted && (reply === null || isStillAtWork(reply)))
-    return interruptedError(signal, held.charged);
-  if (reply?.outcome === "unknown" && reply.isAskable) return askedLater(held, reply, deps);
-  const kept = ledger.work.isKept(id, request, attempt) ? job.folder : null;
-  const known = reply ?? { ...LOST, kept };
-  const isAgain = known.outcome === "unknown" && !isPaid && tries < POLICY.submit.lost.attempts;
+    return interruptedError(signal, heldTask.charged);
+  if (reply?.outcome === "unknown" && reply.isAskable) return askedLater(heldTask, reply, deps);
+  const keptFolder = ledger.work.isKept(id, request, attempt) ? job.folder : null;
+  const unknownReply = reply ?? { ...LOST, kept: keptFolder };
+  const isAgain = unknownReply.outcome === "unknown" && !isPaid && tries < POLICY.submit.lost.attempts;
   if (isAgain)
-    await held.record({ type: "unknown", at: isoTime(deps.clock.now()), why: known.why, request, attempt });
-  else await recordReply(held, { request, attempt, reply: known }, deps);
+    await heldTask.record({
+      type: "unknown",
+      at: isoTime(deps.clock.now()),
+      why: unknownReply.why,
+      request,
+      attempt,
+    });
+  else await recordReply(heldTask, { request, attempt, reply: unknownReply }, deps);
   return null;
 }
 

@@ -18,22 +18,22 @@ export interface AttemptReply {
 
 /** Records the reply to an attempt. @returns whether it is on the disk */
 export function recordReply(
-  held: HeldTask,
+  heldTask: HeldTask,
   { request, attempt, reply, isOverTime = false }: AttemptReply,
   { clock }: Pick<TaskDeps, "clock">,
 ): Promise<boolean> {
   const of = { at: isoTime(clock.now()), request, attempt };
   switch (reply.outcome) {
     case "accepted":
-      return held.record({ type: "accepted", ...of, taskId: reply.taskId });
+      return heldTask.record({ type: "accepted", ...of, taskId: reply.taskId });
     case "made": {
       const { usage, kept, seeds } = reply;
       const facts = { ...(usage && { usage }), ...(kept && { kept }), ...(seeds && { seeds }) };
-      return held.record({ type: "completed", ...of, urls: [], ...NEVER_SEEN, ...facts });
+      return heldTask.record({ type: "completed", ...of, urls: [], ...NEVER_SEEN, ...facts });
     }
     case "refused": {
       const { type, key, message, said } = reply.error;
-      return held.record({
+      return heldTask.record({
         type: "refused",
         ...of,
         error: { type, key, message, ...(said.hint !== undefined && { hint: said.hint }) },
@@ -41,19 +41,19 @@ export function recordReply(
     }
     case "rate_limited":
     case "not_sent":
-      return held.record({ type: "waiting", ...of, why: reply.error?.message ?? "it was not sent" });
+      return heldTask.record({ type: "waiting", ...of, why: reply.error?.message ?? "it was not sent" });
     case "unknown": {
-      const { intent } = held.task;
+      const { intent } = heldTask.task;
       const { why, excerpt, kept } = reply;
       if (intent.isPaid)
-        return held.record({
+        return heldTask.record({
           type: "unknown",
           ...of,
           why,
           ...(excerpt && { excerpt }),
           ...(kept && { kept }),
         });
-      return held.record({
+      return heldTask.record({
         type: "failed",
         ...of,
         errorCode: null,

@@ -15,7 +15,7 @@ import {
   taskIdOf,
   usageOf,
 } from "../../task/task.ts";
-import { errorOf, missingIn } from "./task-error.ts";
+import { missingIn, taskError } from "./task-error.ts";
 
 /** The result of one task: the one shape that every command renders, whatever happened. */
 export interface TaskReport {
@@ -32,13 +32,13 @@ export interface TaskReport {
   /** As of `spentCredits`. */
   credits: number | null;
   charged: Charged;
-  /** Where it is free; absent where it may cost something. */
+  /** Place where it is free; absent if it may cost something. */
   free?: FreeAt;
-  /** What the provider says of cost and tokens; absent if it says nothing. */
+  /** Cost and tokens as the provider reports them; absent if it does not. */
   usage?: Usage;
-  /** Why there is no image, of each request that has none though others have one; absent for none. */
+  /** Reason for each request without an image, if others have one; absent for none. */
   missing?: readonly string[];
-  /** What can be saved is saved, and the rest is lost: only the user can end it. */
+  /** Whether all that can be saved is saved and the rest is lost: only the user can end it. */
   isOnlyLost?: true;
   /** Result URLs as last seen, queries included. */
   urls: string[];
@@ -48,7 +48,7 @@ export interface TaskReport {
   /** Time from the submit until it was seen to be completed; downloads do not count. */
   elapsedMs: number | null;
   warnings: string[];
-  /** Why the report is not the success that was asked for. */
+  /** Error that kept the report from being a success. */
   error: ImggenError | null;
   /** An earlier task that answers for this request, so that nothing was charged now. */
   reused?: true;
@@ -116,12 +116,12 @@ export function reportOfId(taskId: string): TaskReport {
 }
 
 /** A report on a task from the ledger alone, without a poll. */
-export function reportOf(task: Task): TaskReport {
-  return { ...factsOf(task), error: errorOf(task) };
+export function taskReport(task: Task): TaskReport {
+  return { ...taskFacts(task), error: taskError(task) };
 }
 
 /** As `reportOf`, without an error: for a task that has just begun. */
-export function factsOf(task: Task): TaskReport {
+export function taskFacts(task: Task): TaskReport {
   const { id, intent, submittedAt, state, requests } = task;
   const missing = missingIn(task);
   const free = freeAt(intent);
@@ -156,7 +156,7 @@ function isOnlyLost(task: Task): boolean {
   );
 }
 
-/** How long a task took, as the ledger knows it: from its submit until it was seen to be completed. */
+/** Duration of a task by the ledger: from its submit until it was seen to be completed. */
 export function elapsedMs(submittedAt: string | null, completedAt: string | null): number | null {
   return submittedAt === null || completedAt === null
     ? null

@@ -11,12 +11,12 @@ import type { TaskProgressEvent } from "./events.ts";
 import { type HeldTask, holdTask } from "./held.ts";
 import { isAtEnd, QueuedTask, type RunnerTask } from "./queued-task.ts";
 
-/** What differs from one run of a task to the next. */
+/** Facts that differ between runs of a task. */
 export type RunDeps = Pick<TaskDeps, "signal" | "onProgress" | "keeping">;
 
 export interface RunnerOptions {
   /** Maximum number of tasks at work that their provider has not accepted. The others wait, as their files say. */
-  places: number;
+  maxSending: number;
   /** Grace period for replies to requests in flight when the runner is closed, in milliseconds. */
   graceMs: number;
   ledger: Ledger;
@@ -86,7 +86,7 @@ export class Runner {
   }
 
   /** Number of tasks before an unfinished one: here, or in the queue of the provider. */
-  aheadOf(taskId: string): number {
+  countAhead(taskId: string): number {
     const at = this.#open.findIndex(({ name }) => name === taskId);
     return Math.max(0, at, this.#open[at]?.waiting?.ahead ?? 0);
   }
@@ -152,9 +152,9 @@ export class Runner {
 
   /** The oldest task that may be begun now, or ended. */
   #next(): QueuedTask | undefined {
-    const { clock, places } = this.#options;
-    const taken = this.#open.filter(({ run, isAccepted }) => run !== null && !isAccepted).length;
-    const isFree = taken < places && this.#running.size < MAX_RUNNING;
+    const { clock, maxSending } = this.#options;
+    const sending = this.#open.filter(({ run, isAccepted }) => run !== null && !isAccepted).length;
+    const isFree = sending < maxSending && this.#running.size < MAX_RUNNING;
     const nowMs = clock.monotonicMs();
     const due = this.#open.filter((each) => each.isIdle && each.notBeforeMs <= nowMs);
     return due.find(({ dropped, hasWork }) => dropped !== null || (isFree && hasWork));
@@ -214,12 +214,12 @@ export class Runner {
       if (event.type === "waiting") this.#wake.abort();
     };
     const deps = depsFor({ signal, onProgress, keeping: { graceMs, pause: entry.pause.signal } });
-    const held = await this.#hold(entry);
-    if (held === "held") return false;
-    if (held !== "ended") {
-      const report = await drive(held, GOAL, [], deps).catch(async (error: unknown) => {
+    const heldTask = await this.#hold(entry);
+    if (heldTask === "held") return false;
+    if (heldTask !== "ended") {
+      const report = await drive(heldTask, GOAL, [], deps).catch(async (error: unknown) => {
         // After a bug it is not held by a run that is over.
-        await held.leave();
+        await heldTask.leave();
         throw error;
       });
       entry.error = report.error;
@@ -232,11 +232,11 @@ export class Runner {
 
   /** Ends what was not submitted. @returns false if another process has the task */
   async #close(entry: QueuedTask): Promise<boolean> {
-    const held = await this.#hold(entry);
-    if (held === "held") return false;
-    if (held !== "ended") {
-      await closeUnsent(held, entry.dropped ?? "", this.#options);
-      entry.task = held.task;
+    const heldTask = await this.#hold(entry);
+    if (heldTask === "held") return false;
+    if (heldTask !== "ended") {
+      await closeUnsent(heldTask, entry.dropped ?? "", this.#options);
+      entry.task = heldTask.task;
     }
     entry.dropped = null;
     this.resume(entry.name);
@@ -245,9 +245,9 @@ export class Runner {
 
   async #hold(entry: QueuedTask): Promise<HeldTask | "held" | "ended"> {
     const { ledger, server, onFailed } = this.#options;
-    const held = await holdTask(entry.task, ledger, (warning) => onFailed(entry.task, warning), server);
-    if (typeof held !== "string") entry.task = held.task;
-    return held;
+    const heldTask = await holdTask(entry.task, ledger, (warning) => onFailed(entry.task, warning), server);
+    if (typeof heldTask !== "string") entry.task = heldTask.task;
+    return heldTask;
   }
 
   /** Puts a task back that came to no end. */

@@ -16,10 +16,10 @@ import type { SaveResult, SaveSpec, SidecarFacts } from "../images/save-spec.ts"
 import type { TaskDeps } from "./deps.ts";
 import { recordGone } from "./follow-job.ts";
 import type { HeldTask } from "./held.ts";
-import { jobOf } from "./jobs.ts";
-import { factsOf, type TaskReport } from "./report.ts";
+import { createJob } from "./jobs.ts";
+import { type TaskReport, taskFacts } from "./report.ts";
 
-/** Where a task's images are saved. */
+/** Destination of a task's images. */
 export interface SaveGoal {
   destination: Destination;
   /** Whether a file that is newer than the task is replaced under --overwrite: its place was named in this run. */
@@ -34,13 +34,13 @@ export interface SaveGoal {
 interface SavingSpec extends Omit<SaveGoal, "isContinued" | "isOtherPlace"> {
   taskId: string;
   /** Ledger id of the task if this process holds it, else null. */
-  heldTask: string | null;
+  heldTaskId: string | null;
   request: GenerationRequest | null;
   facts: SidecarFacts | null;
   /** The time of the submit, in milliseconds since the epoch. */
   sinceMs: number;
   sources: readonly ImageSource[];
-  saved: readonly (SavedFile | null)[];
+  savedFiles: readonly (SavedFile | null)[];
   copies: readonly (SavedFile | null)[];
   recovering: boolean;
   maxImages: number;
@@ -79,24 +79,24 @@ export async function saveSources(spec: SavingSpec, deps: TaskDeps): Promise<Sav
  * @returns warnings, and why not all could be saved
  */
 export async function saveMade(
-  held: HeldTask,
+  heldTask: HeldTask,
   goal: SaveGoal,
   isLast: boolean,
   deps: TaskDeps,
 ): Promise<{ warnings: string[]; failure: ImggenError | null }> {
-  const { task } = held;
-  const report = factsOf(task);
+  const { task } = heldTask;
+  const report = taskFacts(task);
   const { result, failure } = await saveSources(
     {
       ...goal,
       taskId: displayId(task),
-      heldTask: task.id,
+      heldTaskId: task.id,
       request: task.intent.request,
       facts: sidecarFacts(report, deps),
       sinceMs: Date.parse(task.submittedAt),
-      sources: sourcesOf(task, isLast, deps),
+      sources: imageSources(task, isLast, deps),
       // If another place was named, all of it is wanted there.
-      saved: goal.isOtherPlace ? [] : task.files,
+      savedFiles: goal.isOtherPlace ? [] : task.files,
       copies: [],
       recovering: goal.isContinued,
       maxImages: MAX_IMAGES * task.requests.length,
@@ -104,12 +104,12 @@ export async function saveMade(
     },
     deps,
   );
-  const kept = failure === null ? await keepRest(held, result, deps) : null;
-  for (const { request, why } of result.bad) await recordBad(held, request, why, deps);
-  for (const { request, why } of result.gone) await recordGone(held, request, why, deps);
-  const warnings = [...result.warnings, ...(isLast ? remarksOn(held.task, savedIn(result)) : [])];
-  await recordFiles(held, result, isLast && failure === null && kept === null, deps);
-  return { warnings, failure: failure ?? kept };
+  const keepFailure = failure === null ? await keepRest(heldTask, result, deps) : null;
+  for (const { request, why } of result.bad) await recordBad(heldTask, request, why, deps);
+  for (const { request, why } of result.gone) await recordGone(heldTask, request, why, deps);
+  const warnings = [...result.warnings, ...(isLast ? remarksOn(heldTask.task, savedIn(result)) : [])];
+  await recordFiles(heldTask, result, isLast && failure === null && keepFailure === null, deps);
+  return { warnings, failure: failure ?? keepFailure };
 }
 
 function savedIn({ files }: SaveResult): SavedFile[] {
@@ -118,34 +118,34 @@ function savedIn({ files }: SaveResult): SavedFile[] {
 
 /** Records the images saved so far: they need not be downloaded again, and their URLs may have expired by then. */
 async function recordFiles(
-  held: HeldTask,
+  heldTask: HeldTask,
   { files }: SaveResult,
   isWhole: boolean,
   { clock }: TaskDeps,
 ): Promise<void> {
   const at = isoTime(clock.now());
-  const { task } = held;
+  const { task } = heldTask;
   const isNew = files.some((file, index) => file !== null && file !== task.files[index]);
   if (isWhole && !isUnknown(task) && files.some((file) => file !== null))
-    await held.record({ type: "saved", at, files });
-  else if (isNew) await held.record({ type: "partly_saved", at, files });
+    await heldTask.record({ type: "saved", at, files });
+  else if (isNew) await heldTask.record({ type: "partly_saved", at, files });
 }
 
 /**
  * The source of each image of a task: one for each request, in order, then the other images that they have made.
  * @param withFurther whether these are wanted too: their places are known only once no other request is to come
  */
-function sourcesOf(task: Task, withFurther: boolean, { connection, ledger }: TaskDeps): ImageSource[] {
+function imageSources(task: Task, withFurther: boolean, { connection, ledger }: TaskDeps): ImageSource[] {
   const { provider } = connection;
   const further: ImageSource[] = [];
   const sources = task.requests.map((each, request): ImageSource => {
-    const made = answerOf(each, "completed");
-    if (made === null || each.attempt === null) return { kind: "none" };
+    const completion = answerOf(each, "completed");
+    if (completion === null || each.attempt === null) return { kind: "none" };
     const { attempt } = each;
-    const job = jobOf(task, request, attempt.name, ledger.work);
-    const sent = provider.seedOf?.(job) ?? null;
-    const seedOf = (at: number) => seedAt(made.seeds, at) ?? sent;
-    const [first, ...more] = made.urls.map((url, at) => ({
+    const job = createJob(task, request, attempt.name, ledger.work);
+    const sentSeed = provider.seedOf?.(job) ?? null;
+    const seedOf = (at: number) => seedAt(completion.seeds, at) ?? sentSeed;
+    const [first, ...more] = completion.urls.map((url, at) => ({
       ...atProvider(url, at, attempt.accepted?.id, job, provider),
       request,
       seed: seedOf(at),
@@ -189,42 +189,48 @@ async function keepRest(
 ): Promise<ImggenError | null> {
   for (const { request, count } of rest) {
     const attempt = requests[request]?.attempt?.name ?? "";
-    const made = requests[request] && answerOf(requests[request], "completed");
+    const completion = requests[request] && answerOf(requests[request], "completed");
     let folder: string;
     try {
-      folder = await ledger.work.keep(id, request, attempt, made?.kept);
+      folder = await ledger.work.keep(id, request, attempt, completion?.kept);
     } catch (error) {
       return diskFailure(ledger.work.of(id, request, attempt), error);
     }
     const isOne = count === 1;
     const what = isOne ? "1 more image was" : `${count} more images were`;
-    const kept = isOne ? "It is" : "They are";
-    warnings.push(`${what} made and not saved. ${kept} kept in ${folder}, until you remove that folder.`);
+    const subject = isOne ? "It is" : "They are";
+    warnings.push(`${what} made and not saved. ${subject} kept in ${folder}, until you remove that folder.`);
   }
   return null;
 }
 
 /** Records that what a request has made is no image that can be saved. What a job has made is kept, paid or free. */
-async function recordBad(held: HeldTask, request: number, why: string, deps: TaskDeps): Promise<void> {
-  const { id, intent, requests } = held.task;
+async function recordBad(heldTask: HeldTask, request: number, why: string, deps: TaskDeps): Promise<void> {
+  const { id, intent, requests } = heldTask.task;
   const { work } = deps.ledger;
   const { attempt } = requests[request] ?? {};
   const name = attempt?.name ?? "";
   const of = { at: isoTime(deps.clock.now()), request, attempt: name };
-  const said = `what it made cannot be used: ${why}`;
-  const made = requests[request] && answerOf(requests[request], "completed");
+  const message = `what it made cannot be used: ${why}`;
+  const completion = requests[request] && answerOf(requests[request], "completed");
   if (intent.isPaid) {
-    const kept = made?.kept ?? work.of(id, request, name);
-    await held.record({ type: "unknown", ...of, why: said, kept, unusable: true });
+    const keptAt = completion?.kept ?? work.of(id, request, name);
+    await heldTask.record({ type: "unknown", ...of, why: message, kept: keptAt, unusable: true });
     return;
   }
   // The folder of a free one is removed with its task.
-  const kept = attempt?.accepted ? await work.keep(id, request, name).catch(() => null) : null;
-  const where = kept === null ? "" : ` What arrived is kept in ${kept}, until you remove that folder.`;
-  await held.record({ type: "failed", ...of, errorCode: null, why: `${said}.${where}`, charged: "no" });
+  const keptAt = attempt?.accepted ? await work.keep(id, request, name).catch(() => null) : null;
+  const where = keptAt === null ? "" : ` What arrived is kept in ${keptAt}, until you remove that folder.`;
+  await heldTask.record({
+    type: "failed",
+    ...of,
+    errorCode: null,
+    why: `${message}.${where}`,
+    charged: "no",
+  });
 }
 
-/** What the sidecars of a task's images say; null if its request is not known. */
+/** Content of the sidecars of a task's images; null if its request is not known. */
 export function sidecarFacts(report: TaskReport, { connection, clock }: TaskDeps): SidecarFacts | null {
   const { request, credits, submittedAt, usage, taskId, ledgerId } = report;
   if (request === null) return null;

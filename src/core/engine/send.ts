@@ -23,15 +23,15 @@ import { pause } from "../polling/wait.ts";
 import { onlyOne } from "./again.ts";
 import { answersWithId, providerName, type TaskDeps } from "./deps.ts";
 import type { HeldTask } from "./held.ts";
-import { jobOf } from "./jobs.ts";
+import { createJob } from "./jobs.ts";
 import { recordReply } from "./reply-lines.ts";
 
-/** How the requests of a task are submitted. All times are in milliseconds. */
+/** Options for submitting the requests of a task. All times are in milliseconds. */
 export interface SendSpec {
-  /** How long to wait for a free request, from its start; null: as long as it may take. */
+  /** Timeout of a free request, from its start; null for none. */
   timeoutMs: number | null;
-  /** How long, all in all, the provider may ask to wait with Retry-After. */
-  patienceMs: number;
+  /** Maximum total wait that the provider may ask for by Retry-After. */
+  maxWaitMs: number;
   /** Maximum number of attempts that are not sent. Of a batch or a server, the gate alone decides. */
   maxUnsent: number;
   /** Whether an earlier run has begun the task. */
@@ -46,7 +46,7 @@ export interface SendSpec {
   onAnswered?: (request: number) => void;
 }
 
-/** Why the reply to a request is no longer waited for. */
+/** Reason to stop waiting for the reply to a request. */
 type GivenUp = "time limit" | "signal" | "timeout" | "cancelled";
 
 /** An attempt that was made, and its reply. */
@@ -61,17 +61,17 @@ interface Sent {
  * @returns why no more is submitted; null if each request is at its end, or accepted
  */
 export async function sendRequests(
-  held: HeldTask,
+  heldTask: HeldTask,
   spec: SendSpec,
   deps: TaskDeps,
 ): Promise<ImggenError | null> {
   let { first } = spec;
-  for (const index of held.task.requests.keys()) {
+  for (const index of heldTask.task.requests.keys()) {
     const isFirst = first !== undefined && index === 0;
-    if (!isFirst && held.task.requests[index]?.state !== "waiting") continue;
-    const stop = await new Sending(held, index, spec, deps).run(isFirst ? first : undefined);
+    if (!isFirst && heldTask.task.requests[index]?.state !== "waiting") continue;
+    const stop = await new Sending(heldTask, index, spec, deps).run(isFirst ? first : undefined);
     first = undefined;
-    const { state } = held.task.requests[index] as RequestState;
+    const { state } = heldTask.task.requests[index] as RequestState;
     if (state === "accepted" || state === "completed") spec.onAnswered?.(index);
     if (stop !== null) return stop;
   }
@@ -91,8 +91,8 @@ class Sending {
   #busy = 0;
   #giveUpAtMs = Number.POSITIVE_INFINITY;
 
-  constructor(held: HeldTask, index: number, spec: SendSpec, deps: TaskDeps) {
-    this.#held = held;
+  constructor(heldTask: HeldTask, index: number, spec: SendSpec, deps: TaskDeps) {
+    this.#held = heldTask;
     this.#index = index;
     this.#spec = spec;
     this.#deps = deps;
@@ -120,31 +120,31 @@ class Sending {
         if (signal.aborted) continue;
         return this.#notSent(notTried(this.#gate));
       }
-      const sent = await this.#attempt(pass, next?.attempt).finally(() => this.#gate.leave(pass));
+      const submission = await this.#attempt(pass, next?.attempt).finally(() => this.#gate.leave(pass));
       next = undefined;
-      if (sent === "again") continue;
-      if (sent instanceof CancelledError) return this.#cancelled(null);
-      if (sent instanceof ImggenError) return this.#notSent(sent);
-      const end = await this.#after(sent);
+      if (submission === "again") continue;
+      if (submission instanceof CancelledError) return this.#cancelled(null);
+      if (submission instanceof ImggenError) return this.#notSent(submission);
+      const end = await this.#after(submission);
       if (end !== "again") return end;
     }
   }
 
   /** One attempt, in its turn. @returns an error that keeps it from being made; "again": it must be tried anew */
-  async #attempt(pass: Pass, begun: string | undefined): Promise<Sent | ImggenError | "again"> {
+  async #attempt(pass: Pass, startedAttempt: string | undefined): Promise<Sent | ImggenError | "again"> {
     const { connection, ledger } = this.#deps;
     const { task } = this.#held;
     // Another process may have the turn that this one would wait for.
-    if (begun === undefined && this.#held.isLost) return this.#held.takenOver();
+    if (startedAttempt === undefined && this.#held.isLost) return this.#held.takenOver();
     const waits = new AttemptLimits(this.#held, this.#index, this.#spec, this.#deps);
     let turn: Turn | null = null;
     let keepMs = 0;
     try {
-      if (begun === undefined) turn = await this.#turn(waits.signal);
+      if (startedAttempt === undefined) turn = await this.#turn(waits.signal);
       if (waits.gaveUp === "cancelled") return new CancelledError();
       // The signal, an outage or a pause may have come while its turn was waited for.
-      if (begun === undefined && !this.#gate.check(pass, this.#signal)) return "again";
-      const attempt = begun ?? (await this.#start());
+      if (startedAttempt === undefined && !this.#gate.check(pass, this.#signal)) return "again";
+      const attempt = startedAttempt ?? (await this.#start());
       if (attempt instanceof ImggenError) return attempt;
       const { taskId } = task.intent;
       if (!answersWithId(connection.provider)) await ledger.work.begin(task.id, this.#index, attempt);
@@ -180,10 +180,10 @@ class Sending {
     if (!line) return null;
     const { id } = this.#held.task;
     const taskId = displayId(this.#held.task);
-    const order = `${id}-${String(this.#index).padStart(2, "0")}`;
+    const requestKey = `${id}-${String(this.#index).padStart(2, "0")}`;
     const onWait = (waiting: Waiting) =>
       this.#deps.onProgress({ type: "progress", taskId, share: null, waiting });
-    return line.take(order, { signal, onWait });
+    return line.take(requestKey, { signal, onWait });
   }
 
   /** The last look before the request counts as sent. @returns the attempt, or why it must not be made */
@@ -215,7 +215,7 @@ class Sending {
 
   async #submit(attempt: string, waits: AttemptLimits): Promise<SubmitReply> {
     const { connection, ledger, onPreview } = this.#deps;
-    const job = jobOf(this.#held.task, this.#index, attempt, ledger.work);
+    const job = createJob(this.#held.task, this.#index, attempt, ledger.work);
     const onProgress = (share: number) =>
       this.#deps.onProgress({ type: "progress", taskId: job.taskId, share, waiting: null });
     const onSent = () => {
@@ -246,14 +246,14 @@ class Sending {
   }
 
   /** @returns why this process goes no further with the task; null if it does; "again": the request is submitted again */
-  async #after(sent: Sent): Promise<ImggenError | null | "again"> {
-    const { reply, gaveUp } = sent;
-    if (gaveUp === "cancelled") return this.#cancelled(sent);
+  async #after(submission: Sent): Promise<ImggenError | null | "again"> {
+    const { reply, gaveUp } = submission;
+    if (gaveUp === "cancelled") return this.#cancelled(submission);
     switch (reply.outcome) {
       case "not_sent": {
         this.#unsent += 1;
         const error = reply.error ?? unreachable(reply.cause, this.#deps);
-        await this.#waits(sent, error.message);
+        await this.#waits(submission, error.message);
         if (this.#signal.aborted) return "again";
         if (this.#unsent >= this.#spec.maxUnsent || isLasting(reply)) return this.#notSent(error);
         return this.#again(error.message, false);
@@ -262,8 +262,8 @@ class Sending {
         // An open job of this run may be all that it has to wait for.
         if (!this.#gate.hasOpenJobs) this.#busy += 1;
         const nowMs = this.#deps.clock.monotonicMs();
-        this.#giveUpAtMs = Math.min(this.#giveUpAtMs, nowMs + this.#spec.patienceMs);
-        await this.#waits(sent, reply.error.message);
+        this.#giveUpAtMs = Math.min(this.#giveUpAtMs, nowMs + this.#spec.maxWaitMs);
+        await this.#waits(submission, reply.error.message);
         const isTooLong = (reply.retryAfterMs ?? 0) > this.#giveUpAtMs - nowMs;
         const isOften = this.#busy >= POLICY.submit.rateLimited.attempts;
         if (!this.#gate.keepsTrying && (isOften || isTooLong)) return this.#notSent(reply.error);
@@ -271,19 +271,19 @@ class Sending {
       }
       case "refused": {
         const { error } = reply;
-        if (isOfAll(error)) return this.#refusedAll(sent, error);
-        await this.#record(sent);
+        if (isOfAll(error)) return this.#refusedAll(submission, error);
+        await this.#record(submission);
         await this.#giveBack();
         return null;
       }
       case "unknown":
-        return this.#lost(sent, reply);
+        return this.#lost(submission, reply);
       case "accepted":
-        await this.#record(sent);
+        await this.#record(submission);
         this.#accepted(reply.taskId);
         return this.#stop();
       case "made":
-        await this.#record(sent);
+        await this.#record(submission);
         return this.#stop();
     }
   }
@@ -293,29 +293,29 @@ class Sending {
     this.#deps.onProgress({ type: "accepted", taskId, request: this.#index });
   }
 
-  /** Why nothing more is submitted once a request is at its end; null if nothing keeps it. */
+  /** Error after which no further request is submitted; null for none. */
   async #stop(): Promise<ImggenError | null> {
     if (this.#held.isLost) return this.#held.takenOver();
     const { signal } = this.#deps;
     return signal.aborted ? interruptedError(signal, this.#held.charged) : null;
   }
 
-  async #lost(sent: Sent, reply: UnknownReply): Promise<ImggenError | null | "again"> {
-    const { gaveUp } = sent;
+  async #lost(submission: Sent, reply: UnknownReply): Promise<ImggenError | null | "again"> {
+    const { gaveUp } = submission;
     const { signal } = this.#deps;
     if (reply.isAskable && (gaveUp === null || this.#isPaid))
       return askedLater(this.#held, reply, this.#deps);
     if (!this.#isPaid && gaveUp !== "time limit") {
       if (gaveUp !== null) {
-        await this.#waits(sent, "it was not waited for");
+        await this.#waits(submission, "it was not waited for");
         return gaveUp === "signal" ? interruptedError(signal, "no") : timeIsUp(this.#held);
       }
       if (this.#request.tries < POLICY.submit.lost.attempts) {
-        await this.#recordLost(sent, reply);
+        await this.#recordLost(submission, reply);
         return this.#again(`${reply.why}.`, true);
       }
     }
-    await this.#record(sent, gaveUp === "time limit");
+    await this.#record(submission, gaveUp === "time limit");
     if (this.#held.isLost) return this.#held.takenOver();
     if (signal.aborted) return interruptedError(signal, this.#isPaid ? "unknown" : "no");
     return null;
@@ -354,12 +354,12 @@ class Sending {
     return "again";
   }
 
-  async #refusedAll(sent: Sent, error: ImggenError): Promise<ImggenError | null> {
+  async #refusedAll(submission: Sent, error: ImggenError): Promise<ImggenError | null> {
     if (this.#isKept) {
-      await this.#waits(sent, error.message);
+      await this.#waits(submission, error.message);
       return error;
     }
-    await this.#record({ ...sent, reply: { outcome: "refused", error } });
+    await this.#record({ ...submission, reply: { outcome: "refused", error } });
     await this.#giveBack();
     await this.#endWaiting(error.message);
     return error;
@@ -390,14 +390,18 @@ class Sending {
   }
 
   /** The user has cancelled the task: what waits is not sent, and what is free is given up. */
-  async #cancelled(sent: Sent | null): Promise<ImggenError | null> {
+  async #cancelled(submission: Sent | null): Promise<ImggenError | null> {
     if (this.#held.isLost) return this.#held.takenOver();
-    if (sent !== null && sent.reply.outcome !== "unknown" && sent.reply.outcome !== "not_sent") {
-      await this.#record(sent);
-    } else if (sent?.reply.outcome === "not_sent") {
-      await this.#waits(sent, CANCELLED);
-    } else if (sent !== null) {
-      const facts = { at: this.#now, request: this.#index, attempt: sent.attempt };
+    if (
+      submission !== null &&
+      submission.reply.outcome !== "unknown" &&
+      submission.reply.outcome !== "not_sent"
+    ) {
+      await this.#record(submission);
+    } else if (submission?.reply.outcome === "not_sent") {
+      await this.#waits(submission, CANCELLED);
+    } else if (submission !== null) {
+      const facts = { at: this.#now, request: this.#index, attempt: submission.attempt };
       await this.#held.record({
         type: "failed",
         ...facts,
@@ -426,7 +430,7 @@ function keptMs(gaveUp: GivenUp | null, limitMs: number): number {
   return gaveUp === "time limit" ? limitMs : Math.min(limitMs, POLICY.submit.maxKeptTurnMs);
 }
 
-/** When an attempt is given up: at a signal, at its time limit, or if the user cancels it. What was paid for goes on. */
+/** Limits of an attempt: a signal, its timeout, or the user's cancel. A paid request that was sent is waited for. */
 class AttemptLimits {
   isSent = false;
   gaveUp: GivenUp | null = null;
@@ -437,8 +441,8 @@ class AttemptLimits {
   readonly #over = new AbortController();
   readonly #unwatch: () => void;
 
-  constructor(held: HeldTask, index: number, spec: SendSpec, deps: TaskDeps) {
-    this.#held = held;
+  constructor(heldTask: HeldTask, index: number, spec: SendSpec, deps: TaskDeps) {
+    this.#held = heldTask;
     this.#spec = spec;
     this.#deps = deps;
     const { signal, keeping } = deps;
@@ -447,9 +451,9 @@ class AttemptLimits {
     signal.addEventListener("abort", () => this.#onAbort(), once);
     if (keeping?.pause.aborted) this.#onPause(keeping.pause);
     keeping?.pause.addEventListener("abort", () => this.#onPause(keeping.pause), once);
-    this.#unwatch = held.onCancel(() => {
-      const isWaiting = held.task.requests[index]?.state === "waiting";
-      if (isWaiting || !held.task.intent.isPaid) this.#giveUp("cancelled", new CancelledError());
+    this.#unwatch = heldTask.onCancel(() => {
+      const isWaiting = heldTask.task.requests[index]?.state === "waiting";
+      if (isWaiting || !heldTask.task.intent.isPaid) this.#giveUp("cancelled", new CancelledError());
     });
   }
 
@@ -520,16 +524,16 @@ export function timeLimit(ms: number): TimeLimitError {
 }
 
 /** The request stays as it is: its provider knows what became of it, and cannot be asked now. */
-export function askedLater(held: HeldTask, { why }: UnknownReply, deps: TaskDeps): ImggenError {
-  if (deps.signal.aborted) return interruptedError(deps.signal, held.charged);
+export function askedLater(heldTask: HeldTask, { why }: UnknownReply, deps: TaskDeps): ImggenError {
+  if (deps.signal.aborted) return interruptedError(deps.signal, heldTask.charged);
   const name = providerName(deps.connection);
-  const message = `What became of task ${displayId(held.task)} at ${name} is not known yet: ${why}.`;
-  return new PendingError(message, { charged: held.charged });
+  const message = `What became of task ${displayId(heldTask.task)} at ${name} is not known yet: ${why}.`;
+  return new PendingError(message, { charged: heldTask.charged });
 }
 
-function timeIsUp(held: HeldTask): PendingError {
-  const message = `Task ${displayId(held.task)} is not finished yet: its time is up.`;
-  return new PendingError(message, { charged: held.charged });
+function timeIsUp(heldTask: HeldTask): PendingError {
+  const message = `Task ${displayId(heldTask.task)} is not finished yet: its time is up.`;
+  return new PendingError(message, { charged: heldTask.charged });
 }
 
 /** Adds a hint on how to add credits, if that is known. */

@@ -10,7 +10,7 @@ interface Stoppable {
   cancel: (signal: AbortSignal) => Promise<boolean | null>;
 }
 
-/** What came of asking a provider to stop. `isStopped`: its answer; null if it gave none in time. */
+/** Result of asking a provider to stop. `isStopped`: its answer; null if it gave none in time. */
 export interface Stopped extends Pick<Stoppable, "taskId" | "name"> {
   isStopped: boolean | null;
 }

@@ -17,7 +17,7 @@ import {
 } from "../../task/task.ts";
 import { ClaimedError, InheritedError, PartialError, PendingError } from "../errors.ts";
 
-/** Why requests have no image, of those that are at their end without one, if others have made theirs. */
+/** Reasons of requests that ended without an image, if others have theirs. */
 export function missingIn({ state, requests }: Pick<Task, "state" | "requests">): string[] {
   if (state !== "completed" && state !== "saved") return [];
   return requests.flatMap((request, at) => {
@@ -31,8 +31,8 @@ function whyNone(request: RequestState): string | null {
     case "refused":
       return answerOf(request, "refused")?.error.message ?? "it was refused";
     case "unknown": {
-      const lost = answerOf(request, "unknown");
-      return `it may have been charged, and is lost: ${lost?.why}${keptIn(lost?.kept)}`;
+      const unknownAnswer = answerOf(request, "unknown");
+      return `it may have been charged, and is lost: ${unknownAnswer?.why}${keptIn(unknownAnswer?.kept)}`;
     }
     case "failed":
       return answerOf(request, "failed")?.why ?? "it failed";
@@ -52,24 +52,24 @@ function keptIn(kept: string | undefined): string {
 }
 
 /** The error of a task in its state; null if there is none. */
-export function errorOf(task: Task): ImggenError | null {
+export function taskError(task: Task): ImggenError | null {
   const { id, intent, state } = task;
   const deciding = decidingRequest(task);
   const name = taskIdOf(task) ?? id;
   switch (state) {
     case "unknown": {
-      const lost = answerOf(deciding, "unknown");
-      const why = lost?.why ?? "its reply was lost";
+      const unknownAnswer = answerOf(deciding, "unknown");
+      const why = unknownAnswer?.why ?? "its reply was lost";
       if (intent.taskId !== null)
         return new OutcomeUnknownError(
-          `Task ${name} may have been charged, and has no image: ${why}${keptIn(lost?.kept)}.`,
+          `Task ${name} may have been charged, and has no image: ${why}${keptIn(unknownAnswer?.kept)}.`,
         );
       // Earlier releases recorded the whole sentence.
       const isSentence = why.startsWith("The request was sent");
-      const said = isSentence
+      const text = isSentence
         ? why
         : `The request was sent, but whether it was accepted is not known: ${why}`;
-      return new OutcomeUnknownError(`${sentence(said)} It is request ${id}.`, {
+      return new OutcomeUnknownError(`${sentence(text)} It is request ${id}.`, {
         mentionedTaskId: mentionedTaskId(task),
       });
     }
@@ -104,8 +104,8 @@ export function errorOf(task: Task): ImggenError | null {
     case "saved":
       return partly(task);
     case "accepted": {
-      const gone = task.requests.find((each) => each.state === "accepted" && isGone(each))?.attempt?.gone;
-      return gone == null ? null : noLongerKnown(task, gone);
+      const goneJob = task.requests.find((each) => each.state === "accepted" && isGone(each))?.attempt?.gone;
+      return goneJob == null ? null : noLongerKnown(task, goneJob);
     }
     case "waiting":
     case "started":
@@ -141,10 +141,10 @@ export function mentionedTaskId(task: Task): string | null {
   return taskIdIn(answerOf(decidingRequest(task), "unknown")?.excerpt ?? null);
 }
 
-/** Why a request was not sent whose process ended before it could submit it, or submit it again. */
+/** Reason for a request whose process ended before it could submit it, or submit it again. */
 export const ENDED_BEFORE = "imggen ended before it could submit it";
 
-/** How a task's request is submitted again, ready to paste: one of the sandbox belongs to the sandbox. */
+/** Command that submits a task's request again, ready to paste. It names the sandbox for a task of the sandbox. */
 export function toSubmitAgain(ledgerId: string | null, free: FreeAt | undefined): Wording[] {
   const charge = free ? "" : ", at a new charge";
   if (ledgerId === null) return [];
@@ -155,10 +155,10 @@ function neverSubmitted(id: string, why: string): NetworkError {
   return new NetworkError(`Request ${id} was never sent: ${why}`);
 }
 
-/** How a task failed. */
+/** Facts about a failed task. */
 interface TaskFailed {
   errorCode: string | null;
-  /** What the user's own generator says of it. */
+  /** Message of the user's generator. */
   why?: string;
   /** Absent: the service's document does not say whether a failed task is refunded. */
   charged?: "no";

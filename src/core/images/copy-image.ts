@@ -9,15 +9,15 @@ import type { SavedFile } from "../../task/saved-file.ts";
 import { type DownloadedImage, diskFailure } from "./download-image.ts";
 
 /** Whether a saved file is unchanged, byte for byte. An image written to standard output counts as unchanged. */
-export async function isWhole({ path: file, ...saved }: SavedFile): Promise<boolean> {
-  return file === null || (await isFileOf(file, saved).catch(() => false));
+export async function isWhole({ path: file, ...facts }: SavedFile): Promise<boolean> {
+  return file === null || (await isFileOf(file, facts).catch(() => false));
 }
 
 /** Whether a file is a copy of a saved image: its bytes, or what they are converted to for the file's name. */
-export async function isCopyOf(file: string, saved: SavedFile): Promise<boolean> {
-  const { path: source, mediaType } = saved;
+export async function hasContent(file: string, savedImage: SavedFile): Promise<boolean> {
+  const { path: source, mediaType } = savedImage;
   const type = typeNamed(file);
-  if (source !== null && type !== null && mediaType !== `image/${type}` && (await isWhole(saved))) {
+  if (source !== null && type !== null && mediaType !== `image/${type}` && (await isWhole(savedImage))) {
     const { convertedImage, isWritable, UndecodableError } = await import("../../graphics/decoder.ts");
     try {
       if (isWritable(type)) return readRegular(file).equals(await convertedImage(readRegular(source), type));
@@ -26,7 +26,7 @@ export async function isCopyOf(file: string, saved: SavedFile): Promise<boolean>
       if (!(error instanceof UndecodableError)) return false;
     }
   }
-  return isFileOf(file, saved).catch(() => false);
+  return isFileOf(file, savedImage).catch(() => false);
 }
 
 /**
@@ -35,12 +35,12 @@ export async function isCopyOf(file: string, saved: SavedFile): Promise<boolean>
  * @returns null if its file is gone or no longer what was saved. @throws SaveFailedError for a disk error
  */
 export async function copyImage(
-  saved: SavedFile,
+  savedImage: SavedFile,
   temporary: string,
   fileMode: number,
 ): Promise<DownloadedImage | null> {
-  const { path: source, url, bytes, sha256 } = saved;
-  if (source === null || !(await isWhole(saved))) return null;
+  const { path: source, url, bytes, sha256 } = savedImage;
+  if (source === null || !(await isWhole(savedImage))) return null;
   let isCopied = false;
   try {
     // Without the mode of the source, which some disks refuse.
@@ -48,7 +48,7 @@ export async function copyImage(
     await promises.writeFile(temporary, createReadStream(source), how);
     const inspection = inspectFileAt(temporary);
     const image = inspection.ok ? inspection.image : inspection.file;
-    if (image === undefined || !(await isFileOf(temporary, saved))) return null;
+    if (image === undefined || !(await isFileOf(temporary, savedImage))) return null;
     giveToOwnerOfFolder(temporary);
     isCopied = true;
     return { temporary, url, image, bytes, sha256 };

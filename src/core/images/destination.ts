@@ -72,8 +72,8 @@ export async function resolveFileDestination(options: DestinationOptions): Promi
 /** One file cannot hold several tasks' images. @throws UsageError */
 export function requireFolderForSeveral(destination: Destination | null, tasks: number): void {
   if (tasks < 2 || destination === null || destination.kind === "folder") return;
-  const place = destination.kind === "file" ? destination.path : "standard output";
-  throw new UsageError(`${tasks} tasks are to be saved, and ${place} takes one.`, {
+  const name = destination.kind === "file" ? destination.path : "standard output";
+  throw new UsageError(`${tasks} tasks are to be saved, and ${name} takes one.`, {
     hint: phrase`Nothing was downloaded. Name a folder: ${option("output")} pictures/`,
   });
 }
@@ -93,13 +93,13 @@ function refuseLong(target: string): void {
 export async function requireFree(destination: Destination): Promise<void> {
   if (destination.kind !== "file") return;
   const { path: target, overwrite } = destination;
-  const taken = await promises.lstat(target).catch(() => null);
-  if (!taken) return;
+  const existing = await promises.lstat(target).catch(() => null);
+  if (!existing) return;
   if (!overwrite) {
     throw new UsageError(`${target} exists already.`, {
       hint: [CHOOSE_ANOTHER, phrase`To replace it, add ${option("overwrite")}.`],
     });
   }
-  const end = await promises.stat(target).catch(() => taken);
+  const end = await promises.stat(target).catch(() => existing);
   if (!end.isFile()) throw new UsageError(`${target} is not a regular file, so it is not overwritten.`);
 }

@@ -67,8 +67,8 @@ export async function downloadImage(
     // A file of the provider itself, to which its headers go, has no signature that could expire.
     const what = headers === undefined ? "its URL has expired" : "it is no longer there";
     const why = isMissing ? `${what}, ${result.why}` : result.why;
-    const shown = shortened(connection.maskUrl(withoutQuery(result.url)), MAX_URL_LENGTH);
-    throw new DownloadFailedError(`${why} (${shown})`, { isMissing, isFinal: isMissing && isFinal });
+    const shortUrl = shortened(connection.maskUrl(withoutQuery(result.url)), MAX_URL_LENGTH);
+    throw new DownloadFailedError(`${why} (${shortUrl})`, { isMissing, isFinal: isMissing && isFinal });
   }
   const { image, bytes, sha256 } = result;
   return { temporary, url: result.url, image, bytes, sha256 };

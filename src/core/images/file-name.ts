@@ -97,7 +97,7 @@ function placeholderValues({
 }: NameFacts): Record<Placeholder, string> {
   const two = (value: number) => String(value).padStart(2, "0");
   return {
-    slug: slugOf(request?.prompt ?? ""),
+    slug: promptSlug(request?.prompt ?? ""),
     model: request?.model === ANY_MODEL ? "" : (request?.model ?? "model").replaceAll("/", "-"),
     ratio: (request?.ratio ?? "").replaceAll(":", "x"),
     quality: request?.quality ?? "",
@@ -113,7 +113,7 @@ function placeholderValues({
 const NO_PART_OF_A_WORD = lateRegex(String.raw`[^\p{L}\p{N}\p{M}]+`, "gu");
 
 /** The prompt as part of a file name: letters and digits of any script; everything else becomes hyphens. */
-export function slugOf(prompt: string): string {
+export function promptSlug(prompt: string): string {
   const words = withoutInvisible(prompt)
     .normalize("NFC")
     .toLowerCase()
@@ -147,10 +147,10 @@ function withoutTail(name: string): string {
 /** The longest prefix of whole characters that fits. */
 function cutToBytes(text: string, bytes: number): string {
   let cut = "";
-  let used = 0;
+  let length = 0;
   for (const character of text) {
-    used += Buffer.byteLength(character);
-    if (used > bytes) break;
+    length += Buffer.byteLength(character);
+    if (length > bytes) break;
     cut += character;
   }
   return cut;
@@ -175,7 +175,7 @@ const NOT_ON_WINDOWS = /[<>:"|?*]/;
 /** Device names on Windows, with any extension. */
 const RESERVED = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[\d¹²³])\s*(?:\.|$)/i;
 
-/** Why one name in a path cannot be used on Windows; null if it can. */
+/** Reason why a name in a path cannot be used on Windows; null if it can. */
 export function portableNameProblem(name: string): string | null {
   const character = NOT_ON_WINDOWS.exec(name)?.[0];
   if (character !== undefined) return `a name cannot contain ${character}, which Windows does not allow`;
@@ -193,10 +193,10 @@ function isReserved(name: string): boolean {
 /** The root of a Windows path: `\\?\`, `C:\`, or both. `C:name` has none: it is relative to the drive's current folder. */
 const ROOT = /^(?:[/\\]{2}[?.][/\\])?(?:[a-z]:(?=[/\\]|$))?/i;
 
-/** Why a path cannot be used on a platform; null if it can. */
+/** Reason why a path cannot be used on a platform; null if it can. */
 export function pathProblem(file: string, platform: NodeJS.Platform): string | null {
   if (platform !== "win32") return null;
   const names = file.replace(ROOT, "").split(/[/\\]/);
-  const named = names.filter((name) => name !== "" && name !== "." && name !== "..");
-  return named.map(portableNameProblem).find((problem) => problem !== null) ?? null;
+  const parts = names.filter((name) => name !== "" && name !== "." && name !== "..");
+  return parts.map(portableNameProblem).find((problem) => problem !== null) ?? null;
 }

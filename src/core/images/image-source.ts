@@ -7,7 +7,7 @@ export interface SeededImage {
   seed: WholeNumber | null;
 }
 
-/** Where one of a task's images is to be had from. */
+/** Source of one of a task's images. */
 export type ImageSource =
   | {
       kind: "url";

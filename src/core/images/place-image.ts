@@ -38,16 +38,16 @@ export async function placeImage(
 ): Promise<Placed> {
   const { index } = facts;
   if (spec.destination.kind === "stdout" && index === 1) return writeToStdout(fetched, deps);
-  const wanted = finalPath(fetched, facts, spec);
+  const target = finalPath(fetched, facts, spec);
   try {
-    const { image, warnings } = await asNamed(fetched, wanted, deps);
-    const file = await publishNumbered(image, wanted, index, spec, result, deps);
+    const { image, warnings } = await asNamed(fetched, target, deps);
+    const file = await publishNumbered(image, target, index, spec, result, deps);
     await syncFolder(path.dirname(file));
     return { path: file, image, warnings: warnings.map((warning) => `${path.basename(file)} ${warning}.`) };
   } catch (error) {
     // The next run downloads it again.
     removeIfPossible(fetched.temporary);
-    throw diskFailure(wanted, error);
+    throw diskFailure(target, error);
   }
 }
 
@@ -56,11 +56,11 @@ function finalPath(fetched: DownloadedImage, facts: ImageFacts, spec: SaveSpec):
   const { destination, taskId, request } = spec;
   const { extension } = fetched.image;
   if (destination.kind === "file") {
-    const named = path.extname(destination.path);
+    const suffix = path.extname(destination.path);
     const isOther = !isImage(fetched);
     // A file whose name says that it is an image is one.
-    const base = isOther && named !== "" ? destination.path.slice(0, -named.length) : destination.path;
-    return isOther || named === "" ? `${base}.${extension}` : base;
+    const base = isOther && suffix !== "" ? destination.path.slice(0, -suffix.length) : destination.path;
+    return isOther || suffix === "" ? `${base}.${extension}` : base;
   }
   const name = renderName(destination.template, { ...facts, request, taskId, extension, date: spec.date });
   return path.join(destination.folder, name);
@@ -92,7 +92,7 @@ function notChecked({ image: { mediaType } }: DownloadedImage): string {
 /** Publishes under the first free number; with `--overwrite`, under the image's own number. */
 async function publishNumbered(
   fetched: DownloadedImage,
-  wanted: string,
+  target: string,
   index: number,
   spec: SaveSpec,
   { files }: SaveResult,
@@ -101,10 +101,10 @@ async function publishNumbered(
   const { destination } = spec;
   const numberedByTemplate = destination.kind !== "file" && destination.template.includes("{index}");
   for (let number = numberedByTemplate ? 1 : index; ; number++) {
-    const file = numberedPath(wanted, number);
+    const file = numberedPath(target, number);
     if ((await publishAs(fetched.temporary, file, spec, deps)) === "published") return file;
     // If two images of a task are equal, the first one's file must not count as the second's.
-    const isOurs = files.some((saved) => saved?.path === file);
+    const isOurs = files.some((each) => each?.path === file);
     if (spec.recovering && !isOurs && (await isFileOf(file, fetched))) {
       await whileInUse(() => promises.unlink(fetched.temporary));
       return file;
@@ -156,11 +156,11 @@ async function replace(
  */
 async function asNamed(
   fetched: DownloadedImage,
-  wanted: string,
+  target: string,
   deps: Pick<TaskDeps, "fileMode">,
 ): Promise<Omit<Placed, "path">> {
   if (!isImage(fetched)) return { image: fetched, warnings: [notChecked(fetched)] };
-  const type = typeNamed(wanted);
+  const type = typeNamed(target);
   const kind = fetched.image.extension.toUpperCase();
   if (type === fetched.image.type) return { image: fetched, warnings: [] };
   // The program's files may be gone by now. The image is whole without it.

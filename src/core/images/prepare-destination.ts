@@ -20,7 +20,7 @@ export async function prepareDestination(destination: Destination): Promise<void
   const folder = destination.kind === "file" ? path.dirname(destination.path) : destination.folder;
   try {
     await makeFolder(folder, 0o777);
-    await sweepDrafts(folder, null, Date.now());
+    await sweepTemporaryFiles(folder, null, Date.now());
     await checkWritable(folder);
   } catch (error) {
     throw new SaveFailedError(`Images cannot be written to ${folder}: ${errorText(error)}.`, {
@@ -32,12 +32,12 @@ export async function prepareDestination(destination: Destination): Promise<void
 
 /** Does what a save does: a draft to its last byte on the disk, and its name. @throws the disk's error */
 async function checkWritable(folder: string): Promise<void> {
-  const [draft = "", image = ""] = [1, 2].map(() => path.join(folder, draftName(null)));
+  const [temporary = "", image = ""] = [1, 2].map(() => path.join(folder, temporaryName(null)));
   try {
-    await writeSynced(draft, Buffer.alloc(4096, 1), 0o600);
-    await publishOnce(draft, image);
+    await writeSynced(temporary, Buffer.alloc(4096, 1), 0o600);
+    await publishOnce(temporary, image);
   } finally {
-    for (const file of [draft, image]) removeIfPresent(file);
+    for (const file of [temporary, image]) removeIfPresent(file);
   }
 }
 
@@ -49,10 +49,10 @@ const NO_TASK = "imggen";
 
 /**
  * Returns a name for a draft, a hidden file beside the image that it becomes. No other process uses the name.
- * @param heldTask ledger id of the draft's task; null if this process does not hold it
+ * @param heldTaskId ledger id of the temporary file's task; null if this process does not hold it
  */
-export function draftName(heldTask: string | null): string {
-  return `.${heldTask ?? NO_TASK}.${randomDigits()}`;
+export function temporaryName(heldTaskId: string | null): string {
+  return `.${heldTaskId ?? NO_TASK}.${randomDigits()}`;
 }
 
 /**
@@ -60,13 +60,17 @@ export function draftName(heldTask: string | null): string {
  * old. To be called before this process writes a draft of the task.
  * @param nowMs by the clock of the folder's file system
  */
-export async function sweepDrafts(folder: string, heldTask: string | null, nowMs: number): Promise<void> {
+export async function sweepTemporaryFiles(
+  folder: string,
+  heldTaskId: string | null,
+  nowMs: number,
+): Promise<void> {
   for (const name of readableNames(folder)) {
     const task = draftedFile(name);
     if (task === undefined) continue;
     const file = path.join(folder, name);
     const isOurs = task === NO_TASK || isId(task);
-    if (task === heldTask || (isOurs && (await isOld(file, nowMs)))) removeIfPossible(file);
+    if (task === heldTaskId || (isOurs && (await isOld(file, nowMs)))) removeIfPossible(file);
   }
 }
 

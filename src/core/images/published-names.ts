@@ -23,7 +23,7 @@ export class RunFileNames {
 
   /** Adds an image that an earlier run of the same batch published. */
   async addEarlier(file: string): Promise<void> {
-    this.#earlier.add(await keyOf(file));
+    this.#earlier.add(await fileKey(file));
   }
 
   /**
@@ -32,7 +32,7 @@ export class RunFileNames {
    * @returns false if the name is another image's, or the existing file must not be replaced
    */
   async take(file: string, keepsSinceMs: number): Promise<boolean> {
-    const key = await keyOf(file);
+    const key = await fileKey(file);
     if (this.#taken.has(key)) return false;
     // Before the first await, so that only one of two concurrent images gets the name.
     this.#taken.add(key);
@@ -43,7 +43,7 @@ export class RunFileNames {
 
   /** Releases a name that was not used after all. */
   async giveBack(file: string): Promise<void> {
-    this.#taken.delete(await keyOf(file));
+    this.#taken.delete(await fileKey(file));
   }
 
   async #mayBeReplaced(file: string, key: string, sinceMs: number): Promise<boolean> {
@@ -56,7 +56,7 @@ export class RunFileNames {
 }
 
 /** The same key for all spellings of a path: through links in its folder, in any case and Unicode form. */
-async function keyOf(file: string): Promise<string> {
+async function fileKey(file: string): Promise<string> {
   const folder = path.dirname(file);
   const real = await promises.realpath(folder).catch(() => folder);
   return path.join(real, foldedName(file));
@@ -71,7 +71,7 @@ function foldedName(file: string): string {
 const WHAT = ".imggen-name-";
 
 /**
- * How long a reservation is respected: much longer than any rename takes. That of another machine, where nobody can ask,
+ * Lifetime of a reservation: much longer than any rename takes. That of another machine, where nobody can ask,
  * is respected for this long even if its process is dead: the image gets a number instead, which is harmless.
  */
 const RESERVED_MS = 12 * 3_600_000;

@@ -10,13 +10,14 @@ export function remarksOn({ intent }: Pick<Task, "intent">, files: readonly Save
   // Any size will do where a request names neither a ratio nor a quality, or leaves the ratio to the provider.
   const isAnySize =
     request.ratio === "auto" || (request.ratio === undefined && request.quality === undefined);
-  const wanted = `${width}×${height}`;
+  const wantedSize = `${width}×${height}`;
   // Some files do not say their size.
   const sizes = new Set(files.filter((file) => file.width > 0).map((file) => `${file.width}×${file.height}`));
-  const others = isAnySize || sizeForm === "aspect_ratio" ? [] : [...sizes].filter((size) => size !== wanted);
-  const remarks = others.map((size) => `Requested ${wanted} pixels, received ${size}.`);
-  const asked = requests === 1 ? "1 image" : `${requests} images`;
-  if (files.length > requests) remarks.unshift(`Requested ${asked}, received ${files.length}.`);
+  const others =
+    isAnySize || sizeForm === "aspect_ratio" ? [] : [...sizes].filter((size) => size !== wantedSize);
+  const remarks = others.map((size) => `Requested ${wantedSize} pixels, received ${size}.`);
+  const wantedCount = requests === 1 ? "1 image" : `${requests} images`;
+  if (files.length > requests) remarks.unshift(`Requested ${wantedCount}, received ${files.length}.`);
   const different = new Set(files.map(({ sha256 }) => sha256)).size;
   if (different < files.length)
     remarks.push(

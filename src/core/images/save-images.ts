@@ -15,7 +15,7 @@ import { copyImage, isWhole } from "./copy-image.ts";
 import { type DownloadedImage, diskFailure, downloadImage, writeImage } from "./download-image.ts";
 import type { ImageSource, OneImage, SeededImage } from "./image-source.ts";
 import { placeImage } from "./place-image.ts";
-import { draftName, sweepDrafts } from "./prepare-destination.ts";
+import { sweepTemporaryFiles, temporaryName } from "./prepare-destination.ts";
 import { sweepReservations } from "./published-names.ts";
 import type { SaveResult, SaveSpec } from "./save-spec.ts";
 import { writeSidecar } from "./sidecar.ts";
@@ -36,7 +36,7 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
   const surplus = spec.sources.slice(maxImages);
   if (surplus.length > 0) result.warnings.push(surplusWarning(surplus, maxImages, deps));
   result.files = sources.map(() => null);
-  if (spec.recovering && spec.heldTask !== null) await sweepLeftovers(spec, deps);
+  if (spec.recovering && spec.heldTaskId !== null) await sweepLeftovers(spec, deps);
   const failures: DownloadFailedError[] = [];
   // The list grows by further images of a reply.
   for (const [at, source] of sources.entries()) {
@@ -45,8 +45,8 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
     try {
       const image = source.kind === "here" ? await opened(source, sources, spec, result) : source;
       if (image.kind === "none") continue;
-      const found = await findSaved(image, at, spec, deps);
-      result.files[at] = found ?? (await saveImage(image, at, { ...spec, sources }, result, deps));
+      const existing = await findSaved(image, at, spec, deps);
+      result.files[at] = existing ?? (await saveImage(image, at, { ...spec, sources }, result, deps));
     } catch (error) {
       if (error instanceof BadImageError && source.kind === "here")
         result.bad.push({ request: source.request, why: error.message });
@@ -88,10 +88,10 @@ function severalFailed(failures: readonly DownloadFailedError[], images: number)
 async function findSaved(
   source: OneImage,
   at: number,
-  { saved }: SaveSpec,
+  { savedFiles }: SaveSpec,
   { connection: { maskUrl } }: Pick<TaskDeps, "connection">,
 ): Promise<SavedFile | null> {
-  const file = saved[at];
+  const file = savedFiles[at];
   // Compared without the query: it may hold a signature, which changes with every poll.
   const comparable = (url: string) => maskUrl(withoutQuery(url));
   const isOther = source.kind === "url" && comparable(file?.url ?? "") !== comparable(source.url);
@@ -114,12 +114,12 @@ async function saveImage(
     throw diskFailure(folder, error);
   }
   // The name is random: another process on the same task must never write into a file that this one publishes.
-  const temporary = path.join(folder, draftName(spec.heldTask));
+  const temporary = path.join(folder, temporaryName(spec.heldTaskId));
   const copied = spec.copies[at] ? await copyImage(spec.copies[at], temporary, deps.fileMode) : null;
   const fetched = copied ?? (await staged(source, at, temporary, spec, deps));
-  const placed = await placeImage(fetched, { index, seed: source.seed }, spec, result, deps);
-  const file = savedFile(placed.image, placed.path, source.seed, deps);
-  result.warnings.push(...placed.warnings);
+  const publishedFile = await placeImage(fetched, { index, seed: source.seed }, spec, result, deps);
+  const file = savedFile(publishedFile.image, publishedFile.path, source.seed, deps);
+  result.warnings.push(...publishedFile.warnings);
   // Before the image is recorded: if the process is killed in between, resuming the task writes it.
   const why = await writeSidecar(file, temporary, spec, deps);
   if (why !== null) result.warnings.push(why);
@@ -135,11 +135,11 @@ function staged(
   { taskId, sources }: SaveSpec,
   deps: TaskDeps,
 ): Promise<DownloadedImage> {
-  const found = source.kind === "url" ? source : source.image;
-  if (found.kind !== "url") return writeImage(found, temporary, deps);
+  const image = source.kind === "url" ? source : source.image;
+  if (image.kind !== "url") return writeImage(image, temporary, deps);
   deps.onProgress({ type: "downloading", taskId, index: at + 1, count: sources.length });
   const freshUrl = source.kind === "url" ? source.freshUrl : null;
-  return downloadImage({ ...found, taskId, freshUrl }, temporary, deps);
+  return downloadImage({ ...image, taskId, freshUrl }, temporary, deps);
 }
 
 /**
@@ -160,9 +160,9 @@ async function opened(
   const [first = images[0], ...others] = images.length > 1 ? images.filter(isUsable) : images;
   if (first === undefined) throw new BadImageError("there is no image in it");
   if (!savesFurther) return { kind: "made", ...first };
-  const saved = others.slice(0, MAX_IMAGES - 1);
-  sources.push(...saved.map((other) => ({ kind: "made", ...other }) as const));
-  const count = images.length - 1 - saved.length;
+  const further = others.slice(0, MAX_IMAGES - 1);
+  sources.push(...further.map((other) => ({ kind: "made", ...other }) as const));
+  const count = images.length - 1 - further.length;
   if (count > 0) rest.push({ request, count });
   return { kind: "made", ...first };
 }
@@ -176,12 +176,12 @@ function isUsable({ image }: SeededImage): boolean {
 
 /** Removes what earlier processes on this task have left. */
 export async function sweepLeftovers(
-  { destination, heldTask }: Pick<SaveSpec, "destination" | "heldTask">,
+  { destination, heldTaskId }: Pick<SaveSpec, "destination" | "heldTaskId">,
   { ledger, clock }: TaskDeps,
 ): Promise<void> {
   const folder = destination.kind === "file" ? path.dirname(destination.path) : destination.folder;
   // An earlier process may have staged the image for its standard output.
-  for (const each of [folder, ledger.folder]) await sweepDrafts(each, heldTask, clock.now());
+  for (const each of [folder, ledger.folder]) await sweepTemporaryFiles(each, heldTaskId, clock.now());
   sweepReservations(folder, ledger.processes);
 }
 

@@ -7,7 +7,7 @@ import type { ImageSource } from "./image-source.ts";
 /** One task's images, and where they are to be saved. */
 export interface SaveSpec {
   taskId: string;
-  /** What the images' sidecars say, if the destination asks for any; null if too little is known of the task. */
+  /** Content of the images' sidecars, if the destination has any; null if too little is known of the task. */
   facts: SidecarFacts | null;
   request: GenerationRequest | null;
   destination: Destination;
@@ -18,11 +18,11 @@ export interface SaveSpec {
   /** Whether further images of one reply are saved, after those of the other requests. */
   savesFurther: boolean;
   /** The files of an earlier run, by the position of their image; downloaded again only if the file is gone or changed. */
-  saved: readonly (SavedFile | null)[];
+  savedFiles: readonly (SavedFile | null)[];
   /** Files of these images elsewhere, by the same position: copied, where they are whole, rather than downloaded. */
   copies: readonly (SavedFile | null)[];
   /** Ledger id of the task if this process holds it, else null. */
-  heldTask: string | null;
+  heldTaskId: string | null;
   /** The time of the submit, for names: a resumed task then gets the same name. */
   date: Date;
   /** `--overwrite` keeps a file that is as new as this, in milliseconds since the epoch: it may be another process's. */
@@ -31,7 +31,7 @@ export interface SaveSpec {
   recovering: boolean;
 }
 
-/** What is known of a task that makes its images' sidecars. */
+/** Facts about a task for its images' sidecars. */
 export interface SidecarFacts {
   taskId: string;
   /** Base URL of the service that it was charged at. */
@@ -42,7 +42,7 @@ export interface SidecarFacts {
   credits: number | null;
   submittedAt: string | null;
   completedAt: string | null;
-  /** What the provider says of cost and tokens; absent if it says nothing. */
+  /** Cost and tokens as the provider reports them; absent if it does not. */
   usage?: Usage;
 }
 

@@ -17,7 +17,7 @@ import type { TaskDeps } from "../engine/deps.ts";
 import { reserveName } from "./published-names.ts";
 import type { SaveSpec, SidecarFacts } from "./save-spec.ts";
 
-/** What a sidecar says: enough to submit its image's request again, on any machine. */
+/** Content of a sidecar: enough to submit its image's request again, on any machine. */
 export interface Sidecar extends SidecarFacts {
   /** The release that wrote it. */
   imggen: string;
@@ -31,7 +31,7 @@ export interface Sidecar extends SidecarFacts {
   seed?: WholeNumber;
 }
 
-/** Where an image's sidecar is. */
+/** Path of an image's sidecar. */
 function sidecarPath(image: string): string {
   return `${image}.json`;
 }

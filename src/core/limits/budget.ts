@@ -10,7 +10,7 @@ import type { CheckedRequest } from "../../task/request.ts";
 import { BudgetExceededError } from "../errors.ts";
 import type { Cap, PricedRequest } from "./caps.ts";
 
-/** What decides about requests without a documented cost, wherever a limit is set. */
+/** Rule for requests without a documented cost under a limit. */
 export interface CostRules {
   /** The models to choose from. */
   matrix: Matrix;
@@ -22,7 +22,7 @@ export interface CostRules {
 interface Costs {
   credits: number;
   undocumented: number;
-  /** How many requests these take beyond one each, every one at that cost; absent for none. */
+  /** Requests beyond one for each, each at that cost; absent for none. */
   extraRequests?: number;
 }
 
@@ -119,27 +119,27 @@ export function spendingAccount({ keyId }: ServiceIdentity, isGenerator: boolean
 interface LimitDeps {
   ledger: Pick<Ledger, "spending">;
   clock: Pick<Clock, "now">;
-  /** What the account may spend in a day, in credits; null without a limit. */
+  /** Daily limit of the account, in credits; null for none. */
   dailyCredits: number | null;
 }
 
 /** The limit on what an account may spend in a day, in credits, over all processes; null: spending is counted alone. */
 export function dayCap({ ledger, clock, dailyCredits }: LimitDeps): Cap {
   const today = () => localDay(new Date(clock.now()));
-  const chargeOf = ({ task, request, credits }: PricedRequest) => {
+  const getCharge = ({ task, request, credits }: PricedRequest) => {
     const keyId = spendingAccount(task.intent.service, isAtGenerator(task.intent));
     return { task: task.id, request, part: task.parts, keyId, credits: credits ?? 0 };
   };
   /** The days on which requests were counted: a run may last past midnight. */
   const days = new Map<string, string>();
-  const nameOf = ({ task, request }: PricedRequest) => `${task.id} ${request}`;
+  const requestKey = ({ task, request }: PricedRequest) => `${task.id} ${request}`;
   return {
     async take(priced) {
       const day = today();
       try {
-        const announced = await ledger.spending.announce(day, chargeOf(priced), dailyCredits);
+        const announced = await ledger.spending.announce(day, getCharge(priced), dailyCredits);
         if (!announced.ok) return exceeded(announced.spent, priced.credits ?? 0, dailyCredits ?? 0);
-        days.set(nameOf(priced), day);
+        days.set(requestKey(priced), day);
         return null;
       } catch (error) {
         // Without the day's sum the limit cannot be enforced.
@@ -148,10 +148,10 @@ export function dayCap({ ledger, clock, dailyCredits }: LimitDeps): Cap {
       }
     },
     async giveBack(priced) {
-      const day = days.get(nameOf(priced));
+      const day = days.get(requestKey(priced));
       if (day === undefined) return;
-      // What stays makes the sum too high.
-      await ledger.spending.withdraw(day, chargeOf(priced)).catch(() => {});
+      // The remaining ones make the sum too high.
+      await ledger.spending.withdraw(day, getCharge(priced)).catch(() => {});
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Task } from "../../task/task.ts";
 /** A request that is about to be submitted. */
 export interface PricedRequest {
   task: Pick<Task, "id" | "intent" | "parts">;
-  /** Which of the task's requests, from 0. */
+  /** Index of the request in its task, from 0. */
   request: number;
   /** Documented cost; null if there is no price. */
   credits: number | null;
@@ -18,8 +18,8 @@ export interface Cap {
   giveBack(request: PricedRequest): Promise<void>;
 }
 
-/** What one of a task's requests costs, in credits; null if there is no price. */
-export function priceOf({ intent }: Pick<Task, "intent">): number | null {
+/** Price of one of a task's requests, in credits; null if unknown. */
+export function requestPrice({ intent }: Pick<Task, "intent">): number | null {
   return intent.credits === null ? null : intent.credits / intent.requests;
 }
 
@@ -33,7 +33,7 @@ export async function takeFrom(
   request: number,
 ): Promise<ImggenError | null> {
   if (!task.intent.isPaid) return null;
-  const priced = { task, request, credits: priceOf(task) };
+  const priced = { task, request, credits: requestPrice(task) };
   for (const [at, cap] of caps.entries()) {
     const error = await cap.take(priced);
     if (error === null) continue;
@@ -50,5 +50,5 @@ export async function giveBackTo(
   request: number,
 ): Promise<void> {
   if (!task.intent.isPaid) return;
-  for (const cap of caps) await cap.giveBack({ task, request, credits: priceOf(task) });
+  for (const cap of caps) await cap.giveBack({ task, request, credits: requestPrice(task) });
 }

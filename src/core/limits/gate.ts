@@ -74,7 +74,7 @@ export class Gate {
     return this.#stopped;
   }
 
-  /** Why requests are held back at present; null if there is no outage. */
+  /** Reason why no request is submitted at present; null if there is no outage. */
   get outage(): Readonly<Pick<Outage, "kind" | "why" | "refusal" | "beganMs" | "failedMs">> | null {
     return this.#outage;
   }
@@ -192,7 +192,7 @@ export class Gate {
         else this.stop(reply.error);
         break;
       case "not_sent":
-        // What lasts is no outage: waiting would not help.
+        // A lasting error is no outage: waiting would not help.
         if (!isAborted && (this.keepsTrying || !isLasting(reply)))
           this.#failed(pass, "unsent", reply.error?.message ?? connectionErrorText(reply.cause));
         break;

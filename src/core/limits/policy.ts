@@ -47,7 +47,7 @@ export const POLICY = {
     /** Lost submits in a row that begin an outage, and of how many different requests. */
     lostInARow: 3,
     minRequests: 2,
-    /** What cannot be sent costs nothing: the last wait is repeated until the outage has lasted `maxMs`. */
+    /** A request that cannot be sent costs nothing: the last wait is repeated until the outage has lasted `maxMs`. */
     unsentWaitsMs: [500, 1_000, 2_000, 5_000, 10_000],
     /** Each lost submit may be charged: no attempt follows the last wait. */
     lostWaitsMs: [2_000, 5_000, 15_000, 30_000, 60_000],

@@ -19,7 +19,7 @@ export interface Turn {
 }
 
 export interface LineLimits {
-  /** How many may have a turn at once, over all processes. */
+  /** Maximum number of turns at once, over all processes. */
   concurrency: number;
   /** A turn ends after this time, at most a day, even if its process lives. Milliseconds. */
   forMs: number;
@@ -39,7 +39,7 @@ interface WaitOptions {
 interface Waiter {
   order: string;
   /** The state that `onWait` was called with last. */
-  told: Waiting | null;
+  lastWaiting: Waiting | null;
   onWait: ((waiting: Waiting) => void) | undefined;
   resolve(turn: Turn): void;
   reject(reason: unknown): void;
@@ -52,7 +52,7 @@ const WAIT = "wait";
 /** A turn that ends is found by the folder's watcher; what else changes (a process dies, a lease ends), by polling. */
 const POLL_MS = 200;
 
-/** How long a stopped process keeps its place among the waiting ones, milliseconds. */
+/** Time that a stopped process keeps its position in the queue, in milliseconds. */
 const WAIT_MS = 6_000;
 
 /**
@@ -69,7 +69,7 @@ export class Line {
   /** Sorted by their order; of two with the same one, the one that came first. */
   readonly #waiting: Waiter[] = [];
   /** This process's place among those that wait. */
-  #place: { ticket: Held; order: string; count: number; renewAtMs: number } | null = null;
+  #position: { ticket: Held; order: string; count: number; renewAtMs: number } | null = null;
   #isServing = false;
   #isSwept = false;
   #waking = new AbortController();
@@ -96,7 +96,7 @@ export class Line {
     return new Promise<Turn>((resolve, reject) => {
       const onAbort = () => this.#fail(waiter, signal.reason);
       const ignoreSignal = () => signal.removeEventListener("abort", onAbort);
-      const waiter: Waiter = { order, told: null, onWait, resolve, reject, ignoreSignal };
+      const waiter: Waiter = { order, lastWaiting: null, onWait, resolve, reject, ignoreSignal };
       signal.addEventListener("abort", onAbort, { once: true });
       const at = this.#waiting.findIndex((other) => other.order > order);
       this.#waiting.splice(at === -1 ? this.#waiting.length : at, 0, waiter);
@@ -153,13 +153,13 @@ export class Line {
     try {
       for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
         let turns = this.#tickets.held(TURN);
-        const places = this.#placesBeside(turns);
-        const isDue = turns.length + this.#before(first, places).length < this.#limits.concurrency;
+        const positions = this.#placesBeside(turns);
+        const isDue = turns.length + this.#before(first, positions).length < this.#limits.concurrency;
         const others = isDue ? await this.#begin(first) : null;
         if (isDue && others === null) continue;
         turns = others ?? turns;
         await this.#keepPlace(first);
-        if (this.#waiting[0] === first) return this.#tell(turns, places);
+        if (this.#waiting[0] === first) return this.#tell(turns, positions);
       }
     } catch (error) {
       for (const waiter of [...this.#waiting]) this.#fail(waiter, error);
@@ -168,17 +168,19 @@ export class Line {
 
   /** The places of other processes. While it takes its turn, a request has two tickets: only the turn counts. */
   #placesBeside(turns: readonly Ticket[]): Ticket[] {
-    const begun = new Set(turns.map(({ order }) => order));
-    const others = this.#tickets.held(WAIT).filter(({ name }) => name !== this.#place?.ticket.name);
+    const inTurn = new Set(turns.map(({ order }) => order));
+    const others = this.#tickets.held(WAIT).filter(({ name }) => name !== this.#position?.ticket.name);
     return others
-      .map((place) => (begun.has(place.order) ? { ...place, count: place.count - 1 } : place))
+      .map((position) => (inTurn.has(position.order) ? { ...position, count: position.count - 1 } : position))
       .filter(({ count }) => count > 0);
   }
 
   /** The places of other processes before a waiter. */
-  #before({ order }: Waiter, places: readonly Ticket[]): Ticket[] {
-    const own = this.#place?.order === order ? this.#place.ticket.name : "";
-    return places.filter((each) => each.order < order || (each.order === order && !(own < each.name && own)));
+  #before({ order }: Waiter, positions: readonly Ticket[]): Ticket[] {
+    const ownName = this.#position?.order === order ? this.#position.ticket.name : "";
+    return positions.filter(
+      (each) => each.order < order || (each.order === order && !(ownName < each.name && ownName)),
+    );
   }
 
   /** Begins the turn of a waiter, or ends its wait with an error. @returns the turns of the others, if too many have one */
@@ -204,46 +206,46 @@ export class Line {
 
   /** Announces the first waiter, and how many are behind it, to the other processes. */
   async #keepPlace({ order }: Waiter): Promise<void> {
-    const place = this.#place;
+    const position = this.#position;
     const nowMs = this.#clock.monotonicMs();
     const count = this.#waiting.length;
-    if (place?.order === order && place.count === count && nowMs < place.renewAtMs) return;
+    if (position?.order === order && position.count === count && nowMs < position.renewAtMs) return;
     const renewAtMs = nowMs + WAIT_MS / 3;
     try {
-      if (place?.order === order && place.ticket.renew(WAIT_MS, count)) {
-        this.#place = { ...place, count, renewAtMs };
+      if (position?.order === order && position.ticket.renew(WAIT_MS, count)) {
+        this.#position = { ...position, count, renewAtMs };
         return;
       }
       const ticket = await this.#tickets.take(WAIT, WAIT_MS, { order, count, max: Number.POSITIVE_INFINITY });
       this.#leavePlace();
-      this.#place = Array.isArray(ticket) ? null : { ticket, order, count, renewAtMs };
+      this.#position = Array.isArray(ticket) ? null : { ticket, order, count, renewAtMs };
     } catch (error) {
       // A process that had a place already loses it for as long as the disk refuses the ticket.
-      if (place === null) throw error;
-      this.#place = { ...place, renewAtMs };
+      if (position === null) throw error;
+      this.#position = { ...position, renewAtMs };
     }
   }
 
   #leavePlace(): void {
     try {
-      this.#place?.ticket.release();
+      this.#position?.ticket.release();
     } catch {
       // It ends by itself.
     }
-    this.#place = null;
+    this.#position = null;
   }
 
-  #tell(turns: readonly Ticket[], places: readonly Ticket[]): void {
+  #tell(turns: readonly Ticket[], positions: readonly Ticket[]): void {
     for (const [index, waiter] of [...this.#waiting].entries()) {
-      const before = this.#before(waiter, places);
+      const before = this.#before(waiter, positions);
       const [first] = [...turns, ...before];
       if (first === undefined || waiter.onWait === undefined) continue;
       const ahead = before.reduce((sum, { count }) => sum + count, turns.length + index);
       const holder = describeHolder(first.lease, this.#processes.self, this.#clock.now());
-      if (waiter.told?.ahead === ahead && waiter.told.holder === holder) continue;
-      waiter.told = { ahead, holder };
+      if (waiter.lastWaiting?.ahead === ahead && waiter.lastWaiting.holder === holder) continue;
+      waiter.lastWaiting = { ahead, holder };
       try {
-        waiter.onWait(waiter.told);
+        waiter.onWait(waiter.lastWaiting);
       } catch (error) {
         this.#fail(waiter, error);
       }

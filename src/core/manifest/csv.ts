@@ -4,7 +4,7 @@ import { REQUEST_FIELDS } from "../../task/request-fields.ts";
 import type { ManifestProblem } from "../errors.ts";
 import {
   COLUMN_LIST,
-  columnOf,
+  findColumn,
   type ManifestColumn,
   type ManifestEntry,
   nearNames,
@@ -33,23 +33,23 @@ export function* readCsv(bytes: Buffer, options: ReadOptions): Generator<Manifes
     yield { line: header.number, message: header.problem };
     return;
   }
-  const separator = declared ?? separatorOf(header.text);
+  const separator = declared ?? findSeparator(header.text);
   let columns: Columns | undefined;
-  for (const found of readRecords(bytes, separator, skipped)) {
-    if ("message" in found) {
-      yield found;
+  for (const entry of readRecords(bytes, separator, skipped)) {
+    if ("message" in entry) {
+      yield entry;
       // Without a readable header, the first record would be taken for the header.
       if (columns === undefined) return;
     } else if (columns === undefined) {
-      columns = found.cells.map((cell) => columnOf(cell) ?? cell.trim());
-      for (const message of headerProblems(columns, options)) yield { line: found.line, message };
+      columns = entry.cells.map((cell) => findColumn(cell) ?? cell.trim());
+      for (const message of headerProblems(columns, options)) yield { line: entry.line, message };
       // Every row would have the same problem.
       if (
         !columns.includes("prompt") &&
         (options.template === undefined || lacking(columns, options.template)[0])
       )
         return;
-    } else yield* readRow(found, columns, separator, options);
+    } else yield* readRow(entry, columns, separator, options);
   }
 }
 
@@ -217,15 +217,15 @@ const SEPARATORS: Readonly<Record<string, string>> = {
   "|": "bar",
 };
 
-/** What a first line says that separates cells: `sep=;`, as spreadsheets write and read it. Undefined for any other line. */
+/** Separator that a first line names: `sep=;`, as spreadsheets write and read it. Undefined for any other line. */
 function declaredSeparator(line: string): string | undefined {
   return /^"?sep=([^\s\w"]|\t)"?\1*$/i.exec(line)?.[1];
 }
 
-/** What separates the cells of a header, outside quotes. If it has several, what makes most known columns of it. */
-function separatorOf(header: string): string {
+/** Separator of the cells of a header, outside quotes. Of several, the one that yields the most known columns. */
+function findSeparator(header: string): string {
   const bare = header.replace(/"[^"]*"?/g, (cell) => cell.replace(/[",;\t]/g, " "));
-  const columnCount = (separator: string) => bare.split(separator).filter((cell) => columnOf(cell)).length;
+  const columnCount = (separator: string) => bare.split(separator).filter((cell) => findColumn(cell)).length;
   const there = [",", ";", "\t"].filter((separator) => bare.includes(separator));
   return there.sort((a, b) => columnCount(b) - columnCount(a))[0] ?? ",";
 }
@@ -233,29 +233,29 @@ function separatorOf(header: string): string {
 function headerProblems(columns: Columns, options: ReadOptions): string[] {
   const { template } = options;
   const near = nearNames(
-    columns.filter((name) => columnOf(name) === undefined),
+    columns.filter((name) => findColumn(name) === undefined),
     options,
   );
   const problems = [...near.map(({ message }) => message), ...repeated(columns)];
   if (columns.includes("prompt")) return problems;
   if (template !== undefined) return [...lackingProblems(columns, template), ...problems];
-  if (near.some(({ meant }) => meant === "prompt")) return problems;
-  if (columns.every((name) => columnOf(name) === undefined))
+  if (near.some(({ nearest }) => nearest === "prompt")) return problems;
+  if (columns.every((name) => findColumn(name) === undefined))
     return [`the first record names no known column; ${advice(columns)}`];
   return ["there is no column prompt", ...problems];
 }
 
 /** The names that a template asks for and the manifest does not have. */
 function lacking(columns: Columns, template: string): string[] {
-  return placeholdersIn(template).filter((name) => !columns.includes(columnOf(name) ?? name));
+  return placeholdersIn(template).filter((name) => !columns.includes(findColumn(name) ?? name));
 }
 
 function lackingProblems(columns: Columns, template: string): string[] {
   return lacking(columns, template).map((name) => {
-    const mostSlips = Math.min(2, Math.floor(name.length / 3));
+    const maxSlips = Math.min(2, Math.floor(name.length / 3));
     const slips = (column: string) => editDistance(column.toLowerCase(), name.toLowerCase());
-    const meant = columns.find((column) => slips(column) <= mostSlips);
-    const near = meant === undefined ? "" : `; did you mean ${quoted(meant)}?`;
+    const nearest = columns.find((column) => slips(column) <= maxSlips);
+    const near = nearest === undefined ? "" : `; did you mean ${quoted(nearest)}?`;
     return `there is no column ${quoted(name)} for the template${near}`;
   });
 }
@@ -294,7 +294,7 @@ function cellCountProblem(cells: number, columns: number, separator: string): st
 /** The prompt is kept as written; other cells are trimmed. A blank prompt is none if a template makes one. */
 function rawValues(cells: readonly string[], columns: Columns, { template }: ReadOptions): RawValues {
   const raw: RawValues = {};
-  columns.map(columnOf).forEach((column, index) => {
+  columns.map(findColumn).forEach((column, index) => {
     const cell = cells[index] ?? "";
     if (column === "prompt" && (template === undefined || cell.trim() !== "")) raw.prompt = cell;
     else if (column !== undefined) raw[column] = cellValue(column, cell.trim());
@@ -304,7 +304,7 @@ function rawValues(cells: readonly string[], columns: Columns, { template }: Rea
 
 function otherColumns(cells: readonly string[], columns: Columns): OtherColumns {
   const unknown = columns.flatMap((name, at): [string, string][] =>
-    name === "" || columnOf(name) !== undefined ? [] : [[name, (cells[at] ?? "").trim()]],
+    name === "" || findColumn(name) !== undefined ? [] : [[name, (cells[at] ?? "").trim()]],
   );
   return new Map(unknown);
 }

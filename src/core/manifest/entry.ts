@@ -16,11 +16,11 @@ export type RawValues = Partial<Record<ManifestColumn, unknown>>;
 const BY_PLAIN_NAME = new Map(MANIFEST_COLUMNS.map((column) => [column.toLowerCase(), column]));
 
 /** The column that a name is for: in any case, with spaces, `-` or `_` between words. */
-export function columnOf(name: string): ManifestColumn | undefined {
+export function findColumn(name: string): ManifestColumn | undefined {
   return BY_PLAIN_NAME.get(name.toLowerCase().replace(/[\s_-]/g, ""));
 }
 
-/** What is said of a name that no request has: it does nothing, unless a template asks for it. */
+/** Message about a name that is no column: it does nothing, unless a template uses it. */
 export function unknownName(name: string): string {
   return `The column ${quoted(name)} is not used; {${name}} can be used in a template and in a file name.`;
 }
@@ -31,18 +31,18 @@ export function repeatedColumn(column: string): string {
 
 /** A name that is probably a misspelled column. To ignore it would charge for rows with the wrong settings. */
 export interface NearName {
-  meant: ManifestColumn;
+  nearest: ManifestColumn;
   message: string;
 }
 
 /** The names that are no column but near one, and that no template asks for. */
 export function nearNames(names: Iterable<string>, options: ReadOptions): NearName[] {
-  const used = usedNames(options);
+  const usedColumns = usedNames(options);
   return [...names].flatMap((each) => {
-    const meant = used.has(each) ? undefined : nearestColumn(each);
-    if (meant === undefined) return [];
-    const message = `there is no column ${quoted(each)}; did you mean ${quoted(meant)}? If not, rename it`;
-    return [{ meant, message }];
+    const nearest = usedColumns.has(each) ? undefined : nearestColumn(each);
+    if (nearest === undefined) return [];
+    const message = `there is no column ${quoted(each)}; did you mean ${quoted(nearest)}? If not, rename it`;
+    return [{ nearest, message }];
   });
 }
 
@@ -73,19 +73,19 @@ export function placeholdersIn(template: string): string[] {
 
 /**
  * Puts a row's texts into a template: `a {colour} fox`.
- * @param textOf the text for a name; undefined or blank where the row has none
+ * @param getText the text for a name; undefined or blank where the row has none
  * @returns the text, or the names that the row has no text for
  */
 export function fillTemplate(
   template: string,
-  textOf: (name: string) => string | undefined,
+  getText: (name: string) => string | undefined,
 ): { text: string } | { missing: string[] } {
-  const missing = placeholdersIn(template).filter((name) => (textOf(name) ?? "").trim() === "");
+  const missing = placeholdersIn(template).filter((name) => (getText(name) ?? "").trim() === "");
   if (missing.length > 0) return { missing };
-  return { text: template.replace(NAME_IN_BRACES, (_all, name: string) => textOf(name.trim()) ?? "") };
+  return { text: template.replace(NAME_IN_BRACES, (_all, name: string) => getText(name.trim()) ?? "") };
 }
 
-/** What is wrong with a row that has no text for some names of a template. */
+/** Problem of a row that has no text for some names of a template. */
 export function missingProblem(option: string, missing: readonly string[]): string {
   const names = missing.map((name) => `{${name}}`).join(" ");
   return `the row has no value for ${names}, which ${option} uses`;
@@ -103,7 +103,7 @@ export interface RowValues extends RequestInput {
 interface ManifestRow {
   /** Its columns that are not a request's own; absent if there are none. */
   others?: OtherColumns;
-  /** Where the row starts; the manifest's first line is 1. */
+  /** Line at which the row starts, from 1. */
   line: number;
   values: RowValues;
   /** Its prompt with the spaces around it that were cut; absent if there were none. */
@@ -113,7 +113,7 @@ interface ManifestRow {
 /** The content of a manifest, in its order. */
 export type ManifestEntry = ManifestRow | ManifestProblem;
 
-/** How a manifest is read. */
+/** Options for reading a manifest. */
 export interface ReadOptions {
   /** Gives the prompt of rows that have none; absent if such rows are bad. */
   template?: string | undefined;

@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../lib/json.ts";
 import {
-  columnOf,
+  findColumn,
   type ManifestEntry,
   nearNames,
   type RawValues,
@@ -35,13 +35,13 @@ export async function* readObjects(
 
 function* readObject(line: number, value: unknown, options: ReadOptions): Generator<ManifestEntry> {
   if (!isJsonObject(value)) {
-    yield { line, message: `not an object but ${kindOf(value)}` };
+    yield { line, message: `not an object but ${jsonKind(value)}` };
     return;
   }
   const { requestValues, others, repeated } = sorted(value);
   const near = nearNames(others.keys(), options);
   const checked = checkValues(requestValues, others, options);
-  const isPromptNear = near.some(({ meant }) => meant === "prompt");
+  const isPromptNear = near.some(({ nearest }) => nearest === "prompt");
   const problems = [
     ...repeated.map(repeatedColumn),
     ...near.map(({ message }) => message),
@@ -59,7 +59,7 @@ function sorted(value: Record<string, unknown>) {
   const repeated: string[] = [];
   for (const [name, each] of Object.entries(value)) {
     if (each === undefined) continue;
-    const column = columnOf(name);
+    const column = findColumn(name);
     if (column === undefined) others.set(name, asText(each) ?? "");
     else if (Object.hasOwn(requestValues, column)) repeated.push(column);
     else requestValues[column] = each;
@@ -75,7 +75,7 @@ function parseJson(text: string): { value: unknown } | { reason: string } {
   }
 }
 
-function kindOf(value: unknown): string {
+function jsonKind(value: unknown): string {
   if (value === null) return "null";
   return Array.isArray(value) ? "a list" : `a ${typeof value}`;
 }

@@ -6,7 +6,7 @@ export interface ManifestLine {
   number: number;
   /** Invalid UTF-8 is replaced here. */
   text: string;
-  /** Why the line cannot be used; null if it can. */
+  /** Reason why the line cannot be used; null if it can. */
   problem: string | null;
 }
 
@@ -29,8 +29,8 @@ export function* readLines(bytes: Buffer): Generator<ManifestLine> {
   }
   let start = startsWith(bytes, BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
   for (let number = 1; start < bytes.length; number += 1) {
-    const found = bytes.indexOf(LINE_FEED, start);
-    const end = found === -1 ? bytes.length : found;
+    const lineEnd = bytes.indexOf(LINE_FEED, start);
+    const end = lineEnd === -1 ? bytes.length : lineEnd;
     const line = bytes.subarray(start, bytes[end - 1] === CARRIAGE_RETURN && end > start ? end - 1 : end);
     yield { number, text: line.toString("utf8"), problem: lineProblem(line, start) };
     start = end + 1;

@@ -14,7 +14,7 @@ const BY_EXTENSION: ReadonlyMap<string, ManifestFormat> = new Map([
 
 export const MANIFEST_EXTENSIONS: readonly string[] = [...BY_EXTENSION.keys()];
 
-/** What files can be manifests. */
+/** Types of files that can be manifests. */
 export const MANIFEST_HINT =
   "A manifest is .txt (a prompt a line), .jsonl or .ndjson (a JSON object a line), or .csv.";
 

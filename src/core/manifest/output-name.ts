@@ -10,7 +10,7 @@ const LONGEST_OUTPUT_BYTES = 768;
 const INVISIBLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
 
 /**
- * Why a row's `output` cannot be a path below the output folder on every platform; null if it can. Folders in it are
+ * Reason why a row's `output` cannot be a path below the output folder on every platform; null if it can. Folders in it are
  * separated by `/`. No accepted path is outside the output folder.
  */
 export function outputNameProblem(name: string): string | null {
@@ -56,7 +56,7 @@ export class OutputNames {
   /** Takes a name for a line. @returns the problem if an earlier line has it, and then takes nothing */
   add(line: number, output: string): string | null {
     const name = folded(output);
-    const folders = foldersOf(name);
+    const folders = parentFolders(name);
     const other = [this.#inWayOfFile(name), ...folders.map((folder) => this.#fileAt(folder))].find(isLine);
     if (other !== undefined)
       return `output ${quoted(output)} conflicts with the output of line ${other}; each row needs its own file`;
@@ -70,15 +70,15 @@ export class OutputNames {
   }
 
   /** The line whose file has exactly this path, or may get it. */
-  #fileAt(place: string): number | undefined {
-    return this.#files.get(place) ?? this.#files.get(anyType(place));
+  #fileAt(filePath: string): number | undefined {
+    return this.#files.get(filePath) ?? this.#files.get(anyType(filePath));
   }
 
   #keep(name: string, folders: readonly string[], line: number): void {
     this.#files.set(isBare(name) ? `${name}.*` : name, line);
     for (const folder of folders) keepFirst(this.#folders, folder, line);
-    for (const place of [name, ...folders])
-      if (IMAGE_EXTENSION.test(place)) keepFirst(this.#typed, anyType(place), line);
+    for (const filePath of [name, ...folders])
+      if (IMAGE_EXTENSION.test(filePath)) keepFirst(this.#typed, anyType(filePath), line);
   }
 }
 
@@ -92,7 +92,7 @@ function anyType(name: string): string {
 }
 
 /** `a` and `a/b` for `a/b/c`. */
-function foldersOf(name: string): string[] {
+function parentFolders(name: string): string[] {
   const steps = name.split("/").slice(0, -1);
   return steps.map((_, index) => steps.slice(0, index + 1).join("/"));
 }

@@ -12,8 +12,8 @@ import {
   REQUEST_FIELDS,
 } from "../../task/request-fields.ts";
 import {
-  columnOf,
   fillTemplate,
+  findColumn,
   type ManifestColumn,
   missingProblem,
   type OtherColumns,
@@ -41,7 +41,7 @@ export function checkValues(
   return { values: { ...fields, prompt, ...(output !== undefined && { output }) } };
 }
 
-/** How a value is read, and what messages say that the column takes. */
+/** Reader of a column's values, and the values it takes, for messages. */
 interface Reader<Value> {
   /** @throws UsageError that says more of what is wrong than `takes` */
   as: (value: unknown) => Value | undefined;
@@ -128,10 +128,10 @@ class ValueReader {
 
   /** The prompt that a template makes of the row's columns, its own and others. */
   promptFrom(template: string, others: OtherColumns): string {
-    const rawOf = (column: ManifestColumn | undefined) =>
+    const getRaw = (column: ManifestColumn | undefined) =>
       column === undefined ? undefined : this.#raw[column];
-    const textOf = (name: string) => others.get(name) ?? asText(rawOf(columnOf(name)));
-    const filled = fillTemplate(template, textOf);
+    const getText = (name: string) => others.get(name) ?? asText(getRaw(findColumn(name)));
+    const filled = fillTemplate(template, getText);
     if ("text" in filled) return filled.text;
     this.problems.push(missingProblem("the template", filled.missing));
     return "";

@@ -7,7 +7,7 @@ import { defaultSchedule, expectedSchedule, type PollingSchedule } from "./fixed
 import { type CompletionInterval, isInformative, learnedSchedule } from "./learned-schedule.ts";
 
 /**
- * When to poll a task while it runs.
+ * Times of the polls of a running task.
  *
  * The idea. Every poll costs the service a request, and every millisecond between a task's completion and the next poll
  * costs the user waiting time. Tasks of one model and quality take similar times, so polls belong where completions
@@ -23,7 +23,7 @@ import { type CompletionInterval, isInformative, learnedSchedule } from "./learn
  * - This file chooses one for each task of a run, and spreads the first polls of tasks that begin together. `wait.ts`
  *   polls by it.
  *
- * Where the constants come from.
+ * Sources of the constants.
  * - The reference client (section 4.2) polls every 3 s, at most 60 times. 60 polls in any 180 s is this program's promise
  *   too; plans have 58, which leaves one for a poll at once and one at the deadline.
  * - 1.45 times the reference client's polls reduce its mean delay to a third. More polls bring little.
@@ -34,14 +34,14 @@ import { type CompletionInterval, isInformative, learnedSchedule } from "./learn
  * - Tasks without a history are seen no later than by the reference client with the same number of polls.
  */
 
-/** What is known about how long tasks of one model and quality take. */
+/** Known durations of tasks of one model and quality. */
 interface Kind {
   history: CompletionInterval[];
   /** Computed from the history when it was last needed; null before that. */
   schedule: PollingSchedule | null;
-  /** How many tasks have completed since the schedule was made. */
+  /** Number of tasks that completed since the schedule was made. */
   newTasks: number;
-  /** How many tasks have begun, each before the one before it was polled; and when the last of them did. */
+  /** Number of tasks that began, each before the one before it was polled; and the time of the last. */
   together: number;
   lastBegunMs: number;
 }
@@ -75,7 +75,7 @@ export class PollingSchedules {
     this.#expectedMs = taskMs ?? null;
   }
 
-  /** When to poll a request's task. @param request null if the ledger does not have it */
+  /** Schedule of the polls of a request's task. @param request null if the ledger does not have it */
   async of(request: GenerationRequest | null): Promise<PollingSchedule> {
     if (this.#expectedMs !== null) return expectedSchedule(this.#expectedMs);
     if (request === null) return defaultSchedule;
@@ -87,7 +87,7 @@ export class PollingSchedules {
     return kind.together === 1 ? schedule : withFirstPollAt(firstPollMs(kind, schedule), schedule);
   }
 
-  /** How long such tasks usually take, in milliseconds; null without a history. */
+  /** Usual duration of such tasks, in milliseconds; null without a history. */
   async usualMs(request: GenerationRequest | null): Promise<number | null> {
     if (this.#expectedMs !== null) return this.#expectedMs;
     if (request === null) return null;

@@ -1,4 +1,4 @@
-/** When to poll a task: how long after one poll the next one comes. */
+/** Schedule of a task's polls: the time from each poll to the next. */
 export interface PollingSchedule {
   /**
    * Milliseconds until the next poll. `elapsedMs` counts from the task's acceptance; Infinity if that is not known. The

@@ -1,7 +1,7 @@
 import { defaultSchedule, type PollingSchedule } from "./fixed-schedules.ts";
 
 /**
- * When a task completed, as far as polls can tell, in milliseconds from its acceptance: after the last poll that found
+ * Time at which a task completed, as far as polls can tell, in milliseconds from its acceptance: after the last poll that found
  * it running (`pendingMs`, null if none did), and not after the poll that found it completed (`seenMs`).
  */
 export interface CompletionInterval {
@@ -18,7 +18,7 @@ const MIN_WIDTH_MS = 1;
 /** A wider interval is informative only if its end is at most 1.5 × its start. */
 const [WIDE_MS, MAX_WIDE_RATIO] = [15_000, 1.5];
 
-/** How much less each task counts than the one after it: after 14 tasks, half. */
+/** Weight of each task relative to the one after it: after 14 tasks, half. */
 const FADING = 0.95;
 /** A task that its first poll found completed is assumed to have taken at least this part of that time. */
 const FIRST_POLL_AT_LEAST = 1 / 3;
@@ -76,7 +76,7 @@ interface Distribution {
   /** Share of tasks that are completed by each of EDGES. */
   completed: readonly number[];
   /** Weight of the fallback. */
-  doubt: number;
+  fallbackShare: number;
 }
 
 function distribution(tasks: readonly CompletionInterval[]): Distribution {
@@ -91,7 +91,7 @@ function distribution(tasks: readonly CompletionInterval[]): Distribution {
   return {
     meanMs: Math.exp(mean + spread ** 2 / 2),
     completed: EDGES.map((ageMs) => normal((Math.log(Math.max(1, ageMs)) - mean) / spread)),
-    doubt: Math.max(MIN_FALLBACK, HALF_FALLBACK_SIZE / (HALF_FALLBACK_SIZE + size)),
+    fallbackShare: Math.max(MIN_FALLBACK, HALF_FALLBACK_SIZE / (HALF_FALLBACK_SIZE + size)),
   };
 }
 
@@ -101,7 +101,7 @@ function likelyLog({ pendingMs, seenMs }: CompletionInterval): number {
   return (Math.log(Math.max(pendingMs ?? 0, FIRST_POLL_AT_LEAST * byMs)) + Math.log(byMs)) / 2;
 }
 
-/** How many polls, fractions included, are due by each of EDGES: as many as are allowed. */
+/** Number of polls, fractions included, that are due by each of EDGES: as many as are allowed. */
 function planPolls(durations: Distribution): readonly number[] {
   const weights = rootHazards(durations);
   const planAt = (scale: number) => {
@@ -122,15 +122,15 @@ function planPolls(durations: Distribution): readonly number[] {
   return planAt(low);
 }
 
-function rootHazards({ meanMs, completed, doubt }: Distribution): number[] {
-  let unusual = doubt;
+function rootHazards({ meanMs, completed, fallbackShare }: Distribution): number[] {
+  let unusual = fallbackShare;
   return EDGES.slice(1).map((toMs, index) => {
     const [before, after] = [completed[index] ?? 1, completed[index + 1] ?? 1];
     const lengthMs = toMs - (EDGES[index] ?? 0);
-    const running = (1 - doubt) * (1 - (before + after) / 2) + unusual + NEVER;
+    const running = (1 - fallbackShare) * (1 - (before + after) / 2) + unusual + NEVER;
     const fallback = (unusual * Math.max(after, EARLY)) / (SLOWER_BY * meanMs);
     unusual *= Math.exp((-lengthMs * Math.max(after, EARLY)) / (SLOWER_BY * meanMs));
-    return Math.sqrt((((1 - doubt) * (after - before)) / lengthMs + fallback) / running);
+    return Math.sqrt((((1 - fallbackShare) * (after - before)) / lengthMs + fallback) / running);
   });
 }
 

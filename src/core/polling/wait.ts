@@ -9,13 +9,13 @@ import { POLICY } from "../limits/policy.ts";
 import type { PollingSchedule } from "./fixed-schedules.ts";
 
 export interface WaitSettings {
-  /** How long to wait for the result, milliseconds; null: the default for the request. */
+  /** Timeout for the result, in milliseconds; null: the default for the request. */
   timeoutMs: number | null;
   /** null: the automatic schedule, which learns from the history. */
   schedule: PollingSchedule | null;
 }
 
-/** How long to wait for a request's result. Default: 180 s, and 600 s for 4K. */
+/** Timeout for a request's result (default: 180 s, and 600 s for 4K). */
 export function waitTimeoutMs(settings: WaitSettings, request: GenerationRequest | null): number {
   const { timeoutMs, timeout4KMs } = POLICY.wait;
   return settings.timeoutMs ?? (request?.quality === "4K" ? timeout4KMs : timeoutMs);
@@ -25,9 +25,9 @@ export interface WaitSpec extends Pick<PollHow, "keepsReply"> {
   /** As of `PollHow`. */
   job: Job;
   schedule: PollingSchedule;
-  /** How long to wait from now, milliseconds. The last poll comes at the end of the wait. */
+  /** Timeout from now, in milliseconds. The last poll comes at its end. */
   timeoutMs: number;
-  /** How old the task is already. */
+  /** Age of the task. */
   ageMs: number;
   /** Whether to poll at once, for a task that may have finished long ago. */
   pollAtOnce: boolean;
@@ -38,7 +38,7 @@ export interface WaitSpec extends Pick<PollHow, "keepsReply"> {
 /** A task that has ended, as polling shows it. */
 export type EndedState = Exclude<PolledState, { status: "running" }>;
 
-/** How a wait ended. */
+/** End of a wait. */
 export type WaitResult =
   /** The task itself has ended: at this age it was seen to, and at `pendingMs` it was last seen running. */
   | { outcome: "ended"; task: EndedState; seenMs: number; pendingMs: number | null }
@@ -63,7 +63,7 @@ type WaitDeps = Pick<TaskDeps, "connection" | "gate" | "clock" | "signal" | "onP
   /** Called with the number of others before the task at its provider, where a poll says that. */
   onAhead?: (ahead: number) => void;
   /** Resolves when the provider itself says that the task has ended: it is polled at once then. */
-  ended?: Promise<void>;
+  jobEnd?: Promise<void>;
 };
 
 /**
@@ -89,17 +89,17 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
     const { goneMs } = POLICY.poll;
     return isGone ? 0 : Math.max(since + goneMs - clock.monotonicMs(), goneMs - age());
   };
-  let { ended } = deps;
+  let { jobEnd } = deps;
   let isOver = false;
-  void ended?.then(() => {
+  void jobEnd?.then(() => {
     isOver = true;
   });
   for (;;) {
     const last = delay >= remaining();
     const delayMs = Math.max(0, Math.min(delay, remaining()));
-    if (!(await pauseUntil(ended, delayMs, deps))) return { outcome: "interrupted" };
-    // Where that poll does not show it yet, the next ones wait.
-    if (isOver) ended = undefined;
+    if (!(await pauseUntil(jobEnd, delayMs, deps))) return { outcome: "interrupted" };
+    // If that poll does not show it yet, the next ones wait.
+    if (isOver) jobEnd = undefined;
     const timeoutMs = Math.max(POLICY.poll.minLastMs, remaining());
     const reply = await pollOnce(taskId, { job, keepsReply, timeoutMs }, deps);
     if (deps.signal.aborted) return { outcome: "interrupted" };
@@ -120,9 +120,9 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
     if (last) return timeout;
     delay = Math.max(options.schedule.nextDelayMs(age()), backoffAfter(reply, failures, deps));
     // The service asks for a longer pause than is left; a poll before that would be refused again.
-    const asked = askedFor(reply);
-    if (missingSince !== null && asked === 0) delay = Math.min(delay, goneInMs(missingSince));
-    if (asked > 0 && asked > remaining()) return timeout;
+    const intervalMs = askedFor(reply);
+    if (missingSince !== null && intervalMs === 0) delay = Math.min(delay, goneInMs(missingSince));
+    if (intervalMs > 0 && intervalMs > remaining()) return timeout;
   }
 }
 
@@ -184,15 +184,15 @@ function backoffAfter(reply: PollReply, failures: number, deps: Pick<TaskDeps, "
 
 /** Waits, and no longer than until the task has ended. @returns as `pause` */
 async function pauseUntil(
-  ended: Promise<void> | undefined,
+  jobEnd: Promise<void> | undefined,
   ms: number,
   deps: Pick<TaskDeps, "clock" | "signal">,
 ): Promise<boolean> {
-  if (ended === undefined) return pause(ms, deps);
+  if (jobEnd === undefined) return pause(ms, deps);
   const over = new AbortController();
   const signal = AbortSignal.any([deps.signal, over.signal]);
   try {
-    await Promise.race([pause(ms, { ...deps, signal }), ended]);
+    await Promise.race([pause(ms, { ...deps, signal }), jobEnd]);
     return !deps.signal.aborted;
   } finally {
     over.abort();

@@ -18,10 +18,10 @@ export async function checkUrls(
 ): Promise<string[]> {
   const { downloads: http, serviceUrl } = connection;
   const different = [...new Set(urls)];
-  const asked = different.map(
+  const checks = different.map(
     (url) => expired(url, clock.now()) ?? imageHead(url, { http, serviceUrl, signal }),
   );
-  const heads = await Promise.all(asked).catch((error) => {
+  const heads = await Promise.all(checks).catch((error) => {
     throw signal.aborted ? interruptedError(signal, "no") : error;
   });
   return heads.flatMap((head, at) => findings(`${label} ${withoutQuery(different[at] ?? "")}`, head));

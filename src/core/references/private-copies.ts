@@ -15,7 +15,7 @@ import { type ReferenceFile, readReferenceFile } from "./reference-file.ts";
 import { type ReferencePlan, type RequestReferences, withUrls } from "./reference-images.ts";
 
 export interface PrivateCopiesOptions {
-  /** Where the copies go. */
+  /** Folder of the copies. */
   folder: string;
   /** As of `ReferenceOptions`. */
   checksUrls: boolean;

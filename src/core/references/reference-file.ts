@@ -37,7 +37,7 @@ export async function readReferenceFile(
   label: string,
   resolvePath: (file: string) => string,
 ): Promise<ReferenceFile> {
-  const file = pathOf(name, label, resolvePath);
+  const file = resolveReference(name, label, resolvePath);
   const bytes = await readSmall(file, name, label);
   const inspection = inspectBytes(bytes);
   const takes = "the service takes JPEG, PNG and WebP";
@@ -46,14 +46,14 @@ export async function readReferenceFile(
   const { type, extension } = inspection.image;
   if (!REFERENCE_TYPES.includes(type))
     throw refused(`${label} ${name} is of the type ${extension.toUpperCase()}: ${takes}`);
-  const isDoubtful = bytes.length > SURELY_ALLOWED_BYTES;
+  const mayBeTooLarge = bytes.length > SURELY_ALLOWED_BYTES;
   return {
     name,
     path: file,
     bytes: bytes.length,
     sha256: sha256Of(bytes),
     extension,
-    warning: isDoubtful
+    warning: mayBeTooLarge
       ? `${name} has ${groupedDigits(bytes.length)} bytes, and the service takes "4 MB": it may refuse it.`
       : null,
   };
@@ -68,7 +68,7 @@ export async function isUnchanged({ path: file, sha256 }: ReferenceFile): Promis
   }
 }
 
-function pathOf(name: string, label: string, resolvePath: (file: string) => string): string {
+function resolveReference(name: string, label: string, resolvePath: (file: string) => string): string {
   if (name.includes("\0")) throw refused(`${label} holds a NUL character`);
   if (!/^file:/i.test(name)) return resolvePath(name);
   try {

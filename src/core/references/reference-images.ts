@@ -10,20 +10,20 @@ import { type UploadCommand, uploadFile } from "./upload-command.ts";
 export interface ReferenceOptions {
   /** The files among a request's reference images. */
   files: readonly ReferenceFile[];
-  /** What uploads them; null only where there are none. */
+  /** Command that uploads them; null only if there are none. */
   command: UploadCommand | null;
   cache: UploadCache;
   /** Whether a file that was uploaded before is not uploaded again. */
   usesCache: boolean;
   /** Whether every URL is asked with HEAD for its type and size. */
   checksUrls: boolean;
-  /** How messages name an image. */
+  /** Name of an image in messages. */
   label: string;
   /** The command's environment. */
   env: Record<string, string | undefined>;
 }
 
-/** What a request is with its reference images, and the files that a submit would upload. */
+/** A request with its reference images, and the files that a submit would upload. */
 export interface ReferencePlan {
   request: GenerationRequest;
   uploads: readonly ReferenceFile[];
@@ -115,16 +115,16 @@ export class ReferenceImages implements RequestReferences {
       throw new UsageError(`${file.name} was changed while it was uploaded.`, {
         hint: ["Nothing was charged.", phrase`${action("repeat")}.`],
       });
-    return cache.record(keyOf(file, command), url, earlier);
+    return cache.record(uploadKey(file, command), url, earlier);
   }
 
   async #earlier(file: ReferenceFile): Promise<string | null> {
     const { command, cache } = this.#options;
-    return command === null ? null : cache.find(keyOf(file, command));
+    return command === null ? null : cache.find(uploadKey(file, command));
   }
 }
 
-function keyOf({ sha256 }: ReferenceFile, { text: command }: UploadCommand): UploadKey {
+function uploadKey({ sha256 }: ReferenceFile, { text: command }: UploadCommand): UploadKey {
   return { sha256, command };
 }
 
@@ -132,6 +132,6 @@ function keyOf({ sha256 }: ReferenceFile, { text: command }: UploadCommand): Upl
 export function withUrls(request: GenerationRequest, urls: ReadonlyMap<string, string>): GenerationRequest {
   const { image } = request;
   if (image === undefined || urls.size === 0) return request;
-  const urlOf = (each: string) => urls.get(each) ?? each;
-  return { ...request, image: Array.isArray(image) ? image.map(urlOf) : urlOf(image) };
+  const getUrl = (each: string) => urls.get(each) ?? each;
+  return { ...request, image: Array.isArray(image) ? image.map(getUrl) : getUrl(image) };
 }

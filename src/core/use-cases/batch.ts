@@ -15,13 +15,13 @@ import type { RowResult } from "../batch/row-result.ts";
 import type { BatchContext } from "../batch/run-row.ts";
 import { runRows } from "../batch/run-rows.ts";
 import type { TaskDeps } from "../engine/deps.ts";
-import { misfitOf } from "../engine/jobs.ts";
+import { unsupportedError } from "../engine/jobs.ts";
 import { ManifestError } from "../errors.ts";
 import { checkBatchBudget, checkDailyLimit, spendingAccount } from "../limits/budget.ts";
 import { Gate } from "../limits/gate.ts";
 
 // Rows that another process holds are waited for as long as its longest default timeout, which is that of 4K.
-const PATIENCE_WITH_OTHERS_MS = 600_000;
+const OTHERS_TIMEOUT_MS = 600_000;
 
 /** A batch whose rows, files and budget are checked, and whose state in the ledger is read. */
 interface PlannedBatch extends Pick<PlanDeps, "countsKey"> {
@@ -39,13 +39,13 @@ interface PlannedBatch extends Pick<PlanDeps, "countsKey"> {
 export async function planOfBatch(spec: BatchSpec, service: string, ledger: Ledger): Promise<PlannedBatch> {
   const { output, cap } = spec;
   const folders = new BatchFolders(ledger.folder);
-  const found = await findBatch(output.folder, folders);
-  const claims = new RowClaims(ledger.folder, batchId(service, found.origin));
+  const foundBatch = await findBatch(output.folder, folders);
+  const claims = new RowClaims(ledger.folder, batchId(service, foundBatch.origin));
   const countsKey = budgetedKeys(spec);
   const { plan, misplaced } = await planWithFiles(spec.rows, output, { ...spec, claims, ledger, countsKey });
   if (misplaced.length > 0) throw new ManifestError(misplaced);
   if (cap !== null) checkBatchBudget(plan, cap, spec);
-  return { plan, claims, folders, found, countsKey };
+  return { plan, claims, folders, found: foundBatch, countsKey };
 }
 
 /**
@@ -57,7 +57,7 @@ export async function batch(spec: BatchSpec, deps: TaskDeps, events: BatchEvents
   const { output, cap, shard } = spec;
   const { connection, ledger, clock } = deps;
   const misfits = spec.rows.flatMap(({ line, checked }) => {
-    const misfit = misfitOf(checked.request, connection);
+    const misfit = unsupportedError(checked.request, connection);
     return misfit === null ? [] : [{ line, message: misfit.message }];
   });
   if (misfits.length > 0) throw new ManifestError(misfits);
@@ -98,27 +98,27 @@ async function runPlanned(
     const stopped = gate.stopped ?? (signal.aborted ? interruptedError(signal, "unknown") : null);
     return { counts, rows: plan.rows.length, charged: plan.charged, stopped };
   };
-  const left = new Set(plan.rows);
-  const begun = new Set<PlannedRow>();
+  const remaining = new Set(plan.rows);
+  const startedRows = new Set<PlannedRow>();
   let isCutOff = false;
   events.onRun?.(() => {
     isCutOff = true;
-    for (const row of left) begun.has(row) ? counts.abandon(row) : counts.leave(row);
+    for (const row of remaining) startedRows.has(row) ? counts.abandon(row) : counts.leave(row);
     return result();
   });
   // One more than may be in flight, so that the next is at hand while an image is saved. What would only wait is not begun.
   const places = (connection.provider.limits.concurrency ?? concurrency) + 1;
   const options = {
     concurrency: Math.min(concurrency, places),
-    patienceMs: PATIENCE_WITH_OTHERS_MS,
+    timeoutMs: OTHERS_TIMEOUT_MS,
     onStart(row: PlannedRow) {
-      begun.add(row);
+      startedRows.add(row);
       events.onStart?.(row);
     },
     async onEnd(end: RowResult) {
       // The result was reported already.
       if (isCutOff) return;
-      left.delete(end.row);
+      remaining.delete(end.row);
       counts.add(end);
       await events.onEnd(end, counts);
     },

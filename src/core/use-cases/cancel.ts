@@ -14,21 +14,21 @@ import { reported, requireId } from "../engine/continue.ts";
 import type { UseCaseDeps } from "../engine/deps.ts";
 import { type HeldTask, holdTask } from "../engine/held.ts";
 import { findNamed } from "../engine/named-tasks.ts";
-import { factsOf, reportOfId } from "../engine/report.ts";
+import { reportOfId, taskFacts } from "../engine/report.ts";
 import { ClaimedError, describeWorker } from "../errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 
 export interface CancelSpec {
   /** Ids as the user gave them. */
   ids: readonly string[];
-  /** How what is paid and on its way is waited for; null: it is left. */
+  /** Options for waiting for paid requests in flight; null: no wait. */
   wait: WaitSettings | null;
 }
 
-/** How often a task that another process has is read again. */
+/** Interval at which a task of another process is read again. */
 const READ_AGAIN_MS = 200;
 
-/** How long another process may take to cancel its task: to end its wait, or its command. */
+/** Time limit for another process to cancel its task: to end its wait, or its command. */
 const OBEY_MS = 10_000;
 
 /**
@@ -66,22 +66,24 @@ const NOTHING = { cancelled: 0 };
 
 async function cancelOne(record: Task, wait: WaitSettings | null, deps: UseCaseDeps): Promise<CancelReport> {
   let counts = { ...NOTHING, requests: record.requests.length };
-  const before = factsOf(record);
+  const before = taskFacts(record);
   const report = await reported(before, async () => {
     if (!STATES[before.state].isOpen) return before;
     if (record.intent.taskId === null) throw atService(record);
     const warnings: string[] = [];
-    const { held, latest } = await taken(record, wait, deps, (message) => warnings.push(message));
-    if (held === null) {
+    const { held: heldTask, latest } = await holdLatest(record, wait, deps, (message) =>
+      warnings.push(message),
+    );
+    if (heldTask === null) {
       counts = cancelledSince(record, latest);
-      const facts = factsOf(latest);
+      const facts = taskFacts(latest);
       return STATES[facts.state].isOpen
         ? { ...facts, error: await inOtherHands(latest, counts, deps) }
         : facts;
     }
-    const { cancelled, requests, ...ended } = await cancelHeld(held, wait, warnings, deps);
+    const { cancelled, requests, ...cancelReport } = await cancelHeld(heldTask, wait, warnings, deps);
     counts = { cancelled, requests };
-    return ended;
+    return cancelReport;
   });
   return { ...report, ...counts };
 }
@@ -91,7 +93,7 @@ async function cancelOne(record: Task, wait: WaitSettings | null, deps: UseCaseD
  * @param wait how long such a process is waited for, whatever it does
  * @returns `held: null` if it has the task still, or has ended it; `latest` is how the task stands then
  */
-async function taken(
+async function holdLatest(
   record: Task,
   wait: WaitSettings | null,
   { ledger, clock, signal }: UseCaseDeps,
@@ -102,11 +104,11 @@ async function taken(
   let isMarked = false;
   for (let latest = record; ; ) {
     // No process has a task that waits in a server, which finds it ended.
-    const held = await holdTask(latest, ledger, onWarning, latest.intent.server);
-    if (typeof held !== "string") return { held, latest };
+    const heldTask = await holdTask(latest, ledger, onWarning, latest.intent.server);
+    if (typeof heldTask !== "string") return { held: heldTask, latest };
     const entry = await ledger.read(record.id);
     if (entry?.kind === "task") latest = entry.task;
-    if (held === "ended" || !STATES[latest.state].isOpen) return { held: null, latest };
+    if (heldTask === "ended" || !STATES[latest.state].isOpen) return { held: null, latest };
     const mayObey = canBeEnded(latest);
     if (mayObey && !isMarked) await ledger.markCancelled(latest);
     isMarked ||= mayObey;
@@ -118,7 +120,7 @@ async function taken(
 
 /** The error for a task of the service, whose document has no operation for this. */
 function atService(record: Task): UsageError {
-  const { taskId, charged } = factsOf(record);
+  const { taskId, charged } = taskFacts(record);
   const what = taskId === null ? `Request ${record.id}` : `Task ${taskId}`;
   const next =
     taskId === null
@@ -138,7 +140,7 @@ async function inOtherHands(
 ): Promise<ClaimedError> {
   const worker = await ledger.workerOn(record);
   const { self } = ledger.processes;
-  const { taskId, ledgerId, charged } = factsOf(record);
+  const { taskId, ledgerId, charged } = taskFacts(record);
   const facts: ErrorFacts = { charged };
   if (worker !== null && isInSameScope(worker, self) && worker.pid !== self.pid)
     facts.hint = `To stop that process first: kill -INT ${worker.pid}`;

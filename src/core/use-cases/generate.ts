@@ -7,18 +7,18 @@ import { asMade, type GenerationRequest } from "../../task/request.ts";
 import { isUnknown, type Task, unsentCredits } from "../../task/task.ts";
 import {
   type Again,
-  againOf,
   type EarlierTask,
   earlierTask,
   findReusable,
   findUnfinished,
+  repeatOf,
 } from "../engine/again.ts";
-import { beginAndDrive, intentOf, type ResultSpec, submitNew, type TaskSpec } from "../engine/begin.ts";
+import { beginAndDrive, createIntent, type ResultSpec, submitNew, type TaskSpec } from "../engine/begin.ts";
 import { type GeneratorFacts, ofOneAccount, type TaskDeps } from "../engine/deps.ts";
 import { dismissTask } from "../engine/dismiss.ts";
 import { holdTask } from "../engine/held.ts";
-import { misfitOf } from "../engine/jobs.ts";
-import { reportOf, type TaskReport } from "../engine/report.ts";
+import { unsupportedError } from "../engine/jobs.ts";
+import { type TaskReport, taskReport } from "../engine/report.ts";
 import { identicalUnfinished, mayBeSubmitting, sentBefore } from "../engine/task-error.ts";
 import { AnsweredError, ClaimedError, claimedBy } from "../errors.ts";
 import { requireFree } from "../images/destination.ts";
@@ -55,7 +55,7 @@ export async function generate(
   const { reuse, again, repeated } = spec;
   const { provider, generator } = deps.connection;
   if (wait === null && generator && !provider.poll) throw noIds(generator);
-  const misfit = misfitOf(asMade(checked), deps.connection);
+  const misfit = unsupportedError(asMade(checked), deps.connection);
   if (misfit !== null) throw misfit;
   if (reuse && again) throw new UsageError("A request cannot be reused and submitted again: choose one.");
   const warnings = [...checked.warnings];
@@ -73,7 +73,7 @@ export async function generate(
   if (maxCredits !== undefined) checkBudget(checked, maxCredits, spec);
   await requireFree(destination);
   const { credits } = checked;
-  // What is reused costs nothing; before a new one is sent, its cost is checked in any case.
+  // A reused image costs nothing; the cost of a new request is checked before it is sent in any case.
   const cost = { credits: reuse ? 0 : (credits ?? 0), undocumented: credits === null ? 1 : 0 };
   const account = spendingAccount(deps.connection.identity, generator !== undefined);
   await checkDailyLimit(cost, account, deps, spec);
@@ -82,7 +82,7 @@ export async function generate(
   if (reuse) return generateOrReuse(final, deps);
   const report = await submitNew(final, deps);
   const isSettled = repeated !== null && isUnknown(await deps.ledger.asItStands(repeated));
-  return isSettled ? settled(repeated, report, deps) : report;
+  return isSettled ? withSettled(repeated, report, deps) : report;
 }
 
 /**
@@ -98,13 +98,13 @@ async function continueEarlier(
   deps: TaskDeps,
   warn: (message: string) => Promise<void>,
 ): Promise<TaskReport | null> {
-  const tried = new Set<string>();
+  const triedIds = new Set<string>();
   for (;;) {
-    const again = await findUnfinished(request, deps, ({ id }) => tried.has(id));
+    const again = await findUnfinished(request, deps, ({ id }) => triedIds.has(id));
     switch (again.kind) {
       case "mine": {
         const { task } = again.earlier;
-        tried.add(task.id);
+        triedIds.add(task.id);
         // In the task's own place, images that it has saved already are not in the way.
         if (!isSamePlace(spec.destination, task.intent.destination)) await requireUsable(spec);
         const report = await continued(task, spec, deps);
@@ -112,9 +112,13 @@ async function continueEarlier(
         continue;
       }
       case "ask":
-        return { ...reportOf(again.earlier.task), error: sentBefore(again.earlier.task), reused: true };
+        return { ...taskReport(again.earlier.task), error: sentBefore(again.earlier.task), reused: true };
       case "theirs":
-        return { ...reportOf(again.earlier.task), error: mayBeSubmitting(again.earlier.task), reused: true };
+        return {
+          ...taskReport(again.earlier.task),
+          error: mayBeSubmitting(again.earlier.task),
+          reused: true,
+        };
       case "saved":
         return null;
       case "none":
@@ -131,26 +135,26 @@ async function requireUsable({ destination }: ResultSpec): Promise<void> {
 
 /** @returns null for a task that another process has, or has just finished: no reason not to submit one more like it */
 async function continued(task: Task, spec: GenerateSpec, deps: TaskDeps): Promise<TaskReport | null> {
-  const report = reportOf(task);
+  const report = taskReport(task);
   try {
     checkUnsent(task, spec);
     // Not before: what is submitted needs none of it.
     const { continueHeld } = await import("../engine/continue.ts");
-    const held = await holdTask(task, deps.ledger, (message) =>
+    const heldTask = await holdTask(task, deps.ledger, (message) =>
       deps.onProgress({ type: "ledger_warning", message }),
     );
-    if (typeof held === "string") return null;
+    if (typeof heldTask === "string") return null;
     if (report.taskId !== null) {
       // The sandbox's credits are play money.
       const charged = report.free === undefined ? report.charged : "no";
       deps.onProgress({ type: "continuing", taskId: report.taskId, charged });
     }
     if (spec.wait === null) {
-      await held.leave();
+      await heldTask.leave();
       return { ...report, isAwaited: false };
     }
     const { wait, destination } = spec;
-    return await continueHeld(held, { wait, destination, sends: true }, ofOneAccount(deps));
+    return await continueHeld(heldTask, { wait, destination, sends: true }, ofOneAccount(deps));
   } catch (error) {
     // It is charged whatever keeps it from being continued.
     if (!(error instanceof ImggenError)) throw error;
@@ -167,7 +171,7 @@ function checkUnsent(task: Task, spec: GenerateSpec): void {
   checkBudget({ request, credits, warnings: [] }, maxCredits, spec);
 }
 
-/** How often the task is read again while another process is working on it, in milliseconds. */
+/** Interval at which a task is read again while another process works on it, in milliseconds. */
 const READ_AGAIN_MS = 100;
 
 /**
@@ -184,8 +188,8 @@ export async function reuseEarlier(
 ): Promise<TaskReport | null> {
   const { clock, ledger } = deps;
   const { wait } = spec;
-  const patienceMs = wait ? waitTimeoutMs(wait, request) : PATIENCE_WITHOUT_WAIT_MS;
-  const endMs = clock.monotonicMs() + patienceMs;
+  const maxWaitMs = wait ? waitTimeoutMs(wait, request) : NO_WAIT_MAX_MS;
+  const endMs = clock.monotonicMs() + maxWaitMs;
   let isFirst = true;
   let again = await findReusable(request, deps);
   while (again.kind !== "none") {
@@ -199,17 +203,17 @@ export async function reuseEarlier(
       return { ...report, error: interruptedError(deps.signal, report.charged), reused: true };
     const entry = await ledger.read(task.id);
     const now = entry?.kind === "task" ? earlierTask(await ledger.asItStands(entry.task), ledger) : null;
-    // Whoever waited for a task reports its failure too, instead of submitting the request again.
-    if (now?.standing === "failed" || now?.task.state === "cancelled")
-      return { ...reportOf(now.task), reused: true };
-    const same: Again = now === null ? { kind: "none", warn: null } : againOf(now);
+    // A process that waited for a task reports its failure too, instead of submitting the request again.
+    if (now?.state === "failed" || now?.task.state === "cancelled")
+      return { ...taskReport(now.task), reused: true };
+    const same: Again = now === null ? { kind: "none", warn: null } : repeatOf(now);
     again = same.kind === "none" ? await findReusable(request, deps) : same;
   }
   return null;
 }
 
 /** Without a wait there is no deadline to compare with, in milliseconds. */
-const PATIENCE_WITHOUT_WAIT_MS = 180_000;
+const NO_WAIT_MAX_MS = 180_000;
 
 /** Generates, unless another process has begun the same request since; then that task is reused. */
 async function generateOrReuse(spec: TaskSpec, deps: TaskDeps): Promise<TaskReport> {
@@ -218,7 +222,7 @@ async function generateOrReuse(spec: TaskSpec, deps: TaskDeps): Promise<TaskRepo
     deps.signal.throwIfAborted();
     const earlier = await reuseEarlier(spec.checked.request, spec, deps);
     if (earlier !== null) return earlier;
-    const report = await beginAndDrive(intentOf(spec, deps), spec, { once: true }, deps);
+    const report = await beginAndDrive(createIntent(spec, deps), spec, { once: true }, deps);
     const isAnswered = report === "taken" || report.error instanceof AnsweredError;
     if (!isAnswered) return report;
   }
@@ -229,10 +233,10 @@ async function reused(
   spec: ResultSpec,
   deps: TaskDeps,
 ): Promise<TaskReport> {
-  const report = reportOf(earlier.task);
+  const report = taskReport(earlier.task);
   switch (kind) {
     case "theirs":
-      // Whoever does not wait for images needs no right to the task either.
+      // A process that does not wait for images needs no claim on the task either.
       if (spec.wait === null && isAllSubmitted(earlier.task)) return unawaited(report);
       return { ...report, error: await claimedBy(earlier.task, deps.ledger) };
     case "ask":
@@ -254,26 +258,26 @@ function unawaited(report: TaskReport): TaskReport {
 
 /** The images of a task that has them, or can be finished, where they are wanted. */
 async function obtained(
-  { task, standing }: EarlierTask,
+  { task, state: earlierState }: EarlierTask,
   { wait, destination }: ResultSpec,
   report: TaskReport,
   deps: TaskDeps,
 ): Promise<TaskReport> {
-  const { continueNamed, copyOf } = await import("../engine/continue.ts");
-  const { isCopyOf } = await import("../images/copy-image.ts");
+  const { continueNamed, copyResult: copyOf } = await import("../engine/continue.ts");
+  const { hasContent: isCopyOf } = await import("../images/copy-image.ts");
   const useCaseDeps = ofOneAccount(deps);
   if (destination.kind === "file") {
     const [first] = report.files;
     // Its own copy is not in the way of an image.
     if (!first || !(await isCopyOf(destination.path, first))) await requireFree(destination);
-    if (standing === "saved") return copyOf(task, destination, wait, useCaseDeps);
+    if (earlierState === "saved") return copyOf(task, destination, wait, useCaseDeps);
   }
   if (wait === null) return unawaited(report);
   // Bytes that went to standard output are nowhere now.
   const isGone = report.files.some(({ path }) => path === null);
   const itsPlace = isGone ? recoveryDestination(task.intent.destination) : null;
-  const place = destination.kind === "folder" ? itsPlace : destination;
-  return continueNamed(task, { wait, destination: place, sends: true }, useCaseDeps);
+  const target = destination.kind === "folder" ? itsPlace : destination;
+  return continueNamed(task, { wait, destination: target, sends: true }, useCaseDeps);
 }
 
 /** The error for --no-wait at a generator without ids: nothing is left to come back to once the command has ended. */
@@ -300,7 +304,7 @@ async function uploaded(
 }
 
 /** The user submitted a request of unknown outcome again, so the earlier one is dismissed. */
-async function settled(repeated: Task, report: TaskReport, deps: TaskDeps): Promise<TaskReport> {
+async function withSettled(repeated: Task, report: TaskReport, deps: TaskDeps): Promise<TaskReport> {
   if (report.charged === "no") return report;
   try {
     await dismissTask(repeated, { why: "submitted again", replacement: report.ledgerId }, deps.ledger);

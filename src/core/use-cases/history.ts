@@ -7,9 +7,9 @@ import type { Ledger } from "../../store/ledger.ts";
 import type { UnreadableEntry } from "../../store/ledger-files.ts";
 import { SANDBOX_SERVICE, type ServiceIdentity } from "../../task/intent.ts";
 import { isInHistory, isUnknown, type OpenWord, stateWord, type Task } from "../../task/task.ts";
-import { factsOf, type ReportStatus, reportStatus } from "../engine/report.ts";
+import { type ReportStatus, reportStatus, taskFacts } from "../engine/report.ts";
 
-/** Which tasks of the ledger are wanted; a field that is absent asks nothing. */
+/** Filter for tasks of the ledger; an absent field lets all through. */
 export interface HistoryFilter {
   /** The beginnings of words of the prompt, in any case: each must be there. */
   search?: string | undefined;
@@ -24,9 +24,9 @@ export interface HistoryFilter {
 /** The status of a task for filters: where an open one stands, how another has ended; `unfinished` is every open one. */
 export type HistoryStatus = ReportStatus | OpenWord | "unfinished";
 
-/** Where an open task stands; how another one has ended. */
+/** State of an open task; end of another one. */
 export function historyStatus(task: Task): ReportStatus | OpenWord {
-  return stateWord(task.state) ?? reportStatus(factsOf(task));
+  return stateWord(task.state) ?? reportStatus(taskFacts(task));
 }
 
 /** The tasks that were or may have been charged, newest first. Reads no more of the ledger than it must. */
@@ -38,10 +38,10 @@ export async function recentTasks(
   const records: Task[] = [];
   const unreadable: UnreadableEntry[] = [];
   if (limit === 0) return { records, unreadable };
-  for await (const found of chargedTasks(ledger, filter)) {
-    if (found === "elsewhere") continue;
-    if ("kind" in found) unreadable.push(found);
-    else if (records.push(found) >= limit) break;
+  for await (const record of chargedTasks(ledger, filter)) {
+    if (record === "elsewhere") continue;
+    if ("kind" in record) unreadable.push(record);
+    else if (records.push(record) >= limit) break;
   }
   return { records, unreadable };
 }
@@ -88,7 +88,7 @@ function hasStatus(task: Task, status: HistoryStatus): boolean {
   return isRunning || historyStatus(task) === status;
 }
 
-/** What a user asks of the history, as it was given. */
+/** A user's query of the history, unparsed. */
 export interface HistoryQuery {
   search?: string | undefined;
   status?: HistoryStatus | undefined;
@@ -103,26 +103,26 @@ interface Asking {
   isSandbox: boolean;
   /** The name of the user's own generator, where only its tasks are asked for. */
   generator?: string | undefined;
-  /** How messages name what was given. */
-  labelOf: (name: "since") => string;
+  /** Name of an option in messages. */
+  getLabel: (name: "since") => string;
 }
 
 /** Sandbox tasks and real ones are never listed together. @throws UsageError */
 export async function historyFilter(
   { search, status, model, since }: HistoryQuery,
-  { matrix, nowMs, isSandbox, generator, labelOf }: Asking,
+  { matrix, nowMs, isSandbox, generator, getLabel: labelOf }: Asking,
 ): Promise<HistoryFilter> {
   return {
     search,
     status,
     model: model === undefined ? undefined : (resolveModel(model, await matrix())?.id ?? model),
-    sinceMs: since === undefined ? undefined : sinceOf(since, nowMs, labelOf("since")),
+    sinceMs: since === undefined ? undefined : requireSince(since, nowMs, labelOf("since")),
     isOfService: ({ baseUrl }) =>
       generator === undefined ? (baseUrl === SANDBOX_SERVICE) === isSandbox : baseUrl === generator,
   };
 }
 
-function sinceOf(text: string, nowMs: number, label: string): number {
+function requireSince(text: string, nowMs: number, label: string): number {
   const ms = parseSince(text.trim(), nowMs);
   if (ms !== null) return ms;
   throw new UsageError(`${label} ${JSON.stringify(text)} is neither a date nor an age.`, {

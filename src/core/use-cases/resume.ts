@@ -19,19 +19,19 @@ import { prepareDestination } from "../images/prepare-destination.ts";
 /** A task that was named, or of which the ledger alone says that it is unfinished. */
 export type ResumeTarget = NamedTask | { id: null; record: Task };
 
-/** Which tasks are finished, and where they are saved. */
+/** Tasks to finish, and their destination. */
 export interface ResumeTasksSpec extends Omit<ContinueSpec, "sends"> {
   /** Ids as the user gave them; none: every unfinished task. */
   ids: readonly string[];
   /** Whether only the sandbox's tasks are meant, where no id is given. */
   isSandbox: boolean;
-  /** Where a task goes that the ledger does not hold. @throws SaveFailedError if that is the working folder, and gone */
+  /** Destination of a task that is not in the ledger. @throws SaveFailedError if that is the working folder, and gone */
   fallback: () => Destination;
   /** The destination of a server's task. Absent: the server's own folder. @throws as `fallback` */
   placeOfServed?: () => Destination;
 }
 
-/** How a caller follows the tasks. */
+/** Callbacks that follow the tasks. */
 export interface ResumeEvents {
   /** Called once it is known which tasks there are, before any is polled. */
   onBegin?: (found: ResumeTargets) => Promise<void>;
@@ -56,11 +56,11 @@ export async function resume(
   { onBegin = async () => {}, onEnd = async () => {} }: ResumeEvents = {},
 ): Promise<Resumed> {
   const { ids, isSandbox, destination } = spec;
-  const found = await tasksToResume(ids, isSandbox, deps.ledger);
-  const { targets, served, unreadable } = found;
+  const resumable = await tasksToResume(ids, isSandbox, deps.ledger);
+  const { targets, served, unreadable } = resumable;
   requireFolderForSeveral(destination, targets.length);
   if (destination) await prepareDestination(destination);
-  await onBegin(found);
+  await onBegin(resumable);
   const reports = await resumeMany(targets, spec, deps, onEnd);
   // Housekeeping: the next resume tries again where this one cannot.
   if (ids.length === 0 && !deps.signal.aborted) await deps.ledger.sweep().catch(() => {});
@@ -80,15 +80,15 @@ async function resumeMany(
   deps: UseCaseDeps,
   onEnd: (report: TaskReport, at: number) => Promise<void>,
 ): Promise<TaskReport[]> {
-  const ended = targets.map(async (target, at) => {
+  const runs = targets.map(async (target, at) => {
     const report = await resumeOne(target, options, deps);
     if (isLeftOut(report, target)) return [];
     await onEnd(report, at);
     return [report];
   });
   // An unexpected error of one, such as of its output, is thrown once the others are saved.
-  await Promise.allSettled(ended);
-  return (await Promise.all(ended)).flat();
+  await Promise.allSettled(runs);
+  return (await Promise.all(runs)).flat();
 }
 
 function resumeOne(target: ResumeTarget, options: ResumeTasksSpec, deps: UseCaseDeps): Promise<TaskReport> {
@@ -99,18 +99,18 @@ function resumeOne(target: ResumeTarget, options: ResumeTasksSpec, deps: UseCase
   }
   if (record === null) throw new TypeError("neither an id nor a task");
   const { wait, keepsNewer } = options;
-  const destination = placeOf(record, options);
+  const destination = resumeDestination(record, options);
   const spec = { wait, destination, sends: true, ...(keepsNewer !== undefined && { keepsNewer }) };
   return id === null ? continueTask(record, spec, deps) : continueNamed(record, spec, deps);
 }
 
 /** The place of one task. A task of a server is not saved in the server's folder, where users would not find the image. */
-function placeOf(task: Task, { destination, placeOfServed }: ResumeTasksSpec): Destination | null {
+function resumeDestination(task: Task, { destination, placeOfServed }: ResumeTasksSpec): Destination | null {
   if (task.intent.server === undefined || task.state === "saved" || !placeOfServed) return destination;
   return destination ?? placeOfServed();
 }
 
-/** What is to be resumed, and the files in the ledger's folders that cannot be read as tasks. */
+/** Tasks to resume, and the files in the ledger's folders that cannot be read as tasks. */
 export interface ResumeTargets {
   targets: ResumeTarget[];
   /** Tasks that are left to their server, because it lives. */
@@ -125,17 +125,17 @@ export async function tasksToResume(
   ledger: Ledger,
 ): Promise<ResumeTargets> {
   if (ids.length > 0) {
-    const named = await findNamed(ids, ledger);
-    const targets = await Promise.all(named.map((each) => orItsRequest(each, ledger)));
+    const namedTasks = await findNamed(ids, ledger);
+    const targets = await Promise.all(namedTasks.map((each) => orItsRequest(each, ledger)));
     return { targets, served: [], unreadable: [] };
   }
   const entries = await ledger.unfinished();
   const records = entries.flatMap((entry) => (entry.kind === "task" ? [entry.task] : [])).reverse();
-  const wanted = records.filter(({ intent }) => !isSandbox || intent.service.baseUrl === SANDBOX_SERVICE);
+  const included = records.filter(({ intent }) => !isSandbox || intent.service.baseUrl === SANDBOX_SERVICE);
   const unreadable = entries.filter((entry) => entry.kind !== "task");
   const targets: ResumeTarget[] = [];
   const served: ResumeTargets["served"] = [];
-  for (const record of wanted) {
+  for (const record of included) {
     const by = await ledger.serverOf(record);
     if (by === null) targets.push({ id: null, record });
     else served.push({ record, by });
@@ -147,10 +147,10 @@ export async function tasksToResume(
  * A task of a living server has the same id as the request that it was made for. Where that is unfinished and in this ledger
  * too, it is the one to finish: its image goes where the user wants it.
  */
-async function orItsRequest(named: NamedTask, ledger: Ledger): Promise<NamedTask> {
-  const { id, record } = named;
+async function orItsRequest(namedTask: NamedTask, ledger: Ledger): Promise<NamedTask> {
+  const { id, record } = namedTask;
   const isMeantItself = record === null || record.id.startsWith(id);
-  if (isMeantItself || (await ledger.serverOf(record)) === null) return named;
+  if (isMeantItself || (await ledger.serverOf(record)) === null) return namedTask;
   const taskId = taskIdOf(record);
   const records = (await ledger.unfinished()).flatMap((entry) => (entry.kind === "task" ? [entry.task] : []));
   const request = records.find((each) => each.id !== record.id && taskIdOf(each) === taskId);
@@ -161,7 +161,7 @@ async function orItsRequest(named: NamedTask, ledger: Ledger): Promise<NamedTask
 function isLeftOut({ charged, state }: TaskReport, target: ResumeTarget): boolean {
   if (target.id !== null || charged !== "no" || isResumable(state)) return false;
   const { state: before } = target.record;
-  // What was never sent, and is not to be, is only closed.
+  // A task that was never sent, and is not to be, is only closed.
   if (endsUnsent(target.record)) return true;
   // One that was waited for may have failed at no charge, as at a free generator.
   return !isResumable(before);

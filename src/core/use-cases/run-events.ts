@@ -4,7 +4,7 @@ import type { RowResult } from "../batch/row-result.ts";
 import type { TaskProgressEvent } from "../engine/events.ts";
 import type { OutageEvent } from "../limits/gate.ts";
 
-/** What happens while a command works on tasks, or on the rows of a batch. */
+/** Events of a command that works on tasks, or on the rows of a batch. */
 export type RunEvent =
   | TaskProgressEvent
   /** It is known which tasks there are. */

@@ -15,11 +15,11 @@ import {
 } from "../engine/continue.ts";
 import type { TaskDeps, UseCaseDeps } from "../engine/deps.ts";
 import { type AcceptedJob, knownJobs, stillRunning, unseen, waitForJob } from "../engine/follow-job.ts";
-import { jobOf, jobOfId } from "../engine/jobs.ts";
+import { createJob, jobOfId } from "../engine/jobs.ts";
 import { distinct, type NamedTask } from "../engine/named-tasks.ts";
 import { originOfFile } from "../engine/origin.ts";
 import { endLine } from "../engine/reply-lines.ts";
-import { reportOf, reportOfId, type TaskReport } from "../engine/report.ts";
+import { reportOfId, type TaskReport, taskReport } from "../engine/report.ts";
 import { noLongerKnown, taskFailed } from "../engine/task-error.ts";
 import { MissingProviderError } from "../errors.ts";
 import { requireFolderForSeveral } from "../images/destination.ts";
@@ -29,7 +29,7 @@ import { isNotYetKnown, pollOnce, type WaitSettings } from "../polling/wait.ts";
 export interface StatusSpec {
   /** null: poll once. */
   wait: WaitSettings | null;
-  /** Where to save a completed task's images; null saves nothing. */
+  /** Destination of a completed task's images; null saves nothing. */
   destination: Destination | null;
 }
 
@@ -56,7 +56,7 @@ export async function namedTasks(
   return ids.map((id, at) => ({ id, record: origins[at]?.record ?? records.get(id) ?? null }));
 }
 
-/** How a caller follows the tasks. */
+/** Callbacks that follow the tasks. */
 export interface StatusEvents {
   /** Called once it is known which tasks there are, before any is polled. */
   onBegin?: (tasks: readonly NamedTask[]) => Promise<void>;
@@ -84,7 +84,7 @@ export async function status(
   await onBegin(tasks);
   return inOrder(
     tasks.map(async (task, at) => {
-      const report = await statusOf(task, spec, deps);
+      const report = await pollTask(task, spec, deps);
       onPolled(at);
       return { report, at };
     }),
@@ -96,13 +96,13 @@ export async function status(
 }
 
 /** Reports a task's status. Never throws an expected error: it is in the report. */
-async function statusOf(
+async function pollTask(
   { id, record }: NamedTask,
   options: StatusSpec,
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
   if (record === null) return reported(reportOfId(id), () => statusOfId(id, options, deps));
-  return reported(reportOf(record), () => statusOfTask(record, options, deps));
+  return reported(taskReport(record), () => statusOfTask(record, options, deps));
 }
 
 /**
@@ -115,7 +115,7 @@ async function statusOfTask(
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
   const jobs = knownJobs(task);
-  if (task.state === "cancelled") return reportOf(task);
+  if (task.state === "cancelled") return taskReport(task);
   if (jobs.length === 0) return statusWithoutJob(task, { wait, destination }, deps);
   const taskDeps = await deps.depsFor(task.intent, displayId(task));
   const report = await statusOfJobs(task, jobs, { wait, destination }, taskDeps, deps);
@@ -130,7 +130,7 @@ async function statusOfJobs(
   taskDeps: TaskDeps,
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
-  if (!taskDeps.connection.provider.poll) return reportOf(task);
+  if (!taskDeps.connection.provider.poll) return taskReport(task);
   const isUnsent = task.requests.some(({ state }) => state === "waiting");
   const seen =
     wait === null || isUnsent
@@ -138,7 +138,7 @@ async function statusOfJobs(
       : await waitedFor(task, jobs, wait, taskDeps);
   if ("ledgerId" in seen) return seen;
   const isMade = seen.state === "completed" || seen.requests.some(({ state }) => state === "completed");
-  if (destination === null || !isMade) return reportOf(seen);
+  if (destination === null || !isMade) return taskReport(seen);
   const once = { timeoutMs: 0, schedule: null };
   if (task.state === "saved") return saveAgain(task, { wait: once, destination }, deps);
   if (task.state === "failed") return continueNamed(task, { wait: once, destination, sends: false }, deps);
@@ -157,7 +157,7 @@ async function polledOnce(
   let polled = task;
   let waiting = 0;
   for (const job of jobs) {
-    const how = { job: jobOf(task, job.request, job.attempt, deps.ledger.work) };
+    const how = { job: createJob(task, job.request, job.attempt, deps.ledger.work) };
     const reply = await pollOnce(job.id, how, deps);
     if (deps.signal.aborted) throw interruptedError(deps.signal, chargedOf(task));
     if (reply.outcome === "retry" && reply.isMissing && job.isGone && task.state === "accepted")
@@ -169,7 +169,7 @@ async function polledOnce(
     polled = withState(polled, job, state, deps);
     if (state.status === "running" && "isWaiting" in state) waiting += 1;
   }
-  return waiting === task.requests.length ? { ...reportOf(polled), state: "waiting" } : polled;
+  return waiting === task.requests.length ? { ...taskReport(polled), state: "waiting" } : polled;
 }
 
 /** @returns the task as it was seen, or the report on one that was not seen to end */
@@ -199,7 +199,7 @@ async function waitedFor(
       if (lastFailure !== null && !waited.wasSeen && task.state === "failed")
         throw unseen(lastFailure, chargedOf(task), deps.connection.serviceUrl);
       seen = withState(seen, job, { status: "running" }, deps);
-      if (lastFailure !== null) return { ...reportOf(seen), error: stillRunning(seen, lastFailure.why) };
+      if (lastFailure !== null) return { ...taskReport(seen), error: stillRunning(seen, lastFailure.why) };
     }
   }
   return seen;
@@ -224,21 +224,21 @@ async function statusWithoutJob(
   { wait, destination }: StatusSpec,
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
-  const standing = await deps.ledger.asItStands(task);
+  const latest = await deps.ledger.asItStands(task);
   if (destination !== null) {
-    if (standing.state === "saved")
-      return saveAgain(standing, { wait: { timeoutMs: 0, schedule: null }, destination }, deps);
-    if (standing.requests.some(({ state }) => state === "completed"))
+    if (latest.state === "saved")
+      return saveAgain(latest, { wait: { timeoutMs: 0, schedule: null }, destination }, deps);
+    if (latest.requests.some(({ state }) => state === "completed"))
       return continueTask(
-        standing,
+        latest,
         { wait: wait ?? { timeoutMs: 0, schedule: null }, destination, sends: false },
         deps,
       );
   }
-  const seen = await asWaiting(standing, deps);
+  const seen = await asWaiting(latest, deps);
   if (seen.state === "waiting") await requireProvider(seen, deps);
   const isIdle = seen.state === "waiting" && !deps.ledger.isHeld(seen);
-  return { ...reportOf(seen), ...(isIdle && { isIdle }) };
+  return { ...taskReport(seen), ...(isIdle && { isIdle }) };
 }
 
 /** @throws MissingProviderError for a task that cannot be continued */
@@ -256,7 +256,7 @@ async function asWaiting(task: Task, deps: UseCaseDeps): Promise<Task> {
   let seen = task;
   for (const [request, { state, attempt }] of task.requests.entries()) {
     if (state !== "started" || attempt === null) continue;
-    const job = jobOf(task, request, attempt.name, ledger.work);
+    const job = createJob(task, request, attempt.name, ledger.work);
     if (await connection.provider.isAtWork?.(job, signal)) continue;
     const why = "its process ended";
     seen = withLine(seen, { type: "waiting", at: isoTime(clock.now()), request, attempt: attempt.name, why });

@@ -3,7 +3,7 @@ import type { PlannedRow } from "../../../src/core/batch/plan.ts";
 import type { RowResult } from "../../../src/core/batch/row-result.ts";
 import type { BatchContext } from "../../../src/core/batch/run-row.ts";
 import { type RunRowsSpec, runRows } from "../../../src/core/batch/run-rows.ts";
-import { intentOf } from "../../../src/core/engine/begin.ts";
+import { createIntent } from "../../../src/core/engine/begin.ts";
 import { Gate, type GateDeps } from "../../../src/core/limits/gate.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import type { Ledger, Owned } from "../../../src/store/ledger.ts";
@@ -46,7 +46,7 @@ export async function newRun(
       rows,
       {
         concurrency: 4,
-        patienceMs: 60_000,
+        timeoutMs: 60_000,
         onStart: (row) => void started.push(row),
         onEnd: async (end) => void ends.push(end),
         ...options,
@@ -90,6 +90,6 @@ export function begunByOther(
   row: PlannedRow,
 ): Promise<Owned> {
   const destination = { kind: "folder", ...run.output } as const;
-  const intent = intentOf({ checked: row.checked, destination, wait: null }, other.deps);
+  const intent = createIntent({ checked: row.checked, destination, wait: null }, other.deps);
   return claimedTask(claims, other.deps.ledger, row, { intent });
 }

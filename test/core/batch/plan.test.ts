@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { CheckedRow } from "../../../src/core/batch/batch-row.ts";
-import { planBatch, rowStateOf } from "../../../src/core/batch/plan.ts";
+import { planBatch, rowState } from "../../../src/core/batch/plan.ts";
 import { RowClaims, recordRowBegun } from "../../../src/store/row-claims.ts";
 import type { Intent } from "../../../src/task/intent.ts";
 import type { Line } from "../../../src/task/line.ts";
@@ -56,7 +56,7 @@ it.each([
   ["submitted and failed", [started, accepted, failed], "failed"],
 ] as const)("a row whose task was %s stands as %j → %s", (_name, lines, state) => {
   const entry = { file: "task.jsonl", kind: "task", task: recordOf(lines) } as const;
-  expect(rowStateOf(entry, heldBy(false))).toBe(state);
+  expect(rowState(entry, heldBy(false))).toBe(state);
 });
 
 it.each([
@@ -65,12 +65,12 @@ it.each([
   ["sent", [started]],
 ] as const)("a row whose task was %s is another process's while that lives: %j", (_name, lines) => {
   const entry = { file: "task.jsonl", kind: "task", task: recordOf(lines) } as const;
-  expect(rowStateOf(entry, heldBy(true))).toBe("waiting");
+  expect(rowState(entry, heldBy(true))).toBe("waiting");
 });
 
 it("a row whose task waits at a provider that keeps what was never sent is unfinished", () => {
   const entry = { file: "task.jsonl", kind: "task", task: recordOf([], WORK) } as const;
-  expect(rowStateOf(entry, heldBy(false))).toBe("unfinished");
+  expect(rowState(entry, heldBy(false))).toBe("unfinished");
 });
 
 it.each([
@@ -79,7 +79,7 @@ it.each([
   ["no task's at all", { file: "f", kind: "foreign" }],
   ["never wholly written down", { file: "f", kind: "stub" }],
 ] as const)("a row whose task's file is %s is unknown: it may have been charged", (_name, file) => {
-  expect(rowStateOf(file, heldBy(false))).toBe("unknown");
+  expect(rowState(file, heldBy(false))).toBe("unknown");
 });
 
 describe("a row whose prompt has blanks around it", () => {

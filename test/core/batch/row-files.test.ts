@@ -3,10 +3,10 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
 import {
-  destinationOf,
   findMisplaced,
   planWithFiles,
   prepareFolders,
+  rowDestination,
 } from "../../../src/core/batch/row-files.ts";
 import { SaveFailedError } from "../../../src/core/errors.ts";
 import { RowClaims } from "../../../src/store/row-claims.ts";
@@ -132,11 +132,11 @@ const BASE = { folder: "/out", template: "{slug}.{ext}", overwrite: false };
 
 describe("where a row's images go", () => {
   it("is the batch's folder, under the template's name", () => {
-    expect(destinationOf(newRow(), BASE)).toEqual({ kind: "folder", ...BASE });
+    expect(rowDestination(newRow(), BASE)).toEqual({ kind: "folder", ...BASE });
   });
 
   it("is the row's own name below it, where it has one", () => {
-    expect(destinationOf({ ...newRow(), output: "a/fox.png" }, { ...BASE, overwrite: true })).toEqual({
+    expect(rowDestination({ ...newRow(), output: "a/fox.png" }, { ...BASE, overwrite: true })).toEqual({
       kind: "file",
       path: "/out/a/fox.png",
       overwrite: true,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
-import { mismatchWarnings, resultOf } from "../../../src/core/batch/row-result.ts";
-import { reportOf } from "../../../src/core/engine/report.ts";
+import { mismatchWarnings, rowResult } from "../../../src/core/batch/row-result.ts";
+import { taskReport } from "../../../src/core/engine/report.ts";
 import type { GenerationRequest } from "../../../src/task/request.ts";
 import type { SavedFile } from "../../../src/task/saved-file.ts";
 import { CANCELLED } from "../../../src/task/task.ts";
@@ -65,7 +65,7 @@ describe("a warning that what came is not what was asked for", () => {
 
 it("a row that was cancelled before it was sent has failed, and --retry-failed submits it again", () => {
   const record = recordOf([{ ...LINES.not_sent, why: CANCELLED }], WORK);
-  const { error, state } = resultOf({} as PlannedRow, reportOf(record), true);
+  const { error, state } = rowResult({} as PlannedRow, taskReport(record), true);
   expect(state).toBe("failed");
   expect(String(error?.hint)).toMatch(/^Nothing was charged. To submit it again, use --retry-failed/);
 });

@@ -101,6 +101,19 @@ describe("a row that is new", () => {
     expect(server.submits()).toHaveLength(1);
   });
 
+  it("is not sent, rather than failed, where the day's limit comes between", async () => {
+    const { run, server, row } = await newBatch();
+    const caps = [dayCap({ ...run.deps, dailyCredits: 1 })];
+    const end = await ended(row, { ...run, deps: { ...run.deps, caps } });
+    expect(end).toMatchObject({
+      state: "new",
+      report: { charged: "no" },
+      error: { type: "budget_exceeded" },
+    });
+    expect(run.deps.gate.stopped?.type).toBe("budget_exceeded");
+    expect(server.submits()).toEqual([]);
+  });
+
   it("says that it was not sent, and why, if the service stays down", async () => {
     const { run, row } = await newBatch();
     const { provider } = run.deps.connection;

@@ -126,7 +126,7 @@ describe("a row that another process is at work on", () => {
     const batch = await newRun();
     const rows = foxes(2);
     const task = await begunByOther(batch, rows[0] as PlannedRow);
-    expect(await batch.go(rows, { patienceMs: 3000 })).toEqual([]);
+    expect(await batch.go(rows, { timeoutMs: 3000 })).toEqual([]);
     expect(batch.ends).toMatchObject([
       { row: { row: 2 }, state: "saved" },
       { row: { row: 1 }, state: "waiting", error: { type: "pending", charged: "unknown" } },

@@ -1,5 +1,5 @@
 import { onTestFinished } from "vitest";
-import { intentOf } from "../../../src/core/engine/begin.ts";
+import { createIntent } from "../../../src/core/engine/begin.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { type GenerateSpec, generate } from "../../../src/core/use-cases/generate.ts";
 import type { Processes } from "../../../src/lib/processes.ts";
@@ -61,7 +61,7 @@ export async function leftWorld(left: Left = {}) {
   const request = { ...REQUEST, ...(images > 1 && { maxImages: images }) };
   const wait = { timeoutMs: 5000, schedule: fixedSchedule(1000) };
   const taskSpec = { checked: { request, credits, warnings: [] }, destination, wait };
-  const owned = await before.deps.ledger.begin(intentOf(taskSpec, before.deps), { isSent });
+  const owned = await before.deps.ledger.begin(createIntent(taskSpec, before.deps), { isSent });
   if (owned === "taken") throw new Error("an id of another task");
   onTestFinished(() => owned.file.closeIfPossible());
   for (const line of lines) await owned.file.record(line);

@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import {
   type Again,
   displayState,
+  type EarlierState,
   findReusable,
   findUnfinished,
-  type Standing,
 } from "../../../src/core/engine/again.ts";
 import { LINES } from "../../support/records.ts";
 import { DAY_MS, type Left, leftWorld } from "./again-world.ts";
@@ -19,7 +19,7 @@ const saved = {
 type Kind = Again["kind"] | "none, warned";
 
 /** What a task is to its request, what `generate` does about it, and what `--reuse` does. */
-type Row = [what: string, left: Left, standing: Standing, generate: Kind, reuse: Kind];
+type Row = [what: string, left: Left, standing: EarlierState, generate: Kind, reuse: Kind];
 
 const AT_SERVICE: Row[] = [
   ["is saved", { lines: [accepted, completed, saved], isFinished: true }, "saved", "none", "saved"],

@@ -1,8 +1,10 @@
 import { readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+
 import { AuthRequiredError, GenerationFailedError } from "../../../src/api/api-errors.ts";
-import { errorOf } from "../../../src/core/engine/task-error.ts";
+import { taskError } from "../../../src/core/engine/task-error.ts";
+
 import { action, COMMAND_WORDS, option, phrase, type Words, worded } from "../../../src/lib/wording.ts";
 import { AGENT_WORDS } from "../../../src/mcp/agent-words.ts";
 import type { SubmitReply } from "../../../src/providers/provider.ts";
@@ -69,7 +71,7 @@ it("keeps the advice of a refusal as data, which each face words by its own tabl
   const world = await workWorld({ answer: async () => ({ outcome: "refused", error }) });
   const { ledgerId } = await world.generate();
   const task = await world.deps.ledger.find(ledgerId ?? "");
-  const said = task && "requests" in task ? errorOf(task)?.said : undefined;
+  const said = task && "requests" in task ? taskError(task)?.said : undefined;
   const inWords = (words: Words) => worded(said?.hint ?? "", words);
   expect(inWords(COMMAND_WORDS)).toBe(
     "Nothing was charged. To save it: imggen resume task_9 Add --generator",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { reportOf, reportOfId, reportStatus } from "../../../src/core/engine/report.ts";
+import { reportOfId, reportStatus, taskReport } from "../../../src/core/engine/report.ts";
 import type { Line } from "../../../src/task/line.ts";
 import { isResumable } from "../../../src/task/task.ts";
 import { LINES, recordOf } from "../../support/records.ts";
@@ -7,7 +7,7 @@ import { LINES, recordOf } from "../../support/records.ts";
 const { started, waiting, not_sent, refused, unknown, accepted, completed, failed, saved } = LINES;
 
 function reportAfter(...lines: Line[]) {
-  return reportOf(recordOf(lines));
+  return taskReport(recordOf(lines));
 }
 
 describe("a report on a task of the ledger", () => {

@@ -25,7 +25,7 @@ async function running(provider: ScriptedProvider, depsFor: (deps: TaskDeps) => 
   const ended: Task[] = [];
   const failed: string[] = [];
   const runner = new Runner({
-    places: 1,
+    maxSending: 1,
     graceMs: 0,
     ledger,
     clock: quickClock,
@@ -87,7 +87,7 @@ describe("of another process", () => {
     await closeUnsent(there, "it was stopped", { clock: quickClock });
     await runner.noteEnded();
     expect(ended).toMatchObject([{ id: waiting.id, state: "not_sent" }]);
-    expect(runner.aheadOf(nameOf(drawing))).toBe(0);
+    expect(runner.countAhead(nameOf(drawing))).toBe(0);
     answer();
     await expect.poll(() => ended).toHaveLength(2);
     expect(provider.jobs).toHaveLength(1);

@@ -25,7 +25,7 @@ const ACCEPTED = success({ taskId: "task-1" });
 const BUSY = response(429, "");
 
 /** As a request to the hosted service is submitted. */
-const SPEC: SendSpec = { timeoutMs: null, patienceMs: 180_000, maxUnsent: 4, isContinued: false };
+const SPEC: SendSpec = { timeoutMs: null, maxWaitMs: 180_000, maxUnsent: 4, isContinued: false };
 
 /** A task of the hosted service that this process holds, and sends. */
 async function sending(world: TaskWorld, spec: Partial<SendSpec> = {}) {
@@ -49,8 +49,8 @@ async function submitting(
     socket.write(answer);
   });
   const world = await taskWorld(server.baseUrl, options);
-  const { patienceMs = SPEC.patienceMs } = options;
-  return { sent: sending(world, { patienceMs }), server, ...world };
+  const { maxWaitMs: patienceMs = SPEC.maxWaitMs } = options;
+  return { sent: sending(world, { maxWaitMs: patienceMs }), server, ...world };
 }
 
 const reset: Behaviour = (_request, socket) => void socket.resetAndDestroy();
@@ -187,7 +187,7 @@ describe("a signal", () => {
 
 it("Retry-After counts against the whole patience, not against each answer separately", async () => {
   const busy = json({}, 429, { "retry-after": "100" });
-  const { sent, server, clock } = await submitting([busy, busy, ACCEPTED], { patienceMs: 180_000 });
+  const { sent, server, clock } = await submitting([busy, busy, ACCEPTED], { maxWaitMs: 180_000 });
   expect(await sent).toMatchObject({ state: "not_sent", stop: { charged: "no" } });
   expect(server.submits()).toHaveLength(2);
   expect(clock.waits).toEqual([100_000]);

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { onTestFinished } from "vitest";
-import { intentOf, submitNew } from "../../../src/core/engine/begin.ts";
+import { createIntent, submitNew } from "../../../src/core/engine/begin.ts";
 import { continueNamed } from "../../../src/core/engine/continue.ts";
 import { ofOneAccount } from "../../../src/core/engine/deps.ts";
 import { dismissTask } from "../../../src/core/engine/dismiss.ts";
@@ -41,7 +41,7 @@ export async function workWorld({ answer, work = {}, images = 1, timeoutMs = nul
     const { stateFolder, output } = world;
     const options = { provider, work, clock, processes: processes.as(2), stateFolder, output };
     const { deps } = await taskWorld(NOWHERE, options);
-    const owned = await deps.ledger.begin(intentOf(spec, deps));
+    const owned = await deps.ledger.begin(createIntent(spec, deps));
     onTestFinished(() => owned.file.close());
     for (const line of lines) await owned.file.record(line);
     if (!isAlive) processes.die(2);

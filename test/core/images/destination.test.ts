@@ -5,7 +5,9 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { resolveDestination } from "../../../src/core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../../../src/core/images/file-name.ts";
+
 import { prepareDestination } from "../../../src/core/images/prepare-destination.ts";
+
 import { UsageError } from "../../../src/lib/error-types.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { words } from "../../support/words.ts";

@@ -3,9 +3,9 @@ import {
   DEFAULT_TEMPLATE,
   type NameFacts,
   numberedPath,
+  promptSlug,
   renderName,
   safeName,
-  slugOf,
   templateProblem,
 } from "../../../src/core/images/file-name.ts";
 import { printable } from "../../../src/lib/escape.ts";
@@ -83,7 +83,7 @@ describe("a prompt's slug", () => {
     ["a\u202eb\u200bc", "abc"],
     ["\u001b[31mred", "31mred"],
   ])("of %j is %j", (prompt, slug) => {
-    expect(slugOf(prompt)).toBe(slug);
+    expect(promptSlug(prompt)).toBe(slug);
   });
 });
 
@@ -154,7 +154,7 @@ describe("a name is made of what is seen", () => {
   it.each(HIDDEN.map((each) => [`U+${each.codePointAt(0)?.toString(16)}`, each]))(
     "without %s",
     (_name, hidden) => {
-      expect(slugOf(`a f${hidden}ox${hidden} red`)).toBe("a-fox-red");
+      expect(promptSlug(`a f${hidden}ox${hidden} red`)).toBe("a-fox-red");
       expect(safeName(`a f${hidden}ox${hidden}.png`)).toBe("a fox.png");
     },
   );

@@ -1,7 +1,7 @@
 import { readdir, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { draftName, sweepDrafts } from "../../../src/core/images/prepare-destination.ts";
+import { sweepTemporaryFiles, temporaryName } from "../../../src/core/images/prepare-destination.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const TASK = "20260131T120000000-0123abcd";
@@ -16,22 +16,22 @@ async function leftOf(names: string[], ageMs = 0): Promise<string[]> {
     await writeFile(path.join(folder, name), "");
     await utimes(path.join(folder, name), (now - ageMs) / 1000, (now - ageMs) / 1000);
   }
-  await sweepDrafts(folder, TASK, now);
+  await sweepTemporaryFiles(folder, TASK, now);
   return readdir(folder);
 }
 
 it("no two names are the same", () => {
-  expect(draftName(TASK)).toMatch(/^\.20260131T120000000-0123abcd\.[0-9a-f]{8}$/);
-  expect(draftName(TASK)).not.toBe(draftName(TASK));
+  expect(temporaryName(TASK)).toMatch(/^\.20260131T120000000-0123abcd\.[0-9a-f]{8}$/);
+  expect(temporaryName(TASK)).not.toBe(temporaryName(TASK));
 });
 
 it("a draft of a task is removed by the holder of the task, however new it is", async () => {
-  expect(await leftOf([draftName(TASK), draftName(TASK)])).toEqual([]);
+  expect(await leftOf([temporaryName(TASK), temporaryName(TASK)])).toEqual([]);
 });
 
 it.each([
-  ["of another task", draftName(OTHER)],
-  ["of a process that does not hold its task", draftName(null)],
+  ["of another task", temporaryName(OTHER)],
+  ["of a process that does not hold its task", temporaryName(null)],
 ])("a draft %s stays for a day: its process may be at work on another machine", async (_what, name) => {
   expect(await leftOf([name], DAY_MS - 60_000)).toEqual([name]);
   expect(await leftOf([name], DAY_MS + 60_000)).toEqual([]);
@@ -44,5 +44,5 @@ it("files that are no drafts of images stay, however old they are", async () => 
 
 it("a folder that cannot be read is left as it is", async () => {
   const folder = path.join(await temporaryFolder(), "gone");
-  await sweepDrafts(folder, TASK, Date.now());
+  await sweepTemporaryFiles(folder, TASK, Date.now());
 });

@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { TaskDeps } from "../../../src/core/engine/deps.ts";
 import type { ImageSource } from "../../../src/core/images/image-source.ts";
-import { draftName } from "../../../src/core/images/prepare-destination.ts";
+import { temporaryName } from "../../../src/core/images/prepare-destination.ts";
 import { MAX_IMAGES, saveImages } from "../../../src/core/images/save-images.ts";
 import type { SaveResult, SaveSpec } from "../../../src/core/images/save-spec.ts";
 import { newLease } from "../../../src/lib/lease.ts";
@@ -41,7 +41,7 @@ const SPEC = {
   date: new Date(2026, 0, 31),
   keepsSinceMs: new Date(2026, 0, 31).getTime(),
   recovering: false,
-  heldTask: "20260131T120000000-0123abcd",
+  heldTaskId: "20260131T120000000-0123abcd",
   maxImages: MAX_IMAGES,
   savesFurther: true,
 };
@@ -63,7 +63,7 @@ async function saving({
   deps = {},
   ...rest
 }: Saving = {}) {
-  const { result = newResult(), saved: before = [], urls, ...spec } = rest;
+  const { result = newResult(), savedFiles: before = [], urls, ...spec } = rest;
   const server = await liveServer(({ target }, socket) => {
     const image = images[Number(target.slice(1))];
     socket.write(image?.length ? response(200, image) : response(404, ""));
@@ -80,7 +80,7 @@ async function saving({
     (file) => file && { ...file, url: file.url?.replace("PORT", `${server.port}`) ?? null },
   );
   const to = { ...world.destination, folder, ...destination } as Destination;
-  await saveImages({ ...SPEC, ...spec, sources, saved: kept, destination: to }, result, {
+  await saveImages({ ...SPEC, ...spec, sources, savedFiles: kept, destination: to }, result, {
     ...world.deps,
     ...deps,
   });
@@ -257,14 +257,14 @@ describe("an image that cannot be downloaded", () => {
     const moved = result.files.map(
       (file) => file && { ...file, url: file.url?.replace(/:\d+/, ":PORT") ?? null },
     );
-    const { files } = await saving({ ...next, saved: moved });
+    const { files } = await saving({ ...next, savedFiles: moved });
     expect(files.map((file) => path.basename(file.path ?? ""))).toEqual([
       "a-fox.png",
       "a-fox-2.png",
       "a-fox-3.png",
     ]);
     await writeFile(path.join(folder, "a-fox.png"), "changed");
-    await expect(saving({ ...next, saved: moved })).rejects.toMatchObject({ type: "save_failed" });
+    await expect(saving({ ...next, savedFiles: moved })).rejects.toMatchObject({ type: "save_failed" });
   });
 });
 
@@ -318,12 +318,12 @@ describe("after a crash", () => {
   });
 
   it.each([
-    ["of its task are removed by the process that holds it", SPEC.heldTask, SPEC.heldTask, false],
-    ["of another task are left alone", "20260131T120000000-4567abcd", SPEC.heldTask, true],
-    ["of its task are left alone by a process that does not hold it", SPEC.heldTask, null, true],
+    ["of its task are removed by the process that holds it", SPEC.heldTaskId, SPEC.heldTaskId, false],
+    ["of another task are left alone", "20260131T120000000-4567abcd", SPEC.heldTaskId, true],
+    ["of its task are left alone by a process that does not hold it", SPEC.heldTaskId, null, true],
   ])("drafts %s", async (_what, task, heldTask, isLeft) => {
-    const draft = draftName(task);
-    const { names } = await saving({ recovering: true, heldTask, existing: { [draft]: "half" } });
+    const draft = temporaryName(task);
+    const { names } = await saving({ recovering: true, heldTaskId: heldTask, existing: { [draft]: "half" } });
     expect(names).toEqual([...(isLeft ? [draft] : []), "a-fox.png"]);
   });
 
@@ -346,9 +346,9 @@ it("two that save one task at once, neither owning it, never write into each oth
       ...SPEC,
       request: null,
       sources: [sourceAt(`${server.origin}/0`)],
-      saved: [],
+      savedFiles: [],
       recovering: true,
-      heldTask: null,
+      heldTaskId: null,
       destination: { ...world.destination, folder } as Destination,
     };
     await saveImages(spec, result, world.deps);

@@ -238,9 +238,7 @@ describe("a waiter", () => {
     const ticketOf = async () => (await readdir(folder)).find((name) => name.startsWith("wait.b."));
     const name = (await ticketOf()) ?? "";
     await rm(path.join(folder, name));
-    expect(await ticketOf()).toBeUndefined();
-    await moment(400);
-    expect(await ticketOf()).toBeDefined();
+    await expect.poll(ticketOf).toBeDefined();
   });
 
   it("is told of all that wait before it in other processes, each of which has one ticket", async () => {

@@ -65,7 +65,7 @@ describe("waiting for a task", () => {
     const clock = { ...deps.clock, sleep };
     const spec = { schedule: fixedSchedule(1000), timeoutMs: 10_000, ageMs: 0, pollAtOnce: false, job: JOB };
     const ended = Promise.resolve();
-    const result = await waitForTask("task-1", spec, { ...deps, clock, signal: stop.signal, ended });
+    const result = await waitForTask("task-1", spec, { ...deps, clock, signal: stop.signal, jobEnd: ended });
     expect(result).toEqual({ outcome: "interrupted" });
     expect(pauses).toEqual([1000, 1000]);
     expect(server.requests.length).toBe(1);

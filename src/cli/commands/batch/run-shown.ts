@@ -2,7 +2,7 @@ import { planFacts, rowWord } from "../../../client/batch-json.ts";
 import type { CheckedBatch } from "../../../client/batch-operations.ts";
 import type { FlagsOf } from "../../../client/options/option.ts";
 import type { SUBMIT_MANY } from "../../../client/options/request-table.ts";
-import type { BatchEvents, BatchResult, BatchSpec, Doubt } from "../../../core/batch/batch-spec.ts";
+import type { BatchEvents, BatchResult, BatchSpec, Confirmation } from "../../../core/batch/batch-spec.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { formatDuration } from "../../../lib/duration.ts";
 import { canAsk, readLine } from "../../input/input-stream.ts";
@@ -66,7 +66,7 @@ export async function runShown(
 }
 
 /** Asks the person at the terminal; anything but `y` or `yes` is no. @throws the signal's reason */
-async function agreed(doubt: Doubt, { console, context }: Session): Promise<boolean> {
+async function agreed(doubt: Confirmation, { console, context }: Session): Promise<boolean> {
   if (doubt.about === "folder") await console.note(doubt.message);
   await console.question(`${questionOf(doubt)} [y/N] `);
   let isAnswered = false;

@@ -1,7 +1,7 @@
 import type { PlanFacts } from "../../../client/batch-json.ts";
 import { EXIT_CODES, exitCodeOf } from "../../../client/exit-codes.ts";
 import { adviceOn } from "../../../client/failure.ts";
-import type { BatchResult, Doubt } from "../../../core/batch/batch-spec.ts";
+import type { BatchResult, Confirmation } from "../../../core/batch/batch-spec.ts";
 import type { BatchCounts } from "../../../core/batch/counts.ts";
 import type { TotalCost } from "../../../core/batch/plan.ts";
 import type { ErrorType, ImggenError } from "../../../lib/error-types.ts";
@@ -44,7 +44,7 @@ export function estimateText({ estimate }: PlanFacts): string {
 }
 
 /** What a person is asked to agree to, at the end of a line. */
-export function questionOf(doubt: Doubt): string {
+export function questionOf(doubt: Confirmation): string {
   if (doubt.about === "costs")
     return `Spend ${doubt.isEstimate ? "an estimated " : ""}${doubt.credits} credits?`;
   return `Submit ${doubt.rows === 1 ? "it" : `all ${doubt.rows}`}?`;
