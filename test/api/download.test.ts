@@ -6,7 +6,7 @@ import { guardedLookup } from "../../src/api/address.ts";
 import { checkResultUrl, type DownloadOptions, download } from "../../src/api/download.ts";
 import type { ByteSink } from "../../src/api/transport.ts";
 import { fakeClock } from "../support/fake-clock.ts";
-import { deadPort, liveServer } from "../support/live-server.ts";
+import { liveServer } from "../support/live-server.ts";
 import { type Behaviour, response } from "../support/scripted-server.ts";
 import { pause } from "../support/scripts.ts";
 import { testClient } from "../support/task-world.ts";
@@ -143,12 +143,6 @@ describe("a redirect", () => {
     expect(server.requests).toHaveLength(6);
   });
 
-  it("is not followed a sixth time", async () => {
-    const server = await liveServer(hops(6));
-    expect(await fetching(`${server.origin}/0`)).toMatchObject({ reply: { outcome: "gone" } });
-    expect(server.requests).toHaveLength(6);
-  });
-
   it.each([301, 302, 303, 307, 308])("with HTTP %i to a whole URL is followed", async (status) => {
     const server = await liveServer(({ target }, socket) => {
       const location = `${server.origin}/there`;
@@ -214,32 +208,6 @@ describe("a download", () => {
       (_request, socket) => void socket.write(response(404, "x", { "content-length": "1000000" })),
     );
     expect(await fetching(server.origin)).toMatchObject({ reply: { outcome: "gone" } });
-  });
-
-  it("that was cut short of its length may be tried again", async () => {
-    const server = await liveServer(
-      (_request, socket) => void socket.end(response(200, "half", { "content-length": "8" })),
-    );
-    expect(await fetching(server.origin)).toMatchObject({ reply: { outcome: "retry" } });
-  });
-
-  it("whose last chunk never came may be tried again", async () => {
-    const head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
-    const server = await liveServer((_request, socket) => void socket.end(`${head}4\r\nhalf\r\n`));
-    expect(await fetching(server.origin)).toMatchObject({ reply: { outcome: "retry" } });
-  });
-
-  it("of no stated length ends with the connection", async () => {
-    const server = await liveServer((_request, socket) => void socket.end("HTTP/1.1 200 OK\r\n\r\nfile"));
-    expect(await fetching(server.origin)).toMatchObject({
-      reply: { outcome: "done" },
-      sink: { text: "file" },
-    });
-  });
-
-  it("that reached no server may be tried again", async () => {
-    const url = `http://127.0.0.1:${await deadPort()}/`;
-    expect(await fetching(url)).toMatchObject({ reply: { outcome: "retry", retryAfterMs: null } });
   });
 
   it("in which nothing comes any more may be tried again", async () => {
@@ -421,17 +389,13 @@ describe("a file that comes compressed, although that was not asked for", () => 
     ["deflate, gzip", gzipSync(deflateSync(FILE))],
     ["br", brotliCompressSync(FILE)],
     ["identity", FILE],
+    // As one that only claims to be compressed.
+    ["gzip", FILE],
     ["unheard-of", FILE],
     ["constructor", FILE],
     ["__proto__", FILE],
   ])("(%s) is kept as it was before", async (encoding, body) => {
     const { reply, file } = await keptOf(encoded(encoding, body));
-    expect(reply).toEqual({ outcome: "done" });
-    expect(file.equals(FILE)).toBe(true);
-  });
-
-  it("is kept as it is where it only claims to be gzip", async () => {
-    const { reply, file } = await keptOf(encoded("gzip", FILE));
     expect(reply).toEqual({ outcome: "done" });
     expect(file.equals(FILE)).toBe(true);
   });

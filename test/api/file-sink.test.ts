@@ -5,7 +5,6 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { FileSink } from "../../src/api/file-sink.ts";
 import { DiskFile } from "../../src/lib/disk-file.ts";
 import { pause } from "../support/scripts.ts";
-import { replaceCall } from "../support/system-calls.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const MIB = 1024 * 1024;
@@ -22,11 +21,7 @@ function doing(
   disk: DiskFile,
   calls: Partial<Pick<DiskFile, "writeChunks">>,
 ): Pick<DiskFile, "writeChunks" | "sync"> {
-  return {
-    writeChunks: (chunks) => disk.writeChunks(chunks),
-    sync: () => disk.sync(),
-    ...calls,
-  };
+  return { writeChunks: (chunks) => disk.writeChunks(chunks), sync: () => disk.sync(), ...calls };
 }
 
 const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
@@ -76,21 +71,6 @@ describe("a download in flight to the disk", () => {
     await expect(sink.finish()).rejects.toMatchObject({ code });
     expect(sink.failure).toMatchObject({ code });
     expect(() => sink.write(Buffer.alloc(1))).toThrow("no");
-  });
-
-  it("takes short writes for what they are", async () => {
-    const { file, disk } = await newFile();
-    replaceCall(
-      "writev",
-      (writev) =>
-        (fd: number, chunks: Uint8Array[], callback: (error: Error | null, bytes: number) => void) =>
-          writev(fd, [Buffer.concat(chunks).subarray(0, 100_000)], callback),
-    );
-    const sink = new FileSink(disk);
-    const bytes = randomBytes(2 * MIB);
-    for (let at = 0; at < bytes.length; at += 65_521) sink.write(bytes.subarray(at, at + 65_521));
-    expect(await sink.finish()).toBe(sha256(bytes));
-    expect((await readFile(file)).equals(bytes)).toBe(true);
   });
 
   it("is settled only when nothing is in flight any more, whatever became of it", async () => {

@@ -89,12 +89,6 @@ describe("a ticket", () => {
     expect(others).toMatchObject([{ order: "b" }, { order: "c" }]);
   });
 
-  it("is had by another instance in the same process as by another process", async () => {
-    const { as } = await newTickets();
-    await taken(as(1));
-    expect(await as(1).take("turn", MINUTE)).toMatchObject([{ lease: { by: { pid: 1 } } }]);
-  });
-
   it("sorts by its order, whatever characters that has", async () => {
     const { as } = await newTickets();
     for (const order of ["c.x", "c-2", "c", "b"]) await taken(as(1), "turn", MINUTE, { order, max: 9 });
@@ -120,18 +114,6 @@ describe("a ticket", () => {
     expect(readFileSync(path.join(folder, held.name), "utf8")).toBe(written);
     held.release();
     expect([next.isKept(), as(3).held("turn").length]).toEqual([true, 1]);
-  });
-
-  it("is held on by whoever renews it in time", async () => {
-    const clock = fakeClock();
-    const { as } = await newTickets(clock);
-    const held = await taken(as(1), "server-a");
-    for (let round = 0; round < 5; round++) {
-      clock.advance(MINUTE - 1);
-      expect(held.renew(MINUTE, round + 1)).toBe(true);
-      expect(as(2).held("server-a")).toMatchObject([{ count: round + 1 }]);
-    }
-    expect(held.isKept()).toBe(true);
   });
 
   it("is lost where its file is gone, and not written again", async () => {

@@ -50,32 +50,18 @@ describe("a process that holds tasks", () => {
     expect([other.isHeld(TASK, one.mark), one.isHeld(TASK, other.mark)]).toEqual([true, false]);
   });
 
-  it("holds nothing once it is dead, whatever its time", async () => {
-    const { as, processes } = await holders(2);
-    const dead = as(2);
-    await dead.hold(TASK);
-    processes.die(2);
-    expect([as(1).isHeld(TASK, dead.mark), as(1).processOf(dead.mark)]).toEqual([false, null]);
-  });
-
-  it("that cannot be asked, on another machine or in a container, holds them until its time is over", async () => {
-    const { as, withProcesses, clock } = await holders();
-    const elsewhere = withProcesses({ self: identity(1, "elsewhere"), isAlive: () => null });
-    await elsewhere.hold(TASK);
+  it.each([
+    "that cannot be asked, on another machine or in a container,",
+    "whose thread was terminated, or that is stopped,",
+  ])("%s holds them until its time is over", async (which) => {
+    const { as, withProcesses, clock } = await holders(2);
+    const elsewhere = { self: identity(1, "elsewhere"), isAlive: () => null };
+    const holder = which.startsWith("that") ? withProcesses(elsewhere) : as(2);
+    await holder.hold(TASK);
     clock.advance(HOLDER_MS - 1);
-    expect(as(1).isHeld(TASK, elsewhere.mark)).toBe(true);
+    expect(as(1).isHeld(TASK, holder.mark)).toBe(true);
     clock.advance(1);
-    expect(as(1).isHeld(TASK, elsewhere.mark)).toBe(false);
-  });
-
-  it("whose thread was terminated, or that is stopped, holds them until its time is over, though it lives", async () => {
-    const { as, clock } = await holders(2);
-    const terminated = as(2);
-    await terminated.hold(TASK);
-    clock.advance(HOLDER_MS - 1);
-    expect(as(1).isHeld(TASK, terminated.mark)).toBe(true);
-    clock.advance(1);
-    expect(as(1).isHeld(TASK, terminated.mark)).toBe(false);
+    expect(as(1).isHeld(TASK, holder.mark)).toBe(false);
   });
 
   it("renews its ticket, and takes a new one after its time was over", async () => {

@@ -175,13 +175,6 @@ describe("taking an unfinished task", () => {
     await taken(as(3), task.id);
   });
 
-  it("says that another process has finished it meanwhile", async () => {
-    const { ledger, as } = await ledgerWorld(2);
-    const owned = await begunTask(ledger, {}, started, refused);
-    await finishTask(ledger, owned);
-    expect(await take(as(2), owned.task)).toBe("ended");
-  });
-
   it("goes on after a process that was killed before its part had a whole line", async () => {
     const { ledger, as, processes, state } = await ledgerWorld(2);
     const { task } = await begunTask(ledger, {}, started);
@@ -234,11 +227,6 @@ describe("a process that was stopped", () => {
     processes.die(2);
     await as(3).files.moveToDone(owned.task);
     expect(other.isLast(second)).toBe(false);
-  });
-
-  it("still has a task that nobody has taken", async () => {
-    const { ledger, owned } = await stopped();
-    expect(ledger.isLast(owned)).toBe(true);
   });
 
   it("withdraws nothing that another one has taken, and what it withdraws is not sent", async () => {
@@ -312,13 +300,6 @@ describe("finishing a task", () => {
     expect(await as(2).read(task.id)).toMatchObject({ task: { state: "refused", parts: 2 } });
   });
 
-  it("leaves it to be found", async () => {
-    const { ledger } = await ledgerWorld();
-    await leftTask(ledger, {}, accepted, completed, saved);
-    expect(await ledger.find("task-1")).toMatchObject({ state: "saved" });
-    expect(await ledger.unfinished()).toEqual([]);
-  });
-
   it("removes what its provider has sent, and marks and sums of it", async () => {
     const { ledger } = await ledgerWorld();
     const owned = await begunTask(ledger, {}, started, refused);
@@ -389,11 +370,6 @@ describe("a task of a process that has ended", () => {
 });
 
 describe("the unfinished tasks", () => {
-  it("are none before the first", async () => {
-    const { ledger } = await ledgerWorld();
-    expect(await ledger.unfinished()).toEqual([]);
-  });
-
   it("come oldest first, each once", async () => {
     const { ledger, as, clock, processes } = await ledgerWorld(2);
     const first = await begunTask(ledger);

@@ -49,9 +49,4 @@ describe("the latest tasks of one kind", () => {
     const credits = (await ledger.recentOfKind(kind, INTENT.service)).map(({ intent }) => intent.credits);
     expect(credits).toEqual(Array.from({ length: 50 }, (_, index) => index + 5));
   });
-
-  it("are none where there is no ledger yet", async () => {
-    const { ledger } = await ledgerWorld();
-    expect(await ledger.recentOfKind(kind, INTENT.service)).toEqual([]);
-  });
 });

@@ -28,11 +28,7 @@ const taskOf = (id: string) => ({ id, intent: INTENT, at: AT });
 /** The claims of one batch, as several processes see them. */
 async function newClaims() {
   const ledger = path.join(await temporaryFolder(), "tasks");
-  return {
-    as: () => new RowClaims(ledger, BATCH),
-    folder: path.join(ledger, "batches", BATCH),
-    ledger,
-  };
+  return { as: () => new RowClaims(ledger, BATCH), folder: path.join(ledger, "batches", BATCH), ledger };
 }
 
 describe("claiming an attempt at a row", () => {
@@ -124,12 +120,6 @@ describe("an attempt that is claimed", () => {
 });
 
 describe("loading a batch's claims", () => {
-  it("finds none where nothing was ever begun, and makes no folder for that", async () => {
-    const { as, ledger } = await newClaims();
-    expect(await as().load()).toEqual(new Map());
-    await expect(stat(ledger)).rejects.toMatchObject({ code: "ENOENT" });
-  });
-
   it("lists every row's tasks, first attempt first, however many there are", async () => {
     const { as } = await newClaims();
     const ids = Array.from({ length: 12 }, (_, index) => `20260131T1200000${10 + index}-00000001`);
@@ -168,14 +158,6 @@ describe("loading a batch's claims", () => {
     await claims.claim(ROW, 2, taskOf(LATER));
     const left = [".notes", `.${ROW}.2.4e5f6071`, `${ROW}.1`, `${ROW}.2`];
     expect((await readdir(folder)).sort()).toEqual(left.sort());
-  });
-
-  it("passes over files that are no claims", async () => {
-    const { as, folder } = await newClaims();
-    await as().claim(ROW, 1, taskOf(ID));
-    for (const name of ["notes.txt", ROW, `${ROW}.1~`, `${ROW}.x`])
-      await writeFile(path.join(folder, name), "");
-    expect(await as().load()).toEqual(new Map([[ROW, [ID]]]));
   });
 
   it("says so where the folder cannot be read", async () => {

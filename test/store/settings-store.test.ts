@@ -64,13 +64,6 @@ describe("reading settings", () => {
     expect(await read()).toBe(text);
   });
 
-  it("keeps a damaged file that is not even text", async () => {
-    const bytes = Buffer.from([0xff, 0xfe, 0x00, 0x7b, 0xc3]);
-    const { store } = await storeWith(bytes);
-    await expect(store.update({ model: "z-image" })).rejects.toMatchObject({ type: "usage" });
-    expect(await readFile(store.file)).toEqual(bytes);
-  });
-
   it("refuses a folder in the file's place, and says so", async () => {
     const { store } = await storeWith(null);
     await mkdir(store.file);
@@ -113,12 +106,6 @@ describe("changing settings", () => {
     const { store } = await storeWith('{"model":"z-image","ratio":"1:1","output":"x"}');
     await store.update({ model: "gamma-image-2", ratio: undefined, quality: "2K" });
     expect(await store.read()).toEqual({ model: "gamma-image-2", output: "x", quality: "2K" });
-  });
-
-  it("removes what is not there without complaint", async () => {
-    const { store } = await storeWith('{"model":"z-image"}');
-    await store.update({ apiKey: undefined });
-    expect(await store.read()).toEqual({ model: "z-image" });
   });
 
   it("removes what killed processes left beside the settings, and nothing else", async () => {

@@ -1,14 +1,10 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { Ledger, type Owned } from "../../src/store/ledger.ts";
-import { StateFolderError } from "../../src/store/store-errors.ts";
-import { fakeClock } from "../support/fake-clock.ts";
+import type { Ledger, Owned } from "../../src/store/ledger.ts";
 import { finishTask } from "../support/finish-task.ts";
 import { ledgerWorld } from "../support/ledger-world.ts";
 import { INTENT, LINES, linesOf } from "../support/records.ts";
-import { someProcesses } from "../support/some-processes.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** Begins a task under a name that others know too; its file is closed after the test at the latest. */
 async function beginAs(ledger: Ledger, id: string): Promise<Owned | "taken"> {
@@ -31,19 +27,6 @@ async function saved(ledger: Ledger, id: string): Promise<void> {
 }
 
 describe("beginning a task under a name that several processes know", () => {
-  it("puts the intent on disk, as beginning any other task does", async () => {
-    const { as, open } = await ledgerWorld();
-    const id = as(1).newId();
-    const { task, file } = await begun(as(1), id);
-    expect(task).toMatchObject({ id, intent: INTENT, state: "waiting" });
-    expect(await readdir(open)).toEqual([`${id}.jsonl`]);
-    expect(JSON.parse(await readFile(file.path, "utf8"))).toEqual({
-      ...LINES.intent,
-      id,
-      holder: task.holder,
-    });
-  });
-
   it("holds it from the moment its file is seen, for other ledgers of the same process too", async () => {
     const { as } = await ledgerWorld();
     const [one, other] = [as(1), as(1)];
@@ -156,12 +139,5 @@ describe("beginning a task under a name that several processes know", () => {
     expect(await as(1).read(id)).toBeNull();
     await begun(as(1), id);
     expect(await as(1).unfinished()).toHaveLength(1);
-  });
-
-  it("refuses a state folder that cannot be written", async () => {
-    const file = path.join(await temporaryFolder(), "file");
-    await writeFile(file, "");
-    const ledger = new Ledger(path.join(file, "state"), fakeClock(), someProcesses(1).as(1));
-    await expect(ledger.begin(INTENT, { isShared: true })).rejects.toBeInstanceOf(StateFolderError);
   });
 });

@@ -1,4 +1,4 @@
-import { appendFile, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { TaskFile } from "../../src/store/task-file.ts";
@@ -82,15 +82,6 @@ describe("a task's file", () => {
     task.close();
   });
 
-  it("is taken up where it ends", async () => {
-    const file = await newPath();
-    await writeFile(file, linesOf(intent, accepted));
-    const task = await TaskFile.reopen(file, noRoom);
-    await task.record(completed);
-    task.close();
-    expect(await readFile(file, "utf8")).toBe(linesOf(intent, accepted, completed));
-  });
-
   it("with a torn last line goes on on a fresh one, and only then", async () => {
     const file = await newPath();
     const torn = linesOf(completed).slice(0, 25);
@@ -102,23 +93,7 @@ describe("a task's file", () => {
     expect(await readFile(file, "utf8")).toBe(
       `${linesOf(intent, accepted)}${torn}\n${linesOf(completed, saved)}`,
     );
-    expect(readTaskLines("x", [await readFile(file, "utf8")])).toMatchObject({
-      task: { state: "saved" },
-    });
-  });
-
-  it("survives one torn line after another", async () => {
-    const file = await newPath();
-    await writeFile(file, linesOf(intent, accepted));
-    for (const length of [1, 30, 60]) {
-      await appendFile(file, linesOf(completed).slice(0, length));
-      const task = await TaskFile.reopen(file, noRoom);
-      await task.record(completed);
-      task.close();
-      expect(readTaskLines("x", [await readFile(file, "utf8")])).toMatchObject({
-        task: { state: "completed" },
-      });
-    }
+    expect(readTaskLines("x", [await readFile(file, "utf8")])).toMatchObject({ task: { state: "saved" } });
   });
 
   it("that is gone cannot be taken up, and is not created again", async () => {

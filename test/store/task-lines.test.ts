@@ -14,12 +14,6 @@ function statusOf(...parts: string[]): string {
 }
 
 describe("a task's file", () => {
-  it("is read as it was written", () => {
-    const read = readTaskLines("x", [linesOf(intent, started, accepted)]);
-    expect(read).toEqual({ kind: "task", task: recordOf([started, accepted]) });
-    expect(read).toMatchObject({ task: { intent: INTENT, submittedAt: AT, parts: 1, state: "accepted" } });
-  });
-
   it("holds one line for each fact, whatever is in the prompt", () => {
     const prompt = "two\nlines\r\n\u2028and a \u0000";
     const line = formatLine({ ...intent, request: { prompt, model: "m" } });
@@ -46,15 +40,6 @@ describe("a task's file", () => {
   });
 
   it.each([
-    { prompt: "p", model: "m", ratio: "1:1", image: "https://a.example/1.png", maxImages: 3, quality: "2K" },
-    { prompt: "p", model: "m", image: ["https://a.example/1.png", "https://a.example/2.png"] },
-    { prompt: "p", model: "m", future: { a: 1 } },
-  ])("keeps every field of a request: %j", (request) => {
-    const read = readTaskLines("x", [linesOf({ ...intent, request })]);
-    expect(read).toMatchObject({ kind: "task", task: { intent: { request } } });
-  });
-
-  it.each([
     { kind: "file" as const, path: "/a/b.png", overwrite: true },
     { kind: "stdout" as const, folder: "/a", template: "{task}", overwrite: false },
   ])("keeps every kind of destination: %j", (destination) => {
@@ -68,20 +53,6 @@ describe("a task's file", () => {
       expect(readTaskLines("x", [content])).toEqual({ kind: "stub" });
     },
   );
-
-  it("passes over a last line that is cut short, anywhere", () => {
-    const whole = linesOf(intent, accepted);
-    const last = linesOf(completed);
-    for (let length = 0; length < last.length - 1; length += 1) {
-      expect(statusOf(whole + last.slice(0, length))).toBe("accepted");
-    }
-    expect(statusOf(whole + last)).toBe("completed");
-  });
-
-  it("passes over a line cut short in its middle, and reads what stands after it on a line of its own", () => {
-    const torn = linesOf(completed).slice(0, 40);
-    expect(statusOf(`${linesOf(intent, accepted)}${torn}\n${linesOf(completed, saved)}`)).toBe("saved");
-  });
 
   it.each([
     ['{"type":"admired","at":"now"}', "accepted"],

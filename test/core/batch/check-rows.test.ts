@@ -32,35 +32,10 @@ async function checked(values: readonly (RowValues | string)[], defaults: Partia
 }
 
 describe("a manifest's rows", () => {
-  it("get the defaults for what they leave out, and keep what they set", async () => {
-    const { rows, problems } = await checked(
-      [{ prompt: "a fox" }, { prompt: "a hen", model: "gamma-image-2", quality: "1K", output: "hen.png" }],
-      { values: { ...DEFAULTS.values, ratio: "4:3" } },
-    );
-    expect(problems).toEqual([]);
-    expect(rows.map(({ checked: { request } }) => request)).toEqual([
-      { prompt: "a fox", model: "z-image", ratio: "4:3" },
-      { prompt: "a hen", model: "gamma-image-2", ratio: "4:3", quality: "1K" },
-    ]);
-    expect(rows.map(({ output }) => output)).toEqual([null, "hen.png"]);
-    expect(rows.map(({ checked: { credits } }) => credits)).toEqual([null, 2]);
-  });
-
   it("may ask for no reference images in spite of a default", async () => {
     const values = { ...DEFAULTS.values, model: "gamma-image-2", image: ["https://images.test/1.png"] };
     const { rows } = await checked([{ prompt: "a fox" }, { prompt: "a hen", image: [] }], { values });
     expect(rows.map(({ checked: { request } }) => "image" in request)).toEqual([true, false]);
-  });
-
-  it("are all reported with their lines where something is wrong", async () => {
-    const { problems } = await checked([
-      "not JSON",
-      { prompt: "a fox" },
-      { prompt: "a hen", ratio: "21:9" },
-      { prompt: "a cat", model: "zimage" },
-    ]);
-    expect(problems.map(({ line }) => line)).toEqual([1, 3, 4]);
-    expect(problems[2]?.message).toContain("z-image");
   });
 
   it("name what set a bad value: the row itself, or the flag", async () => {
@@ -103,15 +78,6 @@ describe("a manifest's rows", () => {
     expect(await keys({ prompt: "a fox", model: "z-image" })).toEqual([first]);
   });
 
-  it("are another row with another output", async () => {
-    const { rows } = await checked([
-      { prompt: "a fox", output: "a" },
-      { prompt: "a fox", output: "b" },
-    ]);
-    expect(rows[0]?.key).not.toBe(rows[1]?.key);
-    expect(rows.every(({ key }) => key.endsWith("-1"))).toBe(true);
-  });
-
   it("cannot share an output, or be in each other's way", async () => {
     const { problems } = await checked([
       { prompt: "a fox", output: "fox.png" },
@@ -133,13 +99,5 @@ describe("a manifest's rows", () => {
     const lines = parts.flatMap(({ rows }) => rows.map(({ line }) => line));
     expect(lines.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
     for (const { rows } of parts) expect(rows.length).toBeGreaterThan(0);
-  });
-
-  it("have the same keys in a part as in the whole", async () => {
-    const values = Array.from({ length: 20 }, (_, index) => ({ prompt: `fox ${index % 5}` }));
-    const whole = (await checked(values)).rows.map(({ key }) => key);
-    const part = (await checked(values, { shard: parseShard("1/2") })).rows.map(({ key }) => key);
-    for (const key of part) expect(whole).toContain(key);
-    expect(part.length).toBeLessThan(20);
   });
 });

@@ -1,4 +1,4 @@
-import { appendFile, rm, writeFile } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { CheckedRow } from "../../../src/core/batch/batch-row.ts";
@@ -73,10 +73,6 @@ it("a row whose task waits at a provider that keeps what was never sent is unfin
   expect(rowState(entry, heldBy(false))).toBe("unfinished");
 });
 
-it("a row without a task is new", () => {
-  expect(rowState(null, heldBy(false))).toBe("new");
-});
-
 it.each([
   ["damaged", { file: "f", kind: "damaged", why: "its first line is not JSON" }],
   ["of a newer release", { file: "f", kind: "newer", version: 9 }],
@@ -104,19 +100,6 @@ describe("a row whose prompt has blanks around it", () => {
 });
 
 describe("a batch's plan", () => {
-  it("is to submit everything, where nothing was begun", async () => {
-    const { plan } = await newBatch();
-    const { rows, toSubmit, charged } = await plan(rowsOf("a fox", "a hen"));
-    expect(rows.map(({ state, attempts }) => [state, attempts])).toEqual([
-      ["new", []],
-      ["new", []],
-    ]);
-    expect([toSubmit, charged]).toEqual([
-      { rows: 2, credits: 4, undocumented: 0 },
-      { rows: 0, credits: 0, undocumented: 0 },
-    ]);
-  });
-
   it("uses what the user submitted in place of a row of unknown outcome, and counts both", async () => {
     const { attempt, plan, ledger } = await newBatch();
     const rows = rowsOf("a fox");
@@ -193,13 +176,6 @@ describe("a batch's plan", () => {
     ]);
   });
 
-  it("submits what was only claimed: its process ended before it wrote down anything to send", async () => {
-    const { claims, ledger, plan } = await newBatch();
-    const rows = rowsOf("a fox");
-    const id = await claimedOnly(claims, ledger, rows[0] as CheckedRow);
-    expect((await plan(rows)).rows).toMatchObject([{ state: "new", attempts: [id] }]);
-  });
-
   it("leaves to a running batch's budget what was not charged yet: its process may be about to submit it", async () => {
     const { claims, ledger, attempt, plan } = await newBatch();
     const rows = rowsOf("claimed", "turned away", "accepted");
@@ -228,18 +204,6 @@ describe("a batch's plan", () => {
     expect(standings).toEqual(["saved", "failed", "new", "unknown", "unknown", "new"]);
     expect(planned.toSubmit.rows).toBe(2);
     expect(planned.charged.rows).toBe(5);
-  });
-
-  it("leaves alone a row whose task's file cannot be read, and counts it as charged", async () => {
-    const { attempt, plan } = await newBatch();
-    const rows = rowsOf("a fox", "a hen");
-    const { file } = await attempt(rows[0], 1, {}, accepted);
-    await writeFile(file, "scribble\n");
-    for (const resubmitted of [[], ["unknown" as const]]) {
-      const { rows: planned, toSubmit, charged } = await plan(rows, ...resubmitted);
-      expect(planned[0]).toMatchObject({ row: 1, state: "unknown" });
-      expect([toSubmit.rows, charged]).toEqual([1, { rows: 1, credits: 2, undocumented: 0 }]);
-    }
   });
 
   it("submits again at the user's request what is unknown, and not what a process is still at", async () => {
@@ -317,13 +281,5 @@ describe("a batch's plan", () => {
     expect([charged.credits, chargedForOthers]).toEqual([2, { rows: 2, credits: 12, undocumented: 0 }]);
     const deps = { claims, ledger, resubmits: new Set<RowState>(), countsKey: null };
     expect((await planBatch(rows.slice(0, 1), deps)).chargedForOthers.rows).toBe(0);
-  });
-
-  it("takes a torn last record for one that was never written", async () => {
-    const { attempt, plan } = await newBatch();
-    const rows = rowsOf("a fox");
-    const { file } = await attempt(rows[0], 1, {}, accepted);
-    await appendFile(file, '{"type":"sav');
-    expect((await plan(rows)).rows).toMatchObject([{ state: "unfinished" }]);
   });
 });

@@ -14,8 +14,8 @@ import { accepts } from "../../support/batch-world.ts";
 import { finishTask } from "../../support/finish-task.ts";
 import { LINES } from "../../support/records.ts";
 import { drawn, scriptedProvider } from "../../support/scripted-provider.ts";
-import { failure, type ServiceScript } from "../../support/scripted-server.ts";
-import { completedAt, inTurn, replies, reset, stillRunning, taskIs } from "../../support/scripts.ts";
+import type { ServiceScript } from "../../support/scripted-server.ts";
+import { completedAt, inTurn, reset, stillRunning } from "../../support/scripts.ts";
 import { begunByOther, claimedOnly, newRun } from "./batch-run.ts";
 import { newRow, newRows } from "./some-rows.ts";
 
@@ -75,21 +75,6 @@ describe("a row that is new", () => {
     expect(ends.some((end) => end !== "elsewhere" && end.state === "saved")).toBe(true);
   });
 
-  it("is unknown, and not submitted again, where its claim was damaged, with its task in it", async () => {
-    const { run, server, claims, row } = await newBatch();
-    await ended(row, run);
-    const [file = ""] = (await readdir(run.deps.ledger.folder, { recursive: true })).filter((name) =>
-      name.endsWith(`${row.key}.1`),
-    );
-    const claim = path.join(run.deps.ledger.folder, file);
-    await writeFile(claim, "");
-    const attempts = (await claims.load()).get(row.key) ?? [];
-    const end = await ended({ ...row, attempts }, run);
-    expect(end).toMatchObject({ state: "unknown", isSubmitted: false, error: { type: "outcome_unknown" } });
-    expect(end.error?.message).toContain(`: ${claim}.`);
-    expect(server.submits()).toHaveLength(1);
-  });
-
   it("is of unknown outcome in a later run that the disk does not give its record, and not submitted", async () => {
     const { run, server, row } = await newBatch();
     await ended(row, run);
@@ -116,39 +101,17 @@ describe("a row that is new", () => {
     expect(server.submits()).toHaveLength(1);
   });
 
-  it("is failed where the service refuses it, and new to the next run", async () => {
-    const busy = replies(failure("image_generation.error.busy"));
-    const { run, server, claims, row } = await newBatch({ submit: inTurn(busy, accepts) });
-    const end = await ended(row, run);
-    expect(end).toMatchObject({ state: "failed", isSubmitted: true, report: { charged: "no" } });
-    expect(run.deps.gate.stopped).toBeNull();
-    expect(await ended(again(row), run)).toMatchObject({ state: "saved" });
-    expect(server.submits()).toHaveLength(2);
-    expect([...(await claims.load()).values()]).toMatchObject([{ length: 2 }]);
-  });
-
   it("is not sent, rather than failed, where the day's limit comes between", async () => {
     const { run, server, row } = await newBatch();
     const caps = [dayCap({ ...run.deps, dailyCredits: 1 })];
-    const limited = { ...run, deps: { ...run.deps, caps } };
-    expect(await ended(row, limited)).toMatchObject({
+    const end = await ended(row, { ...run, deps: { ...run.deps, caps } });
+    expect(end).toMatchObject({
       state: "new",
       report: { charged: "no" },
       error: { type: "budget_exceeded" },
     });
     expect(run.deps.gate.stopped?.type).toBe("budget_exceeded");
     expect(server.submits()).toEqual([]);
-  });
-
-  it("is not reported if a signal ends the wait for a service that is down: nothing was sent", async () => {
-    const { run, world, row } = await newBatch();
-    const { provider } = run.deps.connection;
-    provider.submit = async () => {
-      world.interrupt();
-      return { outcome: "not_sent", cause: new TransportError("refused", { sent: false }) };
-    };
-    await expect(runRow(row, run)).rejects.toMatchObject({ type: "interrupted" });
-    expect(await run.deps.ledger.read(row.attempts[0] ?? "")).toMatchObject({ task: { state: "not_sent" } });
   });
 
   it("says that it was not sent, and why, if the service stays down", async () => {
@@ -165,13 +128,6 @@ describe("a row that is new", () => {
     expect(await ended(newRow("a hen"), run)).toMatchObject({ state: "new", report: null });
     expect(await run.claims.load()).toEqual(claims);
   });
-
-  it("reports where its images differ from what was asked", async () => {
-    const { run, row } = await newBatch();
-    row.checked.request.ratio = "21:9";
-    const { report } = await ended(row, run);
-    expect(report?.warnings).toEqual([expect.stringContaining("21:9")]);
-  });
 });
 
 describe("a row that an earlier run has saved", () => {
@@ -181,17 +137,6 @@ describe("a row that an earlier run has saved", () => {
     const file = path.join(batch.world.output, "a-fox.png");
     return { ...batch, file, requests: batch.server.requests.length };
   }
-
-  it("is skipped without a word to the service", async () => {
-    const { run, row, server, requests } = await saved();
-    expect(await ended(again(row), run)).toMatchObject({
-      isSkipped: true,
-      isSubmitted: false,
-      error: null,
-      report: { taskId: "task-a-fox", files: { length: 1 } },
-    });
-    expect(server.requests).toHaveLength(requests);
-  });
 
   it("is downloaded again where its image is gone, and not submitted again", async () => {
     const { run, row, server, file, world } = await saved();
@@ -216,18 +161,6 @@ describe("a row of unknown outcome", () => {
     expect(end).toMatchObject({ state: "unknown", report: { charged: "unknown" } });
     return batch;
   }
-
-  it("is left, with what is known of it", async () => {
-    const { run, row, server } = await lost();
-    for (let time = 0; time < 2; time++) {
-      expect(await ended(again(row), run)).toMatchObject({
-        state: "unknown",
-        isSubmitted: false,
-        error: { type: "outcome_unknown", charged: "unknown" },
-      });
-    }
-    expect(server.submits()).toHaveLength(1);
-  });
 
   it("is dismissed and submitted again at the user's request", async () => {
     const { run, row, server, world } = await lost();
@@ -395,14 +328,6 @@ describe("a row that was turned away with 429", () => {
     return { ...batch, row: { ...batch.row, attempts: [task.task.id] } };
   }
 
-  const STARTED_AGAIN = { ...LINES.started, attempt: "1.1" };
-
-  it("is held while its process lives, which is to submit it again", async () => {
-    const { row, run, server } = await turnedAway(LINES.started, LINES.waiting);
-    expect(await runRow(row, run)).toBe("elsewhere");
-    expect(server.submits()).toEqual([]);
-  });
-
   it("is submitted under the same id once that process is dead", async () => {
     const { row, run, server, processes } = await turnedAway(LINES.started, LINES.waiting);
     processes.die(2);
@@ -424,13 +349,6 @@ describe("a row that was turned away with 429", () => {
     expect(end).toMatchObject({ state: "new", error: { type: "budget_exceeded" } });
     expect(server.submits()).toEqual([]);
     expect(await run.deps.ledger.unfinished()).toEqual([]);
-  });
-
-  it("is unknown where its process died after the next attempt was recorded", async () => {
-    const { row, run, server, processes } = await turnedAway(LINES.started, LINES.waiting, STARTED_AGAIN);
-    processes.die(2);
-    expect(await ended(row, run)).toMatchObject({ state: "unknown" });
-    expect(server.submits()).toEqual([]);
   });
 });
 
@@ -470,20 +388,6 @@ it("a row passes on the progress of a job that its provider has accepted", async
 });
 
 describe("a row that was submitted", () => {
-  it("and failed is not submitted again", async () => {
-    const { run, server, row } = await newBatch({ poll: taskIs({ status: "failed", errorCode: 7 }) });
-    expect(await ended(row, run)).toMatchObject({
-      state: "failed",
-      report: { charged: "unknown" },
-      error: { hint: expect.stringContaining("To submit it again, at a new charge") },
-    });
-    expect(await ended(again(row), run)).toMatchObject({
-      state: "failed",
-      error: { type: "generation_failed" },
-    });
-    expect(server.submits()).toHaveLength(1);
-  });
-
   it("with another key says what is needed, and stops no other row", async () => {
     const batch = await newBatch();
     const { row } = batch;

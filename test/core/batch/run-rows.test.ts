@@ -1,27 +1,17 @@
 import { readdir } from "node:fs/promises";
-import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { ServiceError } from "../../../src/api/api-errors.ts";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
 import { accepts } from "../../support/batch-world.ts";
 import { finishTask } from "../../support/finish-task.ts";
 import { LINES } from "../../support/records.ts";
-import { failure } from "../../support/scripted-server.ts";
-import { completedAt, inTurn, late, replies, stillRunning } from "../../support/scripts.ts";
-import { begunByOther, claimedOnly, newRun } from "./batch-run.ts";
+import { inTurn, late } from "../../support/scripts.ts";
+import { begunByOther, newRun } from "./batch-run.ts";
 import { newRows } from "./some-rows.ts";
 
 const foxes = (count: number) => newRows(...Array.from({ length: count }, (_, index) => `fox ${index}`));
 
 describe("running a batch's rows", () => {
-  it("takes every row to its end, and reports each once", async () => {
-    const { go, ends, started, world } = await newRun();
-    expect(await go(foxes(9))).toEqual([]);
-    expect(ends.map(({ state }) => state)).toEqual(Array(9).fill("saved"));
-    expect(started).toHaveLength(9);
-    expect(await readdir(world.output)).toHaveLength(9);
-  });
-
   it("has only so many in flight at once", async () => {
     let underWay = 0;
     let most = 0;
@@ -38,12 +28,6 @@ describe("running a batch's rows", () => {
       },
     });
     expect(most).toBe(2);
-  });
-
-  it("of no rows is over at once", async () => {
-    const { go, ends } = await newRun();
-    expect(await go([])).toEqual([]);
-    expect(ends).toEqual([]);
   });
 
   it("begins nothing more after a signal, and returns what it did not come to", async () => {
@@ -92,20 +76,6 @@ describe("running a batch's rows", () => {
     expect(server.submits()).toHaveLength(3);
     expect(await readdir(world.output)).toHaveLength(3);
   });
-
-  it("stops submitting with the account, finishes what was accepted, and says why of all the others", async () => {
-    const { go, ends, run, server } = await newRun({
-      submit: inTurn(late(500, accepts), replies(failure("my_credits.no_credits_description"))),
-      poll: inTurn(stillRunning, completedAt("/1.png")),
-    });
-    expect(await go(foxes(8), { concurrency: 2 })).toEqual([]);
-    const states = ends.map(({ state }) => state).toSorted();
-    expect(states).toEqual(["failed", ...Array(6).fill("new"), "saved"]);
-    for (const { error, state } of ends)
-      expect(error?.type ?? state).toBe(state === "saved" ? "saved" : "insufficient_credits");
-    expect(run.deps.gate.stopped?.type).toBe("insufficient_credits");
-    expect(server.submits()).toHaveLength(2);
-  });
 });
 
 describe("a row that another process is at work on", () => {
@@ -152,28 +122,6 @@ describe("a row that another process is at work on", () => {
     batch.other.deps.ledger.release(task, true);
   });
 
-  it("is submitted where that one had only claimed it", async () => {
-    const batch = await newRun();
-    const [row] = foxes(1) as [PlannedRow];
-    const { claims, other } = batch;
-    const id = await claimedOnly(claims, other.deps.ledger, row);
-    expect(await batch.go([{ ...row, attempts: [id] }])).toEqual([]);
-    expect(batch.ends).toMatchObject([{ state: "saved", isSubmitted: true, report: { ledgerId: id } }]);
-  });
-
-  it("is submitted again where that one was refused meanwhile", async () => {
-    const batch = await newRun();
-    const [row] = foxes(1) as [PlannedRow];
-    const task = await begunByOther(batch, row);
-    await task.file.record(LINES.started);
-    await task.file.record(LINES.refused);
-    await finishTask(batch.other.deps.ledger, task);
-    expect(await batch.go([row])).toEqual([]);
-    expect(batch.ends).toMatchObject([
-      { state: "saved", isSubmitted: true, row: { attempts: { length: 2 } } },
-    ]);
-  });
-
   it("is reported as unfinished when patience ends, and is not submitted", async () => {
     const batch = await newRun();
     const rows = foxes(2);
@@ -199,13 +147,4 @@ describe("a row that another process is at work on", () => {
     expect(batch.ends).toEqual([]);
     batch.other.deps.ledger.release(task, true);
   });
-});
-
-it("a batch's rows, their tasks and their files agree when all is over", async () => {
-  const { go, ends, world } = await newRun();
-  await go(foxes(5));
-  const tasks = path.join(world.stateFolder, "tasks");
-  expect(await readdir(path.join(tasks, "open"))).toEqual([]);
-  const claims = await readdir(path.join(tasks, "batches", "0123456789abcdef"));
-  expect(claims.toSorted()).toEqual(ends.map(({ row }) => `${row.key}.1`).toSorted());
 });

@@ -49,14 +49,6 @@ describe("a task that was cancelled while a process had it", () => {
     expect([world.provider.jobs, marksIn(world)]).toEqual([[], []]);
   });
 
-  it("is not continued where the same request is submitted again", async () => {
-    const { deps, spec } = await markedTask();
-    expect(await findUnfinished(spec.checked.request, deps, () => false)).toEqual({
-      kind: "none",
-      warn: null,
-    });
-  });
-
   it("after its paid request was sent is of unknown outcome all the same, and never called free", async () => {
     const world = await workWorld();
     const id = await world.leave([started]);

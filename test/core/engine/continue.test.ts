@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm, unlink, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { continueNamed, reported, saveUnknownId } from "../../../src/core/engine/continue.ts";
@@ -116,12 +116,6 @@ describe("resuming a task of which only the intent is on disk", () => {
     expect(onDisk()).toEqual({ folder: "open", types });
   });
 
-  it("never submits it again if the answer was lost", async () => {
-    const { resume, server } = await leftBehind({ lines: [unknown] });
-    expect(await resume()).toMatchObject({ state: "unknown", error: { type: "outcome_unknown" } });
-    expect(server.requests).toEqual([]);
-  });
-
   it.each([
     ["before it was sent", []],
     ["while it waited after a 429", [started, LINES.waiting]],
@@ -162,19 +156,6 @@ describe("resuming a task that was accepted", () => {
     expect(onDisk()).toEqual({ folder: "done", types: words("intent accepted taken completed saved") });
   });
 
-  it("takes the service's id as well as the ledger's", async () => {
-    const { resume } = await leftBehind({ lines: [accepted] });
-    expect(await resume("task-1")).toMatchObject({ state: "saved", error: null });
-  });
-
-  it("saves it somewhere else where that is asked for", async () => {
-    const folder = await temporaryFolder();
-    const { resume, output, destination, id } = await leftBehind({ lines: [accepted] });
-    await resume(id, { ...destination, folder } as Destination);
-    expect(await readdir(folder)).toEqual(["a-fox.png"]);
-    await expect(readdir(output)).rejects.toMatchObject({ code: "ENOENT" });
-  });
-
   it.each<[string, object, Behaviour, "open" | "done", string[]]>([
     [
       "leaves it for another time where it is still running",
@@ -205,15 +186,6 @@ describe("resuming a task that was accepted", () => {
     }
   });
 
-  it("goes on on a fresh line after a torn one", async () => {
-    const { resume, onDisk } = await leftBehind({ lines: [accepted], torn: '{"type":"completed","at":"20' });
-    expect(await resume()).toMatchObject({ state: "saved", error: null });
-    expect(onDisk()).toEqual({
-      folder: "done",
-      types: words("intent accepted completed taken completed saved"),
-    });
-  });
-
   it("saves in its folder what was to go to standard output, which has no reader any more", async () => {
     const { resume, output, written } = await leftBehind({
       lines: [accepted],
@@ -233,20 +205,6 @@ describe("resuming a task that was accepted", () => {
     expect(await resume()).toMatchObject({ state: "saved", charged: "yes", files, error: null });
     expect(server.requests).toEqual([]);
   });
-
-  it("leaves it alone while its process is alive", async () => {
-    const { resume, server } = await leftBehind({ lines: [accepted], alive: true });
-    expect(await resume()).toMatchObject({ error: { type: "pending", charged: "yes" } });
-    expect(server.requests).toEqual([]);
-  });
-
-  it("is done by one of two that try at once, and the image is saved once", async () => {
-    const { resume, output } = await leftBehind({ lines: [accepted] });
-    const reports = await Promise.all([resume(), resume()]);
-    const errors = reports.map(({ error }) => error?.type ?? null).sort();
-    expect([[null, "pending"].sort(), [null, null]]).toContainEqual(errors);
-    expect(await readdir(output)).toEqual(["a-fox.png"]);
-  });
 });
 
 describe("resuming a task that was completed", () => {
@@ -259,14 +217,6 @@ describe("resuming a task that was completed", () => {
     ]);
   });
 
-  it("recognises the file that was published just before the crash", async () => {
-    const { resume, output } = await leftBehind({ lines: [accepted, completed] });
-    await mkdir(output, { recursive: true });
-    await writeFile(path.join(output, "a-fox.png"), png());
-    expect(await resume()).toMatchObject({ files: [{ path: path.join(output, "a-fox.png") }] });
-    expect(await readdir(output)).toEqual(["a-fox.png"]);
-  });
-
   it.each([
     ["is unknown all of a sudden", failure("image_generation.error.unknown_error")],
     ["is running again", success({ status: "processing" })],
@@ -275,26 +225,12 @@ describe("resuming a task that was completed", () => {
       lines: [accepted, completed],
       script: { poll: replies(answer) },
     });
-    expect(await resume()).toMatchObject({
-      charged: "yes",
-      state: "completed",
-      error: { type: "pending" },
-    });
+    expect(await resume()).toMatchObject({ charged: "yes", state: "completed", error: { type: "pending" } });
     expect(onDisk().folder).toBe("open");
   });
 });
 
 describe("resuming a task that was finished", () => {
-  it("puts a failed one's file away, and polls it: it may have been completed since", async () => {
-    const { resume, onDisk, server } = await leftBehind({
-      lines: [accepted, failed],
-      script: { poll: taskIs({ status: "failed", errorCode: 3 }) },
-    });
-    expect(await resume()).toMatchObject({ state: "failed", error: { type: "generation_failed" } });
-    expect(onDisk().folder).toBe("done");
-    expect(server.requests).toHaveLength(1);
-  });
-
   it("saves one that had failed and was completed since, once, and notes it", async () => {
     const poll = inTurn(taskIs({ status: "failed", errorCode: 3 }), completedAt("/1.png"));
     const { resume, onDisk, output, deps, id } = await leftBehind({
@@ -315,63 +251,6 @@ describe("resuming a task that was finished", () => {
     expect(await deps.ledger.read(id)).toMatchObject({ task: { state: "saved" } });
     expect(await deps.ledger.findByFile(sha256(png()))).toMatchObject({ id });
   });
-
-  it("leaves a failed one to the process that is about to put it away", async () => {
-    const { resume, server } = await leftBehind({ lines: [accepted, failed], alive: true });
-    expect(await resume()).toMatchObject({ error: { type: "pending" } });
-    expect(server.requests).toEqual([]);
-  });
-
-  it("changes nothing where its file is still there, however often", async () => {
-    const { resume, output, server, id } = await leftBehind({ lines: [accepted] });
-    await resume();
-    const asked = server.requests.length;
-    expect(await resume(id)).toMatchObject({
-      state: "saved",
-      error: null,
-      files: [{ bytes: png().length }],
-    });
-    expect(await resume("task-1")).toMatchObject({ state: "saved", error: null });
-    expect(server.requests).toHaveLength(asked);
-    expect(await readdir(output)).toEqual(["a-fox.png"]);
-  });
-
-  it("fetches its image again where its file is gone", async () => {
-    const { resume, output, server } = await leftBehind({ lines: [accepted] });
-    await resume();
-    await unlink(path.join(output, "a-fox.png"));
-    expect(await resume("task-1")).toMatchObject({ state: "saved", error: null });
-    expect(await readdir(output)).toEqual(["a-fox.png"]);
-    expect(server.submits()).toEqual([]);
-  });
-
-  it("finishes what only its file's move was missing of", async () => {
-    const file = path.join(await temporaryFolder(), "a-fox.png");
-    await writeFile(file, png());
-    const saved: Line = { type: "saved", at: AT, files: [savedAt(file)] };
-    const { resume, onDisk, server } = await leftBehind({ lines: [accepted, completed, saved] });
-    expect(await resume()).toMatchObject({ state: "saved", error: null, files: [{ path: file }] });
-    expect(onDisk().folder).toBe("done");
-    expect(server.requests).toEqual([]);
-  });
-});
-
-it("resuming a task of another account is refused with what is needed, and it can be resumed with the right one", async () => {
-  const { resume, onDisk, id, deps, clock, server, fallback } = await leftBehind({ lines: [accepted] });
-  const elsewhere = testIdentity("https://other.example/api");
-  const refusing: UseCaseDeps = {
-    ...ofOneAccount(deps),
-    async depsFor(intent, taskId) {
-      requireSameAccount(intent, elsewhere, taskId);
-      return deps;
-    },
-  };
-  const report = await resumeById(id, null, fallback, refusing);
-  const error = { type: "usage", charged: "yes", hint: expect.stringContaining(server.baseUrl) };
-  expect(report).toMatchObject({ taskId: "task-1", error });
-  expect([server.requests, clock.waits]).toEqual([[], []]);
-  expect(onDisk()).toEqual({ folder: "open", types: ["intent", "accepted"] });
-  expect(await resume()).toMatchObject({ state: "saved", error: null });
 });
 
 describe("resuming a task that the ledger does not hold", () => {
@@ -382,16 +261,6 @@ describe("resuming a task that the ledger does not hold", () => {
     expect(await readdir((fallback as { folder: string }).folder)).toEqual(["image.png"]);
     expect(server.requests[0]?.target).toBe("/api/generate-image?taskId=elsewhere-42");
     expect(server.submits()).toEqual([]);
-  });
-
-  it("says so at once where the service does not know it either", async () => {
-    const { resume, clock } = await leftBehind({
-      script: {
-        poll: replies(failure("image_generation.error.unknown_error")),
-      },
-    });
-    expect(await resume("nobody-7")).toMatchObject({ taskId: "nobody-7", error: { type: "service_error" } });
-    expect(clock.waits).toEqual([0]);
   });
 });
 

@@ -1,16 +1,16 @@
-import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { AuthRequiredError, GenerationFailedError, ServiceError } from "../../../src/api/api-errors.ts";
+
+import { AuthRequiredError, GenerationFailedError } from "../../../src/api/api-errors.ts";
 import { taskError } from "../../../src/core/engine/task-error.ts";
+
 import { action, COMMAND_WORDS, option, phrase, type Words, worded } from "../../../src/lib/wording.ts";
 import { AGENT_WORDS } from "../../../src/mcp/agent-words.ts";
 import type { SubmitReply } from "../../../src/providers/provider.ts";
-import type { Destination } from "../../../src/task/intent.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { LINES } from "../../support/records.ts";
 import { type Answer, drawn, endless, lost, refused } from "../../support/scripted-provider.ts";
-import { words } from "../../support/words.ts";
 import { keptIn, leaveImage, linesIn, workWorld } from "./work-world.ts";
 
 const { started } = LINES;
@@ -18,7 +18,6 @@ const FREE = { isPaid: false };
 const makes: Answer = (job) => drawn(job);
 const NO_KEY = new AuthRequiredError("No key is set.");
 const NO_CATS = new GenerationFailedError("No cats.", { charged: "no" });
-const BUSY = new ServiceError("It is busy.", { charged: "no" });
 
 type WorkWorld = Awaited<ReturnType<typeof workWorld>>;
 
@@ -60,46 +59,6 @@ describe("a task at a provider that answers with its image", () => {
     expect(linesIn(world)).toEqual({ folder: "done", types: ["intent", "started", "completed", "saved"] });
     expect(keptIn(world)).toEqual([]);
   });
-
-  it("costs nothing where it is free", async () => {
-    const { generate } = await workWorld({ work: FREE });
-    expect(await generate()).toMatchObject({ state: "saved", charged: "no", error: null });
-  });
-
-  it("has its start on the disk before it is sent", async () => {
-    const world = await workWorld({
-      answer: async (job) => {
-        expect(linesIn(world)).toEqual({ folder: "open", types: ["intent", "started"] });
-        return drawn(job);
-      },
-    });
-    expect(await world.generate()).toMatchObject({ state: "saved" });
-  });
-
-  it("is at its end once it is refused, at no charge", async () => {
-    const world = await workWorld({ answer: () => refused(NO_CATS) });
-    expect(await world.generate()).toMatchObject({
-      state: "refused",
-      charged: "no",
-      error: { type: "generation_failed", message: "No cats.", charged: "no" },
-    });
-    expect(linesIn(world)).toEqual({ folder: "done", types: ["intent", "started", "refused"] });
-  });
-
-  it("is sent four times where none of them left, and is at its end then", async () => {
-    const cause = new Error("refused");
-    const world = await workWorld({ answer: async () => ({ outcome: "not_sent", cause, error: NO_CATS }) });
-    expect(await world.generate()).toMatchObject({ state: "not_sent", charged: "no", error: NO_CATS });
-    expect(world.provider.jobs).toHaveLength(4);
-    expect(linesIn(world).folder).toBe("done");
-  });
-
-  it("is sent again after a 429", async () => {
-    const busy: Answer = async () => ({ outcome: "rate_limited", retryAfterMs: 5000, error: BUSY });
-    const world = await workWorld({ answer: inTurn(busy, makes) });
-    expect(await world.generate()).toMatchObject({ state: "saved" });
-    expect(linesIn(world).types).toEqual(["intent", "started", "waiting", "started", "completed", "saved"]);
-  });
 });
 
 it("keeps the advice of a refusal as data, which each face words by its own table when it reads the task", async () => {
@@ -140,26 +99,6 @@ describe("a request whose reply is lost", () => {
     expect(world.provider.jobs).toHaveLength(1);
   });
 
-  it("is never sent again where it may have been paid for, and is the user's to decide on", async () => {
-    const world = await workWorld({ answer: inTurn(() => lost({ kept: "/state/reply" }), makes) });
-    const report = await world.generate();
-    expect(report).toMatchObject({
-      taskId: "task_1",
-      state: "unknown",
-      charged: "unknown",
-      error: { type: "outcome_unknown", message: expect.stringContaining("/state/reply") },
-    });
-    const id = report.ledgerId ?? "";
-    expect(await world.resume(id)).toMatchObject({ state: "unknown", error: { type: "outcome_unknown" } });
-    expect(world.provider.jobs).toHaveLength(1);
-    expect(linesIn(world)).toEqual({
-      folder: "open",
-      types: words("intent started unknown released"),
-    });
-    expect(await world.dismiss(id)).toMatchObject({ state: "dismissed", charged: "unknown" });
-    expect(linesIn(world).folder).toBe("done");
-  });
-
   it("is sent again twice where it is free, and has failed then", async () => {
     const world = await workWorld({ work: FREE, answer: () => lost() });
     expect(await world.generate()).toMatchObject({
@@ -170,12 +109,6 @@ describe("a request whose reply is lost", () => {
     expect(world.provider.jobs).toHaveLength(3);
     expect(linesIn(world).folder).toBe("done");
   });
-
-  it("is saved where a free one comes the second time", async () => {
-    const world = await workWorld({ work: FREE, answer: inTurn(() => lost(), makes) });
-    expect(await world.generate()).toMatchObject({ state: "saved", charged: "no" });
-    expect(world.provider.jobs).toHaveLength(2);
-  });
 });
 
 describe("several images for one request", () => {
@@ -184,25 +117,6 @@ describe("several images for one request", () => {
     await writeFile(path.join(job.folder, "image_3.png"), png(20 + job.index));
     return drawn(job);
   };
-
-  it("are saved by the next run after a crash between two of them, and none of them twice", async () => {
-    const world = await workWorld();
-    const id = await world.leave([started]);
-    for (const [at, bytes] of [png(0), png(10), png(20)].entries())
-      await leaveImage(id, world, bytes, { name: ["image.png", "image_2.png", "image_3.png"][at] });
-    await mkdir(world.output, { recursive: true });
-    await writeFile(path.join(world.output, "a-fox.png"), png(0));
-    await writeFile(path.join(world.output, "a-fox-2.png"), png(10));
-    const report = await world.resume(id);
-    expect(report).toMatchObject({
-      state: "saved",
-      files: [png(0), png(10), png(20)].map((image) => ({ sha256: sha256(image) })),
-      warnings: ["Requested 1 image, received 3."],
-    });
-    expect((await readdir(world.output)).sort()).toEqual(["a-fox-2.png", "a-fox-3.png", "a-fox.png"]);
-    expect(world.provider.jobs).toHaveLength(0);
-    expect(keptIn(world)).toEqual([]);
-  });
 
   it("come after the first ones of all requests", async () => {
     const world = await workWorld({ answer: threeImages, work: { requests: 2 }, images: 2 });
@@ -223,31 +137,6 @@ describe("several images for one request", () => {
     ]);
     expect(await world.dismiss(id)).toMatchObject({ state: "completed" });
     expect(linesIn(world).folder).toBe("open");
-  });
-});
-
-describe("a reply that holds no image", () => {
-  const page: Answer = (job) => drawn(job, Buffer.from("<html>"));
-
-  it("is kept where it was paid for", async () => {
-    const world = await workWorld({ answer: page });
-    expect(await world.generate()).toMatchObject({
-      state: "unknown",
-      charged: "unknown",
-      error: { type: "outcome_unknown", message: expect.stringContaining(world.deps.ledger.work.folder) },
-    });
-    expect(keptIn(world)).toEqual(["0-1.0/image.png"]);
-    expect(linesIn(world).folder).toBe("open");
-  });
-
-  it("has failed where it was free", async () => {
-    const world = await workWorld({ work: FREE, answer: page });
-    expect(await world.generate()).toMatchObject({
-      state: "failed",
-      charged: "no",
-      error: { type: "generation_failed" },
-    });
-    expect(linesIn(world).folder).toBe("done");
   });
 });
 
@@ -290,16 +179,6 @@ describe.each<[string, number | null, (world: WorkWorld) => void, string]>([
   });
 });
 
-it("a signal before a request is sent leaves nothing behind", async () => {
-  const world = await workWorld();
-  world.provider.submit = async () => {
-    world.interrupt();
-    return { outcome: "not_sent", cause: null, error: BUSY };
-  };
-  expect(await world.generate()).toMatchObject({ charged: "no", error: { type: "interrupted" } });
-  expect(linesIn(world).folder).toBe("done");
-});
-
 describe("a request that takes longer than it may", () => {
   const tooLong = async (work: { isPaid: boolean }) => {
     const world = await workWorld({ work, answer: endless });
@@ -323,17 +202,6 @@ describe("a request that takes longer than it may", () => {
 });
 
 describe("a task of several requests", () => {
-  it("sends one after the other, and saves what each has made", async () => {
-    const world = await workWorld({ images: 3 });
-    expect(await world.generate()).toMatchObject({
-      state: "saved",
-      charged: "yes",
-      usage: { total_tokens: 36 },
-    });
-    expect(world.provider.jobs.map(({ index }) => index)).toEqual([0, 1, 2]);
-    expect(await readdir(world.output)).toEqual(["a-fox-2.png", "a-fox-3.png", "a-fox.png"]);
-  });
-
   it("of which one is lost saves the others, names it, and is the user's to decide on", async () => {
     const world = await workWorld({ images: 3, answer: inTurn(makes, () => lost(), makes) });
     const report = await world.generate();
@@ -357,104 +225,15 @@ describe("a task of several requests", () => {
     expect(keptIn(world)).toEqual([]);
   });
 
-  it("of which one is refused saves the others, and is at its end", async () => {
-    const world = await workWorld({ images: 2, answer: inTurn(makes, () => refused(NO_CATS)) });
-    expect(await world.generate()).toMatchObject({
-      state: "saved",
-      charged: "yes",
-      missing: ["image 2: No cats."],
-      error: { type: "partial" },
-    });
-    expect(linesIn(world).folder).toBe("done");
-  });
-
   it("is refused at once where the account is, and sends no other", async () => {
     const world = await workWorld({ images: 3, answer: () => refused(NO_KEY) });
     expect(await world.generate()).toMatchObject({ state: "refused", charged: "no", error: NO_KEY });
     expect(world.provider.jobs).toHaveLength(1);
     expect(linesIn(world).folder).toBe("done");
   });
-
-  it("keeps what it has made where the account is refused after that, and goes on from there", async () => {
-    const world = await workWorld({ images: 2, answer: inTurn(makes, () => refused(NO_KEY), makes) });
-    const report = await world.generate();
-    expect(report).toMatchObject({
-      state: "waiting",
-      charged: "yes",
-      error: {
-        type: "auth_required",
-        message: NO_KEY.message,
-        charged: "yes",
-        hint: expect.stringContaining("kept"),
-      },
-    });
-    expect(await world.resume(report.ledgerId ?? "")).toMatchObject({ state: "saved", charged: "yes" });
-    expect(world.provider.jobs.map(({ index }) => index)).toEqual([0, 1, 1]);
-  });
-});
-
-describe("a saved task", () => {
-  async function saved() {
-    const world = await workWorld();
-    const report = await world.generate();
-    return { ...world, id: report.ledgerId ?? "", file: report.files[0]?.path ?? "" };
-  }
-
-  it("is copied where it is wanted again", async () => {
-    const { id, resume, destination, output, provider } = await saved();
-    const to = { ...destination, template: "again.{ext}" } as Destination;
-    expect(await resume(id, to)).toMatchObject({ state: "saved", error: null });
-    expect((await readdir(output)).sort()).toEqual(["a-fox.png", "again.png"]);
-    expect(provider.jobs).toHaveLength(1);
-  });
-
-  it("whose file is gone can only be sent again, which is the user's to say", async () => {
-    const { id, resume, file, provider } = await saved();
-    await rm(file);
-    expect(await resume(id)).toMatchObject({
-      state: "saved",
-      charged: "yes",
-      error: { type: "save_failed", charged: "yes", hint: expect.stringMatching(/^To submit it again/) },
-    });
-    expect(provider.jobs).toHaveLength(1);
-  });
-});
-
-it.each<[string, Answer, string]>([
-  ["failed", () => lost(), "generation_failed"],
-  ["refused", () => refused(NO_CATS), "generation_failed"],
-  ["not_sent", async () => ({ outcome: "not_sent", cause: null, error: BUSY }), "network"],
-])("a task that is %s is not asked about again, and is no other process's", async (state, answer, type) => {
-  const world = await workWorld({ work: FREE, answer });
-  const { ledgerId } = await world.generate();
-  const sent = world.provider.jobs.length;
-  expect(await world.resume(ledgerId ?? "")).toMatchObject({ state, charged: "no", error: { type } });
-  expect(world.provider.jobs).toHaveLength(sent);
 });
 
 describe("a task whose process ended", () => {
-  it("before anything was sent is sent now", async () => {
-    const world = await workWorld();
-    expect(await world.resume(await world.leave())).toMatchObject({ state: "saved", error: null });
-    expect(world.provider.jobs).toHaveLength(1);
-  });
-
-  it("after a paid request was sent is not sent again: its outcome is unknown", async () => {
-    const world = await workWorld();
-    const id = await world.leave([started]);
-    expect(await world.resume(id)).toMatchObject({ state: "unknown", error: { type: "outcome_unknown" } });
-    expect(world.provider.jobs).toEqual([]);
-  });
-
-  it("after its reply had come is saved from it", async () => {
-    const world = await workWorld();
-    const id = await world.leave([started]);
-    await leaveImage(id, world, png());
-    expect(await world.resume(id)).toMatchObject({ state: "saved", charged: "yes", error: null });
-    expect(world.provider.jobs).toEqual([]);
-    expect(keptIn(world)).toEqual([]);
-  });
-
   it.each([
     [1, 1],
     [2, 1],

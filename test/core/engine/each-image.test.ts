@@ -1,12 +1,10 @@
 import { readdir } from "node:fs/promises";
 import { describe, expect, it, vi } from "vitest";
 import { InsufficientCreditsError, ServiceError } from "../../../src/api/api-errors.ts";
-import { submitNew } from "../../../src/core/engine/begin.ts";
 import { BudgetExceededError } from "../../../src/core/errors.ts";
 import { dayCap } from "../../../src/core/limits/budget.ts";
 import type { Cap } from "../../../src/core/limits/caps.ts";
 import type { PollReply } from "../../../src/providers/provider.ts";
-import { TaskFile } from "../../../src/store/task-file.ts";
 import { png } from "../../support/images.ts";
 import { liveService } from "../../support/live-server.ts";
 import { type Answer, drawn, refused } from "../../support/scripted-provider.ts";
@@ -48,19 +46,6 @@ describe("the first image of two is saved when it is ready", () => {
     expect(events.filter(({ type }) => type === "accepted")).toEqual(
       [0, 1].map((request) => ({ type: "accepted", taskId: "task_1", request })),
     );
-  });
-
-  it("while the second waits out a 429, which holds up no polls", async () => {
-    const busy: Answer = async (job, _how, number) =>
-      number === 2
-        ? { outcome: "rate_limited", retryAfterMs: 90_000, error: BUSY }
-        : { outcome: "accepted", taskId: `job${job.index}` };
-    const { generate, saved, clock, poll } = await twoImages(busy);
-    const generating = generate();
-    await vi.waitFor(() => expect(saved()).toBe(1), 5_000);
-    expect(poll).toHaveBeenCalledOnce();
-    clock.advance(90_000);
-    expect(await generating).toMatchObject({ state: "saved", error: null });
   });
 
   it.each<[string, Answer, string]>([
@@ -129,45 +114,6 @@ describe("the first image of two is saved when it is ready", () => {
 
 const BUSY_PROMPT = new BudgetExceededError("It does not draw that.", { charged: "no" });
 
-describe("an accepted job whose id the disk does not take", () => {
-  it.each([
-    ["is named as the provider's, and fails without a wait", null],
-    ["is named as the provider's, and its image is saved all the same", { timeoutMs: null, schedule: null }],
-  ])("%s", async (_what, wait) => {
-    const { deps, spec, events } = await twoImages(accepted);
-    const failing = Object.assign(new Error("EIO: i/o error, write"), { code: "EIO" });
-    const { record } = TaskFile.prototype;
-    const recording = vi.spyOn(TaskFile.prototype, "record").mockImplementation(function (
-      this: TaskFile,
-      line,
-    ) {
-      const isRefused = line.type !== "intent" && line.type !== "started";
-      return isRefused ? Promise.reject(failing) : record.call(this, line);
-    });
-    const checked = { ...spec.checked, request: { prompt: "a fox", model: "flux" } };
-    const report = await submitNew({ ...spec, checked, wait }, deps).finally(() => recording.mockRestore());
-    const warning = expect.stringMatching(
-      /^The ledger could not be written: .*EIO.* by which the task can be resumed: job0$/,
-    );
-    expect(events).toContainEqual({ type: "ledger_warning", message: warning });
-    const hint = expect.stringContaining("job0");
-    if (wait === null) expect(report.error).toMatchObject({ type: "save_failed", charged: "yes", hint });
-    else expect(report).toMatchObject({ files: [{ width: 8 }], error: null });
-  });
-});
-
-it("a whole reply that cannot be read for a moment leaves the task as it is, and the next resume reads it", async () => {
-  const world = await workWorld();
-  const { images } = world.provider;
-  const tooMany = Object.assign(new Error("EMFILE: too many open files"), { code: "EMFILE" });
-  world.provider.images = () => Promise.reject(tooMany);
-  const report = await world.generate();
-  expect(report).toMatchObject({ state: "completed", charged: "yes", error: { type: "save_failed" } });
-  Object.assign(world.provider, { images });
-  expect(await world.resume(report.ledgerId ?? "")).toMatchObject({ state: "saved", error: null });
-  expect(world.provider.jobs).toHaveLength(1);
-});
-
 describe("before each submit of a paid request", () => {
   /** A cap for so many requests. */
   function capOf(max: number): Cap & { taken: string[] } {
@@ -229,11 +175,5 @@ describe("before each submit of a paid request", () => {
       await generate();
       expect(cap.taken).toEqual(taken);
     }
-  });
-
-  it("nobody is asked for a free one", async () => {
-    const { one, generate } = await twoProcesses({ work: { isPaid: false } });
-    one.deps.caps = [capOf(0)];
-    expect(await generate()).toMatchObject({ state: "saved", error: null });
   });
 });

@@ -5,7 +5,7 @@ import { TaskFile } from "../../../src/store/task-file.ts";
 import { ledgerWorld } from "../../support/ledger-world.ts";
 import { INTENT, LINES, WORK } from "../../support/records.ts";
 
-const { accepted, completed, saved, not_sent, waiting, unknown } = LINES;
+const { accepted, completed, saved, not_sent, waiting } = LINES;
 const FULL = Object.assign(new Error("full"), { code: "ENOSPC" });
 const AFTER_MS = 61_000;
 
@@ -31,24 +31,6 @@ async function heldTask(work = {}) {
 }
 
 describe("a task that this process holds", () => {
-  it("has each line on disk, and knows its state", async () => {
-    const { held, types } = await heldTask();
-    expect(await held.start(0)).toBe("1.0");
-    expect(await held.record(accepted)).toBe(true);
-    await held.record(completed);
-    expect(await types()).toEqual(["intent", "started", "accepted", "completed"]);
-    expect([held.task.state, held.charged]).toEqual(["completed", "yes"]);
-    await held.leave();
-  });
-
-  it("is filed under the finished ones at its end", async () => {
-    const { held, ledger, warnings } = await heldTask();
-    for (const line of [accepted, completed, saved]) await held.record(line);
-    await held.leave();
-    expect(await ledger.unfinished()).toEqual([]);
-    expect(warnings).toEqual([]);
-  });
-
   it("is free for the next process when it is left unfinished", async () => {
     const { held, as } = await heldTask();
     await held.record(accepted);
@@ -115,15 +97,6 @@ describe("an attempt to submit a request", () => {
     expect(await types()).toEqual(["intent", "started", "waiting", "started", "started"]);
   });
 
-  it("has a name that no earlier process has used", async () => {
-    const { held, takeOver } = await heldTask();
-    await held.start(0);
-    const { other, taken } = await takeOver();
-    const next = new HeldTask(other, taken, () => {});
-    await next.record({ ...waiting, attempt: "1.0" });
-    expect(await next.start(0)).toBe("2.1");
-  });
-
   it("is not to be made if the disk refuses its line, whether or not that is there", async () => {
     const { held, types } = await heldTask();
     const recording = vi.spyOn(TaskFile.prototype, "record").mockRejectedValueOnce(FULL);
@@ -142,18 +115,6 @@ describe("an attempt to submit a request", () => {
     expect(warnings).toEqual([expect.stringContaining("not sent")]);
     expect(await held.start(0)).toMatchObject({ type: "save_failed", charged: "no" });
     recording.mockRestore();
-    expect(await types()).toEqual(["intent"]);
-  });
-
-  it("is not to be made once another process has the task, which is named", async () => {
-    const { held, takeOver, types } = await heldTask();
-    await takeOver();
-    expect(await held.start(0)).toMatchObject({
-      name: "TakenOverError",
-      type: "pending",
-      charged: "no",
-      message: expect.stringContaining("(pid 2) has taken over task task_of_ours"),
-    });
     expect(await types()).toEqual(["intent"]);
   });
 
@@ -177,43 +138,5 @@ describe("an attempt to submit a request", () => {
     onTestFinished(() => recording.mockRestore());
     expect(await held.start(0)).toMatchObject({ name: "TakenOverError", charged: "no" });
     expect(await types()).toEqual(["intent", "started", "waiting"]);
-  });
-});
-
-describe("a process that has lost a task", () => {
-  it("neither ends nor releases it, and closes its file alone", async () => {
-    const { held, ledger, types, takeOver } = await heldTask();
-    const { other, taken } = await takeOver();
-    expect(held.isLost).toBe(true);
-    await held.leave();
-    expect(await types()).toEqual(["intent"]);
-    expect(await ledger.unfinished()).toHaveLength(1);
-    expect(other.isLast(taken)).toBe(true);
-  });
-
-  it("still records what the provider answers to its own request, and nothing of it undoes the other's attempt", async () => {
-    const { held, ledger, takeOver } = await heldTask();
-    await held.start(0);
-    const { other, taken } = await takeOver();
-    const next = new HeldTask(other, taken, () => {});
-    await next.start(0);
-    await held.record({ ...waiting, attempt: "1.0" });
-    expect(await ledger.read(held.task.id)).toMatchObject({ task: { state: "started" } });
-    await held.record({ ...accepted, attempt: "1.0" });
-    expect(await ledger.read(held.task.id)).toMatchObject({ task: { state: "accepted" } });
-  });
-
-  it("opens a task again that was ended meanwhile, if its request turns out to be accepted", async () => {
-    const { held, ledger, takeOver } = await heldTask();
-    await held.start(0);
-    const { other, taken } = await takeOver();
-    const next = new HeldTask(other, taken, () => {});
-    await next.record({ ...unknown, attempt: "1.0" });
-    await next.record(LINES.dismissed);
-    await next.leave();
-    expect(await ledger.unfinished()).toEqual([]);
-    await held.record({ ...accepted, attempt: "1.0" });
-    await held.leave();
-    expect(await ledger.unfinished()).toMatchObject([{ task: { state: "accepted" } }]);
   });
 });

@@ -46,11 +46,6 @@ describe("a report on a task of the ledger", () => {
     expect(report.error?.charged ?? charged).toBe(charged);
   });
 
-  it("that will not be submitted again after a 429 says that it cost nothing", () => {
-    const report = reportAfter(started, waiting, { ...not_sent, why: "busy" });
-    expect(report).toMatchObject({ state: "not_sent", charged: "no", error: { type: "network" } });
-  });
-
   it("says why the outcome is unknown, as it was said when the request was sent", () => {
     const why =
       "The request was sent, but whether it was accepted is not known: the service answered HTTP 500.";

@@ -45,15 +45,7 @@ async function running(provider: ScriptedProvider, depsFor: (deps: TaskDeps) => 
     return owned.task;
   };
   const other = new Ledger(world.stateFolder, world.clock, processes.as(2));
-  return {
-    runner,
-    ledger,
-    other,
-    ended,
-    failed,
-    begun,
-    nameOf: ({ intent }: Task) => intent.taskId ?? "",
-  };
+  return { runner, ledger, other, ended, failed, begun, nameOf: ({ intent }: Task) => intent.taskId ?? "" };
 }
 
 /** A provider that answers once it is told to. */
@@ -82,26 +74,7 @@ it("takes tasks to their ends, the oldest first, however they come", async () =>
   expect(ended.slice(1).map(({ id }) => id)).toEqual(oldestFirst.map(({ id }) => id));
 });
 
-it("knows a task that has ended, and does not take it again", async () => {
-  const provider = scriptedProvider();
-  const { runner, begun, ended, nameOf } = await running(provider);
-  const task = await begun("a fox");
-  runner.take(task);
-  await expect.poll(() => ended).toHaveLength(1);
-  runner.take(task);
-  expect(runner.find(nameOf(task))).toMatchObject({ isEnded: true, task: { state: "saved" } });
-  expect(runner.open).toEqual([]);
-});
-
 describe("of another process", () => {
-  it("a task that it has is left to it", async () => {
-    const { runner, begun, other, nameOf } = await running(scriptedProvider());
-    const task = await begun("a fox");
-    await holdTask(task, other, () => {}, SERVER);
-    runner.take(task);
-    await expect.poll(() => runner.find(nameOf(task))).toBeNull();
-  });
-
   it("a task that it has ended is noted while it waits here", async () => {
     const { provider, answer } = held();
     const { runner, begun, other, ended, nameOf } = await running(provider);
@@ -145,17 +118,6 @@ describe("a task that is dropped", () => {
     await expect.poll(() => ended).toMatchObject([{ id: waiting.id, state: "not_sent" }]);
     answer();
     await expect.poll(() => ended).toHaveLength(2);
-  });
-
-  it("is finished if its request is in flight", async () => {
-    const { provider, answer } = held();
-    const { runner, begun, ended, nameOf } = await running(provider);
-    const task = await begun("a fox");
-    runner.take(task);
-    await provider.sent(1);
-    runner.drop(nameOf(task), "No key.");
-    answer();
-    await expect.poll(() => ended).toMatchObject([{ state: "saved" }]);
   });
 });
 

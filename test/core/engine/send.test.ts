@@ -1,4 +1,3 @@
-import { createServer } from "node:net";
 import path from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { AuthRequiredError } from "../../../src/api/api-errors.ts";
@@ -6,7 +5,6 @@ import { submitNew } from "../../../src/core/engine/begin.ts";
 import type { TaskProgressEvent } from "../../../src/core/engine/events.ts";
 import { HeldTask } from "../../../src/core/engine/held.ts";
 import { type SendSpec, sendRequests } from "../../../src/core/engine/send.ts";
-import { Gate } from "../../../src/core/limits/gate.ts";
 import { Line } from "../../../src/core/limits/turns.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { InterruptedError } from "../../../src/lib/interrupted.ts";
@@ -20,6 +18,7 @@ import { INTENT } from "../../support/records.ts";
 import { scriptedProvider } from "../../support/scripted-provider.ts";
 import { type Behaviour, failure, json, response, success } from "../../support/scripted-server.ts";
 import { type TaskWorld, type TaskWorldOptions, taskWorld } from "../../support/task-world.ts";
+import { words } from "../../support/words.ts";
 import { linesIn } from "./work-world.ts";
 
 const ACCEPTED = success({ taskId: "task-1" });
@@ -86,23 +85,13 @@ describe("a submit that never left", () => {
     const world = await taskWorld(`http://127.0.0.1:${await deadPort()}/api`);
     expect(await sending(world)).toMatchObject({
       state: "not_sent",
+      charged: "no",
       stop: { type: "network", charged: "no", message: expect.stringContaining("refused") },
     });
     expect(world.clock.waits).toEqual([500, 1000, 2000]);
     expect(world.events.filter(({ type }) => type === "submitting")).toHaveLength(4);
-  });
-
-  it("is submitted once when the service is there again", async () => {
-    const port = await deadPort();
-    const world = await taskWorld(`http://127.0.0.1:${port}/api`);
-    const service = createServer((socket) => {
-      socket.once("data", () => socket.end(ACCEPTED));
-    });
-    onTestFinished(() => void service.close());
-    const sleep = () => new Promise<void>((resolve) => service.listen(port, "127.0.0.1", resolve));
-    const clock = { ...world.clock, sleep };
-    const deps = { ...world.deps, gate: new Gate({ clock, random: () => 0.5 }) };
-    expect(await sending({ ...world, deps })).toMatchObject({ state: "accepted", taskId: "task-1" });
+    const types = words("intent started waiting started waiting started waiting started waiting not_sent");
+    expect(linesIn(world).types).toEqual(types);
   });
 });
 
@@ -120,19 +109,6 @@ describe("a submit that is turned away with 429", () => {
     expect(await sent).toMatchObject({ state: "not_sent", charged: "no", stop });
     expect(server.submits()).toHaveLength(6);
     expect(clock.waits).toEqual([500, 1000, 2000, 4000, 8000]);
-  });
-
-  it("waits as long as the service asks for", async () => {
-    const { sent, clock } = await submitting([json({}, 429, { "retry-after": "42" }), ACCEPTED]);
-    await sent;
-    expect(clock.waits).toEqual([42_000]);
-  });
-
-  it("is given up at once where the service asks for more patience than there is", async () => {
-    const busy = json({}, 429, { "retry-after": "42" });
-    const { sent, server } = await submitting([busy, ACCEPTED], { maxWaitMs: 41_000 });
-    expect(await sent).toMatchObject({ state: "not_sent", stop: { charged: "no" } });
-    expect(server.submits()).toHaveLength(1);
   });
 
   it("is no longer sent again once an answer was lost", async () => {

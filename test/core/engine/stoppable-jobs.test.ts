@@ -7,25 +7,15 @@ import { workWorld } from "./work-world.ts";
 const NEVER = new AbortController().signal;
 const TASK = { taskId: "task_1", name: "comfy" };
 const able = (cancel: () => Promise<boolean | null>) => ({ ...scriptedProvider(), cancel });
+const answering = (answer: boolean | null) => able(async () => answer);
 
 describe("what a second signal can stop", () => {
   it("is asked to stop, and what it answers is said", async () => {
     const jobs = new StoppableJobs();
-    jobs.add(
-      TASK,
-      "a",
-      able(async () => true),
-    );
-    jobs.add(
-      { ...TASK, taskId: "task_2" },
-      "b",
-      able(async () => false),
-    );
-    jobs.add(
-      { ...TASK, taskId: "task_3" },
-      "c",
-      able(() => Promise.reject(new Error("closed"))),
-    );
+    jobs.add(TASK, "a", answering(true));
+    jobs.add({ ...TASK, taskId: "task_2" }, "b", answering(false));
+    const closed = able(() => Promise.reject(new Error("closed")));
+    jobs.add({ ...TASK, taskId: "task_3" }, "c", closed);
     expect(jobs.names).toEqual(["comfy"]);
     expect((await jobs.stopAll(NEVER)).map(({ isStopped }) => isStopped)).toEqual([true, false, null]);
   });
@@ -36,12 +26,7 @@ describe("what a second signal can stop", () => {
     [[true, null], null],
   ] as const)("is one task with the requests that it has: %j is %s", async (answers, isStopped) => {
     const jobs = new StoppableJobs();
-    for (const answer of answers)
-      jobs.add(
-        TASK,
-        "a",
-        able(async () => answer),
-      );
+    for (const answer of answers) jobs.add(TASK, "a", answering(answer));
     expect(await jobs.stopAll(NEVER)).toEqual([{ ...TASK, isStopped }]);
   });
 
@@ -63,11 +48,8 @@ describe("what a second signal can stop", () => {
 
   it("is given up when the time for that is over", async () => {
     const jobs = new StoppableJobs();
-    jobs.add(
-      TASK,
-      "a",
-      able(() => new Promise(() => {})),
-    );
+    const silent = able(() => new Promise(() => {}));
+    jobs.add(TASK, "a", silent);
     expect(await jobs.stopAll(AbortSignal.timeout(20))).toEqual([{ ...TASK, isStopped: null }]);
     expect(await jobs.stopAll(AbortSignal.abort())).toEqual([{ ...TASK, isStopped: null }]);
   });
@@ -75,11 +57,7 @@ describe("what a second signal can stop", () => {
   it("is nothing at a provider that cannot cancel, and nothing that is no longer waited for", async () => {
     const jobs = new StoppableJobs();
     jobs.add(TASK, "a", scriptedProvider());
-    jobs.add(
-      TASK,
-      "b",
-      able(async () => true),
-    )();
+    jobs.add(TASK, "b", answering(true))();
     expect([jobs.names, await jobs.stopAll(NEVER)]).toEqual([[], []]);
   });
 

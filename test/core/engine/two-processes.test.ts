@@ -7,7 +7,6 @@ import type { PollReply } from "../../../src/providers/provider.ts";
 import { png } from "../../support/images.ts";
 import { liveService } from "../../support/live-server.ts";
 import { type Answer, drawn, lost, refused } from "../../support/scripted-provider.ts";
-import { words } from "../../support/words.ts";
 import { delayed, twoProcesses } from "./two-processes-world.ts";
 import { linesIn } from "./work-world.ts";
 
@@ -50,28 +49,6 @@ describe("a process that was stopped in the queue, and whose task another one ha
     expect(await readdir(one.output)).toEqual(["a-fox.png"]);
   });
 
-  it("only closes its file when it is interrupted", async () => {
-    const { one, generating, resuming, reply } = await stoppedInQueue();
-    one.interrupt();
-    expect(await generating).toMatchObject({ error: { type: "pending" } });
-    expect(linesIn(one)).toEqual({ folder: "open", types: ["intent", "taken", "started"] });
-    reply.send();
-    expect(await resuming).toMatchObject({ state: "saved", error: null });
-  });
-
-  it("undoes nothing of the other's attempt: if that one is killed, its outcome is unknown", async () => {
-    const { queue, generating, resume, next, stop, provider, taskOf } = await stoppedInQueue();
-    queue.give();
-    await generating;
-    expect((await taskOf()).state).toBe("started");
-    stop();
-    expect(await resume(await next())).toMatchObject({
-      state: "unknown",
-      error: { type: "outcome_unknown" },
-    });
-    expect(provider.jobs).toHaveLength(1);
-  });
-
   it("deletes nothing of the other's reply, which arrives in a folder of its attempt", async () => {
     const { queue, generating, resuming, reply, provider } = await stoppedInQueue();
     const folder = provider.jobs[0]?.folder ?? "";
@@ -83,27 +60,6 @@ describe("a process that was stopped in the queue, and whose task another one ha
     reply.send();
     expect(await resuming).toMatchObject({ state: "saved" });
   });
-});
-
-it("a process that was stopped after a 429 submits nothing once another one has the task", async () => {
-  const busy: Answer = async () => ({ outcome: "rate_limited", retryAfterMs: 90_000, error: BUSY });
-  const reply = delayed((job) => drawn(job));
-  const answer: Answer = (job, how, number) =>
-    number === 1 ? busy(job, how, number) : reply.answer(job, how, number);
-  const { generate, provider, clock, resume, two, stop, one } = await twoProcesses({ answer });
-  const generating = generate();
-  await provider.sent(1);
-  await vi.waitFor(() => expect(linesIn(one).types).toEqual(words("intent started waiting")), 5_000);
-  stop();
-  const resuming = resume(two);
-  await provider.sent(2);
-  // On a busy machine it begins to wait later than its line is on the disk.
-  const passing = setInterval(() => clock.advance(90_000), 500);
-  expect(await generating).toMatchObject({ error: { name: "TakenOverError", type: "pending" } });
-  clearInterval(passing);
-  reply.send();
-  expect(await resuming).toMatchObject({ state: "saved" });
-  expect(provider.jobs).toHaveLength(2);
 });
 
 it("a process that is stopped right before it files a refused task away deletes nothing, and nobody submits it", async () => {
@@ -192,18 +148,6 @@ describe("an accepted task", () => {
     return { ...world, first, complete };
   }
 
-  it("of a stopped process can be resumed when its time is over", async () => {
-    const { generate, first, complete, stop, resume, one, two } = await polling();
-    const generating = generate();
-    await first;
-    stop();
-    complete();
-    expect(await resume(two)).toMatchObject({ state: "saved", error: null });
-    // Its own process learns that it has lost the task, or that it is saved.
-    expect([null, "TakenOverError"]).toContain((await generating).error?.name ?? null);
-    expect(await readdir(one.output)).toEqual(["a-fox.png"]);
-  });
-
   it("of a living process is never taken from it, however long it waits", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());
@@ -218,27 +162,6 @@ describe("an accepted task", () => {
     complete();
     await generating;
   });
-});
-
-it("a task whose second image waits after a 429 is left alone while its process lives: two requests for two images", async () => {
-  const answer: Answer = async (job, _how, number) => {
-    if (number === 2) return { outcome: "rate_limited", retryAfterMs: 90_000, error: BUSY };
-    return number === 1 ? { outcome: "accepted", taskId: "theirs" } : drawn(job);
-  };
-  const { generate, resume, two, provider, clock, one } = await twoProcesses({
-    answer,
-    work: { requests: 2 },
-  });
-  const server = await liveService(png());
-  const task = { status: "completed", urls: [`${server.origin}/files/1.png`] };
-  Object.assign(provider, { poll: async () => ({ outcome: "state", task }) });
-  const generating = generate();
-  await vi.waitFor(() => expect(linesIn(one).types).toContain("waiting"), 5_000);
-  expect(await resume(two)).toMatchObject({ error: { type: "pending" } });
-  expect(provider.jobs).toHaveLength(2);
-  clock.advance(90_000);
-  expect(await generating).toMatchObject({ state: "saved", files: [{ width: 8 }, { width: 9 }] });
-  expect(provider.jobs.map(({ index }) => index)).toEqual([0, 1, 1]);
 });
 
 it("an image whose request was dismissed with the others saved is saved in its place, if its reply comes after all", async () => {

@@ -1,26 +1,15 @@
 import { execFileSync } from "node:child_process";
-import {
-  chmod,
-  link,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rm,
-  symlink,
-  utimes,
-  writeFile,
-} from "node:fs/promises";
+import { link, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { SaveFailedError } from "../../../src/core/errors.ts";
 import { resolveDestination } from "../../../src/core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../../../src/core/images/file-name.ts";
-import { prepareDestination, temporaryName } from "../../../src/core/images/prepare-destination.ts";
+
+import { prepareDestination } from "../../../src/core/images/prepare-destination.ts";
+
 import { UsageError } from "../../../src/lib/error-types.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { tinyDisk } from "../../support/tiny-disk.ts";
 import { words } from "../../support/words.ts";
 
 let pipes: string;
@@ -142,23 +131,6 @@ describe("preparing the place", () => {
     expect(await readFile(path.join(cwd, "taken.png"), "utf8")).toBe("old");
   });
 
-  it("minds nothing that has the name of an earlier release's probe", async () => {
-    const { cwd, destination } = await resolved("folder");
-    await mkdir(path.join(cwd, "folder", ".imggen.probe"));
-    await prepareDestination(destination);
-    expect(await readdir(path.join(cwd, "folder"))).toEqual([".imggen.probe"]);
-  });
-
-  it("removes what killed processes have left a day ago, and nothing newer", async () => {
-    const { cwd, destination } = await resolved("folder");
-    const [old, recent] = [temporaryName(null), temporaryName(null)];
-    for (const name of [old, recent]) await writeFile(path.join(cwd, "folder", name), "");
-    const twoDaysAgo = Date.now() / 1000 - 2 * 24 * 3600;
-    await utimes(path.join(cwd, "folder", old), twoDaysAgo, twoDaysAgo);
-    await prepareDestination(destination);
-    expect(await readdir(path.join(cwd, "folder"))).toEqual([recent]);
-  });
-
   it("does nothing for standard output", async () => {
     const { cwd, destination } = await resolved("-");
     const before = await readdir(cwd);
@@ -173,29 +145,6 @@ describe("preparing the place", () => {
       charged: "no",
       message: expect.stringContaining("ENOTDIR"),
     });
-  });
-
-  it("refuses a folder that cannot be written to", async ({ skip }) => {
-    if (process.getuid?.() === 0) return skip("nothing is forbidden to root");
-    const { cwd, destination } = await resolved("folder");
-    await chmod(path.join(cwd, "folder"), 0o500);
-    await expect(prepareDestination(destination)).rejects.toThrow(SaveFailedError);
-  });
-
-  it("refuses a full disk, and leaves nothing on it", async ({ skip }) => {
-    const disk = tinyDisk(8);
-    if (disk === null) return skip("needs permission to mount");
-    await writeFile(path.join(disk, "filler"), Buffer.alloc(8192)).catch(() => {});
-    const destination = await resolveDestination({
-      output: `${disk}/`,
-      overwrite: false,
-      resolvePath: path.resolve,
-    });
-    await expect(prepareDestination(destination)).rejects.toMatchObject({
-      type: "save_failed",
-      message: expect.stringContaining("ENOSPC"),
-    });
-    expect(await readdir(disk)).toEqual(["filler"]);
   });
 });
 

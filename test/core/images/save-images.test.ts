@@ -116,11 +116,6 @@ describe("saved images", () => {
     expect(events.map(({ type }) => type)).toEqual(["downloading", "saved"]);
   });
 
-  it("of one task are numbered", async () => {
-    const { saved } = await saving({ images: [png(0), png(1), png(2)] });
-    expect(saved).toEqual(["a-fox.png", "a-fox-2.png", "a-fox-3.png"]);
-  });
-
   it("are numbered by the template where it does so itself", async () => {
     const template = "{index}-{slug}";
     const { saved } = await saving({ images: [png(0), png(1)], destination: { template } });
@@ -133,12 +128,6 @@ describe("saved images", () => {
     expect(saved).toEqual(["a-fox-3.png"]);
     expect(await readFile(path.join(folder, "a-fox.png"), "utf8")).toBe("old");
     expect(await readFile(path.join(folder, "a-fox-2.png"), "utf8")).toBe("older");
-  });
-
-  it("do not collide with each other where numbers are taken already", async () => {
-    const { saved } = await saving({ images: [png(0), png(1)], existing: { "a-fox.png": "old" } });
-    expect(new Set(saved).size).toBe(2);
-    expect(saved).not.toContain("a-fox.png");
   });
 
   it("replace what exists where that is asked for, each its own", async () => {
@@ -288,24 +277,6 @@ describe("an image that cannot be downloaded", () => {
     await writeFile(path.join(folder, "a-fox.png"), "changed");
     await expect(saving({ ...next, savedFiles: moved })).rejects.toMatchObject({ type: "save_failed" });
   });
-
-  it("for a signal's sake ends it at once", async () => {
-    const reason = new Error("stop");
-    const signal = AbortSignal.abort(reason);
-    await expect(saving({ images: [png(0), png(1)], deps: { signal } })).rejects.toBe(reason);
-  });
-
-  it("because the disk fails ends it at once", async () => {
-    const folder = path.join(await temporaryFolder(), "file");
-    await writeFile(folder, "");
-    const result = newResult();
-    const images = [png(0), png(1)];
-    const { events } = await saving({ images, destination: { folder }, result }).catch(() => ({
-      events: [],
-    }));
-    expect(events).toEqual([]);
-    expect(result.files).toEqual([null, null]);
-  });
 });
 
 it("at most 16 images of a task are downloaded, and a warning says what was left", async () => {
@@ -317,23 +288,6 @@ it("at most 16 images of a task are downloaded, and a warning says what was left
       /^The service returned 22 images; .* Not downloaded: .*\/16, .*\/19, and 2 more\. /,
     ),
   ]);
-});
-
-describe("an image for standard output", () => {
-  it("goes there, and leaves no file", async () => {
-    const { files, written, folder, stateFolder } = await saving({ destination: { kind: "stdout" } });
-    expect(files).toMatchObject([{ path: null, sha256: sha256(png()) }]);
-    expect(Buffer.concat(written).equals(png())).toBe(true);
-    expect(await readdir(folder)).toEqual([]);
-    const left = await readdir(stateFolder, { recursive: true }).catch(() => []);
-    expect(left.filter((name) => path.basename(name).startsWith("."))).toEqual([]);
-  });
-
-  it("is the first; what else comes goes to the folder", async () => {
-    const { saved, written } = await saving({ images: [png(0), png(1)], destination: { kind: "stdout" } });
-    expect(saved).toEqual([null, "a-fox-2.png"]);
-    expect(Buffer.concat(written).equals(png(0))).toBe(true);
-  });
 });
 
 describe("after a crash", () => {

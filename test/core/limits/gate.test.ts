@@ -39,6 +39,13 @@ function newGate(clock = steppedClock(), deps: Partial<GateDeps> = {}) {
 
 const turn = () => new Promise(setImmediate);
 
+/** Lets time pass, before which and after which everything runs that can. */
+async function passed(clock: { advance(ms: number): void }, ms: number): Promise<void> {
+  await turn();
+  clock.advance(ms);
+  await turn();
+}
+
 /** A pass that needs no wait, or only waits that take no time. */
 async function entered(gate: Gate): Promise<Pass> {
   const pass = await gate.enter(never);
@@ -88,16 +95,6 @@ describe("while the provider answers", () => {
     expect(outages).toEqual([]);
   });
 
-  it("two lost submits in a row are no outage", async () => {
-    const { gate, outages } = newGate();
-    for (let round = 0; round < 3; round++) {
-      await attempt(gate, LOST);
-      await attempt(gate, LOST);
-      await attempt(gate, round === 1 ? REFUSED : ACCEPTED);
-    }
-    expect(outages).toEqual([]);
-  });
-
   it("one request that is always lost is no outage, however often", async () => {
     const { gate, outages } = newGate();
     for (let each = 0; each < 10; each++) await attempt(gate, LOST, "a bad prompt");
@@ -127,11 +124,9 @@ describe("after a 429", () => {
     const { gate, clock, pauses } = newGate();
     await attempt(gate, busy(5000));
     const inside = crowd(gate, 1);
-    clock.advance(4999);
-    await turn();
+    await passed(clock, 4999);
     expect(inside).toEqual([]);
-    clock.advance(1);
-    await turn();
+    await passed(clock, 1);
     expect(inside).toHaveLength(1);
     expect(pauses).toEqual([5000]);
   });
@@ -144,11 +139,9 @@ describe("after a 429", () => {
     const inside = crowd(gate, 1);
     end(gate, early, busy(3000));
     end(gate, passes[2] as Pass, busy(500));
-    clock.advance(2999);
-    await turn();
+    await passed(clock, 2999);
     expect(inside).toEqual([]);
-    clock.advance(1);
-    await turn();
+    await passed(clock, 1);
     expect(inside).toHaveLength(1);
   });
 
@@ -187,21 +180,8 @@ describe("after a 429", () => {
     await turn();
     controller.abort(new InterruptedError("SIGINT"));
     await expect(stopped).rejects.toBeInstanceOf(InterruptedError);
-    await turn();
-    clock.advance(1000);
-    await turn();
+    await passed(clock, 1000);
     expect(inside).toHaveLength(1);
-  });
-
-  it("a signal ends the wait for a place", async () => {
-    const { gate } = newGate();
-    await attempt(gate, busy());
-    await entered(gate);
-    const controller = new AbortController();
-    const waiting = gate.enter(controller.signal);
-    controller.abort(new InterruptedError("SIGTERM"));
-    await expect(waiting).rejects.toMatchObject({ signal: "SIGTERM" });
-    await expect(gate.enter(controller.signal)).rejects.toMatchObject({ signal: "SIGTERM" });
   });
 
   it("a run is stopped if the time is longer than it waits, 180 s by default; a server is not", async () => {
@@ -265,25 +245,10 @@ describe("while nothing can be sent", () => {
     const inside = crowd(gate, 5);
     await turn();
     expect(inside).toEqual([]);
-    clock.advance(500);
-    await turn();
+    await passed(clock, 500);
     expect(inside).toEqual([{ isProbe: true }]);
-    clock.advance(60_000);
-    await turn();
+    await passed(clock, 60_000);
     expect(inside).toHaveLength(1);
-  });
-
-  it("is tried at 0, 0.5, 1.5 and 3.5 s, and over with the first answer", async () => {
-    const { gate, clock, outages } = newGate(fakeClock());
-    const atMs: number[] = [];
-    for (const reply of [UNSENT, UNSENT, UNSENT, ACCEPTED]) {
-      const pass = await entered(gate);
-      atMs.push(clock.monotonicMs());
-      end(gate, pass, reply);
-    }
-    expect(atMs).toEqual([0, 500, 1500, 3500]);
-    expect(outages.at(-1)).toBe("over");
-    expect(outages).toHaveLength(2);
   });
 
   it("failures of submits that were in flight cause no other try, and count as none", async () => {
@@ -293,9 +258,7 @@ describe("while nothing can be sent", () => {
     const waiting = crowd(gate, 8);
     await turn();
     for (const pass of passes.slice(1)) end(gate, pass, UNSENT);
-    await turn();
-    clock.advance(500);
-    await turn();
+    await passed(clock, 500);
     expect(waiting).toHaveLength(1);
     expect(clock.waits).toEqual([500]);
   });
@@ -322,20 +285,6 @@ describe("while nothing can be sent", () => {
       end(slow.gate, pass, UNSENT);
     }
     expect(await slow.gate.enter(never)).toBeNull();
-  });
-
-  it("all that wait are turned away when it is given up", async () => {
-    const { gate, clock } = newGate();
-    await attempt(gate, UNSENT);
-    const inside = crowd(gate, 5);
-    for (const ms of [500, 1000, 5000]) {
-      await turn();
-      clock.advance(ms);
-      await turn();
-      end(gate, inside.at(-1) as Pass, UNSENT);
-    }
-    await turn();
-    expect(inside.slice(3)).toEqual([null, null]);
   });
 
   it("all go on when it answers, and none waits out the rest of a wait", async () => {
@@ -369,13 +318,9 @@ describe("while nothing can be sent", () => {
     const { gate, clock } = newGate();
     await attempt(gate, UNSENT);
     const inside = crowd(gate, 2);
-    await turn();
-    clock.advance(500);
-    await turn();
+    await passed(clock, 500);
     gate.leave(inside[0] as Pass);
-    await turn();
-    clock.advance(500);
-    await turn();
+    await passed(clock, 500);
     expect(inside).toHaveLength(2);
   });
 
@@ -388,9 +333,7 @@ describe("while nothing can be sent", () => {
     const inside = crowd(gate, 1);
     controller.abort(new InterruptedError("SIGINT"));
     for (const each of stopped) await expect(each).rejects.toBeInstanceOf(InterruptedError);
-    await turn();
-    clock.advance(500);
-    await turn();
+    await passed(clock, 500);
     expect(inside).toHaveLength(1);
   });
 
@@ -462,11 +405,6 @@ describe("while submits are lost, each of which may have been charged", () => {
 });
 
 describe("after the wait for a turn, a pass", () => {
-  it("is good if nothing has happened", async () => {
-    const { gate } = newGate();
-    expect(gate.check(await entered(gate), never)).toBe(true);
-  });
-
   it("is not once an outage has begun, unless it is the probe", async () => {
     const { gate } = newGate(fakeClock());
     const pass = await entered(gate);

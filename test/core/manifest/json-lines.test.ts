@@ -76,10 +76,7 @@ describe("a manifest of JSON lines", () => {
       "jsonl",
     );
     const others = { colour: "red", size: "3", list: "", ["__proto__"]: "p" };
-    expect(entry).toMatchObject({
-      values: { prompt: "a" },
-      others: new Map(Object.entries(others)),
-    });
+    expect(entry).toMatchObject({ values: { prompt: "a" }, others: new Map(Object.entries(others)) });
   });
 
   it("makes the prompt of rows without one from a template", async () => {

@@ -11,7 +11,7 @@ import type { GenerationRequest } from "../../../src/task/request.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { ledgerWorld, leftTask } from "../../support/ledger-world.ts";
 import { INTENT, LINES } from "../../support/records.ts";
-import { mean, pollTimes } from "../../support/simulated-tasks.ts";
+import { pollTimes } from "../../support/simulated-tasks.ts";
 import { someProcesses } from "../../support/some-processes.ts";
 
 const FOX: GenerationRequest = { prompt: "a fox", model: "gamma-image-2" };
@@ -35,11 +35,6 @@ const polls = (schedule: PollingSchedule) => pollTimes(schedule, 90_000);
 const many = (count: number) => Array.from({ length: count }, () => SEEN);
 
 describe("the schedule of a request", () => {
-  it("is that of no experience, where there is none", async () => {
-    const { schedules } = await newLedger();
-    expect(polls(await schedules.of(FOX))).toEqual(polls(learnedSchedule([])));
-  });
-
   it("is that of the service's own duration where that is known, whatever the history says", async () => {
     const { ledger, remember } = await newLedger();
     await remember(FOX, ...many(20));
@@ -150,42 +145,6 @@ describe("the schedule of a request", () => {
     expect(polls(first)).toEqual(polls(defaultSchedule));
     expect([second, third].map(({ nextDelayMs }) => nextDelayMs(0))).toEqual([1400, 1400]);
     expect(second.nextDelayMs(1400)).toBe(defaultSchedule.nextDelayMs(1400));
-  });
-
-  describe("of a batch in waves of 32 quick tasks that hardly differ", () => {
-    /** How late each task of a wave is seen, ms. @param durationMs of its tasks, 20 ms more at most */
-    async function wave(schedules: PollingSchedules, durationMs: number): Promise<number[]> {
-      const intervals = [];
-      const delays = [];
-      for (let order = 0; order < 32; order++) {
-        const ms = durationMs + ((order * 7) % 20);
-        const times = pollTimes(await schedules.of(FOX), ms);
-        const seenMs = times.at(-1) ?? Number.NaN;
-        intervals.push({ pendingMs: times.at(-2) ?? null, seenMs });
-        delays.push(seenMs - ms);
-      }
-      for (const interval of intervals) await schedules.learn(FOX, interval);
-      return delays;
-    }
-
-    async function waves(schedules: PollingSchedules, durationMs: number, count: number) {
-      const delays = [];
-      for (let each = 0; each < count; each++) delays.push(...(await wave(schedules, durationMs)));
-      return delays;
-    }
-
-    it("is learned within a few waves", async () => {
-      const { schedules } = await newLedger();
-      await waves(schedules, 1000, 4);
-      expect(mean(await waves(schedules, 1000, 26))).toBeLessThan(150);
-    });
-
-    it("follows when they become quicker", async () => {
-      const { schedules } = await newLedger();
-      await waves(schedules, 1000, 10);
-      await waves(schedules, 400, 3);
-      expect(mean(await waves(schedules, 400, 17))).toBeLessThan(250);
-    });
   });
 
   it("learns nothing from tasks that were not waited for", async () => {

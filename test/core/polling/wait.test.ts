@@ -5,7 +5,7 @@ import { type WaitSpec, waitForTask, waitTimeoutMs } from "../../../src/core/pol
 import { failedPoll } from "../../../src/providers/failures.ts";
 import type { PollReply } from "../../../src/providers/provider.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
-import { deadPort, liveServer } from "../../support/live-server.ts";
+import { liveServer } from "../../support/live-server.ts";
 import { scriptedProvider } from "../../support/scripted-provider.ts";
 import { type Behaviour, failure, response, success } from "../../support/scripted-server.ts";
 import { type TaskWorldOptions, taskWorld } from "../../support/task-world.ts";
@@ -79,28 +79,9 @@ describe("waiting for a task", () => {
     expect(pollTimes).toEqual([2800, 5600]);
   });
 
-  it("ends when it is failed", async () => {
-    const failed = success({ status: "failed", errorCode: 17 });
-    expect((await waiting([RUNNING, failed])).result).toMatchObject({
-      task: { status: "failed", errorCode: "17" },
-    });
-  });
-
   it("polls for the first time at once where the task may long be finished", async () => {
     const { pollTimes } = await waiting([COMPLETED], { pollAtOnce: true });
     expect(pollTimes).toEqual([0]);
-  });
-
-  it("goes on through unknown status words, and a completion without a URL", async () => {
-    const odd = [
-      success({ status: "COMPLETED" }),
-      success({}),
-      success({ status: "completed", resultUrl: "" }),
-    ];
-    expect((await waiting([...odd, COMPLETED])).result).toMatchObject({
-      task: { status: "completed" },
-      seenMs: 4000,
-    });
   });
 
   it("counts from the age that the task has already", async () => {
@@ -147,11 +128,6 @@ describe("the deadline of a wait", () => {
     expect(result).toMatchObject({ task: { status: "completed" } });
     expect(pollTimes).toHaveLength(2);
   });
-
-  it("is told with the last error", async () => {
-    const { result } = await waiting([RUNNING, response(503, "")], { timeoutMs: 2000 });
-    expect(result).toMatchObject({ outcome: "timeout", lastFailure: { why: "HTTP 503" }, wasSeen: true });
-  });
 });
 
 // Which replies are errors: test/providers/service/http-service.test.ts.
@@ -166,23 +142,6 @@ describe("errors while waiting", () => {
       { type: "poll_failed", taskId: "task-1", why: expect.any(String) },
       { type: "poll_failed", taskId: "task-1", why: expect.any(String) },
     ]);
-  });
-
-  it("of any length never ends it before its deadline", async () => {
-    const world = await taskWorld(`http://127.0.0.1:${await deadPort()}/api`);
-    const options = {
-      schedule: fixedSchedule(1000),
-      timeoutMs: 180_000,
-      ageMs: 0,
-      pollAtOnce: false,
-      job: JOB,
-    };
-    const result = await waitForTask("task-1", options, world.deps);
-    expect(result).toMatchObject({
-      outcome: "timeout",
-      lastFailure: { why: expect.stringContaining("refused") },
-    });
-    expect(world.clock.monotonicMs()).toBe(180_000);
   });
 
   it("makes polls rarer and rarer, up to 20 s, and the first good one makes them regular again", async () => {
@@ -238,21 +197,9 @@ describe("a refusal while waiting", () => {
     });
     expect(clock.monotonicMs()).toBe(30_000);
   });
-
-  it("that says so of an old task ends it at once", async () => {
-    const { result, pollTimes } = await waiting([NOT_YET], { ageMs: 31_000, pollAtOnce: true });
-    expect(result).toMatchObject({ outcome: "refused" });
-    expect(pollTimes).toHaveLength(1);
-  });
 });
 
 describe("a signal while waiting", () => {
-  it("ends it", async () => {
-    const { result, pollTimes } = await waiting([RUNNING], {}, { interruptAfter: 2 });
-    expect(result).toEqual({ outcome: "interrupted" });
-    expect(pollTimes).toHaveLength(2);
-  });
-
   it("ends it in the middle of a poll", async () => {
     const { result } = await waiting([() => {}], {}, { interruptAfter: 1 });
     expect(result).toEqual({ outcome: "interrupted" });

@@ -10,7 +10,7 @@ import { INTENT, LINES } from "../../support/records.ts";
 import { words } from "../../support/words.ts";
 import { type JobOptions, keptIn, leaveImage, linesIn, workWorld } from "../engine/work-world.ts";
 
-const { started, accepted, completed, unknown } = LINES;
+const { started, accepted } = LINES;
 const WAIT = { timeoutMs: null, schedule: null };
 const FREE: Partial<IntentTerms> = { isPaid: false };
 const at = <Each extends Line>(request: number, line: Each) => ({ ...line, request });
@@ -56,27 +56,6 @@ const failed = (facts = {}): PollReply => ({
 });
 
 describe("to cancel a task that waits", () => {
-  it("ends it at no charge, and nothing is sent", async () => {
-    const world = await leftTask([]);
-    expect(await world.run()).toMatchObject({ state: "cancelled", charged: "no", cancelled: 1, error: null });
-    expect(linesIn(world)).toEqual({ folder: "done", types: ["intent", "taken", "not_sent"] });
-    expect(await world.resume(world.id)).toMatchObject({ state: "cancelled" });
-    expect(world.provider.jobs).toEqual([]);
-  });
-
-  it("ends its waiting requests alone: what the others have made is still to be saved", async () => {
-    const world = await leftTask([at(0, started), at(0, { ...completed, urls: [] })], { images: 3 });
-    await leaveImage(world.id, world, png());
-    expect(await world.run()).toMatchObject({
-      state: "completed",
-      charged: "yes",
-      cancelled: 2,
-      error: null,
-    });
-    expect(await world.resume(world.id)).toMatchObject({ state: "saved", files: [{ width: 8 }] });
-    expect(world.provider.jobs).toEqual([]);
-  });
-
   it("says that it did so in part where another of its requests is in flight", async () => {
     const world = await leftTask([at(0, started)], { images: 3 });
     await leaveImage(world.id, world, png());
@@ -120,18 +99,6 @@ describe("to cancel a task whose process ended while its request was in flight",
     await leaveImage(world.id, world, png());
     expect(await world.run()).toMatchObject({ state: "completed", cancelled: 0, error: null });
     expect(await world.resume(world.id)).toMatchObject({ state: "saved" });
-  });
-
-  it("calls it unknown where it is paid for, and its reply can come no more", async () => {
-    const world = await leftTask([started]);
-    expect(await world.run()).toMatchObject({
-      state: "unknown",
-      charged: "unknown",
-      cancelled: 0,
-      error: { type: "outcome_unknown", charged: "unknown" },
-    });
-    expect(linesIn(world)).toEqual({ folder: "open", types: words("intent started taken unknown released") });
-    expect(world.provider.jobs).toEqual([]);
   });
 
   it("leaves it where it is paid for, and something of its reply is here, and never calls it free", async () => {
@@ -227,11 +194,6 @@ describe("to cancel a task", () => {
     expect(linesIn(world)).toEqual(before);
   });
 
-  it("of unknown outcome says that this remains", async () => {
-    const world = await leftTask([started, unknown]);
-    expect(await world.run()).toMatchObject({ state: "unknown", error: { type: "outcome_unknown" } });
-  });
-
   it("that the ledger lacks is refused, at no charge and with nothing to resume", async () => {
     const { deps } = await workWorld();
     const reports = await cancel({ ids: ["nothing", ""], wait: null }, ofOneAccount(deps));
@@ -249,11 +211,5 @@ describe("to cancel a task", () => {
     expect(await cancel({ ids: ["task-1"], wait: null }, ofOneAccount(deps))).toMatchObject([
       { state: "accepted", charged: "yes", error },
     ]);
-  });
-
-  it("named twice is one task", async () => {
-    const { deps, id } = await leftTask([]);
-    const reports = await cancel({ ids: [id, "task_1"], wait: null }, ofOneAccount(deps));
-    expect(reports).toHaveLength(1);
   });
 });

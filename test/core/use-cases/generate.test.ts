@@ -1,25 +1,16 @@
-import { mkdir, readdir, readFile, rm, symlink, unlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, symlink, unlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/lib/clock.ts";
-import type { Destination } from "../../../src/task/intent.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { AT, LINES } from "../../support/records.ts";
 import { refuseReleases } from "../../support/refused-release.ts";
 import { DAY_MS, type Left, leftWorld, REQUEST } from "../engine/again-world.ts";
 
-const { accepted, completed, failed, unknown, refused, started } = LINES;
+const { accepted, completed, failed, refused, started } = LINES;
 const WEEK_MS = 7 * DAY_MS;
 
 describe("generate, with a task of the same request that is unfinished", () => {
-  it("continues it, and says so", async () => {
-    const { run, output, events, jobs } = await leftWorld({ lines: [accepted] });
-    const files = [{ path: path.join(output, "a-fox.png") }, { path: path.join(output, "a-fox-2.png") }];
-    expect(await run()).toMatchObject({ taskId: "task-1", state: "saved", reused: true, files });
-    expect(events[0]).toEqual({ type: "continuing", taskId: "task-1", charged: "yes" });
-    expect(jobs()).toBe(0);
-  });
-
   it("leaves it as it is without a wait, even if the disk does not release it cleanly", async () => {
     const { run, deps } = await leftWorld({ lines: [accepted] });
     refuseReleases(deps.ledger);
@@ -61,33 +52,6 @@ describe("generate, with a task of the same request that is unfinished", () => {
     expect(jobs()).toBe(1);
   });
 
-  it("refuses an exact path that is taken, and asks nobody", async () => {
-    const { run, output, server } = await leftWorld({ lines: [accepted] });
-    const taken = path.join(output, "hare.png");
-    await mkdir(output, { recursive: true });
-    await writeFile(taken, "mine");
-    const destination: Destination = { kind: "file", path: taken, overwrite: false };
-    const error = { type: "usage", message: expect.stringContaining("exists already") };
-    expect(await run({ destination }).catch((each: unknown) => each)).toMatchObject(error);
-    expect(server.requests).toEqual([]);
-  });
-
-  it("submits nothing if its outcome is unknown: the user decides", async () => {
-    const { run, id, jobs } = await leftWorld({ lines: [unknown] });
-    const error = { type: "outcome_unknown", message: expect.stringContaining(id) };
-    expect(await run()).toMatchObject({ charged: "unknown", reused: true, error });
-    expect(jobs()).toBe(0);
-    expect(await run({ again: true })).toMatchObject({ state: "saved", error: null });
-    expect(jobs()).toBe(1);
-  });
-
-  it("submits nothing while another machine may have it", async () => {
-    const { run, id, jobs } = await leftWorld({ lines: [accepted], process: "elsewhere" });
-    const error = { type: "pending", charged: "yes", message: expect.stringContaining(id) };
-    expect(await run()).toMatchObject({ charged: "yes", reused: true, error });
-    expect(jobs()).toBe(0);
-  });
-
   it.each<[string, Left, string[]]>([
     ["that a living process has", { lines: [accepted], process: "alive" }, []],
     ["that has failed", { lines: [accepted, failed], isFinished: true }, []],
@@ -120,33 +84,6 @@ describe("generate, with a task of the same request that is unfinished", () => {
 });
 
 describe("generate --reuse", () => {
-  it("puts a saved image under the name that is wanted, at no charge", async () => {
-    for (const isPaid of [true, false]) {
-      const { run, output, provider } = await leftWorld({ work: { isPaid } });
-      await run();
-      const destination = { kind: "file", path: path.join(output, "copy.png"), overwrite: false } as const;
-      const files = [{ path: destination.path }];
-      const report = { charged: isPaid ? "yes" : "no", error: null, files, reused: true };
-      expect(await run({ reuse: true, destination })).toMatchObject(report);
-      expect(provider?.jobs).toHaveLength(1);
-    }
-  });
-
-  it("downloads it from its URL if its file is gone, without a poll", async () => {
-    const { run, output, provider, server } = await leftWorld({ work: {} });
-    const url = `${server.origin}/files/1.png`;
-    Object.assign(provider ?? {}, { images: async () => [{ kind: "url", url }] });
-    const [file] = (await run()).files;
-    await rm(file?.path ?? "");
-    const destination = { kind: "file", path: path.join(output, "copy.png"), overwrite: false } as const;
-    expect(await run({ reuse: true, destination })).toMatchObject({
-      error: null,
-      files: [{ path: destination.path }],
-    });
-    expect(await readFile(destination.path)).toEqual(png());
-    expect(provider?.jobs).toHaveLength(1);
-  });
-
   it("waits for the process that has it, and returns the same", async () => {
     const { run, output, owned, before, events, jobs, clock, server } = await leftWorld({
       lines: [accepted],
@@ -177,18 +114,6 @@ describe("generate --reuse", () => {
       files: [{ path: file.path }],
     });
     expect(jobs()).toBe(0);
-  });
-
-  it("reports an unknown outcome, and submits nothing", async () => {
-    const { run, jobs } = await leftWorld({ lines: [unknown] });
-    expect(await run({ reuse: true })).toMatchObject({ reused: true, error: { type: "outcome_unknown" } });
-    expect(jobs()).toBe(0);
-  });
-
-  it("submits a request that was never charged", async () => {
-    const { run, jobs } = await leftWorld({ lines: [refused], isFinished: true });
-    expect(await run({ reuse: true })).toMatchObject({ state: "saved", error: null });
-    expect(jobs()).toBe(1);
   });
 
   it("submits once if two processes come at once, and both have the image", async () => {

@@ -38,14 +38,6 @@ describe("the recent tasks", () => {
     expect(unreadable).toEqual([]);
   });
 
-  it("are no more than were asked for", async () => {
-    const { ledger, put } = await newLedger();
-    const ids = [await put([accepted]), await put([accepted]), await put([accepted])];
-    expect((await recentTasks(ledger, 2)).records.map(({ id }) => id)).toEqual([ids[2], ids[1]]);
-    expect((await recentTasks(ledger, 0)).records).toEqual([]);
-    expect((await recentTasks(ledger, Number.POSITIVE_INFINITY)).records).toHaveLength(3);
-  });
-
   it("end at the first that is older than asked for, and what lies before it is not read", async () => {
     const { ledger, put } = await newLedger();
     await put([accepted, saved]);

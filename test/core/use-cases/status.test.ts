@@ -1,7 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { ofOneAccount, type TaskDeps } from "../../../src/core/engine/deps.ts";
-import { MissingProviderError } from "../../../src/core/errors.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { type StatusSpec, status } from "../../../src/core/use-cases/status.ts";
 import type { PollReply } from "../../../src/providers/provider.ts";
@@ -10,9 +9,9 @@ import type { IntentTerms } from "../../../src/task/intent.ts";
 import type { Line } from "../../../src/task/line.ts";
 import { png } from "../../support/images.ts";
 import { deadPort, liveService } from "../../support/live-server.ts";
-import { AT, INTENT, LINES } from "../../support/records.ts";
-import { failure, response, type ServiceScript, success } from "../../support/scripted-server.ts";
-import { completedAt, inTurn, replies, stillRunning } from "../../support/scripts.ts";
+import { INTENT, LINES } from "../../support/records.ts";
+import { failure, type ServiceScript, success } from "../../support/scripted-server.ts";
+import { replies } from "../../support/scripts.ts";
 import { someProcesses } from "../../support/some-processes.ts";
 import { taskWorld, testIdentity } from "../../support/task-world.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
@@ -70,35 +69,9 @@ describe("a poll of a task", () => {
     await expect(readdir(output)).rejects.toThrow();
   });
 
-  it("that waits says so, for whoever shows it", async () => {
-    const { events } = await looking({}, { wait: WAIT });
-    expect(events).toContainEqual({ type: "waiting", taskId: "task-1", usualMs: null });
-  });
-
   it("that was saved keeps it saved, whatever the service still has of it", async () => {
     const { report } = await looking({}, {}, [accepted, completed, saved]);
     expect(report).toMatchObject({ state: "saved", charged: "yes", error: null });
-  });
-
-  it.each([
-    ["is running, which is no error", { status: "queued" }, ["accepted", "yes", undefined]],
-    ["has failed", { status: "failed", errorCode: 9 }, ["failed", "unknown", "generation_failed"]],
-  ])("reports that it %s", async (_what, task, told) => {
-    const { report } = await looking(answering(success(task)));
-    expect([report.state, report.charged, report.error?.type]).toEqual(told);
-  });
-
-  it("shows what this machine knows of it too", async () => {
-    const { report } = await looking({}, {}, [accepted]);
-    expect(report).toMatchObject({ ledgerId: expect.any(String), request: INTENT.request, credits: 2 });
-  });
-
-  it.each([
-    ["login_required", "auth_required"],
-    [UNKNOWN_ERROR, "service_error"],
-  ])("that is refused with %s reports that", async (key, type) => {
-    const { report } = await looking(answering(failure(key)));
-    expect(report).toMatchObject({ error: { type, key } });
   });
 
   it.each([
@@ -111,14 +84,6 @@ describe("a poll of a task", () => {
       expect(report).toMatchObject({ state: "accepted", charged: "yes", error });
     },
   );
-
-  it("at a failing service reports that, after one poll", async () => {
-    const { report, server } = await looking(answering(response(503, "")));
-    expect(report).toMatchObject({
-      error: { type: "service_error", message: expect.stringContaining("HTTP 503") },
-    });
-    expect(server.requests).toHaveLength(1);
-  });
 
   it("at a service that is not there is a network error, and charges are as they were", async () => {
     const nobody = `http://127.0.0.1:${await deadPort()}/api`;
@@ -151,27 +116,6 @@ describe("a task that the ledger has as failed", () => {
   });
 });
 
-describe("a status that waits", () => {
-  it("lasts until the task is completed", async () => {
-    const poll = inTurn(stillRunning, stillRunning, completedAt("/1.png"));
-    const { report, clock } = await looking({ poll }, { wait: WAIT });
-    expect(report).toMatchObject({ state: "completed", error: null });
-    expect(clock.waits).toEqual([0, 1000, 1000]);
-  });
-
-  it("leaves it running when its time is up", async () => {
-    const { report } = await looking(answering(success({ status: "processing" })), { wait: WAIT });
-    expect(report).toMatchObject({ state: "accepted" });
-  });
-
-  it("ends where the task has failed, or the service refuses", async () => {
-    const failing = await looking(answering(success({ status: "failed" })), { wait: WAIT });
-    expect(failing.report).toMatchObject({ state: "failed", error: { type: "generation_failed" } });
-    const refusing = await looking(answering(failure("login_required")), { wait: WAIT });
-    expect(refusing.report).toMatchObject({ error: { type: "auth_required" } });
-  });
-});
-
 describe("a status that saves", () => {
   async function saving(script: ServiceScript, lines: Line[]) {
     const folder = await temporaryFolder();
@@ -188,28 +132,7 @@ describe("a status that saves", () => {
     expect(report).toMatchObject({ state: "saved", error: null, files: [{ bytes: png().length }] });
     expect([names, unfinished]).toEqual([["task1.png"], []]);
   });
-
-  it("saves nothing of a running task", async () => {
-    const { report, names } = await saving(answering(success({ status: "processing" })), []);
-    expect([report.files, names]).toEqual([[], []]);
-  });
 });
-
-it.each([
-  ["of unknown outcome", [unknown]],
-  ["completed", [accepted, completed]],
-  ["failed", [accepted, failed]],
-  ["saved", [accepted, { ...saved, at: AT }]],
-])(
-  "a task that the ledger has as %s can be polled by the ledger's id without an exception",
-  async (_what, lines) => {
-    const { deps } = await looking({}, {}, lines);
-    const [entry] = await deps.ledger.unfinished();
-    const id = entry?.kind === "task" ? entry.task.id : "";
-    const report = await statusOf(id, deps);
-    expect(report.ledgerId).toBe(id);
-  },
-);
 
 it("a request of unknown outcome has no task to poll: the service is not asked for the ledger's own name", async () => {
   const { deps, server } = await looking(answering(failure(UNKNOWN_ERROR)), {}, [unknown]);
@@ -283,19 +206,6 @@ describe("a status that saves, of a task that an ended process has left", () => 
     Object.assign(world.provider, { isAtWork: async () => true });
     const id = await world.leave([started]);
     expect(await statusOf(id, world.deps)).toMatchObject({ state: "started", charged: "no", error: null });
-  });
-
-  it("names the missing provider of a task that waits", async () => {
-    const { deps, leave } = await workWorld({});
-    const id = await leave([]);
-    const named = { id, record: await deps.ledger.find(id) };
-    const depsFor = () => Promise.reject(new MissingProviderError("The package is not installed."));
-    const [report] = await status(
-      [named],
-      { wait: null, destination: null },
-      { ...ofOneAccount(deps), depsFor },
-    );
-    expect(report).toMatchObject({ state: "waiting", error: { type: "outcome_unknown" } });
   });
 
   it("submits nothing of what waits, with or without a wait", async () => {

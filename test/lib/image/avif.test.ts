@@ -61,10 +61,6 @@ describe("an AVIF", () => {
 
   it("is not taken for other files of its family", () => {
     const video = Buffer.concat([box("ftyp", Buffer.from("isom\0\0\0\0isommp42")), box("moov"), box("mdat")]);
-    expect(inspect(video)).toMatchObject({
-      ok: false,
-      problem: "not an image",
-      detail: "an MP4 video",
-    });
+    expect(inspect(video)).toMatchObject({ ok: false, problem: "not an image", detail: "an MP4 video" });
   });
 });

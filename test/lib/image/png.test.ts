@@ -16,10 +16,7 @@ function withoutMatch(chunk: Buffer): Buffer {
 
 describe("a PNG", () => {
   it("is recognised with its size", () => {
-    expect(inspect(buildPng(300, 20))).toEqual({
-      ok: true,
-      image: { ...image, width: 300, height: 20 },
-    });
+    expect(inspect(buildPng(300, 20))).toEqual({ ok: true, image: { ...image, width: 300, height: 20 } });
   });
 
   it("is incomplete at every length but its own", () => {
@@ -38,9 +35,7 @@ describe("a PNG", () => {
   });
 
   it("may be followed by other bytes", () => {
-    expect(inspect(Buffer.concat([buildPng(2, 2), Buffer.from("trailing")]))).toMatchObject({
-      ok: true,
-    });
+    expect(inspect(Buffer.concat([buildPng(2, 2), Buffer.from("trailing")]))).toMatchObject({ ok: true });
   });
 
   it("may have unknown chunks", () => {
