@@ -61,7 +61,7 @@ async function showPlan(batch: CheckedBatch, session: Session): Promise<number> 
   await console.result([
     ...(sent && seeds.length > 0 ? sentLines(sent) : []),
     ...(seeds.length > 0 ? [`seeds: ${seedRanges(seeds)}`] : []),
-    `${counted(seeds.length, "request")}. ${planText(facts, isSandbox)}, nothing was sent`,
+    `${counted(seeds.length, "request")}. ${planText(facts)}, nothing was sent`,
   ]);
   const estimate = estimateText(facts);
   if (estimate !== "") await console.note(estimate);
