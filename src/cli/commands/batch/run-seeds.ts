@@ -49,7 +49,7 @@ export async function runSeeds(
 
 /** Shows the requests that a run would submit now: their number, their seeds, the first one and the cost of all. */
 async function showPlan(batch: CheckedBatch, session: Session): Promise<number> {
-  const { console, options, isSandbox } = session;
+  const { console, options } = session;
   const { plan, described } = await planBatch(batch, session);
   const document = seedsPlanJson(plan, described, batch.warnings);
   if (options.json) {
