@@ -103,7 +103,7 @@ describe("charged is the command line's word", () => {
     const sandbox = await sandboxAgent();
     const slow = { ...FOX, prompt: "a fox [sandbox:slow=1m]", waitSeconds: 5 };
     const { document } = await sandbox.call("generate_image", slow);
-    const shown = await runCommand(["history", "--json", "--sandbox"], sandbox);
+    const shown = await runCommand(["history", "--json"], sandbox);
     expect(JSON.parse(shown.stdout)).toMatchObject([{ taskId: document.taskId, charged: document.charged }]);
   });
 

@@ -16,7 +16,7 @@ const MEANINGS: Readonly<Record<0 | CodeOf<ErrorType>, string>> = {
   7: "the service could not be reached; nothing was charged",
   8: "the image was charged but could not be downloaded or written, resumable; or the output folder is unusable, found before anything was sent",
   9: "the submit may or may not have been accepted",
-  10: "batch, compare: some rows did not end in a saved file",
+  10: "batch, compare, several seeds: some rows did not end in a saved file",
   129: "SIGHUP; the ids of pending tasks were printed",
   130: "SIGINT; the ids of pending tasks were printed",
   143: "SIGTERM; the ids of pending tasks were printed",
