@@ -6,6 +6,7 @@ import { action, option, phrase } from "../lib/wording.ts";
 import { isOwnSetting, readSettings, type Settings, settingsFile } from "../store/settings-file.ts";
 import type { SettingsStore } from "../store/settings-store.ts";
 import { isOfGenerator, SETTING_NAMES, SETTINGS, type SettingName } from "../store/settings-table.ts";
+import { SettingsError } from "../store/store-errors.ts";
 import { isServerKey } from "../task/intent.ts";
 import { GENERATOR } from "./options/global-options.ts";
 import { type FlagsOf, longFlag, type Options } from "./options/option.ts";
@@ -178,10 +179,15 @@ function oneOf(generator: Effective | undefined, baseUrl: Effective | undefined)
   throw new UsageError(`Both ${generator.label} and ${baseUrl.label} are set.`, { hint });
 }
 
-/** The key in effect, if it is one of an `imggen serve`. @throws SettingsError */
+/** The key in effect, if it is one of an `imggen serve`. Damaged settings have none: whatever needs the key reports them. */
 export function serverKey(settings: Pick<EffectiveSettings, "get">): Effective | undefined {
-  const key = settings.get("apiKey");
-  return key !== undefined && isServerKey(key.value) ? key : undefined;
+  try {
+    const key = settings.get("apiKey");
+    return key !== undefined && isServerKey(key.value) ? key : undefined;
+  } catch (error) {
+    if (error instanceof SettingsError) return undefined;
+    throw error;
+  }
 }
 
 /** The settings that a config folder holds; none without a file. @throws SettingsError if the file is damaged */

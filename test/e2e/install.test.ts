@@ -100,7 +100,7 @@ it("two installs of different releases share one ledger", async () => {
   const { stdout } = await imggen(BIN, "generate", "a fox", ...QUICK, "--sandbox", "--json");
   const history = await imggen(nextRelease(), "history", "--sandbox", "--json");
   const { taskId } = JSON.parse(stdout);
-  expect(JSON.parse(history.stdout)).toMatchObject([{ taskId, status: "completed", charged: "yes" }]);
+  expect(JSON.parse(history.stdout)).toMatchObject([{ taskId, status: "completed", charged: "no" }]);
 });
 
 it.each([

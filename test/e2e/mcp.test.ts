@@ -24,7 +24,7 @@ const call = async (client: Client, name: string, args: Record<string, unknown> 
   answered(await client.callTool({ name, arguments: args })).document;
 
 describe("imggen mcp in a pipe", () => {
-  it("serves two clients at once, on one home: what one has charged the other reuses", async () => {
+  it("serves two clients at once, on one home: what one has made the other reuses", async () => {
     const home = await temporaryFolder();
     const clients = await Promise.all([startedBy(home), startedBy(home)]);
     const prompts = ["a fox", "an owl"];
@@ -32,15 +32,15 @@ describe("imggen mcp in a pipe", () => {
       clients.map((client, at) => call(client, "generate_image", { ...FOX, prompt: prompts[at] })),
     );
     expect(own).toMatchObject(
-      prompts.map((prompt) => ({ ok: true, request: { prompt }, session: { credits: 2 } })),
+      prompts.map((prompt) => ({ ok: true, request: { prompt }, session: { credits: 0 } })),
     );
     const other = await Promise.all(
       clients.map((client, at) => call(client, "generate_image", { ...FOX, prompt: prompts[1 - at] })),
     );
     expect(other.map(({ taskId }) => taskId)).toEqual(own.map(({ taskId }) => taskId).toReversed());
     expect(other).toMatchObject([
-      { reused: true, session: { credits: 2 } },
-      { reused: true, session: { credits: 2 } },
+      { reused: true, session: { credits: 0 } },
+      { reused: true, session: { credits: 0 } },
     ]);
   });
 
@@ -67,7 +67,7 @@ describe("imggen mcp in a pipe", () => {
     expect([code, String(Buffer.concat(stderr))]).toEqual([0, ""]);
     const env = { IMGGEN_HOME: home };
     const { stdout } = await runProgram(["history", "--sandbox", "--json"], { env, cwd: home });
-    expect(JSON.parse(stdout)).toMatchObject([{ status: "running", charged: "yes" }]);
+    expect(JSON.parse(stdout)).toMatchObject([{ status: "running", charged: "no" }]);
   });
 
   it("ends at SIGTERM, as clients send it, and leaves the task resumable", async () => {
@@ -78,7 +78,7 @@ describe("imggen mcp in a pipe", () => {
     const { code, stdout } = await ended;
     expect(code).toBe(143);
     const last = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "");
-    expect(last.result.structuredContent).toMatchObject({ charged: "yes", error: { type: "interrupted" } });
+    expect(last.result.structuredContent).toMatchObject({ charged: "no", error: { type: "interrupted" } });
     expect(last.result.structuredContent.next).toContain("get_task");
   });
 });
@@ -146,7 +146,7 @@ describe("an agent at raw pipes", () => {
       .flatMap((line) => JSON.parse(line).result?.structuredContent ?? []);
     expect(documents).toHaveLength(25);
     expect(new Set(documents.map(({ taskId }) => taskId)).size).toBe(1);
-    expect(documents.at(-1)).toMatchObject({ ok: true, session: { credits: 2 } });
+    expect(documents.at(-1)).toMatchObject({ ok: true, session: { credits: 0 } });
     expect(stderr).toBe("");
   });
 });

@@ -24,7 +24,7 @@ const TEXTS = [
 ];
 
 /** What follows "imggen", up to the end of the code, the string or the clause that it stands in. */
-const MENTION = /\bimggen (?=[a-z-])(.*?)(?=\bimggen |["'`]\s*[,;\])}]|["`]\s*$|[`;|)]|\\n|$)/gm;
+const MENTION = /\bimggen (?=[a-z-])(.*?)(?=\bimggen |["'`]\s*[,:;\])}]|["`]\s*$|[`;|)]|\\n|$)/gm;
 /** After these comes a command, and not a sentence about imggen. */
 const CERTAIN = /(?:\bTo [^:\n]*: |\$ |(?<!phrase)`|\b[Ss]ee |Run:? |mean )$/;
 const NO_WORDS = /\$\{[^}]*\}?|\\/g;

@@ -25,6 +25,7 @@ function settled(document: unknown, folder: string): unknown {
       /"(bytes|seconds|elapsedMs|durationMs|waitedMs|millis|estimateMs|bytesFree)":\d+(?:\.\d+)?/g,
       '"$1":0',
     )
+    .replace(/"\d{4}-\d\d-\d\d"/g, '"<day>"')
     .replace(/127\.0\.0\.1:\d+/g, "<server>")
     .replace(/expires=\d+/g, "expires=<time>")
     .replace(/-[0-9a-f]{8}\.png/g, "-<id>.png")

@@ -6,6 +6,12 @@ import { liveService } from "../support/live-server.ts";
 import { hasScreen, Screen } from "../support/screen.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
+/** An account at a service: nothing asks about the sandbox, which is free. */
+async function account() {
+  const { baseUrl } = await liveService(PICTURE);
+  return { IMGGEN_BASE_URL: baseUrl, IMGGEN_API_KEY: "sk-paid" };
+}
+
 describe.skipIf(!hasScreen)("on a real terminal", () => {
   it("generate asks for a prompt where none is given", async () => {
     const screen = await Screen.start(["generate", "-m", "z-image", "--sandbox"], { columns: 80 });
@@ -33,8 +39,8 @@ describe.skipIf(!hasScreen)("on a real terminal", () => {
       const folder = await temporaryFolder();
       const manifest = path.join(folder, "foxes.txt");
       await writeFile(manifest, Array.from({ length: 60 }, (_, i) => `fox ${i}\n`).join(""));
-      const args = ["batch", manifest, "-o", folder, "-m", "z-image", "--sandbox"];
-      const screen = await Screen.start(args, { columns: 80 });
+      const args = ["batch", manifest, "-o", folder, "-m", "z-image"];
+      const screen = await Screen.start(args, { columns: 80, env: await account() });
       await screen.shows(/^Spend an estimated \d+ credits\? \[y\/N\]$/m);
       await screen.type(key);
       expect(await screen.end()).toBe(code);
@@ -47,12 +53,13 @@ describe.skipIf(!hasScreen)("on a real terminal", () => {
   it("a batch asks a second question after the first one was answered", async () => {
     const folder = await temporaryFolder();
     const manifest = path.join(folder, "foxes.txt");
-    const args = ["batch", manifest, "-o", folder, "-m", "z-image", "--sandbox"];
+    const args = ["batch", manifest, "-o", folder, "-m", "z-image"];
+    const env = await account();
     await writeFile(manifest, "an owl\n");
     // Each screen has a home of its own, so the second does not know what the first has submitted.
-    await Screen.after([...args, "--yes"], { columns: 80 });
+    await Screen.after([...args, "--yes"], { columns: 80, env });
     await writeFile(manifest, Array.from({ length: 60 }, (_, i) => `fox ${i}\n`).join(""));
-    const screen = await Screen.start(args, { columns: 80 });
+    const screen = await Screen.start(args, { columns: 80, env });
     await screen.shows(/^Submit all \d+\? \[y\/N\]$/m);
     await screen.type("y", "Enter");
     await screen.shows(/^Spend an estimated \d+ credits\? \[y\/N\]$/m);

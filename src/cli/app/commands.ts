@@ -56,6 +56,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   forget: {
     group: "Tasks",
     summary: "remove the records of finished tasks",
+    refuses: ["profile", "generator"],
     load: () => import("../commands/forget.ts"),
   },
   show: {

@@ -1,5 +1,5 @@
 /** Printed by `imggen` without arguments: first steps, in 15 lines of 80 columns at most. */
-export const FIRST_STEPS = `imggen makes images from the command line.
+export const FIRST_STEPS = `Make images from the command line.
 
 Try it, free and without an account:
   $ imggen generate "a lighthouse at dusk" --sandbox

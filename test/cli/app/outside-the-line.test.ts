@@ -48,6 +48,7 @@ const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   rerun: ["fox.png"],
   status: ["task-1"],
   cancel: ["task-1"],
+  forget: ["task-1"],
   history: ["--model", "z-image"],
   show: ["fox.png"],
   login: ["--no-verify"],
@@ -61,6 +62,7 @@ const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
 const REFUSED: Readonly<Record<string, readonly string[]>> = {
   show: ["--profile"],
   gallery: ["--profile"],
+  forget: ["--profile"],
   login: ["--sandbox"],
   logout: ["--sandbox"],
   config: ["--sandbox"],

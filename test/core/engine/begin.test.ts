@@ -54,7 +54,9 @@ describe("generating an image", () => {
     expect(destination.overwrite).toBe(false);
     const types = ["intent", "accepted", "completed", "saved"];
     expect(linesIn({ stateFolder })).toEqual({ folder: "done", types });
-    expect(events.map(({ type }) => type)).toEqual(words("submitting accepted waiting downloading saved"));
+    expect(events.map(({ type }) => type)).toEqual(
+      words("recorded submitting accepted waiting downloading saved"),
+    );
     // No folder for the reply of a service that answers with an id.
     expect(await readdir(path.join(stateFolder, "tasks"))).not.toContain("work");
     expect(filesWithKey(stateFolder)).toEqual([]);
