@@ -7,7 +7,7 @@ import { type Labels, leftOut, type Refusal, type RuleInput, refuse } from "./ru
 
 // The generator-only fields of a request: a seed, a negative prompt, and fields under the generator's own names.
 
-const WORDS = { seed: "a seed", negative: "a negative prompt", fields: "fields of one's own" } as const;
+const WORDS = { seed: "a seed", negative: "a negative prompt" } as const;
 const NAMES = ["seed", "negative", "fields"] as const;
 
 /** The service's document has none of them. A service that ignored one would make another image than requested. */
@@ -19,7 +19,7 @@ export function ofGeneratorAlone(
   const name = NAMES.find((each) => isGiven[each] !== undefined);
   if (name === undefined) return undefined;
   const hint = inherited?.includes(name) ? "give the prompt to imggen generate" : "leave it out";
-  return refuse(`${labels[name]} cannot be used: the service's document has no place for ${WORDS[name]}`, [
+  return refuse(`${labels[name]} cannot be used: the service does not support it`, [
     `${hint}; your own generator may take it.`,
     phrase`More: ${action("help", "generators")}`,
   ]);

@@ -27,14 +27,8 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
   ["generate --prompt-file missing.txt", /missing\.txt/],
   ["generate --prompt-file .", /it is a folder/],
   ...["", "--sandbox", "--no-validate"].flatMap((where): [string, RegExp][] => [
-    [
-      `generate fox --seed 7 ${where}`,
-      /: --seed cannot be used: the service's document has no place for a seed/,
-    ],
-    [
-      `generate fox --negative x ${where}`,
-      /: --negative cannot be used: the service's document has no place/,
-    ],
+    [`generate fox --seed 7 ${where}`, /: --seed cannot be used: the service does not support it/],
+    [`generate fox --negative x ${where}`, /: --negative cannot be used: the service does not support it/],
   ]),
   ["generate fox -f steps=20", /^error: --field is for a generator/],
   ["generate fox -f steps=20 --sandbox", /^error: --field is for a generator/],
@@ -74,7 +68,7 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
   ["compare fox -m z-image -r 1:1,wide", /wide is neither/],
   ["compare fox -m gamma-image-2 -q 1K,5K", /5K is not a quality of the service/],
   ["compare fox -m z-image -r 21:9", /z-image takes only/],
-  ["compare fox -m z-image --seed 1,2", /--seed cannot be used: the service's document has no place/],
+  ["compare fox -m z-image --seed 1,2", /--seed cannot be used: the service does not support it/],
   ["rerun p.png --seed 1,2", /give the prompt to imggen generate with --seed 1,2/],
   ...["", " , "].flatMap((empty): [string, RegExp][] => [
     [`compare fox -m "${empty}"`, /--model is empty\./],

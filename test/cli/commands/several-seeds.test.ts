@@ -134,7 +134,7 @@ describe("generate --seed 1-3", () => {
     ["-n 2", "With several seeds each request makes one image."],
     ["-f seed=4", "--seed and --field seed= are two seeds for one request."],
     ["--field-json seed=4", "--seed and --field seed= are two seeds for one request."],
-    ["--sandbox", /^--seed cannot be used: the service's document has no place for a seed/],
+    ["--sandbox", /^--seed cannot be used: the service does not support it/],
     ["--generator gemini", /^--seed cannot be used: this generator has no field for a seed/],
     [
       '--generator "command:/bin/echo {promptFile} {output}"',
