@@ -8,7 +8,8 @@ import { failingDisk } from "../support/failing-disk.ts";
 import { makesImage, modelList } from "../support/generator-world.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveServer } from "../support/live-server.ts";
-import { CANARY, type ProgramWorld, programWorld, serviceWorld } from "../support/program-world.ts";
+import { generatorEnvironment } from "../support/paid-world.ts";
+import { type ProgramWorld, programWorld, serviceWorld } from "../support/program-world.ts";
 import { type Behaviour, response, type ServiceScript } from "../support/scripted-server.ts";
 import { completedAt, inTurn, late, pause, silence, stillRunning } from "../support/scripts.ts";
 import { killed, startedWhen, stopped } from "../support/started.ts";
@@ -53,12 +54,7 @@ async function seedsOf() {
     request.method === "POST" ? generate(request, socket) : void socket.write(modelList("flux"));
   const server = await liveServer(behave);
   const world = await programWorld(null);
-  const env = {
-    IMGGEN_GENERATOR: server.origin,
-    IMGGEN_GENERATOR_KEY: CANARY,
-    IMGGEN_API_KEY: undefined,
-    IMGGEN_BASE_URL: undefined,
-  };
+  const env = generatorEnvironment(server.origin);
   const args = (seeds: string) => [
     ...["generate", "a fox", "--seed", seeds, "--generator-paid", "--yes", "--json"],
     ...["-m", "flux", "--concurrency", "1"],

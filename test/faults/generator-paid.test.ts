@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { makesImage } from "../support/generator-world.ts";
 import { liveServer } from "../support/live-server.ts";
-import { CANARY, programWorld } from "../support/program-world.ts";
+import { generatorEnvironment } from "../support/paid-world.ts";
+import { programWorld } from "../support/program-world.ts";
 import { type Behaviour, response } from "../support/scripted-server.ts";
 import { inTurn, pause, silence } from "../support/scripts.ts";
 import { handlesSignals, startedWhen } from "../support/started.ts";
@@ -13,12 +14,7 @@ async function paidWorld(...behaviours: Behaviour[]) {
     request.method === "POST" ? behave(request, socket) : void socket.write(response(200, '{"data":[]}')),
   );
   const world = await programWorld(null);
-  const env = {
-    IMGGEN_GENERATOR: server.origin,
-    IMGGEN_GENERATOR_KEY: CANARY,
-    IMGGEN_API_KEY: undefined,
-    IMGGEN_BASE_URL: undefined,
-  };
+  const env = generatorEnvironment(server.origin);
   const args = world.generateArgs(["--generator-paid", "--generator-model", "flux"]);
   const generate = (...more: string[]) => world.run([...args, ...more], { env });
   const underWay = async () => {
