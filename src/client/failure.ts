@@ -114,7 +114,7 @@ const COST: Record<Charged, string> = {
   unknown: "It may have been charged.",
 };
 
-/** What it has cost, as a sentence. */
+/** Cost of a run, as a sentence. */
 function costText(charged: Charged, free: FreeAt | undefined): string {
   return free === "sandbox" ? "The sandbox is free." : COST[charged];
 }

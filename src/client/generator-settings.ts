@@ -169,7 +169,7 @@ export function isSaidFree(spec: GeneratorSpec, source: GeneratorSource): boolea
   return saidOfCost(finder(spec, source)) === "free";
 }
 
-/** What one image costs where no matrix says it, in credits; null if it is not set. @throws UsageError */
+/** Price of an image without one in the matrix, in credits; null if it is not set. @throws UsageError */
 export function priceSet(spec: GeneratorSpec, source: GeneratorSource): number | null {
   const [found] = finder(spec, source)("price");
   return found === undefined ? null : settingValue("price", found);

@@ -72,15 +72,15 @@ export async function* listedTasks(
 /** Open tasks that can be cancelled, and what is to be known beside them. */
 export interface CancellableTasks {
   tasks: ListedTask[];
-  /** How many of them are paid. */
+  /** Number of paid tasks among them. */
   paid: number;
-  /** How many others are left to the running server that they are of. */
+  /** Number of other tasks, which belong to a running server. */
   served: number;
   /** About files of the ledger that cannot be read. */
   warnings: string[];
 }
 
-/** What can be cancelled; nothing of the sandbox, which has no operation for that. Polls nothing. */
+/** Lists the tasks that can be cancelled; none of the sandbox, which cannot cancel. Polls nothing. */
 export async function cancellableTasks(session: ClientSession): Promise<CancellableTasks> {
   if (session.isSandbox) return { tasks: [], paid: 0, served: 0, warnings: [] };
   const { cancellable } = await import("../core/use-cases/cancel.ts");

@@ -21,7 +21,7 @@ interface AnswerImage {
   mimeType: string;
 }
 
-/** How an agent takes a task further. What still waits there may be sent for the first time. */
+/** Advice to an agent on continuing a task, which may send a waiting request for the first time. */
 export function nextCall(taskId: string): string {
   return `Call get_task with taskId ${JSON.stringify(taskId)} to wait for it and save it: no request is charged twice.`;
 }

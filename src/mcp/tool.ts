@@ -151,7 +151,7 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, item]) => [name, withoutNulls(item)]));
 }
 
-/** What the texts of tools are about. */
+/** Facts that the texts of tools name. */
 export interface Choosing extends Pick<CallSettings, "matrix" | "takesAnyModel" | "defaults"> {
   /** Of the user's own generator; absent where it was not asked. */
   terms?: Pick<GeneratorTerms, "isFree" | "defaultModel"> | null;

@@ -56,7 +56,7 @@ export interface GeneratorTerms extends FieldTerms {
   isServer?: true;
   /** Whether no flag or setting says that it is free. A request that was paid before then stays paid. Default false. */
   isFreeByDefault?: boolean;
-  /** What one image costs where the matrix has no price, in credits; absent or null: not known. */
+  /** Price of an image without one in the matrix, in credits; absent or null if unknown. */
   price?: number | null;
   /** What a request gets that names no model; an error says why there is none. */
   defaultModel: string | ImggenError;

@@ -44,7 +44,7 @@ export function intentFor(order: Order, service: Service, { taskId }: Pick<Call,
   const terms = { ...defaults, taskId, options: { ...defaults.options, ...order.size } };
   const place = path.join(folder, FILES, taskId);
   const destination = { kind: "file", path: place, overwrite: false } as const;
-  // A workflow can cost money at a generator that is free: how much, nobody knows.
+  // A workflow can cost money at a generator that is free; the amount is unknown.
   const price = isFree && terms.isPaid ? null : credits;
   const job = { request, ...terms, references: toReferences(request) };
   const unsupported = unsupportedPart(job, connection.provider);

@@ -64,7 +64,7 @@ function withSeedAsText(json: unknown): unknown {
   return { ...json, seed: json.seed.digits };
 }
 
-/** What is wrong with a member of a request, or with one of its `fields`; null for nothing. */
+/** Problem of a member of a request, or of one of its `fields`; null for none. */
 function wrongMember(json: unknown): string | null {
   const { fields, ...members } = fieldsOf(json);
   const unknown = Object.keys(members).find((name) => !isFieldName(name));

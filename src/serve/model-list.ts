@@ -8,7 +8,7 @@ const FRESH_MS = 60_000;
 /** Maximum wait of a client for a list, in milliseconds: only if its model is not in the last one. */
 const MAX_WAIT_MS = 2_000;
 
-/** How clients name the model of a generator that lists none. */
+/** Name for the model of a generator that lists none. */
 export interface OwnModel {
   name: string;
   /** Whether the generator makes images with no other model. */

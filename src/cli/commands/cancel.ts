@@ -63,7 +63,7 @@ function servedText(count: number): string {
   return `${counted(count, "task")} of a running imggen serve: to cancel one, name it.`;
 }
 
-/** What can be cancelled. */
+/** Tasks that can be cancelled. */
 function listAnswer({ tasks }: Pick<CancellableTasks, "tasks">, { console }: Session): Answer {
   return {
     json: { ok: true, tasks: tasks.map(({ entry }) => entry) },
@@ -81,7 +81,7 @@ function listAnswer({ tasks }: Pick<CancellableTasks, "tasks">, { console }: Ses
   };
 }
 
-/** Asks if paid tasks are among those that are to be cancelled. @throws UsageError if nobody can be asked */
+/** Asks for confirmation if paid tasks are to be cancelled. @throws UsageError without a terminal */
 async function isAllAgreed(
   { tasks, paid }: CancellableTasks,
   { yes }: Flags,

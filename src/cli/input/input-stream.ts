@@ -78,7 +78,7 @@ export async function isAgreed(question: string, { console, context }: Session):
 }
 
 /**
- * Asks, unless `--yes` answers already. @param refusal for where nobody can be asked
+ * Asks for confirmation, unless `--yes` is given. @param refusal message without a terminal
  * @throws UsageError if there is no terminal; as `readLine`
  */
 export async function isAgreedOrYes(

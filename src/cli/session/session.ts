@@ -86,7 +86,7 @@ export class Session implements ClientSession {
     return ["imggen", ...kept, ...rest].map((word) => shellWord(word)).join(" ");
   }
 
-  /** Which of these flags without a value the command line has. */
+  /** Flags without a value, of those named, on the command line. */
   givenFlags(names: readonly string[]): string[] {
     const { flags } = this.#words;
     return names.filter((name) => flags.includes(name));

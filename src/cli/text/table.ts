@@ -62,7 +62,7 @@ export interface TableColumn {
   whole?: boolean;
   /** Left out where it would be narrower than this. Default: 6. */
   least?: number;
-  /** It is left out of several rows in which its cells are all the same. */
+  /** Whether the column is omitted if all its cells are the same. */
   varies?: boolean;
 }
 

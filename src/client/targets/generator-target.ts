@@ -86,7 +86,7 @@ export class GeneratorTarget implements Target {
     return this.#name;
   }
 
-  /** How clients of a server name its own model; null if each request must name one. */
+  /** Name under which clients of a server find its own model; null if each request must name one. */
   get ownModel(): { name: string; isOnly: boolean } | null {
     const { spec, options } = this.generator;
     if (options.workflow !== undefined)

@@ -43,7 +43,7 @@ export class ServeTarget extends ServiceTarget {
   }
 
   override terms = async ({ dryRun }: TermsRequest): Promise<GeneratorTerms> => {
-    // What is wrong keeps the request from being sent, in the words of its submit.
+    // A server that cannot be asked refuses the submit itself, with a better message.
     const known = dryRun ? null : await this.#ask().catch(asNull);
     return {
       isServer: true,

@@ -71,7 +71,7 @@ function foldedName(file: string): string {
 const WHAT = ".imggen-name-";
 
 /**
- * Lifetime of a reservation: much longer than any rename takes. That of another machine, where nobody can ask,
+ * Lifetime of a reservation: much longer than any rename takes. That of another machine, which cannot be checked,
  * is respected for this long even if its process is dead: the image gets a number instead, which is harmless.
  */
 const RESERVED_MS = 12 * 3_600_000;

@@ -62,7 +62,7 @@ export interface Cancellable {
   unreadable: UnreadableEntry[];
 }
 
-/** What of this machine's tasks can be cancelled. Nothing is sent. @throws StateFolderError */
+/** Lists the tasks of this machine that can be cancelled. Sends nothing. @throws StateFolderError */
 export async function cancellable(ledger: Ledger): Promise<Cancellable> {
   const found: Cancellable = { tasks: [], served: [], unreadable: [] };
   for (const entry of (await ledger.unfinished()).reverse()) {

@@ -17,7 +17,7 @@ export interface Forgettable {
   skipped: number;
 }
 
-/** How many records were removed, and how many were not. */
+/** Numbers of records removed and kept. */
 export interface Forgotten {
   forgotten: number;
   skipped: number;
@@ -87,7 +87,7 @@ function refused(message: string, next: string | ReturnType<typeof phrase>): Usa
   return new UsageError(message, { hint: ["Nothing was removed.", next] });
 }
 
-/** Why a task's record is needed; null if it is not. */
+/** Reason to keep a task's record; null for none. */
 function whyKept(task: Task, nowMs: number) {
   const { state, intent, submittedAt, id } = task;
   if (isUnknown(task))
