@@ -1,4 +1,4 @@
-import { appendFile, readFile, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { forget, namedToForget, olderToForget } from "../../../src/core/use-cases/forget.ts";
@@ -72,4 +72,20 @@ describe("a record stays, whoever wants it removed,", () => {
     expect(await readFile(path.join(open, path.basename(file.path)))).toEqual(intent);
     file.close();
   });
+});
+
+it("what is kept of a task is removed by the next sweep, if the disk refuses that at first", async () => {
+  const { ledger, state, forgetAfter } = await worldWith();
+  const { id } = (await leftTask(ledger, {}, started, refused)).task;
+  const stuck = path.join(state, "tasks/parts/2026-01-31/1200", `${id}.2.jsonl`);
+  await mkdir(stuck, { recursive: true });
+  await expect(forgetAfter(1, [id])).rejects.toThrow(state);
+  expect(await ledger.read(id)).toBeNull();
+  await rm(stuck, { recursive: true });
+  await writeFile(stuck, "{}\n");
+  await ledger.sweep();
+  expect([await readdir(path.dirname(stuck)), await readdir(path.join(state, "tasks/forgotten"))]).toEqual([
+    [],
+    [],
+  ]);
 });
