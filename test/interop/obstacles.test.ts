@@ -81,6 +81,20 @@ describe("a generator that is down", () => {
     expect((await openai.images.generate({ ...FOX, n: 3 })).data).toHaveLength(1);
     expect(await ledger.unfinished()).toEqual([]);
   });
+
+  it.each(["lost", "refused"] as const)(
+    "after the first image of a request was %s is 422: a client that repeats it would pay again",
+    async (kind) => {
+      const provider = scriptedProvider((_job, _how, number) =>
+        number === 1 ? failing(kind, "HTTP 502") : failing("unsent", "Connection refused."),
+      );
+      const { openai, ledger } = await withOpenAi({ provider, ...PAID, clock: quickClock });
+      expect(await failure(openai.images.generate({ ...FOX, n: 3 }))).toMatchObject({ status: 422 });
+      expect((await ledger.unfinished()).map((entry) => entry.kind === "task" && entry.task.state)).toEqual(
+        kind === "lost" ? ["unknown"] : [],
+      );
+    },
+  );
 });
 
 describe("replies that are lost", () => {

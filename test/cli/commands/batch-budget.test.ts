@@ -28,6 +28,19 @@ describe("--max-credits", () => {
     expect((await world.run([...BATCH, "--max-credits", "6"])).code).toBe(0);
   });
 
+  it("counts what rows of earlier runs have cost, those that were removed from the manifest too", async () => {
+    const world = await batchWorld();
+    const run = () => world.run([...BATCH, "--max-credits", "4"]);
+    await world.manifest("p.txt", ...foxes(2));
+    expect((await run()).code).toBe(0);
+    await world.manifest("p.txt", "a hen");
+    expect(await run()).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("4 may have been charged for it before"),
+    });
+    expect(world.server.submits()).toHaveLength(2);
+  });
+
   it("of a comparison counts its own cells, and not what else went into the folder", async () => {
     const world = await batchWorld();
     const compare = (prompt: string) => world.run(["compare", prompt, ...TWO_CREDITS, "--max-credits", "2"]);

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { RowClaims } from "../../../src/store/row-claims.ts";
@@ -148,6 +148,30 @@ describe("imggen forget", () => {
     );
     expect((await at.run(batch)).code).toBe(0);
     expect((await at.json(["history", "--sandbox"])).document).toEqual([]);
+    expect(await readdir(path.join(at.cwd, "out"))).toEqual(images);
+  });
+
+  it("records in a row's claim how its task ended, if a killed process has not, and before the record is gone", async () => {
+    const at = await commandWorld();
+    await writeFile(path.join(at.cwd, "prompts.txt"), "a fox\n");
+    const batch = ["batch", "prompts.txt", "--output", "out", "--sandbox"];
+    expect((await at.run(batch)).code).toBe(0);
+    const folder = path.join(tasksFolder(at), "batches");
+    const [name = ""] = (await readdir(folder, { recursive: true })).filter((each) => /-1\.1$/.test(each));
+    const claim = path.join(folder, name);
+    const text = await readFile(claim, "utf8");
+    const [intent, begun, , end] = text.split("\n");
+    expect([begun, end]).toEqual(['{"type":"begun"}', expect.stringContaining('"started"')]);
+    const forget = ["forget", "--before", "0m", "--yes", "--sandbox"];
+    await rm(claim);
+    await mkdir(claim);
+    expect((await at.run(forget)).code).not.toBe(0);
+    expect((await at.json(["history", "--sandbox"])).document).toHaveLength(1);
+    await rm(claim, { recursive: true });
+    await writeFile(claim, `${intent}\n${begun}\n`);
+    expect((await at.run(forget)).stdout).toBe("1 task forgotten\n");
+    const images = await readdir(path.join(at.cwd, "out"));
+    expect((await at.run(batch)).code).toBe(0);
     expect(await readdir(path.join(at.cwd, "out"))).toEqual(images);
   });
 

@@ -203,6 +203,34 @@ describe("generate --seed 1-3", () => {
     expect(generator.submits()).toHaveLength(1);
   });
 
+  it("says of a seed of an earlier run that a signal kept from being submitted again that it may be charged", async () => {
+    const paid = [...THREE, "--generator-paid", "--concurrency", "1"];
+    const controller = new AbortController();
+    let isAgain = false;
+    const { json, generator } = await generatorWorld((request, socket) => {
+      if (isAgain) controller.abort(new InterruptedError("SIGINT"));
+      makesImage(request, socket);
+    });
+    expect((await json(paid)).code).toBe(0);
+    isAgain = true;
+    const { code, document } = await json([...paid, "--again"], { signal: controller.signal });
+    expect(code).toBe(130);
+    expect(document.tasks?.[2]).toMatchObject({ ok: false, charged: "unknown" });
+    expect(generator.submits()).toHaveLength(4);
+  });
+
+  it("counts all of its seeds in --max-credits, those of an earlier run too, and no other image of the folder", async () => {
+    const { json, generator } = await generatorWorld();
+    const cap = ["--generator-paid", "--generator-price", "4", "--max-credits", "8"];
+    const refused = { code: 2, document: { error: { type: "budget_exceeded" } } };
+    expect(await json([...THREE, ...cap])).toMatchObject(refused);
+    expect(generator.submits()).toEqual([]);
+    for (const prompt of ["an owl", "a fox"])
+      expect((await json(["generate", prompt, "--seed", "1-2", ...cap])).code).toBe(0);
+    expect(await json([...THREE, ...cap])).toMatchObject(refused);
+    expect(generator.submits()).toHaveLength(4);
+  });
+
   it("takes --name as it is given, with {seed} in it", async () => {
     const { run, cwd } = await generatorWorld();
     expect((await run([...THREE, "--name", "fox-{seed}"])).code).toBe(0);

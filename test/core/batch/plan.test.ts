@@ -245,6 +245,18 @@ describe("a batch's plan", () => {
     });
   });
 
+  it("submits a row of unknown outcome again only once no process is at work on its task", async () => {
+    const { claims, as, plan, processes } = await newBatch();
+    const rows = rowsOf("a fox");
+    const { task, file } = await claimedTask(claims, as(2), rows[0] as CheckedRow);
+    for (const line of [started, unknown]) await file.record(line);
+    file.close();
+    const held = { rows: [{ state: "unknown", resubmit: null }], toSubmit: { rows: 0 } };
+    expect(await plan(rows, "unknown")).toMatchObject(held);
+    processes.die(2);
+    expect(await plan(rows, "unknown")).toMatchObject({ rows: [{ resubmit: task.id }] });
+  });
+
   it("does not take a task for lost that is begun while its row is read", async () => {
     const { claims, ledger, plan } = await newBatch();
     const rows = rowsOf("a fox");
