@@ -29,6 +29,7 @@ interface LiveOptions
       | "dailyCredits"
       | "onceMs"
       | "keepAliveMs"
+      | "onRequest"
     >
   > {
   provider?: Provider;
@@ -94,6 +95,7 @@ export async function liveServer(live: LiveOptions = {}) {
     onceMs: live.onceMs ?? null,
     keepAliveMs: live.keepAliveMs ?? null,
     onEvent: (event) => events.push(event),
+    onRequest: live.onRequest,
   });
   let closing: Promise<void> | null = null;
   const close: typeof server.close = (onWait) => {
