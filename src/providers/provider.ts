@@ -92,8 +92,11 @@ export interface UnknownReply {
 
 /** A task as polling shows it. */
 export type PolledState =
-  /** `ahead`: how many others run or wait before it there, where that is known. `isWaiting`: it has not begun. */
-  | { status: "running"; word: string | null; ahead?: number; isWaiting?: true }
+  /**
+   * `ahead`: how many others run or wait before it there, where that is known. `share`: its progress, from 0 to 1.
+   * `isWaiting`: it has not begun.
+   */
+  | { status: "running"; word: string | null; ahead?: number; share?: number; isWaiting?: true }
   /** `warnings`: sentences about the images, which are saved nevertheless. */
   | FinishedState
   /** `why`: the provider's words. `charged`: what is known for certain, if anything is. */

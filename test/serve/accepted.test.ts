@@ -3,6 +3,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { systemProcesses } from "../../src/lib/processes.ts";
 import type { Provider } from "../../src/providers/provider.ts";
 import { Ledger } from "../../src/store/ledger.ts";
+import { counted } from "../support/counted.ts";
 import { quickClock } from "../support/quick-clock.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { scriptedProvider } from "./provider-script.ts";
@@ -52,6 +53,27 @@ it("the progress that a provider reports of an accepted job is in the reply to a
   await expect
     .poll(async () => dataOf(await live.poll(taskId)))
     .toMatchObject({ status: "processing", progress: 0.4 });
+});
+
+it("a job whose provider reports its end is polled at once, long before its next poll is due", async () => {
+  const { provider } = accepting();
+  const polls = counted();
+  provider.poll = async () => {
+    polls.add();
+    return { outcome: "state", task: { status: "running", word: null } };
+  };
+  provider.follow = async () => {
+    await polls.reached(1);
+    return true;
+  };
+  // No further poll is due by itself.
+  const never = (signal?: AbortSignal) =>
+    new Promise<void>((_resolve, reject) => signal?.addEventListener("abort", reject, { once: true }));
+  const sleep = (ms: number, signal?: AbortSignal) =>
+    ms < 100 ? systemClock.sleep(ms, signal) : never(signal);
+  const live = await liveServer({ provider, clock: { ...systemClock, sleep } });
+  await live.accepted({ prompt: "a fox" });
+  await expect.poll(() => polls.count).toBe(2);
 });
 
 it("a job that its provider no longer knows has ended for clients, and is left open for resume", async () => {

@@ -75,6 +75,8 @@ export interface ComfyDouble {
   /** Sends a message that is no text to a job's own client. */
   sayBytes(clientId: string, bytes: Buffer): void;
   clients(): string[];
+  /** Cuts the connection of a job's own client. */
+  cutOff(clientId: string): void;
 }
 
 const USUAL: Record<string, NodeClass> = {
@@ -222,6 +224,7 @@ export async function comfyDouble(
       void clients.get(clientId)?.write(frame(TEXT, Buffer.from(JSON.stringify({ type, data })))),
     sayBytes: (clientId, bytes) => void clients.get(clientId)?.write(frame(BINARY, bytes)),
     clients: () => [...clients.keys()],
+    cutOff: (clientId) => void clients.get(clientId)?.destroy(),
   };
 
   const server = createServer((request, response) => {
@@ -249,7 +252,7 @@ export async function comfyDouble(
     );
     const id = new URL(target, "http://a").searchParams.get("clientId") ?? "";
     clients.set(id, socket);
-    socket.on("close", () => clients.delete(id));
+    socket.on("close", () => void (clients.get(id) === socket && clients.delete(id)));
     // A server of HTTP keeps its half of a connection open.
     socket.on("end", () => socket.end());
     socket.resume();

@@ -12,6 +12,7 @@ import { POLICY } from "../limits/policy.ts";
 import { fixedSchedule } from "../polling/fixed-schedules.ts";
 import {
   type EndedState,
+  type FollowedDeps,
   type WaitResult,
   type WaitSettings,
   type WaitSpec,
@@ -109,11 +110,11 @@ export async function waitForJob(
   return whileFollowed(job, { ...deps, onProgress }, (followed) => waitForTask(job.id, spec, followed));
 }
 
-/** Does work, and meanwhile reports the provider's own progress of a job. @param work says how many others are before it */
+/** Does work, and meanwhile reports the provider's own progress of a job. @param work reports what polls say of it */
 async function whileFollowed<Result>(
   { id, request }: AcceptedJob,
   deps: TaskDeps,
-  work: (deps: TaskDeps & { onAhead: (ahead: number) => void; ended: Promise<void> }) => Promise<Result>,
+  work: (deps: TaskDeps & Required<FollowedDeps>) => Promise<Result>,
 ): Promise<Result> {
   const { provider, serviceUrl } = deps.connection;
   const over = new AbortController();
@@ -122,11 +123,11 @@ async function whileFollowed<Result>(
   const onAhead = (ahead: number) => say({ share: null, waiting: { ahead, holder: serviceUrl.host } });
   const onProgress = (share: number) => say({ share, waiting: null });
   const following = provider.follow?.(id, { signal, onProgress, onPreview: deps.onPreview });
-  const ended = new Promise<void>((resolve) => {
+  const jobEnd = new Promise<void>((resolve) => {
     void following?.then((hasEnded) => hasEnded && resolve());
   });
   try {
-    return await work({ ...deps, onAhead, ended });
+    return await work({ ...deps, onAhead, onShare: onProgress, jobEnd });
   } finally {
     over.abort();
     await following;

@@ -59,12 +59,18 @@ export function whyGone(waited: WaitResult): string | null {
   return waited.outcome === "refused" && waited.error.key === NOT_YET_KNOWN ? waited.error.message : null;
 }
 
-type WaitDeps = Pick<TaskDeps, "connection" | "gate" | "clock" | "signal" | "onProgress" | "random"> & {
+type WaitDeps = Pick<TaskDeps, "connection" | "gate" | "clock" | "signal" | "onProgress" | "random"> &
+  FollowedDeps;
+
+/** What a wait is given while the job's progress is reported. */
+export interface FollowedDeps {
   /** Called with the number of others before the task at its provider, where a poll says that. */
   onAhead?: (ahead: number) => void;
+  /** Called with the progress of the job, from 0 to 1, if a poll has it. */
+  onShare?: (share: number) => void;
   /** Resolves when the provider itself says that the task has ended: it is polled at once then. */
   jobEnd?: Promise<void>;
-};
+}
 
 /**
  * Polls until the task is completed or failed (the client rule of section 3) or the time is up. A failed poll never
@@ -109,7 +115,7 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
       pendingMs = age();
       isGone = false;
     }
-    noteAhead(reply, deps);
+    noteProgress(reply, deps);
     failures = reply.outcome === "retry" ? failures + 1 : 0;
     lastFailure = reply.outcome === "retry" ? reply : null;
     missingSince = lastFailure?.isMissing ? (missingSince ?? clock.monotonicMs()) : null;
@@ -144,10 +150,11 @@ export function isNotYetKnown({ key }: ImggenError, ageMs: number): boolean {
   return key === NOT_YET_KNOWN && ageMs < POLICY.poll.notYetKnownMs;
 }
 
-function noteAhead(reply: PollReply, { onAhead }: WaitDeps): void {
+function noteProgress(reply: PollReply, { onAhead, onShare }: WaitDeps): void {
   if (reply.outcome !== "state" || reply.task.status !== "running") return;
-  const { ahead = 0 } = reply.task;
+  const { ahead = 0, share } = reply.task;
   if (ahead > 0) onAhead?.(ahead);
+  else if (share !== undefined) onShare?.(share);
 }
 
 /** Polls a task once, when the gate allows. @throws TypeError at a provider that gives no ids to poll */

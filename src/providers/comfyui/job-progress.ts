@@ -8,6 +8,9 @@ const PREVIEW = 1;
 /** Before the image: the kind of the message, and the type of the image, four bytes each. */
 const HEAD_BYTES = 8;
 
+/** Number of times that a job's messages are listened to: a connection that is cut is opened again. */
+const MAX_CONNECTIONS = 2;
+
 /**
  * Reports the progress of a job, from the server's messages to its client: the job's id is the client's too. Ends with the
  * job, or if the server has no messages. Never throws. @returns whether the job has ended
@@ -18,24 +21,28 @@ export async function followJob(
   server: ComfyServer,
 ): Promise<boolean> {
   const over = new AbortController();
+  const until = AbortSignal.any([signal, over.signal]);
+  let progress: JobProgress | null = null;
+  const onText = (text: string) => {
+    const share = progress?.after(text) ?? null;
+    if (share !== null) onProgress(share);
+    if (progress?.isOver) over.abort();
+  };
+  const onBytes = (message: Buffer) => {
+    if (message.length > HEAD_BYTES && message.readUInt32BE(0) === PREVIEW)
+      onPreview?.(message.subarray(HEAD_BYTES));
+  };
   try {
-    const found = await server.find(jobId, signal);
-    if (found === null || found.place === "ended") return found !== null;
-    const graph = graphIn(found.graph);
-    const progress = new JobProgress(jobId, typeof graph === "string" ? new Map() : graph);
-    const onText = (text: string) => {
-      const share = progress.after(text);
-      if (share !== null) onProgress(share);
-      if (progress.isOver) over.abort();
-    };
-    const onBytes = (message: Buffer) => {
-      if (message.length > HEAD_BYTES && message.readUInt32BE(0) === PREVIEW)
-        onPreview?.(message.subarray(HEAD_BYTES));
-    };
-    const until = AbortSignal.any([signal, over.signal]);
-    const to = { onText, ...(onPreview && { onBytes }) };
-    await server.http.listen(`/ws?clientId=${encodeURIComponent(jobId)}`, until, to);
-    return progress.isOver;
+    for (let opened = 0; opened < MAX_CONNECTIONS && !until.aborted; opened++) {
+      // It may have ended while nobody listened.
+      const found = await server.find(jobId, signal);
+      if (found === null || found.place === "ended") return found !== null;
+      const graph = graphIn(found.graph);
+      progress ??= new JobProgress(jobId, typeof graph === "string" ? new Map() : graph);
+      const to = { onText, ...(onPreview && { onBytes }) };
+      await server.http.listen(`/ws?clientId=${encodeURIComponent(jobId)}`, until, to);
+    }
+    return over.signal.aborted;
   } catch {
     // Only the image counts.
     return false;

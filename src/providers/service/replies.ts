@@ -181,7 +181,13 @@ export function parsePolledState(data: unknown, isServer = false): PolledState |
     const { detail } = isServer ? detailIn(data) : {};
     return { status: "failed", errorCode, ...(detail !== undefined && { why: sentence(detail) }) };
   }
-  return { status: "running", word: typeof status === "string" ? status : null };
+  const { progress: share } = data;
+  const isShare = isServer && typeof share === "number" && share >= 0 && share <= 1;
+  return {
+    status: "running",
+    word: typeof status === "string" ? status : null,
+    ...(isShare && { share }),
+  };
 }
 
 /** Zero in any form means no error; anything else is returned as text. */

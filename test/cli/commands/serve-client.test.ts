@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { commandWorld } from "../../support/command-world.ts";
 import { liveServer } from "../../support/live-server.ts";
 import { json } from "../../support/scripted-server.ts";
+import { completedAt, inTurn, taskIs } from "../../support/scripts.ts";
 
 it("a server of imggen that does not say whether its images are free is no free one: no cap passes them", async () => {
   const server = await liveServer(
@@ -62,4 +63,23 @@ describe("a server of imggen", () => {
     expect(document.error?.type).toBe("budget_exceeded");
     expect(server.submits()).toEqual([]);
   });
+
+  it.each([
+    ["sk-serve-1", [0.25, 0.5]],
+    ["sk-another", []],
+  ])(
+    "has its progress in the events of --progress json, and no other service has (%s)",
+    async (key, shares) => {
+      const running = (progress: unknown) => taskIs({ status: "processing", errorCode: 0, progress });
+      const polls = [0.25, "0.4", 7, -1, null, 0.5].map(running);
+      const { run } = await commandWorld(
+        { poll: inTurn(...polls, completedAt("/image.png")) },
+        { IMGGEN_API_KEY: key },
+      );
+      const { code, stderr } = await run(["generate", "a fox", "--progress", "json"]);
+      const events = stderr.split("\n").filter((line) => line.startsWith("{"));
+      const shown = events.map((line) => JSON.parse(line)).filter(({ type }) => type === "progress");
+      expect([code, shown.map(({ share }) => share)]).toEqual([0, shares]);
+    },
+  );
 });

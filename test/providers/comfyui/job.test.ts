@@ -189,6 +189,8 @@ describe("cancelling a job", () => {
 
 const OF_SIGMAS = { SamplerCustom: {}, SplitSigmas: {}, BasicScheduler: {}, PrimitiveInt: {} };
 
+const isOpening = ({ target }: { target: string }) => target.startsWith("/ws?");
+
 const closeTo = (value: number) => expect.closeTo(value, 8);
 
 /** A world with a job that runs and is followed. */
@@ -257,6 +259,31 @@ describe("following a job", () => {
     say("execution_success", {});
     await following;
     expect(shares).toEqual([2 / 10_006, 3 / 10, 6 / 10].map(closeTo));
+  });
+
+  it("opens a connection that was cut once more, goes on from its share, and loses no job", async () => {
+    const { shares, say, double, taskId, following, poll } = await followed({});
+    say("progress", { node: "3", value: 5, max: 20 });
+    await expect.poll(() => shares).toHaveLength(1);
+    double.cutOff(taskId);
+    await expect.poll(() => double.requests.filter(isOpening)).toHaveLength(2);
+    say("progress", { node: "3", value: 2, max: 20 });
+    say("progress", { node: "3", value: 10, max: 20 });
+    await expect.poll(() => shares).toHaveLength(2);
+    expect(shares.map((share) => share * 26)).toEqual([5, 10].map(closeTo));
+    double.cutOff(taskId);
+    expect(await following).toBe(false);
+    expect(double.requests.filter(isOpening)).toHaveLength(2);
+    double.release();
+    expect(await poll()).toMatchObject(state({ status: "completed" }));
+  });
+
+  it("that has ended while its connection was cut says so", async () => {
+    const { double, taskId, following } = await followed({});
+    double.release();
+    double.cutOff(taskId);
+    expect(await following).toBe(true);
+    expect(double.requests.filter(isOpening)).toHaveLength(1);
   });
 
   it("hands over the image as it is so far, and no other message that is no text", async () => {
