@@ -1,13 +1,13 @@
 import path from "node:path";
 import { UsageError } from "../lib/error-types.ts";
 import { requirePath } from "../lib/home-folder.ts";
+import { isServerKey } from "../lib/redact.ts";
 import { wholeNumberOption } from "../lib/whole-number.ts";
 import { action, option, phrase } from "../lib/wording.ts";
 import { isOwnSetting, readSettings, type Settings, settingsFile } from "../store/settings-file.ts";
 import type { SettingsStore } from "../store/settings-store.ts";
 import { isOfGenerator, SETTING_NAMES, SETTINGS, type SettingName } from "../store/settings-table.ts";
 import { SettingsError } from "../store/store-errors.ts";
-import { isServerKey } from "../task/intent.ts";
 import { GENERATOR } from "./options/global-options.ts";
 import { type FlagsOf, longFlag, type Options } from "./options/option.ts";
 import type { Environment, ProcessContext } from "./this-process.ts";

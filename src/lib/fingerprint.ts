@@ -1,12 +1,17 @@
 // Apart from what masks keys, which every command needs: node:crypto takes Node 3 ms to load.
 import { createHash } from "node:crypto";
+import { SERVER_KEY } from "./redact.ts";
 
 /** Makes this digest differ from any other of the same key. Changing it would orphan stored tasks. */
 const DOMAIN = "imggen api key\0";
 
-/** 16 hexadecimal digits that identify an API key on disk without revealing it. */
+/**
+ * 16 hexadecimal digits that identify an API key on disk without revealing it. Earlier releases printed the key of a server
+ * (`imggen serve`) as `sk-…`: it is the same account.
+ */
 export function keyFingerprint(key: string): string {
-  return createHash("sha256").update(DOMAIN).update(key).digest("hex").slice(0, 16);
+  const plain = key.startsWith(SERVER_KEY) ? `sk-${key.slice(SERVER_KEY.length)}` : key;
+  return createHash("sha256").update(DOMAIN).update(plain).digest("hex").slice(0, 16);
 }
 
 /** A number of 31 bits that is the same for the same text, and differs for any other. */

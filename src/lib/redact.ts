@@ -19,6 +19,14 @@ function withoutUser(text: string): string {
   return text.replace(/\/\/[^/]*@/, "//");
 }
 
+/** Prefix of the keys of `imggen serve`: no other service has such a key. */
+export const SERVER_KEY = "sk-serve-";
+
+/** Whether a key is one of an `imggen serve`, which knows more than the service's document names. */
+export function isServerKey(key: string): boolean {
+  return key.startsWith(SERVER_KEY);
+}
+
 /** Replaces the hidden part of an API key. */
 export const KEY_MASK = "sk-…";
 

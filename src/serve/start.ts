@@ -1,11 +1,11 @@
 import path from "node:path";
 import { Slots } from "../lib/concurrency.ts";
 import { makeFolder } from "../lib/durable.ts";
+import { SERVER_KEY } from "../lib/redact.ts";
 import { createListener, type Operations, type ServiceRequest } from "../server/http.ts";
 import { loadSecret } from "../server/links.ts";
 import { listenOnLoopback } from "../server/listen.ts";
 import { refusal } from "../server/reply.ts";
-import { SERVER_KEY } from "../task/intent.ts";
 import { Calls } from "./call-records.ts";
 import { FILES } from "./checked-order.ts";
 import { Clients } from "./clients.ts";

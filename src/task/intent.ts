@@ -12,14 +12,6 @@ export interface ServiceIdentity {
 /** How tasks of the embedded sandbox name their service: its address changes at each start. */
 export const SANDBOX_SERVICE = "sandbox";
 
-/** Prefix of the keys of `imggen serve`: no other service has such a key. */
-export const SERVER_KEY = "sk-serve-";
-
-/** Whether a key is one of an `imggen serve`, which knows more than the service's document names. */
-export function isServerKey(key: string): boolean {
-  return key.startsWith(SERVER_KEY);
-}
-
 /**
  * In place of the fingerprint of a key: the identity of tasks at a generator without one, and the account of what all
  * generators spend together in a day. It is the fingerprint of the word "generator", which is no key.

@@ -82,4 +82,18 @@ describe("a server of imggen", () => {
       expect([code, shown.map(({ share }) => share)]).toEqual([0, shares]);
     },
   );
+
+  it("has its tasks resumed with the key that it prints now, though they were submitted with the earlier form", async () => {
+    const [before, now, other] = ["sk-0123456789ab", "sk-serve-0123456789ab", "sk-serve-ba9876543210"];
+    const { json, server } = await commandWorld(
+      { poll: completedAt("/image.png") },
+      { IMGGEN_API_KEY: before },
+    );
+    const { document } = await json(["generate", "a fox", "--no-wait"]);
+    const resume = (key: string) =>
+      json(["resume", String(document.taskId)], { env: { IMGGEN_API_KEY: key } });
+    expect(await resume(other ?? "")).toMatchObject({ code: 2 });
+    expect(await resume(now ?? "")).toMatchObject({ code: 0 });
+    expect(server.submits()).toHaveLength(1);
+  });
 });
