@@ -13,7 +13,7 @@ import {
 import type { RowResult } from "../core/batch/row-result.ts";
 import { likelyCredits } from "../core/limits/budget.ts";
 import { MANIFEST_EXTENSIONS } from "../core/manifest/manifest-format.ts";
-import { counted } from "../lib/whole-number.ts";
+import { pluralize } from "../lib/whole-number.ts";
 import type { Words } from "../lib/wording.ts";
 import { highestCost } from "../models/cost.ts";
 import type { Matrix } from "../models/matrix.ts";
@@ -35,7 +35,7 @@ export function rowJson({ row, isSkipped, report, error }: RowResult, words: Wor
 export function summaryJson({ counts, rows, charged }: BatchResult): BatchSummary {
   const { saved, skipped, unknown, pending, waiting, notSent, cost } = counts;
   const failed = counts.failed + pending + notSent;
-  const warnings = counts.mismatches.map(([what, count]) => `${what} (${counted(count, "row")})`);
+  const warnings = counts.mismatches.map(([what, count]) => `${what} (${pluralize(count, "row")})`);
   return {
     type: "summary",
     rows,

@@ -7,7 +7,7 @@ import { tasksToResume } from "../core/use-cases/resume.ts";
 import { errorCode, errorText } from "../lib/error-text.ts";
 import { ImggenError } from "../lib/error-types.ts";
 import { shellWord } from "../lib/shell-word.ts";
-import { counted } from "../lib/whole-number.ts";
+import { pluralize } from "../lib/whole-number.ts";
 import { mayBeTask } from "../store/ledger-files.ts";
 import { StateFolderError } from "../store/store-errors.ts";
 import { isInHistory, STATE_WORDS, wordOf } from "../task/task.ts";
@@ -83,9 +83,9 @@ export async function checkTasks(session: TargetSession): Promise<Finding> {
   const facts = { inProgress, unfinished, unknown, unreadable };
   const states = open.map(({ word, count }) => `${count} ${word}`).join(", ");
   const found = [
-    unfinished > 0 && `${counted(unfinished, "task is", "tasks are")} unfinished (${states}).`,
-    unknown > 0 && `The outcome of ${counted(unknown, "request")} is unknown.`,
-    unreadable > 0 && `${counted(unreadable, "file")} of the ledger cannot be read.`,
+    unfinished > 0 && `${pluralize(unfinished, "task is", "tasks are")} unfinished (${states}).`,
+    unknown > 0 && `The outcome of ${pluralize(unknown, "request")} is unknown.`,
+    unreadable > 0 && `${pluralize(unreadable, "file")} of the ledger cannot be read.`,
   ].filter((message) => message !== false);
   if (found.length === 0)
     return inProgress === 0 ? ok("none unfinished", facts) : news(`${inProgress} in progress`, facts);

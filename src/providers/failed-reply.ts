@@ -1,7 +1,7 @@
 import type { HttpReply } from "../api/http-client.ts";
 import { statedWaitMs } from "../api/stated-wait.ts";
 import { fieldsOf, isJsonObject } from "../lib/json.ts";
-import { inOneLine, shortened } from "../lib/short-text.ts";
+import { inOneLine, truncate } from "../lib/short-text.ts";
 import { type Failure, ProviderError } from "./provider.ts";
 import { lenientJson } from "./reply-json.ts";
 import type { StoredReply } from "./stored-reply.ts";
@@ -245,5 +245,5 @@ function ofText(body: string): string {
 }
 
 function clause(text: string): string | null {
-  return shortened(inOneLine(text).replace(/\.$/, ""), LONGEST_WORDS) || null;
+  return truncate(inOneLine(text).replace(/\.$/, ""), LONGEST_WORDS) || null;
 }

@@ -3,7 +3,7 @@ import { referencesOf, unsupportedPart } from "../core/engine/jobs.ts";
 import { checkDailyLimit, spendingAccount } from "../core/limits/budget.ts";
 import { type ErrorType, ImggenError } from "../lib/error-types.ts";
 import { InterruptedError } from "../lib/interrupted.ts";
-import { listed } from "../lib/short-text.ts";
+import { joinFirst } from "../lib/short-text.ts";
 import { checkRequest } from "../models/check-request.ts";
 import { FIELD_LABELS } from "../models/rules/rule.ts";
 import { UnreadableRecordError } from "../store/store-errors.ts";
@@ -179,7 +179,7 @@ function wrongReference(images: readonly string[], count: number): string | null
 
 function noSuchModel(model: string, { modelList, connection }: Service): string {
   const { name } = connection.generator;
-  return `${name} has no model ${JSON.stringify(model)}. It has: ${listed(modelList.names ?? [])}`;
+  return `${name} has no model ${JSON.stringify(model)}. It has: ${joinFirst(modelList.names ?? [])}`;
 }
 
 /** Checks a request by the matrix's rules alone: the generator itself refuses anything else. */

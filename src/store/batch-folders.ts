@@ -6,7 +6,7 @@ import { errorCode, errorText } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { readPublished } from "../lib/publish.ts";
 import { readField } from "../lib/read-file.ts";
-import { createWhole, draftedFile, removeOldDrafts, replaceWhole } from "../lib/write-whole.ts";
+import { createWhole, removeOldTemporaryFiles, replaceWhole, temporaryTarget } from "../lib/write-whole.ts";
 import { UnreadableRecordError, usingStateFolder } from "./store-errors.ts";
 
 /** The file in a batch's output folder that holds the folder's id, so that a folder that was moved is known again. */
@@ -55,7 +55,9 @@ export async function readFolderId(folder: string): Promise<string | null> {
  * @throws the disk's error
  */
 export async function createFolderId(folder: string, id: string, nowMs: number): Promise<boolean> {
-  await removeOldDrafts(folder, (name) => draftedFile(name) === FOLDER_ID_FILE, nowMs).catch(() => {});
+  await removeOldTemporaryFiles(folder, (name) => temporaryTarget(name) === FOLDER_ID_FILE, nowMs).catch(
+    () => {},
+  );
   // For others to read too: a folder may be shared.
   return createWhole(path.join(folder, FOLDER_ID_FILE), `${id}\n`, 0o666);
 }

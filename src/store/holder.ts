@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { ProcessIdentity } from "../lib/processes.ts";
-import type { Held, Tickets } from "../lib/tickets.ts";
+import type { HeldTicket, Tickets } from "../lib/tickets.ts";
 
 /** How long a process counts as alive without renewing its ticket, in milliseconds: it may be stopped or suspended. */
 export const HOLDER_MS = 60_000;
@@ -13,7 +13,7 @@ export class Holder {
   readonly mark = randomBytes(8).toString("hex");
   readonly #tickets: Tickets;
   readonly #held = new Set<string>();
-  #ticket: Held | null = null;
+  #ticket: HeldTicket | null = null;
   #announcing: Promise<void> | null = null;
   #timer: NodeJS.Timeout | undefined;
 
@@ -53,12 +53,12 @@ export class Holder {
   /** Whether the process with this mark holds a task, as far as can be known. @throws the disk's error */
   isHeld(id: string, mark: string | null): boolean {
     if (mark === null) return false;
-    return mark === this.mark ? this.has(id) : this.#tickets.held(nameOf(mark)).length > 0;
+    return mark === this.mark ? this.has(id) : this.#tickets.active(nameOf(mark)).length > 0;
   }
 
   /** The process with this mark; null if none is known to be alive. @throws the disk's error */
   processOf(mark: string | null): ProcessIdentity | null {
-    return mark === null ? null : (this.#tickets.held(nameOf(mark))[0]?.lease.by ?? null);
+    return mark === null ? null : (this.#tickets.active(nameOf(mark))[0]?.lease.by ?? null);
   }
 
   /** Removes tickets of dead processes. */
@@ -71,7 +71,7 @@ export class Holder {
     this.#timer = setInterval(() => void this.#renew(), HOLDER_MS / 3).unref();
   }
 
-  async #taken(): Promise<Held> {
+  async #taken(): Promise<HeldTicket> {
     const ticket = await this.#tickets.take(nameOf(this.mark), HOLDER_MS, { max: Number.POSITIVE_INFINITY });
     if (Array.isArray(ticket)) throw new TypeError("a mark of several processes");
     return ticket;

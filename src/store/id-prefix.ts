@@ -1,6 +1,6 @@
 import { UsageError } from "../lib/error-types.ts";
 import { shortTaskId } from "../lib/short-task-id.ts";
-import { listed } from "../lib/short-text.ts";
+import { joinFirst } from "../lib/short-text.ts";
 import { type Task, taskIdOf } from "../task/task.ts";
 import { isId } from "./ledger-name.ts";
 
@@ -72,6 +72,6 @@ function withoutMark(text: string): string {
 const MAX_NAMED = 3;
 
 function ambiguous(text: string, ids: readonly string[]): UsageError {
-  const message = `${ids.length} tasks fit ${JSON.stringify(text)}: ${listed(ids, MAX_NAMED)}.`;
+  const message = `${ids.length} tasks fit ${JSON.stringify(text)}: ${joinFirst(ids, MAX_NAMED)}.`;
   return new UsageError(message, { hint: "Give more of the id." });
 }

@@ -8,7 +8,7 @@ import { errorCode } from "../lib/error-text.ts";
 import { localDay } from "../lib/local-time.ts";
 import type { Processes, ProcessIdentity } from "../lib/processes.ts";
 import { Tickets } from "../lib/tickets.ts";
-import { randomDigits, removeOldDrafts } from "../lib/write-whole.ts";
+import { randomDigits, removeOldTemporaryFiles } from "../lib/write-whole.ts";
 import type { Intent, RequestIdentity, ServiceIdentity } from "../task/intent.ts";
 import type { Line } from "../task/line.ts";
 import type { GenerationRequest } from "../task/request.ts";
@@ -492,7 +492,11 @@ export class Ledger {
 
   /** Removes what killed processes left beside the tasks. */
   async sweep(): Promise<void> {
-    await removeOldDrafts(this.files.openFolder, (name) => name.includes(DRAFT_MARK), this.clock.now());
+    await removeOldTemporaryFiles(
+      this.files.openFolder,
+      (name) => name.includes(DRAFT_MARK),
+      this.clock.now(),
+    );
     const isDone = async (id: string) => this.files.isDone(id);
     await this.work.sweep(isDone, this.clock.now());
     await this.cancels.sweep(isDone);

@@ -6,7 +6,7 @@ import { errorCode } from "../lib/error-text.ts";
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import { readPublished } from "../lib/publish.ts";
 import { readText } from "../lib/read-file.ts";
-import { createWhole, draftedFile, removeOldDrafts } from "../lib/write-whole.ts";
+import { createWhole, removeOldTemporaryFiles, temporaryTarget } from "../lib/write-whole.ts";
 import type { Intent } from "../task/intent.ts";
 import type { Line } from "../task/line.ts";
 import type { Task } from "../task/task.ts";
@@ -152,9 +152,11 @@ export class RowClaims {
     await makeFolder(this.#folder, 0o700);
     this.#isMade = true;
     // Only where a claim is written, never in a dry run. A draft left by a killed process does no harm.
-    await removeOldDrafts(this.#folder, (name) => draftedFile(name) !== undefined, Date.now()).catch(
-      () => {},
-    );
+    await removeOldTemporaryFiles(
+      this.#folder,
+      (name) => temporaryTarget(name) !== undefined,
+      Date.now(),
+    ).catch(() => {});
   }
 
   #guarded<Result>(action: () => Promise<Result>): Promise<Result> {

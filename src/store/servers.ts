@@ -1,7 +1,7 @@
 import path from "node:path";
 import type { Clock } from "../lib/clock.ts";
 import type { Processes, ProcessIdentity } from "../lib/processes.ts";
-import { type Held, Tickets } from "../lib/tickets.ts";
+import { type HeldTicket, Tickets } from "../lib/tickets.ts";
 
 /** How long a server counts as living without renewing its ticket, in milliseconds: it may be suspended. */
 const LIVING_MS = 60_000;
@@ -53,11 +53,11 @@ export class Servers {
 
   /** A living process of a server; null if there is none. @throws the disk's error */
   living(server: string): ProcessIdentity | null {
-    const tickets = this.#tickets.held(nameOf(server));
+    const tickets = this.#tickets.active(nameOf(server));
     return tickets.find(({ lease }) => lease.by !== null)?.lease.by ?? null;
   }
 
-  async #take(server: string): Promise<Held> {
+  async #take(server: string): Promise<HeldTicket> {
     const ticket = await this.#tickets.take(nameOf(server), LIVING_MS, { max: Number.POSITIVE_INFINITY });
     if (Array.isArray(ticket)) throw new Error("a server's ticket was refused");
     return ticket;

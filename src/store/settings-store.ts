@@ -7,7 +7,7 @@ import { DiskFile, giveToOwnerOfFolder } from "../lib/disk-file.ts";
 import { makeFolder, removeIfPresent } from "../lib/durable.ts";
 import { errorCode, errorText } from "../lib/error-text.ts";
 import type { Processes } from "../lib/processes.ts";
-import { type Held, Tickets } from "../lib/tickets.ts";
+import { type HeldTicket, Tickets } from "../lib/tickets.ts";
 import { namesIn } from "./ledger-files.ts";
 import { readObject, readSettings, type Settings, settingsFile, withKeyBound } from "./settings-file.ts";
 import { SettingsError } from "./store-errors.ts";
@@ -81,7 +81,7 @@ export class SettingsStore {
   }
 
   /** @throws Error that names the process that still writes settings after a time */
-  async #inTurn(folder: string): Promise<Held> {
+  async #inTurn(folder: string): Promise<HeldTicket> {
     const tickets = new Tickets(folder, this.#processes, systemClock);
     tickets.sweep(CONFIG);
     for (const endMs = performance.now() + WAIT_FOR_OTHERS_MS; ; ) {

@@ -32,7 +32,7 @@ export const LEDGER_MUTANTS: Mutant[] = [
   },
   {
     bug: "a write that took only some of the bytes is taken for whole",
-    edits: [instead("DiskFile.write", "someTaken", "$ && bytes.length")],
+    edits: [instead("DiskFile.write", "requireProgress", "$ && bytes.length")],
     shows: { scenario: SCENARIOS.plain, at: /^short at operation \d+, write .*\.jsonl$/ },
   },
   {

@@ -6,7 +6,7 @@ import { CANCEL } from "../../client/options/task-table.ts";
 import { cancelJson, displayState, exitCodeOfReport } from "../../client/report-json.ts";
 import type { CancelReport } from "../../core/engine/cancel-task.ts";
 import type { Charged } from "../../lib/error-types.ts";
-import { counted } from "../../lib/whole-number.ts";
+import { pluralize } from "../../lib/whole-number.ts";
 import { COMMAND_WORDS, resumeCommand } from "../../lib/wording.ts";
 import { renderReport } from "../output/render.ts";
 import { createProgress, withTasksShown } from "../output/task-progress.ts";
@@ -60,7 +60,7 @@ async function show(report: CancelReport, session: Session): Promise<void> {
 function outcomeText({ cancelled, requests, ...report }: CancelReport): string {
   const isMade = report.state === "completed";
   if (cancelled === 0 && !isMade) return `not cancelled: it is over already (${endWord(report)})`;
-  const part = requests === 1 ? "" : ` (${cancelled} of ${counted(requests, "request")})`;
+  const part = requests === 1 ? "" : ` (${cancelled} of ${pluralize(requests, "request")})`;
   if (cancelled === 0) return `not cancelled: made already, ${costText(report.charged)}`;
   return `cancelled${part}, ${costText(report.charged)}`;
 }

@@ -70,7 +70,7 @@ export function parseFlag(option: Option, text: string): unknown {
 }
 
 function wholeNumber(text: string, label: string, { min = 0, max, isAdvisory }: Option): number {
-  if (isAdvisory) return wholeNumberOption(label, text, { min: 0, shown: `${min} to ${max}` });
+  if (isAdvisory) return wholeNumberOption(label, text, { min: 0, rangeText: `${min} to ${max}` });
   return wholeNumberOption(label, text, { min, ...(max !== undefined && { max }) });
 }
 

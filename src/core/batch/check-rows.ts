@@ -91,7 +91,7 @@ export async function checkRows(
     const { input, checked } = await checkValues(values, defaults);
     if (checked instanceof ImggenError) {
       const limit = checked instanceof InvalidRequestError ? checked.limit : null;
-      if (skipsRows) skipped.push({ input, reason: worded(checked.said.message, defaults.words), limit });
+      if (skipsRows) skipped.push({ input, reason: worded(checked.wording.message, defaults.words), limit });
       else refuse(problemOf(checked, defaults));
       continue;
     }
@@ -146,7 +146,7 @@ async function checkValues(
   return { input, checked: await checkRow(input, { ...defaults, labels }) };
 }
 
-function problemOf({ said }: ImggenError, { words }: RowDefaults): string {
+function problemOf({ wording: said }: ImggenError, { words }: RowDefaults): string {
   return worded([said.message, said.hint ?? ""], words);
 }
 

@@ -1,6 +1,6 @@
 import type { ImggenError } from "../../lib/error-types.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
-import type { Held } from "../../lib/tickets.ts";
+import type { HeldTicket } from "../../lib/tickets.ts";
 import { option, phrase } from "../../lib/wording.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { type LedgerEntry, requireReadable } from "../../store/ledger-files.ts";
@@ -208,14 +208,14 @@ export async function onlyOne(
       id !== task.id && requests.some(({ attempts }) => attempts.length > 0);
     const other = await newestAnswer(task.intent, ledger, isSubmitted);
     if (other !== null) return new AnsweredError(other.task.id);
-    return await start(() => turn.isKept());
+    return await start(() => turn.isStillHeld());
   } finally {
     turn.release();
   }
 }
 
 /** @returns null if the signal came first @throws StateFolderError */
-async function turnOf(identity: RequestIdentity, deps: TaskDeps): Promise<Held | null> {
+async function turnOf(identity: RequestIdentity, deps: TaskDeps): Promise<HeldTicket | null> {
   const what = `request-${requestTag(identity)}`;
   for (;;) {
     const turn = await deps.ledger.requests.take(what, LOOK_MS);

@@ -2,7 +2,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { nextSeed, seedIn } from "../../lib/exact-integer.ts";
-import { typeNamed } from "../../lib/image/format.ts";
+import { typeFromName } from "../../lib/image/format.ts";
 import { InvalidRequestError } from "../../models/invalid-request.ts";
 import type { CheckedJob, Job, Provider, Reference } from "../../providers/provider.ts";
 import type { WorkFolders } from "../../store/work-folders.ts";
@@ -94,6 +94,6 @@ export function referencesOf({ image = [] }: GenerationRequest): Reference[] {
   return [image].flat().map((url) => {
     if (!/^file:/i.test(url)) return { url };
     const file = fileURLToPath(url);
-    return { file, mediaType: `image/${typeNamed(path.basename(file)) ?? "png"}` };
+    return { file, mediaType: `image/${typeFromName(path.basename(file)) ?? "png"}` };
   });
 }

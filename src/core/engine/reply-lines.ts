@@ -32,7 +32,7 @@ export function recordReply(
       return held.record({ type: "completed", ...of, urls: [], ...NEVER_SEEN, ...facts });
     }
     case "refused": {
-      const { type, key, message, said } = reply.error;
+      const { type, key, message, wording: said } = reply.error;
       return held.record({
         type: "refused",
         ...of,

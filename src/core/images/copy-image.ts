@@ -1,8 +1,8 @@
 import { createReadStream, promises } from "node:fs";
 import { giveToOwnerOfFolder } from "../../lib/disk-file.ts";
 import { removeIfPossible } from "../../lib/durable.ts";
-import { isFileOf } from "../../lib/file-digest.ts";
-import { typeNamed } from "../../lib/image/format.ts";
+import { hasContent } from "../../lib/file-digest.ts";
+import { typeFromName } from "../../lib/image/format.ts";
 import { inspectFileAt } from "../../lib/image/inspect.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
@@ -10,13 +10,13 @@ import { type DownloadedImage, diskFailure } from "./download-image.ts";
 
 /** Whether a saved file is unchanged, byte for byte. An image written to standard output counts as unchanged. */
 export async function isWhole({ path: file, ...saved }: SavedFile): Promise<boolean> {
-  return file === null || (await isFileOf(file, saved).catch(() => false));
+  return file === null || (await hasContent(file, saved).catch(() => false));
 }
 
 /** Whether a file is a copy of a saved image: its bytes, or what they are converted to for the file's name. */
 export async function isCopyOf(file: string, saved: SavedFile): Promise<boolean> {
   const { path: source, mediaType } = saved;
-  const type = typeNamed(file);
+  const type = typeFromName(file);
   if (source !== null && type !== null && mediaType !== `image/${type}` && (await isWhole(saved))) {
     const { convertedImage, isWritable, UndecodableError } = await import("../../graphics/decoder.ts");
     try {
@@ -26,7 +26,7 @@ export async function isCopyOf(file: string, saved: SavedFile): Promise<boolean>
       if (!(error instanceof UndecodableError)) return false;
     }
   }
-  return isFileOf(file, saved).catch(() => false);
+  return hasContent(file, saved).catch(() => false);
 }
 
 /**
@@ -48,7 +48,7 @@ export async function copyImage(
     await promises.writeFile(temporary, createReadStream(source), how);
     const inspection = inspectFileAt(temporary);
     const image = inspection.ok ? inspection.image : inspection.file;
-    if (image === undefined || !(await isFileOf(temporary, saved))) return null;
+    if (image === undefined || !(await hasContent(temporary, saved))) return null;
     giveToOwnerOfFolder(temporary);
     isCopied = true;
     return { temporary, url, image, bytes, sha256 };

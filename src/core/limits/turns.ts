@@ -3,7 +3,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { makeFolder } from "../../lib/durable.ts";
 import type { Lease } from "../../lib/lease.ts";
 import { isInSameScope, isSameProcess, type Processes, type ProcessIdentity } from "../../lib/processes.ts";
-import { type Held, type Ticket, Tickets } from "../../lib/tickets.ts";
+import { type HeldTicket, type Ticket, Tickets } from "../../lib/tickets.ts";
 import type { Waiting } from "../../providers/provider.ts";
 
 export type { Waiting } from "../../providers/provider.ts";
@@ -69,7 +69,7 @@ export class Line {
   /** Sorted by their order; of two with the same one, the one that came first. */
   readonly #waiting: Waiter[] = [];
   /** This process's place among those that wait. */
-  #place: { ticket: Held; order: string; count: number; renewAtMs: number } | null = null;
+  #place: { ticket: HeldTicket; order: string; count: number; renewAtMs: number } | null = null;
   #isServing = false;
   #isSwept = false;
   #waking = new AbortController();
@@ -152,7 +152,7 @@ export class Line {
   async #serveOnce(): Promise<void> {
     try {
       for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
-        let turns = this.#tickets.held(TURN);
+        let turns = this.#tickets.active(TURN);
         const places = this.#placesBeside(turns);
         const isDue = turns.length + this.#before(first, places).length < this.#limits.concurrency;
         const others = isDue ? await this.#begin(first) : null;
@@ -168,24 +168,26 @@ export class Line {
 
   /** The places of other processes. While it takes its turn, a request has two tickets: only the turn counts. */
   #placesBeside(turns: readonly Ticket[]): Ticket[] {
-    const begun = new Set(turns.map(({ order }) => order));
-    const others = this.#tickets.held(WAIT).filter(({ name }) => name !== this.#place?.ticket.name);
+    const begun = new Set(turns.map(({ sortKey: order }) => order));
+    const others = this.#tickets.active(WAIT).filter(({ name }) => name !== this.#place?.ticket.name);
     return others
-      .map((place) => (begun.has(place.order) ? { ...place, count: place.count - 1 } : place))
+      .map((place) => (begun.has(place.sortKey) ? { ...place, count: place.count - 1 } : place))
       .filter(({ count }) => count > 0);
   }
 
   /** The places of other processes before a waiter. */
   #before({ order }: Waiter, places: readonly Ticket[]): Ticket[] {
     const own = this.#place?.order === order ? this.#place.ticket.name : "";
-    return places.filter((each) => each.order < order || (each.order === order && !(own < each.name && own)));
+    return places.filter(
+      (each) => each.sortKey < order || (each.sortKey === order && !(own < each.name && own)),
+    );
   }
 
   /** Begins the turn of a waiter, or ends its wait with an error. @returns the turns of the others, if too many have one */
   async #begin(waiter: Waiter): Promise<Ticket[] | null> {
     const { forMs, concurrency } = this.#limits;
     try {
-      const turn = await this.#tickets.take(TURN, forMs, { order: waiter.order, max: concurrency });
+      const turn = await this.#tickets.take(TURN, forMs, { sortKey: waiter.order, max: concurrency });
       if (Array.isArray(turn)) return turn;
       // It was given up while it took its turn.
       if (!this.#waiting.includes(waiter)) turn.release();
@@ -197,7 +199,7 @@ export class Line {
     return null;
   }
 
-  #release(turn: Held, keepMs?: number): void {
+  #release(turn: HeldTicket, keepMs?: number): void {
     turn.release(keepMs);
     this.#wake();
   }
@@ -214,7 +216,11 @@ export class Line {
         this.#place = { ...place, count, renewAtMs };
         return;
       }
-      const ticket = await this.#tickets.take(WAIT, WAIT_MS, { order, count, max: Number.POSITIVE_INFINITY });
+      const ticket = await this.#tickets.take(WAIT, WAIT_MS, {
+        sortKey: order,
+        count,
+        max: Number.POSITIVE_INFINITY,
+      });
       this.#leavePlace();
       this.#place = Array.isArray(ticket) ? null : { ticket, order, count, renewAtMs };
     } catch (error) {

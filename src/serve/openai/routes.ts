@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { errorText } from "../../lib/error-text.ts";
-import { sha256Of } from "../../lib/file-digest.ts";
+import { sha256Hex } from "../../lib/file-digest.ts";
 import type { ServiceRequest, Version1 } from "../../server/http.ts";
 import { isSameText } from "../../server/links.ts";
 import type { ServerReply } from "../../server/reply.ts";
@@ -93,7 +93,7 @@ async function images(
   if (operation === "image_edit" && copies.length === 0 && order.input.image === undefined)
     throw wrongRequest("image is missing.", "image");
   const { pathname } = request.url;
-  const digest = contentDigest("POST", pathname, given, files.map(sha256Of));
+  const digest = contentDigest("POST", pathname, given, files.map(sha256Hex));
   const whole = { ...order, ...(copies.length > 0 && { copies }) };
   const begun = await begin(whole, callRequestOf(request, digest, request.gone), service);
   if ("refused" in begun) throw notBegun(begun.refused);
