@@ -17,9 +17,9 @@ import { pluralize } from "../lib/whole-number.ts";
 import type { Words } from "../lib/wording.ts";
 import { highestCost } from "../models/cost.ts";
 import type { Matrix } from "../models/matrix.ts";
-import { ownSettings } from "../task/request.ts";
+import { generatorFieldTexts } from "../task/request.ts";
 import { FIELD_NAMES } from "../task/request-fields.ts";
-import { stateWord } from "../task/task.ts";
+import { openState } from "../task/task.ts";
 import { describeFailure } from "./failure.ts";
 import { savedJson } from "./report-json.ts";
 import type { BatchRow, BatchSummary } from "./results.ts";
@@ -69,7 +69,7 @@ const ROW_WORDS: Readonly<Record<RowState, string>> = {
 
 /** How a row ended, in words. */
 export function rowWord(end: RowResult): string {
-  if (isWaiting(end)) return (end.report && stateWord(end.report.state)) ?? "waiting";
+  if (isWaiting(end)) return (end.report && openState(end.report.state)) ?? "waiting";
   return end.isSkipped ? "saved before" : ROW_WORDS[end.state];
 }
 
@@ -78,7 +78,13 @@ export type RowValues = Readonly<Record<string, string>>;
 
 export function rowValues({ checked: { request } }: CheckedRow): RowValues {
   const { prompt, model, ratio, quality } = request;
-  return { prompt, model, ...(ratio && { ratio }), ...(quality && { quality }), ...ownSettings(request) };
+  return {
+    prompt,
+    model,
+    ...(ratio && { ratio }),
+    ...(quality && { quality }),
+    ...generatorFieldTexts(request),
+  };
 }
 
 /** Names of the values in which some of these differ. */

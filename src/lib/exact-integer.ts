@@ -5,7 +5,7 @@ export type WholeNumber = number | string;
 export const MAX_SEED = 2n ** 64n - 1n;
 
 /** A seed from 0 to 2^64 - 1; null for anything else. */
-export function seedIn(value: unknown): WholeNumber | null {
+export function parseSeed(value: unknown): WholeNumber | null {
   const isDigits = typeof value === "string" && /^\d{1,20}$/.test(value.trim());
   if (!isDigits && !(typeof value === "number" && Number.isSafeInteger(value) && value >= 0)) return null;
   const exact = BigInt(value);

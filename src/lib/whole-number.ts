@@ -1,5 +1,5 @@
 import { UsageError } from "./error-types.ts";
-import { MAX_SEED, seedIn, type WholeNumber } from "./exact-integer.ts";
+import { MAX_SEED, parseSeed, type WholeNumber } from "./exact-integer.ts";
 
 /**
  * Parses a whole number within limits.
@@ -27,7 +27,7 @@ function rangeProblem(isBelow: boolean, min: number | bigint, max: number | bigi
 
 /** @throws UsageError naming the flag */
 export function seedOption(label: string, text: string): WholeNumber {
-  const seed = seedIn(text);
+  const seed = parseSeed(text);
   if (seed !== null) return seed;
   const isWhole = /^-?\d+$/.test(text.trim());
   const problem = isWhole

@@ -336,7 +336,7 @@ describe("many at once", () => {
     const takers = fc.array(
       fc.record({
         pid: fc.integer({ min: 1, max: 3 }),
-        sortKey: fc.constantFrom("a", "b", "c"),
+        order: fc.constantFrom("a", "b", "c"),
         pause: fc.nat(3),
       }),
       { minLength: 2, maxLength: 9 },

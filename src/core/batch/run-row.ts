@@ -9,7 +9,7 @@ import { nameIsTaken } from "../../lib/publish.ts";
 import type { RowClaims } from "../../store/row-claims.ts";
 import type { Destination } from "../../task/intent.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
-import { displayId, endsUnsent, isUnknown, STATES, type Task, wordOf } from "../../task/task.ts";
+import { displayId, endsUnsent, isUnknown, openTaskState, STATES, type Task } from "../../task/task.ts";
 import { beginAndDrive, intentOf } from "../engine/begin.ts";
 import { type ContinueSpec, continueHeld, continueNamed } from "../engine/continue.ts";
 import { identityOf, ofOneAccount, type TaskDeps, type UseCaseDeps } from "../engine/deps.ts";
@@ -130,7 +130,7 @@ async function withTask(row: PlannedRow, task: Task, run: BatchContext): Promise
     case "started":
     case "accepted":
     case "completed":
-      if (wordOf(task) === "unknown") return resultOf(row, reportOf(task), false);
+      if (openTaskState(task) === "unknown") return resultOf(row, reportOf(task), false);
       requireAccount(task.intent, displayId(task), run);
       return withHeld(row, task, run, (held) => continueRow(row, held, run));
   }
@@ -156,7 +156,7 @@ async function submitRow(row: PlannedRow, attempt: number, run: BatchContext): P
   }
   const begin = {
     id: row.attempts[attempt - 1] ?? "",
-    claim: claims.nameOf(row.key, attempt),
+    claim: claims.claimName(row.key, attempt),
     isShared: true,
     // What was begun before, and is gone from the ledger, may have been sent.
     isFree: async () => (await claims.read(row.key, attempt)) === null,
@@ -204,7 +204,7 @@ async function continueRow(row: PlannedRow, held: HeldTask, run: BatchContext): 
 async function resubmitUnknown(row: PlannedRow, task: Task, run: BatchContext): Promise<Step> {
   const { ledger } = run.deps;
   return withHeld(row, task, run, async (held) => {
-    for (const line of ledger.linesOfLost(held.task)) await held.record(line);
+    for (const line of ledger.lostRequestLines(held.task)) await held.record(line);
     if (!isUnknown(held.task)) {
       // Another process has advanced it since it was read.
       await held.leave();

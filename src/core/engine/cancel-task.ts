@@ -36,7 +36,7 @@ export async function cancelHeld(
   const before = held.task;
   let left: string | null = null;
   try {
-    for (const line of deps.ledger.linesOfLost(before)) await held.record(line);
+    for (const line of deps.ledger.lostRequestLines(before)) await held.record(line);
     await endWaiting(held, deps);
     if (isInFlight(held.task)) left = await endInFlight(held, wait, deps);
     // What had never left after all waits again.

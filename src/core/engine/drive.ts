@@ -1,7 +1,7 @@
 import { isoTime } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import { InterruptedError, interruptedError } from "../../lib/interrupted.ts";
-import { type Destination, isSamePlace, recoveryDestination } from "../../task/intent.ts";
+import { type Destination, isSameDestination, recoveryDestination } from "../../task/intent.ts";
 import { displayId, isUnsaved, type Task } from "../../task/task.ts";
 import { AnsweredError, InheritedError, PendingError, TakenOverError } from "../errors.ts";
 import type { Pass } from "../limits/gate.ts";
@@ -197,7 +197,7 @@ class Drive {
       // The user has named this place now, and so knows what is in it.
       replacesNewer: isContinued && destination !== null && !keepsNewer,
       isContinued,
-      isOtherPlace: destination !== null && !isSamePlace(destination, own),
+      isOtherPlace: destination !== null && !isSameDestination(destination, own),
     };
   }
 
@@ -276,7 +276,7 @@ function expected(error: unknown): ImggenError {
 
 /** Whether images are left to be saved, or the end of the task to be recorded. */
 function isUnsavedOrUnrecorded(task: Task, { destination }: Goal): boolean {
-  const isOtherPlace = destination !== null && !isSamePlace(destination, task.intent.destination);
+  const isOtherPlace = destination !== null && !isSameDestination(destination, task.intent.destination);
   const isOnlyLost = !isUnsaved(task) && task.requests.some(({ state }) => state === "unknown");
   return isOtherPlace || !isOnlyLost;
 }

@@ -1,6 +1,6 @@
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { Waiting } from "../../providers/provider.ts";
-import { displayId, isAllGone, type Task, wordOf } from "../../task/task.ts";
+import { displayId, isAllGone, openTaskState, type Task } from "../../task/task.ts";
 import type { TaskProgressEvent } from "./events.ts";
 
 /** A task that a runner has, and what its file does not say. */
@@ -20,7 +20,7 @@ export interface RunnerTask {
 
 /** Whether nothing is left to do for a task, or only for the user. */
 export function isAtEnd(task: Task): boolean {
-  const word = wordOf(task);
+  const word = openTaskState(task);
   return word === null || word === "unknown" || isAllGone(task);
 }
 

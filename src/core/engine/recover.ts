@@ -46,7 +46,7 @@ export async function recoverRequest(
   if (signal.aborted && (reply === null || isStillAtWork(reply)))
     return interruptedError(signal, held.charged);
   if (reply?.outcome === "unknown" && reply.isAskable) return askedLater(held, reply, deps);
-  const kept = ledger.work.isKept(id, request, attempt) ? job.folder : null;
+  const kept = ledger.work.hasReply(id, request, attempt) ? job.folder : null;
   const known = reply ?? { ...LOST, kept };
   const isAgain = known.outcome === "unknown" && !isPaid && tries < POLICY.submit.lost.attempts;
   if (isAgain)

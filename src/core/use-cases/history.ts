@@ -6,7 +6,7 @@ import type { Matrix } from "../../models/matrix.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { UnreadableEntry } from "../../store/ledger-files.ts";
 import { SANDBOX_SERVICE, type ServiceIdentity } from "../../task/intent.ts";
-import { isInHistory, isUnknown, type OpenWord, stateWord, type Task } from "../../task/task.ts";
+import { isInHistory, isUnknown, type OpenState, openState, type Task } from "../../task/task.ts";
 import { factsOf, type ReportStatus, reportStatus } from "../engine/report.ts";
 
 /** Which tasks of the ledger are wanted; a field that is absent asks nothing. */
@@ -22,11 +22,11 @@ export interface HistoryFilter {
 }
 
 /** The status of a task for filters: where an open one stands, how another has ended; `unfinished` is every open one. */
-export type HistoryStatus = ReportStatus | OpenWord | "unfinished";
+export type HistoryStatus = ReportStatus | OpenState | "unfinished";
 
 /** Where an open task stands; how another one has ended. */
-export function historyStatus(task: Task): ReportStatus | OpenWord {
-  return stateWord(task.state) ?? reportStatus(factsOf(task));
+export function historyStatus(task: Task): ReportStatus | OpenState {
+  return openState(task.state) ?? reportStatus(factsOf(task));
 }
 
 /** The tasks that were or may have been charged, newest first. Reads no more of the ledger than it must. */
@@ -64,7 +64,7 @@ export async function* chargedTasks(
     }
     // All that follow are older still.
     if (Date.parse(entry.task.submittedAt) < sinceMs) return;
-    const record = await ledger.asItStands(entry.task);
+    const record = await ledger.withLostReplies(entry.task);
     if (!isInHistory(record) || !matches(record, filter)) continue;
     yield isOfService(record.intent.service) ? record : "elsewhere";
   }
@@ -83,7 +83,7 @@ function hasStatus(task: Task, status: HistoryStatus): boolean {
   const { state } = task;
   // One of several images may be unknown while others are to be saved.
   if (status === "unknown" && isUnknown(task)) return true;
-  if (status === "unfinished") return stateWord(state) !== null;
+  if (status === "unfinished") return openState(state) !== null;
   const isRunning = status === "running" && reportStatus({ state, isAwaited: true }) === "running";
   return isRunning || historyStatus(task) === status;
 }

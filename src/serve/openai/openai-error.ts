@@ -1,7 +1,7 @@
 import type { ErrorType } from "../../lib/error-types.ts";
 import { sentence } from "../../lib/short-text.ts";
 import type { ServerReply } from "../../server/reply.ts";
-import { answerOf, decidingRequest, displayId, type Task } from "../../task/task.ts";
+import { decidingRequest, displayId, getAnswer, type Task } from "../../task/task.ts";
 import type { NotBegun } from "../begin-task.ts";
 import type { TaskEnd } from "../end.ts";
 
@@ -89,7 +89,7 @@ export function failedTask(
   const name = displayId(task);
   const message = `${detail} To look it up: imggen status ${name}`;
   if (outcome === "unknown") return afterSent(message, "outcome_unknown");
-  const refusal = answerOf(decidingRequest(task), "refused")?.error ?? null;
+  const refusal = getAnswer(decidingRequest(task), "refused")?.error ?? null;
   if (MODERATION.test(detail) && !OF_ACCOUNT.has(refusal?.type ?? null))
     return new OpenAiError(400, message, { type: "image_generation_user_error", code: "moderation_blocked" });
   if (refusal?.type === "invalid_request") return new OpenAiError(422, message, { code: "invalid_request" });

@@ -5,7 +5,7 @@ import { sha256Hex } from "../../lib/file-digest.ts";
 import type { ServiceRequest, Version1 } from "../../server/http.ts";
 import { isSameText } from "../../server/links.ts";
 import type { ServerReply } from "../../server/reply.ts";
-import { completionOf, displayId, type Task } from "../../task/task.ts";
+import { displayId, getCompletion, type Task } from "../../task/task.ts";
 import { begin } from "../begin-task.ts";
 import { contentDigest } from "../call-records.ts";
 import { callRequestOf, linksTo, originOf } from "../document-api.ts";
@@ -145,7 +145,7 @@ async function resultOf(
       ? [linksTo(displayId(task), end, originOf(request), service)].flat().map((url) => ({ url }))
       : files.map(async ({ path }) => ({ b64_json: await readFile(path ?? "", "base64") }));
   return {
-    created: Math.floor(Date.parse(completionOf(task)?.at ?? task.submittedAt) / 1000),
+    created: Math.floor(Date.parse(getCompletion(task)?.at ?? task.submittedAt) / 1000),
     data: await Promise.all(data),
     ...(first && {
       size: `${first.width}x${first.height}`,
