@@ -103,7 +103,7 @@ export interface GeneratorOptions {
   /** Defaults of requests: `--field`. */
   defaults: Pick<GeneratorFields, "fields">;
   /** Defaults of requests in config.json: `seed`, `negative` and `field`. */
-  saved: GeneratorFields;
+  savedFields: GeneratorFields;
   /** The names of its fields for a seed and a negative prompt. */
   fieldNames: FieldNames;
   /** `--workflow`: the user's file, and how messages name the option; undefined for none. */

@@ -76,7 +76,7 @@ describe("how a generator is used", () => {
       concurrency: 1,
       timeoutMs: 600_000,
       defaults: { fields: {} },
-      saved: { fields: {} },
+      savedFields: { fields: {} },
       fieldNames: { seed: "seed", negative: "negative_prompt" },
       headers: {},
       isPaid: false,
@@ -104,7 +104,7 @@ describe("how a generator is used", () => {
       concurrency: 2,
       timeoutMs: 90_000,
       defaults: { fields: { steps: 30, negative_prompt: "no text, ever", hd: true } },
-      saved: { fields: { seed: 7, steps: 20 } },
+      savedFields: { fields: { seed: 7, steps: 20 } },
     });
   });
 

@@ -46,7 +46,7 @@ export const OPTIONS: GeneratorOptions = {
   concurrency: 1,
   timeoutMs: 60_000,
   defaults: {},
-  saved: {},
+  savedFields: {},
   fieldNames: { seed: "seed", negative: "negative" },
   headers: {},
   isPaid: false,

@@ -116,7 +116,7 @@ async function images(
   const { pathname } = request.url;
   const digest = contentDigest("POST", pathname, given, files.map(sha256Hex));
   const whole = { ...order, ...(copies.length > 0 && { copies }) };
-  const begun = await begin(whole, callRequestOf(request, digest, request.gone), service);
+  const begun = await begin(whole, callRequestOf(request, digest, request.signal), service);
   if ("refused" in begun) throw notBegun(begun.refused);
   const { taskId, delivered } = begun;
   return {
@@ -143,7 +143,7 @@ async function answerFor(
   service: Service,
   onShare: (share: number) => void,
 ): Promise<ImagesResult | OpenAiError | null> {
-  const ended = await awaitEnd(taskId, service, request.gone, onShare);
+  const ended = await awaitEnd(taskId, service, request.signal, onShare);
   if (ended === null) return null;
   const { task, end, obstacle } = ended;
   if (end.name === "failed") return failedTask(task, end, obstacle);
