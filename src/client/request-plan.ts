@@ -5,7 +5,7 @@ import type { WholeNumber } from "../lib/exact-integer.ts";
 import { checkRequest } from "../models/check-request.ts";
 import { resolveModel } from "../models/find.ts";
 import { isLocalFile } from "../models/rules/images.ts";
-import { asMade, type CheckedRequest, type GenerationRequest } from "../task/request.ts";
+import { type CheckedRequest, type GenerationRequest, withRepeatedSeed } from "../task/request.ts";
 import type { Task } from "../task/task.ts";
 import type { ClientSession } from "./client-session.ts";
 import { canUpload, outputSettings, readRequestFlags } from "./given-values.ts";
@@ -117,7 +117,7 @@ export async function dryRunOf(
   { checked, references }: RequestPlan,
   session: ClientSession,
 ): Promise<DryRun> {
-  const made = asMade(checked);
+  const made = withRepeatedSeed(checked);
   const { request, uploads } = (await references?.plan(made)) ?? { request: made, uploads: [] };
   const described = await (await targetInEffect(session)).describe([["", made]]);
   return { request, uploads, described };

@@ -12,7 +12,7 @@ import { shellWord } from "../lib/shell-word.ts";
 import { replaceWhole } from "../lib/write-whole.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { isAtGenerator, SANDBOX_SERVICE } from "../task/intent.ts";
-import { ownSettings } from "../task/request.ts";
+import { generatorFieldTexts } from "../task/request.ts";
 import type { Task } from "../task/task.ts";
 import { findImages, isFreeForThumbnails, THUMBNAILS } from "./find-images.ts";
 import { galleryPage, isGalleryPage, type PageImage } from "./page.ts";
@@ -136,7 +136,9 @@ function pageImage(
     ratio,
     quality,
     settings:
-      origin === null ? {} : ownSettings({ ...origin.request, seed: origin.seed ?? origin.request.seed }),
+      origin === null
+        ? {}
+        : generatorFieldTexts({ ...origin.request, seed: origin.seed ?? origin.request.seed }),
     credits: origin?.free ? 0 : (origin?.credits ?? null),
     task: origin?.taskId ?? null,
     command: origin && commandFor(origin, found.path, profileOf),

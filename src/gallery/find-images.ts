@@ -1,6 +1,6 @@
 import { promises } from "node:fs";
 import path from "node:path";
-import { typeNamed } from "../lib/image/format.ts";
+import { typeFromName } from "../lib/image/format.ts";
 import { nameIsTaken } from "../lib/publish.ts";
 
 /** An image file in a folder or below. */
@@ -45,7 +45,7 @@ export async function findImages(folder: string): Promise<FoundImage[]> {
       if (entry.name.endsWith(THUMBNAILS) && (await holdsThumbnails(file))) continue;
       // A folder that cannot be read hides its own images alone.
       if (entry.isDirectory()) await walk(name).catch(() => {});
-      else if (typeNamed(entry.name) !== null) found.push(...(await regularFile(name, file)));
+      else if (typeFromName(entry.name) !== null) found.push(...(await regularFile(name, file)));
     }
   };
   await walk("");

@@ -5,7 +5,7 @@ import { loadSharp, thumbnail, UndecodableError } from "../graphics/decoder.ts";
 import { mapConcurrent } from "../lib/concurrency.ts";
 import { makeFolder } from "../lib/durable.ts";
 import { errorText } from "../lib/error-text.ts";
-import { fileSha256, sha256Of } from "../lib/file-digest.ts";
+import { fileSha256, sha256Hex } from "../lib/file-digest.ts";
 import { inspectFileAt } from "../lib/image/inspect.ts";
 import { readHead, readRegular } from "../lib/read-file.ts";
 import { createWhole, replaceWhole } from "../lib/write-whole.ts";
@@ -151,7 +151,7 @@ async function readImage(
 
 /** Digest of an image's path, size and time. */
 function keyOf({ name, bytes, modifiedMs }: FoundImage): string {
-  return sha256Of(Buffer.from(JSON.stringify([name, bytes, modifiedMs]))).slice(0, 16);
+  return sha256Hex(Buffer.from(JSON.stringify([name, bytes, modifiedMs]))).slice(0, 16);
 }
 
 async function isDecoderThere(): Promise<boolean> {

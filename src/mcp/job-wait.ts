@@ -2,7 +2,7 @@ import type { ResumeOptions } from "../client/options/call-options.ts";
 import { noFlag, type Options } from "../client/options/option.ts";
 import { ImggenFailure } from "../client/report-json.ts";
 import type { TaskSuccess } from "../client/results.ts";
-import { chargedOf, taskIdOf } from "../task/task.ts";
+import { getCharged, getTaskId } from "../task/task.ts";
 import type { Call, Job } from "./session-jobs.ts";
 import type { Toolbox } from "./tool.ts";
 import { type Answer, nextCall, taskAnswer } from "./tool-answer.ts";
@@ -86,8 +86,8 @@ async function within(
 /** A job that takes longer, as the ledger has its task. */
 async function unfinished({ recordId }: Job, { findTask }: Waiting): Promise<Answer> {
   const task = recordId === null ? null : await findTask(recordId);
-  const taskId = task === null ? recordId : taskIdOf(task);
-  const charged = task === null ? "unknown" : chargedOf(task);
+  const taskId = task === null ? recordId : getTaskId(task);
+  const charged = task === null ? "unknown" : getCharged(task);
   const files: object[] = [];
   if (taskId !== null)
     return { result: { ok: true, status: "running", taskId, charged, files, next: nextCall(taskId) } };

@@ -1,5 +1,5 @@
 import type { ImggenError } from "../lib/error-types.ts";
-import { listed } from "../lib/short-text.ts";
+import { joinFirst } from "../lib/short-text.ts";
 import {
   ANY_MODEL,
   type CheckedRequest,
@@ -231,7 +231,7 @@ function unknownToGenerator(
   return {
     kind: "refusal",
     message: `${origin}: the generator has no such model`,
-    hint: `It has: ${listed(models)}`,
+    hint: `It has: ${joinFirst(models)}`,
   };
 }
 

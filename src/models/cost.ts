@@ -1,4 +1,4 @@
-import { listed } from "../lib/short-text.ts";
+import { joinFirst } from "../lib/short-text.ts";
 import { action, option, phrase, type Wording } from "../lib/wording.ts";
 import { canonicalQuality, type Matrix, MODELS, type Model } from "./matrix.ts";
 
@@ -69,6 +69,6 @@ export function countableInstead(matrix: Matrix, otherwise: Wording): Wording {
   return [
     "Choose a model with a documented cost.",
     otherwise,
-    `\nDocumented costs: ${listed(named, MAX_NAMED)}.`,
+    `\nDocumented costs: ${joinFirst(named, MAX_NAMED)}.`,
   ];
 }

@@ -2,7 +2,7 @@ import { errorText } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { parseExact, stringifyExact } from "../lib/exact-integer.ts";
 import { isJsonObject, isTexts, jsonOrNull } from "../lib/json.ts";
-import { pairsIn } from "../lib/pairs.ts";
+import { parsePairs } from "../lib/pairs.ts";
 import { isProviderFields, type ProviderFields } from "../task/request-fields.ts";
 import { wrongField } from "./rules/fields.ts";
 
@@ -53,7 +53,7 @@ function exactValue(label: string, name: string, text: string): unknown {
 
 /** The fields in order, each with the value as text. @throws UsageError */
 export function fieldPairs(label: string, text: string): [name: string, value: string][] {
-  const pairs = pairsIn(label, text, "steps=20");
+  const pairs = parsePairs(label, text, "steps=20");
   for (const [name] of pairs) requireFieldName(label, name);
   return pairs;
 }

@@ -1,5 +1,5 @@
 import type { RequestInput } from "../task/request.ts";
-import type { GivenFields } from "../task/request-fields.ts";
+import type { InputFields } from "../task/request-fields.ts";
 import { quality } from "./rules/quality.ts";
 import { ratio } from "./rules/ratio.ts";
 import { type Labels, leftOut, type RuleInput, takenText } from "./rules/rule.ts";
@@ -7,7 +7,7 @@ import { type Labels, leftOut, type RuleInput, takenText } from "./rules/rule.ts
 // Fields with a value in config.json. It was stored for another model or provider perhaps, so one that is not supported
 // does not stop a request.
 
-export type SavedFields = Pick<GivenFields, "ratio" | "quality" | "seed" | "negative" | "fields">;
+export type SavedFields = Pick<InputFields, "ratio" | "quality" | "seed" | "negative" | "fields">;
 
 /** A request with the saved values in it, and a warning for each that is left out. */
 export interface WithSaved {

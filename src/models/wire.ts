@@ -1,5 +1,5 @@
 import type { GenerationRequest, RequestInput } from "../task/request.ts";
-import { type FieldName, fieldsFrom, type SentFields } from "../task/request-fields.ts";
+import { type FieldName, fieldsFrom, type WireFields } from "../task/request-fields.ts";
 import { canonicalQuality, IGNORES_MAX_IMAGES, MAX_IMAGES, type Model } from "./matrix.ts";
 
 /** The input that passed the rules, in the service's spelling and without fields that it would ignore. */
@@ -20,11 +20,11 @@ export function dropsMaxImages({ maxImages = MAX_IMAGES.min }: RequestInput, mod
 /** The body of a submit: only the fields that are set, always in the same order. */
 export function toRequest(input: RequestInput, model: string): GenerationRequest {
   const fields = { ...input, model };
-  return { ...fieldsFrom<SentFields>((name) => sentValue(fields[name])), prompt: input.prompt, model };
+  return { ...fieldsFrom<WireFields>((name) => sentValue(fields[name])), prompt: input.prompt, model };
 }
 
 /** The value that is sent: a list of one text becomes that text; an empty list or object is left out. */
-function sentValue(value: RequestInput[FieldName]): SentFields[FieldName] {
+function sentValue(value: RequestInput[FieldName]): WireFields[FieldName] {
   if (typeof value !== "object") return value;
   if (isList(value)) return value.length > 1 ? [...value] : value[0];
   return Object.keys(value).length > 0 ? value : undefined;

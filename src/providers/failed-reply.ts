@@ -2,7 +2,7 @@ import type { HttpReply } from "../api/http-client.ts";
 import { statedWaitMs } from "../api/stated-wait.ts";
 import type { RefusalDetails } from "../lib/error-types.ts";
 import { fieldsOf, isJsonObject } from "../lib/json.ts";
-import { inOneLine, shortened } from "../lib/short-text.ts";
+import { inOneLine, truncate } from "../lib/short-text.ts";
 import { type Failure, ProviderError } from "./provider.ts";
 import { lenientJson } from "./reply-json.ts";
 import type { StoredReply } from "./stored-reply.ts";
@@ -59,7 +59,7 @@ export function replyWithoutImage(
 const MAX_NAME_LENGTH = 100;
 
 function detailsOf({ code, field }: ErrorBody): RefusalDetails {
-  const [name, param] = [code, field].map((text) => text && shortened(inOneLine(text), MAX_NAME_LENGTH));
+  const [name, param] = [code, field].map((text) => text && truncate(inOneLine(text), MAX_NAME_LENGTH));
   return { ...(name && { code: name }), ...(param && { param }) };
 }
 
@@ -282,5 +282,5 @@ function ofText(body: string): string {
 }
 
 function clause(text: string): string | null {
-  return shortened(inOneLine(text).replace(/\.$/, ""), LONGEST_WORDS) || null;
+  return truncate(inOneLine(text).replace(/\.$/, ""), LONGEST_WORDS) || null;
 }

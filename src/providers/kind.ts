@@ -3,7 +3,7 @@ import type { Proxies } from "../api/proxies.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Matrix } from "../models/matrix.ts";
 import type { SizeForm } from "../task/intent.ts";
-import type { OwnFields } from "../task/request.ts";
+import type { GeneratorFields } from "../task/request.ts";
 import type { FieldNames } from "../task/request-fields.ts";
 import type { Provider } from "./provider.ts";
 
@@ -101,9 +101,9 @@ export interface GeneratorOptions {
   /** `--generator-timeout`. Default 600 000. */
   timeoutMs: number;
   /** Defaults of requests: `--field`. */
-  defaults: Pick<OwnFields, "fields">;
+  defaults: Pick<GeneratorFields, "fields">;
   /** Defaults of requests in config.json: `seed`, `negative` and `field`. */
-  saved: OwnFields;
+  saved: GeneratorFields;
   /** The names of its fields for a seed and a negative prompt. */
   fieldNames: FieldNames;
   /** `--workflow`: the user's file, and how messages name the option; undefined for none. */

@@ -1,6 +1,6 @@
 import { isPresent } from "../lib/durable.ts";
 import { fieldsOf } from "../lib/json.ts";
-import { listed } from "../lib/short-text.ts";
+import { joinFirst } from "../lib/short-text.ts";
 import { action, phrase } from "../lib/wording.ts";
 import { namesModel, readErrorBody, replyWithoutImage } from "./failed-reply.ts";
 import { imagesMade, type ReplyImage } from "./found-images.ts";
@@ -240,7 +240,7 @@ async function withModels(
   }
   const names = list && isSuccess(list) ? namesIn(lenientJson(list.body)) : null;
   if (names === null || names.length === 0) return error;
-  const shown = listed(names.map((name) => name.slice(0, MAX_NAME_LENGTH)));
+  const shown = joinFirst(names.map((name) => name.slice(0, MAX_NAME_LENGTH)));
   const hint = `Nothing was charged. Its models: ${server.mask(shown)}`;
   return new ProviderError(error.message, error.failure, { cause: error, hint, details });
 }

@@ -5,7 +5,7 @@ import { DiskFile } from "../lib/disk-file.ts";
 import { removeIfPossible, removeIfPresent } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
-import { identityIn, isSameProcess, type ProcessIdentity } from "../lib/processes.ts";
+import { isSameProcess, type ProcessIdentity, parseIdentity } from "../lib/processes.ts";
 import { readPublished } from "../lib/publish.ts";
 import { createWhole } from "../lib/write-whole.ts";
 import type { Ledger } from "../store/ledger.ts";
@@ -235,7 +235,7 @@ function isFacts(json: unknown): json is Omit<Call, "name" | "notes"> {
 /** @returns none for a line that a crash has cut short */
 function noteIn(json: unknown): Note[] {
   const { type, at, by } = fieldsOf(json);
-  const waiting = identityIn(by);
+  const waiting = parseIdentity(by);
   const isNote = type === "waits" || type === "left" || type === "delivered";
   return isNote && typeof at === "number" && waiting !== null ? [{ type, at, by: waiting }] : [];
 }

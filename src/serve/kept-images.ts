@@ -2,9 +2,9 @@ import { promises, readdirSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Clock } from "../lib/clock.ts";
-import { DiskFile, ifKept } from "../lib/disk-file.ts";
+import { DiskFile, ifSupported } from "../lib/disk-file.ts";
 import { removeIfPossible, removeOldFiles } from "../lib/durable.ts";
-import { sha256Of } from "../lib/file-digest.ts";
+import { sha256Hex } from "../lib/file-digest.ts";
 import { inspectBytes } from "../lib/image/inspect.ts";
 import { createWhole, randomDigits } from "../lib/write-whole.ts";
 import { REFERENCE_TYPES } from "../task/request.ts";
@@ -73,10 +73,10 @@ export class CollectedImages {
 export async function keepReference(bytes: Buffer, folder: string): Promise<string | null> {
   const inspection = inspectBytes(bytes);
   if (!inspection.ok || !REFERENCE_TYPES.includes(inspection.image.type)) return null;
-  const file = path.join(folder, `${sha256Of(bytes)}.${inspection.image.extension}`);
+  const file = path.join(folder, `${sha256Hex(bytes)}.${inspection.image.extension}`);
   // One that is there already has the same bytes, and is needed for longer.
   if (!(await createWhole(file, bytes, 0o600)))
-    await ifKept(() => promises.utimes(file, new Date(), new Date()));
+    await ifSupported(() => promises.utimes(file, new Date(), new Date()));
   return pathToFileURL(file).href;
 }
 

@@ -7,7 +7,7 @@ import { promptLength } from "../models/rules/prompt.ts";
 import { ratio } from "../models/rules/ratio.ts";
 import { FIELD_LABELS } from "../models/rules/rule.ts";
 import type { RequestInput } from "../task/request.ts";
-import { areSentFields, fieldsFrom, misformedField, type SentFields } from "../task/request-fields.ts";
+import { areWireFields, fieldsFrom, misformedField, type WireFields } from "../task/request-fields.ts";
 import type { ServiceRequest } from "./http.ts";
 import { invalidRequest, refusal, type ServerReply } from "./reply.ts";
 
@@ -57,12 +57,12 @@ export function checkBody(
   const { prompt = null } = body;
   if (prompt === null || (typeof prompt === "string" && prompt.trim() === ""))
     return { refused: refusal("image_generation.error.empty_prompt") };
-  if (typeof prompt !== "string" || !areSentFields(body))
+  if (typeof prompt !== "string" || !areWireFields(body))
     return { refused: invalid(`${misformedField(body) ?? "prompt"} has the wrong type`) };
-  const sent: SentFields = body;
+  const sent: WireFields = body;
   const id = sent.model ?? defaultModel ?? "";
   const model = matrix.find((row) => row.id === id);
-  const { image, ...fields } = fieldsFrom<SentFields>((name) => sent[name]);
+  const { image, ...fields } = fieldsFrom<WireFields>((name) => sent[name]);
   const input = { ...fields, prompt, ...(image !== undefined && { image: [image].flat() }) };
   const subject = { input, model: model ?? unknownToUs(id), matrix, labels: FIELD_LABELS };
   if (brokenRule(subject, [promptLength]) !== undefined)

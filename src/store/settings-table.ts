@@ -1,11 +1,11 @@
 interface Setting {
-  /** The type of its value: `client/setting-parsers.ts` has the parser of each. */
+  /** Type of the value, with a parser in `client/setting-parsers.ts`. */
   type: string;
-  /** The environment variable that takes its place. */
+  /** Environment variable that overrides it. */
   variable?: string;
-  /** What it is for. */
+  /** Text for help. */
   help: string;
-  /** As it would be stored; none where nothing is set without it. */
+  /** In stored form; absent if there is no default. */
   default?: string;
 }
 
@@ -124,11 +124,11 @@ export type SettingName = keyof typeof TABLE;
 export type TypeOfSetting<Name extends SettingName> = (typeof TABLE)[Name]["type"];
 export type SettingType = TypeOfSetting<SettingName>;
 
-/** Every setting that `imggen config` shows, in its order. All values are texts. */
+/** All settings in the order of `imggen config`. All values are texts. */
 export const SETTINGS: Readonly<Record<SettingName, Setting & { type: SettingType }>> = TABLE;
 export const SETTING_NAMES = Object.keys(SETTINGS) as readonly SettingName[];
 
-const ALONE_FOR_GENERATORS: ReadonlySet<SettingName> = new Set([
+const GENERATOR_ONLY: ReadonlySet<SettingName> = new Set([
   "field",
   "fieldJson",
   "seed",
@@ -137,7 +137,7 @@ const ALONE_FOR_GENERATORS: ReadonlySet<SettingName> = new Set([
   "price",
 ]);
 
-/** Whether a setting is about one generator, or names it: it must not apply to the next one. */
-export function isOfGenerator(name: SettingName): boolean {
-  return ALONE_FOR_GENERATORS.has(name) || name.startsWith("generator");
+/** Whether a setting names or configures one generator, and must not apply to the next one. */
+export function isGeneratorSetting(name: SettingName): boolean {
+  return GENERATOR_ONLY.has(name) || name.startsWith("generator");
 }

@@ -23,10 +23,10 @@ import { systemProcesses } from "${path.join(ROOT, "src/lib/processes.ts")}";
 const [folder, name, tries] = process.argv.slice(2);
 const tickets = new Tickets(folder, systemProcesses(), systemClock);
 for (let left = Number(tries); left > 0; left--) {
-  const held = await tickets.take("holder-m", 60_000, { order: name });
+  const held = await tickets.take("holder-m", 60_000, { sortKey: name });
   if (Array.isArray(held)) continue;
   console.log("held");
-  for (let looks = 0; held.isKept(); looks++) {
+  for (let looks = 0; held.isStillHeld(); looks++) {
     if (looks % 100 === 0) held.renew(60_000);
     await new Promise(setImmediate);
   }

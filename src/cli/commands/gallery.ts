@@ -6,8 +6,8 @@ import type { FlagsOf } from "../../client/options/option.ts";
 import { profilesByService } from "../../client/profile-of-service.ts";
 import { buildGallery, type Gallery } from "../../gallery/build.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { listed } from "../../lib/short-text.ts";
-import { counted } from "../../lib/whole-number.ts";
+import { joinFirst } from "../../lib/short-text.ts";
+import { pluralize } from "../../lib/whole-number.ts";
 import { createStatusLine } from "../output/status-line.ts";
 import { openImages } from "../output/viewing.ts";
 import { addOptions } from "../session/add-options.ts";
@@ -65,7 +65,7 @@ async function show(
     );
   if (unreadable.length > 0) {
     const named = unreadable.map(({ name, why }) => `${name} (${why})`);
-    await console.warn(`Skipped because they cannot be read: ${listed(named, MAX_NAMED)}.`);
+    await console.warn(`Skipped because they cannot be read: ${joinFirst(named, MAX_NAMED)}.`);
   }
-  await console.note(`${counted(images.length, "image")}, ${counted(made, "new thumbnail")}.`);
+  await console.note(`${pluralize(images.length, "image")}, ${pluralize(made, "new thumbnail")}.`);
 }

@@ -116,7 +116,7 @@ export async function unusableTask(
   const tasks = entries.flatMap((entry) => (entry.kind === "task" ? [entry.task] : []));
   const task = tasks.find((each) => isSame(each) && !ledger.isHeld(each));
   if (task === undefined) throw error;
-  const report = taskReport(await ledger.asItStands(task));
+  const report = taskReport(await ledger.withLostReplies(task));
   try {
     requireKnown(name, report.taskId ?? task.id, session);
   } catch (missing) {

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { ServiceError } from "../../api/api-errors.ts";
 import { ImggenError, UsageError } from "../../lib/error-types.ts";
-import { listed } from "../../lib/short-text.ts";
+import { joinFirst } from "../../lib/short-text.ts";
 import { option, phrase } from "../../lib/wording.ts";
 import type { GeneratorTerms } from "../../models/check-request.ts";
 import type { Matrix } from "../../models/matrix.ts";
@@ -219,7 +219,7 @@ function onlyModel(generator: OwnGenerator, { names, needsName }: ModelsOffered)
     return new ServiceError(`${generator.spec.name} has no model that makes images.`, { charged: "no" });
   if (!needsName) return ANY_MODEL;
   return new UsageError(`${generator.spec.name} has ${names.length} models, and none is chosen.`, {
-    hint: [...NAME_MODEL, `It has: ${listed(names)}`],
+    hint: [...NAME_MODEL, `It has: ${joinFirst(names)}`],
   });
 }
 

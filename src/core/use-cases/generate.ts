@@ -2,8 +2,8 @@ import { ImggenError, UsageError } from "../../lib/error-types.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { action, option, phrase } from "../../lib/wording.ts";
-import { isSamePlace, recoveryDestination } from "../../task/intent.ts";
-import { asMade, type GenerationRequest } from "../../task/request.ts";
+import { isSameDestination, recoveryDestination } from "../../task/intent.ts";
+import { type GenerationRequest, withRepeatedSeed } from "../../task/request.ts";
 import { isUnknown, type Task, unsentCredits } from "../../task/task.ts";
 import {
   type Again,
@@ -55,7 +55,7 @@ export async function generate(
   const { reuse, again, repeated } = spec;
   const { provider, generator } = deps.connection;
   if (wait === null && generator && !provider.poll) throw noIds(generator);
-  const misfit = unsupportedError(asMade(checked), deps.connection);
+  const misfit = unsupportedError(withRepeatedSeed(checked), deps.connection);
   if (misfit !== null) throw misfit;
   if (reuse && again) throw new UsageError("A request cannot be reused and submitted again: choose one.");
   const warnings = [...checked.warnings];
@@ -81,7 +81,7 @@ export async function generate(
   const final = { ...spec, checked: { ...checked, request, warnings } };
   if (reuse) return generateOrReuse(final, deps);
   const report = await submitNew(final, deps);
-  const isSettled = repeated !== null && isUnknown(await deps.ledger.asItStands(repeated));
+  const isSettled = repeated !== null && isUnknown(await deps.ledger.withLostReplies(repeated));
   return isSettled ? withSettled(repeated, report, deps) : report;
 }
 
@@ -106,7 +106,7 @@ async function continueEarlier(
         const { task } = again.earlier;
         triedIds.add(task.id);
         // In the task's own place, images that it has saved already are not in the way.
-        if (!isSamePlace(spec.destination, task.intent.destination)) await requireUsable(spec);
+        if (!isSameDestination(spec.destination, task.intent.destination)) await requireUsable(spec);
         const report = await continued(task, spec, deps);
         if (report !== null) return { ...report, reused: true };
         continue;
@@ -199,7 +199,7 @@ export async function reuseEarlier(
     if (!(await pause(Math.min(READ_AGAIN_MS, leftMs), deps)))
       return { ...report, error: interruptedError(deps.signal, report.charged), reused: true };
     const entry = await ledger.read(task.id);
-    const now = entry?.kind === "task" ? earlierTask(await ledger.asItStands(entry.task), ledger) : null;
+    const now = entry?.kind === "task" ? earlierTask(await ledger.withLostReplies(entry.task), ledger) : null;
     // A process that waited for a task reports its failure too, instead of submitting the request again.
     if (now?.state === "failed" || now?.task.state === "cancelled")
       return { ...taskReport(now.task), reused: true };
@@ -261,7 +261,7 @@ async function obtained(
   deps: TaskDeps,
 ): Promise<TaskReport> {
   const { continueNamed, copyResult: copyOf } = await import("../engine/continue.ts");
-  const { hasContent: isCopyOf } = await import("../images/copy-image.ts");
+  const { isCopyOf } = await import("../images/copy-image.ts");
   const useCaseDeps = ofOneAccount(deps);
   if (destination.kind === "file") {
     const [first] = report.files;

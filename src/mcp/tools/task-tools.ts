@@ -3,7 +3,7 @@ import { noFlag, pick } from "../../client/options/option.ts";
 import { HISTORY } from "../../client/options/task-table.ts";
 import type { TaskResult } from "../../client/results.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { taskIdOf } from "../../task/task.ts";
+import { getTaskId } from "../../task/task.ts";
 import { allQueued, jobAnswer, pollingMs, resumedTask, WAIT } from "../job-wait.ts";
 import type { Call, Job } from "../session-jobs.ts";
 import { type Choosing, type Toolbox, tool, withModels } from "../tool.ts";
@@ -41,7 +41,7 @@ export const getTask = tool({
 async function answerFor(taskId: string, waitSeconds: number, call: Call, toolbox: Toolbox): Promise<Answer> {
   const { client, jobs, findTask, findOutput } = toolbox;
   const record = await findTask(taskId);
-  const whole = (record && taskIdOf(record)) ?? taskId;
+  const whole = (record && getTaskId(record)) ?? taskId;
   const job = jobs.ofTask(whole);
   if (job) return jobAnswer(job, waitSeconds, call, toolbox);
   if (waitSeconds === 0) return taskAnswer(await client.status(taskId, call));

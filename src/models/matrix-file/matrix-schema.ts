@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { editDistance } from "../../lib/edit-distance.ts";
-import { shortened } from "../../lib/short-text.ts";
+import { truncate } from "../../lib/short-text.ts";
 import { isWellFormedRatio } from "../aspect-ratio.ts";
 import {
   type Columns,
@@ -148,5 +148,5 @@ const LONGEST_SHOWN = 60;
 export function shownValue(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object" && value !== null) return "an object";
-  return shortened(JSON.stringify(value), LONGEST_SHOWN);
+  return truncate(JSON.stringify(value), LONGEST_SHOWN);
 }

@@ -1,8 +1,8 @@
-import { MAX_SEED, nextSeed, seedIn } from "../../lib/exact-integer.ts";
+import { MAX_SEED, nextSeed, parseSeed } from "../../lib/exact-integer.ts";
 import { hasControlCharacter } from "../../lib/late-regex.ts";
 import { action, phrase } from "../../lib/wording.ts";
-import type { OwnFields } from "../../task/request.ts";
-import type { FieldNames, GivenFields, ProviderFields } from "../../task/request-fields.ts";
+import type { GeneratorFields } from "../../task/request.ts";
+import type { FieldNames, InputFields, ProviderFields } from "../../task/request-fields.ts";
 import { type Labels, leftOut, type Refusal, type RuleInput, refuse } from "./rule.ts";
 
 // The generator-only fields of a request: a seed, a negative prompt, and fields under the generator's own names.
@@ -30,9 +30,9 @@ export interface FieldTerms {
   /** The names of its fields for a seed and a negative prompt; absent: it has no such field. */
   fieldNames: FieldNames;
   /** Defaults of requests, from flags. */
-  defaults: Pick<OwnFields, "fields">;
+  defaults: Pick<GeneratorFields, "fields">;
   /** Defaults of requests, from config.json. */
-  saved: OwnFields;
+  saved: GeneratorFields;
 }
 
 /**
@@ -42,16 +42,16 @@ export interface FieldTerms {
  * @returns fields in the order of their names, so that equal requests are equal; or the refusal
  */
 export function ownFields(
-  input: OwnFields & Pick<GivenFields, "maxImages">,
+  input: GeneratorFields & Pick<InputFields, "maxImages">,
   { fieldNames, defaults, saved }: FieldTerms,
   labels: Labels,
-): { own: OwnFields; warnings: string[] } | Refusal {
+): { own: GeneratorFields; warnings: string[] } | Refusal {
   const { fields: named = {} } = input;
   const [wrong] = Object.entries(named).flatMap(([name, value]) => wrongField(name, value) ?? []);
   if (wrong !== undefined) return refuse(`${labels.fields}: ${wrong}`, "leave it out", undefined);
   const fields: Record<string, ProviderFields[string]> = { ...saved.fields, ...defaults.fields, ...named };
   const flagged = defaults.fields ?? {};
-  const result: OwnFields = {};
+  const result: GeneratorFields = {};
   const warnings: string[] = [];
   for (const name of ["seed", "negative"] as const) {
     const field = fieldNames[name];
@@ -73,7 +73,7 @@ export function ownFields(
   }
   // Beyond, two images would have one number, and be the same.
   const further = (input.maxImages ?? 1) - 1;
-  const seed = result.seed === undefined ? null : seedIn(result.seed);
+  const seed = result.seed === undefined ? null : parseSeed(result.seed);
   if (result.seed !== undefined && seed === null)
     return refuse(`${labels.seed} is not a whole number from 0 to ${MAX_SEED}`, "give one that is");
   if (seed !== null && nextSeed(seed, further) === null)

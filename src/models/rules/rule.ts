@@ -1,5 +1,5 @@
 import { UsageError } from "../../lib/error-types.ts";
-import { shortened } from "../../lib/short-text.ts";
+import { truncate } from "../../lib/short-text.ts";
 import type { Wording } from "../../lib/wording.ts";
 import { fieldText, type RequestInput } from "../../task/request.ts";
 import { FIELD_NAMES, type FieldName } from "../../task/request-fields.ts";
@@ -112,7 +112,7 @@ const LONGEST_SHOWN = 80;
 
 /** A user's value inside a sentence: quoted if its ends would be unclear, cut if it is very long. */
 export function shown(value: string): string {
-  const short = shortened(value, LONGEST_SHOWN);
+  const short = truncate(value, LONGEST_SHOWN);
   return short === "" || /\s/.test(short) ? `"${short}"` : short;
 }
 

@@ -1,6 +1,6 @@
 import { mapConcurrent } from "../../lib/concurrency.ts";
 import { fieldsOf, isJsonObject } from "../../lib/json.ts";
-import { listed } from "../../lib/short-text.ts";
+import { joinFirst } from "../../lib/short-text.ts";
 import { unsendable } from "../provider.ts";
 import type { ComfyServer } from "./comfy-server.ts";
 import { type Graph, nodeName, nodesTitled, OUTPUT_TITLE } from "./graph.ts";
@@ -41,7 +41,7 @@ export async function factsOf(
   if (missing.length === 0) return facts;
   const names = missing.map(([id, node]) => `${nodeName(id, node)} of ${node.class_type}`);
   throw unsendable(
-    `The workflow has nodes of classes that ${server.http.host} does not have: ${listed(names, MAX_LISTED)}.`,
+    `The workflow has nodes of classes that ${server.http.host} does not have: ${joinFirst(names, MAX_LISTED)}.`,
     { hint: "Nothing was sent or charged. Install their custom nodes there." },
   );
 }

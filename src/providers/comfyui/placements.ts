@@ -1,6 +1,6 @@
 import { type ExactInteger, exactSeed, stringifyExact, type WholeNumber } from "../../lib/exact-integer.ts";
 import type { JsonValue } from "../../lib/json.ts";
-import { listed, shortened } from "../../lib/short-text.ts";
+import { joinFirst, truncate } from "../../lib/short-text.ts";
 import { pictureDimensions } from "../../models/dimensions.ts";
 import type { Size } from "../../models/requested-size.ts";
 import { type Job, unsendable } from "../provider.ts";
@@ -132,7 +132,7 @@ const MAX_SHOWN = 200;
 /** Each value and its place as a line: `node 3 "Sampler" (KSampler).seed = 7`. */
 export function placementLines(graph: Graph, placements: readonly Placement[]): string[] {
   return placements.map(({ id, input, value }) => {
-    const shown = shortened(stringifyExact(value), MAX_SHOWN);
+    const shown = truncate(stringifyExact(value), MAX_SHOWN);
     return `node ${nameAt(graph, id)} (${graph.get(id)?.class_type}).${input} = ${shown}`;
   });
 }
@@ -201,7 +201,7 @@ function placesOf(graph: Graph, name: string): Place[] {
 const MAX_LISTED = 8;
 
 function listOf(graph: Graph, places: readonly Place[]): string {
-  return listed(
+  return joinFirst(
     places.map(({ id, input }) => `${nameAt(graph, id)}.${input}`),
     MAX_LISTED,
   );

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import path from "node:path";
 import { fileSha256 } from "../../lib/file-digest.ts";
 import { fieldsOf, isJsonObject } from "../../lib/json.ts";
-import { inOneLine, listed, shortened } from "../../lib/short-text.ts";
+import { inOneLine, joinFirst, truncate } from "../../lib/short-text.ts";
 import { replaceUnsynced } from "../../lib/write-whole.ts";
 import { requestedSize } from "../../models/requested-size.ts";
 import { type Asked, type FailedReply, failedReply } from "../failed-reply.ts";
@@ -188,7 +188,7 @@ function workflowRefusal(reply: FailedReply, graph: Graph, asked: Asked): Provid
     return each.map((one) => `${name}, ${reasonIn(one)}`);
   });
   if (reasons.length === 0) return error;
-  const reason = asked.mask(listed(reasons, MAX_LISTED, "; "));
+  const reason = asked.mask(joinFirst(reasons, MAX_LISTED, "; "));
   const message = `${asked.host} does not take the workflow: ${reason}.`;
   return new ProviderError(message, { kind: "invalid" }, { cause: error });
 }
@@ -196,7 +196,7 @@ function workflowRefusal(reply: FailedReply, graph: Graph, asked: Asked): Provid
 /** The input and the reason: the server's details mostly begin with the input. */
 function reasonIn({ message, details, extra_info }: Record<string, unknown>): string {
   const [input, detail, general] = [fieldsOf(extra_info).input_name, details, message].map((value) =>
-    typeof value === "string" ? shortened(inOneLine(value), MAX_DETAIL) : "",
+    typeof value === "string" ? truncate(inOneLine(value), MAX_DETAIL) : "",
   ) as [string, string, string];
   const said = detail === "" || detail === input ? general : detail;
   return input === "" || said.startsWith(input) ? said : `${input}: ${said}`;

@@ -6,9 +6,9 @@ import { errorCode } from "../../lib/error-text.ts";
 import { inspectFileAt } from "../../lib/image/inspect.ts";
 import { jsonOrNull } from "../../lib/json.ts";
 import {
-  identityIn,
-  identityOf,
+  identifyProcess,
   type ProcessIdentity,
+  parseIdentity,
   signalGroup,
   systemProcesses,
 } from "../../lib/processes.ts";
@@ -133,7 +133,7 @@ const GRACE_MS = 5_000;
 
 /** Notes the process of a command, so that it can be found where this process is killed and it runs on. Never throws. */
 function noteProcess(scratch: string, pid: number): void {
-  const identity = identityOf(pid);
+  const identity = identifyProcess(pid);
   if (identity === null) return;
   try {
     writeFileSync(path.join(scratch, PROCESS_FILE), JSON.stringify(identity), { mode: 0o600 });
@@ -206,7 +206,7 @@ async function hasEnded(
 /** null if there is none, or a crash cut it short. */
 function noted(file: string): ProcessIdentity | null {
   try {
-    return identityIn(jsonOrNull(readFileSync(file, "utf8")));
+    return parseIdentity(jsonOrNull(readFileSync(file, "utf8")));
   } catch {
     return null;
   }

@@ -1,7 +1,7 @@
 import { chmod, lstat, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import type { Clock } from "../../lib/clock.ts";
-import { giveToOwnerOfFolder, ifKept } from "../../lib/disk-file.ts";
+import { giveToOwnerOfFolder, ifSupported } from "../../lib/disk-file.ts";
 import { isPresent, syncFolder } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { inspectFileAt } from "../../lib/image/inspect.ts";
@@ -117,7 +117,7 @@ export async function keepImage(written: string, job: Pick<Job, "folder" | "isPa
   if ((await stat(written)).size > MAX_IMAGE_BYTES) throw tooLarge(job);
   try {
     giveToOwnerOfFolder(written);
-    await ifKept(() => chmod(written, 0o600));
+    await ifSupported(() => chmod(written, 0o600));
     const opened = await open(written, "r+");
     await opened.sync().finally(() => opened.close());
     await rename(written, imageOf(job));

@@ -3,7 +3,7 @@ import { HttpClient, type HttpClientOptions, wholeReply } from "../../api/http-c
 import { isRetryable } from "../../api/retry.ts";
 import { keyMasker } from "../../lib/redact.ts";
 import { shellWord } from "../../lib/shell-word.ts";
-import { inOneLine, shortened } from "../../lib/short-text.ts";
+import { inOneLine, truncate } from "../../lib/short-text.ts";
 import { action, phrase, type Wording } from "../../lib/wording.ts";
 import { taskUrl } from "./http-service.ts";
 import { type Envelope, HTML_PAGE, isPage, parseEnvelope } from "./replies.ts";
@@ -74,7 +74,7 @@ function described(body: string): string {
   const text = inOneLine(body);
   if (text === "") return "an empty reply";
   if (isPage(text)) return HTML_PAGE;
-  return shortened(text, LONGEST_TEXT);
+  return truncate(text, LONGEST_TEXT);
 }
 
 /**

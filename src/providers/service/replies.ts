@@ -7,7 +7,7 @@ import type { TransportError } from "../../api/transport.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../../lib/json.ts";
 import { hasControlCharacter } from "../../lib/late-regex.ts";
 import { KEY_MASK } from "../../lib/redact.ts";
-import { inOneLine, sentence, shortened } from "../../lib/short-text.ts";
+import { inOneLine, sentence, truncate } from "../../lib/short-text.ts";
 import { failedPoll } from "../failures.ts";
 import type { PolledState, PollReply, SubmitReply } from "../provider.ts";
 import { excerptOf } from "../reply-facts.ts";
@@ -120,7 +120,7 @@ const MAX_DETAIL = 500;
 /** The words of a server about a refusal or a failure; empty without any. */
 function detailIn({ detail }: { detail?: unknown }): { detail?: string } {
   if (typeof detail !== "string" || detail.trim() === "") return {};
-  return { detail: shortened(inOneLine(detail), MAX_DETAIL) };
+  return { detail: truncate(inOneLine(detail), MAX_DETAIL) };
 }
 
 /** A code in quotes counts as its number. */

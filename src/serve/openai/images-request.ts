@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { ExactInteger, MAX_SEED, parseExact, seedIn } from "../../lib/exact-integer.ts";
+import { ExactInteger, MAX_SEED, parseExact, parseSeed } from "../../lib/exact-integer.ts";
 import { isJsonObject, isJsonValue } from "../../lib/json.ts";
 import { greatestCommonDivisor } from "../../lib/whole-number.ts";
 import { MAX_IMAGES } from "../../models/matrix.ts";
@@ -53,7 +53,7 @@ const IMAGES = z.nullish(
 /** A seed. -1 and null are none: a new one for each request. */
 const seedGiven = (value: unknown) => {
   if (value === null || value === -1 || value === "-1") return undefined;
-  return seedIn(value instanceof ExactInteger ? value.digits : value);
+  return parseSeed(value instanceof ExactInteger ? value.digits : value);
 };
 const SEED = `seed is not a whole number from 0 to ${MAX_SEED}.`;
 

@@ -1,7 +1,7 @@
 import type { ErrorType } from "../../lib/error-types.ts";
 import { sentence } from "../../lib/short-text.ts";
 import type { ServerReply } from "../../server/reply.ts";
-import { answerOf, decidingRequest, displayId, type Task } from "../../task/task.ts";
+import { decidingRequest, displayId, getAnswer, type Task } from "../../task/task.ts";
 import type { NotBegun } from "../begin-task.ts";
 import type { TaskEnd } from "../end.ts";
 
@@ -90,7 +90,7 @@ export function failedTask(
   const name = displayId(task);
   const message = `${detail} To look it up: imggen status ${name}`;
   if (outcome === "unknown") return afterSent(message, "outcome_unknown");
-  const { type = null, code, param } = answerOf(decidingRequest(task), "refused")?.error ?? {};
+  const { type = null, code, param } = getAnswer(decidingRequest(task), "refused")?.error ?? {};
   if (MODERATION.test(`${code} ${detail}`) && !OF_ACCOUNT.has(type)) {
     const facts = { type: "image_generation_user_error", code: code ?? "moderation_blocked", param };
     return new OpenAiError(400, message, facts);

@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { errorText } from "../../lib/error-text.ts";
-import { sha256Of } from "../../lib/file-digest.ts";
+import { sha256Hex } from "../../lib/file-digest.ts";
 import type { ServiceRequest, Version1 } from "../../server/http.ts";
 import type { ServerReply } from "../../server/reply.ts";
 import { ANY_MODEL } from "../../task/request.ts";
-import { completionOf, displayId, type Task } from "../../task/task.ts";
+import { displayId, getCompletion, type Task } from "../../task/task.ts";
 import { begin, PREPARE_MS } from "../begin-task.ts";
 import { contentDigest } from "../call-records.ts";
 import { callRequestOf, linksTo, notesOn, originOf } from "../document-api.ts";
@@ -114,7 +114,7 @@ async function images(
   if (operation === "image_edit" && copies.length === 0 && order.input.image === undefined)
     throw wrongRequest("image is missing.", "image");
   const { pathname } = request.url;
-  const digest = contentDigest("POST", pathname, given, files.map(sha256Of));
+  const digest = contentDigest("POST", pathname, given, files.map(sha256Hex));
   const whole = { ...order, ...(copies.length > 0 && { copies }) };
   const begun = await begin(whole, callRequestOf(request, digest, request.gone), service);
   if ("refused" in begun) throw notBegun(begun.refused);
@@ -168,7 +168,7 @@ async function resultOf(
       ? [linksTo(displayId(task), end, originOf(request), service)].flat().map((url) => ({ url }))
       : files.map(async ({ path }) => ({ b64_json: await readFile(path ?? "", "base64") }));
   return {
-    created: Math.floor(Date.parse(completionOf(task)?.at ?? task.submittedAt) / 1000),
+    created: Math.floor(Date.parse(getCompletion(task)?.at ?? task.submittedAt) / 1000),
     data: await Promise.all(data),
     ...(first && {
       size: `${first.width}x${first.height}`,

@@ -70,7 +70,7 @@ it("keeps the advice of a refusal as data, which each face words by its own tabl
   const world = await workWorld({ answer: async () => ({ outcome: "refused", error }) });
   const { ledgerId } = await world.generate();
   const task = await world.deps.ledger.find(ledgerId ?? "");
-  const said = task && "requests" in task ? taskError(task)?.said : undefined;
+  const said = task && "requests" in task ? taskError(task)?.wording : undefined;
   const inWords = (words: Words) => worded(said?.hint ?? "", words);
   expect(inWords(COMMAND_WORDS)).toBe(
     "Nothing was charged. To save it: imggen resume task_9 Add --generator",
