@@ -15,7 +15,16 @@ import { isOwnKey, type Service } from "../serve-options.ts";
 import { awaitEnd } from "./await-end.ts";
 import { type ImagesRequest, readImagesRequest } from "./images-request.ts";
 import { type ImagesOperation, type ImagesResult, sendLongReply } from "./long-reply.ts";
-import { errorReply, failedTask, notBegun, notKnown, OpenAiError, wrongRequest } from "./openai-error.ts";
+import {
+  bugReply,
+  errorReply,
+  failedTask,
+  notBegun,
+  notKept,
+  notKnown,
+  OpenAiError,
+  wrongRequest,
+} from "./openai-error.ts";
 
 /** OpenAI's API below /v1: what of it makes images. */
 export function openAiRoutes(service: Service): Version1 {
@@ -28,8 +37,7 @@ export function openAiRoutes(service: Service): Version1 {
       if (route.method !== method) throw new OpenAiError(405, `Use ${route.method}.`);
       return await route.answer(request, service);
     } catch (error) {
-      if (error instanceof OpenAiError) return errorReply(error);
-      throw error;
+      return error instanceof OpenAiError ? errorReply(error) : bugReply(error);
     }
   };
 }
@@ -147,9 +155,7 @@ async function answerFor(
   if (ended === null) return null;
   const { task, end, obstacle } = ended;
   if (end.name === "failed") return failedTask(task, end, obstacle);
-  return resultOf(task, end, read, request, service).catch(
-    () => new OpenAiError(410, "The image of this request is no longer kept."),
-  );
+  return resultOf(task, end, read, request, service).catch(() => notKept(taskId));
 }
 
 /** @throws the disk's error if an image is no longer kept */
