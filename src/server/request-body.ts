@@ -76,17 +76,20 @@ export function checkBody(
 }
 
 /** The bytes of a body; null if the client disconnected halfway. A body that is too large gets its reply too. */
-export async function bytesOf(body: Readable, mostBytes: number): Promise<Buffer | "too large" | null> {
+export async function bytesOf(body: Readable, maxBytes: number): Promise<Buffer | "too large" | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
     // Left before its end, the connection stays open for the reply.
     for await (const chunk of body.iterator({ destroyOnReturn: false })) {
       bytes += chunk.length;
-      if (bytes > mostBytes) return "too large";
+      if (bytes > maxBytes) break;
       chunks.push(chunk);
     }
-    return Buffer.concat(chunks);
+    if (bytes <= maxBytes) return Buffer.concat(chunks);
+    // The next request of this connection comes after the rest.
+    body.resume();
+    return "too large";
   } catch {
     return null;
   }
