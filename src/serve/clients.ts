@@ -7,12 +7,16 @@ import type { Call, Calls } from "./call-records.ts";
 /** Time that a call without an Idempotency-Key waits for a retry of its client, in milliseconds. */
 const RETURN_MS = 10_000;
 
+/** Maximum time that clients of ended tasks have to take their answers from a server that is closed, in milliseconds. */
+const MAX_ANSWER_MS = 2_000;
+const CHECK_MS = 20;
+
 const GONE = "its client was gone before it was sent";
 
 interface ClientsDeps {
   calls: Calls;
   runner: Runner;
-  clock: Pick<Clock, "sleep">;
+  clock: Pick<Clock, "sleep" | "monotonicMs">;
 }
 
 /**
@@ -80,6 +84,15 @@ export class Clients {
   /** Drops nothing any longer: the next process decides. */
   close(): void {
     this.#closing.abort();
+  }
+
+  /** Waits until the clients of ended tasks have their answers, for a moment at most. */
+  async answered(): Promise<void> {
+    const { runner, clock } = this.#deps;
+    const untilMs = clock.monotonicMs() + MAX_ANSWER_MS;
+    const hasEnded = (taskId: string) => runner.find(taskId)?.isEnded === true;
+    while ([...this.#waiting.keys()].some(hasEnded) && clock.monotonicMs() < untilMs)
+      await clock.sleep(CHECK_MS);
   }
 
   #count(taskId: string): number {

@@ -35,7 +35,7 @@ export function callRequestOf(
   gone: AbortSignal | null,
 ): CallRequest {
   const key = headers["idempotency-key"] || null;
-  const isRetry = /^[1-9]\d*$/.test(headers["x-stainless-retry-count"] ?? "");
+  const isRetry = Number.parseInt(headers["x-stainless-retry-count"] ?? "", 10) >= 1;
   return { key, digest, isRetry, gone };
 }
 

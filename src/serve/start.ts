@@ -65,6 +65,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
       await Promise.all([adopting, tidying]);
       if (runner.inFlight > 0 && service.graceMs > 0) onWait(runner.inFlight);
       await runner.close();
+      await service.clients.answered();
       await close();
       living.end();
     },

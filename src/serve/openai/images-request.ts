@@ -68,7 +68,7 @@ const FIELDS = z.object(
     prompt: z
       .string({ error: ({ input }) => `prompt is ${input == null ? "missing" : "not a string"}.` })
       .check(z.refine((prompt) => prompt.trim() !== "", "prompt is missing.")),
-    mask: z.optional(z.never("mask is not supported.")),
+    mask: z.nullish(z.never("mask is not supported.")),
     size: z.nullish(
       z
         .string("size is not a string.")
