@@ -113,6 +113,8 @@ export interface GeneratorOptions {
   /** Follows from the kind and the address, unless `--generator-paid` or `--generator-free` says otherwise. */
   isPaid: boolean;
   key: string | null;
+  /** The variable whose key would be sent to it; absent for none. */
+  keyVariable?: string;
   /** `name@version` of the package that makes the images, where one does. */
   package?: string;
 }
