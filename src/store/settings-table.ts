@@ -13,7 +13,7 @@ const TABLE = {
   apiKey: {
     type: "key",
     variable: "IMGGEN_API_KEY",
-    help: "the API key (sk-…); imggen login stores it",
+    help: "the API key, sk- and more; imggen login stores it",
   },
   baseUrl: {
     type: "baseUrl",

@@ -34,7 +34,12 @@ it.each([
     "aws",
     /^s3 cp --only-show-errors \/.*fox\.png (s3:\/\/my-bucket\/references\/\S+)\ns3 presign \1 --/,
   ],
-  ["uploads", "rclone", "rclone", /^copyto \/.*fox\.png (s3:my-bucket\/references\/\S+)\nlink \1 --expire 7d\n$/],
+  [
+    "uploads",
+    "rclone",
+    "rclone",
+    /^copyto \/.*fox\.png (s3:my-bucket\/references\/\S+)\nlink \1 --expire 7d\n$/,
+  ],
 ])("the script in %s for %s uploads a file and prints its URL", async (page, heading, tool, calls) => {
   const { made, bin, install, generate, imageSent } = await world();
   const log = path.join(made.folder, "calls.log");
