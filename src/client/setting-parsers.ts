@@ -99,7 +99,7 @@ const PARSERS = {
   matrix: async (label: string, text: string, { context }: ParseDeps) => {
     const file = context.resolvePath(notBlank(label, text));
     const { readMatrix } = await import("../models/matrix-file/read-matrix.ts");
-    readMatrix(file, "Nothing was stored. File format: imggen help json");
+    readMatrix(file, "Nothing was stored. File format: imggen help matrix");
     return file;
   },
 } as const satisfies Record<SettingType, (label: string, text: string, deps: ParseDeps) => unknown>;

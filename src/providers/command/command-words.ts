@@ -98,7 +98,7 @@ function refused(message: string): UsageError {
   return new UsageError(`${message}.`, {
     hint: [
       "For example: command:/home/ada/bin/paint {promptFile} {width} {height} {output}.",
-      phrase`More: ${action("help", "generators")}`,
+      phrase`More: ${action("help", "command")}`,
     ],
   });
 }

@@ -65,7 +65,7 @@ function loaded(name: string, modules: string, folder: string): Loaded {
   const problem = problemOf(found.definition);
   if (problem !== null)
     throw new UsageError(`The package ${name} makes no images for this imggen: ${problem}.`, {
-      hint: ["Nothing was sent.", phrase`Exports of a package: ${action("help", "generators")}`],
+      hint: ["Nothing was sent.", phrase`Exports of a package: ${action("help", "npm")}`],
     });
   packages.set(file, found);
   return found;
