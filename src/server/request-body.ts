@@ -76,14 +76,14 @@ export function checkBody(
 }
 
 /** The bytes of a body; null if the client disconnected halfway. A body that is too large gets its reply too. */
-export async function bytesOf(body: Readable, mostBytes: number): Promise<Buffer | "too large" | null> {
+export async function bytesOf(body: Readable, maxBytes: number): Promise<Buffer | "too large" | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
     // Left before its end, the connection stays open for the reply.
     for await (const chunk of body.iterator({ destroyOnReturn: false })) {
       bytes += chunk.length;
-      if (bytes > mostBytes) return "too large";
+      if (bytes > maxBytes) return "too large";
       chunks.push(chunk);
     }
     return Buffer.concat(chunks);
