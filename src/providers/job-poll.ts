@@ -10,7 +10,7 @@ import { fieldsOf } from "../lib/json.ts";
 import { action, phrase } from "../lib/wording.ts";
 import { randomDigits } from "../lib/write-whole.ts";
 import { readErrorBody, replyWithoutImage, saysNotCharged } from "./failed-reply.ts";
-import { clauseOf, failedPoll, isDiskFull } from "./failures.ts";
+import { failedPoll, isDiskFull, toClause } from "./failures.ts";
 import { isInline, resultUrls } from "./found-images.ts";
 import { type PolledState, type PollHow, type PollReply, ProviderError } from "./provider.ts";
 import type { OwnUrl, ProviderServer } from "./provider-http.ts";
@@ -175,7 +175,7 @@ export class JobPoll {
     if (isDiskFull(cause)) return { outcome: "refused", error: this.#noRoom(cause) };
     if (!(error instanceof ProviderError)) return failedPoll("it was given up");
     const connectionError = error.cause instanceof Error ? error.cause : error;
-    return failedPoll(clauseOf(error.message), { connectionError });
+    return failedPoll(toClause(error.message), { connectionError });
   }
 
   #noRoom(cause: unknown): NoRoomError {

@@ -10,7 +10,7 @@ import { makeFolder } from "../lib/durable.ts";
 import { errorText } from "../lib/error-text.ts";
 import { secretsMasker, withoutQuery } from "../lib/redact.ts";
 import { type Asked, type FailedReply, failedReply } from "./failed-reply.ts";
-import { clauseOf, isDiskFull } from "./failures.ts";
+import { isDiskFull, toClause } from "./failures.ts";
 import type { GeneratorOptions, ProviderDeps, ServerSetup } from "./kind.ts";
 import type { PostBody } from "./post-body.ts";
 import {
@@ -137,10 +137,10 @@ export class ProviderServer {
     from: string | OwnUrl,
     signal: AbortSignal,
     timeoutMs = GET_TIMEOUT_MS,
-    mostBytes?: number,
+    maxBytes?: number,
   ): Promise<HttpReply> {
     const request = { method: "GET", url: this.#urlOf(from), headers: this.#headers, signal } as const;
-    return this.#ask({ ...request, timeoutMs: Math.min(timeoutMs, GET_TIMEOUT_MS) }, signal, mostBytes);
+    return this.#ask({ ...request, timeoutMs: Math.min(timeoutMs, GET_TIMEOUT_MS) }, signal, maxBytes);
   }
 
   /**
@@ -189,9 +189,9 @@ export class ProviderServer {
     return this.#ask({ ...request, headers, body: content, signal }, signal);
   }
 
-  async #ask(request: HttpRequest, signal: AbortSignal, mostBytes?: number): Promise<HttpReply> {
+  async #ask(request: HttpRequest, signal: AbortSignal, maxBytes?: number): Promise<HttpReply> {
     try {
-      return await wholeReply(this.#http, request, mostBytes);
+      return await wholeReply(this.#http, request, maxBytes);
     } catch (error) {
       signal.throwIfAborted();
       throw this.#unsent(error, signal);
@@ -330,6 +330,6 @@ export class ProviderServer {
 
   /** Why an exchange ended too early, as a clause. */
   #reasonOf(failure: unknown, { aborted, reason }: AbortSignal): string {
-    return this.mask(aborted ? clauseOf(errorText(reason)) : connectionErrorText(failure));
+    return this.mask(aborted ? toClause(errorText(reason)) : connectionErrorText(failure));
   }
 }

@@ -138,7 +138,7 @@ describe("generate --seed 1-3", () => {
     ["--generator gemini", /^--seed cannot be used: this generator has no field for a seed/],
     [
       '--generator "command:/bin/echo {promptFile} {output}"',
-      "The command has no place for the field seed: write {seed} where its value belongs.",
+      "The command does not support the field seed: write {seed} where its value belongs.",
     ],
   ])("is refused with %s, as one request is, and nothing is sent", async (flags, message) => {
     const { json, generator } = await generatorWorld();
