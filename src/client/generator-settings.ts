@@ -6,9 +6,9 @@ import { shellWord } from "../lib/shell-word.ts";
 import { action, option, type Phrase, phrase } from "../lib/wording.ts";
 import { basicOrBearer, type GeneratorOptions } from "../providers/kind.ts";
 import {
+  type GeneratorSpec,
   getConcurrency,
   getFieldNames,
-  type GeneratorSpec,
   isPaidByDefault,
   isServerKind,
   KINDS,

@@ -10,7 +10,7 @@ import { errorCode } from "../../lib/error-text.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import { maskKey, withoutQuery } from "../../lib/redact.ts";
 import { COMMAND_WORDS, worded } from "../../lib/wording.ts";
-import { describeForeign, type ProbeReply, probe, judgeProbe } from "../../providers/service/probe.ts";
+import { describeForeign, judgeProbe, type ProbeReply, probe } from "../../providers/service/probe.ts";
 import { apiKeyFor, requireApiKey, requireBaseUrl } from "../account.ts";
 import { type Finding, failed, needed, news, ok, skipped, warning } from "../finding.ts";
 import { inProfile } from "../profiles.ts";
