@@ -161,11 +161,11 @@ async function deliver(reply: ServerReply, outgoing: ServerResponse): Promise<De
       return { status: reply.status, note, isRefused };
     }
     case "live": {
-      const { status, note: said } = await reply.write(outgoing).catch((error: unknown) => {
+      const { status, note: replyNote } = await reply.write(outgoing).catch((error: unknown) => {
         outgoing.destroy();
         return { status: 0, note: String(error) };
       });
-      return { status, note: said, isRefused: status >= 400 };
+      return { status, note: replyNote, isRefused: status >= 400 };
     }
     case "page":
       outgoing.writeHead(reply.status, { "Content-Type": "text/html; charset=utf-8" });

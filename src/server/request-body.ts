@@ -12,7 +12,7 @@ import type { ServiceRequest } from "./http.ts";
 import { invalidRequest, refusal, type ServerReply } from "./reply.ts";
 
 /** Far more than any valid request: a prompt of 20,000 characters and 16 URLs. */
-const LARGEST_BODY_BYTES = 1024 * 1024;
+const MAX_BODY_BYTES = 1024 * 1024;
 
 /**
  * The JSON of a submit (section 4.1), or its refusal. A body that is not declared as JSON gets HTTP 415; one that is not
@@ -26,7 +26,7 @@ export async function readJson(
   if (!isJsonType(headers["content-type"])) {
     return { refused: invalidRequest("the Content-Type is not application/json", { status: 415 }) };
   }
-  const bytes = await bytesOf(body, LARGEST_BODY_BYTES);
+  const bytes = await bytesOf(body, MAX_BODY_BYTES);
   if (bytes === "too large") return { refused: invalidRequest("the body is larger than 1 MiB") };
   try {
     // Nothing is no JSON either.
