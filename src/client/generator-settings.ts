@@ -52,7 +52,7 @@ const DEFAULTS = {
   sizeForm: null,
   timeoutMs: timeoutOption("", SETTINGS.generatorTimeout.default ?? ""),
   defaults: {},
-  saved: {},
+  savedFields: {},
   headers: {},
 } as const;
 
@@ -72,7 +72,7 @@ export function optionsOf(spec: GeneratorSpec, source: GeneratorSource): Omit<Ge
     concurrency: Math.min(most, valueIn("generatorConcurrency", usual)),
     timeoutMs: valueIn("generatorTimeout", DEFAULTS.timeoutMs),
     defaults: { fields: fieldSettings(from("flag")) },
-    saved: storedOwnFields(from("config")),
+    savedFields: storedOwnFields(from("config")),
     fieldNames: fieldNamesOf(spec),
     headers: headersOf(find, source),
     isPaid: isPaid(spec, find),

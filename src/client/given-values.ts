@@ -115,7 +115,7 @@ export function checkedFrom(
     validate,
     labels: FIELD_LABELS,
     generator,
-    ...(saved && { saved }),
+    ...(saved && { savedFields: saved }),
   });
 }
 

@@ -18,6 +18,7 @@ import { targetInEffect } from "./targets/target-in-effect.ts";
 export type SubmitFlags = FlagsOf<typeof SUBMIT> & {
   reuse?: boolean | undefined;
   again?: boolean | undefined;
+  yes?: boolean | undefined;
 };
 
 /** The flags of `generate` for one request. */

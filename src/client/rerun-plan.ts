@@ -5,7 +5,7 @@ import { parseSeed, type WholeNumber } from "../lib/exact-integer.ts";
 import { checkRequest } from "../models/check-request.ts";
 import type { Matrix } from "../models/matrix.ts";
 import { FLAG_LABELS } from "../models/rules/rule.ts";
-import { inputOf } from "../models/wire.ts";
+import { toInput } from "../models/wire.ts";
 import { isAtGenerator, SANDBOX_SERVICE } from "../task/intent.ts";
 import type { CheckedRequest, RequestInput } from "../task/request.ts";
 import { FIELD_NAMES, type FieldNames, type RepeatedSeed } from "../task/request-fields.ts";
@@ -130,7 +130,7 @@ function seedWarnings(
 /** Earlier releases wrote fields with the task alone. */
 function earlierInput({ request, record }: ImageOrigin): RequestInput {
   const { seed, negative, fields } = request;
-  const input = inputOf(request);
+  const input = toInput(request);
   if ([seed, negative, fields].some((each) => each !== undefined)) return input;
   return isOfGenerator(record) ? { ...input, fields: record.intent.options.fields } : input;
 }

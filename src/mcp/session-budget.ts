@@ -1,7 +1,7 @@
 import type { Estimate } from "../client/results.ts";
 import { BudgetExceededError } from "../core/errors.ts";
 import type { Cap, PricedRequest } from "../core/limits/caps.ts";
-import { countableInstead, highestCost } from "../models/cost.ts";
+import { highestCost, unknownCostHint } from "../models/cost.ts";
 import type { Matrix } from "../models/matrix.ts";
 import type { GenerationRequest } from "../task/request.ts";
 
@@ -73,7 +73,7 @@ export class SessionBudget implements Cap {
     if (credits === null && !allowUndocumentedCost && maxCredits <= DEFAULT_MAX_CREDITS) {
       const otherwise = `To submit it all the same, pass allowUndocumentedCost: true; it then counts as ${cost} credits.`;
       return new BudgetExceededError(`What ${request.model} costs is not documented.`, {
-        hint: ["Nothing was sent.", countableInstead(this.#matrix, otherwise)],
+        hint: ["Nothing was sent.", unknownCostHint(this.#matrix, otherwise)],
       });
     }
     if (spent + cost <= maxCredits) return null;

@@ -17,6 +17,8 @@ export interface Asked {
   isPaid: boolean;
   /** Whether the request carried a key. */
   hasKey: boolean;
+  /** The variable whose key would be sent; absent for none. */
+  keyVariable?: string | undefined;
   /** Hides the key: a server may repeat it. */
   mask: (text: string) => string;
   /** The wall clock, for a Retry-After that is a date. */
@@ -33,14 +35,18 @@ export function failedReply(reply: FailedReply, asked: Asked): ProviderError {
   const [failure, message] = CASES[found === "lost" && saysNotCharged(said.words) ? "refused" : found];
   const words = `HTTP ${reply.status}${afterColon(said)}`;
   const details = detailsOf(said);
-  if (found === "key" && !asked.hasKey)
-    return new ProviderError(needsKey(asked.host, words), failure, { details });
+  if (found === "key") return new ProviderError(aboutKey(asked, words), failure, { details });
   const now = failure.kind === "busy" ? { ...failure, retryAfterMs: waitMs } : failure;
   return new ProviderError(message(asked.host, words), now, { details });
 }
 
-function needsKey(host: string, words: string): string {
-  return `${host} needs a key, and none was sent (${words}). Set it in IMGGEN_GENERATOR_KEY, or store it with imggen login --generator.`;
+function aboutKey({ host, hasKey, keyVariable }: Asked, words: string): string {
+  const what = hasKey ? "does not accept the key" : "needs a key, and none was sent";
+  const next =
+    keyVariable === undefined
+      ? "Store one that it accepts: imggen login --generator <url>."
+      : `Set one that it accepts in ${keyVariable}, or store it with imggen login --generator.`;
+  return `${host} ${what} (${words}). ${next}`;
 }
 
 /** The error for a success without an image. A paid one is `lost`, unless it says that it was not charged. */
@@ -191,11 +197,7 @@ const CASES: Readonly<Record<Case, readonly [Failure, (host: string, words: stri
     (host, words) =>
       `The account at ${host} has no credit left, or has reached a limit (${words}). Add credit or raise the limit there.`,
   ],
-  key: [
-    NO_ACCESS,
-    (host, words) =>
-      `${host} does not accept the key (${words}). Set one that it accepts: in IMGGEN_GENERATOR_KEY, or with imggen login --generator.`,
-  ],
+  key: [NO_ACCESS, (host, words) => `${host} does not accept the key (${words}).`],
   account: [NO_ACCESS, (host, words) => `${host} does not let this account make images (${words}).`],
   missing: [
     INVALID,

@@ -186,7 +186,8 @@ export class JobPoll {
   }
 
   #noKey(words: string): AuthRequiredError {
-    const { host, hasKey } = this.#server;
+    const { host, hasKey, keyVariable } = this.#server;
+    const store = action("run", "login --generator <url>");
     const [message, hint] = hasKey
       ? [
           `${host} does not accept the key`,
@@ -194,7 +195,9 @@ export class JobPoll {
         ]
       : [
           `${host} needs a key, and none is known for it`,
-          phrase`Set IMGGEN_GENERATOR_KEY to the key that it was submitted with, or store one: ${action("run", "login --generator <url>")}`,
+          keyVariable === undefined
+            ? phrase`To store one: ${store}`
+            : phrase`Set ${keyVariable} to the key that it was submitted with, or store one: ${store}`,
         ];
     const facts = { charged: "yes", hint: ["The job goes on there.", hint] } as const;
     return new AuthRequiredError(`${message} (${words}).`, facts);

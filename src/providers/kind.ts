@@ -103,7 +103,7 @@ export interface GeneratorOptions {
   /** Defaults of requests: `--field`. */
   defaults: Pick<GeneratorFields, "fields">;
   /** Defaults of requests in config.json: `seed`, `negative` and `field`. */
-  saved: GeneratorFields;
+  savedFields: GeneratorFields;
   /** The names of its fields for a seed and a negative prompt. */
   fieldNames: FieldNames;
   /** `--workflow`: the user's file, and how messages name the option; undefined for none. */
@@ -113,6 +113,8 @@ export interface GeneratorOptions {
   /** Follows from the kind and the address, unless `--generator-paid` or `--generator-free` says otherwise. */
   isPaid: boolean;
   key: string | null;
+  /** The variable whose key would be sent to it; absent for none. */
+  keyVariable?: string;
   /** `name@version` of the package that makes the images, where one does. */
   package?: string;
 }

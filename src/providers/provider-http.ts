@@ -26,7 +26,7 @@ import { isSuccess, ownReplyFile, readReplyFile, type StoredReply, storedReply }
 
 /** A server, and what every request has: the query of its URL, its key, the headers that the user has set. */
 export interface ServerOptions extends Pick<ServerSetup, "url" | "keyHeaders"> {
-  options: Pick<GeneratorOptions, "headers" | "key">;
+  options: Pick<GeneratorOptions, "headers" | "key" | "keyVariable">;
   /** The end of the names of its other hosts, `.example.com`, which are reached over https alone; absent: it has none. */
   otherHosts?: string;
 }
@@ -79,6 +79,11 @@ export class ProviderServer {
   /** Whether requests carry anything that may be a key. */
   get hasKey(): boolean {
     return Object.keys(this.#headers).length > 0;
+  }
+
+  /** The variable whose key would be sent to it; undefined for none. */
+  get keyVariable(): string | undefined {
+    return this.#options.options.keyVariable;
   }
 
   /** For messages: its base, without a query. */
@@ -251,8 +256,8 @@ export class ProviderServer {
 
   /** The context for reading a reply of it. */
   asked(isPaid: boolean): Asked {
-    const { host, hasKey, mask } = this;
-    return { host, hasKey, mask, isPaid, nowMs: this.#clock.now() };
+    const { host, hasKey, keyVariable, mask } = this;
+    return { host, hasKey, keyVariable, mask, isPaid, nowMs: this.#clock.now() };
   }
 
   /** The error for a reply that is not a success. */

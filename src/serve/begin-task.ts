@@ -15,7 +15,7 @@ import {
   surplusField,
   TOO_MANY_FIELDS,
 } from "./client-request.ts";
-import { endOf } from "./end.ts";
+import { endOf, isUnsent } from "./end.ts";
 import type { Service } from "./serve-options.ts";
 
 /**
@@ -107,7 +107,8 @@ async function isRepeated(call: Call, { key, isRetry }: CallRequest, service: Se
   const { calls, ledger, clock, onceMs } = service;
   const entry = await ledger.read(call.id);
   const task = entry?.kind === "task" ? entry.task : null;
-  if (task !== null && isOver(task)) {
+  // Its client was told so: the same request begins it again.
+  if (task !== null && isUnsent(task)) {
     calls.forget(call);
     return false;
   }
@@ -115,11 +116,6 @@ async function isRepeated(call: Call, { key, isRetry }: CallRequest, service: Se
   const endedMs = task === null ? 0 : lastAnswerMs(task);
   const sinceMs = (ms: number) => clock.now() - Math.max(ms, endedMs);
   return (isRetry && sinceMs(lastRequestMs(call)) <= RETRY_MS) || sinceMs(call.at) <= (onceMs ?? -1);
-}
-
-/** Whether nothing of a task was sent, and its client was told so: the same request begins it again. */
-function isOver(task: Task): boolean {
-  return task.state === "not_sent";
 }
 
 function lastAnswerMs({ requests }: Task): number {

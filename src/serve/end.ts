@@ -59,6 +59,11 @@ function gone(task: Task): TaskEnd | null {
   return task.intent.isPaid ? unknown(task, detail) : refused(sentence(detail));
 }
 
+/** Whether certainly nothing of a task was sent, so that its client may repeat the request. */
+export function isUnsent({ state, requests }: Pick<Task, "state" | "requests">): boolean {
+  return state === "not_sent" && requests.every(({ tries }) => tries === 0);
+}
+
 function refused(detail: string): TaskEnd {
   return { name: "failed", outcome: "refused", detail };
 }

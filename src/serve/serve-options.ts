@@ -30,7 +30,7 @@ export interface ServeOptions {
   /** Whether its images cost nothing. */
   isFree: boolean;
   /** The names and defaults of fields that only a generator has. */
-  fieldTerms: FieldTerms & Pick<GeneratorTerms, "problemOf">;
+  fieldTerms: FieldTerms & Pick<GeneratorTerms, "findProblem">;
   /** Model of requests that name none; null: the generator's own. */
   defaultModel: string | null;
   /** The names of its models; null if it has no list. Rejects if it cannot be asked. */

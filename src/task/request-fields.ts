@@ -95,11 +95,11 @@ export function isProviderFields(value: unknown): value is ProviderFields {
 
 /** Whether all known fields of a JSON object have their form. Other names are ignored. */
 export function areWireFields(object: Readonly<Record<string, unknown>>): object is WireFields {
-  return misformedField(object) === undefined;
+  return malformedField(object) === undefined;
 }
 
 /** The first field of a JSON object with a value of another form. */
-export function misformedField(object: Readonly<Record<string, unknown>>): FieldName | undefined {
+export function malformedField(object: Readonly<Record<string, unknown>>): FieldName | undefined {
   return FIELD_NAMES.find((name) => {
     const value = object[name];
     return value !== undefined && !HAS_FORM[REQUEST_FIELDS[name]](value);

@@ -3,7 +3,7 @@ import { type AddressInfo, connect } from "node:net";
 import { afterEach, expect, it } from "vitest";
 import { createListener, type RequestLine, type ServiceRequest } from "../../src/server/http.ts";
 import { refusal } from "../../src/server/reply.ts";
-import { bytesOf } from "../../src/server/request-body.ts";
+import { readBytes } from "../../src/server/request-body.ts";
 
 const MIB = 1024 ** 2;
 /** More than two sockets hold. */
@@ -59,7 +59,7 @@ it("an image does not count as sent to a client that hangs up, or that only asks
 it("a body that is too large is refused, and the next request of its connection is answered", async () => {
   const submit = async ({ body }: ServiceRequest) =>
     refusal(
-      (await bytesOf(body, MIB)) === "too large" ? "login_required" : "my_credits.no_credits_description",
+      (await readBytes(body, MIB)) === "too large" ? "login_required" : "my_credits.no_credits_description",
     );
   const server = createServer(createListener({ submit, poll: submit, file: () => Promise.reject() }));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

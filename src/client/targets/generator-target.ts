@@ -162,15 +162,15 @@ export function termsFromSettings(source: GeneratorSource): GeneratorTerms | nul
 
 /** The terms that follow from the settings. */
 function usualTerms(generator: OwnGenerator, source: GeneratorSource) {
-  const { fieldNames, defaults, saved } = generator.options;
+  const { fieldNames, defaults, savedFields } = generator.options;
   const modelOrigin = modelSet(generator, source)?.origin;
   const isFreeByDefault = !isSaidFree(generator.spec, source);
   const price = priceSet(generator.spec, source);
-  return { isFreeByDefault, price, fieldNames, defaults, saved, modelOrigin };
+  return { isFreeByDefault, price, fieldNames, defaults, savedFields, modelOrigin };
 }
 
-function hasSavedFields({ options: { saved } }: OwnGenerator, { settings }: TargetSession): boolean {
-  const { seed, negative, fields } = saved;
+function hasSavedFields({ options: { savedFields } }: OwnGenerator, { settings }: TargetSession): boolean {
+  const { seed, negative, fields } = savedFields;
   const isStored = settings.stored("ratio") !== undefined || settings.stored("quality") !== undefined;
   return isStored || seed !== undefined || negative !== undefined || Object.keys(fields ?? {}).length > 0;
 }

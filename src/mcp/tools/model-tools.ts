@@ -1,6 +1,6 @@
 import { MODEL_FILTER } from "../../client/options/command-table.ts";
 import { noFlag } from "../../client/options/option.ts";
-import { unknownToUs } from "../../models/check-request.ts";
+import { undocumentedModel } from "../../models/check-request.ts";
 import { KINDS, QUALITIES } from "../../models/matrix.ts";
 import { type Choosing, requestOf, requestOptions, tool } from "../tool.ts";
 
@@ -21,7 +21,7 @@ export const listModels = tool({
     const isFiltered = Object.keys(filter).length > 0;
     // Of a generator's own models only the names are known: none is documented to match.
     const names = isFiltered ? [] : ((await generatorModels()) ?? []);
-    const others = names.filter((name) => !fromMatrix.some(({ id }) => id === name)).map(unknownToUs);
+    const others = names.filter((name) => !fromMatrix.some(({ id }) => id === name)).map(undocumentedModel);
     return { result: { ok: true, models: [...fromMatrix, ...others] } };
   },
 });

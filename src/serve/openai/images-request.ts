@@ -4,9 +4,9 @@ import { isJsonObject, isJsonValue } from "../../lib/json.ts";
 import { greatestCommonDivisor } from "../../lib/whole-number.ts";
 import { MAX_IMAGES } from "../../models/matrix.ts";
 import { fieldValue } from "../../models/provider-fields.ts";
-import { shown } from "../../models/rules/rule.ts";
+import { quoteValue } from "../../models/rules/rule.ts";
 import type { ServiceRequest } from "../../server/http.ts";
-import { bytesOf } from "../../server/request-body.ts";
+import { readBytes } from "../../server/request-body.ts";
 import { fieldText } from "../../task/request.ts";
 import type { ProviderFields } from "../../task/request-fields.ts";
 import type { ClientRequest } from "../client-request.ts";
@@ -128,7 +128,9 @@ function otherFields(
     const isSent = name !== "partial_images" && (isOpenAi || defaults === undefined);
     if (isSent) fields.push([name, value]);
     else if (defaults && !defaults.includes(fieldText(value)))
-      warnings.push(`${name} ${shown(fieldText(value))} has no effect: this generator has no such setting.`);
+      warnings.push(
+        `${name} ${quoteValue(fieldText(value))} has no effect: this generator has no such setting.`,
+      );
   }
   return { fields: Object.fromEntries(fields) as ProviderFields, warnings };
 }
@@ -187,7 +189,7 @@ interface Body {
 
 /** The body of a request: JSON, or a form with files. @throws OpenAiError */
 async function readBody({ headers, body }: ServiceRequest): Promise<Body> {
-  const bytes = await bytesOf(body, MAX_BODY_BYTES);
+  const bytes = await readBytes(body, MAX_BODY_BYTES);
   if (bytes === null || bytes === "too large")
     throw wrongRequest("The body is larger than 64 MiB, or was cut off.");
   const type = headers["content-type"] ?? "";

@@ -15,7 +15,16 @@ import { isOwnKey, type Service } from "../serve-options.ts";
 import { awaitEnd } from "./await-end.ts";
 import { type ImagesRequest, readImagesRequest } from "./images-request.ts";
 import { type ImagesOperation, type ImagesResult, sendLongReply } from "./long-reply.ts";
-import { errorReply, failedTask, notBegun, notKnown, OpenAiError, wrongRequest } from "./openai-error.ts";
+import {
+  bugReply,
+  errorReply,
+  failedTask,
+  notBegun,
+  notKept,
+  notKnown,
+  OpenAiError,
+  wrongRequest,
+} from "./openai-error.ts";
 
 /** The part of OpenAI's API that makes images, below /v1. */
 export function openAiRoutes(service: Service): Version1 {
@@ -28,8 +37,7 @@ export function openAiRoutes(service: Service): Version1 {
       if (route.method !== method) throw new OpenAiError(405, `Use ${route.method}.`);
       return await route.answer(request, service);
     } catch (error) {
-      if (error instanceof OpenAiError) return errorReply(error);
-      throw error;
+      return error instanceof OpenAiError ? errorReply(error) : bugReply(error);
     }
   };
 }
@@ -116,7 +124,7 @@ async function images(
   const { pathname } = request.url;
   const digest = contentDigest("POST", pathname, fields, files.map(sha256Hex));
   const whole = { ...clientRequest, ...(copies.length > 0 && { copies }) };
-  const result = await begin(whole, toCallRequest(request, digest, request.gone), service);
+  const result = await begin(whole, toCallRequest(request, digest, request.signal), service);
   if ("refused" in result) throw notBegun(result.refused);
   const { taskId, delivered } = result;
   return {
@@ -143,13 +151,11 @@ async function answerFor(
   service: Service,
   onShare: (share: number) => void,
 ): Promise<ImagesResult | OpenAiError | null> {
-  const ended = await awaitEnd(taskId, service, request.gone, onShare);
+  const ended = await awaitEnd(taskId, service, request.signal, onShare);
   if (ended === null) return null;
   const { task, end, obstacle } = ended;
   if (end.name === "failed") return failedTask(task, end, obstacle);
-  return resultOf(task, end, read, request, service).catch(
-    () => new OpenAiError(410, "The image of this request is no longer kept."),
-  );
+  return resultOf(task, end, read, request, service).catch(() => notKept(taskId));
 }
 
 /** @throws the disk's error if an image is no longer kept */

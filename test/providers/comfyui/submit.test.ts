@@ -1,11 +1,11 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { jobIdOf } from "../../../src/providers/comfyui/submit-job.ts";
 import { workflow } from "../../support/comfyui.ts";
 import { PICTURE, sha256 } from "../../support/images.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { moment, until } from "../../support/wait.ts";
 import { ALONE, OPTIONS, told } from "../job.ts";
 import { comfyWorld } from "./comfy-world.ts";
 
@@ -199,8 +199,8 @@ describe("a job whose reply is lost", () => {
     };
     const stop = new AbortController();
     const asked = provider.submit(await job({ model: "dream" }), { ...ALONE, signal: stop.signal });
-    while (!double.requests.some(({ target }) => target === "/prompt")) await sleep(5);
-    await sleep(100);
+    await until(() => double.requests.some(({ target }) => target === "/prompt"));
+    await moment(100);
     stop.abort(new Error("Ctrl-C"));
     expect(await asked).toMatchObject({ outcome: "unknown", isAskable: true });
   });
