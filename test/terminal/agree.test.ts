@@ -76,4 +76,23 @@ describe.skipIf(!hasScreen)("a question on a real terminal", () => {
     expect(await screen.end()).toBe(0);
     expect(await settings()).toEqual(stored);
   });
+
+  it.each([
+    ["y", ["y", "Enter"], "1 task forgotten", 0],
+    ["n", ["n", "Enter"], "0 tasks forgotten, 1 kept", 1],
+    ["Enter", ["Enter"], "0 tasks forgotten, 1 kept", 1],
+    ["Ctrl-D", ["C-d"], "0 tasks forgotten, 1 kept", 1],
+  ])("of forget --before: %s", async (_key, keys, said, left) => {
+    const { setup, env } = await account();
+    const made = ["generate", "a fox", "--sandbox", "-o", path.join(env.IMGGEN_HOME, "fox.png")];
+    expect((await runProgram(made, { env })).code).toBe(0);
+    const screen = await Screen.start(["forget", "--before", "0m", "--sandbox"], setup);
+    await screen.shows(/^Forget 1 task\? \[y\/N\]$/m);
+    await screen.type(...keys);
+    expect(await screen.end()).toBe(0);
+    expect((await screen.lines()).at(-1)).toBe(said);
+    const { stdout } = await runProgram(["history", "--sandbox", "--json"], { env });
+    expect(JSON.parse(stdout)).toHaveLength(left);
+    expect(existsSync(path.join(env.IMGGEN_HOME, "fox.png"))).toBe(true);
+  });
 });

@@ -86,7 +86,7 @@ describe("generate --seed 1-3", () => {
     expect(stdout).toContain('"seed": 1');
     expect(stdout.split("\n").slice(-3)).toEqual([
       "seeds: 1-3, 9",
-      "4 requests. 4 rows, 4 to submit: free, nothing was sent",
+      "4 requests, 4 to submit: free, nothing was sent",
       "",
     ]);
     expect(generator.requests).toEqual([]);
