@@ -49,7 +49,7 @@ export async function checkedNew(
     (unusable: unknown) => ({ unusable }),
   );
   if ("unusable" in asked) return asked;
-  const options = { validate: flags.validate, labels, saved, uploads, ...asked };
+  const options = { validate: flags.validate, labels, savedFields: saved, uploads, ...asked };
   return { checked: checkRequest({ ...values, prompt }, await target.matrix(), options) };
 }
 

@@ -67,7 +67,7 @@ export async function checkedAgain(
   if (earlier.isImage && again.seed !== undefined && values.maxImages === undefined)
     delete again.input.maxImages;
   // Settings are for new requests, not for an earlier one.
-  const generator = terms && { ...terms, defaults: {}, saved: {} };
+  const generator = terms && { ...terms, defaults: {}, savedFields: {} };
   const uploads = canUpload(generator ? input.image : values.image, session);
   const inherited = FIELD_NAMES.filter((name) => earlier.request[name] !== undefined);
   const kept = inherited.filter((name) => name !== "prompt" && values[name] === undefined);

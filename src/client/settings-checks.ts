@@ -71,7 +71,7 @@ async function leftOutOf(session: CheckedSession): Promise<string[]> {
     const target = await targetInEffect(session);
     const generator = await target.terms({ dryRun: true });
     const model = generator === null ? settings.get("model")?.value : undefined;
-    const options = { saved: savedFields(settings), generator };
+    const options = { savedFields: savedFields(settings), generator };
     return checkRequest({ prompt: "a fox", model }, await target.matrix(), options).warnings.filter(
       isLeftOutWarning,
     );

@@ -38,11 +38,11 @@ async function runGallery(session: Session, dir = ".", flags: FlagsOf<typeof GAL
     inline: flags.inline === true,
     overwrite: flags.overwrite === true,
     ledger: openLedger(session),
-    profileOf: profilesByService(session.folders.config),
+    findProfile: profilesByService(session.folders.config),
     signal: context.signal,
     onProgress: (done, of) => line.set(`${done} of ${of} images`),
   }).finally(() => line.stop());
-  const { images, unreadable, made: thumbnailsMade } = gallery;
+  const { images, unreadable, newThumbnails: thumbnailsMade } = gallery;
   return {
     json: { ok: true, page, images: images.length, thumbnailsMade, unreadable },
     show: () => show(page, gallery, session),
@@ -54,7 +54,7 @@ const MAX_NAMED = 3;
 
 async function show(
   page: string,
-  { images, unreadable, made, hasDecoder }: Gallery,
+  { images, unreadable, newThumbnails: made, hasDecoder }: Gallery,
   session: Session,
 ): Promise<void> {
   const { console } = session;

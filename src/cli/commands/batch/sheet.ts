@@ -39,7 +39,7 @@ export async function makeSheet(
   try {
     // A folder has one batch, and any number of comparisons.
     const of = budgetOf === "folder" ? "batch" : digestOf(shown);
-    const sheet = await contactSheet({ ...layOutSheet(shown.map(entryOf)), of });
+    const sheet = await contactSheet({ ...layOutSheet(shown.map(entryOf)), subject: of });
     for (let number = 1; ; number++) {
       const name = number === 1 ? "contact-sheet.png" : `contact-sheet-${number}.png`;
       const file = path.join(folder, name);
