@@ -31,7 +31,7 @@ import type { BatchOptions, BatchRowOptions } from "./options/call-options.ts";
 import type { FlagsOf } from "./options/option.ts";
 import type { BATCH, COMPARE, GENERATE, SUBMIT_MANY } from "./options/request-table.ts";
 import type { DescribedRequest } from "./targets/target.ts";
-import { copiesForGenerator, targetInEffect } from "./targets/target-in-effect.ts";
+import { copiesForGenerator, targetInEffect, uncheckedCap } from "./targets/target-in-effect.ts";
 
 /** Flags of a batch, but for those of its requests. */
 type Flags = FlagsOf<typeof SUBMIT_MANY>;
@@ -200,6 +200,11 @@ export async function checkBatch(
     ...(saved && { savedFields: saved }),
     ...kind,
   });
+  const unchecked = uncheckedCap(
+    target,
+    call,
+    rows.map((row) => row.checked),
+  );
   const spec: BatchSpec = {
     ...{ rows, copies, output, matrix, shard },
     wait: call.wait,
@@ -209,10 +214,14 @@ export async function checkBatch(
     cap: call.maxCredits ?? null,
     yes: call.yes === true,
     confirmAbove: settings.confirmAbove(),
-    allowUndocumented: !validate,
+    allowUndocumented: !validate || unchecked !== null,
     nameOf: kind.nameOf ?? (({ line }) => `line ${line}`),
   };
-  const warnings = [...unused.map(unknownName), ...rows.flatMap((row) => row.checked.warnings)];
+  const warnings = [
+    ...unused.map(unknownName),
+    ...rows.flatMap((row) => row.checked.warnings),
+    ...(unchecked === null ? [] : [unchecked]),
+  ];
   return { spec, skipped, warnings: [...new Set(warnings)] };
 }
 

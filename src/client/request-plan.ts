@@ -12,12 +12,13 @@ import { canUpload, outputSettings, readRequestFlags } from "./given-values.ts";
 import type { FlagsOf } from "./options/option.ts";
 import type { GENERATE, SUBMIT } from "./options/request-table.ts";
 import type { DescribedRequest } from "./targets/target.ts";
-import { targetInEffect } from "./targets/target-in-effect.ts";
+import { targetInEffect, uncheckedCap } from "./targets/target-in-effect.ts";
 
 /** Options of every request that a command submits. */
 export type SubmitFlags = FlagsOf<typeof SUBMIT> & {
   reuse?: boolean | undefined;
   again?: boolean | undefined;
+  yes?: boolean | undefined;
 };
 
 /** The flags of `generate` for one request. */
@@ -64,11 +65,14 @@ export async function planRequest(
   repeated: Task | null = null,
 ): Promise<RequestPlan> {
   const { resolvePath } = session.context;
-  const { references, checked } = await withReferences(request, flags, session);
+  const { references, checked: plain } = await withReferences(request, flags, session);
   const { output, outputLabel = "--output", sidecar, wait } = outputSettings(flags, session);
   const { name, overwrite = false, maxCredits } = flags;
-  const matrix = await (await targetInEffect(session)).matrix();
-  const rules = { matrix, allowUndocumented: !flags.validate };
+  const target = await targetInEffect(session);
+  const matrix = await target.matrix();
+  const unchecked = uncheckedCap(target, flags, [plain]);
+  const checked = unchecked === null ? plain : { ...plain, warnings: [...plain.warnings, unchecked] };
+  const rules = { matrix, allowUndocumented: !flags.validate || unchecked !== null };
   // Elsewhere when it is known that nothing charged earlier answers for the request: that costs nothing.
   if (maxCredits !== undefined && flags.dryRun) {
     const { checkBudget } = await import("../core/limits/budget.ts");

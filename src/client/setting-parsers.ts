@@ -13,7 +13,7 @@ import { malformedRatio, unknownRatio } from "../models/rules/ratio.ts";
 import { throwRefusal } from "../models/rules/rule.ts";
 import { SETTINGS, type SettingName, type SettingType, type TypeOfSetting } from "../store/settings-table.ts";
 import { checkApiKey, checkBaseUrl, checkGeneratorKey } from "./account.ts";
-import { type Effective, type EffectiveSettings, switchValue } from "./effective-settings.ts";
+import { type Effective, type EffectiveSettings, serverKey, switchValue } from "./effective-settings.ts";
 import { SIZE_FORMS } from "./options/global-options.ts";
 import { chosen } from "./options/option-kinds.ts";
 import type { ProcessContext } from "./this-process.ts";
@@ -21,8 +21,13 @@ import type { ProcessContext } from "./this-process.ts";
 /** Dependencies of parsers that need more than the text. */
 interface ParseDeps {
   matrix(): Promise<Matrix>;
-  settings: Pick<EffectiveSettings, "generator">;
+  settings: Pick<EffectiveSettings, "generator" | "get">;
   context: Pick<ProcessContext, "resolvePath">;
+}
+
+/** Whether models are those of a generator, at an `imggen serve` too: it may have any, and any ratio is its own to refuse. */
+function hasOwnModels({ settings }: ParseDeps): boolean {
+  return settings.generator() !== undefined || serverKey(settings) !== undefined;
 }
 
 /** Headers that HTTP itself needs. */
@@ -71,14 +76,13 @@ const PARSERS = {
     return file;
   },
   model: async (label: string, text: string, deps: ParseDeps) => {
-    // A generator may have any, and any ratio is its own to refuse.
-    if (deps.settings.generator() !== undefined) return notBlank(label, text);
+    if (hasOwnModels(deps)) return notBlank(label, text);
     const matrix = await deps.matrix();
     throwRefusal(unknownModel(text, label, matrix), "To see all models: imggen models");
     return resolveModel(text, matrix)?.id ?? text;
   },
   ratio: async (label: string, text: string, deps: ParseDeps) => {
-    if (deps.settings.generator() !== undefined) throwRefusal(malformedRatio(text, label));
+    if (hasOwnModels(deps)) throwRefusal(malformedRatio(text, label));
     else
       throwRefusal(
         unknownRatio(text, label, await deps.matrix()),
@@ -99,7 +103,7 @@ const PARSERS = {
   matrix: async (label: string, text: string, { context }: ParseDeps) => {
     const file = context.resolvePath(notBlank(label, text));
     const { readMatrix } = await import("../models/matrix-file/read-matrix.ts");
-    readMatrix(file, "Nothing was stored. File format: imggen help json");
+    readMatrix(file, "Nothing was stored. File format: imggen help matrix");
     return file;
   },
 } as const satisfies Record<SettingType, (label: string, text: string, deps: ParseDeps) => unknown>;

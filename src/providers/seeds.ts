@@ -23,8 +23,8 @@ export function chosenSeed({ taskId, index }: Pick<Job, "taskId" | "index">): Wh
 const MAX_SEEDS = 16;
 
 /** Seeds in a reply: of all images, or one for each. Null if none is one. */
-export function reportedSeeds(said: unknown): Seeds | null {
-  const seeds = [said]
+export function reportedSeeds(json: unknown): Seeds | null {
+  const seeds = [json]
     .flat()
     .slice(0, MAX_SEEDS)
     .map((each) => parseSeed(each instanceof ExactInteger ? each.digits : each));
@@ -48,7 +48,7 @@ const LOG_LINE =
 /** The seed in a model's log; null if none is named, or more than one. */
 export function seedInLog(log: unknown): WholeNumber | null {
   if (typeof log !== "string") return null;
-  const named = new Set([...log.matchAll(LOG_LINE)].map(([, digits]) => parseSeed(digits)));
-  const [seed = null, ...others] = named;
+  const loggedSeeds = new Set([...log.matchAll(LOG_LINE)].map(([, digits]) => parseSeed(digits)));
+  const [seed = null, ...others] = loggedSeeds;
   return others.length === 0 ? seed : null;
 }

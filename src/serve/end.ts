@@ -14,14 +14,14 @@ import {
   type Task,
 } from "../task/task.ts";
 
-/** How a task ended, for clients. */
+/** The end of a task, for clients. */
 export type TaskEnd =
-  /** `missing`: why images are missing. `remarks`: how the images differ from the request. */
+  /** `missing`: reasons for missing images. `remarks`: differences between the images and the request. */
   | { name: "completed"; files: SavedFile[]; usage: Usage | null; missing: string[]; remarks: string[] }
   /** `unknown`: it may have been charged. */
   | { name: "failed"; outcome: "refused" | "unknown"; detail: string };
 
-/** How a task has ended; null while there is something to do for it. */
+/** The end of a task; null while there is something to do for it. */
 export function endOf(task: Task): TaskEnd | null {
   const deciding = decidingRequest(task);
   switch (task.state) {
@@ -35,7 +35,7 @@ export function endOf(task: Task): TaskEnd | null {
     case "dismissed":
       return unknown(task, task.dismissal?.why ?? "It was dismissed.");
     case "failed":
-      return refused(keptNote(task, getAnswer(deciding, "failed")?.why ?? "It failed."));
+      return refused(withReplyNote(task, getAnswer(deciding, "failed")?.why ?? "It failed."));
     case "cancelled":
       return refused(sentence(CANCELLED));
     case "refused":
@@ -59,12 +59,17 @@ function gone(task: Task): TaskEnd | null {
   return task.intent.isPaid ? unknown(task, detail) : refused(sentence(detail));
 }
 
+/** Whether certainly nothing of a task was sent, so that its client may repeat the request. */
+export function isUnsent({ state, requests }: Pick<Task, "state" | "requests">): boolean {
+  return state === "not_sent" && requests.every(({ tries }) => tries === 0);
+}
+
 function refused(detail: string): TaskEnd {
   return { name: "failed", outcome: "refused", detail };
 }
 
 function unknown(task: Task, why: string): TaskEnd {
-  return { name: "failed", outcome: "unknown", detail: keptNote(task, why) };
+  return { name: "failed", outcome: "unknown", detail: withReplyNote(task, why) };
 }
 
 /** @param gone why images are missing that its provider no longer has */
@@ -79,7 +84,7 @@ function completed(task: Task, gone: string[] = []): TaskEnd {
   };
 }
 
-function keptNote({ requests }: Task, why: string): string {
+function withReplyNote({ requests }: Task, why: string): string {
   const isKept = requests.some((request) => getAnswer(request, "unknown")?.kept !== undefined);
   return isKept ? `${sentence(why)} What arrived is kept on the server.` : sentence(why);
 }

@@ -15,7 +15,7 @@ import { type RunningServer, startServer } from "./start.ts";
 export async function openServer(
   target: GeneratorTarget,
   session: ClientSession,
-  how: Pick<ServeOptions, "port" | "graceMs" | "onceMs" | "keepAliveMs" | "onEvent" | "onRequest">,
+  serveSettings: Pick<ServeOptions, "port" | "graceMs" | "onceMs" | "keepAliveMs" | "onEvent" | "onRequest">,
 ): Promise<RunningServer> {
   const { folders, context, settings } = session;
   const name = createHash("sha256")
@@ -31,7 +31,7 @@ export async function openServer(
   try {
     const server = await startService(folder, () =>
       startServer({
-        ...how,
+        ...serveSettings,
         folder,
         name,
         connection,

@@ -83,10 +83,13 @@ export async function readBytes(body: Readable, maxBytes: number): Promise<Buffe
     // The connection must stay open for the reply to a large body.
     for await (const chunk of body.iterator({ destroyOnReturn: false })) {
       bytes += chunk.length;
-      if (bytes > maxBytes) return "too large";
+      if (bytes > maxBytes) break;
       chunks.push(chunk);
     }
-    return Buffer.concat(chunks);
+    if (bytes <= maxBytes) return Buffer.concat(chunks);
+    // The next request of this connection comes after the rest.
+    body.resume();
+    return "too large";
   } catch {
     return null;
   }

@@ -70,6 +70,7 @@ describe("which service a command uses", () => {
 describe("how a generator is used", () => {
   it("by default", () => {
     expect(opened({ flags: { generator: GPUBOX } }).options).toEqual({
+      keyVariable: "IMGGEN_GENERATOR_KEY",
       model: null,
       sidePx: 1024,
       sizeForm: null,

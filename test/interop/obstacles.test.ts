@@ -2,6 +2,8 @@ import { rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Clock } from "../../src/lib/clock.ts";
+import type { Provider } from "../../src/providers/provider.ts";
+import type { RequestLine } from "../../src/server/http.ts";
 import { drawn, failing, scriptedProvider } from "../serve/provider-script.ts";
 import { quickClock } from "../support/quick-clock.ts";
 import { clientFor, failure, heldProvider, withOpenAi } from "./openai-client.ts";
@@ -123,6 +125,60 @@ describe("replies that are lost", () => {
       code: "generation_failed",
       message: expect.stringMatching(/HTTP 500\. To look it up: imggen status task_/),
     });
+  });
+});
+
+describe("after something was sent", () => {
+  const LOOKUP = /To look it up: imggen status task_[0-9a-f]{20}$/;
+
+  it.each([
+    [true, "outcome_unknown"],
+    [false, "generation_failed"],
+  ] as const)("a job that its generator no longer knows is 422 (paid: %s)", async (isPaid, code) => {
+    const provider: Provider = {
+      ...scriptedProvider(),
+      submit: async ({ taskId }, { onSent }) => {
+        onSent();
+        return { outcome: "accepted", taskId: `their-${taskId}` };
+      },
+      poll: async () => ({
+        outcome: "retry",
+        why: "HTTP 404",
+        rateLimited: false,
+        retryAfterMs: null,
+        connectionError: null,
+        isMissing: true,
+      }),
+    };
+    const { openai } = await withOpenAi({ provider, options: { isPaid }, clock: quickClock });
+    const error = await failure(openai.images.generate(FOX));
+    expect(error).toMatchObject({ status: 422, code, message: expect.stringMatching(LOOKUP) });
+    expect(error.message).toContain("HTTP 404.");
+  });
+
+  it("an image that is no longer there is 422, of a repeated request", async () => {
+    const { openai, folder } = await withOpenAi({ ...PAID });
+    await openai.images.generate(FOX, KEY);
+    await rm(path.join(folder, "files"), { recursive: true });
+    expect(await failure(openai.images.generate(FOX, KEY))).toMatchObject({
+      status: 422,
+      code: "not_kept",
+      message: expect.stringMatching(LOOKUP),
+    });
+  });
+
+  it("an exception is 422 too, and its words go to the log alone", async () => {
+    const lines: RequestLine[] = [];
+    const provider = Object.defineProperty(scriptedProvider(), "supports", {
+      get() {
+        throw new TypeError("no such secret");
+      },
+    });
+    const { openai } = await withOpenAi({ provider, onRequest: (line) => lines.push(line) });
+    const error = await failure(openai.images.generate(FOX));
+    expect(error).toMatchObject({ status: 422, code: "internal" });
+    expect(error.message).not.toContain("secret");
+    expect(lines).toMatchObject([{ status: 422, note: "TypeError: no such secret" }]);
   });
 });
 

@@ -28,12 +28,13 @@ export async function failure(call: Promise<unknown>) {
   return { status, type, code, param, message };
 }
 
-/** A proxy that can cut what goes through it. `requests` counts requests that it has passed on. */
+/** A proxy that can cut what goes through it, and go on before another server. `requests` counts those that it has passed on. */
 export async function cutting(port: number) {
   const requests = counted();
   const open = new Set<() => void>();
+  let target = port;
   const proxyPort = await liveSockets((client) => {
-    const server = connect(port, "127.0.0.1");
+    const server = connect(target, "127.0.0.1");
     const end = () => {
       client.destroy();
       server.destroy();
@@ -48,7 +49,8 @@ export async function cutting(port: number) {
     });
     server.pipe(client);
   });
-  const cut = () => {
+  const cut = (nextPort = target) => {
+    target = nextPort;
     for (const end of open) end();
   };
   return { port: proxyPort, requests, cut };

@@ -30,6 +30,7 @@ interface LiveOptions
       | "dailyCredits"
       | "onceMs"
       | "keepAliveMs"
+      | "onRequest"
     >
   > {
   provider?: Provider;
@@ -95,6 +96,7 @@ export async function liveServer(live: LiveOptions = {}) {
     onceMs: live.onceMs ?? null,
     keepAliveMs: live.keepAliveMs ?? null,
     onEvent: (event) => events.push(event),
+    onRequest: live.onRequest,
   });
   let closing: Promise<void> | null = null;
   const close: typeof server.close = (onWait) => {

@@ -35,6 +35,8 @@ export interface Context extends ProcessContext {
   askHidden: (question: string) => Promise<string>;
   /** Sends the terminal a query that ends with one for its attributes, and returns its answer; empty if it is late. */
   queryTerminal: (question: string) => Promise<string>;
+  /** Waits for the end of the last query: until then the terminal's input may be the answer to it. */
+  terminalIsSilent?: () => Promise<void>;
   /** The graphics protocols that the environment names. */
   namedGraphics: () => Promise<GraphicsSupport>;
   /** Lets the user edit a text in their editor. @throws UsageError if that fails */

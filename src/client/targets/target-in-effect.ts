@@ -1,12 +1,13 @@
 import type { PrivateCopies } from "../../core/references/private-copies.ts";
 import { NoHomeError } from "../../lib/home-folder.ts";
+import type { CheckedRequest } from "../../task/request.ts";
 import type { ClientSession } from "../client-session.ts";
 import { type Effective, serverKey } from "../effective-settings.ts";
 import { referencesFolder } from "../user-folders.ts";
 import type { GeneratorTarget } from "./generator-target.ts";
 import { SandboxTarget } from "./sandbox-target.ts";
 import { ServiceTarget } from "./service-target.ts";
-import type { TargetSession } from "./target.ts";
+import type { Target, TargetSession } from "./target.ts";
 
 /** The target of new requests. @throws UsageError where one place names two, SettingsError */
 export async function targetInEffect(
@@ -31,6 +32,20 @@ function settingOf(read: () => Effective | undefined): Effective | undefined {
     if (error instanceof NoHomeError) return undefined;
     throw error;
   }
+}
+
+/**
+ * A sentence about a cap that a dry run does not check: an `imggen serve` alone knows whether its images cost nothing, and is
+ * not asked. Null if the cap is checked, or there is none.
+ */
+export function uncheckedCap(
+  { kind }: Pick<Target, "kind">,
+  { dryRun, maxCredits }: { dryRun?: boolean | undefined; maxCredits?: number | undefined },
+  costs: readonly Pick<CheckedRequest, "credits">[],
+): string | null {
+  const isUnknown = costs.some(({ credits }) => credits === null);
+  if (kind !== "serve" || dryRun !== true || maxCredits === undefined || !isUnknown) return null;
+  return "The cost is not known here, so the cap was not checked: a dry run does not ask the server.";
 }
 
 /**

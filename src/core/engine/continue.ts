@@ -6,7 +6,7 @@ import { interruptedError } from "../../lib/interrupted.ts";
 import { action, phrase } from "../../lib/wording.ts";
 import type { Job } from "../../providers/provider.ts";
 import { keepResult } from "../../providers/stored-reply.ts";
-import { type Destination, recoveryDestination } from "../../task/intent.ts";
+import { type Destination, recoveryDestination, SANDBOX_SERVICE } from "../../task/intent.ts";
 import { type Line, seedAt } from "../../task/line.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import {
@@ -249,6 +249,21 @@ export async function reported(report: TaskReport, run: () => Promise<TaskReport
     if (error instanceof ImggenError) return settledUnknownId({ ...report, error });
     throw error;
   }
+}
+
+/** As `reported`, of an id that the ledger does not have. The sandbox is free whatever it says. */
+export async function reportedId(
+  id: string,
+  run: () => Promise<TaskReport>,
+  { current }: Pick<UseCaseDeps, "current">,
+): Promise<TaskReport> {
+  const report = await reported(reportOfId(id), run);
+  const baseUrl = await current().then(
+    ({ connection }) => connection.identity.baseUrl,
+    () => null,
+  );
+  if (baseUrl !== SANDBOX_SERVICE) return report;
+  return { ...report, free: "sandbox", charged: "no", credits: 0 };
 }
 
 /**

@@ -5,7 +5,7 @@ import type { WholeNumber } from "../../lib/exact-integer.ts";
 import { inspectBytes } from "../../lib/image/inspect.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { joinFirst } from "../../lib/short-text.ts";
-import { clauseOf } from "../../providers/failures.ts";
+import { toClause } from "../../providers/failures.ts";
 import { ProviderError } from "../../providers/provider.ts";
 import type { Destination } from "../../task/intent.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
@@ -154,7 +154,7 @@ async function opened(
   { rest }: SaveResult,
 ): Promise<OneImage> {
   const images = await read().catch((error: unknown) => {
-    if (error instanceof ProviderError) throw new BadImageError(clauseOf(error.message));
+    if (error instanceof ProviderError) throw new BadImageError(toClause(error.message));
     throw new DownloadFailedError(`what was sent cannot be read: ${errorText(error)}`);
   });
   const [first = images[0], ...others] = images.length > 1 ? images.filter(isUsable) : images;

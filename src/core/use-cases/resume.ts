@@ -7,12 +7,12 @@ import {
   type ContinueSpec,
   continueNamed,
   continueTask,
-  reported,
+  reportedId,
   saveUnknownId,
 } from "../engine/continue.ts";
 import type { UseCaseDeps } from "../engine/deps.ts";
 import { findNamed, type NamedTask } from "../engine/named-tasks.ts";
-import { reportOfId, type TaskReport } from "../engine/report.ts";
+import type { TaskReport } from "../engine/report.ts";
 import { requireFolderForSeveral } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 
@@ -95,7 +95,7 @@ function resumeOne(target: ResumeTarget, options: ResumeTasksSpec, deps: UseCase
   const { id, record } = target;
   if (id !== null && record === null) {
     const { wait, destination, fallback } = options;
-    return reported(reportOfId(id), async () => saveUnknownId(id, destination ?? fallback(), wait, deps));
+    return reportedId(id, async () => saveUnknownId(id, destination ?? fallback(), wait, deps), deps);
   }
   if (record === null) throw new TypeError("neither an id nor a task");
   const { wait, keepsNewer } = options;

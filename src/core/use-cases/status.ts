@@ -8,6 +8,7 @@ import {
   continueNamed,
   continueTask,
   reported,
+  reportedId,
   requireId,
   requirePolls,
   saveAgain,
@@ -101,7 +102,7 @@ async function pollTask(
   options: StatusSpec,
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
-  if (record === null) return reported(reportOfId(id), () => statusOfId(id, options, deps));
+  if (record === null) return reportedId(id, () => statusOfId(id, options, deps), deps);
   return reported(taskReport(record), () => statusOfTask(record, options, deps));
 }
 

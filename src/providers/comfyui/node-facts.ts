@@ -74,12 +74,12 @@ const CORE_FACTS: ReadonlyMap<string, NodeFacts> = new Map<string, NodeFacts>([
  * @param facts as the server says; default: what every server has @throws ProviderError
  */
 export function requireOneOutput(graph: Graph, facts: ReadonlyMap<string, NodeFacts> = CORE_FACTS): void {
-  const nodesOf = (output: NodeFacts["output"]) =>
+  const nodesWith = (output: NodeFacts["output"]) =>
     [...graph].filter(([, { class_type }]) => facts.get(class_type)?.output === output);
   const titled = nodesTitled(graph, OUTPUT_TITLE);
   if (titled.length === 1) return;
-  const saving = nodesOf("saved");
-  const found = [titled, saving, nodesOf("shown")].find((nodes) => nodes.length > 0) ?? [];
+  const saving = nodesWith("saved");
+  const found = [titled, saving, nodesWith("shown")].find((nodes) => nodes.length > 0) ?? [];
   // Nodes of unknown classes may add an output, and take none away.
   const mayHaveMore = [...graph.values()].some(({ class_type }) => !facts.has(class_type));
   if (mayHaveMore && titled.length === 0 && saving.length <= 1) return;

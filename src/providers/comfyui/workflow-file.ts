@@ -84,8 +84,8 @@ export class Workflows {
   /** The workflow of a task. @throws ProviderError if its copy cannot be used */
   of({ workflow }: Pick<JobOptions, "workflow">): Graph {
     if (workflow === undefined) return CLASSIC;
-    const known = this.#graphs.get(workflow);
-    if (known !== undefined) return known;
+    const cachedGraph = this.#graphs.get(workflow);
+    if (cachedGraph !== undefined) return cachedGraph;
     try {
       const graph = this.#read(workflow);
       this.#graphs.set(workflow, graph);

@@ -3,7 +3,7 @@ import { sentence } from "../../lib/short-text.ts";
 import type { ServerReply } from "../../server/reply.ts";
 import { decidingRequest, displayId, getAnswer, type Task } from "../../task/task.ts";
 import type { NotBegun } from "../begin-task.ts";
-import type { TaskEnd } from "../end.ts";
+import { isUnsent, type TaskEnd } from "../end.ts";
 
 interface ErrorFacts {
   type?: string;
@@ -86,12 +86,11 @@ export function failedTask(
   { outcome, detail }: Extract<TaskEnd, { name: "failed" }>,
   obstacle: ErrorType | null,
 ): OpenAiError {
-  if (task.state === "not_sent") return unsent(obstacle, detail);
-  const name = displayId(task);
-  const message = `${detail} To look it up: imggen status ${name}`;
+  if (isUnsent(task)) return unsent(obstacle, detail);
+  const message = withLookup(detail, displayId(task));
   if (outcome === "unknown") return afterSent(message, "outcome_unknown");
   const { type = null, code, param } = getAnswer(decidingRequest(task), "refused")?.error ?? {};
-  if (MODERATION.test(`${code} ${detail}`) && !OF_ACCOUNT.has(type)) {
+  if (MODERATION.test(`${code} ${detail}`) && !ACCOUNT_ERRORS.has(type)) {
     const facts = { type: "image_generation_user_error", code: code ?? "moderation_blocked", param };
     return new OpenAiError(400, message, facts);
   }
@@ -100,7 +99,7 @@ export function failedTask(
   return afterSent(message, code ?? "generation_failed", param);
 }
 
-const OF_ACCOUNT: ReadonlySet<ErrorType | null> = new Set([
+const ACCOUNT_ERRORS: ReadonlySet<ErrorType | null> = new Set([
   "auth_required",
   "insufficient_credits",
   "subscription_required",
@@ -112,11 +111,26 @@ function afterSent(message: string, code: string, param: string | null = null): 
 
 /** The error of a task whose end cannot be told. */
 export function notKnown(taskId: string, why: string): OpenAiError {
-  return afterSent(`${sentence(why)} To look it up: imggen status ${taskId}`, "outcome_unknown");
+  return afterSent(withLookup(sentence(why), taskId), "outcome_unknown");
+}
+
+/** The error of a task whose images the server has no longer. */
+export function notKept(taskId: string): OpenAiError {
+  return afterSent(withLookup("The image of this request is no longer kept.", taskId), "not_kept");
+}
+
+function withLookup(detail: string, taskId: string): string {
+  return `${detail} To look it up: imggen status ${taskId}`;
 }
 
 /** The reply for an error. OpenAI's own clients do not repeat a request after it; others go by the status alone. */
 export function errorReply({ status, error }: OpenAiError): ServerReply {
   const note = `${error.code ?? error.type}: ${error.message}`;
   return { kind: "json", status, headers: { "x-should-retry": "false" }, body: { error }, note };
+}
+
+/** The reply after an exception, whose message goes to the log: a task may have begun, so no client is to repeat the request. */
+export function bugReply(error: unknown): ServerReply {
+  const message = "The server failed. imggen serve --verbose shows why.";
+  return { ...errorReply(afterSent(message, "internal")), note: String(error) };
 }

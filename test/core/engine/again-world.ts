@@ -83,7 +83,7 @@ export async function leftWorld(left: Left = {}) {
   };
   const warnings: string[] = [];
   const run = (more: Partial<GenerateSpec> = {}, deps = world.deps) =>
-    generate({ ...spec, ...more }, deps, async (message) => void warnings.push(message));
+    generate({ ...spec, ...more }, deps, { onWarning: async (message) => void warnings.push(message) });
   const jobs = () => (provider ? provider.jobs.length : server.submits().length);
   return { ...world, before, owned, server, provider, processes, as, request, spec, run, warnings, jobs, id };
 }

@@ -170,8 +170,8 @@ it.each([
 it.each<[string, JobParts, RegExp]>([
   ["reference images", { references: [{ url: "https://x.example/fox.png" }] }, /write \{image\}/],
   ["a model", { model: "flux" }, /write \{model\}/],
-  ["a field", { fields: { steps: 4 } }, /no place for the field steps: write \{steps\}/],
-  ["a seed", { fields: { seed: 1 } }, /no place for the field seed: write \{seed\}/],
+  ["a field", { fields: { steps: 4 } }, /does not support the field steps: write \{steps\}/],
+  ["a seed", { fields: { seed: 1 } }, /does not support the field seed: write \{seed\}/],
 ])("refuses %s where the command has no place for that", async (_what, parts, problem) => {
   expect((await script(COPY)).generator.check?.(await jobFor(parts))).toMatch(problem);
   const words = ["{output}", "{model}", "{image}", "{steps}", "{seed}"];

@@ -20,11 +20,11 @@ function costText({ rows, credits, undocumented }: TotalCost): string {
 }
 
 /** `3 rows, 2 saved already, 4 credits already charged, 1 to submit: 2 credits`. */
-export function planText(plan: PlanFacts): string {
+export function planText(plan: PlanFacts, unit = "row"): string {
   const { rows, repeats, saved, unfinished, charged, isCertain, toSubmit } = plan;
   const repeating = ` (${pluralize(repeats, "repeats", "repeat")} an earlier row)`;
   const parts = [
-    pluralize(rows, "row") + (repeats === 0 ? "" : repeating),
+    pluralize(rows, unit) + (repeats === 0 ? "" : repeating),
     saved > 0 && `${saved} saved already`,
     unfinished > 0 && `${unfinished} unfinished`,
     charged.credits > 0 && `${isCertain ? "" : "up to "}${creditsText(charged.credits)} already charged`,
