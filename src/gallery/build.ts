@@ -116,21 +116,21 @@ function pageIds(images: readonly ThumbnailedImage[]): string[] {
 const ID_DIGITS = 12;
 
 function pageImage(
-  { source: found, thumbnail, width, height }: ThumbnailedImage,
+  { source, thumbnail, width, height }: ThumbnailedImage,
   origin: ImageOrigin | null,
   { page, findProfile }: Pick<GalleryOptions, "page" | "findProfile">,
 ): Omit<PageImage, "id"> {
-  const file = relativeUrl(found.path, page);
-  const small = thumbnail ?? found.path;
+  const file = relativeUrl(source.path, page);
+  const small = thumbnail ?? source.path;
   const inlined = typeof small === "string" ? null : `data:image/webp;base64,${small.toString("base64")}`;
   const { prompt = null, model = null, ratio = null, quality = null } = origin?.request ?? {};
   return {
     file,
     thumbnail: inlined ?? relativeUrl(String(small), page),
-    name: found.name,
+    name: source.name,
     width,
     height,
-    date: origin?.submittedAt ?? isoTime(found.modifiedMs),
+    date: origin?.submittedAt ?? isoTime(source.modifiedMs),
     prompt,
     model,
     ratio,
@@ -141,7 +141,7 @@ function pageImage(
         : generatorFieldTexts({ ...origin.request, seed: origin.seed ?? origin.request.seed }),
     credits: origin?.free ? 0 : (origin?.credits ?? null),
     task: origin?.taskId ?? null,
-    command: origin && commandFor(origin, found.path, findProfile),
+    command: origin && commandFor(origin, source.path, findProfile),
   };
 }
 

@@ -92,9 +92,9 @@ export class ForgottenTasks {
       if (part.startsWith(`${id}.`)) removeIfPresent(path.join(parts, part));
     rmSync(path.join(folder, "work", id), { recursive: true, force: true });
     removeIfPresent(path.join(folder, "cancelled", id));
-    const kept = path.join(folder, "kept");
-    for (const copy of unsortedNames(kept))
-      if (copy.startsWith(`${id}-`)) rmSync(path.join(kept, copy), { recursive: true, force: true });
+    const keptFolder = path.join(folder, "kept");
+    for (const copy of unsortedNames(keptFolder))
+      if (copy.startsWith(`${id}-`)) rmSync(path.join(keptFolder, copy), { recursive: true, force: true });
     removeIfPresent(path.join(this.#folder, name));
   }
 }

@@ -226,16 +226,16 @@ const MAX_ID_BYTES = 64;
 
 /** The claims that hold nothing but a task's id, by that id. @throws the disk's error */
 export async function adoptedClaims(ledgerFolder: string): Promise<Map<string, string[]>> {
-  const found = new Map<string, string[]>();
+  const claims = new Map<string, string[]>();
   const batches = path.join(ledgerFolder, "batches");
   for (const batch of unsortedNames(batches))
     for (const { name } of unsortedNames(path.join(batches, batch)).flatMap(claimedAttempt)) {
       const file = path.join(batches, batch, name);
       if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > MAX_ID_BYTES) continue;
       const id = (await readText(file)).trim();
-      if (isId(id)) found.set(id, [...(found.get(id) ?? []), file]);
+      if (isId(id)) claims.set(id, [...(claims.get(id) ?? []), file]);
     }
-  return found;
+  return claims;
 }
 
 /** Has a claim that holds an id alone say what the task was and how it ended, synced. @throws the disk's error */
