@@ -38,6 +38,15 @@ describe("the test tree", () => {
     expect([...loadedBy("faults/disk.test.ts")]).toContain("support/program.ts");
   });
 
+  it("waits by `moment` and `until` of its support alone", () => {
+    const wait = /(?:resolve(?:\w*)?\) =>|await) (?:void )?setTimeout\(|from "node:timers\/promises"/;
+    const waiting = FILES.filter(
+      (name) => !/^(support|bench|recording)\//.test(name) && wait.test(textOf(name)),
+    );
+    // A program as text, and a timer that the clock is measured by.
+    expect(waiting).toEqual(["faults/callers.test.ts", "lib/clock.test.ts"]);
+  });
+
   it("has no cast that would hide a double from the type that it stands for", () => {
     // Of an object or a call, that is; a test of wrong input may well cast a value.
     const cast = /[}\])]\s*as (?:unknown as|never\b(?=[,;)\]}]))/;

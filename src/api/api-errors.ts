@@ -129,8 +129,8 @@ export function refusedSubmit(
     const [Type, message] = entry;
     return new Type(withDetail(message), facts);
   }
-  const said = key === null ? `HTTP ${status}` : `the error "${key}"`;
-  return new ServiceError(withDetail(`The service refused with ${said}.`), facts);
+  const summary = key === null ? `HTTP ${status}` : `the error "${key}"`;
+  return new ServiceError(withDetail(`The service refused with ${summary}.`), facts);
 }
 
 /** A 404 without an error key comes from whatever else is at the base URL, not from the service. */

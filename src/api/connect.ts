@@ -2,9 +2,9 @@ import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "n
 import { bareHost, isLoopbackHost, thisMachineLookup } from "./address.ts";
 import { type Proxies, ProxyError, type ProxyInUse, proxyFor, proxyLogin } from "./proxies.ts";
 
-/** How long each step of making a connection may take, in milliseconds. */
+/** Timeouts of the steps of a connection, in milliseconds. */
 const STEP_TIMEOUT_MS = 10_000;
-/** How long each address of a name has before the next is tried too, in milliseconds. */
+/** Delay before a name's next address is tried too, in milliseconds. */
 const TRY_ADDRESSES = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 1000 };
 
 const KEEP_ALIVE_AFTER_MS = 60_000;
@@ -35,7 +35,7 @@ export function connector({ proxies, lookup }: ConnectOptions = {}): Connector {
 }
 
 function direct(target: URL, lookup: LookupFunction | undefined, signal: AbortSignal): Promise<Socket> {
-  const to = { ...TRY_ADDRESSES, host: hostOf(target), port: portOf(target), lookup };
+  const to = { ...TRY_ADDRESSES, host: connectHost(target), port: connectPort(target), lookup };
   if (target.protocol === "https:") return secured(target, to, signal);
   if (isLoopbackHost(to.host)) to.lookup = thisMachineLookup(lookup);
   return opened(connectTcp(to), "connect", signal);
@@ -55,7 +55,7 @@ async function through(proxy: ProxyInUse, target: URL, signal: AbortSignal): Pro
 
 async function askForTunnel(socket: Socket, proxy: URL, target: URL, signal: AbortSignal): Promise<void> {
   const { request } = await import("node:http");
-  const host = `${target.hostname}:${portOf(target)}`;
+  const host = `${target.hostname}:${connectPort(target)}`;
   const login = proxyLogin(proxy);
   const headers = {
     host,
@@ -80,7 +80,7 @@ type Way = { socket: Socket } | { host: string; port: number; lookup: LookupFunc
 
 async function secured(target: URL, way: Way, signal: AbortSignal): Promise<Socket> {
   const tls = await import("node:tls");
-  const host = hostOf(target);
+  const host = connectHost(target);
   const socket = tls.connect({
     ...way,
     // TLS server names cannot be IP addresses (RFC 6066, section 3).
@@ -96,11 +96,11 @@ async function secured(target: URL, way: Way, signal: AbortSignal): Promise<Sock
  * Without the brackets of an IPv6 address. A dot at the end of a name stays: it keeps the resolver from trying the name
  * within other domains.
  */
-function hostOf({ hostname }: URL): string {
+function connectHost({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, "");
 }
 
-function portOf({ protocol, port }: URL): number {
+function connectPort({ protocol, port }: URL): number {
   return Number(port || (protocol === "https:" ? 443 : 80));
 }
 

@@ -14,7 +14,7 @@ const NOT_TLS =
 
 const OWN_FAULT = "Run it again without limits on its memory or on Node.js (ulimit -v, NODE_OPTIONS).";
 
-/** Why a connection to a service would not be safe, and the next step. */
+/** Reason against an unsafe connection to a service, and the next step. */
 const TLS: Record<string, [what: string, hint: string]> = {
   CERT_HAS_EXPIRED: ["its certificate has expired", CLOCK],
   CERT_NOT_YET_VALID: ["its certificate is not valid yet", CLOCK],

@@ -2,7 +2,7 @@ import { promisify } from "node:util";
 
 export interface DecodeLimits {
   /** The largest result. */
-  mostBytes: number;
+  maxBytes: number;
   /** Whether a body that ends too early is decoded as far as it goes. Default: that is an error. */
   mayBeCut?: boolean;
 }
@@ -19,7 +19,7 @@ export function isEncoded(header: string | string[] | undefined): boolean {
 /**
  * A reply's body without its Content-Encoding. None is requested, but some proxies and services compress anyway.
  * @param header Content-Encoding
- * @throws the decoder's error, with the code ERR_BUFFER_TOO_LARGE for a result of more than `mostBytes`
+ * @throws the decoder's error, with the code ERR_BUFFER_TOO_LARGE for a result of more than `maxBytes`
  */
 export async function decoded(
   body: Buffer,
@@ -44,7 +44,7 @@ function encodingsIn(header: string | string[] | undefined): string[] {
 async function decodedOnce(
   bytes: Buffer,
   name: string,
-  { mostBytes: maxOutputLength, mayBeCut = false }: DecodeLimits,
+  { maxBytes: maxOutputLength, mayBeCut = false }: DecodeLimits,
 ): Promise<Buffer> {
   const zlib = await import("node:zlib");
   const { Z_FINISH, Z_SYNC_FLUSH, BROTLI_OPERATION_FINISH, BROTLI_OPERATION_FLUSH } = zlib.constants;

@@ -8,7 +8,7 @@ import { isRetryable, TRANSFER_POLICY } from "./retry.ts";
 import { statedWaitMs } from "./stated-wait.ts";
 import { type ByteSink, type ReplyHeaders, TransportError } from "./transport.ts";
 
-/** How one attempt to download a result ended. */
+/** Result of one attempt to download. */
 export type DownloadReply =
   | { outcome: "done" }
   | { outcome: "retry"; why: string; retryAfterMs: number | null }
@@ -126,7 +126,7 @@ async function unpack(
   sink: ByteSink,
 ): Promise<DownloadReply | null> {
   if (packed.length === 0) return null;
-  const limits = { mostBytes: LARGEST_FILE_BYTES };
+  const limits = { maxBytes: LARGEST_FILE_BYTES };
   try {
     sink.write(await decoded(Buffer.concat(packed), headers["content-encoding"], limits));
     return null;

@@ -142,7 +142,7 @@ export class LargeReplyError extends Error {
 export async function wholeReply(
   http: HttpClient,
   request: HttpRequest,
-  mostBytes = LARGEST_REPLY_BYTES,
+  maxBytes = LARGEST_REPLY_BYTES,
 ): Promise<HttpReply> {
   const reply: HttpReply = { status: 0, headers: {}, body: "", cut: null };
   const chunks: Buffer[] = [];
@@ -154,8 +154,8 @@ export async function wholeReply(
         onHead: (status, headers) => Object.assign(reply, { status, headers }),
         onData: (chunk) => {
           size += chunk.length;
-          if (size > mostBytes)
-            throw new LargeReplyError(`a reply of more than ${mostBytes / 1024 / 1024} MiB`);
+          if (size > maxBytes)
+            throw new LargeReplyError(`a reply of more than ${maxBytes / 1024 / 1024} MiB`);
           chunks.push(chunk);
         },
       },
@@ -166,7 +166,7 @@ export async function wholeReply(
     reply.cut = error;
   }
   const body = Buffer.concat(chunks);
-  const limits = { mostBytes, mayBeCut: true };
+  const limits = { maxBytes, mayBeCut: true };
   const bytes = await decoded(body, reply.headers["content-encoding"], limits).catch(() => body);
   reply.body = bytes.toString("utf8");
   return reply;

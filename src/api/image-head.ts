@@ -5,7 +5,7 @@ import type { HttpClient } from "./http-client.ts";
 import { TRANSFER_POLICY } from "./retry.ts";
 import { type ReplyHeaders, TransportError } from "./transport.ts";
 
-/** What a URL's server says of an image, without sending it. `why` is a phrase. */
+/** Result of a HEAD request for an image. `why` is a phrase. */
 export type ImageHead = { kind: "good" } | { kind: "unknown"; why: string } | { kind: "bad"; why: string };
 
 export interface HeadOptions {
@@ -36,7 +36,7 @@ export async function imageHead(text: string, options: HeadOptions): Promise<Ima
       return { kind: "unknown", why: "URLs with a user name in them are not checked" };
     if ((await looksPublic(options.serviceUrl.hostname)) && !(await looksPublic(url.hostname)))
       return bad(`${url.hostname} is not a public address`);
-    const reply = await headOf(url, options);
+    const reply = await requestHead(url, options);
     if ("kind" in reply) return reply;
     const { location } = reply.headers;
     if (reply.status < 300 || reply.status >= 400 || typeof location !== "string") return judged(reply, url);
@@ -50,7 +50,7 @@ interface Head {
   headers: ReplyHeaders;
 }
 
-async function headOf(url: URL, { http, signal }: HeadOptions): Promise<Head | ImageHead> {
+async function requestHead(url: URL, { http, signal }: HeadOptions): Promise<Head | ImageHead> {
   const head: Head = { status: 0, headers: {} };
   try {
     await http.send(
@@ -70,8 +70,8 @@ function judged({ status, headers }: Head, { search }: URL): ImageHead {
   if ((status === 401 || status === 403) && search !== "")
     return { kind: "unknown", why: `HTTP ${status}; the URL may be signed for GET only` };
   if (status < 200 || status >= 300) return bad(`HTTP ${status}`);
-  const type = textOf(headers["content-type"]).replace(/;.*$/s, "").trim().toLowerCase();
-  const size = textOf(headers["content-length"]);
+  const type = headerText(headers["content-type"]).replace(/;.*$/s, "").trim().toLowerCase();
+  const size = headerText(headers["content-length"]);
   if (!TYPES.has(type) && !NO_TYPES.has(type)) return bad(`its type is ${type}, not JPEG, PNG or WebP`);
   if (/^\d+$/.test(size) && Number(size) > MAX_REFERENCE_BYTES)
     return bad(`it has ${size} bytes, more than 4 MB`);
@@ -79,7 +79,7 @@ function judged({ status, headers }: Head, { search }: URL): ImageHead {
   return /^\d+$/.test(size) ? { kind: "good" } : { kind: "unknown", why: "its server does not say its size" };
 }
 
-function textOf(header: string | string[] | undefined): string {
+function headerText(header: string | string[] | undefined): string {
   return [header ?? ""].flat()[0] ?? "";
 }
 

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import undici from "undici/lib/web/websocket/websocket.js";
 import { type ConnectOptions, connector } from "./connect.ts";
-import { poolOf } from "./shared-connections.ts";
+import { getPool } from "./shared-connections.ts";
 
 // Loaded only where there is something to listen to: undici's WebSocket brings its fetch along.
 
@@ -30,7 +30,7 @@ export async function listen(
     return socket;
   };
   const limits = { webSocket: { maxPayloadSize: MAX_BYTES } };
-  const dispatcher = poolOf(url.origin, noted, signal, limits);
+  const dispatcher = getPool(url.origin, noted, signal, limits);
   const address = new URL(url.href);
   address.protocol = url.protocol === "https:" ? "wss:" : "ws:";
   try {

@@ -54,13 +54,13 @@ function parseHost(text: string): Entry["matches"] | null {
 /** An address, or all addresses that begin with as many of its bits. */
 function network(address: string, bits?: string): Entry["matches"] {
   const list = new BlockList();
-  const family = familyOf(address);
+  const family = ipFamily(address);
   if (bits === undefined) list.addAddress(address, family);
   else list.addSubnet(address, Number(bits), family);
-  return (host) => isIP(host) !== 0 && list.check(host, familyOf(host));
+  return (host) => isIP(host) !== 0 && list.check(host, ipFamily(host));
 }
 
-const familyOf = (address: string) => (isIP(address) === 6 ? "ipv6" : "ipv4");
+const ipFamily = (address: string) => (isIP(address) === 6 ? "ipv6" : "ipv4");
 
 /** A name also stands for all names below it, with a dot before it or without. `*` stands for any characters. */
 function parseName(text: string): Entry["matches"] | null {

@@ -46,8 +46,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * @throws UsageError if one is not a proxy's address
  */
 export function proxiesFromEnvironment(env: Environment): Proxies | undefined {
-  const http = nameOf("HTTP_PROXY", env);
-  const https = nameOf("HTTPS_PROXY", env);
+  const http = variableName("HTTP_PROXY", env);
+  const https = variableName("HTTPS_PROXY", env);
   const except = env.no_proxy === undefined ? "NO_PROXY" : "no_proxy";
   const proxies = { http: proxyAddress(http, env), https: proxyAddress(https, env) };
   if (proxies.http === "" && proxies.https === "") return undefined;
@@ -55,7 +55,7 @@ export function proxiesFromEnvironment(env: Environment): Proxies | undefined {
 }
 
 /** The spelling of a variable that counts. */
-function nameOf(variable: string, env: Environment): string {
+function variableName(variable: string, env: Environment): string {
   const small = variable.toLowerCase();
   return env[small] ? small : variable;
 }

@@ -5,7 +5,7 @@ import type { Connector } from "./connect.ts";
 import type { Exchange, OutgoingRequest, Sender } from "./transport.ts";
 
 /** A pool of connections to one origin. @param signal gives up those that are being made */
-export function poolOf(
+export function getPool(
   origin: string,
   connect: Connector,
   signal: AbortSignal,
@@ -43,7 +43,7 @@ export class SharedConnections implements Sender {
   /** For requests without a body. */
   dispatch({ url, method, headers }: OutgoingRequest, exchange: Exchange): void {
     const { origin, pathname, search } = url;
-    const pool = this.#pools.get(origin) ?? poolOf(origin, this.#connect, this.#closing.signal);
+    const pool = this.#pools.get(origin) ?? getPool(origin, this.#connect, this.#closing.signal);
     this.#pools.set(origin, pool);
     pool.dispatch({ method, headers, origin, path: `${pathname}${search}` }, exchange);
   }

@@ -26,16 +26,16 @@ export function statedWaitMs({ headers, body = "" }: TimedReply, nowMs: number):
 
 function headerWait(headers: ReplyHeaders, nowMs: number): number | null {
   // The same time as in Retry-After, unrounded.
-  const exact = firstOf(headers["retry-after-ms"]);
+  const exact = firstValue(headers["retry-after-ms"]);
   if (exact !== null && DECIMAL.test(exact)) return finite(Number(exact));
-  const text = firstOf(headers["retry-after"]);
+  const text = firstValue(headers["retry-after"]);
   if (text === null) return null;
   return DECIMAL.test(text) ? finite(Number(text) * 1000) : dateWait(text, nowMs);
 }
 
 const DECIMAL = /^\d+(?:\.\d+)?$/;
 
-function firstOf(header: string | string[] | undefined): string | null {
+function firstValue(header: string | string[] | undefined): string | null {
   return (Array.isArray(header) ? header[0] : header)?.trim() || null;
 }
 

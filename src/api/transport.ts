@@ -67,7 +67,7 @@ export interface Sender {
   destroy(): Promise<void>;
 }
 
-/** What an exchange may do to its request while that runs. */
+/** Control of a running request. */
 interface Control {
   abort(error: Error): void;
 }

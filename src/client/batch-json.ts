@@ -13,13 +13,13 @@ import {
 import type { RowResult } from "../core/batch/row-result.ts";
 import { likelyCredits } from "../core/limits/budget.ts";
 import { MANIFEST_EXTENSIONS } from "../core/manifest/manifest-format.ts";
-import { counted } from "../lib/whole-number.ts";
+import { pluralize } from "../lib/whole-number.ts";
 import type { Words } from "../lib/wording.ts";
 import { highestCost } from "../models/cost.ts";
 import type { Matrix } from "../models/matrix.ts";
-import { ownSettings } from "../task/request.ts";
+import { generatorFieldTexts } from "../task/request.ts";
 import { FIELD_NAMES } from "../task/request-fields.ts";
-import { stateWord } from "../task/task.ts";
+import { openState } from "../task/task.ts";
 import { describeFailure } from "./failure.ts";
 import { savedJson } from "./report-json.ts";
 import type { BatchRow, BatchSummary } from "./results.ts";
@@ -35,7 +35,7 @@ export function rowJson({ row, isSkipped, report, error }: RowResult, words: Wor
 export function summaryJson({ counts, rows, charged }: BatchResult): BatchSummary {
   const { saved, skipped, unknown, pending, waiting, notSent, cost } = counts;
   const failed = counts.failed + pending + notSent;
-  const warnings = counts.mismatches.map(([what, count]) => `${what} (${counted(count, "row")})`);
+  const warnings = counts.mismatches.map(([what, count]) => `${what} (${pluralize(count, "row")})`);
   return {
     type: "summary",
     rows,
@@ -69,7 +69,7 @@ const ROW_WORDS: Readonly<Record<RowState, string>> = {
 
 /** How a row ended, in words. */
 export function rowWord(end: RowResult): string {
-  if (isWaiting(end)) return (end.report && stateWord(end.report.state)) ?? "waiting";
+  if (isWaiting(end)) return (end.report && openState(end.report.state)) ?? "waiting";
   return end.isSkipped ? "saved before" : ROW_WORDS[end.state];
 }
 
@@ -78,7 +78,13 @@ export type RowValues = Readonly<Record<string, string>>;
 
 export function rowValues({ checked: { request } }: CheckedRow): RowValues {
   const { prompt, model, ratio, quality } = request;
-  return { prompt, model, ...(ratio && { ratio }), ...(quality && { quality }), ...ownSettings(request) };
+  return {
+    prompt,
+    model,
+    ...(ratio && { ratio }),
+    ...(quality && { quality }),
+    ...generatorFieldTexts(request),
+  };
 }
 
 /** Names of the values in which some of these differ. */

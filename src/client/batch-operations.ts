@@ -197,7 +197,7 @@ export async function checkBatch(
   const values = copies ? { ...call.values, image: absolute(call.values.image, context) } : call.values;
   const { rows, skipped, unused } = await checkRows(entries, {
     ...{ matrix, generator, copies, validate, values, labels, words, shard, template, name },
-    ...(saved && { saved }),
+    ...(saved && { savedFields: saved }),
     ...kind,
   });
   const unchecked = uncheckedCap(

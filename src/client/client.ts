@@ -47,7 +47,7 @@ export interface Client {
   generate(options: GenerateOptions): Promise<GenerateResult>;
   /**
    * The earlier task that answers for a request: finished if it is unfinished, downloaded again if its files are gone.
-   * Submits nothing. null where the request was never charged.
+   * Submits no new task; of an unfinished one it submits what was not sent. null where the request was never charged.
    */
   reuse(options: ReuseOptions): Promise<GenerateResult | null>;
   /**

@@ -4,9 +4,9 @@ import { requirePath } from "../lib/home-folder.ts";
 import { isServerKey } from "../lib/redact.ts";
 import { wholeNumberOption } from "../lib/whole-number.ts";
 import { action, option, phrase } from "../lib/wording.ts";
-import { isOwnSetting, readSettings, type Settings, settingsFile } from "../store/settings-file.ts";
+import { isUserSetting, readSettings, type Settings, settingsFile } from "../store/settings-file.ts";
 import type { SettingsStore } from "../store/settings-store.ts";
-import { isOfGenerator, SETTING_NAMES, SETTINGS, type SettingName } from "../store/settings-table.ts";
+import { isGeneratorSetting, SETTING_NAMES, SETTINGS, type SettingName } from "../store/settings-table.ts";
 import { SettingsError } from "../store/store-errors.ts";
 import { GENERATOR } from "./options/global-options.ts";
 import { type FlagsOf, longFlag, type Options } from "./options/option.ts";
@@ -123,7 +123,7 @@ export class EffectiveSettings {
 
   /** What a flag or the environment gives of a setting. */
   #fromFlagOrEnvironment(name: keyof Settings): Effective | undefined {
-    if (!isOwnSetting(name)) return undefined;
+    if (!isUserSetting(name)) return undefined;
     const flag = this.flag(name);
     if (flag !== undefined) return flag;
     const { variable } = SETTINGS[name];
@@ -163,7 +163,7 @@ function usable(name: keyof Settings, found: Effective): Effective {
 }
 
 function isPath(name: keyof Settings): boolean {
-  return isOwnSetting(name) && ["folder", "matrix", "workflow"].includes(SETTINGS[name].type);
+  return isUserSetting(name) && ["folder", "matrix", "workflow"].includes(SETTINGS[name].type);
 }
 
 /**
@@ -240,7 +240,7 @@ export interface SettingRow {
 /** Every setting, in the order of `imggen config`. */
 export const SETTING_LIST: readonly SettingRow[] = SETTING_NAMES.map((name) => {
   const { variable, help, default: byDefault } = SETTINGS[name];
-  return { name, variable, help, default: byDefault, isOfGenerator: isOfGenerator(name) };
+  return { name, variable, help, default: byDefault, isOfGenerator: isGeneratorSetting(name) };
 });
 
 export function settingRow(name: SettingName): SettingRow {

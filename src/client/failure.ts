@@ -84,7 +84,7 @@ function hintFor(type: ErrorType, facts: Known, words: Words): string {
 /** What to do about an error, without what it cost; empty if there is nothing to say. */
 export function adviceOn(error: ImggenError, words: Words): string {
   const facts = { resume: null, ledgerId: null, mentionedTaskId: null, free: undefined };
-  const { hint = NEXT_STEPS[error.type]({ ...facts, charged: error.charged }) } = error.said;
+  const { hint = NEXT_STEPS[error.type]({ ...facts, charged: error.charged }) } = error.wording;
   return worded(hint, words);
 }
 
@@ -127,7 +127,7 @@ export function describeFailure(error: unknown, words: Words, task?: FailedTask)
   const isOpen = task && isResumable(task.state) && !task.isOnlyLost;
   const resume = isOpen ? task.taskId : null;
   const mentionedTaskId = expected instanceof OutcomeUnknownError ? expected.mentionedTaskId : null;
-  const { message, hint = "" } = expected.said;
+  const { message, hint = "" } = expected.wording;
   const own = worded(hint, words);
   const facts = { resume, ledgerId: task?.ledgerId ?? null, mentionedTaskId, charged, free: task?.free };
   const detail = {

@@ -6,9 +6,9 @@ import { shellWord } from "../lib/shell-word.ts";
 import { action, option, type Phrase, phrase } from "../lib/wording.ts";
 import { basicOrBearer, type GeneratorOptions } from "../providers/kind.ts";
 import {
-  concurrencyOf,
-  fieldNamesOf,
   type GeneratorSpec,
+  getConcurrency,
+  getFieldNames,
   isPaidByDefault,
   isServerKind,
   KINDS,
@@ -39,8 +39,8 @@ export type GeneratorSource = Pick<ClientSession, "settings"> & {
 export function unsetOptions(spec: GeneratorSpec): GeneratorOptions {
   return {
     ...DEFAULTS,
-    concurrency: concurrencyOf(spec).usual,
-    fieldNames: fieldNamesOf(spec),
+    concurrency: getConcurrency(spec).usual,
+    fieldNames: getFieldNames(spec),
     isPaid: isPaidByDefault(spec),
     key: null,
   };
@@ -52,7 +52,7 @@ const DEFAULTS = {
   sizeForm: null,
   timeoutMs: timeoutOption("", SETTINGS.generatorTimeout.default ?? ""),
   defaults: {},
-  saved: {},
+  savedFields: {},
   headers: {},
 } as const;
 
@@ -60,7 +60,7 @@ export function optionsOf(spec: GeneratorSpec, source: GeneratorSource): Omit<Ge
   const find = finder(spec, source);
   const from = (place: Effective["source"]) => (name: SettingName) =>
     find(name).find((each) => each.source === place);
-  const { usual, most } = concurrencyOf(spec);
+  const { usual, most } = getConcurrency(spec);
   const valueIn = <Name extends PlainSetting, Fallback>(name: Name, fallback: Fallback) => {
     const [found] = find(name);
     return found ? settingValue(name, found) : fallback;
@@ -72,8 +72,8 @@ export function optionsOf(spec: GeneratorSpec, source: GeneratorSource): Omit<Ge
     concurrency: Math.min(most, valueIn("generatorConcurrency", usual)),
     timeoutMs: valueIn("generatorTimeout", DEFAULTS.timeoutMs),
     defaults: { fields: fieldSettings(from("flag")) },
-    saved: storedOwnFields(from("config")),
-    fieldNames: fieldNamesOf(spec),
+    savedFields: storedOwnFields(from("config")),
+    fieldNames: getFieldNames(spec),
     headers: headersOf(find, source),
     isPaid: isPaid(spec, find),
     workflow: workflowOf(spec, find, source),

@@ -10,8 +10,8 @@ import { isLocalFile } from "../models/rules/images.ts";
 import { FIELD_LABELS, FLAG_LABELS, type Labels } from "../models/rules/rule.ts";
 import type { SavedFields } from "../models/saved-fields.ts";
 import type { SettingName } from "../store/settings-table.ts";
-import type { CheckedRequest, OwnFields, RequestInput } from "../task/request.ts";
-import { fieldsFrom, type GivenFields, type ProviderFields } from "../task/request-fields.ts";
+import type { CheckedRequest, GeneratorFields, RequestInput } from "../task/request.ts";
+import { fieldsFrom, type InputFields, type ProviderFields } from "../task/request-fields.ts";
 import { type Effective, type EffectiveSettings, serverKey } from "./effective-settings.ts";
 import type { RequestOptions } from "./options/call-options.ts";
 
@@ -27,7 +27,7 @@ export interface RequestValues {
   labels: Partial<Labels>;
 }
 
-type RequestFlags = Omit<GivenFields, "prompt" | "fields">;
+type RequestFlags = Omit<InputFields, "prompt" | "fields">;
 
 /** A request's values from flags, environment and config; values that are not set are absent. @throws UsageError */
 export function readRequestFlags(flags: RequestFlags, { settings }: Source): RequestValues {
@@ -52,8 +52,8 @@ function isOfService({ source }: Effective, settings: EffectiveSettings): boolea
 
 /** The values of a request among flags; those that are not set are absent. */
 export function valuesOf(flags: RequestFlags): Omit<RequestInput, "prompt"> {
-  const given: GivenFields = { ...flags, prompt: undefined, fields: undefined };
-  return fieldsFrom<GivenFields>((name) => given[name]);
+  const given: InputFields = { ...flags, prompt: undefined, fields: undefined };
+  return fieldsFrom<InputFields>((name) => given[name]);
 }
 
 /** Whether files among reference images can be uploaded; undefined if there are none. */
@@ -99,7 +99,7 @@ export function outputSettings(
 export function inputFrom(options: RequestOptions): RequestInput {
   const image = options.image === undefined ? undefined : [options.image].flat();
   const fields = { ...options, image };
-  return { ...fieldsFrom<GivenFields>((name) => fields[name]), prompt: options.prompt };
+  return { ...fieldsFrom<InputFields>((name) => fields[name]), prompt: options.prompt };
 }
 
 /** @throws InvalidRequestError for the first rule of the service's document that a request breaks */
@@ -115,7 +115,7 @@ export function checkedFrom(
     validate,
     labels: FIELD_LABELS,
     generator,
-    ...(saved && { saved }),
+    ...(saved && { savedFields: saved }),
   });
 }
 
@@ -131,7 +131,7 @@ export function savedFields(settings: Pick<EffectiveSettings, "stored" | "genera
 }
 
 /** The seed, negative prompt and fields of a generator. @throws UsageError */
-export function storedOwnFields(find: Find): OwnFields {
+export function storedOwnFields(find: Find): GeneratorFields {
   const [seed, negative] = [find("seed"), find("negative")];
   return {
     ...(seed && { seed: seedOption(seed.label, seed.value) }),

@@ -77,7 +77,7 @@ async function othersOf(target: Target, fromMatrix: Matrix): Promise<Others> {
     return null;
   });
   if (offer === null) return { others: [], loaded: null, leftOut };
-  const { unknownToUs } = await import("../models/check-request.ts");
+  const { undocumentedModel: unknownToUs } = await import("../models/check-request.ts");
   const names = (offer.names ?? []).filter((name) => !fromMatrix.some(({ id }) => id === name));
   return { others: names.map(unknownToUs), loaded: offer.loaded, leftOut };
 }

@@ -3,7 +3,7 @@ import { chargedTasks, type HistoryQuery, historyFilter, historyStatus } from ".
 import { unknownModelText } from "../models/find.ts";
 import { describeUnreadable, mayBeTask, type UnreadableEntry } from "../store/ledger-files.ts";
 import { isAtGenerator } from "../task/intent.ts";
-import { type Task, taskIdOf, wordOf } from "../task/task.ts";
+import { getTaskId, openTaskState, type Task } from "../task/task.ts";
 import { type ClientSession, openLedger } from "./client-session.ts";
 import type { HistoryOptions } from "./options/call-options.ts";
 import { historyEntry, unreadableFiles } from "./report-json.ts";
@@ -128,10 +128,10 @@ export async function latestTasks(
   const entries = which === "all" ? ledger.newestFirst() : (await ledger.unfinished()).reverse();
   for await (const entry of entries) {
     if (entry.kind === "task") {
-      const task = await ledger.asItStands(entry.task);
+      const task = await ledger.withLostReplies(entry.task);
       found.push({
-        id: taskIdOf(task) ?? task.id,
-        word: wordOf(task),
+        id: getTaskId(task) ?? task.id,
+        word: openTaskState(task),
         prompt: task.intent.request.prompt,
       });
     }

@@ -65,17 +65,24 @@ export function generatorLogin(text: string, session: TargetSession) {
   };
 }
 
-/** A model with documented costs, to store in place of a default whose cost is not documented, and its cheapest quality. */
-export async function pricedModel(session: TargetSession, model: string = DEFAULT_MODEL) {
+/**
+ * A model with documented costs, to store in place of a default whose cost is not documented, in the quality that is set or
+ * its cheapest one.
+ */
+export async function pricedModel(
+  session: TargetSession,
+  model: string = DEFAULT_MODEL,
+  wanted: string | undefined = undefined,
+) {
   // What is wrong with the user's own file is no fault of the login.
   const read = async () => (await targetInEffect(session)).matrix();
   const matrix = await read().catch(() => MODELS);
   if (resolveModel(model, matrix)?.credits !== null) return null;
   const next = matrix.find(({ credits, kinds }) => credits !== null && kinds?.includes("text-to-image"));
   if (next === undefined) return null;
-  const quality = cheapestQuality(next);
-  const cost =
-    quality === undefined ? costRange(next) : `${documentedCost(next, quality)} credits in ${quality}`;
+  const isWanted = (each: string) => each === wanted && documentedCost(next, each) !== null;
+  const quality = next.qualities?.find(isWanted) ?? cheapestQuality(next);
+  const cost = quality === undefined ? costRange(next) : `${documentedCost(next, quality)} credits`;
   return { name: model, id: next.id, quality, cost };
 }
 

@@ -7,10 +7,10 @@ import { tasksToResume } from "../core/use-cases/resume.ts";
 import { errorCode, errorText } from "../lib/error-text.ts";
 import { ImggenError } from "../lib/error-types.ts";
 import { shellWord } from "../lib/shell-word.ts";
-import { counted } from "../lib/whole-number.ts";
+import { pluralize } from "../lib/whole-number.ts";
 import { mayBeTask } from "../store/ledger-files.ts";
 import { StateFolderError } from "../store/store-errors.ts";
-import { isInHistory, STATE_WORDS, wordOf } from "../task/task.ts";
+import { isInHistory, OPEN_STATES, openTaskState } from "../task/task.ts";
 import { openLedger } from "./client-session.ts";
 import { type Finding, failed, needed, news, ok, warning } from "./finding.ts";
 import { proxyInUse } from "./targets/service-check.ts";
@@ -71,11 +71,11 @@ export async function checkTasks(session: TargetSession): Promise<Finding> {
   const { targets, served, unreadable: entries } = await tasksToResume([], isSandbox, ledger);
   const records = targets.flatMap(({ record }) => (record !== null && isInHistory(record) ? record : []));
   const left = await Promise.all(
-    records.filter((record) => !ledger.isHeld(record)).map((record) => ledger.asItStands(record)),
+    records.filter((record) => !ledger.isHeld(record)).map((record) => ledger.withLostReplies(record)),
   );
   const inProgress = records.length - left.length + served.length;
-  const words = left.map(wordOf);
-  const byWord = STATE_WORDS.map((word) => ({ word, count: words.filter((each) => each === word).length }));
+  const words = left.map(openTaskState);
+  const byWord = OPEN_STATES.map((word) => ({ word, count: words.filter((each) => each === word).length }));
   const open = byWord.filter(({ word, count }) => word !== "unknown" && count > 0);
   const unfinished = open.reduce((sum, { count }) => sum + count, 0);
   const unknown = words.filter((word) => word === "unknown").length;
@@ -83,9 +83,9 @@ export async function checkTasks(session: TargetSession): Promise<Finding> {
   const facts = { inProgress, unfinished, unknown, unreadable };
   const states = open.map(({ word, count }) => `${count} ${word}`).join(", ");
   const found = [
-    unfinished > 0 && `${counted(unfinished, "task is", "tasks are")} unfinished (${states}).`,
-    unknown > 0 && `The outcome of ${counted(unknown, "request")} is unknown.`,
-    unreadable > 0 && `${counted(unreadable, "file")} of the ledger cannot be read.`,
+    unfinished > 0 && `${pluralize(unfinished, "task is", "tasks are")} unfinished (${states}).`,
+    unknown > 0 && `The outcome of ${pluralize(unknown, "request")} is unknown.`,
+    unreadable > 0 && `${pluralize(unreadable, "file")} of the ledger cannot be read.`,
   ].filter((message) => message !== false);
   if (found.length === 0)
     return inProgress === 0 ? ok("none unfinished", facts) : news(`${inProgress} in progress`, facts);

@@ -8,7 +8,7 @@ import { resolveFileDestination } from "../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../core/images/file-name.ts";
 import type { WaitSettings } from "../core/polling/wait.ts";
 import type { Forgettable, Forgotten } from "../core/use-cases/forget.ts";
-import { type GenerateSpec, generate } from "../core/use-cases/generate.ts";
+import { type GenerateEvents, type GenerateSpec, generate } from "../core/use-cases/generate.ts";
 import type { Resumed, ResumeEvents } from "../core/use-cases/resume.ts";
 import type { StatusEvents } from "../core/use-cases/status.ts";
 import { UsageError } from "../lib/error-types.ts";
@@ -29,6 +29,11 @@ export interface OtherPlace {
 interface PollOptions extends OtherPlace {
   /** null: each is polled once. */
   wait: WaitSettings | null;
+}
+
+interface PriceQuestion {
+  /** Asks a person whether to pay for a model whose price is not documented. Absent: nobody is asked. */
+  confirmPrice?: ((name: string) => Promise<boolean>) | undefined;
 }
 
 /**
@@ -54,9 +59,16 @@ export class Operations {
   async generate(
     spec: GenerateSpec,
     caller: Caller,
-    onWarning?: (message: string) => Promise<void>,
+    { confirmPrice, ...events }: Omit<GenerateEvents, "agreeOnPrice"> & PriceQuestion = {},
   ): Promise<TaskReport> {
-    return generate(spec, await this.#workspace.depsFor(caller).current(), onWarning);
+    const { folders } = this.#session;
+    const agreeOnPrice: GenerateEvents["agreeOnPrice"] =
+      confirmPrice &&
+      (async (unpriced, name) => {
+        const { AgreedPrices } = await import("../store/agreed-prices.ts");
+        return new AgreedPrices(folders.state).agree(unpriced, () => confirmPrice(name));
+      });
+    return generate(spec, await this.#workspace.depsFor(caller).current(), { ...events, agreeOnPrice });
   }
 
   /** Runs a batch that `batch-operations.ts` has checked. */

@@ -7,7 +7,7 @@ import type { Words } from "../lib/wording.ts";
 import { describeUnreadable, type UnreadableEntry } from "../store/ledger-files.ts";
 import { freeAt } from "../task/intent.ts";
 import type { SavedFile } from "../task/saved-file.ts";
-import { chargedOf, type OpenWord, stateWord, type Task, taskIdOf } from "../task/task.ts";
+import { getCharged, getTaskId, type OpenState, openState, type Task } from "../task/task.ts";
 import { exitCodeOf, STILL_RUNNING } from "./exit-codes.ts";
 import { describeFailure } from "./failure.ts";
 import type {
@@ -62,13 +62,13 @@ export function statusOf(report: TaskReport): ReportStatus {
 }
 
 /** State of an open task of the ledger, or the status of any other, in one word. */
-export function displayState(report: TaskReport): ReportStatus | OpenWord {
+export function displayState(report: TaskReport): ReportStatus | OpenState {
   return stateField(report).state ?? reportStatus(report);
 }
 
 /** Where an open task of the ledger stands. Of any other, a poll alone can tell. */
-function stateField({ state, ledgerId }: TaskReport): { state?: OpenWord } {
-  const word = ledgerId === null ? null : stateWord(state);
+function stateField({ state, ledgerId }: TaskReport): { state?: OpenState } {
+  const word = ledgerId === null ? null : openState(state);
   return word === null ? {} : { state: word };
 }
 
@@ -99,24 +99,24 @@ export function cancelJson(report: CancelReport, words: Words): CancelResult {
 
 /** The service's id of a task, where the ledger has it: one may be named by the beginning of an id, or by nothing. */
 export function nameOfTarget({ id, record }: ResumeTarget): string {
-  return (record && taskIdOf(record)) ?? id ?? record?.id ?? "";
+  return (record && getTaskId(record)) ?? id ?? record?.id ?? "";
 }
 
 /** Whether a provider has taken a task, as far as is known: else its request ends at once with a signal. */
 export function isTaken({ record }: ResumeTarget): boolean {
-  return record === null || taskIdOf(record) !== null;
+  return record === null || getTaskId(record) !== null;
 }
 
 /** Whether each of some tasks was charged, in more than play money. */
 export function areCharged(targets: readonly Pick<ResumeTarget, "record">[]): boolean {
   return targets.every(
-    ({ record }) => record === null || (chargedOf(record) !== "no" && freeAt(record.intent) === null),
+    ({ record }) => record === null || (getCharged(record) !== "no" && freeAt(record.intent) === null),
   );
 }
 
 /** What `resume` has left alone, where there is any: tasks of a running server, and files that cannot be read. */
 export function leftAlone({ served, unreadable }: Resumed): Pick<ResumeResult, "served" | "unreadable"> {
-  const tasks = served.map(({ record, by }) => ({ taskId: taskIdOf(record), pid: by.pid }));
+  const tasks = served.map(({ record, by }) => ({ taskId: getTaskId(record), pid: by.pid }));
   return { ...(tasks.length > 0 && { served: tasks }), ...unreadableFiles(unreadable) };
 }
 
@@ -138,7 +138,7 @@ export class ImggenFailure extends Error implements TaskFailure {
   declare readonly taskId: string | null;
   declare readonly charged: Charged;
   declare readonly resume: string | null;
-  declare readonly state?: OpenWord;
+  declare readonly state?: OpenState;
   declare readonly files: SavedFile[];
   declare readonly warnings: string[];
   declare readonly reused?: true;

@@ -5,7 +5,7 @@ import type { WholeNumber } from "../lib/exact-integer.ts";
 import { checkRequest } from "../models/check-request.ts";
 import { resolveModel } from "../models/find.ts";
 import { isLocalFile } from "../models/rules/images.ts";
-import { asMade, type CheckedRequest, type GenerationRequest } from "../task/request.ts";
+import { type CheckedRequest, type GenerationRequest, withRepeatedSeed } from "../task/request.ts";
 import type { Task } from "../task/task.ts";
 import type { ClientSession } from "./client-session.ts";
 import { canUpload, outputSettings, readRequestFlags } from "./given-values.ts";
@@ -18,6 +18,7 @@ import { targetInEffect, uncheckedCap } from "./targets/target-in-effect.ts";
 export type SubmitFlags = FlagsOf<typeof SUBMIT> & {
   reuse?: boolean | undefined;
   again?: boolean | undefined;
+  yes?: boolean | undefined;
 };
 
 /** The flags of `generate` for one request. */
@@ -48,7 +49,7 @@ export async function checkedNew(
     (unusable: unknown) => ({ unusable }),
   );
   if ("unusable" in asked) return asked;
-  const options = { validate: flags.validate, labels, saved, uploads, ...asked };
+  const options = { validate: flags.validate, labels, savedFields: saved, uploads, ...asked };
   return { checked: checkRequest({ ...values, prompt }, await target.matrix(), options) };
 }
 
@@ -120,7 +121,7 @@ export async function dryRunOf(
   { checked, references }: RequestPlan,
   session: ClientSession,
 ): Promise<DryRun> {
-  const made = asMade(checked);
+  const made = withRepeatedSeed(checked);
   const { request, uploads } = (await references?.plan(made)) ?? { request: made, uploads: [] };
   const described = await (await targetInEffect(session)).describe([["", made]]);
   return { request, uploads, described };

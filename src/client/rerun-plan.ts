@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
 import { type ImageOrigin, originOfFile, originOfTask, shortenedImage } from "../core/engine/origin.ts";
 import { UsageError } from "../lib/error-types.ts";
-import { seedIn, type WholeNumber } from "../lib/exact-integer.ts";
+import { parseSeed, type WholeNumber } from "../lib/exact-integer.ts";
 import { checkRequest } from "../models/check-request.ts";
 import type { Matrix } from "../models/matrix.ts";
 import { FLAG_LABELS } from "../models/rules/rule.ts";
-import { inputOf } from "../models/wire.ts";
+import { toInput } from "../models/wire.ts";
 import { isAtGenerator, SANDBOX_SERVICE } from "../task/intent.ts";
 import type { CheckedRequest, RequestInput } from "../task/request.ts";
 import { FIELD_NAMES, type FieldNames, type RepeatedSeed } from "../task/request-fields.ts";
-import { savedFilesOf, type Task } from "../task/task.ts";
+import { getSavedFiles, type Task } from "../task/task.ts";
 import { type ClientSession, openLedger } from "./client-session.ts";
 import { seedTwice } from "./given-seeds.ts";
 import { canUpload, fieldSettings, valuesOf } from "./given-values.ts";
@@ -67,7 +67,7 @@ export async function checkedAgain(
   if (earlier.isImage && again.seed !== undefined && values.maxImages === undefined)
     delete again.input.maxImages;
   // Settings are for new requests, not for an earlier one.
-  const generator = terms && { ...terms, defaults: {}, saved: {} };
+  const generator = terms && { ...terms, defaults: {}, savedFields: {} };
   const uploads = canUpload(generator ? input.image : values.image, session);
   const inherited = FIELD_NAMES.filter((name) => earlier.request[name] !== undefined);
   const kept = inherited.filter((name) => name !== "prompt" && values[name] === undefined);
@@ -96,7 +96,7 @@ function withSeed(
 ): RequestAgain {
   if (seed === undefined || field === undefined) return { input: { ...input } };
   if (input.seed !== undefined) return { input: { ...input, seed }, seed };
-  const isNamed = seedIn(input.fields?.[field]) !== null;
+  const isNamed = parseSeed(input.fields?.[field]) !== null;
   return { input: { ...input }, seed, ...(!isNamed && { added: { field, first: seed } }) };
 }
 
@@ -121,7 +121,7 @@ function seedWarnings(
   if (isGiven || used !== undefined || request.seed !== undefined) return [];
   if (known !== undefined)
     return [`The seed ${known} was left out: the generator in effect has no field for one.`];
-  if (record === null || savedFilesOf(record).every(({ seed }) => seed === undefined)) return [];
+  if (record === null || getSavedFiles(record).every(({ seed }) => seed === undefined)) return [];
   return [
     "The seeds of the task's images do not follow each other: these are new images. Rerun an image's file to make it again.",
   ];
@@ -130,7 +130,7 @@ function seedWarnings(
 /** Earlier releases wrote fields with the task alone. */
 function earlierInput({ request, record }: ImageOrigin): RequestInput {
   const { seed, negative, fields } = request;
-  const input = inputOf(request);
+  const input = toInput(request);
   if ([seed, negative, fields].some((each) => each !== undefined)) return input;
   return isOfGenerator(record) ? { ...input, fields: record.intent.options.fields } : input;
 }

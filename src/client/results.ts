@@ -4,7 +4,7 @@ import type { Charged, ErrorType } from "../lib/error-types.ts";
 import type { Usage } from "../task/line.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import type { SavedFile } from "../task/saved-file.ts";
-import type { OpenWord } from "../task/task.ts";
+import type { OpenState } from "../task/task.ts";
 import type { ExitCodeRow } from "./exit-codes.ts";
 
 // Results and failures in the shape of the command line's JSON output, which is documented and stays.
@@ -15,7 +15,7 @@ export interface TaskFacts {
   taskId: string | null;
   status: ReportStatus;
   /** The state of an open task; absent once the task has ended. */
-  state?: OpenWord;
+  state?: OpenState;
   /** As it was sent; null for a task that this machine did not submit. */
   request: GenerationRequest | null;
   /** The documented cost, without that of refused images; null if the service's document gives none. */
@@ -76,7 +76,7 @@ export interface FailureJson {
 /** The result of a task whose images were not all saved. */
 export interface TaskFailure extends FailureJson {
   /** The state of an open task; absent once the task has ended. */
-  state?: OpenWord;
+  state?: OpenState;
   /** The images that were saved before the failure. */
   files: SavedFile[];
   warnings: string[];

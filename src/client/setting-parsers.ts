@@ -1,7 +1,7 @@
 import { parseUploadCommand } from "../core/references/upload-command.ts";
 import { timeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
-import { pairsIn } from "../lib/pairs.ts";
+import { parsePairs } from "../lib/pairs.ts";
 import { seedOption, wholeNumberOption } from "../lib/whole-number.ts";
 import { action, phrase } from "../lib/wording.ts";
 import { resolveModel } from "../models/find.ts";
@@ -35,7 +35,7 @@ const HTTP_HEADERS = /^(?:host|content-|transfer-encoding|connection|expect|te|u
 
 /** Headers of every request, as `name=VARIABLE`: the names of the variables. @throws UsageError */
 function headers(label: string, text: string): Record<string, string> {
-  const pairs = pairsIn(label, text, "api-key=AZURE_OPENAI_KEY");
+  const pairs = parsePairs(label, text, "api-key=AZURE_OPENAI_KEY");
   for (const [name, variable] of pairs) {
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || HTTP_HEADERS.test(name))
       throw new UsageError(`${label}: ${JSON.stringify(name)} cannot be set as a header.`);
@@ -103,7 +103,7 @@ const PARSERS = {
   matrix: async (label: string, text: string, { context }: ParseDeps) => {
     const file = context.resolvePath(notBlank(label, text));
     const { readMatrix } = await import("../models/matrix-file/read-matrix.ts");
-    readMatrix(file, "Nothing was stored. File format: imggen help json");
+    readMatrix(file, "Nothing was stored. File format: imggen help matrix");
     return file;
   },
 } as const satisfies Record<SettingType, (label: string, text: string, deps: ParseDeps) => unknown>;

@@ -4,7 +4,7 @@ import { errorText } from "../lib/error-text.ts";
 import { ImggenError, UsageError } from "../lib/error-types.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { checkRequest } from "../models/check-request.ts";
-import { isLeftOut } from "../models/rules/rule.ts";
+import { isLeftOutWarning } from "../models/rules/rule.ts";
 import { readSettings, type Settings } from "../store/settings-file.ts";
 import { SETTING_NAMES } from "../store/settings-table.ts";
 import { namedSetting } from "./effective-settings.ts";
@@ -71,9 +71,9 @@ async function leftOutOf(session: CheckedSession): Promise<string[]> {
     const target = await targetInEffect(session);
     const generator = await target.terms({ dryRun: true });
     const model = generator === null ? settings.get("model")?.value : undefined;
-    const options = { saved: savedFields(settings), generator };
+    const options = { savedFields: savedFields(settings), generator };
     return checkRequest({ prompt: "a fox", model }, await target.matrix(), options).warnings.filter(
-      isLeftOut,
+      isLeftOutWarning,
     );
   } catch (error) {
     // Other checks report the rest.

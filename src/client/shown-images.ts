@@ -6,8 +6,8 @@ import type { WholeNumber } from "../lib/exact-integer.ts";
 import { fileSha256 } from "../lib/file-digest.ts";
 import { type ImageInfo, inspectFileAt } from "../lib/image/inspect.ts";
 import { shellWord } from "../lib/shell-word.ts";
-import { ownSettings } from "../task/request.ts";
-import { savedFilesOf } from "../task/task.ts";
+import { generatorFieldTexts } from "../task/request.ts";
+import { getSavedFiles } from "../task/task.ts";
 import { type ClientSession, openLedger } from "./client-session.ts";
 import { listedTasks } from "./listed-tasks.ts";
 
@@ -49,7 +49,7 @@ export async function findImages(what: string, session: ClientSession): Promise<
     throw new UsageError(`There is neither an image file nor a task ${JSON.stringify(what)}.`, {
       hint: "To see the tasks of this machine: imggen history",
     });
-  const saved = savedFilesOf(record).flatMap(({ path, seed }) => (path === null ? [] : [{ path, seed }]));
+  const saved = getSavedFiles(record).flatMap(({ path, seed }) => (path === null ? [] : [{ path, seed }]));
   if (saved.length === 0) {
     throw new UsageError(`No image of task ${what} is saved in a file.`, {
       hint: "imggen history shows the status of each task; imggen resume saves what is unfinished.",
@@ -74,7 +74,7 @@ export async function newestImage(session: ClientSession): Promise<FoundImages> 
 }
 
 function withSettings(origin: ImageOrigin | null, files: FoundImage[]): FoundImages {
-  const settings = origin === null ? {} : ownSettings({ ...origin.request, seed: undefined });
+  const settings = origin === null ? {} : generatorFieldTexts({ ...origin.request, seed: undefined });
   return { origin, settings, files };
 }
 

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { UsageError } from "../lib/error-types.ts";
-import { shortened } from "../lib/short-text.ts";
+import { truncate } from "../lib/short-text.ts";
 import type { Environment } from "./this-process.ts";
 
 /** Node's text in place of bytes that are not UTF-8. It may also be a character of the text itself. */
@@ -13,7 +13,7 @@ const HINT = "Nothing was sent. Check the encoding of the terminal, or of the sc
 export function requireUtf8Arguments(argv: readonly string[]): void {
   for (const argument of argv)
     if (wasInvalid("cmdline", argument))
-      throw new UsageError(`The argument ${JSON.stringify(shortened(argument, 60))} is not valid UTF-8.`, {
+      throw new UsageError(`The argument ${JSON.stringify(truncate(argument, 60))} is not valid UTF-8.`, {
         hint: HINT,
       });
 }

@@ -3,7 +3,7 @@ import { isInSameScope, isSameProcess, type ProcessIdentity } from "../lib/proce
 import { action, option, phrase, type Wording } from "../lib/wording.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { GENERATOR_KEY_ID, type Intent, isAtGenerator, type ServiceIdentity } from "../task/intent.ts";
-import { chargedOf, displayId, type Task } from "../task/task.ts";
+import { displayId, getCharged, type Task } from "../task/task.ts";
 
 /** An earlier error, or another row's, that keeps a task from continuing. It has the same `type`; `cause` is the first error. */
 export class InheritedError extends ImggenError {
@@ -43,7 +43,7 @@ export async function claimedBy(
 ): Promise<ClaimedError> {
   const worker = describeWorker(await ledger.workerOn(task), ledger.processes.self);
   const message = `${worker} is working on task ${displayId(task)}.`;
-  return new ClaimedError(message, { charged: chargedOf(task) });
+  return new ClaimedError(message, { charged: getCharged(task) });
 }
 
 /** Describes who is working on a task, to begin a sentence: "Another process (pid 4711)". @param worker null: not known */

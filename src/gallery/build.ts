@@ -12,7 +12,7 @@ import { shellWord } from "../lib/shell-word.ts";
 import { replaceWhole } from "../lib/write-whole.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { isAtGenerator, SANDBOX_SERVICE } from "../task/intent.ts";
-import { ownSettings } from "../task/request.ts";
+import { generatorFieldTexts } from "../task/request.ts";
 import type { Task } from "../task/task.ts";
 import { findImages, isFreeForThumbnails, THUMBNAILS } from "./find-images.ts";
 import { galleryPage, isGalleryPage, type PageImage } from "./page.ts";
@@ -26,13 +26,13 @@ import {
 interface GalleryOptions extends ThumbnailOptions {
   /** The folder of the images. Absolute. */
   folder: string;
-  /** Where the page goes, absolute. */
+  /** Absolute path of the page. */
   page: string;
-  /** Whether a file that is no page of ours is replaced. */
+  /** Whether to replace a file that is no gallery page. */
   overwrite: boolean;
   ledger: Pick<Ledger, "findByFiles">;
-  /** The profile for a service or generator, by its name in the ledger; null if none is for it. */
-  profileOf: (service: string) => string | null;
+  /** The profile of a service or generator by its name in the ledger, if any. */
+  findProfile: (service: string) => string | null;
 }
 
 export interface Gallery extends Omit<ThumbnailResult, "images"> {
@@ -40,7 +40,7 @@ export interface Gallery extends Omit<ThumbnailResult, "images"> {
 }
 
 /**
- * Makes a page of the images in a folder and below, with what the ledger and their sidecars know of them.
+ * Makes a page of the images in a folder and its subfolders, with facts from the ledger and sidecars.
  * @throws UsageError if there is no such folder, or the page would replace another file; SaveFailedError if it cannot
  * be written; or the signal's reason
  */
@@ -50,17 +50,17 @@ export async function buildGallery(options: GalleryOptions): Promise<Gallery> {
   const thumbnails = page.replace(/\.html?$/i, "") + THUMBNAILS;
   try {
     await refuseForeign(page, inline ? null : thumbnails, overwrite);
-    const found = await findImages(folder);
+    const files = await findImages(folder);
     await makeFolder(path.dirname(page), 0o777);
-    const { images, ...result } = await makeThumbnails(found, thumbnails, options);
-    const origins = await originsOf(images, ledger);
-    const ids = idsOf(images);
-    const shown = images.map((image, at) => ({
+    const { images, ...result } = await makeThumbnails(files, thumbnails, options);
+    const origins = await findOrigins(images, ledger);
+    const ids = pageIds(images);
+    const pageImages = images.map((image, at) => ({
       id: ids[at] ?? "",
       ...pageImage(image, origins[at] ?? null, options),
     }));
-    await replaceWhole(page, galleryPage(path.basename(folder) || folder, shown), 0o666);
-    return { ...result, images: shown };
+    await replaceWhole(page, galleryPage(path.basename(folder) || folder, pageImages), 0o666);
+    return { ...result, images: pageImages };
   } catch (error) {
     if (signal.aborted || errorCode(error) === undefined) throw error;
     throw new SaveFailedError(`The gallery cannot be made in ${path.dirname(page)}: ${errorText(error)}.`, {
@@ -71,7 +71,7 @@ export async function buildGallery(options: GalleryOptions): Promise<Gallery> {
   }
 }
 
-/** @throws UsageError if the page or its thumbnails would replace what imggen gallery did not make */
+/** @throws UsageError if a file or folder of another origin would be replaced */
 async function refuseForeign(page: string, thumbnails: string | null, overwrite: boolean): Promise<void> {
   const isLink = thumbnails !== null && lstatSync(thumbnails, { throwIfNoEntry: false })?.isSymbolicLink();
   if (isLink) {
@@ -88,22 +88,22 @@ async function refuseForeign(page: string, thumbnails: string | null, overwrite:
   });
 }
 
-/** What each image was made from; null if that is not known. The ledger is read in one pass. */
-async function originsOf(
+/** The origin of each image; null if unknown. The ledger is read in one pass. */
+async function findOrigins(
   images: readonly ThumbnailedImage[],
   ledger: GalleryOptions["ledger"],
 ): Promise<(ImageOrigin | null)[]> {
   const records = await ledger.findByFiles(new Set(images.map(({ sha256 }) => sha256)));
   const origins: (ImageOrigin | null)[] = [];
-  for (const { sha256, found } of images) {
+  for (const { sha256, source } of images) {
     const record = records.get(sha256);
-    origins.push(record ? originOfTask(record, sha256) : await originInSidecar(found.path, sha256));
+    origins.push(record ? originOfTask(record, sha256) : await originInSidecar(source.path, sha256));
   }
   return origins;
 }
 
-/** Ids made from the images' bytes, so that a link survives a new name. Copies are numbered. */
-function idsOf(images: readonly ThumbnailedImage[]): string[] {
+/** Ids from the images' bytes, so that links survive new names. Copies are numbered. */
+function pageIds(images: readonly ThumbnailedImage[]): string[] {
   const counts = new Map<string, number>();
   return images.map(({ sha256 }) => {
     const id = sha256.slice(0, ID_DIGITS);
@@ -116,58 +116,64 @@ function idsOf(images: readonly ThumbnailedImage[]): string[] {
 const ID_DIGITS = 12;
 
 function pageImage(
-  { found, thumbnail, width, height }: ThumbnailedImage,
+  { source, thumbnail, width, height }: ThumbnailedImage,
   origin: ImageOrigin | null,
-  { page, profileOf }: Pick<GalleryOptions, "page" | "profileOf">,
+  { page, findProfile }: Pick<GalleryOptions, "page" | "findProfile">,
 ): Omit<PageImage, "id"> {
-  const file = addressOf(found.path, page);
-  const small = thumbnail ?? found.path;
+  const file = relativeUrl(source.path, page);
+  const small = thumbnail ?? source.path;
   const inlined = typeof small === "string" ? null : `data:image/webp;base64,${small.toString("base64")}`;
   const { prompt = null, model = null, ratio = null, quality = null } = origin?.request ?? {};
   return {
     file,
-    thumbnail: inlined ?? addressOf(String(small), page),
-    name: found.name,
+    thumbnail: inlined ?? relativeUrl(String(small), page),
+    name: source.name,
     width,
     height,
-    date: origin?.submittedAt ?? isoTime(found.modifiedMs),
+    date: origin?.submittedAt ?? isoTime(source.modifiedMs),
     prompt,
     model,
     ratio,
     quality,
     settings:
-      origin === null ? {} : ownSettings({ ...origin.request, seed: origin.seed ?? origin.request.seed }),
+      origin === null
+        ? {}
+        : generatorFieldTexts({ ...origin.request, seed: origin.seed ?? origin.request.seed }),
     credits: origin?.free ? 0 : (origin?.credits ?? null),
     task: origin?.taskId ?? null,
-    command: origin && commandFor(origin, found.path, profileOf),
+    command: origin && commandFor(origin, source.path, findProfile),
   };
 }
 
-/** A file's address, relative to the page: both may be moved together. */
-function addressOf(file: string, page: string): string {
+/** Relative to the page, so that both can be moved together. */
+function relativeUrl(file: string, page: string): string {
   const relative = path.relative(path.dirname(page), file);
   return relative.split(path.sep).map(encodeURIComponent).join("/");
 }
 
 /**
- * The command that makes an image again where it was made. A sidecar may have been written by anyone: of what it says, the sandbox
- * alone becomes a part of the command.
+ * The command that makes an image again with the same provider. A sidecar may come from anyone, so only the sandbox
+ * is read from it.
  */
 function commandFor(
   origin: ImageOrigin,
   image: string,
-  profileOf: GalleryOptions["profileOf"],
+  findProfile: GalleryOptions["findProfile"],
 ): string | null {
   if (shortenedImage(origin) !== undefined) return null;
   const { service, taskId, record } = origin;
   const what = record === null ? image : (taskId ?? record.id);
-  return ["imggen", "rerun", shellWord(what), ...placeOf(service, record, profileOf)].join(" ");
+  return ["imggen", "rerun", shellWord(what), ...serviceFlags(service, record, findProfile)].join(" ");
 }
 
-function placeOf(service: string, record: Task | null, profileOf: GalleryOptions["profileOf"]): string[] {
+function serviceFlags(
+  service: string,
+  record: Task | null,
+  findProfile: GalleryOptions["findProfile"],
+): string[] {
   if (service === SANDBOX_SERVICE) return ["--sandbox"];
   if (record === null) return [];
-  const profile = profileOf(service);
+  const profile = findProfile(service);
   if (profile !== null) return ["--profile", profile];
   return isAtGenerator(record.intent) ? ["--generator", shellWord(service)] : [];
 }

@@ -1,6 +1,6 @@
 import { promises } from "node:fs";
 import path from "node:path";
-import { typeNamed } from "../lib/image/format.ts";
+import { typeFromName } from "../lib/image/format.ts";
 import { nameIsTaken } from "../lib/publish.ts";
 
 /** An image file in a folder or below. */
@@ -12,30 +12,30 @@ export interface FoundImage {
   modifiedMs: number;
 }
 
-/** Ending of the names of folders that a gallery's thumbnails are in. */
+/** Ending of the names of thumbnail folders. */
 export const THUMBNAILS = "-thumbnails";
 
 /** An empty file that marks a folder of thumbnails as imggen's. */
 export const MARKER = "made-by-imggen";
 
-/** Whether thumbnails may be written to this folder: there is none yet, or it is empty, or imggen made it. */
+/** Whether thumbnails may be written to this folder: it does not exist, is empty, or is imggen's. */
 export async function isFreeForThumbnails(folder: string): Promise<boolean> {
   if (!(await nameIsTaken(folder))) return true;
   const names = await promises.readdir(folder).catch(() => null);
   return names?.length === 0 || (await holdsThumbnails(folder));
 }
 
-/** Whether imggen made this folder, for thumbnails. */
 async function holdsThumbnails(folder: string): Promise<boolean> {
   return (await promises.lstat(path.join(folder, MARKER)).catch(() => null))?.isFile() ?? false;
 }
 
 /**
- * The image files in a folder and below, by name. Hidden ones, links to folders, and the thumbnails of any gallery are
- * left out. @throws the system's error if the folder itself cannot be read
+ * The image files in a folder and its subfolders, by name. Hidden files, links to folders and thumbnails are left
+ * out.
+ * @throws the system's error if the folder itself cannot be read
  */
 export async function findImages(folder: string): Promise<FoundImage[]> {
-  const found: FoundImage[] = [];
+  const images: FoundImage[] = [];
   const walk = async (below: string): Promise<void> => {
     const entries = await promises.readdir(path.join(folder, below), { withFileTypes: true });
     for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
@@ -43,16 +43,16 @@ export async function findImages(folder: string): Promise<FoundImage[]> {
       const file = path.join(folder, below, entry.name);
       if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
       if (entry.name.endsWith(THUMBNAILS) && (await holdsThumbnails(file))) continue;
-      // A folder that cannot be read hides its own images alone.
+      // An unreadable subfolder hides only its own images.
       if (entry.isDirectory()) await walk(name).catch(() => {});
-      else if (typeNamed(entry.name) !== null) found.push(...(await regularFile(name, file)));
+      else if (typeFromName(entry.name) !== null) images.push(...(await regularFile(name, file)));
     }
   };
   await walk("");
-  return found;
+  return images;
 }
 
-/** The file, in a list; an empty one if it is no regular file. */
+/** A list of the file; empty unless it is a regular file. */
 async function regularFile(name: string, file: string): Promise<FoundImage[]> {
   const stats = await promises.stat(file).catch(() => null);
   return stats?.isFile() ? [{ name, path: file, bytes: stats.size, modifiedMs: stats.mtimeMs }] : [];

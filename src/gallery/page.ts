@@ -3,9 +3,9 @@ import style from "./page.css?raw";
 import script from "./page.js?raw";
 
 export interface PageImage {
-  /** Its address on the page, behind `#`. */
+  /** Anchor on the page. */
   id: string;
-  /** Addresses, relative to the page; the thumbnail may be inlined. */
+  /** Relative to the page; the thumbnail may be inlined. */
   file: string;
   thumbnail: string;
   /** Path below the folder. */
@@ -14,7 +14,7 @@ export interface PageImage {
   height: number;
   /** ISO 8601. */
   date: string;
-  /** All fields below are null or empty if only the file of the image is known. */
+  /** This and all fields below are null or empty if only the image file is known. */
   prompt: string | null;
   model: string | null;
   ratio: string | null;
@@ -23,7 +23,7 @@ export interface PageImage {
   settings: Readonly<Record<string, string>>;
   credits: number | null;
   task: string | null;
-  /** What makes the image again. */
+  /** Command that makes the image again. */
   command: string | null;
 }
 
@@ -34,10 +34,7 @@ export function isGalleryPage(html: string): boolean {
   return html.includes(GENERATOR);
 }
 
-/**
- * The whole page. It loads nothing but images, and runs nothing but its own script: what comes from prompts and file
- * names is data in it.
- */
+/** The whole page. It loads only images, and runs only its own script: prompts and file names are data. */
 export function galleryPage(title: string, images: readonly PageImage[]): string {
   return `<!doctype html>
 <html lang="en">
@@ -103,19 +100,21 @@ ${GENERATOR}
 `;
 }
 
-/** Nothing from other hosts: only images beside the page or in it, and the style and script with these digests. */
+/**
+ * Allows nothing from other hosts: only images beside the page or in it, and the style and script with these digests.
+ */
 function policy(): string {
   return [
     "default-src 'none'",
     "img-src 'self' file: data:",
-    `style-src '${digestOf(style)}'`,
-    `script-src '${digestOf(script)}'`,
+    `style-src '${cspDigest(style)}'`,
+    `script-src '${cspDigest(script)}'`,
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ");
 }
 
-function digestOf(text: string): string {
+function cspDigest(text: string): string {
   return `sha256-${createHash("sha256").update(text).digest("base64")}`;
 }
 

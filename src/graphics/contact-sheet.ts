@@ -9,19 +9,19 @@ export interface SheetCell {
   label: string;
 }
 
-/** The mark that sheets are recognised by, wherever they are. */
+/** Mark in the metadata of every sheet. */
 const SOFTWARE = "imggen contact sheet";
 
 const PICTURE = 320;
 const GAP = 16;
-/** Pixels between a picture and its label, and between lines of their own. */
+/** Pixels between a picture and its label, and between lines of text. */
 const SMALL_GAP = 8;
 const MAX_TEXT_HEIGHT = 200;
 const PAGE = "#f6f6f4";
 /** The placeholder of a missing picture. */
 const EMPTY = { width: PICTURE, height: PICTURE / 2, channels: 3, background: "#d8d8d4" } as const;
 
-/** Part of a sheet, drawn. */
+/** A drawn part of a sheet. */
 interface Part {
   input: Buffer;
   width: number;
@@ -41,8 +41,8 @@ interface Layer {
 export async function contactSheet(sheet: {
   top: readonly string[];
   cells: readonly SheetCell[];
-  /** What it is a sheet of. */
-  of: string;
+  /** Identifies the content of the sheet, for `isContactSheet`. */
+  subject: string;
 }): Promise<Buffer> {
   const sharp = await loadSharp();
   const columns = Math.ceil(Math.sqrt(sheet.cells.length));
@@ -69,7 +69,7 @@ export async function contactSheet(sheet: {
   const page = { width, height: top + SMALL_GAP, channels: 3, background: PAGE } as const;
   const image = sharp({ create: page }).composite(layers);
   return image
-    .withExif({ IFD0: { Software: softwareOf(sheet.of) } })
+    .withExif({ IFD0: { Software: softwareTag(sheet.subject) } })
     .png()
     .toBuffer();
 }
@@ -79,12 +79,12 @@ export async function contactSheet(sheet: {
  * @param of whether it is a sheet of that too; default: of anything
  */
 export function isContactSheet(head: Buffer, of?: string): boolean {
-  return head.includes(of === undefined ? SOFTWARE : softwareOf(of));
+  return head.includes(of === undefined ? SOFTWARE : softwareTag(of));
 }
 
-/** Ends in a mark, so that none begins another one. */
-function softwareOf(what: string): string {
-  // In brackets the library would leave it out.
+/** Ends in a semicolon, so that no tag is a prefix of another. */
+function softwareTag(what: string): string {
+  // The library would drop a text in brackets.
   return `${SOFTWARE} of ${what};`;
 }
 
@@ -100,7 +100,7 @@ async function drawPicture(image: string | null): Promise<Part> {
   return { input, width, height };
 }
 
-/** Text in a font of our own, cut off below. What it lacks is taken from the system's fonts. */
+/** Text in a bundled font, cut off below. Missing letters come from the system's fonts. */
 async function text(content: string, width: number): Promise<Part> {
   const sharp = await loadSharp();
   const image = sharp({
@@ -120,7 +120,7 @@ async function text(content: string, width: number): Promise<Part> {
   return { input: await cut.png().toBuffer(), ...part };
 }
 
-/** The library parses the text as markup, so markup in it is escaped. It refuses a text of spaces alone. */
+/** Escapes markup for the library, which refuses a text of spaces alone. */
 function escapeMarkup(content: string): string {
   const escaped = content.replace(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`);
   return escaped.trim() === "" ? "-" : escaped;

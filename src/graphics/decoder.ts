@@ -2,10 +2,7 @@ import { errorCode } from "../lib/error-text.ts";
 
 type Sharp = typeof import("sharp").default;
 
-/**
- * An image cannot be decoded. Thrown by all decoding. `message` says why, as a clause without a full stop; `cause` is the
- * error of the library, or of loading it.
- */
+/** An image cannot be decoded. `message` is a clause without a full stop; `cause` is the library's error. */
 export class UndecodableError extends Error {}
 
 /** Larger than any model's image: decoded, these take hundreds of megabytes. */
@@ -19,8 +16,8 @@ export interface Pixels {
 }
 
 /**
- * The image library. It is an optional dependency, so that an install works on systems that it has no build for; only
- * what looks into images loads it. @throws UndecodableError if it is not installed
+ * The image library. An optional dependency, because some systems have no build of it; loaded only to decode images.
+ * @throws UndecodableError if it is not installed
  */
 export async function loadSharp(): Promise<Sharp> {
   try {
@@ -33,7 +30,7 @@ export async function loadSharp(): Promise<Sharp> {
   }
 }
 
-/** Whether a package is missing because this program is a single executable, which takes none from outside. */
+/** Whether a package is missing because this program is a single executable, which cannot load packages. */
 export function isExecutable(error: unknown): boolean {
   return errorCode(error) === "ERR_NOT_IN_EXECUTABLE";
 }
@@ -46,14 +43,14 @@ export async function sharpVersion(): Promise<string> {
 /** An image file, or the bytes of one. */
 export type ImageSource = string | Buffer;
 
-/** An image as PNG, at most as large as given, in pixels. @throws UndecodableError */
+/** An image as PNG, within these pixels. */
 export function scaledPng(file: ImageSource, width: number, height: number): Promise<Buffer> {
   return decoding(file, async (image) =>
     image.resize({ width, height, fit: "inside", withoutEnlargement: true }).png().toBuffer(),
   );
 }
 
-/** An image's pixels at exactly this size: red, green, blue, alpha. What is transparent is black. @throws UndecodableError */
+/** An image's pixels at exactly this size: red, green, blue, alpha. Transparent pixels become black. */
 export function scaledPixels(file: ImageSource, width: number, height: number): Promise<Pixels> {
   return decoding(file, async (image) => {
     const scaled = image.resize({ width, height, fit: "fill" }).flatten().ensureAlpha();
@@ -63,8 +60,8 @@ export function scaledPixels(file: ImageSource, width: number, height: number): 
 }
 
 /**
- * A small WebP of an image, no larger than `edge` pixels either way. It is made in about the time that the decoding
- * takes. @throws UndecodableError
+ * A small WebP of an image, at most `edge` pixels on each side. Encoding takes no longer than decoding.
+ * @throws UndecodableError
  */
 export function thumbnail(file: string, edge: number): Promise<Buffer> {
   return decoding(file, async (image) =>
@@ -87,13 +84,13 @@ export function isWritable(type: string): type is keyof typeof WRITERS {
   return Object.hasOwn(WRITERS, type);
 }
 
-/** An image in another type, and names of the metadata that the new one does not have. */
+/** An image in another type, and names of the metadata that it lost. */
 export interface Converted {
   bytes: Buffer;
-  lost: readonly string[];
+  lostMetadata: readonly string[];
 }
 
-/** Metadata that the library reads and writes, if the type has a place for it. */
+/** Metadata that the library reads and writes, if the type supports it. */
 const METADATA = {
   exif: "EXIF",
   xmp: "XMP",
@@ -113,13 +110,18 @@ export async function convertedImage(file: Buffer, type: keyof typeof WRITERS): 
   });
   const after = await decoding(bytes, (image) => image.metadata());
   const names = Object.keys(METADATA) as (keyof typeof METADATA)[];
-  const lost: string[] = names.filter((name) => before[name] && !after[name]).map((name) => METADATA[name]);
-  return { bytes, lost: file.includes(C2PA) ? [...lost, "C2PA content credentials"] : lost };
+  const lostMetadata: string[] = names
+    .filter((name) => before[name] && !after[name])
+    .map((name) => METADATA[name]);
+  return {
+    bytes,
+    lostMetadata: file.includes(C2PA) ? [...lostMetadata, "C2PA content credentials"] : lostMetadata,
+  };
 }
 
 type Image = ReturnType<Sharp>;
 
-/** Decodes an image, turned as its camera says; of an animated one the first frame. */
+/** Decodes an image in its camera's orientation; of an animation, the first frame. */
 async function decoding<Result>(file: ImageSource, work: (image: Image) => Promise<Result>): Promise<Result> {
   const sharp = await loadSharp();
   try {

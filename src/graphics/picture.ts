@@ -11,66 +11,69 @@ import {
   scaledPng,
   UndecodableError,
 } from "./decoder.ts";
-import { fittedCells, roomOf, type Screen } from "./terminal.ts";
+import { availableSize, fittedCells, type Screen } from "./terminal.ts";
 
 /** A terminal gets larger files scaled. */
 const MAX_BYTES = 8 * 1024 * 1024;
-/** What Kitty itself refuses is ten times as much. */
+/** A tenth of Kitty's own limit. */
 const MAX_EDGE = 8192;
 
-/** What is shown: a file, or the bytes of one that is nowhere, and what is in it. */
-export interface Shown {
+/** An image to show: its file or bytes, and its facts. */
+export interface DisplayImage {
   source: ImageSource;
   image: Pick<ImageInfo, "type" | "width" | "height" | "isTurned">;
 }
 
 /**
- * An image as a terminal is to be sent it: escape sequences, and a line feed at the end.
- * @param id by which Kitty can remove it
- * @throws UndecodableError if that takes a decoder that is missing, or the image cannot be decoded; the file's error
+ * An image as escape sequences for a terminal, with a line feed at the end.
+ * @param id for its removal in Kitty
+ * @throws UndecodableError if a decoder is missing, or the image cannot be decoded; the file's error
  */
-export async function pictureOf(shown: Shown, screen: Screen, id?: number): Promise<string> {
-  const { source, image } = shown;
+export async function renderPicture(input: DisplayImage, screen: Screen, id?: number): Promise<string> {
+  const { source, image } = input;
   const { protocol, cell } = screen;
-  if (protocol === "blocks") return blocks(shown, screen);
+  if (protocol === "blocks") return blocks(input, screen);
   const cells = fittedCells(image, screen, cell);
   const [width, height] = [cells.width * cell.width, cells.height * cell.height];
   if (protocol === "sixel") return sixelPicture(await scaledPixels(source, width, height));
-  const isTaken = protocol === "iterm2" ? TAKEN_BY_ITERM2 : TAKEN_BY_KITTY;
-  const unchanged = isTaken.has(image.type) ? await bytesIfSmall(shown) : null;
+  const supportedTypes = protocol === "iterm2" ? ITERM2_TYPES : KITTY_TYPES;
+  const unchanged = supportedTypes.has(image.type) ? await bytesIfSmall(input) : null;
   const bytes = unchanged ?? (await scaledPng(source, width * 2, height * 2));
   return protocol === "iterm2" ? iterm2Picture(bytes, cells) : kittyPicture(bytes, cells, id);
 }
 
-const TAKEN_BY_KITTY: ReadonlySet<string> = new Set(["png"]);
-const TAKEN_BY_ITERM2: ReadonlySet<string> = new Set(["png", "jpeg", "gif", "webp"]);
+const KITTY_TYPES: ReadonlySet<string> = new Set(["png"]);
+const ITERM2_TYPES: ReadonlySet<string> = new Set(["png", "jpeg", "gif", "webp"]);
 
-/** Null if a terminal is to get it scaled, or turned: few terminals do that themselves. */
-async function bytesIfSmall({ source, image: { width, height, isTurned } }: Shown): Promise<Buffer | null> {
+/** Null if the image must be scaled or turned first: few terminals do that. */
+async function bytesIfSmall({
+  source,
+  image: { width, height, isTurned },
+}: DisplayImage): Promise<Buffer | null> {
   if (isTurned || Math.max(width, height) > MAX_EDGE) return null;
   if (typeof source !== "string") return source;
   return (await promises.stat(source)).size > MAX_BYTES ? null : promises.readFile(source);
 }
 
-async function blocks({ source, image }: Shown, screen: Screen): Promise<string> {
+async function blocks({ source, image }: DisplayImage, screen: Screen): Promise<string> {
   const { colors } = screen;
   if (colors === "none") throw new UndecodableError("this terminal shows neither pictures nor colours");
   const { width, height } = fittedCells(image, screen, { width: 1, height: 2 });
   return blockPicture(await scaledPixels(source, width, height * 2), colors);
 }
 
-/** Shows an image file of any type at the cursor, so many characters wide and high: https://iterm2.com/documentation-images.html */
+/** Shows an image file of any type at the cursor; size in characters: https://iterm2.com/documentation-images.html */
 function iterm2Picture(file: Buffer, { width, height }: Size): string {
   const how = `inline=1;size=${file.length};width=${width};height=${height};preserveAspectRatio=1`;
   return `\u001b]1337;File=${how}:${file.toString("base64")}\u0007\n`;
 }
 
-/** What terminals with sixel graphics have at least. */
+/** Minimum number of colours of terminals with sixel graphics. */
 const COLORS = 256;
 
 /** Shows pixels at the cursor. */
 function sixelPicture({ data, width, height }: Pixels): string {
-  // The library reads the array's whole buffer, so it gets a copy of this part alone.
+  // The library reads the whole buffer behind an array, so it needs a copy.
   return `${image2sixel(Uint8Array.from(data), width, height, COLORS)}\n`;
 }
 
@@ -78,29 +81,29 @@ function sixelPicture({ data, width, height }: Pixels): string {
 const GAP = 8;
 
 /**
- * Several images as one picture that fits a terminal: in as many columns as let them be largest, with as few rows as
- * that takes.
+ * Several images as one picture that fits a terminal: the number of columns gives the largest images and the fewest
+ * rows.
  * @throws UndecodableError
  */
-export async function gridOf(shown: readonly Shown[], screen: Screen): Promise<Shown> {
+export async function renderGrid(inputs: readonly DisplayImage[], screen: Screen): Promise<DisplayImage> {
   const sharp = await loadSharp();
-  const room = roomOf(screen);
+  const room = availableSize(screen);
   const [wide, high] = [room.width * screen.cell.width, room.height * screen.cell.height];
-  const largest = (side: "width" | "height") => Math.max(...shown.map(({ image }) => image[side]));
+  const largest = (side: "width" | "height") => Math.max(...inputs.map(({ image }) => image[side]));
   const [width, height] = [largest("width"), largest("height")];
   const scaleIn = (columns: number) =>
-    Math.min(1, wide / columns / width, high / Math.ceil(shown.length / columns) / height);
-  const columns = shown.reduce((best, _, at) => (scaleIn(at + 1) >= scaleIn(best) ? at + 1 : best), 1);
-  const place = (pixels: number) => Math.max(GAP + 1, Math.floor(pixels * scaleIn(columns)));
-  const [column, row] = [place(width), place(height)];
+    Math.min(1, wide / columns / width, high / Math.ceil(inputs.length / columns) / height);
+  const columns = inputs.reduce((best, _, at) => (scaleIn(at + 1) >= scaleIn(best) ? at + 1 : best), 1);
+  const cellSize = (pixels: number) => Math.max(GAP + 1, Math.floor(pixels * scaleIn(columns)));
+  const [column, row] = [cellSize(width), cellSize(height)];
   const layers = await Promise.all(
-    shown.map(async ({ source }, at) => ({
+    inputs.map(async ({ source }, at) => ({
       input: await scaledPng(source, column - GAP, row - GAP),
       left: (at % columns) * column,
       top: Math.floor(at / columns) * row,
     })),
   );
-  const size = { width: columns * column - GAP, height: Math.ceil(shown.length / columns) * row - GAP };
+  const size = { width: columns * column - GAP, height: Math.ceil(inputs.length / columns) * row - GAP };
   const page = sharp({ create: { ...size, channels: 4, background: "#0000" } });
   const source = await page.composite(layers).png().toBuffer();
   return { source, image: { type: "png", ...size } };
@@ -108,10 +111,10 @@ export async function gridOf(shown: readonly Shown[], screen: Screen): Promise<S
 
 const HALF_BLOCK = "▀";
 
-/** Draws pixels as half blocks, two of them one above the other in each character. */
+/** Draws two pixels per character, one above the other, as half blocks. */
 function blockPicture({ data, width, height }: Pixels, colors: "truecolor" | "256"): string {
-  const colorOf = colors === "truecolor" ? trueColor : paletteColor;
-  const colorAt = (x: number, y: number) => colorOf(data.subarray((y * width + x) * 4));
+  const toColor = colors === "truecolor" ? trueColor : paletteColor;
+  const colorAt = (x: number, y: number) => toColor(data.subarray((y * width + x) * 4));
   let text = "";
   for (let y = 0; y + 1 < height; y += 2) {
     let before = "";
@@ -125,7 +128,7 @@ function blockPicture({ data, width, height }: Pixels, colors: "truecolor" | "25
   return text;
 }
 
-/** A pixel's colour, as the sequences name it. */
+/** A pixel's colour for an escape sequence. */
 function trueColor([red, green, blue]: Uint8Array): string {
   return `2;${red};${green};${blue}`;
 }
@@ -156,10 +159,10 @@ function distance(one: readonly number[], other: readonly number[]): number {
 /** The longest payload of one command, base64. */
 const CHUNK = 4096;
 
-/** Shows a PNG at the cursor, so many characters wide and high. @param id by which it can be removed */
+/** Shows a PNG at the cursor; size in characters. @param id for its removal */
 function kittyPicture(png: Buffer, { width, height }: Size, id?: number): string {
-  const named = id === undefined ? "" : `i=${id},`;
-  const control = `a=T,f=100,q=2,${named}c=${width},r=${height}`;
+  const idField = id === undefined ? "" : `i=${id},`;
+  const control = `a=T,f=100,q=2,${idField}c=${width},r=${height}`;
   const text = png.toString("base64");
   const count = Math.ceil(text.length / CHUNK);
   const commands = Array.from({ length: count }, (_, at) => {
@@ -170,19 +173,19 @@ function kittyPicture(png: Buffer, { width, height }: Size, id?: number): string
   return `${commands.join("")}\n`;
 }
 
-/** Removes a picture, wherever it is, and its data. */
+/** Removes a picture and its data. */
 function kittyRemoval(id: number): string {
   return `\u001b_Ga=d,d=I,i=${id},q=2\u001b\\`;
 }
 
-/** A picture that is shown for a while. */
+/** A picture that can be removed again. */
 export interface ReplaceablePicture {
   draw: string;
-  /** Removes it, and what is below it, where the cursor is in the line after it. */
+  /** Removes the picture and everything below; for a cursor in the line after it. */
   erase: string;
 }
 
-/** Whether a terminal can replace a picture without a trace. */
+/** Whether a terminal can replace a picture completely. */
 export function canReplace({ protocol }: Screen): boolean {
   return protocol === "kitty" || protocol === "iterm2";
 }
@@ -190,10 +193,6 @@ export function canReplace({ protocol }: Screen): boolean {
 const MAX_PREVIEW_BYTES = 4 * 1024 * 1024;
 const MAX_PREVIEW_EDGE = 4096;
 
-/**
- * Decodes a server's preview.
- * @throws UndecodableError if it is no image, or too large
- */
 export async function replaceablePicture(bytes: Buffer, screen: Screen): Promise<ReplaceablePicture> {
   const inspection = bytes.length > MAX_PREVIEW_BYTES ? null : inspectBytes(bytes);
   if (inspection?.ok !== true) throw new UndecodableError("it is no image");
@@ -202,7 +201,7 @@ export async function replaceablePicture(bytes: Buffer, screen: Screen): Promise
   if (Math.min(width, height) < 1 || Math.max(width, height) > MAX_PREVIEW_EDGE)
     throw new UndecodableError("it is too large");
   const id = randomInt(1, 2 ** 31);
-  const draw = await pictureOf({ source: bytes, image }, screen, id);
+  const draw = await renderPicture({ source: bytes, image }, screen, id);
   const removal = screen.protocol === "kitty" ? kittyRemoval(id) : "";
   const rows = fittedCells(image, screen, screen.cell).height;
   return { draw, erase: `${removal}\u001b[${rows}A\r\u001b[J` };

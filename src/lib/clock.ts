@@ -11,17 +11,17 @@ export interface Clock {
 }
 
 // Longer delays overflow Node's timers and fire at once.
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonicMs: () => performance.now(),
   async sleep(ms, signal) {
     const end = performance.now() + ms;
-    for (let left = ms; left > 0; left = end - performance.now()) {
+    for (let remainingMs = ms; remainingMs > 0; remainingMs = end - performance.now()) {
       // Rounded up: timers fire up to a millisecond early, and most of them would have to be set again.
-      const delayMs = Math.min(Math.ceil(left) + 1, LONGEST_TIMER_MS);
-      // What it rejects with is an error of its own, not the signal's reason.
+      const delayMs = Math.min(Math.ceil(remainingMs) + 1, MAX_TIMER_MS);
+      // The timer rejects with its own error, not with the signal's reason.
       await setTimeout(delayMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
     }
     signal?.throwIfAborted();

@@ -1,15 +1,15 @@
 import path from "node:path";
 import { withHomeFolder } from "./home-folder.ts";
 
-/** Words that only a shell understands, and that the program would get as arguments. */
+/** Operators of a shell: a program would get them as arguments. */
 const SHELL_OPERATORS: ReadonlySet<string> = new Set(["|", "||", "&&", "&", ";", ">", ">>", "<"]);
 
 const SHELLS = /^(?:(?:ba|da|z|k|fi)?sh|cmd|powershell|pwsh)(?:\.exe)?$/i;
 
 /**
- * Splits a command into words, by rules that are the same on every platform: spaces separate words; between two single
- * or two double quotes everything stands for itself. Nothing else is special, backslashes and `$` neither.
- * @returns the words, or what is wrong, as a phrase
+ * Splits a command into words by the same rules on every platform: spaces separate words; single or double quotes
+ * keep their content literally. Backslashes and `$` are not special.
+ * @returns the words, or the problem as a phrase
  */
 export function commandWords(text: string): string[] | string {
   const words: string[] = [];
@@ -33,7 +33,7 @@ export function commandWords(text: string): string[] | string {
   return words.length > 0 ? words : "it is empty";
 }
 
-/** The words of a command that is run without a shell, whose program may be below `~/`. */
+/** Splits a command that runs without a shell; its program may be below `~/`. */
 export function programWords(text: string): string[] | string {
   const words = commandWords(text);
   if (typeof words === "string") return words;
@@ -41,21 +41,18 @@ export function programWords(text: string): string[] | string {
   return [withHomeFolder(program), ...args];
 }
 
-/** The first word that only a shell would act on, and no shell runs the command. */
+/** The first shell operator, if the command is not run by a shell. */
 export function shellOperator(words: readonly string[]): string | undefined {
   return words.find((word) => SHELL_OPERATORS.has(word));
 }
 
-/**
- * Whether a placeholder stands inside a script for a shell (`sh -c "paint {prompt}"`), where its value could be run as
- * code.
- */
+/** Whether a placeholder is inside a shell script (`sh -c "paint {prompt}"`), where its value could run as code. */
 export function isInShellScript(placeholder: string, [program = "", ...args]: readonly string[]): boolean {
   const name = path.posix.basename(program.replaceAll("\\", "/"));
   return SHELLS.test(name) && args.some((word) => /\s/.test(word) && word.includes(placeholder));
 }
 
-/** The words with their placeholders replaced, once: what a value holds is not looked at again. */
+/** Replaces placeholders in one pass: placeholders inside the values stay. */
 export function filledWords(words: readonly string[], values: Readonly<Record<string, string>>): string[] {
   return words.map((word) =>
     word.replace(/\{\w+\}/g, (placeholder) => {

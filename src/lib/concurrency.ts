@@ -1,6 +1,6 @@
 /**
- * Maps with at most `limit` concurrent calls; results keep the order of the items. An error ends it, and is thrown once
- * the running calls have ended.
+ * Maps with at most `limit` concurrent calls; results are in the order of the items. After an error no call is
+ * started; it is thrown once the running calls have ended.
  */
 export async function mapConcurrent<Item, Result>(
   items: readonly Item[],
@@ -28,7 +28,7 @@ export async function mapConcurrent<Item, Result>(
 }
 
 /**
- * Handles results in the order of their promises, each as soon as those before it have been handled.
+ * Handles results in the order of their promises, each as soon as those before it are handled.
  * @returns the results of `take`; the first error ends it
  */
 export async function inOrder<Item, Result>(
@@ -36,14 +36,14 @@ export async function inOrder<Item, Result>(
   take: (item: Item) => Promise<Result>,
 ): Promise<Result[]> {
   const all = Promise.all(pending);
-  // One that fails before its turn is thrown when that comes.
+  // A rejection before its turn is thrown at its turn.
   all.catch(() => {});
   const results: Result[] = [];
   for (const each of pending) results.push(await take(await each));
   return results;
 }
 
-/** A limit on concurrency. Callers beyond it wait, and continue in the order in which they came. */
+/** A limit on concurrency. Further callers wait in the order of their calls. */
 export class Slots {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -65,7 +65,7 @@ export class Slots {
   }
 }
 
-/** Waiters for a condition, woken in the order in which they came. */
+/** Waiters for a condition, woken in the order of their calls. */
 export class WaitQueue {
   #waiting: (() => void)[] = [];
 

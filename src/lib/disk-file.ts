@@ -20,16 +20,15 @@ import { promisify } from "node:util";
 import { errorCode } from "./error-text.ts";
 import { userId } from "./processes.ts";
 
-/** Appending: the process of another machine may take a task over, and write to the same file. */
-const CREATE_ALONE = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR | constants.O_APPEND;
+/** Append mode: a process on another machine may take the task over and write to the same file. */
+const CREATE_EXCLUSIVE = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR | constants.O_APPEND;
 
 /**
- * An open file. Small operations are synchronous: that takes a tenth of the processor time of a trip to a thread and
- * back, and each task needs dozens of them. Operations that wait for the disk (a sync, the writes of an image), or that
- * create an image in a folder that may be on a network, are asynchronous.
+ * An open file. Small operations are synchronous: each task needs dozens of them, and a round trip to a thread takes
+ * ten times as long. Syncs, writes of images, and the creation of images (possibly on a network) are asynchronous.
  */
 export class DiskFile {
-  /** null once it is closed, because the number may then belong to another file. */
+  /** null once closed: the system may reuse the number for another file. */
   #descriptor: number | null;
 
   private constructor(descriptor: number) {
@@ -41,14 +40,17 @@ export class DiskFile {
     return this.#descriptor;
   }
 
-  /** Creates a file that must not exist yet, so that only one process creates it. @throws EEXIST */
+  /**
+   * Creates a file that must not exist, so that only one process creates it.
+   * @throws EEXIST
+   */
   static createExclusive(file: string, mode: number): DiskFile {
-    return DiskFile.#created(file, openSync(file, CREATE_ALONE, mode));
+    return DiskFile.#created(file, openSync(file, CREATE_EXCLUSIVE, mode));
   }
 
-  /** Does what `createExclusive` does, asynchronously. */
+  /** Asynchronous version of `createExclusive`. */
   static async createInBackground(file: string, mode: number): Promise<DiskFile> {
-    return DiskFile.#created(file, await promisify(open)(file, CREATE_ALONE, mode));
+    return DiskFile.#created(file, await promisify(open)(file, CREATE_EXCLUSIVE, mode));
   }
 
   static #created(file: string, descriptor: number): DiskFile {
@@ -61,18 +63,24 @@ export class DiskFile {
     return new DiskFile(openSync(file, constants.O_RDWR | constants.O_APPEND));
   }
 
-  /** Opens a file, or a folder to sync it. If it is a named pipe, this does not wait for a writer. @throws ENOENT */
+  /**
+   * Opens a file, or a folder to sync it. Does not wait for a named pipe's writer.
+   * @throws ENOENT
+   */
   static openToRead(file: string): DiskFile {
-    return new DiskFile(openSync(file, WITHOUT_WAITING));
+    return new DiskFile(openSync(file, NON_BLOCKING_READ));
   }
 
-  /** @throws Error with a clause if it is a folder, a pipe or a device */
+  /** @throws Error if it is a folder, a pipe or a device */
   requireRegular(): void {
     const stats = fstatSync(this.#fd);
     if (!stats.isFile()) throw new Error(stats.isDirectory() ? "it is a folder" : "it is not a regular file");
   }
 
-  /** Whether the file is still the one of this name. @throws the disk's error */
+  /**
+   * Whether this name still belongs to the open file.
+   * @throws the disk's error
+   */
   isAt(file: string): boolean {
     const there = statSync(file, { bigint: true, throwIfNoEntry: false });
     const here = fstatSync(this.#fd, { bigint: true });
@@ -83,29 +91,31 @@ export class DiskFile {
     return fstatSync(this.#fd).size;
   }
 
-  /** Reads up to `length` bytes, fewer only at the end of the file; the file's own position does not move. */
+  /** Reads `length` bytes, fewer only at the end of the file. The file position does not move. */
   read(position: number, length: number): Buffer {
     const buffer = Buffer.allocUnsafe(length);
     let filled = 0;
-    // A single read may return less than is there; only an empty one means the end.
+    // A single read may be short; only an empty one means the end.
     while (filled < length) {
-      const taken = readSync(this.#fd, buffer, filled, length - filled, position + filled);
-      if (taken === 0) break;
-      filled += taken;
+      const bytesRead = readSync(this.#fd, buffer, filled, length - filled, position + filled);
+      if (bytesRead === 0) break;
+      filled += bytesRead;
     }
     return buffer.subarray(0, filled);
   }
 
-  /** Writes every byte: a single write may write only some of them (the disk fills up, a signal arrives). */
+  /** Writes every byte: a single write may be short (full disk, signal). */
   write(bytes: Uint8Array): void {
-    let done = 0;
-    while (done < bytes.length) done += someTaken(writeSync(this.#fd, bytes, done, bytes.length - done));
+    let writtenBytes = 0;
+    while (writtenBytes < bytes.length)
+      writtenBytes += requireProgress(writeSync(this.#fd, bytes, writtenBytes, bytes.length - writtenBytes));
   }
 
   /** Writes every byte of several chunks, in their order, asynchronously. */
   async writeChunks(chunks: readonly Uint8Array[]): Promise<void> {
-    let left = chunks.filter((chunk) => chunk.length > 0);
-    while (left.length > 0) left = without(someTaken(await this.#writeSome(left)), left);
+    let remaining = chunks.filter((chunk) => chunk.length > 0);
+    while (remaining.length > 0)
+      remaining = dropBytes(requireProgress(await this.#writeSome(remaining)), remaining);
   }
 
   #writeSome(chunks: readonly Uint8Array[]): Promise<number> {
@@ -114,17 +124,19 @@ export class DiskFile {
     });
   }
 
-  /** Waits until the disk has the file, its size and its times. */
   async sync(): Promise<void> {
     await promisify(fsync)(this.#fd);
   }
 
-  /** Changes the permissions, asynchronously, as `ifKept`. */
+  /** Does nothing on a disk without permissions. */
   async setMode(mode: number): Promise<void> {
-    await ifKept(() => promisify(fchmod)(this.#fd, mode));
+    await ifSupported(() => promisify(fchmod)(this.#fd, mode));
   }
 
-  /** Closes the file; does nothing if it is closed. @throws the disk's error; the file is closed nevertheless */
+  /**
+   * Idempotent.
+   * @throws the disk's error; the file is closed nevertheless
+   */
   close(): void {
     const descriptor = this.#descriptor;
     this.#descriptor = null;
@@ -133,10 +145,10 @@ export class DiskFile {
 }
 
 /**
- * Changes the mode or the time of a file. On a disk that refuses it, such as FAT or a network share, the file stays as it is:
- * its bytes are worth more.
+ * Ignores the error of a disk that does not support a mode or a time (FAT, network shares): the file's content
+ * matters more.
  */
-export async function ifKept(change: () => Promise<void>): Promise<void> {
+export async function ifSupported(change: () => Promise<void>): Promise<void> {
   try {
     await change();
   } catch (error) {
@@ -147,9 +159,9 @@ export async function ifKept(change: () => Promise<void>): Promise<void> {
 const ROOT = 0;
 
 /**
- * Gives a file that root has just created to the owner of its folder. Otherwise a run with sudo would leave records that the
- * folder's owner cannot read. On a disk without owners the file stays root's.
- * @param give changes the owner. Default: by the name of the file
+ * Gives a new file of root's to the owner of its folder: otherwise a run with sudo would leave records that the owner
+ * cannot read. Ignored on a disk without owners.
+ * @param give changes the owner. Default: by the file's name
  */
 export function giveToOwnerOfFolder(
   file: string,
@@ -160,18 +172,17 @@ export function giveToOwnerOfFolder(
     const { uid, gid } = statSync(path.dirname(file));
     if (uid !== ROOT) give(uid, gid);
   } catch {
-    // The user who made it can use it all the same.
+    // root can still use it.
   }
 }
 
-/** @throws EIO if a write wrote nothing: repeating it would never end */
-function someTaken(bytes: number): number {
+/** @throws EIO if a write wrote nothing: a loop would never end */
+function requireProgress(bytes: number): number {
   if (bytes > 0) return bytes;
   throw Object.assign(new Error("the disk took no bytes"), { code: "EIO" });
 }
 
-/** The chunks without their first bytes. */
-function without(bytes: number, chunks: readonly Uint8Array[]): Uint8Array[] {
+function dropBytes(bytes: number, chunks: readonly Uint8Array[]): Uint8Array[] {
   let before = bytes;
   return chunks.flatMap((chunk) => {
     const rest = chunk.subarray(Math.min(before, chunk.length));
@@ -180,19 +191,19 @@ function without(bytes: number, chunks: readonly Uint8Array[]): Uint8Array[] {
   });
 }
 
-/** Windows has no such flag, and no file whose opening waits for another process. */
-const WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+/** Windows has no such flag, and needs none. */
+const NON_BLOCKING_READ = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /**
- * Opens an input file, which may be a named pipe or a terminal. Waiting for one of those must not block one of Node's
- * threads: a thread that waits for a writer cannot be stopped, and the process cannot exit before it ends.
- * @throws the system's error, here or while it is read
+ * Opens an input file, possibly a named pipe or a terminal. Does not block one of Node's threads: a thread that waits
+ * for a writer cannot be stopped, and the process cannot exit before it.
+ * @throws the system's error, here or during reads
  */
 export async function openInput(file: string): Promise<Readable> {
-  const fd = openSync(file, WITHOUT_WAITING);
-  const kind = fstatSync(fd);
-  if (kind.isFIFO()) return new (await import("node:net")).Socket({ fd, readable: true, writable: false });
-  if (kind.isCharacterDevice()) {
+  const fd = openSync(file, NON_BLOCKING_READ);
+  const stats = fstatSync(fd);
+  if (stats.isFIFO()) return new (await import("node:net")).Socket({ fd, readable: true, writable: false });
+  if (stats.isCharacterDevice()) {
     const tty = await import("node:tty");
     if (tty.isatty(fd)) return new tty.ReadStream(fd);
   }

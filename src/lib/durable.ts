@@ -6,28 +6,28 @@ import { errorCode } from "./error-text.ts";
 import { isFolder } from "./read-file.ts";
 
 /**
- * Creates a folder and its missing parents and makes each durable. Not with Node's recursive mkdir: below a folder that
- * answers ENOENT to every new name, as /proc does, Node's never returns.
+ * Creates a folder and its missing parents, durably. Node's recursive mkdir never returns below a folder that answers
+ * ENOENT to every new name, such as /proc.
  */
 export async function makeFolder(folder: string, mode: number): Promise<void> {
-  // It usually exists, and checking takes a third of the time of a failed mkdir.
+  // It usually exists, and this check costs a third of a failed mkdir.
   if (isFolder(folder)) return;
   const missing: string[] = [];
   let parent = folder;
-  while (!(await makeOne(parent, mode))) {
+  while (!(await makeSingleFolder(parent, mode))) {
     missing.push(parent);
     const above = path.dirname(parent);
     if (above === parent) break;
     parent = above;
   }
   for (const each of missing.reverse()) {
-    if (!(await makeOne(each, mode)))
+    if (!(await makeSingleFolder(each, mode)))
       throw Object.assign(new Error(`no folder can be made at ${each}`), { code: "ENOENT" });
   }
 }
 
 /** Creates one folder unless it exists; false if its parent is missing. */
-async function makeOne(folder: string, mode: number): Promise<boolean> {
+async function makeSingleFolder(folder: string, mode: number): Promise<boolean> {
   try {
     mkdirSync(folder, { mode });
     giveToOwnerOfFolder(folder);
@@ -44,14 +44,13 @@ async function makeOne(folder: string, mode: number): Promise<boolean> {
 }
 
 /**
- * Whether a file exists, without the cost of creating an error.
+ * Cheaper than a failed call, which creates an error.
  * @throws if the disk cannot tell
  */
 export function isPresent(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Removes a file if it is there. */
 export function removeIfPresent(file: string): void {
   try {
     whileInUseSync(() => unlinkSync(file));
@@ -60,7 +59,7 @@ export function removeIfPresent(file: string): void {
   }
 }
 
-/** Removes a file if possible; for files that do no harm if they stay. */
+/** For files that do no harm if they stay. */
 export function removeIfPossible(file: string): void {
   try {
     removeIfPresent(file);
@@ -69,15 +68,18 @@ export function removeIfPossible(file: string): void {
   }
 }
 
-/** Removes the files of a folder that were written before a time, in milliseconds since the epoch. @throws the disk's error */
+/**
+ * Removes files that were last written before a time, in milliseconds since the epoch.
+ * @throws the disk's error
+ */
 export function removeOldFiles(
   folder: string,
   beforeMs: number,
-  kept: ReadonlySet<string> = new Set(),
+  excluded: ReadonlySet<string> = new Set(),
 ): void {
   for (const name of readdirSync(folder)) {
     const file = path.join(folder, name);
-    if (!kept.has(name) && statSync(file).mtimeMs < beforeMs) removeIfPossible(file);
+    if (!excluded.has(name) && statSync(file).mtimeMs < beforeMs) removeIfPossible(file);
   }
 }
 
@@ -87,12 +89,12 @@ export async function syncFile(file: string): Promise<void> {
   await opened.sync().finally(() => opened.close());
 }
 
-/** Errors of folders that can be written to but not read, or whose file system cannot sync folders. */
+/** Errors of folders that are write-only, or whose file system cannot sync folders. */
 const NOT_SYNCED = new Set(["EACCES", "EPERM", "EINVAL", "ENOTSUP", "EOPNOTSUPP"]);
 
 /**
- * Makes a new name in a folder survive a power cut, if the folder can be synced; the file's own bytes are synced in any
- * case. Windows has no such call and needs none.
+ * Makes new names in a folder survive a power cut, if its file system supports that; the file's content is synced
+ * separately. Windows has no such call and needs none.
  */
 export async function syncFolder(folder: string): Promise<void> {
   if (platform() === "win32") return;
@@ -104,25 +106,24 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Errors of a rename or an unlink on Windows while a virus scanner or an indexer has the file open. */
+/** Errors of a rename or an unlink on Windows while another program, such as a virus scanner, has the file open. */
 const IN_USE: ReadonlySet<string> = new Set(["EPERM", "EBUSY", "EACCES"]);
 
-const PATIENCE_MS = 2_000;
+const RETRY_TIMEOUT_MS = 2_000;
 const FIRST_PAUSE_MS = 10;
-const LONGEST_PAUSE_MS = 200;
+const MAX_PAUSE_MS = 200;
 
 /**
- * Renames or removes a file. On Windows this is retried for up to 2 s while the file may be in use; other systems rename
- * and remove open files, so there the first error is final.
- * @param patienceMs how long it is retried, in milliseconds
+ * Retries a rename or a removal on Windows while the file may be in use. Other systems can rename and remove open
+ * files.
  * @throws the error of the last attempt
  */
 export async function whileInUse<Result>(
   change: () => Result | Promise<Result>,
   onPlatform: NodeJS.Platform = platform(),
-  patienceMs = PATIENCE_MS,
+  timeoutMs = RETRY_TIMEOUT_MS,
 ): Promise<Result> {
-  const pauses = pausesOn(onPlatform, patienceMs);
+  const pauses = retryPauses(onPlatform, timeoutMs);
   for (;;) {
     try {
       return await change();
@@ -134,13 +135,13 @@ export async function whileInUse<Result>(
   }
 }
 
-/** Does what `whileInUse` does, synchronously. */
+/** Synchronous version of `whileInUse`. */
 export function whileInUseSync<Result>(
   change: () => Result,
   onPlatform: NodeJS.Platform = platform(),
-  patienceMs = PATIENCE_MS,
+  timeoutMs = RETRY_TIMEOUT_MS,
 ): Result {
-  const pauses = pausesOn(onPlatform, patienceMs);
+  const pauses = retryPauses(onPlatform, timeoutMs);
   for (;;) {
     try {
       return change();
@@ -152,15 +153,15 @@ export function whileInUseSync<Result>(
   }
 }
 
-/** How long to wait after an error, milliseconds; null if another attempt is pointless. */
-function pausesOn(onPlatform: NodeJS.Platform, patienceMs: number): (error: unknown) => number | null {
-  const end = performance.now() + patienceMs;
+/** Next pause after an error, in milliseconds; null if a retry is pointless. */
+function retryPauses(onPlatform: NodeJS.Platform, timeoutMs: number): (error: unknown) => number | null {
+  const end = performance.now() + timeoutMs;
   let pauseMs = FIRST_PAUSE_MS;
   return (error) => {
-    const left = end - performance.now();
-    if (onPlatform !== "win32" || !IN_USE.has(errorCode(error) ?? "") || left <= 0) return null;
-    const now = Math.min(pauseMs, left);
-    pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
-    return now;
+    const remainingMs = end - performance.now();
+    if (onPlatform !== "win32" || !IN_USE.has(errorCode(error) ?? "") || remainingMs <= 0) return null;
+    const currentPauseMs = Math.min(pauseMs, remainingMs);
+    pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS);
+    return currentPauseMs;
   };
 }

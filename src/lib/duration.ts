@@ -1,7 +1,7 @@
 import { UsageError } from "./error-types.ts";
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-const LONGEST_MS = 7 * 24 * 3_600_000;
+const MAX_MS = 7 * 24 * 3_600_000;
 
 /**
  * Parses a duration: `90`, `90s`, `1500ms`, `1.5m`, `2h`. A bare number is seconds.
@@ -11,10 +11,10 @@ export function parseDuration(text: string): number | null {
   const [, amount, unit = "s"] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text.trim()) ?? [];
   if (amount === undefined) return null;
   const ms = Number(amount) * (UNIT_MS[unit] ?? Number.NaN);
-  return ms <= LONGEST_MS ? Math.round(ms) : null;
+  return ms <= MAX_MS ? Math.round(ms) : null;
 }
 
-/** A duration in milliseconds. @throws UsageError naming the flag */
+/** @throws UsageError naming the flag */
 export function durationOption(label: string, text: string, limits: { minMs?: number } = {}): number {
   const ms = parseDuration(text);
   if (ms === null) {
@@ -29,7 +29,10 @@ export function durationOption(label: string, text: string, limits: { minMs?: nu
   return ms;
 }
 
-/** How long to wait, in milliseconds; no time at all is a mistake. @throws UsageError naming the flag */
+/**
+ * Parses a timeout of more than 0.
+ * @throws UsageError naming the flag
+ */
 export function timeoutOption(label: string, text: string): number {
   const ms = durationOption(label, text);
   if (ms > 0) return ms;
@@ -50,7 +53,7 @@ export function formatDuration(ms: number): string {
   return pair(Math.round(ms / 60_000), "h", "min");
 }
 
-/** Two units, of which sixty of the smaller are one of the larger; a zero of the smaller is left out. */
+/** `5 min 3 s`; a zero of the smaller unit is omitted. */
 function pair(count: number, larger: string, smaller: string): string {
   const rest = count % 60;
   const whole = `${Math.floor(count / 60)} ${larger}`;

@@ -1,4 +1,4 @@
-/** How many letters must be added, removed or replaced to turn one word into the other (Levenshtein). */
+/** The Levenshtein distance between two words. */
 export function editDistance(from: string, to: string): number {
   const target = Array.from(to);
   let row = [0, ...target.map((_, column) => column + 1)];
@@ -6,13 +6,13 @@ export function editDistance(from: string, to: string): number {
   return row.at(-1) ?? 0;
 }
 
-/** Computes the distances for one letter more from those of every beginning of the target. */
+/** The next row of the distance matrix. */
 function nextRow(above: readonly number[], letter: string, target: readonly string[]): number[] {
   let diagonal = Number.POSITIVE_INFINITY;
   let left = Number.POSITIVE_INFINITY;
   return above.map((up, column) => {
-    const replaced = diagonal + (target[column - 1] === letter ? 0 : 1);
-    left = Math.min(replaced, up + 1, left + 1);
+    const replacementCost = diagonal + (target[column - 1] === letter ? 0 : 1);
+    left = Math.min(replacementCost, up + 1, left + 1);
     diagonal = up;
     return left;
   });

@@ -4,8 +4,7 @@ export function errorCode(error: unknown): string | undefined {
   return typeof error.code === "string" ? error.code : undefined;
 }
 
-/** What the system's commonest errors mean, in words. */
-const WORDS: Readonly<Record<string, string>> = {
+const ERROR_TEXTS: Readonly<Record<string, string>> = {
   EACCES: "permission denied",
   EADDRINUSE: "it is in use",
   EBUSY: "it is in use",
@@ -29,10 +28,10 @@ const WORDS: Readonly<Record<string, string>> = {
   ETXTBSY: "it is in use",
 };
 
-/** Why something failed, for a message: of a system error `no such file or folder (ENOENT)`. */
+/** The reason for a failure, for a message: for a system error `no such file or folder (ENOENT)`. */
 export function errorText(error: unknown): string {
   const code = errorCode(error);
   if (code === undefined) return error instanceof Error ? error.message : String(error);
-  const words = Object.hasOwn(WORDS, code) ? WORDS[code] : undefined;
-  return words === undefined ? code : `${words} (${code})`;
+  const text = Object.hasOwn(ERROR_TEXTS, code) ? ERROR_TEXTS[code] : undefined;
+  return text === undefined ? code : `${text} (${code})`;
 }

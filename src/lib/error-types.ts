@@ -1,22 +1,21 @@
 import { COMMAND_WORDS, type Wording, worded } from "./wording.ts";
 
-/** Whether a request was charged, as far as can be known. `unknown` is an answer; a guess is not. */
+/** `unknown` is a legitimate answer; a guess is not. */
 export type Charged = "yes" | "no" | "unknown";
 
-/** Whether this process has written to a task, or asked for one: from then on a bug may concern something charged. */
+/** Whether this process has touched a task: from then on, an unexpected error may concern a charged one. */
 let mayHaveCharged = false;
 
-/** Called before a task is begun, taken over or polled. */
 export function noteTask(): void {
   mayHaveCharged = true;
 }
 
-/** What an unexpected error may have cost. */
+/** The possible cost of an unexpected error. */
 export function chargedByNow(): Charged {
   return mayHaveCharged ? "unknown" : "no";
 }
 
-/** The `error.type` of the JSON output: one word a script can branch on. */
+/** The `error.type` of the JSON output, for scripts to branch on. */
 export type ErrorType =
   | "internal"
   | "usage"
@@ -41,9 +40,9 @@ export interface RefusalDetails {
 }
 
 export interface ErrorFacts {
-  /** What to do next, as one plain sentence or a command to paste. */
+  /** The next step, as one plain sentence or a command to paste. */
   hint?: Wording | undefined;
-  /** The service's own error key, where it gave one. */
+  /** The service's own error key, if any. */
   key?: string | undefined;
   details?: RefusalDetails | undefined;
   charged?: Charged | undefined;
@@ -51,15 +50,14 @@ export interface ErrorFacts {
 }
 
 /**
- * Every failure that imggen expects; anything else that is thrown is a bug. A catcher may read:
- * - `type`: what to branch on; it decides the exit code
- * - `message` and `hint`: for a person, in the words of the command line; `said` has both for the words of any face
- * - `key`: the service's own error key; null if it gave none
+ * An expected failure; anything else that is thrown is a bug. A catcher may read:
+ * - `type`: decides the exit code
+ * - `message` and `hint`: in the terms of the command line; `wording` has both for any face
+ * - `key`: the service's own error key, if any
  * - `details`: the code and the field that a provider names in a refusal
- * - `charged`: what the failed request cost, as far as that is known
- * - `cause`: what was thrown below, if anything was
- *
- * Thrown where a command cannot continue. A submit, a poll or a task never throws it: the reply or the report has it.
+ * - `charged`: the cost of the failed request
+ * - `cause`: the underlying error
+ * Thrown if a command cannot continue. Submits, polls and tasks return their errors instead.
  */
 export abstract class ImggenError extends Error {
   abstract readonly type: ErrorType;
@@ -67,7 +65,7 @@ export abstract class ImggenError extends Error {
   readonly key: string | null;
   readonly details: RefusalDetails;
   readonly charged: Charged;
-  readonly #said: Said;
+  readonly #said: ErrorWording;
 
   constructor(message: Wording, facts: ErrorFacts = {}) {
     super(worded(message, COMMAND_WORDS), facts.cause === undefined ? undefined : { cause: facts.cause });
@@ -79,18 +77,18 @@ export abstract class ImggenError extends Error {
     this.charged = facts.charged ?? "no";
   }
 
-  get said(): Said {
+  get wording(): ErrorWording {
     return this.#said;
   }
 }
 
-/** What an error says, before a face has worded it. */
-interface Said {
+/** Message and hint before a face has worded them. */
+interface ErrorWording {
   readonly message: Wording;
   readonly hint: Wording | undefined;
 }
 
-/** The command line, the environment or the settings are invalid. Thrown before anything is sent; `charged` is `no`. */
+/** Invalid command line, environment or settings. Thrown before a request is sent. */
 export class UsageError extends ImggenError {
   readonly type = "usage";
 }

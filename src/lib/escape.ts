@@ -2,23 +2,22 @@ import { isPlain, lateRegex } from "./late-regex.ts";
 
 /**
  * Characters that control a terminal or are invisible: controls (C0, DEL, C1), line and paragraph separators, lone
- * surrogates, and what Unicode allows a renderer not to show: bidirectional marks, zero-width characters, fillers,
- * variation selectors, tags. Interlinear annotations are not in that Unicode property, but act like it.
+ * surrogates, and Unicode's default-ignorable characters (bidirectional marks, zero-width characters, fillers,
+ * variation selectors, tags). Interlinear annotations lack that property, but act like it.
  */
 const HIDDEN = lateRegex(
   String.raw`[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u{fff9}-\u{fffb}]`,
   "gu",
 );
 
-/** What Unicode allows a renderer not to show, as above. */
 const INVISIBLE = lateRegex(String.raw`[\p{Default_Ignorable_Code_Point}\u{fff9}-\u{fffb}]`, "gu");
 
-/** A text without what is not seen in it: two that look the same are the same. */
+/** Removes invisible characters, so that texts that look the same are equal. */
 export function withoutInvisible(text: string): string {
   return isPlain(text) ? text : text.replace(INVISIBLE(), "");
 }
 
-/** The variation selector that is kept where it only selects the emoji form of a character: ❤️, 1️⃣. */
+/** The variation selector that only selects the emoji form of a character: ❤️, 1️⃣. */
 const EMOJI_STYLE = lateRegex(
   String.raw`(?<=\p{Extended_Pictographic})\u{fe0f}|(?<=[0-9#*])\u{fe0f}(?=\u{20e3})`,
   "uy",
@@ -26,7 +25,7 @@ const EMOJI_STYLE = lateRegex(
 
 const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/** Untrusted text for one line of a terminal: control and invisible characters are shown as escapes. */
+/** Untrusted text for one line of a terminal: control and invisible characters become escapes. */
 export function printable(text: string): string {
   if (isPlain(text)) return text;
   return text.replace(HIDDEN(), (character, at: number) =>
@@ -35,8 +34,8 @@ export function printable(text: string): string {
 }
 
 /**
- * The output of `JSON.stringify` with control and invisible characters written as `\uXXXX`. It parses to the same
- * value. C0 controls are left alone: inside strings they are escaped already, outside they are indentation.
+ * Writes control and invisible characters in JSON as `\uXXXX`; the parsed value is the same. C0 controls stay: inside
+ * strings they are already escaped, outside they are indentation.
  */
 export function jsonSafe(json: string): string {
   if (isPlain(json)) return json;

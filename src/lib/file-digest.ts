@@ -4,16 +4,16 @@ import { setImmediate } from "node:timers/promises";
 import { DiskFile } from "./disk-file.ts";
 import { errorCode } from "./error-text.ts";
 
-/** The SHA-256 of bytes, in hex. */
-export function sha256Of(bytes: Uint8Array): string {
+export function sha256Hex(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
 const PART_BYTES = 1024 * 1024;
 
 /**
- * The SHA-256 of a regular file's bytes in hex, read in bounded memory. No more is read than the file's size: a file of
- * /proc has none, and may never end. @throws Error if it is another kind of file, or the system's error
+ * The SHA-256 of a regular file in hex, with bounded memory. Reads no more than the file's size: a file in /proc has
+ * none and may be endless.
+ * @throws Error for another kind of file, or the system's error
  */
 export async function fileSha256(path: string): Promise<string> {
   const file = DiskFile.openToRead(path);
@@ -31,11 +31,17 @@ export async function fileSha256(path: string): Promise<string> {
   }
 }
 
-/** Errors that say nothing about the file's content: it may still be the same. */
+/** Errors that may pass: the file's content may still be the same. */
 const PASSING = new Set(["EIO", "EMFILE", "ENFILE"]);
 
-/** Whether a file exists and has exactly these bytes. Compares the size first. @throws if it cannot be read */
-export async function isFileOf(file: string, expected: { bytes: number; sha256: string }): Promise<boolean> {
+/**
+ * Whether a file exists with this size and digest.
+ * @throws if it cannot be read
+ */
+export async function hasContent(
+  file: string,
+  expected: { bytes: number; sha256: string },
+): Promise<boolean> {
   try {
     const { size } = await promises.stat(file);
     return size === expected.bytes && (await fileSha256(file)) === expected.sha256;

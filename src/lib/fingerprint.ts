@@ -1,8 +1,8 @@
-// Apart from what masks keys, which every command needs: node:crypto takes Node 3 ms to load.
+// Separate from `redact.ts`, which every command loads: node:crypto takes 3 ms to load.
 import { createHash } from "node:crypto";
 import { SERVER_KEY } from "./redact.ts";
 
-/** Makes this digest differ from any other of the same key. Changing it would orphan stored tasks. */
+/** Domain separation from other digests of the key. A change would orphan stored tasks. */
 const DOMAIN = "imggen api key\0";
 
 /**
@@ -14,7 +14,7 @@ export function keyFingerprint(key: string): string {
   return createHash("sha256").update(DOMAIN).update(plain).digest("hex").slice(0, 16);
 }
 
-/** A number of 31 bits that is the same for the same text, and differs for any other. */
-export function numberOf(text: string): number {
+/** A 31-bit hash of a text. */
+export function hashNumber(text: string): number {
   return createHash("sha256").update(text).digest().readUInt32BE() >>> 1;
 }

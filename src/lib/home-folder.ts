@@ -4,7 +4,7 @@ import { errorCode } from "./error-text.ts";
 import { UsageError } from "./error-types.ts";
 import { shownAddress } from "./query-secret.ts";
 
-/** There is no folder for settings and state. Thrown at the first use of one; `hint` names IMGGEN_HOME. */
+/** No home folder, at the first use of settings or state; `hint` names IMGGEN_HOME. */
 export class NoHomeError extends UsageError {
   constructor() {
     super("You have no home folder, so there is no place for settings and the ledger.", {
@@ -13,7 +13,6 @@ export class NoHomeError extends UsageError {
   }
 }
 
-/** @throws NoHomeError if neither the environment nor the system knows one */
 export function homeFolder(): string {
   let home = "";
   try {
@@ -25,13 +24,12 @@ export function homeFolder(): string {
   throw new NoHomeError();
 }
 
-/** One letter before the colon is a drive of Windows. */
+/** A single letter before the colon is a Windows drive. */
 const ADDRESS = /^[a-z][a-z\d+.-]+:\/\//i;
 
 /**
- * A path with the home folder in place of a `~` at its start. Shells do that only for a word of its own: not after
- * `--output=`, not in a settings file, and not where there is no shell.
- * @throws NoHomeError; UsageError for an address such as s3://bucket/x, which would become folders of these names
+ * Expands a leading `~`. Shells do not expand it after `--output=`, nor do settings files.
+ * @throws NoHomeError; UsageError for an address such as s3://bucket/x, which would create folders of these names
  */
 export function withHomeFolder(file: string): string {
   if (ADDRESS.test(file)) {
@@ -41,11 +39,14 @@ export function withHomeFolder(file: string): string {
   }
   const [, rest] = /^~(?:$|[/\\](.*)$)/s.exec(file) ?? [];
   if (rest === undefined && file !== "~") return file;
-  // A slash at the end stays: it says that it is a folder.
+  // A trailing slash stays: it marks a folder.
   return `${homeFolder()}/${rest ?? ""}`;
 }
 
-/** A path as it was given. An empty one would mean the working folder, or the root of a path below it. @throws UsageError */
+/**
+ * Returns the path unchanged; an empty one would mean the working folder or the root.
+ * @throws UsageError
+ */
 export function requirePath(file: string, label: string): string {
   if (file === "") throw new UsageError(`${label} is empty.`, { hint: "Give it a path, or leave it out." });
   return file;

@@ -1,4 +1,4 @@
-/** What a text is as JSON; null if it is not JSON, such as one that a crash cut short. */
+/** The parsed JSON; null for invalid JSON, such as a line cut short by a crash. */
 export function jsonOrNull(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -11,17 +11,15 @@ export function isJsonObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A JSON object's fields; of anything else none. */
+/** The fields of a JSON object; empty for any other value. */
 export function fieldsOf(value: unknown): Record<string, unknown> {
   return isJsonObject(value) ? value : {};
 }
 
-/** Whether a value is a list of texts. */
 export function isTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((each) => typeof each === "string");
 }
 
-/** A value as JSON can have it. */
 export type JsonValue =
   | string
   | number
@@ -32,7 +30,7 @@ export type JsonValue =
 
 const MAX_LEVELS = 32;
 
-/** Whether JSON can have a value as it is: its numbers are finite, and it has at most 32 levels. */
+/** Whether a value survives JSON unchanged: finite numbers, at most 32 levels. */
 export function isJsonValue(value: unknown, levels = MAX_LEVELS): value is JsonValue {
   if (typeof value === "number") return Number.isFinite(value);
   if (value === null || typeof value === "string" || typeof value === "boolean") return true;

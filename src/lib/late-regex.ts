@@ -1,18 +1,18 @@
 /**
- * A regular expression that is made at its first use, for classes of Unicode characters such as `\p{L}`: Node builds
- * their sets as soon as it parses a literal, used or not, which takes a tenth of the start of a command.
+ * A regular expression compiled at its first use, for Unicode classes such as `\p{L}`: Node compiles a literal when
+ * it parses it, which takes a tenth of a command's start.
  */
 export function lateRegex(source: string, flags: string): () => RegExp {
-  let made: RegExp | undefined;
+  let regex: RegExp | undefined;
   return () => {
-    made ??= new RegExp(source, flags);
-    return made;
+    regex ??= new RegExp(source, flags);
+    return regex;
   };
 }
 
 const PLAIN = /^[ -~]*$/;
 
-/** Whether a text has printable ASCII alone, which is known without a class of Unicode characters. */
+/** Whether a text is printable ASCII, tested without a Unicode class. */
 export function isPlain(text: string): boolean {
   return PLAIN.test(text);
 }

@@ -1,21 +1,21 @@
 const UNIT_MS = { m: 60_000, h: 3_600_000, d: 24 * 3_600_000, w: 7 * 24 * 3_600_000 };
 
-/** A day as the clock on the wall has it: `2026-01-31`. */
+/** A day in local time: `2026-01-31`. */
 export function localDay(date: Date): string {
   const [year, month, day] = [date.getFullYear(), date.getMonth() + 1, date.getDate()];
   return [String(year).padStart(4, "0"), twoDigits(month), twoDigits(day)].join("-");
 }
 
-/** A minute as the clock on the wall has it: `2026-01-31 12:05`. */
+/** A minute in local time: `2026-01-31 12:05`. */
 export function localMinute(date: Date): string {
   return `${localDay(date)} ${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`;
 }
 
-/** How long ago a moment was, in at most ten characters: `now`, `12 min ago`, `5 h ago`, `3 d ago`, then the day. */
+/** An age in at most ten characters: `now`, `12 min ago`, `5 h ago`, `3 d ago`, then the day. */
 export function ageText(date: Date, nowMs: number): string {
   const age = nowMs - date.getTime();
   const whole = (unit: number) => Math.floor(age / unit);
-  // Negative where the clock has been set back since; after a week a day says more than a number of days.
+  // Negative if the clock was set back; after a week the day is more useful.
   if (age < 0 || age >= UNIT_MS.w) return localDay(date);
   if (age < UNIT_MS.m) return "now";
   if (age < UNIT_MS.h) return `${whole(UNIT_MS.m)} min ago`;
@@ -27,8 +27,8 @@ function twoDigits(number: number): string {
 }
 
 /**
- * The moment that `--since` names: an age (`30m`, `12h`, `7d`, `2w`), a day (also `today` or `yesterday`), or a time
- * as `2026-01-31T12:05`; without a zone, here.
+ * Parses the value of `--since`: an age (`30m`, `12h`, `7d`, `2w`), a day (also `today` or `yesterday`), or a time
+ * such as `2026-01-31T12:05`, local if it has no zone.
  * @returns milliseconds since the epoch, or null for anything else
  */
 export function parseSince(text: string, nowMs: number): number | null {
@@ -46,7 +46,7 @@ export function parseSince(text: string, nowMs: number): number | null {
   return Number.isNaN(ms) ? null : ms;
 }
 
-/** Whether a day is in the calendar: to `Date`, February has 31 days. */
+/** `Date` accepts 31 days in February. */
 function isOfCalendar(day: string): boolean {
   const date = new Date(`${day}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);

@@ -1,4 +1,4 @@
-/** An address without the operation that was pasted along with it: `/images/generations` of an OpenAI-compatible server. */
+/** Removes a pasted operation from the address of a server: `/images/generations` and the like. */
 export function withoutOperation(address: string): string {
   return address.replace(
     /\/(?:images\/(?:generations|edits)|chat\/completions|responses|sdapi\/v1(?:\/[\w-]+)?)\/*$/i,

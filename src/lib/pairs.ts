@@ -3,19 +3,21 @@ import { UsageError } from "./error-types.ts";
 import { isTexts, jsonOrNull } from "./json.ts";
 
 /**
- * The pairs of a text such as `steps=20 "sampler_name=DPM++ 2M"`, in order: words as a command line has them, or a JSON
- * list of texts, which can hold any.
- * @param label names the text in messages @param example of a pair, for them @throws UsageError
+ * Parses pairs such as `steps=20 "sampler_name=DPM++ 2M"`, in order: shell-like words, or a JSON list of texts for
+ * arbitrary values.
+ * @param label of the text in messages
+ * @param example of a pair, for messages
+ * @throws UsageError
  */
-export function pairsIn(label: string, text: string, example: string): [name: string, value: string][] {
-  return wordsOf(label, text).map((word) => {
+export function parsePairs(label: string, text: string, example: string): [name: string, value: string][] {
+  return parseWords(label, text).map((word) => {
     const at = word.indexOf("=");
     if (at < 1) throw new UsageError(`${label}: ${JSON.stringify(word)} must be like ${example}.`);
     return [word.slice(0, at), word.slice(at + 1)];
   });
 }
 
-function wordsOf(label: string, text: string): readonly string[] {
+function parseWords(label: string, text: string): readonly string[] {
   if (text.trim() === "") return [];
   const list = text.startsWith("[") ? jsonOrNull(text) : commandWords(text);
   if (isTexts(list)) return list;

@@ -4,32 +4,32 @@ import path from "node:path";
 import { errorCode } from "./error-text.ts";
 import { fieldsOf } from "./json.ts";
 
-/** Identifies a process for good: neither a later process with the same id nor one on another machine is the same. */
+/** Identifies a process uniquely, across reuse of its id and across machines. */
 export interface ProcessIdentity {
   pid: number;
-  /** The name of its machine or container, for people. */
+  /** Machine or container, for people. */
   host: string;
   /**
-   * The scope in which its id is unique: the kernel's boot id, and the namespace of process ids, because a container has
-   * its own. Without a boot id: the host, and `time:` with the time of the boot in milliseconds since the epoch. Only
-   * records of earlier releases have the host alone.
+   * The scope in which the process id is unique: the kernel's boot id and the namespace of process ids, because a
+   * container has its own. Without a boot id: the host, and `time:` with the boot time in milliseconds since the
+   * epoch. Records of earlier releases have only the host.
    */
   scope: string;
-  /** When it started, as the kernel counts; empty if the platform does not say. */
+  /** Start time in kernel ticks; empty if the platform does not provide it. */
   started: string;
 }
 
-/** Which processes are alive: a capability, so that one test can act as two processes. */
+/** Injectable, so that one test can act as two processes. */
 export interface Processes {
   readonly self: ProcessIdentity;
-  /** Whether a process is alive; null if it cannot be asked from here: it is on another machine or in another container. */
+  /** Whether a process is alive; null if that is not known: on another machine or in another container. */
   isAlive(other: ProcessIdentity): boolean | null;
 }
 
-/** @param proc where the kernel describes processes; does not exist on macOS and Windows */
+/** @param proc the kernel's process files; missing on macOS and Windows */
 export function systemProcesses(proc = "/proc"): Processes {
   let identity: ProcessIdentity | undefined;
-  // It takes some reads, which most commands do without.
+  // Lazy: it takes some reads, and most commands do not need it.
   const self = () => {
     identity ??= identify(proc);
     return identity;
@@ -43,15 +43,15 @@ export function systemProcesses(proc = "/proc"): Processes {
 }
 
 /**
- * Identifies a process of this machine, such as one that this process has started; null if it has ended, or the platform
- * cannot tell it from a later one with the same id.
+ * Identifies a process of this machine; null if it has ended, or the platform cannot tell it from a later one with
+ * the same id.
  */
-export function identityOf(pid: number, proc = "/proc"): ProcessIdentity | null {
-  const started = startOf(readStat(proc, pid));
+export function identifyProcess(pid: number, proc = "/proc"): ProcessIdentity | null {
+  const started = startTime(readStat(proc, pid));
   return started === "" ? null : { ...identify(proc), pid, started };
 }
 
-/** Signals every process of a group, whose id is that of the process that leads it. One that is gone is no error. */
+/** Signals a process group by its leader's id; a missing group is no error. */
 export function signalGroup(id: number, signal: "SIGTERM" | "SIGKILL"): void {
   try {
     process.kill(-id, signal);
@@ -62,17 +62,20 @@ export function signalGroup(id: number, signal: "SIGTERM" | "SIGKILL"): void {
 
 const BEFORE_EXIT = new Set<() => void>();
 
-/** Calls what `beforeExit` was given: before this process ends itself with a signal. */
+/** Runs the callbacks of `beforeExit`, for a process about to end itself with a signal. */
 export function callBeforeExit(): void {
   for (const call of BEFORE_EXIT) call();
 }
 
-/** The id of the user whose rights this process has, 0 for root; undefined on Windows. */
+/** The effective user id, 0 for root; undefined on Windows. */
 export function userId(): number | undefined {
   return process.geteuid?.();
 }
 
-/** Calls a function at the last moment before this process ends, unless a signal ends it. @returns takes that back */
+/**
+ * Registers a callback for the process's exit, except by a signal.
+ * @returns unregisters it
+ */
 export function beforeExit(call: () => void): () => void {
   if (BEFORE_EXIT.size === 0) process.on("exit", callBeforeExit);
   BEFORE_EXIT.add(call);
@@ -81,24 +84,29 @@ export function beforeExit(call: () => void): () => void {
   };
 }
 
-/** The identity that a record names, in the form of earlier releases too; null if it names none. */
-export function identityIn(json: unknown): ProcessIdentity | null {
+/** Parses a recorded identity, also of earlier releases; null if there is none. */
+export function parseIdentity(json: unknown): ProcessIdentity | null {
   const { pid, host, started, scope, boot, pidNamespace } = fieldsOf(json);
   if (typeof pid !== "number" || typeof host !== "string" || typeof started !== "string") return null;
   if (typeof scope === "string") return { pid, host, scope, started };
-  return { pid, host, scope: typeof boot === "string" ? scopeOf(host, boot, pidNamespace) : host, started };
+  return {
+    pid,
+    host,
+    scope: typeof boot === "string" ? processScope(host, boot, pidNamespace) : host,
+    started,
+  };
 }
 
 const BOOT_TIME = /\btime:(\d+)/;
 
-/** No machine boots twice within this time, and clocks are rarely corrected by more. */
+/** Tolerance for two boot times: no machine boots twice within it, and clock corrections are rarely larger. */
 const SAME_BOOT_MS = 60_000;
 
-/** Whether one process can check whether the other is alive. For records that have only a host, that decides. */
+/** Whether one process can check that the other is alive. Records without a scope compare by host. */
 export function isInSameScope(a: ProcessIdentity, b: ProcessIdentity): boolean {
   if (a.scope === a.host || b.scope === b.host) return a.host === b.host;
   const [scope, other] = [a, b].map((each) => each.scope.replace(BOOT_TIME, ""));
-  // Boot times are computed from the wall clock, which is corrected now and then; boot ids are exact.
+  // Boot times depend on the wall clock, which is corrected now and then; boot ids are exact.
   return scope === other && Math.abs(bootMs(a) - bootMs(b)) < SAME_BOOT_MS;
 }
 
@@ -112,34 +120,34 @@ function bootMs({ scope }: ProcessIdentity): number {
 
 function isAlive(other: ProcessIdentity, self: ProcessIdentity, proc: string): boolean | null {
   if (!isInSameScope(other, self)) return null;
-  // Zero and numbers below it name groups of processes.
+  // Zero and negative ids are process groups.
   if (!(other.pid > 0)) return false;
   try {
     process.kill(other.pid, 0);
   } catch (error) {
     if (errorCode(error) !== "EPERM") return false;
   }
-  // Without start times, the same boot has to be enough.
+  // Without start times, the same boot must be enough.
   if (self.started === "") return true;
   const stat = readStat(proc, other.pid);
-  return !hasEnded(stat) && other.started === startOf(stat);
+  return !hasEnded(stat) && other.started === startTime(stat);
 }
 
 function identify(proc: string): ProcessIdentity {
   const stat = readStat(proc, "self");
-  const bootId = textOf(path.join(proc, "sys/kernel/random/boot_id")).trim();
+  const bootId = readTextOrEmpty(path.join(proc, "sys/kernel/random/boot_id")).trim();
   const host = hostname();
   return {
     pid: process.pid,
     host,
-    scope: scopeOf(host, bootId || `time:${Math.round(Date.now() - uptime() * 1000)}`, namespace(proc)),
-    // A /proc that was mounted for another namespace describes other processes under the same ids.
-    started: stat.startsWith(`${process.pid} `) ? startOf(stat) : "",
+    scope: processScope(host, bootId || `time:${Math.round(Date.now() - uptime() * 1000)}`, namespace(proc)),
+    // A /proc of another namespace describes other processes under the same ids.
+    started: stat.startsWith(`${process.pid} `) ? startTime(stat) : "",
   };
 }
 
-/** @param boot the kernel's boot id, or the time of the boot */
-function scopeOf(host: string, boot: string, pidNamespace: unknown): string {
+/** @param boot the kernel's boot id, or `time:` with the boot time */
+function processScope(host: string, boot: string, pidNamespace: unknown): string {
   const machine = BOOT_TIME.test(boot) ? `${host} ${boot}` : boot;
   return typeof pidNamespace === "string" ? `${machine} ${pidNamespace}` : machine;
 }
@@ -153,11 +161,10 @@ function namespace(proc: string): string | null {
 }
 
 function readStat(proc: string, pid: number | "self"): string {
-  return textOf(path.join(proc, String(pid), "stat"));
+  return readTextOrEmpty(path.join(proc, String(pid), "stat"));
 }
 
-/** Empty for a file that is not there, or cannot be read. */
-function textOf(file: string): string {
+function readTextOrEmpty(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch {
@@ -166,15 +173,15 @@ function textOf(file: string): string {
 }
 
 /**
- * Whether a process has ended but keeps its id because its parent has not waited for it yet (a zombie). In a container
- * whose first process never waits, it keeps the id for good.
+ * Whether a process is a zombie: ended, but its parent has not waited for it. In a container whose first process
+ * never waits, it keeps its id for good.
  */
 function hasEnded(stat: string): boolean {
   return ["Z", "X"].includes(statFields(stat)[0] ?? "");
 }
 
 /** Field 22 of /proc/<pid>/stat. */
-function startOf(stat: string): string {
+function startTime(stat: string): string {
   return statFields(stat)[19] ?? "";
 }
 

@@ -7,13 +7,16 @@ import { readText } from "./read-file.ts";
 /** Errors of `link` on file systems without hard links (FAT, some network mounts); EISDIR is Windows on FAT. */
 const NO_HARD_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV", "EISDIR"]);
 
-/** Reserves a name for one process at a time. @returns releases it; null while another process has it */
+/**
+ * Reserves a name for one process at a time.
+ * @returns a release function; null while another process has it
+ */
 export type ReserveName = (file: string) => Promise<(() => Promise<void>) | null>;
 
 /**
- * Gives a finished temporary file its final name in one atomic step. An existing file is never touched: the result is
- * `exists`, and the temporary file stays.
- * @param reserve reserves the name if there are no hard links
+ * Publishes a complete temporary file under its final name in one atomic step. An existing file is never touched: the
+ * result is `exists`, and the temporary file stays.
+ * @param reserve used if there are no hard links
  */
 export async function publish(
   temporary: string,
@@ -27,15 +30,15 @@ export async function publish(
     if (NO_HARD_LINKS.has(errorCode(error) ?? "")) return renameIfFree(temporary, target, reserve);
     throw error;
   }
-  // It is published; a temporary name that stays is not an error.
+  // A leftover temporary name is not an error.
   await whileInUse(() => promises.unlink(temporary)).catch(() => {});
   return "published";
 }
 
 /**
- * Publishes as `publish` does, for claims, which must never have two owners. Without hard links the file is written again under its
- * final name, so another process may read it before it is complete.
- * @returns "copied" if the final file is such a copy, and the temporary file is no longer needed
+ * Variant of `publish` for claims, which must never have two owners. Without hard links the file is written again
+ * under its final name, so another process may read it before it is complete.
+ * @returns "copied" for such a copy: the temporary file is no longer needed
  */
 export async function publishOnce(
   temporary: string,
@@ -55,8 +58,8 @@ const MAX_READS = 20;
 const READ_AGAIN_MS = 25;
 
 /**
- * Reads a file of `publishOnce`. Without hard links it may be visible before it is complete; this waits until it is.
- * @returns the text, incomplete if the process that wrote it was stopped halfway
+ * Reads a file of `publishOnce`, waiting until it is complete.
+ * @returns the text, incomplete if its writer was killed
  */
 export async function readPublished(file: string, isWhole: (text: string) => boolean): Promise<string> {
   for (let reads = 1; ; reads++) {
@@ -85,8 +88,8 @@ async function copyOnce(temporary: string, target: string): Promise<"copied" | "
 }
 
 /**
- * Without hard links, no operation publishes both atomically and exclusively. So the name is reserved first and then
- * checked: only another program, which knows no reservations, could take it in the moment before the rename.
+ * Without hard links, no operation is both atomic and exclusive. So the name is reserved first and then checked: only
+ * another program could take it in the moment before the rename.
  */
 async function renameIfFree(
   temporary: string,
@@ -104,7 +107,7 @@ async function renameIfFree(
   }
 }
 
-/** Whether anything has this name: a file, a folder, a pipe, even a dangling link. */
+/** Whether a file, a folder, a pipe or even a dangling link has this name. */
 export async function nameIsTaken(file: string): Promise<boolean> {
   try {
     await promises.lstat(file);

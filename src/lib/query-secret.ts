@@ -2,11 +2,11 @@ import { UsageError } from "./error-types.ts";
 import { withoutQuery } from "./redact.ts";
 import type { Wording } from "./wording.ts";
 
-/** Ends of parameters' names that hold a key, a token or a signature: `api_key`, `accessToken`, `X-Amz-Signature`. */
+/** Parameter names that end like a secret's: `api_key`, `accessToken`, `X-Amz-Signature`. */
 const SECRET_NAME =
   /(?:key|token|sig|signature|secret|password|passwd|pwd|credentials?)$|^(?:pass|auth|code)$/i;
 
-/** The first parameter in a URL's query or fragment whose name says that it holds a secret; null for none. */
+/** The first parameter in a query or fragment with the name of a secret; null if there is none. */
 function secretParameter(url: string): string | null {
   for (const [, name = ""] of url.matchAll(/[?&#;]([^=&#;?]+)=[^&#;]/g))
     if (SECRET_NAME.test(decoded(name))) return name;
@@ -18,8 +18,9 @@ function decoded(name: string): string {
 }
 
 /**
- * Refuses a service's or generator's address with a key in its query: it is recorded with every task, and shown.
- * @param way how the key is given instead @throws UsageError
+ * Refuses an address with a key in its query: addresses are recorded with every task, and shown.
+ * @param way the right way to pass the key
+ * @throws UsageError
  */
 export function refuseQuerySecret(url: string, label: string, way: Wording): void {
   const name = secretParameter(url);
@@ -29,7 +30,7 @@ export function refuseQuerySecret(url: string, label: string, way: Wording): voi
   });
 }
 
-/** A service's or generator's address for display: without its query, which may hold a secret under any name. */
+/** An address for display, without its query, which may hold a secret. */
 export function shownAddress(address: string): string {
   return address.startsWith("command:") ? address : withoutQuery(address);
 }

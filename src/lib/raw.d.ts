@@ -1,4 +1,4 @@
-/** A file's text, put in place by the build and by the test runner. */
+/** Replaced by the build and the test runner with the file's text. */
 declare module "*?raw" {
   const text: string;
   export default text;

@@ -4,27 +4,30 @@ import { DiskFile } from "./disk-file.ts";
 import { errorCode } from "./error-text.ts";
 import { fieldsOf, jsonOrNull } from "./json.ts";
 
-/** More than any file of text that imggen writes, or is given. */
+/** More than any text file that imggen writes or reads. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
 /**
- * The bytes of a regular file. A named pipe or a device in its place is an error: reading one may take for ever, and
- * a thread that waits for it cannot be stopped. @throws Error with a clause of why not, or the system's error
+ * Reads a regular file. A pipe or a device is an error: a thread that reads one cannot be stopped.
+ * @throws Error with the reason as a clause, or the system's error
  */
-export function readRegular(path: string, mostBytes = MAX_BYTES): Buffer {
-  return reading(path, (file) => {
+export function readRegular(path: string, maxBytes = MAX_BYTES): Buffer {
+  return withRegularFile(path, (file) => {
     const { size } = file;
-    if (size > mostBytes) throw new Error(`it is larger than ${mostBytes / 1024 / 1024} MiB`);
+    if (size > maxBytes) throw new Error(`it is larger than ${maxBytes / 1024 / 1024} MiB`);
     return file.read(0, size);
   });
 }
 
-/** The text of a regular file. @throws as `readRegular` */
-export async function readText(path: string, mostBytes?: number): Promise<string> {
-  return readRegular(path, mostBytes).toString("utf8");
+/** @throws as `readRegular` */
+export async function readText(path: string, maxBytes?: number): Promise<string> {
+  return readRegular(path, maxBytes).toString("utf8");
 }
 
-/** A text in a small JSON file; null if there is no such file, or none that is whole. @throws as `readRegular` */
+/**
+ * Reads one text field of a small JSON file; null if the file is missing or incomplete.
+ * @throws as `readRegular`
+ */
 export function readField(path: string, field: string): string | null {
   try {
     const value = fieldsOf(jsonOrNull(readRegular(path).toString("utf8")))[field];
@@ -37,16 +40,16 @@ export function readField(path: string, field: string): string | null {
 
 const HEAD_BYTES = 4096;
 
-/** The beginning of a regular file; empty for what is none, or cannot be read. */
+/** The beginning of a regular file; empty if it is unreadable or not a file. */
 export function readHead(path: string): Buffer {
   try {
-    return reading(path, (file) => file.read(0, HEAD_BYTES));
+    return withRegularFile(path, (file) => file.read(0, HEAD_BYTES));
   } catch {
     return Buffer.alloc(0);
   }
 }
 
-function reading(path: string, read: (file: DiskFile) => Buffer): Buffer {
+function withRegularFile(path: string, read: (file: DiskFile) => Buffer): Buffer {
   const file = DiskFile.openToRead(path);
   try {
     file.requireRegular();
@@ -56,7 +59,7 @@ function reading(path: string, read: (file: DiskFile) => Buffer): Buffer {
   }
 }
 
-/** U+FFFD as UTF-8. A decoder puts this character in place of invalid bytes, but it may also be in the text itself. */
+/** U+FFFD as UTF-8. It replaces invalid bytes, but may also be in the text itself. */
 const REPLACEMENT = Buffer.from("\ufffd");
 
 /** The offset of the first byte that is not valid UTF-8; -1 if all are valid. */
@@ -76,17 +79,17 @@ export function firstInvalidByte(bytes: Buffer): number {
 
 /** Whether this path is a folder, or a link to one. */
 export function isFolder(file: string): boolean {
-  return statusOf(file)?.isDirectory() ?? false;
+  return statOrNull(file)?.isDirectory() ?? false;
 }
 
-/** Whether this path is there, and neither a regular file nor a folder. */
+/** Whether this path exists and is neither a regular file nor a folder. */
 export function isPipeOrDevice(file: string): boolean {
-  const status = statusOf(file);
-  return status !== null && !status.isFile() && !status.isDirectory();
+  const stats = statOrNull(file);
+  return stats !== null && !stats.isFile() && !stats.isDirectory();
 }
 
-/** What is at a path; null for nothing that can be seen. */
-function statusOf(file: string): Stats | null {
+/** null: nothing visible at this path. */
+function statOrNull(file: string): Stats | null {
   try {
     return statSync(file);
   } catch {

@@ -2,7 +2,7 @@ import { promises } from "node:fs";
 import path from "node:path";
 import { errorCode } from "./error-text.ts";
 
-/** A folder's path with all links resolved, as far as it exists: the same for every path that leads to it. */
+/** A folder's canonical path, with links resolved as far as it exists. */
 export async function realFolder(folder: string): Promise<string> {
   try {
     return await promises.realpath(folder);
@@ -15,8 +15,8 @@ export async function realFolder(folder: string): Promise<string> {
 }
 
 /**
- * Whether a folder is the other one or below it, both as `realFolder` has them. On Windows the relative path to another
- * drive or server is not `..` but absolute.
+ * Whether a folder equals the other one or is below it, both as `realFolder` returns them. On Windows the relative
+ * path to another drive is absolute.
  * @param paths the path rules of a platform
  */
 export function isBelow(folder: string, other: string, paths: path.PlatformPath = path): boolean {

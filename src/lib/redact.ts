@@ -1,4 +1,4 @@
-const LONG_ENOUGH = 20;
+const MIN_SHOWN_LENGTH = 20;
 
 /**
  * A URL for display: without its query and fragment (either may hold a signature) and without user name and password.
@@ -30,17 +30,14 @@ export function isServerKey(key: string): boolean {
 /** Replaces the hidden part of an API key. */
 export const KEY_MASK = "sk-…";
 
-/**
- * An API key for display: `sk-…` and its last four characters, or only `sk-…` if the key is short. Of another secret
- * without `sk-`.
- */
+/** An API key for display: `sk-…` (`…` for other secrets) and, unless the key is short, its last four characters. */
 export function maskKey(key: string): string {
   const mask = key.startsWith("sk-") ? KEY_MASK : "…";
-  return key.length < LONG_ENOUGH ? mask : `${mask}${key.slice(-4)}`;
+  return key.length < MIN_SHOWN_LENGTH ? mask : `${mask}${key.slice(-4)}`;
 }
 
-/** A key that is cut off by the end of the text is recognised by at least this many characters. */
-const SHORTEST_CUT = 8;
+/** Minimum length at which a key cut off by the end of the text is recognised. */
+const MIN_CUT_LENGTH = 8;
 
 /**
  * Masks an API key anywhere in untrusted text: in any letter case, percent-encoded (even twice), with JSON escapes, or
@@ -49,35 +46,34 @@ const SHORTEST_CUT = 8;
 export function keyMasker(key: string): (text: string) => string {
   if (key === "") return (text) => text;
   const mask = maskKey(key);
-  // Compiled when the first reply arrives: before the submit it would only cost time. Compiling the whole pattern takes
-  // many times as long, and hardly any text has even the key's start.
+  // Compiled at the first reply, not before the submit, where it would only cost time. Compiling the whole pattern
+  // takes many times as long, and hardly any text has even the start of the key.
   let start: RegExp | null = null;
   let whole: RegExp | null = null;
   return (text) => {
-    start ??= new RegExp(startOf(spellingsOf(key)), "i");
+    start ??= new RegExp(startPattern(characterPatterns(key)), "i");
     if (!start.test(text)) return text;
-    whole ??= patternOf(spellingsOf(key));
+    whole ??= keyPattern(characterPatterns(key));
     return text.replace(whole, () => mask);
   };
 }
 
-function startOf(spellings: readonly string[]): string {
-  return spellings.slice(0, SHORTEST_CUT).join("");
+function startPattern(spellings: readonly string[]): string {
+  return spellings.slice(0, MIN_CUT_LENGTH).join("");
 }
 
-function patternOf(spellings: readonly string[]): RegExp {
-  const rest = spellings.slice(SHORTEST_CUT);
+function keyPattern(spellings: readonly string[]): RegExp {
+  const rest = spellings.slice(MIN_CUT_LENGTH);
   const cutOff = rest.reduceRight((after, spelling) => `(?:${spelling}${after})?`, "");
-  return new RegExp(`${spellings.join("")}|${startOf(spellings)}${cutOff}$`, "gi");
+  return new RegExp(`${spellings.join("")}|${startPattern(spellings)}${cutOff}$`, "gi");
 }
 
-/** A pattern for each character of the key. */
-function spellingsOf(key: string): string[] {
-  return [...key].map(anySpelling);
+function characterPatterns(key: string): string[] {
+  return [...key].map(characterPattern);
 }
 
 /** A pattern for a character as itself, in JSON, and in a URL. The pattern's flag ignores letter case. */
-function anySpelling(character: string): string {
+function characterPattern(character: string): string {
   const both = [character.toLowerCase(), character.toUpperCase()];
   const escaped = both.flatMap((each) => [
     `\\\\u${each.charCodeAt(0).toString(16).padStart(4, "0")}`,
@@ -86,30 +82,30 @@ function anySpelling(character: string): string {
   return `(?:\\\\?${character.replace(/[^a-z0-9]/gi, "\\$&")}|${[...new Set(escaped)].join("|")})`;
 }
 
-/** A shorter value of a header is not a secret but a version, say, and hiding it would hide words too. */
-const SHORTEST_VALUE = 8;
-const SHORTEST_PASSWORD = 4;
+/** A shorter header value is not a secret but, for example, a version; masking it would mask ordinary words. */
+const MIN_VALUE_LENGTH = 8;
+const MIN_PASSWORD_LENGTH = 4;
 
 /**
- * Hides the key and the values of the user's headers in a text that people read: in the forms in which a server may
- * repeat them, too. What is fetched, such as the URL of an image, must stay as it is.
+ * Masks the key and the values of the user's headers in texts for people, in the forms in which a server may repeat
+ * them. URLs that are fetched must stay unmasked.
  */
 export function secretsMasker(
   key: string | null,
   headers: Readonly<Record<string, string>>,
 ): (text: string) => string {
   const values = Object.values(headers).flatMap((value) => [value, ...value.split(" ")]);
-  const ofHeaders = values.filter((value) => value.length >= SHORTEST_VALUE);
-  const secrets = new Set([...(key === null ? [] : formsOf(key)), ...ofHeaders]);
+  const headerSecrets = values.filter((value) => value.length >= MIN_VALUE_LENGTH);
+  const secrets = new Set([...(key === null ? [] : keyForms(key)), ...headerSecrets]);
   const maskers = [...secrets].map(keyMasker);
   return (text) => maskers.reduce((masked, mask) => mask(masked), text);
 }
 
-/** A key as it is; one that is `user:password` as the header has it as well, and its password alone. */
-function formsOf(key: string): string[] {
+/** The key; for `user:password` also its base64 form and the password. */
+function keyForms(key: string): string[] {
   const colon = key.indexOf(":");
   if (colon === -1) return [key];
   const password = key.slice(colon + 1);
   const basic = Buffer.from(key).toString("base64").replace(/=+$/, "");
-  return [key, basic, ...(password.length < SHORTEST_PASSWORD ? [] : [password])];
+  return [key, basic, ...(password.length < MIN_PASSWORD_LENGTH ? [] : [password])];
 }

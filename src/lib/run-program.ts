@@ -6,8 +6,8 @@ import { errorText } from "./error-text.ts";
 import { beforeExit, signalGroup } from "./processes.ts";
 
 /**
- * The environment of a program of the user's, without the variables that it must not see.
- * @param isHidden gets a name in capitals: Windows ignores their letter case
+ * The environment of a user's program, without the variables that it must not see.
+ * @param isHidden gets the name in capitals, because Windows ignores letter case
  */
 export function environmentWithout(
   isHidden: (name: string) => boolean,
@@ -18,50 +18,48 @@ export function environmentWithout(
 
 export interface ProgramOptions {
   env: Record<string, string | undefined>;
-  /** Default: it may take any time. */
+  /** Default: no limit. */
   timeoutMs?: number;
   /** Ends the program, and everything that it has started. */
   signal: AbortSignal;
   /** Kills it at once, also within its grace. */
   killSignal?: AbortSignal;
-  /** Called once it runs, with its process id. */
+  /** Called with the process id once the program runs. */
   onStarted?: (pid: number) => void;
-  /** Its working folder. Default: this process's. */
+  /** Default: the working folder of this process. */
   cwd?: string;
   /**
-   * How long it has to end by itself after its time is up or the signal is aborted, in milliseconds; it is killed before
-   * where this process ends. Default 0: it is killed at once.
+   * Grace period after the timeout or an abort, in milliseconds. The program is killed earlier if this process exits.
+   * Default 0: it is killed at once.
    */
   graceMs?: number;
-  /** Whether standard output beyond its limit is dropped, all but its end. Default: the program is killed. */
+  /** Whether standard output beyond the limit is dropped, except its end. Default: the program is killed. */
   dropsOutput?: boolean;
 }
 
-/** How a program ended. */
 export type ProgramEnd =
   | { kind: "ended"; code: number | null; killedBy: string | null; stdout: string; stderr: string }
   | { kind: "not_started"; error: unknown }
   | { kind: "timed_out"; stdout: string; stderr: string }
-  /** It wrote more than `MAX_STDOUT_BYTES` to standard output, and was killed. */
+  /** More than `MAX_STDOUT_BYTES` on standard output: it was killed. */
   | { kind: "too_much_output" }
-  /** Given up by the signal, within its grace, and gone: by itself, or killed (no code). */
+  /** Ended within the grace period after an abort; no code if it was killed. */
   | { kind: "stopped"; code: number | null; stdout: string; stderr: string }
-  /** Given up by the signal: it was killed, or never started. */
+  /** Killed after an abort, or never started. */
   | { kind: "aborted" };
 
 const MAX_STDOUT_BYTES = 64 * 1024;
-/** The end of standard error that is kept. */
 const MAX_STDERR_BYTES = 8 * 1024;
 
-/** A process that a program leaves behind may hold its output open; it is waited for no longer than this. */
+/** A child process that outlives the program may keep its output open; do not wait longer than this for it. */
 const OUTPUT_AFTER_EXIT_MS = 1_000;
 
-/** A program that was killed is gone at once, unless the system itself waits for a disk. */
+/** A killed program ends at once, unless the system itself waits for a disk. */
 const END_AFTER_KILL_MS = 5_000;
 
 /**
- * Runs a program without a shell and without standard input, in a process group of its own: Ctrl-C on the terminal
- * reaches it through `signal` alone, and what it has started is killed with it. Throws nothing but what `onStarted` does.
+ * Runs a program without a shell or standard input, in its own process group: Ctrl-C on the terminal reaches it
+ * through `signal` alone, and a kill includes its child processes. Throws only errors of `onStarted`.
  */
 export async function runProgram(words: readonly string[], options: ProgramOptions): Promise<ProgramEnd> {
   const [program = "", ...args] = words;
@@ -83,7 +81,7 @@ export async function runProgram(words: readonly string[], options: ProgramOptio
 
 type Child = ChildProcessByStdio<null, Readable, Readable>;
 
-/** One run of a program. Whatever ends it first is its end. */
+/** One run of a program. The first event that ends it decides the result. */
 class Run {
   readonly #child: Child;
   readonly #options: ProgramOptions;
@@ -91,8 +89,8 @@ class Run {
   readonly #timers: NodeJS.Timeout[] = [];
   #stdout = Buffer.alloc(0);
   #stderr = Buffer.alloc(0);
-  /** Why it was asked to end; null: it was not. */
-  #asked: "timed_out" | "stopped" | null = null;
+  /** null: no request to end yet. */
+  #endReason: "timed_out" | "stopped" | null = null;
   #release = () => {};
 
   constructor(child: Child, options: ProgramOptions, resolve: (end: ProgramEnd) => void) {
@@ -103,30 +101,30 @@ class Run {
       this.#timers.push(setTimeout(() => this.#askToEnd("timed_out"), options.timeoutMs));
     options.signal.addEventListener("abort", this.#onAbort, { once: true });
     options.killSignal?.addEventListener("abort", this.#onKill, { once: true });
-    child.stdout.on("data", (chunk: Buffer) => this.#wrote(chunk));
+    child.stdout.on("data", (chunk: Buffer) => this.#collectOutput(chunk));
     child.stderr.on("data", (chunk: Buffer) => {
       this.#stderr = Buffer.concat([this.#stderr, chunk]).subarray(-MAX_STDERR_BYTES);
     });
     child.on("error", (error) => this.#end({ kind: "not_started", error }));
     child.on("exit", (code, killedBy) => {
-      const asked = this.#asked;
-      // What it has started may live on.
-      if (asked !== null) this.#kill();
-      const ended = () => {
-        const how =
-          asked === null
+      const endReason = this.#endReason;
+      // Its child processes may outlive it.
+      if (endReason !== null) this.#kill();
+      const onEnd = () => {
+        const end =
+          endReason === null
             ? { kind: "ended" as const, code, killedBy }
-            : asked === "stopped"
-              ? { kind: asked, code }
-              : { kind: asked };
-        this.#end({ ...how, ...this.#output() });
+            : endReason === "stopped"
+              ? { kind: endReason, code }
+              : { kind: endReason };
+        this.#end({ ...end, ...this.#output() });
       };
-      this.#timers.push(setTimeout(ended, OUTPUT_AFTER_EXIT_MS));
-      child.on("close", ended);
+      this.#timers.push(setTimeout(onEnd, OUTPUT_AFTER_EXIT_MS));
+      child.on("close", onEnd);
     });
   }
 
-  #wrote(chunk: Buffer): void {
+  #collectOutput(chunk: Buffer): void {
     this.#stdout = Buffer.concat([this.#stdout, chunk]);
     if (this.#stdout.length <= MAX_STDOUT_BYTES) return;
     if (this.#options.dropsOutput) this.#stdout = this.#stdout.subarray(-MAX_STDOUT_BYTES);
@@ -138,21 +136,21 @@ class Run {
   }
 
   readonly #onAbort = () => this.#askToEnd("stopped");
-  readonly #onKill = () => (this.#asked === null ? this.#stop({ kind: "aborted" }) : this.#kill());
+  readonly #onKill = () => (this.#endReason === null ? this.#stop({ kind: "aborted" }) : this.#kill());
   readonly #kill = () => signalAll(this.#child, "SIGKILL");
 
-  /** Gives it its grace, if it has any. */
+  /** Starts the grace period, if there is one. */
   #askToEnd(why: "timed_out" | "stopped"): void {
     const { graceMs = 0 } = this.#options;
-    // Windows has no signal that asks a program to end. And a second reason to end allows no more time.
-    if (graceMs === 0 || platform() === "win32" || this.#asked !== null) {
+    // Windows has no signal for this. A second reason to end does not extend the grace period.
+    if (graceMs === 0 || platform() === "win32" || this.#endReason !== null) {
       const isTimeOut = why === "timed_out";
       this.#stop(isTimeOut ? { kind: why, ...this.#output() } : { kind: "aborted" });
       return;
     }
-    this.#asked = why;
+    this.#endReason = why;
     signalAll(this.#child, "SIGTERM");
-    // Nobody is there to kill it later where this process ends before its grace does: a second Ctrl-C does that.
+    // If this process exits before the grace period ends (a second Ctrl-C), no later kill is possible.
     this.#release = beforeExit(this.#kill);
     this.#timers.push(
       setTimeout(this.#kill, graceMs),
@@ -160,20 +158,20 @@ class Run {
     );
   }
 
-  /** Kills at once, with no chance to clean up: a second Ctrl-C may end this process at any moment. */
-  #stop(how: ProgramEnd): void {
+  /** No chance to clean up: a second Ctrl-C may end this process at any moment. */
+  #stop(end: ProgramEnd): void {
     this.#kill();
-    this.#end(how);
+    this.#end(end);
   }
 
-  #end(how: ProgramEnd): void {
+  #end(end: ProgramEnd): void {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#release();
     this.#options.signal.removeEventListener("abort", this.#onAbort);
     this.#options.killSignal?.removeEventListener("abort", this.#onKill);
     this.#child.stdout.destroy();
     this.#child.stderr.destroy();
-    this.#resolve(how);
+    this.#resolve(end);
   }
 }
 
@@ -188,7 +186,7 @@ function signalAll({ pid }: Child, signal: "SIGTERM" | "SIGKILL"): void {
 const MAX_LINES = 3;
 const MAX_CHARACTERS = 300;
 
-/** How a program failed, as a phrase that follows its name, with the end of what it said. */
+/** The failure as a phrase that follows the program's name, with the end of standard error. */
 export function programFailure(
   end: Exclude<ProgramEnd, { kind: "aborted" | "too_much_output" }>,
   program: string,
@@ -202,22 +200,22 @@ export function programFailure(
     case "stopped":
       return `was stopped before it had ended${lastLines(end.stderr)}`;
     case "ended": {
-      const how =
+      const result =
         end.killedBy === null ? `failed with exit code ${end.code}` : `was ended by ${end.killedBy}`;
-      return `${how}${lastLines(end.stderr)}`;
+      return `${result}${lastLines(end.stderr)}`;
     }
   }
 }
 
-/** The end of what a program said, on one line, after a colon. */
-function lastLines(said: string): string {
-  const lines = linesOf(said).slice(-MAX_LINES).join(" / ");
+/** The last lines of output on one line, after a colon. */
+function lastLines(output: string): string {
+  const lines = nonBlankLines(output).slice(-MAX_LINES).join(" / ");
   if (lines === "") return "";
   return `: ${lines.length > MAX_CHARACTERS ? `…${lines.slice(-MAX_CHARACTERS)}` : lines}`;
 }
 
-/** The lines of a text that are not blank, without the spaces around them. */
-export function linesOf(text: string): string[] {
+/** The non-blank lines, trimmed. */
+export function nonBlankLines(text: string): string[] {
   return text
     .split(/\r?\n|\r/)
     .map((line) => line.trim())

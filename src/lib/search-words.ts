@@ -1,8 +1,8 @@
-/** Writing without spaces between words: a word may begin anywhere. */
+/** Scripts without spaces between words: a word may begin anywhere. */
 const UNSPACED = /^[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmr}\p{sc=Mymr}]/u;
 const LETTER = /^[\p{L}\p{N}]/u;
 
-/** Whether each word of a search begins a word of a text, in any case: `owl` is in `two owls`, and not in `a bowl`. */
+/** Whether each word of a search begins a word of the text, ignoring case: `owl` matches `two owls`, not `a bowl`. */
 export function matchesWords(search: string, text: string): boolean {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const lower = text.toLowerCase();

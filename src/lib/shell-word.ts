@@ -1,7 +1,7 @@
 import { platform } from "node:os";
 import { printable } from "./escape.ts";
 
-/** A text as one word of a command line for the platform's shell, harmless on a terminal. */
+/** Quotes a text as one word for the platform's shell, harmless on a terminal. */
 export function shellWord(text: string, onPlatform: NodeJS.Platform = platform()): string {
   return onPlatform === "win32" ? windowsWord(text) : posixWord(text);
 }
@@ -9,7 +9,7 @@ export function shellWord(text: string, onPlatform: NodeJS.Platform = platform()
 function posixWord(text: string): string {
   if (/^[\w.:@%+=,/-]+$/.test(text)) return text;
   if (printable(text) === text) return `'${text.replaceAll("'", `'\\''`)}'`;
-  // What a terminal must not be shown is spelled out, in the quotes that bash and zsh read such spellings in.
+  // Escapes characters that a terminal must not get, in the quotes of bash and zsh.
   const spelled = Array.from(text, (character) => {
     if (/[\\']/.test(character)) return `\\${character}`;
     if (printable(character) === character) return character;
@@ -18,15 +18,15 @@ function posixWord(text: string): string {
   return `$'${spelled.join("")}'`;
 }
 
-/** What neither cmd nor PowerShell reads anything into, wherever it stands. */
+/** Texts without special meaning in cmd and PowerShell. */
 const PLAIN_ON_WINDOWS = /^(?:-{0,2}\w[\w-]*|[\w\\/][\w.:\\/-]*)$/;
 
-/** What ends a text in double quotes in PowerShell, or is replaced there: it also takes curly quotes for quotes. */
+/** Characters that end a quoted text in PowerShell, or are expanded in it: curly quotes count as quotes. */
 const ACTIVE_IN_POWERSHELL = /[$`\u201c\u201d\u201e]/;
 
 /**
- * In double quotes, which cmd and PowerShell share. What PowerShell would act on in them is escaped for it; in cmd
- * its backtick then stands in the text, and `%NAME%` is replaced there: it has no escape for that.
+ * Uses double quotes, which cmd and PowerShell share, with PowerShell's escapes. In cmd the backtick stays visible,
+ * and `%NAME%` is expanded: it has no escape for that.
  */
 function windowsWord(text: string): string {
   if (PLAIN_ON_WINDOWS.test(text)) return text;
@@ -36,6 +36,6 @@ function windowsWord(text: string): string {
     if (printable(character) === character) return character;
     return `\`u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
   });
-  // Backslashes before the closing quote would make it a quote of the text.
+  // A backslash before the closing quote would escape it.
   return `"${quoted.join("").replace(/\\+$/, "$&$&")}"`;
 }

@@ -1,37 +1,37 @@
 import { UsageError } from "./error-types.ts";
-import { MAX_SEED, nextSeed, seedIn, type WholeNumber } from "./exact-integer.ts";
+import { MAX_SEED, nextSeed, parseSeed, type WholeNumber } from "./exact-integer.ts";
 
 /**
- * A whole number within limits.
- * @param limits.shown the limits as messages give them, where others are checked later
- * @throws UsageError naming what it was given as
+ * Parses a whole number within limits.
+ * @param limits.rangeText the limits for messages, if further limits are checked later
+ * @throws UsageError naming the flag
  */
 export function wholeNumberOption(
   label: string,
   text: string,
-  limits: { min: number; max?: number; shown?: string },
+  limits: { min: number; max?: number; rangeText?: string },
 ): number {
   const { min, max = Number.MAX_SAFE_INTEGER } = limits;
   const isWhole = /^-?\d+$/.test(text.trim());
   const value = isWhole ? Number(text) : Number.NaN;
   if (value >= min && value <= max) return value;
-  const range = limits.shown ?? (limits.max === undefined ? `${min} or more` : `${min} to ${max}`);
-  const hasLimit = isWhole && limits.shown === undefined;
-  const problem = hasLimit ? outside(value < min, min, max) : ` is not a whole number (${range})`;
+  const range = limits.rangeText ?? (limits.max === undefined ? `${min} or more` : `${min} to ${max}`);
+  const hasLimit = isWhole && limits.rangeText === undefined;
+  const problem = hasLimit ? rangeProblem(value < min, min, max) : ` is not a whole number (${range})`;
   throw new UsageError(`${label} ${JSON.stringify(text)}${problem}.`);
 }
 
-function outside(isBelow: boolean, min: number | bigint, max: number | bigint): string {
+function rangeProblem(isBelow: boolean, min: number | bigint, max: number | bigint): string {
   return isBelow ? `: at least ${min}` : `: at most ${max}`;
 }
 
-/** A seed. @throws UsageError naming what it was given as */
+/** @throws UsageError naming the flag */
 export function seedOption(label: string, text: string): WholeNumber {
-  const seed = seedIn(text);
+  const seed = parseSeed(text);
   if (seed !== null) return seed;
   const isWhole = /^-?\d+$/.test(text.trim());
   const problem = isWhole
-    ? outside(text.includes("-"), 0, MAX_SEED)
+    ? rangeProblem(text.includes("-"), 0, MAX_SEED)
     : ` is not a whole number (0 to ${MAX_SEED})`;
   throw new UsageError(`${label} ${JSON.stringify(text)}${problem}.`, {
     hint: "Nothing was sent. Leave it out for a new seed each time.",
@@ -62,7 +62,7 @@ export function hasSeveralSeeds(text: string): boolean {
 }
 
 /** `1 row`; `2 rows`. */
-export function counted(count: number, one: string, several = `${one}s`): string {
+export function pluralize(count: number, one: string, several = `${one}s`): string {
   return `${count} ${count === 1 ? one : several}`;
 }
 

@@ -1,7 +1,7 @@
 import { isJsonObject } from "./json.ts";
 import { shellWord } from "./shell-word.ts";
 
-/** Options that messages name, by their names in the package. */
+/** Options in messages, by their names in the package. */
 export type OptionName =
   | "output"
   | "name"
@@ -25,7 +25,7 @@ export type OptionName =
   /** The folder of settings and ledger. */
   | "home";
 
-/** What messages advise, with its data. */
+/** Advice in messages, with its data. */
 interface Actions {
   /** Finish a task, or all of them. */
   resume: [taskId?: string];
@@ -40,7 +40,7 @@ interface Actions {
   models: [filter?: string];
   history: [];
   help: [topic: string];
-  /** A command of imggen that only the user runs, without its first word. */
+  /** A command for the user to run, without its first word `imggen`. */
   run: [line: string];
   setApiKey: [];
   setBaseUrl: [];
@@ -50,24 +50,24 @@ interface Actions {
   reference: [];
 }
 
-/** The words of one face for options and actions; null: the face has none, so that the sentence is left out. */
+/** The terms of one face for options and actions; null: the face has none, and the sentence is omitted. */
 export interface Words {
   readonly options: Readonly<Record<OptionName, string | null>>;
   readonly actions: { readonly [Code in keyof Actions]: (...data: Actions[Code]) => string | null };
 }
 
-/** What each face words its own way. */
-type Named = { option: OptionName } | { action: keyof Actions; data: readonly unknown[] };
+/** A term that each face has its own words for. */
+type FaceTerm = { option: OptionName } | { action: keyof Actions; data: readonly unknown[] };
 
-export function option(name: OptionName): Named {
+export function option(name: OptionName): FaceTerm {
   return { option: name };
 }
 
-export function action<Code extends keyof Actions>(code: Code, ...data: Actions[Code]): Named {
+export function action<Code extends keyof Actions>(code: Code, ...data: Actions[Code]): FaceTerm {
   return { action: code, data };
 }
 
-function nameOf(part: Named, { options, actions }: Words): string | null {
+function partText(part: FaceTerm, { options, actions }: Words): string | null {
   if ("option" in part) return options[part.option];
   const say: (...data: never[]) => string | null = actions[part.action];
   return say(...(part.data as never[]));
@@ -79,9 +79,9 @@ export interface Phrase {
   readonly parts: readonly Part[];
 }
 
-type Part = Named | Phrase | string | number;
+type Part = FaceTerm | Phrase | string | number;
 
-/** A text, or sentences that name options and actions; the words are given where it is shown. */
+/** A text, or sentences that name options and actions in terms chosen at display. */
 export type Wording = string | Phrase | readonly Wording[];
 
 /** Whether a stored value is a wording that every face can show. */
@@ -104,15 +104,15 @@ function isPart(part: unknown): boolean {
   return isKnown && Array.isArray(data) && data.every((each) => ["string", "boolean"].includes(typeof each));
 }
 
-/** A sentence: a template whose values may be options and actions. */
+/** A sentence as a template whose values may be options and actions. */
 export function phrase(texts: readonly string[], ...parts: readonly Part[]): Phrase {
   return { texts, parts };
 }
 
-/** A message in the words of a face. Sentences that the face has no words for are left out. */
+/** A message in the terms of a face, without sentences that the face has no words for. */
 export function worded(text: Wording, words: Words): string {
   if (typeof text === "string") return text;
-  if ("texts" in text) return sentenceOf(text, words);
+  if ("texts" in text) return phraseText(text, words);
   return text
     .map((each) => worded(each, words))
     .filter((sentence) => sentence.trim() !== "")
@@ -120,20 +120,20 @@ export function worded(text: Wording, words: Words): string {
     .join("");
 }
 
-function sentenceOf({ texts, parts }: Phrase, words: Words): string {
-  const said = parts.map((part) => {
+function phraseText({ texts, parts }: Phrase, words: Words): string {
+  const values = parts.map((part) => {
     if (typeof part !== "object") return part;
-    return "texts" in part ? sentenceOf(part, words) : nameOf(part, words);
+    return "texts" in part ? phraseText(part, words) : partText(part, words);
   });
-  if (said.includes(null)) return "";
-  const text = texts.map((each, at) => `${each}${said[at] ?? ""}`).join("");
+  if (values.includes(null)) return "";
+  const text = texts.map((each, at) => `${each}${values[at] ?? ""}`).join("");
   const [first] = parts;
   // An option keeps its case.
   const isAction = texts[0] === "" && typeof first === "object" && "action" in first;
   return isAction ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 }
 
-/** The words of the command line, which `message` and `hint` of an error are in. */
+/** The terms of the command line, used by `message` and `hint` of an error. */
 export const COMMAND_WORDS: Words = {
   options: {
     output: "--output",
@@ -175,12 +175,12 @@ export const COMMAND_WORDS: Words = {
   },
 };
 
-/** The command that continues a task, ready to paste into a shell, whatever its id is made of. */
+/** The command that continues a task, quoted for a shell. */
 export function resumeCommand(taskId: string): string {
   return `imggen resume${argument(taskId)}`;
 }
 
-/** An id as the first argument of a command. */
+/** An id as the first argument, even if it begins with a hyphen. */
 function argument(id: string): string {
   return id.startsWith("-") ? ` -- ${shellWord(id)}` : ` ${shellWord(id)}`;
 }

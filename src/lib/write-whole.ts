@@ -10,18 +10,18 @@ export function randomDigits(): string {
   return randomBytes(4).toString("hex");
 }
 
-/** The name of a draft; the group is the name of its file. */
-const DRAFT = /^\.(.+)\.[0-9a-f]{8}$/;
+/** The name of a temporary file; the group is its target's name. */
+const TEMPORARY_NAME = /^\.(.+)\.[0-9a-f]{8}$/;
 
-/** The file that a draft of this name is for; undefined if it is not the name of a draft. */
-export function draftedFile(name: string): string | undefined {
-  return DRAFT.exec(name)?.[1];
+/** The target's name of a temporary file; undefined for any other name. */
+export function temporaryTarget(name: string): string | undefined {
+  return TEMPORARY_NAME.exec(name)?.[1];
 }
 
 /**
- * Creates a file, complete or not at all; it survives a power cut once this returns.
+ * Creates a file, completely or not at all, and durably.
  * @param mode of the file, before the umask
- * @returns whether it was created; false if the name is taken
+ * @returns false if the name is taken
  * @throws the disk's error; then nothing is left
  */
 export async function createWhole(
@@ -29,79 +29,87 @@ export async function createWhole(
   content: string | Uint8Array,
   mode: number,
 ): Promise<boolean> {
-  return withDraft(file, content, mode, async (draft) => (await publishOnce(draft, file)) !== "exists");
+  return withTemporaryFile(
+    file,
+    content,
+    mode,
+    async (temporary) => (await publishOnce(temporary, file)) !== "exists",
+  );
 }
 
-/** Writes as `createWhole` does, replacing an existing file. */
+/** Variant of `createWhole` that replaces an existing file. */
 export async function replaceWhole(file: string, content: string | Uint8Array, mode: number): Promise<void> {
-  await withDraft(file, content, mode, async (draft) => {
-    await whileInUse(() => renameSync(draft, file));
+  await withTemporaryFile(file, content, mode, async (temporary) => {
+    await whileInUse(() => renameSync(temporary, file));
     return true;
   });
 }
 
-/** As `replaceWhole`, at once and synchronously: a power cut may take the new file, or leave it empty. */
+/** Variant of `replaceWhole` that is synchronous and not durable: a power cut may lose or empty the new file. */
 export function replaceUnsynced(file: string, content: string, mode: number): void {
-  const draft = draftOf(file);
+  const temporary = temporaryName(file);
   try {
-    const written = DiskFile.createExclusive(draft, mode);
+    const handle = DiskFile.createExclusive(temporary, mode);
     try {
-      written.write(Buffer.from(content));
+      handle.write(Buffer.from(content));
     } finally {
-      written.close();
+      handle.close();
     }
-    whileInUseSync(() => renameSync(draft, file));
+    whileInUseSync(() => renameSync(temporary, file));
   } catch (error) {
-    removeIfPossible(draft);
+    removeIfPossible(temporary);
     throw error;
   }
 }
 
-function draftOf(file: string): string {
+function temporaryName(file: string): string {
   return path.join(path.dirname(file), `.${path.basename(file)}.${randomDigits()}`);
 }
 
-async function withDraft(
+async function withTemporaryFile(
   file: string,
   content: string | Uint8Array,
   mode: number,
-  publish: (draft: string) => Promise<boolean>,
+  publish: (temporary: string) => Promise<boolean>,
 ): Promise<boolean> {
-  const draft = draftOf(file);
+  const temporary = temporaryName(file);
   try {
-    await writeSynced(draft, content, mode);
-    if (!(await publish(draft))) return false;
+    await writeSynced(temporary, content, mode);
+    if (!(await publish(temporary))) return false;
   } finally {
-    removeIfPossible(draft);
+    removeIfPossible(temporary);
   }
   await syncFolder(path.dirname(file));
   return true;
 }
 
-/** Creates a file that has its bytes once this returns, though a power cut may take its name. @param mode before the umask */
+/**
+ * Creates a file whose content, but not its name, survives a power cut.
+ * @param mode before the umask
+ */
 export async function writeSynced(file: string, content: string | Uint8Array, mode: number): Promise<void> {
-  const written = DiskFile.createExclusive(file, mode);
+  const handle = DiskFile.createExclusive(file, mode);
   try {
-    written.write(Buffer.from(content));
-    await written.sync();
+    handle.write(Buffer.from(content));
+    await handle.sync();
   } finally {
-    written.close();
+    handle.close();
   }
 }
 
-/** A draft is written and published within moments; one of this age was left by a killed process. */
+/** Age at which a temporary file counts as left by a killed process. */
 const OLD_MS = 600_000;
 
 /**
- * Removes the old ones of a folder's drafts. If a process still wanted to publish one, that fails, and nothing was sent.
+ * Removes old temporary files. A process that still wants to publish one fails before it sends a request.
  * @param nowMs milliseconds since the epoch
  */
-export async function removeOldDrafts(
+export async function removeOldTemporaryFiles(
   folder: string,
-  isDraft: (name: string) => boolean,
+  isTemporary: (name: string) => boolean,
   nowMs: number,
 ): Promise<void> {
-  for (const name of readdirSync(folder).filter(isDraft)) {
+  for (const name of readdirSync(folder).filter(isTemporary)) {
     const file = path.join(folder, name);
     const writtenMs = (await promises.stat(file).catch(() => null))?.mtimeMs;
     if (writtenMs !== undefined && nowMs - writtenMs > OLD_MS) removeIfPresent(file);

@@ -1,8 +1,8 @@
 import type { Words } from "../lib/wording.ts";
 
 /**
- * The words for agents: arguments and tools. Without words for what only the user can do at the command line, a sentence
- * about it is left out; a command that helps is one to ask the user for.
+ * The words for agents: arguments and tools. A sentence about an option without words is left out; a helpful command
+ * is one to ask the user for.
  */
 export const AGENT_WORDS: Words = {
   options: {

@@ -2,7 +2,7 @@ import type { ResumeOptions } from "../client/options/call-options.ts";
 import { noFlag, type Options } from "../client/options/option.ts";
 import { ImggenFailure } from "../client/report-json.ts";
 import type { TaskSuccess } from "../client/results.ts";
-import { chargedOf, taskIdOf } from "../task/task.ts";
+import { getCharged, getTaskId } from "../task/task.ts";
 import type { Call, Job } from "./session-jobs.ts";
 import type { Toolbox } from "./tool.ts";
 import { type Answer, nextCall, taskAnswer } from "./tool-answer.ts";
@@ -10,7 +10,7 @@ import { type Answer, nextCall, taskAnswer } from "./tool-answer.ts";
 /** Default wait, below the minute after which many clients give a call up. */
 const DEFAULT_WAIT_SECONDS = 45;
 
-/** How long a call waits before it answers that the task is still running. */
+/** Wait before the answer that a task is still running. */
 export const WAIT = {
   waitSeconds: noFlag("whole", {
     agents: "How long to wait for the image before answering with the task's id.",
@@ -19,12 +19,12 @@ export const WAIT = {
   }),
 } satisfies Options;
 
-/** How long polling may take in a call, milliseconds: its last poll is over by the time that the call has to answer. */
+/** Polling time in a call, in milliseconds: shorter than the wait, so that the last poll ends in time. */
 export function pollingMs(waitSeconds: number): number {
   return Math.max(waitSeconds - 1, 0.5) * 1000;
 }
 
-/** Finishes a task. @throws ImggenFailure where its images are not all saved then */
+/** Finishes a task. @throws ImggenFailure if an image is not saved */
 export async function resumedTask(
   taskId: string,
   call: Call,
@@ -42,7 +42,7 @@ const QUEUE_MS = 30_000;
 
 type Waiting = Pick<Toolbox, "clock" | "findTask">;
 
-/** The result of a job; where it takes longer, its id and the next call. @throws what the job throws */
+/** The result of a job; if it takes longer, its id and the next call. @throws the job's error */
 export async function jobAnswer(
   job: Job,
   waitSeconds: number,
@@ -51,10 +51,10 @@ export async function jobAnswer(
 ): Promise<Answer> {
   const leave = job.join(call);
   try {
-    const ended =
+    const outcome =
       (await within(waitSeconds * 1000, job.result, call, toolbox)) ??
       (await queued(job, QUEUE_MS - waitSeconds * 1000, call, toolbox));
-    return ended ? taskAnswer(ended) : await unfinished(job, toolbox);
+    return outcome ? taskAnswer(outcome) : await unfinished(job, toolbox);
   } finally {
     leave();
   }
@@ -79,15 +79,15 @@ async function within(
 ): Promise<TaskSuccess | undefined> {
   const over = new AbortController();
   const timeUp = clock.sleep(ms, AbortSignal.any([call.signal, over.signal]));
-  const ended = await Promise.race([result, timeUp]).finally(() => over.abort());
-  return ended ?? undefined;
+  const outcome = await Promise.race([result, timeUp]).finally(() => over.abort());
+  return outcome ?? undefined;
 }
 
-/** A job that takes longer, as the ledger has its task. */
+/** The answer about a job that still runs, from its task in the ledger. */
 async function unfinished({ recordId }: Job, { findTask }: Waiting): Promise<Answer> {
   const task = recordId === null ? null : await findTask(recordId);
-  const taskId = task === null ? recordId : taskIdOf(task);
-  const charged = task === null ? "unknown" : chargedOf(task);
+  const taskId = task === null ? recordId : getTaskId(task);
+  const charged = task === null ? "unknown" : getCharged(task);
   const files: object[] = [];
   if (taskId !== null)
     return { result: { ok: true, status: "running", taskId, charged, files, next: nextCall(taskId) } };

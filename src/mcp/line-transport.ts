@@ -10,16 +10,16 @@ import {
 } from "@modelcontextprotocol/server";
 import { isJsonObject, jsonOrNull } from "../lib/json.ts";
 
-/** Where messages come from and go to, a line each. */
+/** A pair of streams with one message per line. */
 export interface Lines {
   input: AsyncIterable<Buffer | string>;
   /** @returns false once the client is gone */
   write(message: object): Promise<boolean>;
 }
 
-/** Requests that came in one line, and the answers to them so far. */
+/** Requests of one line, and the answers so far. */
 interface Batch {
-  /** Whether they came as an array, as in protocol version 2025-03-26. Their answers are one array, too. */
+  /** Whether they came as an array (protocol version 2025-03-26): the answers are then one array, too. */
   isArray: boolean;
   unanswered: number;
   answers: JSONRPCMessage[];
@@ -31,9 +31,9 @@ export class LineTransport implements Transport {
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
   /** Resolves when the client has closed either pipe. */
-  readonly ended: Promise<void>;
+  readonly closed: Promise<void>;
   readonly #lines: Lines;
-  /** The batches of requests that are still to be answered. */
+  /** Batches with unanswered requests. */
   readonly #open = new Map<unknown, Batch>();
   #isOver = false;
   #end: () => void = () => {};
@@ -41,7 +41,7 @@ export class LineTransport implements Transport {
 
   constructor(lines: Lines) {
     this.#lines = lines;
-    this.ended = new Promise((resolve) => {
+    this.closed = new Promise((resolve) => {
       this.#end = () => {
         this.#isOver = true;
         resolve();
@@ -50,7 +50,7 @@ export class LineTransport implements Transport {
   }
 
   async start(): Promise<void> {
-    // Input that is closed once all is over fails too.
+    // Closed input fails after the end as well.
     const onFailure = (error: Error) => void (this.#isOver || this.onerror?.(error));
     void this.#read().catch(onFailure).then(this.#end);
   }
@@ -89,7 +89,7 @@ export class LineTransport implements Transport {
   }
 
   async #read(): Promise<void> {
-    for await (const line of linesOf(this.#lines.input)) {
+    for await (const line of splitLines(this.#lines.input)) {
       if ("text" in line) this.#deliver(jsonOrNull(line.text));
       else
         await this.#refuse(
@@ -103,12 +103,12 @@ export class LineTransport implements Transport {
     await this.#write({ jsonrpc: "2.0", id, error: { code: ProtocolErrorCode.InvalidRequest, message } });
   }
 
-  /** Passes over a line that is no JSON: it has no id that an answer could name. */
+  /** Ignores a line that is not JSON: it has no id to answer. */
   #deliver(json: unknown): void {
     const isArray = Array.isArray(json);
     if (isArray && json.length === 0) void this.#refuse("The batch is empty.");
-    const given: unknown[] = isArray ? json : json === null ? [] : [json];
-    const messages = given.map((each) => this.#messageFrom(each)).filter((each) => each !== null);
+    const entries: unknown[] = isArray ? json : json === null ? [] : [json];
+    const messages = entries.map((each) => this.#messageFrom(each)).filter((each) => each !== null);
     const requests = messages.filter(isJSONRPCRequest);
     const batch: Batch = { isArray, unanswered: requests.length, answers: [] };
     for (const { id } of requests) this.#open.set(id, batch);
@@ -130,7 +130,7 @@ export class LineTransport implements Transport {
   }
 }
 
-/** Some clients send null for parameters and arguments that they leave out; the protocol knows no null there. */
+/** Some clients send null for omitted parameters and arguments, which the protocol forbids. */
 function withoutNullParams(json: unknown): unknown {
   if (!isJsonObject(json)) return json;
   const { params, ...rest } = json;
@@ -146,11 +146,11 @@ const MAX_LINE_BYTES = 10 * 1024 * 1024;
 /** Enough of each end of a longer line to hold the id of its request, in bytes. */
 const END_BYTES = 1024;
 
-/** A line, or the two ends of one that is too long to be read. */
+/** A line, or both ends of one that is too long. */
 type Line = { text: string } | { start: string; end: string };
 
-/** Splits what arrives into lines. One that is too long takes no memory, and ends nothing. */
-async function* linesOf(input: AsyncIterable<Buffer | string>): AsyncGenerator<Line> {
+/** Splits input into lines. A line that is too long takes no memory. */
+async function* splitLines(input: AsyncIterable<Buffer | string>): AsyncGenerator<Line> {
   let parts: Buffer[] = [];
   let bytes = 0;
   let start: string | null = null;
@@ -178,7 +178,7 @@ const VALUE = String.raw`(\d{1,15}|"[^"\\]{0,200}")`;
 const FIRST = new RegExp(String.raw`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2.0"\s*,\s*)?"id"\s*:\s*${VALUE}\s*,`);
 const LAST = new RegExp(String.raw`,\s*"id"\s*:\s*${VALUE}\s*\}\s*$`);
 
-/** The id of a request of which only the ends are known, if it is at one of them; else null. */
+/** The id of a request from its ends; null if it is elsewhere. */
 function idAtEnds({ start, end }: { start: string; end: string }): RequestId | null {
   const value = (FIRST.exec(start) ?? LAST.exec(end))?.[1];
   return value === undefined ? null : JSON.parse(value);

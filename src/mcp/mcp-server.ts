@@ -15,7 +15,7 @@ import { VERSION } from "../lib/version.ts";
 import { type Lines, LineTransport } from "./line-transport.ts";
 import type { SessionCosts } from "./session-budget.ts";
 import { Jobs } from "./session-jobs.ts";
-import type { CallSettings, Choosing, Tool, Toolbox } from "./tool.ts";
+import type { CallSettings, Tool, Toolbox, ToolFacts } from "./tool.ts";
 import { type Answer, failureAnswer } from "./tool-answer.ts";
 import { generateImage } from "./tools/generate-image.ts";
 import { estimateCost, listModels } from "./tools/model-tools.ts";
@@ -32,12 +32,12 @@ export interface ServeOptions extends Lines, Omit<Toolbox, keyof CallSettings | 
   onError: (error: Error) => void;
 }
 
-/** How long calls may take to end after the client has closed the connection, and again after they were aborted. */
+/** Grace period of calls after the client has closed the connection, and again after their abort, in milliseconds. */
 const LAST_CALLS_MS = 1000;
 
 /**
- * Serves one MCP client until it closes a pipe or the signal comes. Then every call is stopped cleanly: what is
- * charged stays in the ledger, for `imggen resume`.
+ * Serves one MCP client until it closes a pipe or the signal aborts. Then every call is stopped cleanly: charged
+ * tasks stay in the ledger, for `imggen resume`.
  */
 export async function serve(options: ServeOptions): Promise<void> {
   const { input, write, budget, settings, close, clock, signal, onError } = options;
@@ -49,21 +49,21 @@ export async function serve(options: ServeOptions): Promise<void> {
     onerror: onError,
   });
   const lastCalls = () => Promise.race([transport.answered(), clock.sleep(LAST_CALLS_MS)]);
-  if (!signal.aborted) await Promise.race([transport.ended, once(signal, "abort")]);
+  if (!signal.aborted) await Promise.race([transport.closed, once(signal, "abort")]);
   if (!signal.aborted) await lastCalls();
   await close();
   await lastCalls();
   await server.close();
 }
 
-function toolsFor(now: Choosing): readonly Tool[] {
+function toolsFor(now: ToolFacts): readonly Tool[] {
   return [generateImage(now), getTask, listModels, estimateCost(now), resumeTasks, history(now)];
 }
 
 const INSTRUCTIONS =
   "imggen generates images, which may cost credits. Every answer says what this session has spent and may spend, in credits. The same generate_image call again is never charged twice. A task that is still running is not lost: get_task waits for it and saves it.";
 
-/** An MCP server. What its tools share may have several servers. @param settings reads what the user has set by now */
+/** An MCP server. @param shared among several servers @param settings reads the user's current settings */
 export function createServer(
   shared: Omit<Toolbox, keyof CallSettings>,
   settings: () => Promise<CallSettings>,
@@ -73,26 +73,26 @@ export function createServer(
   server.setRequestHandler("tools/list", async () => {
     requireOpened(server);
     const [now, terms] = await Promise.all([settings(), termsInTime(shared)]);
-    return { tools: toolsFor({ ...now, terms }).map(described) };
+    return { tools: toolsFor({ ...now, terms }).map(toDescription) };
   });
   server.setRequestHandler("tools/call", async ({ params }, context) => {
     requireOpened(server);
     const now = await settings().catch(failureAnswer);
-    if ("result" in now) return resultOf(now, shared.budget.costs);
-    const run = prepared(toolsFor(now), params.name, params.arguments ?? {});
+    if ("result" in now) return toCallResult(now, shared.budget.costs);
+    const run = prepareCall(toolsFor(now), params.name, params.arguments ?? {});
     const { signal } = context.mcpReq;
     // resume_tasks waits for every job of the session.
     setMaxListeners(0, signal);
-    const { onProgress, stop } = progressOf(context.mcpReq, shared.clock);
+    const { onProgress, stop } = reportProgress(context.mcpReq, shared.clock);
     const answer = await run({ signal, onProgress }, { ...shared, ...now })
       .catch(failureAnswer)
       .finally(stop);
-    return resultOf(answer, shared.budget.costs);
+    return toCallResult(answer, shared.budget.costs);
   });
   return server;
 }
 
-/** Time for a generator to say what its tools are told of, in milliseconds: clients wait for the list before anything else. */
+/** Timeout of a generator's terms for the list of tools, in milliseconds: clients wait for this list first. */
 const TERMS_MS = 2_000;
 
 /** The terms of the user's own generator; null without one, and if it does not answer in time. */
@@ -105,7 +105,7 @@ async function termsInTime({ generatorTerms, clock }: Pick<Toolbox, "generatorTe
   return Promise.race([generatorTerms().catch(() => null), timeUp]).finally(() => over.abort());
 }
 
-/** @throws ProtocolError before the client has said which protocol it speaks */
+/** @throws ProtocolError before initialization */
 function requireOpened(server: Server): void {
   if (server.getNegotiatedProtocolVersion() !== undefined) return;
   throw new ProtocolError(
@@ -114,15 +114,15 @@ function requireOpened(server: Server): void {
   );
 }
 
-function described({ prepare: _run, inputSchema, ...tool }: Tool): ToolDescription {
+function toDescription({ prepare: _run, inputSchema, ...tool }: Tool): ToolDescription {
   return { ...tool, inputSchema: { ...inputSchema } };
 }
 
 /**
- * A call whose arguments fit its tool, or else one that says what is wrong with them, so that a model can correct itself.
+ * A call with valid arguments, or one that returns the problem, so that a model can correct itself.
  * @throws ProtocolError for an unknown tool
  */
-function prepared(tools: readonly Tool[], name: string, args: unknown): ReturnType<Tool["prepare"]> {
+function prepareCall(tools: readonly Tool[], name: string, args: unknown): ReturnType<Tool["prepare"]> {
   const tool = tools.find((each) => each.name === name);
   if (tool === undefined)
     throw new ProtocolError(
@@ -137,7 +137,7 @@ function prepared(tools: readonly Tool[], name: string, args: unknown): ReturnTy
 }
 
 /** The same document as text and as an object: not every client reads both. */
-function resultOf({ result, isError = false, images = [] }: Answer, session: SessionCosts) {
+function toCallResult({ result, isError = false, images = [] }: Answer, session: SessionCosts) {
   const document = { ...result, session };
   const text = { type: "text" as const, text: JSON.stringify(document) };
   return {
@@ -147,7 +147,7 @@ function resultOf({ result, isError = false, images = [] }: Answer, session: Ses
   };
 }
 
-/** Many clients give a call up that has said nothing for a minute. */
+/** Many clients abort a call after a minute without progress. */
 const HEARTBEAT_MS = 10_000;
 
 export interface CallProgress {
@@ -155,8 +155,8 @@ export interface CallProgress {
   stop(): void;
 }
 
-/** Tells the client how a call is getting on, where it has asked for that. */
-export function progressOf(
+/** Reports the progress of a call to a client that has asked for it. */
+export function reportProgress(
   { _meta, notify }: Pick<ServerContext["mcpReq"], "_meta" | "notify">,
   clock: Clock,
 ): CallProgress {
@@ -164,11 +164,11 @@ export function progressOf(
   if (progressToken === undefined) return { onProgress() {}, stop() {} };
   let progress = 0;
   /** Before the first event the only fact is that the call is running. */
-  let said: { message?: string } = {};
+  let lastMessage: { message?: string } = {};
   const tell = () => {
     progress += 1;
-    const params = { progressToken, progress, ...said };
-    // A client that has gone away is noticed elsewhere.
+    const params = { progressToken, progress, ...lastMessage };
+    // A disconnect is detected elsewhere.
     notify({ method: "notifications/progress", params }).catch(() => {});
   };
   const over = new AbortController();
@@ -177,7 +177,7 @@ export function progressOf(
     onProgress(event) {
       const message = eventText(event);
       if (message === "") return;
-      said = { message };
+      lastMessage = { message };
       tell();
     },
     stop: () => over.abort(),
@@ -196,8 +196,8 @@ async function repeat(everyMs: number, tell: () => void, clock: Clock, signal: A
 }
 
 /**
- * The client of the settings in effect. A client keeps the generator, and its key, that it was started with: after a
- * change it is replaced, as soon as no task of it is running.
+ * The client of the current settings. A client keeps its generator and key: after a change it is replaced, once none
+ * of its tasks is running.
  */
 export class CurrentClient {
   readonly #open: () => Client;
@@ -211,10 +211,10 @@ export class CurrentClient {
   }
 
   /**
-   * @param terms the generator with all that is set about it
+   * @param terms the generator with all its settings
    * @param isIdle whether no task is running
    */
-  async of(terms: string, isIdle: boolean): Promise<Client> {
+  async get(terms: string, isIdle: boolean): Promise<Client> {
     this.#terms ??= terms;
     if (terms !== this.#terms && isIdle) {
       const replaced = this.#client;
@@ -222,7 +222,7 @@ export class CurrentClient {
       this.#client = this.#open();
       this.#replaced = replaced.close();
     }
-    // Two of them would run one queue.
+    // Two clients would run one queue.
     await this.#replaced;
     return this.#client;
   }

@@ -1,27 +1,27 @@
 import type { Estimate } from "../client/results.ts";
 import { BudgetExceededError } from "../core/errors.ts";
 import type { Cap, PricedRequest } from "../core/limits/caps.ts";
-import { countableInstead, highestCost } from "../models/cost.ts";
+import { highestCost, unknownCostHint } from "../models/cost.ts";
 import type { Matrix } from "../models/matrix.ts";
 import type { GenerationRequest } from "../task/request.ts";
 
-/** What one session may spend by default, in credits. */
+/** Default cap of a session, in credits. */
 export const DEFAULT_MAX_CREDITS = 20;
 
-/** What the session has spent, as every answer tells it. */
+/** Spending of the session, part of every answer. */
 export interface SessionCosts {
   maxCredits: number;
   /** Charged, or perhaps charged, in this session. A request of undocumented cost counts as the highest documented one. */
   credits: number;
-  /** How many of its requests had no documented cost. */
+  /** Number of requests without a documented cost. */
   undocumentedRequests: number;
 }
 
 type PricedEstimate = Pick<Estimate, "credits" | "requests"> & { request: Pick<GenerationRequest, "model"> };
 
 /**
- * What one session may spend. An agent that repeats itself reaches the cap and no further: each request is counted right before
- * it is submitted, whichever call submits it, and taken off again only if it is certain that nothing was charged.
+ * The cap of one session. Each request is counted right before its submit, whichever call submits it, and taken off
+ * again only if certainly nothing was charged: an agent that repeats itself stops at the cap.
  */
 export class SessionBudget implements Cap {
   readonly #matrix: Matrix;
@@ -30,7 +30,7 @@ export class SessionBudget implements Cap {
   readonly #allowedModels = new Set<string>();
 
   /**
-   * @param matrix what a request of undocumented cost counts as: its highest cost
+   * @param matrix its highest cost counts for a request of undocumented cost
    * @param maxCredits above the default, requests of undocumented cost need no argument of their own
    */
   constructor(matrix: Matrix, maxCredits = DEFAULT_MAX_CREDITS) {
@@ -69,11 +69,11 @@ export class SessionBudget implements Cap {
   #refusal(estimate: PricedEstimate, allowUndocumentedCost: boolean): BudgetExceededError | null {
     const { maxCredits, credits: spent } = this.#costs;
     const { request, credits } = estimate;
-    const cost = this.#costOf(estimate);
+    const cost = this.#getCost(estimate);
     if (credits === null && !allowUndocumentedCost && maxCredits <= DEFAULT_MAX_CREDITS) {
       const otherwise = `To submit it all the same, pass allowUndocumentedCost: true; it then counts as ${cost} credits.`;
       return new BudgetExceededError(`What ${request.model} costs is not documented.`, {
-        hint: ["Nothing was sent.", countableInstead(this.#matrix, otherwise)],
+        hint: ["Nothing was sent.", unknownCostHint(this.#matrix, otherwise)],
       });
     }
     if (spent + cost <= maxCredits) return null;
@@ -83,12 +83,12 @@ export class SessionBudget implements Cap {
     );
   }
 
-  #costOf({ credits, requests = 1 }: PricedEstimate): number {
+  #getCost({ credits, requests = 1 }: PricedEstimate): number {
     return credits ?? requests * this.#undocumentedCost;
   }
 
   #count(estimate: PricedEstimate, times: 1 | -1): void {
-    this.#costs.credits += times * this.#costOf(estimate);
+    this.#costs.credits += times * this.#getCost(estimate);
     if (estimate.credits === null) this.#costs.undocumentedRequests += times;
   }
 }

@@ -5,20 +5,20 @@ import { InterruptedError } from "../lib/interrupted.ts";
 
 /** One call of a tool. */
 export interface Call {
-  /** Aborts where the client has cancelled the call. */
+  /** Aborts if the client cancels the call. */
   signal: AbortSignal;
   onProgress: OnTaskProgress;
 }
 
-/** What a job does. @throws ImggenFailure */
+/** @throws ImggenFailure */
 type Work = (call: Call) => Promise<TaskSuccess>;
 
 /**
- * One running request or task. It outlasts the call that began it: the image is saved even if the client never asks again.
- * It is stopped only where each of its calls was cancelled, and none of them was answered before.
+ * One running request or task. It outlasts its call: the image is saved even if the client never asks again. It is
+ * stopped only if all its calls are cancelled before an answer.
  */
 export class Job {
-  /** What was asked for: the same request again is the same job. */
+  /** Identifies the request: an equal request joins this job. */
   readonly key: string;
   readonly result: Promise<TaskSuccess>;
   /** Resolves once its task has an id, and is sent or waits for its turn. */
@@ -36,7 +36,7 @@ export class Job {
     this.queued = new Promise((resolve) => (this.#noteQueued = () => resolve(undefined)));
     if (taskId !== null) this.#noteQueued();
     this.result = work({ signal: this.#stop.signal, onProgress: (event) => this.#tell(event) });
-    // Every call that waits for it gets the error; there may be none, and that must not end the program.
+    // Every waiting call gets the error; without one, it must not end the program.
     this.result.catch(() => {});
   }
 
@@ -45,7 +45,7 @@ export class Job {
     return this.#taskId;
   }
 
-  /** An id by which the ledger finds its task; null until it has it. */
+  /** The ledger's id of its task; null until it is recorded. */
   get recordId(): string | null {
     return this.#recordId ?? this.#taskId;
   }
@@ -54,7 +54,7 @@ export class Job {
     return this.#stop.signal.aborted;
   }
 
-  /** A call waits for it. @returns what ends the waiting, where the call was answered */
+  /** Lets a call wait for the job. @returns a function that ends the wait after an answer */
   join({ signal, onProgress }: Call): () => void {
     this.#callsNotCancelled += 1;
     this.#watchers.add(onProgress);
@@ -84,7 +84,7 @@ export class Jobs {
   readonly #charged = new Map<string, string>();
 
   /**
-   * Begins a job, once those of the same key that are being stopped have ended: their tasks are then found.
+   * Starts a job, after stopping jobs of the same key have ended and recorded their tasks.
    * @param taskId the service's id of the task that it finishes; null for a request
    */
   start(key: string, work: Work, taskId: string | null = null): Job {
@@ -100,23 +100,23 @@ export class Jobs {
       if (charged !== null) this.#charged.set(key, charged);
     };
     job.result.then(
-      ({ taskId: saved }) => end(saved),
-      (error) => end(error instanceof ImggenFailure && isKept(error) ? error.taskId : null),
+      ({ taskId: savedTaskId }) => end(savedTaskId),
+      (error) => end(error instanceof ImggenFailure && isRecorded(error) ? error.taskId : null),
     );
     return job;
   }
 
-  /** The task of an ended job that can be resumed or may have been charged, whichever account it was charged to. */
-  chargedWithKey(key: string): string | undefined {
+  /** The task of an ended job that can be resumed or may have been charged, to any account. */
+  chargedTaskId(key: string): string | undefined {
     return this.#charged.get(key);
   }
 
-  withKey(key: string): Job | undefined {
+  findByKey(key: string): Job | undefined {
     return this.all.find((job) => job.key === key);
   }
 
   /** @param taskId the service's whole id */
-  ofTask(taskId: string): Job | undefined {
+  findByTask(taskId: string): Job | undefined {
     return this.all.find((job) => job.taskId === taskId);
   }
 
@@ -124,18 +124,18 @@ export class Jobs {
     return this.#running.size === 0;
   }
 
-  /** Those that are not being stopped. */
+  /** Running jobs that are not being stopped. */
   get all(): Job[] {
     return [...this.#running].filter(({ isStopped }) => !isStopped);
   }
 
-  /** Resolves once those that are being stopped have ended. */
+  /** Waits for stopping jobs. */
   async stopped(): Promise<void> {
     await Promise.allSettled([...this.#running].filter((job) => job.isStopped).map(({ result }) => result));
   }
 }
 
-/** Whether the same call again is about the same task, and no new one. */
-function isKept({ resume, charged }: ImggenFailure): boolean {
+/** Whether an equal call continues this task. */
+function isRecorded({ resume, charged }: ImggenFailure): boolean {
   return resume !== null || charged !== "no";
 }

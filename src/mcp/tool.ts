@@ -6,7 +6,7 @@ import { valueProblem } from "../client/options/option-kinds.ts";
 import { REQUEST } from "../client/options/request-table.ts";
 import type { Clock } from "../lib/clock.ts";
 import { UsageError } from "../lib/error-types.ts";
-import { inOneLine, shortened } from "../lib/short-text.ts";
+import { inOneLine, truncate } from "../lib/short-text.ts";
 import type { GeneratorTerms } from "../models/check-request.ts";
 import { costRange, highestCost } from "../models/cost.ts";
 import { resolveModel } from "../models/find.ts";
@@ -20,34 +20,34 @@ import type { SessionBudget } from "./session-budget.ts";
 import type { Call, Jobs } from "./session-jobs.ts";
 import type { Answer } from "./tool-answer.ts";
 
-/** What the user has set, as it is when a call comes. */
+/** The user's settings at the time of a call. */
 export interface CallSettings {
   client: Client;
   matrix: Matrix;
-  /** What applies where a call leaves it out. */
+  /** Values of omitted arguments. */
   defaults: Omit<RequestOptions, "prompt">;
-  /** Whether the user's own generator makes the images: it may take other models than those of the matrix. */
+  /** Whether the provider is the user's generator, which may have models outside the matrix. */
   takesAnyModel: boolean;
-  /** Whether answers hold the images themselves where a call does not say. */
+  /** Whether answers contain images by default. */
   previews: boolean;
-  /** Finds the folder for images, and makes sure that it can be written to. */
+  /** Finds a writable folder for images. */
   findOutput: () => Promise<OutputFolder>;
 }
 
-/** What the tools of one session share. */
+/** State shared by the tools of one session. */
 export interface Toolbox extends CallSettings {
   budget: SessionBudget;
   jobs: Jobs;
-  /** The ledger's task of an id or of the beginning of one; null if it has none. @throws UsageError if several begin so */
+  /** The ledger's task by its id or a prefix; null if there is none. @throws UsageError for an ambiguous prefix */
   findTask: (id: string) => Promise<Task | null>;
-  /** The names of the user's own generator's models; null without one, or where it has no list. */
+  /** Models of the user's generator; null without a generator or a list. */
   generatorModels: () => Promise<string[] | null>;
-  /** The terms of requests to the user's own generator, which is asked; null without one. @throws ImggenError */
+  /** The terms of the user's generator, which is queried; null without one. @throws ImggenError */
   generatorTerms: () => Promise<GeneratorTerms | null>;
   clock: Clock;
 }
 
-/** A tool as agents see it, and what it does. */
+/** A tool for agents. */
 export interface Tool {
   name: string;
   title: string;
@@ -55,11 +55,11 @@ export interface Tool {
   description: string;
   annotations: ToolAnnotations;
   inputSchema: InputSchema;
-  /** Checks a call's arguments. @returns what then does the work @throws UsageError */
+  /** Checks a call's arguments. @returns a function that runs the call @throws UsageError */
   prepare(args: unknown): (call: Call, toolbox: Toolbox) => Promise<Answer>;
 }
 
-/** JSON Schema with the keywords alone that every client knows. */
+/** JSON Schema with keywords that every client supports. */
 interface InputSchema {
   type: "object";
   properties: Record<string, ArgumentSchema>;
@@ -75,8 +75,8 @@ type Arguments<Table extends Options, Given extends keyof Table> = ValuesOf<Tabl
 interface Definition<Table extends Options, Given extends keyof Table>
   extends Omit<Tool, "inputSchema" | "prepare"> {
   options: Table;
-  /** Arguments that are always there: those without a default are required. */
-  given: readonly Given[];
+  /** Arguments that always have a value: those without a default are required. */
+  presentNames: readonly Given[];
   run(args: Arguments<Table, Given>, call: Call, toolbox: Toolbox): Promise<Answer>;
 }
 
@@ -84,17 +84,17 @@ interface Definition<Table extends Options, Given extends keyof Table>
 export function tool<Table extends Options, Given extends keyof Table & string>({
   run,
   options,
-  given,
+  presentNames,
   ...definition
 }: Definition<Table, Given>): Tool {
-  const required = given.filter((name) => options[name]?.default === undefined);
-  const properties = Object.fromEntries(Object.entries(options).map(([name, row]) => [name, schemaOf(row)]));
+  const required = presentNames.filter((name) => options[name]?.default === undefined);
+  const properties = Object.fromEntries(Object.entries(options).map(([name, row]) => [name, toSchema(row)]));
   return {
     ...definition,
     inputSchema: { type: "object", properties, ...(required.length > 0 && { required }) },
     prepare(args) {
-      const checked = { ...defaultsOf(options), ...(withoutNulls(args) as object) };
-      const problems = problemsOf(checked, options, required);
+      const checked = { ...getDefaults(options), ...(withoutNulls(args) as object) };
+      const problems = findProblems(checked, options, required);
       if (problems.length > 0)
         throw new UsageError(`${definition.name}: ${problems.join("; ")}.`, {
           hint: "Nothing was sent. Correct the arguments, and call the tool again.",
@@ -111,7 +111,7 @@ const TYPES: { readonly [OfKind in Kind]?: string } = {
   images: "array",
 };
 
-function schemaOf(row: Option): ArgumentSchema {
+function toSchema(row: Option): ArgumentSchema {
   const type = TYPES[row.kind] ?? "string";
   return {
     type,
@@ -124,16 +124,16 @@ function schemaOf(row: Option): ArgumentSchema {
   };
 }
 
-function defaultsOf(options: Options): object {
+function getDefaults(options: Options): object {
   const entries = Object.entries(options).map(([name, row]) => [name, row.default] as const);
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
-/** Each problem of a call's arguments, so that a model can correct them at once. */
-function problemsOf(args: object, options: Options, required: readonly string[]): string[] {
-  const given = Object.entries(args);
+/** All problems of a call's arguments, so that a model can correct them at once. */
+function findProblems(args: object, options: Options, required: readonly string[]): string[] {
+  const entries = Object.entries(args);
   const missing = required.filter((name) => !Object.hasOwn(args, name)).map((name) => `${name}: is required`);
-  const wrong = given.flatMap(([name, value]) => {
+  const wrong = entries.flatMap(([name, value]) => {
     const row = Object.hasOwn(options, name) ? options[name] : undefined;
     if (row === undefined) return [`there is no argument ${JSON.stringify(name)}`];
     if (Array.isArray(value) && value.length === 0) return [`${name}: must not be empty`];
@@ -143,7 +143,7 @@ function problemsOf(args: object, options: Options, required: readonly string[])
   return [...missing, ...wrong];
 }
 
-/** Many models send null for what they leave out. */
+/** Many models send null for omitted arguments. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.filter((item) => item !== null).map(withoutNulls);
   if (typeof value !== "object" || value === null) return value;
@@ -151,14 +151,14 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, item]) => [name, withoutNulls(item)]));
 }
 
-/** Facts that the texts of tools name. */
-export interface Choosing extends Pick<CallSettings, "matrix" | "takesAnyModel" | "defaults"> {
-  /** Of the user's own generator; absent where it was not asked. */
+/** Facts for the texts of tools. */
+export interface ToolFacts extends Pick<CallSettings, "matrix" | "takesAnyModel" | "defaults"> {
+  /** Of the user's generator; absent if it was not queried. */
   terms?: Pick<GeneratorTerms, "isFree" | "defaultModel"> | null;
 }
 
-/** An option that names a model: one of those that there are, unless a generator may have others. */
-export function withModels<Row extends Option<"text">>(row: Row, { matrix, takesAnyModel }: Choosing): Row {
+/** The option of a model: one of the matrix, unless a generator may have others. */
+export function withModels<Row extends Option<"text">>(row: Row, { matrix, takesAnyModel }: ToolFacts): Row {
   return takesAnyModel ? row : { ...row, choices: matrix.map(({ id }) => id) };
 }
 
@@ -166,12 +166,12 @@ export function withModels<Row extends Option<"text">>(row: Row, { matrix, takes
 const MAX_NAME_LENGTH = 100;
 
 /** The model of a request that names none, and its cost, as a sentence. */
-export function defaultModelText({ matrix, terms, takesAnyModel, defaults }: Choosing): string {
+export function defaultModelText({ matrix, terms, takesAnyModel, defaults }: ToolFacts): string {
   const ofService = takesAnyModel ? ANY_MODEL : DEFAULT_MODEL;
   const model = terms?.defaultModel ?? defaults.model ?? ofService;
   if (typeof model !== "string" && model.type === "usage") return "Every request must name a model.";
   const isKnown = typeof model === "string" && model !== ANY_MODEL;
-  const name = isKnown ? shortened(inOneLine(model), MAX_NAME_LENGTH) : "the generator's own";
+  const name = isKnown ? truncate(inOneLine(model), MAX_NAME_LENGTH) : "the generator's own";
   return `Default model: ${name}, ${costText(isKnown ? model : ANY_MODEL, terms?.isFree === true, matrix)}.`;
 }
 
@@ -182,8 +182,8 @@ function costText(name: string, isFree: boolean, matrix: Matrix): string {
   return range ?? `whose cost is not documented and counts as ${highestCost(matrix)} credits`;
 }
 
-/** The fields of a request as tools take them. The matrix judges their combination, and says what to change. */
-export function requestOptions(settings: Choosing) {
+/** The fields of a request as arguments. The matrix checks their combination. */
+export function requestOptions(settings: ToolFacts) {
   return {
     prompt: noFlag("text", { agents: "What the image shows." }),
     ...REQUEST,
@@ -205,15 +205,15 @@ type RequestArguments = Omit<RequestOptions, "prompt" | "fields"> & {
   fields?: string | readonly string[] | undefined;
 };
 
-/** A request of a tool's arguments and the user's settings. @throws UsageError for fields that cannot be read */
-export function requestOf(
+/** A request from a tool's arguments and the user's settings. @throws UsageError for fields that cannot be parsed */
+export function toRequestOptions(
   { fields, ...request }: RequestArguments,
   { defaults }: CallSettings,
 ): RequestOptions {
-  return { ...defaults, ...request, ...(fields !== undefined && { fields: fieldsOf([fields].flat()) }) };
+  return { ...defaults, ...request, ...(fields !== undefined && { fields: parseFields([fields].flat()) }) };
 }
 
-function fieldsOf(pairs: readonly string[]): ProviderFields {
+function parseFields(pairs: readonly string[]): ProviderFields {
   const isJson = (pair: string) => /^[^=]+=\s*[[{]/.test(pair);
   const json = pairs.filter(isJson);
   const plain = pairs.filter((pair) => !isJson(pair));

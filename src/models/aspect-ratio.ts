@@ -9,14 +9,14 @@ export function isWellFormedRatio(value: string): boolean {
   return value === "auto" || WELL_FORMED.test(value);
 }
 
-/** Whether the service's document names a ratio, or a model of the matrix takes it. */
+/** Whether the service's document has a ratio, or a model of the matrix supports it. */
 export function isKnownRatio(value: string, matrix: Matrix): boolean {
   return RATIOS.includes(value) || matrix.some(({ ratios }) => ratios?.includes(value));
 }
 
 /**
- * The ratio probably meant by `16x9`, `1920:1080` or `AUTO`: the service's ratio of the same shape, else the same numbers
- * written as `w:h`. `undefined` if there is none.
+ * Corrects `16x9`, `1920:1080` or `AUTO`: the service's ratio of the same shape, else the numbers as `w:h`;
+ * `undefined` for other texts.
  */
 export function intendedRatio(value: string): string | undefined {
   const text = value.trim().toLowerCase();
@@ -42,9 +42,9 @@ function isSameShape(ratio: string, lowest: string): boolean {
 
 /** The ratio of a list whose shape is closest to a well-formed one; `undefined` for `auto`. */
 export function nearestRatio(value: string, list: readonly string[]): string | undefined {
-  const wanted = ratioShape(value);
-  if (wanted === null) return undefined;
-  const distance = (ratio: string) => Math.abs((ratioShape(ratio) ?? Number.POSITIVE_INFINITY) - wanted);
+  const shape = ratioShape(value);
+  if (shape === null) return undefined;
+  const distance = (ratio: string) => Math.abs((ratioShape(ratio) ?? Number.POSITIVE_INFINITY) - shape);
   return [...list].sort((a, b) => distance(a) - distance(b))[0];
 }
 

@@ -1,5 +1,5 @@
 import type { ImggenError } from "../lib/error-types.ts";
-import { listed } from "../lib/short-text.ts";
+import { joinFirst } from "../lib/short-text.ts";
 import {
   ANY_MODEL,
   type CheckedRequest,
@@ -10,7 +10,7 @@ import { estimateCost } from "./cost.ts";
 import { resolveModel } from "./find.ts";
 import { InvalidRequestError } from "./invalid-request.ts";
 import { DEFAULT_MODEL, type Matrix, type Model, model } from "./matrix.ts";
-import { type FieldTerms, ofGeneratorAlone, ownFields } from "./rules/fields.ts";
+import { type FieldTerms, generatorFields, refuseGeneratorFields } from "./rules/fields.ts";
 import { imageCount, imagesOverHttps, imageUrls, maxImages } from "./rules/images.ts";
 import { modelListed, price, unknownModelRefusal } from "./rules/model.ts";
 import { emptyPromptRefusal, promptLength, promptText } from "./rules/prompt.ts";
@@ -25,7 +25,7 @@ import {
   type RuleInput,
 } from "./rules/rule.ts";
 import {
-  leftOutByService,
+  generatorFieldWarnings,
   type SavedFields,
   savedLabels,
   type WithSaved,
@@ -36,41 +36,47 @@ import {
 import { normalizeInput, toRequest } from "./wire.ts";
 
 export interface CheckOptions extends Pick<RuleInput, "uploads" | "inherited"> {
-  /** Default true. If false, only a blank prompt is refused, and all values are sent as given. */
+  /** Default true. If false, only a blank prompt is refused. */
   validate?: boolean;
-  /** How messages name the values; by default as the flags of `imggen generate`. */
+  /** Names of the values in messages. Default: the flags of `imggen generate`. */
   labels?: Partial<Labels>;
-  /** Values of config.json for fields that the input leaves open. */
-  saved?: SavedFields;
-  /** The user's own generator, where it takes the place of the service; absent or null for the service. */
+  /** Values of config.json for fields that the input omits. */
+  savedFields?: SavedFields;
+  /** The user's generator; absent or null: the service. */
   generator?: GeneratorTerms | null | undefined;
 }
 
-/** Terms that a request to the user's own generator is checked against. The generator itself judges what no matrix has. */
+/** Terms for checking a request to the user's generator. The generator itself checks what no matrix has. */
 export interface GeneratorTerms extends FieldTerms {
-  /** Whether its images cost nothing, whatever the matrix says. */
+  /** Whether its images are free, regardless of prices in the matrix. */
   isFree: boolean;
   /**
-   * Whether it is an `imggen serve`: it takes URLs of reference images, and it alone knows what its requests cost. Absent: no.
+   * Whether it is an `imggen serve`: it fetches reference images from URLs, and it alone knows the price. Absent: no.
    */
   isServer?: true;
-  /** Whether no flag or setting says that it is free. A request that was paid before then stays paid. Default false. */
+  /**
+   * Whether it is free only by default, and not by a flag or setting. An earlier paid request then stays paid.
+   * Default false.
+   */
   isFreeByDefault?: boolean;
   /** Price of an image without one in the matrix, in credits; absent or null if unknown. */
   price?: number | null;
-  /** What a request gets that names no model; an error says why there is none. */
+  /** Model of a request without one; an error if there is none. */
   defaultModel: string | ImggenError;
-  /** The origin of that model, with its name: `generatorModel flux from config.json`; absent if the generator names it. */
+  /**
+   * The origin of the default model, with its name: `generatorModel flux from config.json`; absent if the generator
+   * reports it.
+   */
   modelOrigin?: string | undefined;
-  /** Its own names of the models that it has; null where they are not known. */
+  /** The generator's model names; null if unknown. */
   models: readonly string[] | null;
-  /** A sentence about a part of a request that the generator does not support; null for none. Absent: not known. */
-  problemOf?: (request: GenerationRequest) => string | null;
-  /** The setting of config.json without which there would be no such problem; null if it is none. */
-  causeOf?: (request: GenerationRequest, problem: string) => string | null;
+  /** A sentence about an unsupported part of a request; null for none. Absent: unknown. */
+  findProblem?: (request: GenerationRequest) => string | null;
+  /** The setting of config.json that causes a problem; null for none. */
+  findCause?: (request: GenerationRequest, problem: string) => string | null;
 }
 
-/** The rules, in the order in which problems are most useful to the user. */
+/** The rules, with the most useful problems first. */
 const RULES: readonly Rule[] = [
   promptText,
   modelListed,
@@ -85,9 +91,8 @@ const RULES: readonly Rule[] = [
 ];
 
 /**
- * Turns what the user asked for into the request to send, with its cost. Refuses what the service's document rules out;
- * what the document leaves open passes, with a warning if the result may surprise.
- *
+ * Turns the user's input into the request to send, with its cost. Refuses what the service's document rules out;
+ * warns if something undocumented may surprise.
  * @throws InvalidRequestError for the first broken rule
  */
 export function checkRequest(
@@ -95,36 +100,38 @@ export function checkRequest(
   matrix: Matrix,
   options: CheckOptions = {},
 ): CheckedRequest {
-  const labels = { ...FLAG_LABELS, ...options.labels, ...savedLabels(input, options.saved) };
+  const labels = { ...FLAG_LABELS, ...options.labels, ...savedLabels(input, options.savedFields) };
   const empty = emptyPromptRefusal(input.prompt, labels.prompt);
-  if (empty !== undefined) throw refused(empty);
+  if (empty !== undefined) throw toError(empty);
 
   const { generator } = options;
   if (generator) return checkedForGenerator({ input, matrix, labels }, generator, options);
-  const foreign = ofGeneratorAlone({ input, labels, inherited: options.inherited });
-  if (foreign !== undefined) throw refused(foreign);
+  const foreign = refuseGeneratorFields({ input, labels, inherited: options.inherited });
+  if (foreign !== undefined) throw toError(foreign);
   const name = input.model ?? DEFAULT_MODEL;
   const model = resolveModel(name, matrix);
   if (model !== undefined) {
-    const { uploads, inherited, saved = {} } = options;
+    const { uploads, inherited, savedFields = {} } = options;
     const subject = { input, model, matrix, labels, uploads, inherited };
     const isChecked = options.validate !== false;
-    const { input: whole, warnings } = withSaved(subject, saved, isChecked);
+    const { input: whole, warnings } = withSaved(subject, savedFields, isChecked);
     const full = { ...subject, input: whole };
-    const checked = isChecked ? validated(full) : sentAsGiven(full);
-    return { ...checked, warnings: [...warnings, ...leftOutByService(saved), ...checked.warnings] };
+    const checked = isChecked ? validated(full) : withoutValidation(full);
+    return {
+      ...checked,
+      warnings: [...warnings, ...generatorFieldWarnings(savedFields), ...checked.warnings],
+    };
   }
   const unknown = unknownModelRefusal(name, labels.model, matrix);
-  if (options.validate !== false) throw refused(unknown);
-  const request = toRequest(withAllSaved(input, options.saved), name);
-  return { request, credits: null, warnings: unchecked([unknown]) };
+  if (options.validate !== false) throw toError(unknown);
+  const request = toRequest(withAllSaved(input, options.savedFields), name);
+  return { request, credits: null, warnings: uncheckedWarnings([unknown]) };
 }
 
-/** The request, checked against every rule. */
 function validated(subject: RuleInput): CheckedRequest {
   const { input, model } = subject;
   const broken = brokenRule(subject);
-  if (broken !== undefined) throw refused(broken);
+  if (broken !== undefined) throw toError(broken);
   return {
     request: toRequest(normalizeInput(input, model), model.id),
     credits: estimateCost(model, input.quality).credits,
@@ -132,26 +139,28 @@ function validated(subject: RuleInput): CheckedRequest {
   };
 }
 
-/** The request without checks. An estimated price is still a warning. */
-function sentAsGiven(subject: RuleInput): CheckedRequest {
+/** An estimated price is a warning even without validation. */
+function withoutValidation(subject: RuleInput): CheckedRequest {
   const { input, model } = subject;
   const guess = price(subject);
   return {
     request: toRequest(input, model.id),
     credits: estimateCost(model, input.quality).credits,
-    warnings: [...unchecked(judge(subject)), ...(guess === undefined ? [] : [`${guess.message}.`])],
+    warnings: [...uncheckedWarnings(judge(subject)), ...(guess === undefined ? [] : [`${guess.message}.`])],
   };
 }
 
-/** The document says nothing of a generator, so that it warns of nothing; a name is handed on as it is. */
+/**
+ * No rule of the service's document applies to a generator, so there are no warnings; names are passed on unchanged.
+ */
 function checkedForGenerator(
   { input: original, matrix, labels }: Omit<RuleInput, "model">,
   terms: GeneratorTerms,
-  { validate, inherited, uploads, saved = {} }: CheckOptions,
+  { validate, inherited, uploads, savedFields = {} }: CheckOptions,
 ): CheckedRequest {
   const { isServer, isFree, isFreeByDefault, defaultModel, models } = terms;
-  const own = ownFields(original, terms, labels);
-  if ("kind" in own) throw refused(own);
+  const checkedFields = generatorFields(original, terms, labels);
+  if ("kind" in checkedFields) throw toError(checkedFields);
   const { seed: _seed, negative: _negative, fields: _fields, ...rest } = original;
   const name = original.model ?? defaultModel;
   if (typeof name !== "string") throw name;
@@ -160,68 +169,83 @@ function checkedForGenerator(
   const unknown = isChecked
     ? unknownToGenerator(name, models, origin ?? `${labels.model} ${JSON.stringify(name)}`)
     : undefined;
-  if (unknown !== undefined) throw refused(unknown);
-  const model = matrix.find(({ id }) => id === name) ?? unknownToUs(name);
+  if (unknown !== undefined) throw toError(unknown);
+  const model = matrix.find(({ id }) => id === name) ?? undocumentedModel(name);
   const takesFiles = isServer ? uploads : true;
-  const open = { input: { ...rest, ...own.own }, model, matrix, labels, uploads: takesFiles, inherited };
-  const full = withSaved(open, saved, isChecked);
-  const allSaved = { ...saved, ...terms.saved };
-  const { input, warnings } = supported(full.input, original, allSaved, terms, (each) =>
-    requestOf(each, model, isChecked, name),
+  const open = {
+    input: { ...rest, ...checkedFields.fields },
+    model,
+    matrix,
+    labels,
+    uploads: takesFiles,
+    inherited,
+  };
+  const full = withSaved(open, savedFields, isChecked);
+  const allSaved = { ...savedFields, ...terms.savedFields };
+  const { input, warnings } = withoutUnsupportedFields(full.input, original, allSaved, terms, (each) =>
+    buildRequest(each, model, isChecked, name),
   );
   const subject = { ...open, input };
-  const broken = isChecked ? judge(subject).find(isRefusal) : tooMany(subject);
-  if (broken !== undefined) throw refused(broken);
+  const broken = isChecked ? judge(subject).find(isRefusal) : refuseTooManyImages(subject);
+  if (broken !== undefined) throw toError(broken);
   const guess = isFree ? undefined : price(subject);
   const requests = input.maxImages ?? 1;
-  const credits = totalOf(estimateCost(model, input.quality).credits ?? terms.price ?? null, requests);
+  const credits = totalCost(estimateCost(model, input.quality).credits ?? terms.price ?? null, requests);
   return {
-    request: requestOf(input, model, isChecked, name),
+    request: buildRequest(input, model, isChecked, name),
     credits: isFree ? 0 : credits,
     ...(isFree && isFreeByDefault && { creditsIfPaid: credits }),
     ...(isServer && isFree && { isPaid: false }),
     ...(requests > 1 && { requests }),
     warnings: [
-      ...own.warnings,
+      ...checkedFields.warnings,
       ...full.warnings,
       ...warnings,
-      ...(isServer ? leftOutByService(saved) : []),
+      ...(isServer ? generatorFieldWarnings(savedFields) : []),
       ...(guess === undefined ? [] : [`${guess.message}.`]),
     ],
   };
 }
 
-/** The request to a generator. It makes one image for each request that it gets, and as many are sent as are wanted. */
-function requestOf(input: RequestInput, model: Model, isChecked: boolean, name: string): GenerationRequest {
-  const sent = isChecked ? { ...normalizeInput(input, model), maxImages: input.maxImages } : input;
-  return toRequest(sent, name);
+/** The request to a generator. Each request makes one image; `maxImages` is the number of requests. */
+function buildRequest(
+  input: RequestInput,
+  model: Model,
+  isChecked: boolean,
+  name: string,
+): GenerationRequest {
+  const wireInput = isChecked ? { ...normalizeInput(input, model), maxImages: input.maxImages } : input;
+  return toRequest(wireInput, name);
 }
 
-/** Leaves out saved values that the generator does not support. @throws InvalidRequestError if a saved setting is in its way */
-function supported(
+/**
+ * Leaves out saved values that the generator does not support. @throws InvalidRequestError if a saved setting
+ * conflicts
+ */
+function withoutUnsupportedFields(
   input: RequestInput,
-  given: SavedFields,
-  saved: SavedFields,
-  { problemOf, causeOf }: GeneratorTerms,
+  original: SavedFields,
+  savedFields: SavedFields,
+  { findProblem, findCause }: GeneratorTerms,
   requestFor: (input: RequestInput) => GenerationRequest,
 ): WithSaved {
-  if (problemOf === undefined) return { input, warnings: [] };
-  const result = withoutUnsupported(input, given, saved, (each) => problemOf(requestFor(each)));
+  if (findProblem === undefined) return { input, warnings: [] };
+  const result = withoutUnsupported(input, original, savedFields, (each) => findProblem(requestFor(each)));
   const request = requestFor(result.input);
-  const problem = problemOf(request);
-  const cause = problem === null ? null : causeOf?.(request, problem);
+  const problem = findProblem(request);
+  const cause = problem === null ? null : findCause?.(request, problem);
   if (problem === null || cause === undefined || cause === null) return result;
   throw new InvalidRequestError(`With ${cause}: ${problem}`, { hint: "Nothing was sent." });
 }
 
-/** Whether a generator's list has a model, by whichever of its names. */
+/** Whether a generator's list has a model, with or without its file extension or hash. */
 export function isAmong(models: readonly string[], name: string): boolean {
   const plain = (text: string) =>
     text.replace(/(?:\.(?:safetensors|ckpt|gguf|pth?))?(?: \[[\da-f]+\])?$/i, "").toLowerCase();
   return models.some((model) => plain(model) === plain(name));
 }
 
-/** A model that the generator does not have. What its list calls by a longer name, or a file's, counts as that. */
+/** The refusal of a model that the generator does not have. */
 function unknownToGenerator(
   name: string,
   models: readonly string[] | null,
@@ -231,15 +255,15 @@ function unknownToGenerator(
   return {
     kind: "refusal",
     message: `${origin}: the generator has no such model`,
-    hint: `It has: ${listed(models)}`,
+    hint: `It has: ${joinFirst(models)}`,
   };
 }
 
-/** The most requests that one task may have. */
+/** Maximum number of requests of a task. */
 const MAX_REQUESTS = 64;
 
-/** Refuses too many images, without validation too: each is a request, and each is written down. */
-function tooMany({ input: { maxImages = 1 }, labels }: RuleInput): Refusal | undefined {
+/** Also applies without validation: each image is a request in the ledger. */
+function refuseTooManyImages({ input: { maxImages = 1 }, labels }: RuleInput): Refusal | undefined {
   if (Number.isInteger(maxImages) && maxImages >= 1 && maxImages <= MAX_REQUESTS) return undefined;
   const isTooMany = Number.isInteger(maxImages) && maxImages > MAX_REQUESTS;
   const why = isTooMany ? `: at most ${MAX_REQUESTS}` : ` is not a whole number from 1 to ${MAX_REQUESTS}`;
@@ -247,13 +271,13 @@ function tooMany({ input: { maxImages = 1 }, labels }: RuleInput): Refusal | und
   return { kind: "refusal", message, hint: "Ask for the others with another command" };
 }
 
-/** The cost of all images: each is a request of its own. */
-function totalOf(credits: number | null, images: number): number | null {
+/** Each image is one request. */
+function totalCost(credits: number | null, images: number): number | null {
   return credits === null ? null : credits * images;
 }
 
-/** A model of which only the generator knows what it takes. */
-export function unknownToUs(id: string): Model {
+/** A model of a generator, about which nothing is documented. */
+export function undocumentedModel(id: string): Model {
   return model(id, { promptLimit: null });
 }
 
@@ -266,8 +290,8 @@ function judge(subject: RuleInput, rules = RULES): Finding[] {
   return rules.map((rule) => rule(subject)).filter((finding) => finding !== undefined);
 }
 
-/** One warning with everything that would have been refused; none if nothing would. */
-function unchecked(findings: readonly Finding[]): string[] {
+/** One warning with all suppressed refusals; none if there are none. */
+function uncheckedWarnings(findings: readonly Finding[]): string[] {
   const reasons = findings.filter(isRefusal).map(({ message }) => message);
   return reasons.length === 0 ? [] : [`Validation is off, so this is sent anyway: ${reasons.join("; ")}.`];
 }
@@ -276,6 +300,6 @@ function isRefusal(finding: Finding): finding is Refusal {
   return finding.kind === "refusal";
 }
 
-function refused({ message, hint, limit }: Refusal): InvalidRequestError {
+function toError({ message, hint, limit }: Refusal): InvalidRequestError {
   return new InvalidRequestError(`${message}.`, { hint, limit });
 }

@@ -3,7 +3,7 @@ import { greatestCommonDivisor } from "../lib/whole-number.ts";
 /** The longest side for 1K, in pixels. */
 const SIDE_PX = 1024;
 
-/** How many times longer the longest side is than that for 1K. */
+/** Factors of the longest side for 1K. */
 const FACTORS: ReadonlyMap<string, number> = new Map([
   ["basic", 1],
   ["1K", 1],
@@ -12,13 +12,13 @@ const FACTORS: ReadonlyMap<string, number> = new Map([
   ["4K", 4],
 ]);
 
-/** Both sides are multiples of this, as those of most generators are. */
+/** Both sides are multiples of this: most generators require it. */
 const BLOCK = 8;
 
 /**
- * The size, in pixels, of a picture asked for by `ratio` and `quality` (service's document, section 2.5). The
- * ratio is exact: 21:9 at 1K is 1008x432, not 1024x439. Whatever is not `w:h` is square, and an unknown quality
- * is 1K. Only a ratio too extreme for the long side is rounded, to at least one block.
+ * The size, in pixels, for a `ratio` and `quality` (section 2.5 of the service's document). The ratio is exact: 21:9
+ * at 1K is 1008x432, not 1024x439; only an extreme ratio is rounded, to at least one block. A ratio of another form
+ * is square, and an unknown quality is 1K.
  * @param sidePx the longest side for 1K
  */
 export function pictureDimensions(
@@ -34,7 +34,7 @@ export function pictureDimensions(
   return { width: side(across), height: side(down) };
 }
 
-/** The size, in pixels, of a picture in the shape of another one. @param longestPx its longest side */
+/** The size, in pixels, of an image in the shape of another. @param longestPx its longest side */
 export function dimensionsLike(
   shape: { width: number; height: number },
   longestPx: number,

@@ -1,5 +1,5 @@
 import { editDistance } from "../lib/edit-distance.ts";
-import { canonicalQuality, type Kind, LONGEST_ID, type Matrix, type Model } from "./matrix.ts";
+import { canonicalQuality, type Kind, MAX_ID_LENGTH, type Matrix, type Model } from "./matrix.ts";
 
 /** The filters of `imggen models`; an absent field filters nothing. */
 export interface ModelFilter {
@@ -7,7 +7,7 @@ export interface ModelFilter {
   ratio?: string | undefined;
   /** A quality in any case. */
   quality?: string | undefined;
-  /** How many reference images a request would have. */
+  /** Number of reference images. */
   references?: number | undefined;
 }
 
@@ -27,26 +27,26 @@ export function resolveModel(name: string, matrix: Matrix): Model | undefined {
  * part of the id (`gama`: `gamma-image-2`), then by the edit distance to the whole id.
  */
 export function nearestModels(name: string, matrix: Matrix, count = 3): string[] {
-  // A long text pasted by mistake need not be compared to its end.
-  const wanted = name.toLowerCase().slice(0, LONGEST_ID);
-  if (wanted.trim() === "") return [];
-  const farthest = Math.max(2, Math.floor(wanted.length / 3));
+  // Limits the comparisons of a long text pasted by mistake.
+  const query = name.toLowerCase().slice(0, MAX_ID_LENGTH);
+  if (query.trim() === "") return [];
+  const maxDistance = Math.max(2, Math.floor(query.length / 3));
   return matrix
-    .map(({ id }) => ({ id, ...likeness(wanted, id.toLowerCase()) }))
-    .filter(({ id, partDistance }) => partDistance <= farthest || wanted.includes(tail(id.toLowerCase())))
+    .map(({ id }) => ({ id, ...likeness(query, id.toLowerCase()) }))
+    .filter(({ id, partDistance }) => partDistance <= maxDistance || query.includes(tail(id.toLowerCase())))
     .sort((a, b) => a.rank - b.rank || a.partDistance - b.partDistance || a.distance - b.distance)
     .slice(0, count)
     .map(({ id }) => id);
 }
 
-/** `the nearest is z-image`; empty where none is near. */
+/** `the nearest is z-image`; empty if none is near. */
 export function nearestText(name: string, matrix: Matrix): string {
   const near = nearestModels(name, matrix);
   if (near.length === 0) return "";
   return near.length === 1 ? `the nearest is ${near[0]}` : `the nearest are ${near.join(", ")}`;
 }
 
-/** The sentence on a name that no model has; null if one has it. */
+/** A sentence about an unknown name; null if a model has it. */
 export function unknownModelText(name: string, matrix: Matrix): string | null {
   if (resolveModel(name, matrix)) return null;
   const nearest = nearestText(name, matrix);
@@ -54,8 +54,8 @@ export function unknownModelText(name: string, matrix: Matrix): string | null {
 }
 
 /**
- * The models that match a filter according to the service's document, and those that may match because the document
- * leaves a part of the answer open. Both in the matrix's order, without aliases.
+ * The models that are documented to match a filter, and those that may match because something is not documented.
+ * Both in the matrix's order, without aliases.
  */
 export function findModels(
   filter: ModelFilter,
@@ -71,7 +71,7 @@ export function findModels(
   return { matching, undocumented };
 }
 
-/** One answer for each filter that is set; `null` if the document gives none. */
+/** One verdict for each filter that is set; `null`: not documented. */
 function answers(model: Model, { kind, ratio, quality, references }: ModelFilter): (boolean | null)[] {
   return [
     kind === undefined || (model.kinds?.includes(kind) ?? null),
@@ -108,14 +108,14 @@ function likeness(name: string, id: string): Likeness {
   return { rank: 2, partDistance, distance };
 }
 
-const WORDS = /[^/-]+/g;
+const ID_PARTS = /[^/-]+/g;
 
 /** The parts of an id that have as many words as a name: of `vendor1/alpha-2` and two words, `vendor1/alpha` and `alpha-2`. */
 function partsLike(name: string, id: string): string[] {
-  const count = name.match(WORDS)?.length ?? 1;
-  const words = [...id.matchAll(WORDS)];
-  return words.flatMap(({ index }, first) => {
-    const last = words[first + count - 1];
+  const count = name.match(ID_PARTS)?.length ?? 1;
+  const parts = [...id.matchAll(ID_PARTS)];
+  return parts.flatMap(({ index }, first) => {
+    const last = parts[first + count - 1];
     return last === undefined ? [] : [id.slice(index, last.index + last[0].length)];
   });
 }
@@ -124,7 +124,7 @@ function tail(id: string): string {
   return id.slice(id.lastIndexOf("/") + 1);
 }
 
-/** Kinds by what users call them: the table's words, and the service's. */
+/** Kinds by the words of users and of the service. */
 export const KIND_WORDS: ReadonlyMap<string, Kind> = new Map([
   ["text", "text-to-image"],
   ["text-to-image", "text-to-image"],

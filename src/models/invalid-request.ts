@@ -1,19 +1,16 @@
 import { type ErrorFacts, ImggenError } from "../lib/error-types.ts";
 
-/** A field whose value a model does not take, and what it takes there. */
+/** A field whose value a model does not support, and the values that it supports. */
 export interface Limit {
   field: "ratio" | "quality";
-  /** Empty if the model takes nothing there. */
+  /** Empty if the model does not support the field. */
   allowed: readonly string[];
 }
 
-/**
- * A request that the service's document rules out. Thrown by its checks, before anything is sent. `limit` is what the field
- * takes, for a caller that lists it.
- */
+/** A request that the service's document rules out. Thrown before anything is sent. */
 export class InvalidRequestError extends ImggenError {
   readonly type = "invalid_request";
-  /** null where it is not about one field that has a list of values. */
+  /** The supported values; null unless one field with a list of values is refused. */
   readonly limit: Limit | null;
 
   constructor(message: string, { limit, ...facts }: ErrorFacts & { limit?: Limit | undefined } = {}) {

@@ -1,12 +1,12 @@
-/** Section 2.4: what a model does. */
+/** Section 2.4. */
 export const KINDS = ["text-to-image", "edit"] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** The values of the `quality` field (section 2.2), over all models. */
+/** The values of the `quality` field of all models (section 2.2). */
 export const QUALITIES = ["basic", "high", "1K", "2K", "4K"] as const;
 export type Quality = (typeof QUALITIES)[number];
 
-/** How many reference images a model takes; `max: null` where no upper limit is documented. */
+/** Number of reference images of a request to a model; `max: null` if no upper limit is documented. */
 export interface References {
   readonly min: number;
   readonly max: number | null;
@@ -14,53 +14,52 @@ export interface References {
 }
 
 /**
- * One model as the service's document describes it, and exactly what `imggen models --json` shows of it.
- * `null` is what the document does not say; empty (`[]`, `max: 0`) is what it denies.
+ * One model as the service's document describes it, and as `imggen models --json` prints it. `null`: not documented;
+ * empty (`[]`, `max: 0`): documented as unsupported.
  */
 export interface Model {
   readonly id: string;
   readonly kinds: readonly Kind[] | null;
   readonly ratios: readonly string[] | null;
-  /** What the service uses where a request names no ratio (section 2.2). */
+  /** Ratio of a request without one (section 2.2). */
   readonly defaultRatio: string;
   readonly qualities: readonly Quality[] | null;
   readonly defaultQuality: Quality | null;
-  /** Images that one request may ask for. */
+  /** Maximum number of images of a request. */
   readonly maxImages: number | null;
-  /** Characters (section 8); null where only the generator knows. */
+  /** Characters (section 8); null if only the generator knows. */
   readonly promptLimit: number | null;
   readonly references: References | null;
-  /** Credits for a request of each quality; `default` is the price without one, where that is settled. */
+  /** Credits of a request by quality; `default` is the price without a quality, if it is documented. */
   readonly credits: Readonly<Partial<Record<Quality | "default", number>>> | null;
   /** Whether section 2.4 lists the id among the allowed values. */
   readonly documented: boolean;
   readonly notes: readonly string[];
-  /** The model that is meant by this name, which a request may have and no list shows. */
+  /** The model that this name stands for. An alias can be requested, and is not listed. */
   readonly aliasOf?: string;
 }
 
-/** The models that one run knows, in the order in which they are shown. No id occurs twice. */
+/** All models of a run, in the order of lists. Ids are unique. */
 export type Matrix = readonly Model[];
 
-/** Section 2.2: what a request without a `model` gets. */
+/** Section 2.2. */
 export const DEFAULT_MODEL = "vendor1/alpha-2";
 
-/** No id is longer, in characters. */
-export const LONGEST_ID = 128;
+/** Maximum length of an id, in characters. */
+export const MAX_ID_LENGTH = 128;
 
-/** Section 2.2: the bounds of `maxImages` for any model, and what a request without one gets of a model that makes several. */
+/** Section 2.2: the bounds of `maxImages` for any model, and its default for models that make several images. */
 export const MAX_IMAGES = { min: 1, max: 15, default: 4 } as const;
 
-/** The note on a model of section 2.2 that takes a Pro or Premium subscription. */
+/** The note on models that need a subscription (section 2.2). */
 export const NEEDS_SUBSCRIPTION = "needs a Pro or Premium subscription";
 
-/** Section 2.5: every ratio named for the field. The document calls its own list truncated. */
+/** Section 2.5: every documented ratio. The document calls its own list truncated. */
 export const RATIOS: readonly string[] = (
   "1:1 1:4 1:8 2:3 3:2 3:4 4:1 4:3 4:5 5:4 8:1 9:16 16:9 21:9 auto " +
   "2:1 1:2 3:1 1:3 9:21 27:16 16:27 9:8 8:9"
 ).split(" ");
 
-/** Some of a model's columns. */
 export type Columns = Partial<Omit<Model, "id" | "aliasOf">>;
 
 const ratios = (list: string) => list.split(", ");
@@ -154,10 +153,10 @@ export const MODELS: Matrix = [
   }),
 ];
 
-/** Section 2.4: models that ignore `maxImages`. Not in the rows, because it is a rule and not a field of a model. */
+/** Section 2.4: models that ignore `maxImages`. A rule, and not a column of the matrix. */
 export const IGNORES_MAX_IMAGES: ReadonlySet<string> = new Set(["z-image"]);
 
-/** The service's spelling of a quality given in any case, or `undefined` if there is no such quality. */
+/** The service's spelling of a quality in any case; `undefined` for other texts. */
 export function canonicalQuality(value: string): Quality | undefined {
   return QUALITIES.find((quality) => quality.toLowerCase() === value.toLowerCase());
 }

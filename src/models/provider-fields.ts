@@ -2,7 +2,7 @@ import { errorText } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { parseExact, stringifyExact } from "../lib/exact-integer.ts";
 import { isJsonObject, isTexts, jsonOrNull } from "../lib/json.ts";
-import { pairsIn } from "../lib/pairs.ts";
+import { parsePairs } from "../lib/pairs.ts";
 import { isProviderFields, type ProviderFields } from "../task/request-fields.ts";
 import { wrongField } from "./rules/fields.ts";
 
@@ -35,7 +35,7 @@ function jsonPair(label: string, pair: string): [name: string, value: unknown] {
   throw new UsageError(`${label}: ${JSON.stringify(pair)} must be like loras=[{"path":"fox"}].`);
 }
 
-/** @throws UsageError for what is not JSON, and for a number that would be rounded */
+/** @throws UsageError for invalid JSON, and for a number that would be rounded */
 function exactValue(label: string, name: string, text: string): unknown {
   let value: unknown;
   try {
@@ -53,7 +53,7 @@ function exactValue(label: string, name: string, text: string): unknown {
 
 /** The fields in order, each with the value as text. @throws UsageError */
 export function fieldPairs(label: string, text: string): [name: string, value: string][] {
-  const pairs = pairsIn(label, text, "steps=20");
+  const pairs = parsePairs(label, text, "steps=20");
   for (const [name] of pairs) requireFieldName(label, name);
   return pairs;
 }
@@ -68,14 +68,14 @@ function hintFor(name: string): string | undefined {
   return "Use --model, --ratio, --quality, --max-images, --image, --generator-model or --generator-side.";
 }
 
-/** The value that is sent. */
+/** A flag's value with its JSON type. */
 export function fieldValue(text: string): ProviderFields[string] {
   if (text === "true" || text === "false") return text === "true";
-  return numberIn(text) ?? text.replace(/^"(.*)"$/s, "$1");
+  return parseNumber(text) ?? text.replace(/^"(.*)"$/s, "$1");
 }
 
-/** The number that a text is; null for none, and for one that another number would stand for, as for a long seed. */
-function numberIn(text: string): number | null {
+/** The number that a text writes; null for other texts, and for one that would be rounded, such as a long seed. */
+function parseNumber(text: string): number | null {
   if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text)) return null;
   const number = Number(text);
   const isExact = /^-?\d+$/.test(text) ? Number.isSafeInteger(number) : Number.isFinite(number);

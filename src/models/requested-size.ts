@@ -3,19 +3,20 @@ import type { JobOptions } from "../task/intent.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import { dimensionsLike } from "./dimensions.ts";
 
-/** A size in pixels; null: as the first reference image, whose size is not known here. */
+/** A size in pixels; null: the unknown size of the first reference image. */
 export type Size = { width: number; height: number } | null;
 
 /**
- * The size of a job's image. Without a ratio it has the shape of the first reference image, which another shape would distort.
- * @param file with that image. Default: the one that the job names, if it is a file
+ * The size of a job's image. Without a ratio it has the shape of the first reference image, which another shape would
+ * distort.
+ * @param file of that image. Default: the file that the job names, if any
  */
 export function requestedSize(
   { request: { ratio = "auto" }, options: { width, height }, references }: SizedJob,
-  file = fileOf(references[0]),
+  file = referenceFile(references[0]),
 ): Size {
   if (references.length === 0 || ratio !== "auto") return { width, height };
-  const shape = file === "" ? null : shapeOf(file);
+  const shape = file === "" ? null : imageSize(file);
   return shape && dimensionsLike(shape, Math.max(width, height));
 }
 
@@ -25,12 +26,12 @@ interface SizedJob {
   references: readonly ({ file: string } | { url: string })[];
 }
 
-function fileOf(reference: SizedJob["references"][number] | undefined): string {
+function referenceFile(reference: SizedJob["references"][number] | undefined): string {
   return reference !== undefined && "file" in reference ? reference.file : "";
 }
 
-/** The size of an image in a file, as it is seen; null for what cannot be read: it is refused before it is sent. */
-function shapeOf(file: string): Size {
+/** Displayed size of an image; null if it cannot be read: submitting refuses it then. */
+function imageSize(file: string): Size {
   try {
     const inspection = inspectFileAt(file);
     if (!inspection.ok) return null;

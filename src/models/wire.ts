@@ -1,8 +1,8 @@
 import type { GenerationRequest, RequestInput } from "../task/request.ts";
-import { type FieldName, fieldsFrom, type SentFields } from "../task/request-fields.ts";
+import { type FieldName, fieldsFrom, type WireFields } from "../task/request-fields.ts";
 import { canonicalQuality, IGNORES_MAX_IMAGES, MAX_IMAGES, type Model } from "./matrix.ts";
 
-/** The input that passed the rules, in the service's spelling and without fields that it would ignore. */
+/** Valid input in the service's spelling, without fields that the service would ignore. */
 export function normalizeInput(input: RequestInput, model: Model): RequestInput {
   return {
     ...input,
@@ -20,11 +20,11 @@ export function dropsMaxImages({ maxImages = MAX_IMAGES.min }: RequestInput, mod
 /** The body of a submit: only the fields that are set, always in the same order. */
 export function toRequest(input: RequestInput, model: string): GenerationRequest {
   const fields = { ...input, model };
-  return { ...fieldsFrom<SentFields>((name) => sentValue(fields[name])), prompt: input.prompt, model };
+  return { ...fieldsFrom<WireFields>((name) => wireValue(fields[name])), prompt: input.prompt, model };
 }
 
-/** The value that is sent: a list of one text becomes that text; an empty list or object is left out. */
-function sentValue(value: RequestInput[FieldName]): SentFields[FieldName] {
+/** The value in a submit: a list of one text becomes that text; an empty list or object is left out. */
+function wireValue(value: RequestInput[FieldName]): WireFields[FieldName] {
   if (typeof value !== "object") return value;
   if (isList(value)) return value.length > 1 ? [...value] : value[0];
   return Object.keys(value).length > 0 ? value : undefined;
@@ -32,7 +32,7 @@ function sentValue(value: RequestInput[FieldName]): SentFields[FieldName] {
 
 const isList = (value: object): value is readonly string[] => Array.isArray(value);
 
-/** The input for submitting a sent request again. */
-export function inputOf({ image, ...request }: GenerationRequest): RequestInput {
+/** The input that results in this request. */
+export function toInput({ image, ...request }: GenerationRequest): RequestInput {
   return image === undefined ? request : { ...request, image: [image].flat() };
 }

@@ -17,7 +17,7 @@ export function mix(a: Rgb, b: Rgb, share: number): Rgb {
 export type Point = readonly [x: number, y: number];
 
 export interface Shape {
-  /** Closed lines, painted as one also if they overlap. */
+  /** Closed lines, painted as one shape even if they overlap. */
   readonly outline: readonly (readonly Point[])[];
   /** One colour, or several from its top to its bottom. */
   readonly colors: Colors;
@@ -28,26 +28,26 @@ export interface Shape {
 /** Paints row `y` of shapes, the first one lowest, three bytes to the pixel. Rows come from top to bottom, each once. */
 export function brush(shapes: readonly Shape[], width: number): (y: number, into: Uint8Array) => void {
   const mask = new Float32Array(width + 2);
-  const painters = shapes.map((shape) => painterOf(shape, mask));
+  const painters = shapes.map((shape) => createPainter(shape, mask));
   return (y, into) => {
     for (const paint of painters) paint(y, into);
   };
 }
 
-/** How many lines of a row are measured: edges are as smooth as that. */
+/** Sampled lines per row of pixels, for smooth edges. */
 const LINES = 4;
 
-/** @param mask all zero between uses: a running sum over it is the share of each pixel that a shape covers */
-function painterOf({ outline, colors, opacity }: Shape, mask: Float32Array): ReturnType<typeof brush> {
-  const sides = outline.flatMap(sidesOf).sort((one, other) => one.top - other.top);
+/** @param mask all zero between uses; its running sum is the share of each pixel that a shape covers */
+function createPainter({ outline, colors, opacity }: Shape, mask: Float32Array): ReturnType<typeof brush> {
+  const sides = outline.flatMap(contourSides).sort((one, other) => one.top - other.top);
   const top = Math.floor(sides[0]?.top ?? 0);
   const bottom = sides.reduce((lowest, side) => Math.max(lowest, Math.ceil(side.bottom)), top);
   const width = mask.length - 2;
-  let begun = 0;
+  let nextSide = 0;
   let active: Side[] = [];
   return (y, into) => {
     if (y < top || y >= bottom) return;
-    for (let side = sides[begun]; side && side.top < y + 1; side = sides[++begun]) active.push(side);
+    for (let side = sides[nextSide]; side && side.top < y + 1; side = sides[++nextSide]) active.push(side);
     active = active.filter((side) => side.bottom > y);
     let [first, end] = [width, 0];
     for (const side of active)
@@ -60,10 +60,10 @@ function painterOf({ outline, colors, opacity }: Shape, mask: Float32Array): Ret
         first = Math.min(first, column);
         end = Math.max(end, column + 2);
       }
-    const place = ((y - top) / (bottom - top)) * (colors.length - 1);
-    const upper = colors[Math.floor(place)] ?? colors[0];
-    const next = colors[Math.floor(place) + 1] ?? upper;
-    const [red = 0, green = 0, blue = 0] = mix(upper, next, place % 1).map(Math.round);
+    const gradientPosition = ((y - top) / (bottom - top)) * (colors.length - 1);
+    const upper = colors[Math.floor(gradientPosition)] ?? colors[0];
+    const next = colors[Math.floor(gradientPosition) + 1] ?? upper;
+    const [red = 0, green = 0, blue = 0] = mix(upper, next, gradientPosition % 1).map(Math.round);
     for (let x = first, at = first * 3, sum = 0, share = 0; x < end; x++, at += 3) {
       const change = mask[x] as number;
       mask[x] = 0;
@@ -77,11 +77,11 @@ function painterOf({ outline, colors, opacity }: Shape, mask: Float32Array): Ret
   };
 }
 
-/** From `x` at `top` down to `bottom`; `turn` is which way it winds, as the weight of one of the lines of a row. */
+/** From `x` at `top` down to `bottom`. `turn` is the winding direction, weighted by the share of one sampled line. */
 type Side = Readonly<Record<"top" | "bottom" | "x" | "slope" | "turn", number>>;
 
 /** All contours wind the same way, so that overlapping ones add up instead of cancelling out. */
-function sidesOf(contour: readonly Point[]): Side[] {
+function contourSides(contour: readonly Point[]): Side[] {
   const pairs = contour.map((to, i) => [contour.at(i - 1) ?? to, to] as const);
   const area = pairs.reduce((sum, [from, to]) => sum + from[0] * to[1] - to[0] * from[1], 0);
   return pairs.flatMap(([from, to]): Side[] => {

@@ -9,14 +9,14 @@ import { composePicture } from "./scene.ts";
 export type DrawPicture = (spec: PictureSpec) => AsyncIterable<Buffer>;
 
 /**
- * Draws a picture of what the prompt says, as the bytes of an 8-bit RGB PNG file: a different one for each model,
- * reference, task and index, and the same bytes for the same spec.
+ * Draws a picture of the prompt's subject, as the bytes of an 8-bit RGB PNG file: different for each model,
+ * reference, task and index; identical for the same spec.
  */
 export function drawPicture(spec: PictureSpec): AsyncIterable<Buffer> {
-  return pngStream(spec.width, spec.height, bandsOf(spec));
+  return pngStream(spec.width, spec.height, drawBands(spec));
 }
 
-async function* bandsOf(spec: PictureSpec): AsyncGenerator<Buffer> {
+async function* drawBands(spec: PictureSpec): AsyncGenerator<Buffer> {
   const { width, height } = spec;
   const paintRow = brush(composePicture(readBrief(spec)), width);
   const rows = Math.max(1, Math.floor(65_536 / width));
@@ -30,10 +30,10 @@ async function* bandsOf(spec: PictureSpec): AsyncGenerator<Buffer> {
   }
 }
 
-// More than most bands compress to: a full chunk makes the compressor wait for the painter.
+// Larger than most compressed bands: a full chunk makes the compressor wait for the painter.
 const IDAT_BYTES = 32 * 1024;
 
-/** A PNG file around bands of filtered rows, chunk by chunk; no more than a few bands are in memory at a time. */
+/** A PNG file of bands of filtered rows, chunk by chunk; only a few bands are in memory at a time. */
 export async function* pngStream(
   width: number,
   height: number,
@@ -49,18 +49,19 @@ export async function* pngStream(
   const deflate = createDeflate({ level: 1, strategy: constants.Z_RLE, chunkSize: IDAT_BYTES });
   // An error of the bands reaches the loop below, because a failed pipeline destroys its last stream.
   pipeline(Readable.from(bands, { highWaterMark: 1 }), deflate, () => undefined);
-  for await (const data of ofEqualSize(deflate)) yield chunk("IDAT", data);
+  for await (const data of equalPieces(deflate)) yield chunk("IDAT", data);
   yield chunk("IEND", Buffer.alloc(0));
 }
 
-/** The same bytes in pieces whose sizes do not depend on how quickly they are read. */
-async function* ofEqualSize(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let left = Buffer.alloc(0);
+/** Cuts the bytes into pieces of equal size, whatever the speed of the reader: output must be reproducible. */
+async function* equalPieces(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let remaining = Buffer.alloc(0);
   for await (const data of stream) {
-    left = Buffer.concat([left, data]);
-    for (; left.length >= IDAT_BYTES; left = left.subarray(IDAT_BYTES)) yield left.subarray(0, IDAT_BYTES);
+    remaining = Buffer.concat([remaining, data]);
+    for (; remaining.length >= IDAT_BYTES; remaining = remaining.subarray(IDAT_BYTES))
+      yield remaining.subarray(0, IDAT_BYTES);
   }
-  if (left.length > 0) yield left;
+  if (remaining.length > 0) yield remaining;
 }
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);

@@ -42,44 +42,50 @@ function addCurves(line: Point[], targets: readonly Point[]): void {
   }
 }
 
-/** The foot of a drawing in pixels, and the size of its unit: across, negative to look the other way, and down. */
-export type Place = readonly [x: number, y: number, across: number, down: number];
+/** Position of a drawing's foot, and size of its unit, in pixels: across (negative: mirrored) and down. */
+export type Position = readonly [x: number, y: number, across: number, down: number];
 
 export const [BLACK, SNOW, CREAM] = hexes("000000 f4f8ff f6ead8") as [Rgb, Rgb, Rgb];
 const INKS = { ink: "26202a", cream: "f6ead8", snow: "f4f8ff", red: "c9382f", lamp: "fff1b8" };
 
-/** A colour of a drawing by its name, as it is in daylight. */
-function colorOf(light: Brief["light"], name: string, main: Rgb): Rgb {
+/** A drawing's colour by name, in daylight. */
+function resolveColor(light: Brief["light"], name: string, main: Rgb): Rgb {
   if (name === "main") return main;
   if (name === "window") return mix([86, 103, 122], [255, 210, 122], Math.max(0.1, light.lamps));
   if (name === "sun" || name === "glow" || name === "haze" || name === "cloud") return light[name];
   return hexes(INKS[name as keyof typeof INKS] ?? name)[0];
 }
 
-/** `color` as it looks in this light, at a distance of 0 (here) to 1 (lost in haze). */
-export function lit({ tint, haze }: Brief["light"], color: Rgb, far = 0): Rgb {
+/** `color` in this light, at a distance of 0 (here) to 1 (lost in haze). */
+export function applyLight({ tint, haze }: Brief["light"], color: Rgb, far = 0): Rgb {
   return mix([color[0] * tint[0], color[1] * tint[1], color[2] * tint[2]], haze, far);
 }
 
 const LINE = /^(\w+)([-+]*)(!?)(?:\/(\d+))?(=?)\s+([A-Z].+)$/;
 
-/** The shapes of a drawing (drawings.ts says how to read one) in all of these places, line by line. */
-export function drawn(brief: Brief, drawing: string, main: Rgb, places: readonly Place[], far = 0): Shape[] {
+/** The shapes of a drawing (notation: drawings.ts) at all these positions, line by line. */
+export function drawShapes(
+  brief: Brief,
+  drawing: string,
+  main: Rgb,
+  positions: readonly Position[],
+  far = 0,
+): Shape[] {
   const { lamps, glow } = brief.light;
   return drawing.split("\n").flatMap((line): Shape[] => {
     const [, name = "", shades = "", unlit, percent = "100", twin, notation = ""] = LINE.exec(line) ?? [];
     const opacity = (Number(percent) / 100) * (name === "lamp" ? lamps : 1);
     if (notation === "" || opacity === 0 || (name === "snow" && !brief.isWinter)) return [];
-    let color = colorOf(brief.light, name, main);
+    let color = resolveColor(brief.light, name, main);
     for (const sign of shades) color = sign === "-" ? mix(color, BLACK, 0.2) : mix(color, CREAM, 0.4);
-    // The subject may be a little brighter than the light allows, and so are windows.
-    const own = unlit ? 1 : name === "window" ? lamps * (1 - far) : far === 0 ? 0.25 : 0;
-    color = mix(lit(brief.light, color, far), color, own);
+    // The subject and windows are brighter than the light.
+    const brightness = unlit ? 1 : name === "window" ? lamps * (1 - far) : far === 0 ? 0.25 : 0;
+    color = mix(applyLight(brief.light, color, far), color, brightness);
     const colors: Colors =
       unlit || name === "window" ? [color] : [mix(color, glow, 0.2), mix(color, BLACK, 0.2)];
     const shapes = readShapes(notation);
     const sides = twin ? [1, -1] : [1];
-    const outline = places.flatMap(([x, y, across, down]) =>
+    const outline = positions.flatMap(([x, y, across, down]) =>
       sides.flatMap((side) =>
         shapes.map((line) =>
           line.map(([u, v]): Point => [x + (u - 50) * across * side, y + (v - 100) * down]),
@@ -90,29 +96,29 @@ export function drawn(brief: Brief, drawing: string, main: Rgb, places: readonly
   });
 }
 
-/** A card in a colour of the prompt, with its words as large as there is room for. */
+/** A card in a colour of the prompt, with the prompt in the largest size that fits. */
 export function card(brief: Brief): Shape[] {
   const { width, height, prompt, model, index, colors, random } = brief;
   const color = colors[0] ?? hexes(random("card").pick(["d23b2f", ...Object.keys(COLORS)]))[0];
   const ink = color[0] + color[1] + color[2] > 400 ? mix(color, BLACK, 0.8) : CREAM;
   const margin = 0.06 * Math.min(width, height);
   const [left, inner] = [2 * margin, width - 4 * margin];
-  const [dot, lines] = fitted(prompt, inner, height * 0.45);
+  const [dot, lines] = fitText(prompt, inner, height * 0.45);
   const facts = `${model}  ${width}x${height}  #${index + 1}  imggen sandbox`;
   const small = Math.min(inner / 6 / facts.length, margin / 18);
   const tall = LEADING * (lines.length * dot + 1.6 * small);
   const top = height - 1.6 * margin - tall;
   const box = [rectangle(margin, top - margin, width - 2 * margin, height - top)];
-  const text = lines.flatMap((line, i) => written(line, left, top + i * LEADING * dot, dot));
+  const text = lines.flatMap((line, i) => drawText(line, left, top + i * LEADING * dot, dot));
   return [
     { outline: box, colors: [color], opacity: 0.94 },
     { outline: text, colors: [ink], opacity: 1 },
-    { outline: written(facts, left, top + tall - LEADING * small, small), colors: [ink], opacity: 0.75 },
+    { outline: drawText(facts, left, top + tall - LEADING * small, small), colors: [ink], opacity: 0.75 },
   ];
 }
 
-/** The text in lines that fit, with the size of a dot; no lines if the font lacks its letters. */
-function fitted(prompt: string, width: number, height: number): [dot: number, lines: string[]] {
+/** The text in lines that fit, with the size of a dot; no lines if the font lacks a letter. */
+function fitText(prompt: string, width: number, height: number): [dot: number, lines: string[]] {
   const plain = prompt.normalize("NFKD").replace(/\p{M}/gu, "").replace(/[‘’]/g, "'").replace(/[“”]/g, '"');
   if (/[^\P{L}a-z]/iu.test(plain)) return [0, []];
   const text = plain.replace(/\p{Pd}/gu, "-").replace(/[^!-~]+/g, " ");
@@ -127,7 +133,7 @@ function fitted(prompt: string, width: number, height: number): [dot: number, li
 /** Height of a line, in dots. */
 const LEADING = 10;
 
-function written(text: string, left: number, top: number, dot: number): Point[][] {
+function drawText(text: string, left: number, top: number, dot: number): Point[][] {
   const at = (column: number) => FONT[(text.charCodeAt(Math.floor(column / 6)) - 32) * 5 + (column % 6)] ?? 0;
   const isDot = (column: number, row: number) => column % 6 < 5 && ((at(column) >> row) & 1) === 1;
   return Array.from({ length: text.length * 6 * 8 }, (_, i): [number, number] => [i >> 3, i & 7])

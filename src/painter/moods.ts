@@ -23,7 +23,7 @@ export const SETTINGS = {
     figure .5 .1, daisy 22 .065 .12 .2 .35, daisy 15 .13 .06 .5 .7, daisy 11 .2 .03 .85 1, daisy 9 .25 0 1.1 1.2`,
 } as const;
 
-/** What grows and lies around, in plain daylight. Rock, ground, water; foliage; blossom. */
+/** Colours of the land in daylight. */
 export const LANDS = {
   summer: "summer green lush tropical|7a7f86 3f6b3a 2f6f8f|3f7a44 5a9150 2f6340|f2c230 e8505b 9a6bd0",
   spring: "spring blossom sakura|8d8a88 6fa657 4f93b0|8cc26a a9d17c 6fae62|f7a8c4 fbd3e0 fff2a8 b7a0ea",
@@ -58,16 +58,16 @@ export function readLight(row: string) {
   return { sky: hexes(sky), sun, glow, haze, cloud, tint, altitude, stars, lamps };
 }
 
-/** What falls. */
+/** Precipitation. */
 export const WEATHERS = {
   snow: "snow snowing snowfall blizzard|flake 240 .009 0 0 1",
   rain: "rain rainy storm stormy thunderstorm drizzle|drop 170 .04 0 0 1",
 };
 
-/** How much a model gives of red, green and blue, and how vivid it is. */
+/** Share of red, green and blue in a model's pictures, and their vividness. */
 export const PALETTES = ["1 1 1 1", "1.06 1 .86 1.1", ".9 1 1.1 .9", "1 1 1 1.3", "1.05 .94 1 .8"] as const;
 
-/** Colours by name, and some things that everybody knows the colour of. */
+/** Colours by name, and things with a well-known colour. */
 export const COLORS = {
   d23b2f: "red scarlet crimson ruby apple tomato strawberry cherry fire rose poppy",
   e8792b: "orange flame carrot pumpkin tiger pizza",

@@ -1,10 +1,10 @@
-import { type Brief, graded } from "./brief.ts";
+import { type Brief, gradeColor } from "./brief.ts";
 import { type Colors, mix, type Point, type Rgb, type Shape } from "./brush.ts";
-import { BLACK, card, drawn, lit, type Place, rectangle, SNOW } from "./drawing.ts";
+import { applyLight, BLACK, card, drawShapes, type Position, rectangle, SNOW } from "./drawing.ts";
 import { SCENERY } from "./drawings.ts";
 import { SETTINGS, WEATHERS } from "./moods.ts";
 
-/** What the parts of a scene share; a hill moves the crest. All lengths are pixels. */
+/** State shared by the parts of a scene; a hill moves the crest. All lengths are pixels. */
 interface Stage extends Brief {
   readonly horizon: number;
   /** 1 if the sun is on the right, -1 if on the left; the figure is on the other side. */
@@ -15,7 +15,7 @@ interface Stage extends Brief {
   crest(x: number): number;
 }
 
-/** The same brief gives the same picture at every size of the same ratio, but for what is too small to see. */
+/** The same brief gives the same picture at every size of a ratio, except for tiny details. */
 export function composePicture(brief: Brief): Shape[] {
   const { width, height, weather, setting, palette } = brief;
   const draw = brief.random("stage");
@@ -28,14 +28,14 @@ export function composePicture(brief: Brief): Shape[] {
   stage.shapes.push(...sky(stage));
   for (const part of `${scene},${falling}`.split(",")) {
     const [name = "", ...numbers] = part.trim().split(" ");
-    stage.shapes.push(...painted(stage, name, numbers.map(Number)));
+    stage.shapes.push(...paintPart(stage, name, numbers.map(Number)));
   }
   if (brief.isCard) stage.shapes.push(...card(brief));
-  const grade = (colors: Colors) => colors.map((color) => graded(color, palette)) as [Rgb, ...Rgb[]];
+  const grade = (colors: Colors) => colors.map((color) => gradeColor(color, palette)) as [Rgb, ...Rgb[]];
   return stage.shapes.map((shape) => ({ ...shape, colors: grade(shape.colors) }));
 }
 
-function painted(stage: Stage, name: string, numbers: number[]): Shape[] {
+function paintPart(stage: Stage, name: string, numbers: number[]): Shape[] {
   if (name === "water") return water(stage);
   if (name === "rock" || name === "wood" || name === "land") return hill(stage, name, numbers);
   if (name in SCENERY) return row(stage, name as keyof typeof SCENERY, numbers);
@@ -53,7 +53,7 @@ function row(stage: Stage, kind: keyof typeof SCENERY, numbers: number[]): Shape
   const isSky = palette === "sky";
   const usual = isSky ? light.sky : land[palette as "rock" | "foliage" | "blossom" | "concrete"];
   const mains = palette === "blossom" && !subject && colors.length > 0 ? colors : usual;
-  const groups = mains.map((main) => ({ main, places: [] as Place[] }));
+  const groups = mains.map((main) => ({ main, positions: [] as Position[] }));
   const count = Math.min(400, Math.ceil((width / unit) * many));
   for (let i = 0; i < count; i++) {
     const x = width * ((i + draw.between(-0.2, 1.2)) / count);
@@ -62,20 +62,20 @@ function row(stage: Stage, kind: keyof typeof SCENERY, numbers: number[]): Shape
     const size = (Math.min(unit * tall, height * 0.5) / 100) * draw.between(0.6, 1.15);
     const isInTheWay = kind === "pine" && far > 0.1 && subject && Math.abs(x - figureX) < unit * 0.24;
     const group = groups[Math.floor(draw.between(0, groups.length))];
-    if (!isInTheWay) group?.places.push([x, y, size * side, size]);
+    if (!isInTheWay) group?.positions.push([x, y, size * side, size]);
   }
-  return groups.flatMap(({ main, places }) => drawn(stage, drawing, main, places, far + 0.001));
+  return groups.flatMap(({ main, positions }) => drawShapes(stage, drawing, main, positions, far + 0.001));
 }
 
 function sky(stage: Stage): Shape[] {
   const { width, horizon, unit, light, sunX, excluded, random } = stage;
   const altitude = Math.min(0.8, light.altitude * random("sun").between(0.8, 1.15));
-  const sun: Place = [sunX, horizon * (1 - altitude) + unit * 0.05, unit / 900, unit / 900];
+  const sun: Position = [sunX, horizon * (1 - altitude) + unit * 0.05, unit / 900, unit / 900];
   const isDark = excluded.has(light.stars === 1 ? "moon" : "sun");
   return [
     { outline: [rectangle(0, 0, width, horizon + unit * 0.12)], colors: light.sky, opacity: 1 },
     ...row(stage, "star", [170 * light.stars, 0.004, 0, 0, 0.55]),
-    ...drawn(stage, SCENERY.sun, light.sun, isDark ? [] : [sun]),
+    ...drawShapes(stage, SCENERY.sun, light.sun, isDark ? [] : [sun]),
     ...row(stage, "cloud", [3, 0.08, 0, 0.1, 0.45]),
   ];
 }
@@ -90,7 +90,7 @@ function hill(stage: Stage, soil: "rock" | "wood" | "land", [at = 0, rise = 0, f
   const columns = Array.from({ length: 161 }, (_, i) => (width * i) / 160);
   const crest = columns.map((x): Point => [x, stage.crest(x)]);
   const soils = { rock: land.rock[0], wood: mix(land.foliage[0], BLACK, 0.4), land: land.ground };
-  const color = lit(light, stage.isWinter ? mix(soils[soil], SNOW, 0.8) : soils[soil], far);
+  const color = applyLight(light, stage.isWinter ? mix(soils[soil], SNOW, 0.8) : soils[soil], far);
   const colors: Colors = [mix(color, light.glow, 0.15), mix(color, BLACK, 0.3 - 0.3 * far)];
   return [{ outline: [[[0, height], ...crest, [width, height]]], colors, opacity: 1 }];
 }
@@ -105,16 +105,16 @@ function water(stage: Stage): Shape[] {
     const reversed = [...shape.colors].reverse() as [Rgb, ...Rgb[]];
     return { ...shape, outline: shape.outline.map((contour) => contour.map(mirror)), colors: reversed };
   });
-  const color = lit(light, land.water);
+  const color = applyLight(light, land.water);
   const colors: Colors = [mix(color, light.haze, 0.3), mix(color, BLACK, 0.2)];
   return [
     ...mirrored,
     { outline: [rectangle(0, line, width, height - line)], colors, opacity: 0.62 },
-    ...drawn(stage, SCENERY.shine, color, [[sunX, height, unit / 130, (height - line) / 100]]),
+    ...drawShapes(stage, SCENERY.shine, color, [[sunX, height, unit / 130, (height - line) / 100]]),
   ];
 }
 
-/** The subject, as tall as there is room for; a boat with its reflection. */
+/** The subject at the largest height that fits; a boat gets a reflection. */
 function figure(stage: Stage, [tall = 0, down = 0]: number[]): Shape[] {
   const { subject, width, height, unit, side, figureX: x } = stage;
   if (!subject) return [];
@@ -123,8 +123,8 @@ function figure(stage: Stage, [tall = 0, down = 0]: number[]): Shape[] {
   const room = Math.min(y * 0.88, height * 0.9, Math.min(x, width - x) * 1.8);
   const size = Math.min(unit * tall * draw.between(0.85, 1.15), room) / 100;
   const across = size * draw.pick([side, side, 1, -1]);
-  const upright = drawn(stage, subject.drawing, subject.main, [[x, y, across, size]]);
+  const upright = drawShapes(stage, subject.drawing, subject.main, [[x, y, across, size]]);
   if (!subject.isAfloat) return upright;
-  const below = drawn(stage, subject.drawing, subject.main, [[x, y, across, -size]]);
+  const below = drawShapes(stage, subject.drawing, subject.main, [[x, y, across, -size]]);
   return [...below.map((shape) => ({ ...shape, opacity: shape.opacity * 0.35 })), ...upright];
 }

@@ -12,10 +12,10 @@ import { type Form, isJobId, jobIn, modelNamed, serviceProvider } from "./servic
 /** Black Forest Labs. A job is polled at the address that its reply gives, on one of the service's own hosts. */
 export function bflProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
   const server = new ProviderServer({ ...setup, otherHosts: ".bfl.ai" }, deps);
-  return serviceProvider(setup, server, formOf(server), deps);
+  return serviceProvider(setup, server, createForm(server), deps);
 }
 
-function formOf(server: ProviderServer): Form {
+function createForm(server: ProviderServer): Form {
   const idIn = ({ id, polling_url: pollingUrl, cost }: Fields) => {
     if (!isJobId(id)) return null;
     const url = server.ownUrl(pollingUrl ?? server.urlBelow(`/get_result?id=${id}`));
@@ -53,8 +53,8 @@ function formOf(server: ProviderServer): Form {
       const usage = cost ? { cost: Number(cost) } : null;
       return poll.get(
         server.ownUrl(address),
-        (said) => stateOf(said, usage, poll),
-        ({ status, body }) => (status === 500 ? null : stateOf(fieldsOf(jsonOrNull(body)), usage, poll)),
+        (said) => parseState(said, usage, poll),
+        ({ status, body }) => (status === 500 ? null : parseState(fieldsOf(jsonOrNull(body)), usage, poll)),
       );
     },
   };
@@ -62,7 +62,7 @@ function formOf(server: ProviderServer): Form {
 
 const COST = "cost=";
 
-function stateOf(said: Fields, usage: Fields | null, poll: JobPoll): ReadState {
+function parseState(said: Fields, usage: Fields | null, poll: JobPoll): ReadState {
   const { status, result, details } = said;
   if (status === "Pending" || status === "Processing" || status === "Preview")
     return { status: "running", word: status };

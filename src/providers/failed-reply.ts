@@ -2,7 +2,7 @@ import type { HttpReply } from "../api/http-client.ts";
 import { statedWaitMs } from "../api/stated-wait.ts";
 import type { RefusalDetails } from "../lib/error-types.ts";
 import { fieldsOf, isJsonObject } from "../lib/json.ts";
-import { inOneLine, shortened } from "../lib/short-text.ts";
+import { inOneLine, truncate } from "../lib/short-text.ts";
 import { type Failure, ProviderError } from "./provider.ts";
 import { lenientJson } from "./reply-json.ts";
 import type { StoredReply } from "./stored-reply.ts";
@@ -10,13 +10,15 @@ import type { StoredReply } from "./stored-reply.ts";
 /** A reply that is not a success. */
 export type FailedReply = Pick<HttpReply | StoredReply, "status" | "headers" | "body">;
 
-/** Which server a reply is from, and how it is read. */
+/** Source of a reply, and the rules for reading it. */
 export interface Asked {
   /** For messages. */
   host: string;
   isPaid: boolean;
   /** Whether the request carried a key. */
   hasKey: boolean;
+  /** The variable whose key would be sent; absent for none. */
+  keyVariable?: string | undefined;
   /** Hides the key: a server may repeat it. */
   mask: (text: string) => string;
   /** The wall clock, for a Retry-After that is a date. */
@@ -32,15 +34,19 @@ export function failedReply(reply: FailedReply, asked: Asked): ProviderError {
   const found = RULES.find(([, holds]) => holds(facts))?.[0] ?? (asked.isPaid ? "lost" : "refused");
   const [failure, message] = CASES[found === "lost" && saysNotCharged(said.words) ? "refused" : found];
   const words = `HTTP ${reply.status}${afterColon(said)}`;
-  const details = detailsOf(said);
-  if (found === "key" && !asked.hasKey)
-    return new ProviderError(needsKey(asked.host, words), failure, { details });
+  const details = refusalDetails(said);
+  if (found === "key") return new ProviderError(aboutKey(asked, words), failure, { details });
   const now = failure.kind === "busy" ? { ...failure, retryAfterMs: waitMs } : failure;
   return new ProviderError(message(asked.host, words), now, { details });
 }
 
-function needsKey(host: string, words: string): string {
-  return `${host} needs a key, and none was sent (${words}). Set it in IMGGEN_GENERATOR_KEY, or store it with imggen login --generator.`;
+function aboutKey({ host, hasKey, keyVariable }: Asked, words: string): string {
+  const what = hasKey ? "does not accept the key" : "needs a key, and none was sent";
+  const next =
+    keyVariable === undefined
+      ? "Store one that it accepts: imggen login --generator <url>."
+      : `Set one that it accepts in ${keyVariable}, or store it with imggen login --generator.`;
+  return `${host} ${what} (${words}). ${next}`;
 }
 
 /** The error for a success without an image. A paid one is `lost`, unless it says that it was not charged. */
@@ -52,14 +58,14 @@ export function replyWithoutImage(
   const isUncharged = saysNotCharged(said.words) || said.codes.some((code) => MODERATED.test(code));
   const kind = namesNoCredit(said) ? "credit" : !isPaid || isUncharged ? "refused" : "lost";
   const message = `${host} answered without an image${afterColon(said)}.`;
-  return new ProviderError(message, CASES[kind][0], { details: detailsOf(said) });
+  return new ProviderError(message, CASES[kind][0], { details: refusalDetails(said) });
 }
 
 /** Maximum length of a code, and of the name of a field. */
 const MAX_NAME_LENGTH = 100;
 
-function detailsOf({ code, field }: ErrorBody): RefusalDetails {
-  const [name, param] = [code, field].map((text) => text && shortened(inOneLine(text), MAX_NAME_LENGTH));
+function refusalDetails({ code, field }: ErrorBody): RefusalDetails {
+  const [name, param] = [code, field].map((text) => text && truncate(inOneLine(text), MAX_NAME_LENGTH));
   return { ...(name && { code: name }), ...(param && { param }) };
 }
 
@@ -191,11 +197,7 @@ const CASES: Readonly<Record<Case, readonly [Failure, (host: string, words: stri
     (host, words) =>
       `The account at ${host} has no credit left, or has reached a limit (${words}). Add credit or raise the limit there.`,
   ],
-  key: [
-    NO_ACCESS,
-    (host, words) =>
-      `${host} does not accept the key (${words}). Set one that it accepts: in IMGGEN_GENERATOR_KEY, or with imggen login --generator.`,
-  ],
+  key: [NO_ACCESS, (host, words) => `${host} does not accept the key (${words}).`],
   account: [NO_ACCESS, (host, words) => `${host} does not let this account make images (${words}).`],
   missing: [
     INVALID,
@@ -217,7 +219,7 @@ const CASES: Readonly<Record<Case, readonly [Failure, (host: string, words: stri
   lost: [{ kind: "lost" }, (host, words) => `No image came from ${host} (${words}).`],
 };
 
-/** What a generator's server says of a failure. */
+/** Messages for failures of a generator's server. */
 export interface ErrorBody {
   isJson: boolean;
   /** Its own words in one line, without a full stop at the end; null if it says nothing. */
@@ -258,7 +260,7 @@ export function readErrorBody(body: string): ErrorBody {
   };
 }
 
-/** Where servers say what is wrong, the most precise first. */
+/** Fields of servers' error messages, the most precise first. */
 const ERROR_FIELDS = ["message", "detail", "errors", "error", "msg", "title", "output"] as const;
 
 /** Deeper levels are not read: a server may nest thousands. */
@@ -282,5 +284,5 @@ function ofText(body: string): string {
 }
 
 function clause(text: string): string | null {
-  return shortened(inOneLine(text).replace(/\.$/, ""), LONGEST_WORDS) || null;
+  return truncate(inOneLine(text).replace(/\.$/, ""), LONGEST_WORDS) || null;
 }

@@ -49,7 +49,7 @@ function replyFor(error: ProviderError): SubmitReply {
       return { outcome: "refused", error: errorOf(error) };
     case "lost": {
       const { kind: _, ...facts } = failure;
-      return { outcome: "unknown", excerpt: null, ...facts, why: clauseOf(error.message), cause: error };
+      return { outcome: "unknown", excerpt: null, ...facts, why: toClause(error.message), cause: error };
     }
   }
 }
@@ -73,7 +73,7 @@ export async function settled<Reply extends SubmitReply | null>(
     if (error instanceof ProviderError) return replyFor(error);
     const unsent = isDiskFull(error) ? "disk" : "unsent";
     const failure = { kind: isSent ? "lost" : unsent } as const;
-    const message = isSent ? errorText(error) : `Nothing was sent: ${clauseOf(errorText(error))}.`;
+    const message = isSent ? errorText(error) : `Nothing was sent: ${toClause(errorText(error))}.`;
     return replyFor(new ProviderError(message, failure, { cause: error }));
   }
 }
@@ -91,6 +91,6 @@ export function isDiskFull(error: unknown): boolean {
 }
 
 /** A sentence as a clause of another one. */
-export function clauseOf(sentence: string): string {
+export function toClause(sentence: string): string {
   return sentence.replace(/\.$/, "").replace(/^(?:The|A|No)\b/, (word) => word.toLowerCase());
 }

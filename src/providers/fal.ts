@@ -15,19 +15,19 @@ import { type Form, isJobId, type JobContext, jobIn, modelNamed, serviceProvider
 /** fal's queue. The addresses of a request are used as its reply gives them, if they are fal's own. */
 export function falProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
   const server = new ProviderServer({ ...setup, otherHosts: ".fal.run" }, deps);
-  return serviceProvider(setup, server, formOf(server), deps);
+  return serviceProvider(setup, server, createForm(server), deps);
 }
 
-function formOf(server: ProviderServer): Form {
+function createForm(server: ProviderServer): Form {
   const idIn = ({ request_id: id, ...urls }: Fields, { options: { model } }: Job) => {
     if (!isJobId(id) || model === null) return null;
     const atFal = (url: unknown) => server.ownUrl(url)?.href;
-    const response = atFal(urls.response_url) ?? server.urlBelow(`/${appOf(model)}/requests/${id}`);
-    const usual = addressesOf(response);
+    const response = atFal(urls.response_url) ?? server.urlBelow(`/${appName(model)}/requests/${id}`);
+    const usual = parseAddresses(response);
     const status = atFal(urls.status_url) ?? usual.status;
     // The job cannot be cancelled at another server's address. Its image can still be had.
     const cancel = urls.cancel_url === undefined ? usual.cancel : (atFal(urls.cancel_url) ?? "");
-    return idOf({ response, status, cancel });
+    return toJobId({ response, status, cancel });
   };
   return {
     supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "negative", "fields"],
@@ -47,21 +47,21 @@ function formOf(server: ProviderServer): Form {
     resultIn: imagesInReply,
     seedsIn: ({ seed }) => seed,
     async cancelAt(id) {
-      const url = server.ownUrl(addressesOf(id).cancel);
+      const url = server.ownUrl(parseAddresses(id).cancel);
       return url && { method: "PUT", url };
     },
   };
 }
 
 /** The part of a model's name that the addresses of its requests begin with, as fal's own client makes them. */
-function appOf(model: string): string {
+function appName(model: string): string {
   const parts = model.split("/");
   return parts.slice(0, IN_NAMESPACE.has(parts[0] ?? "") ? 3 : 2).join("/");
 }
 
 const IN_NAMESPACE: ReadonlySet<string> = new Set(["workflows", "comfy"]);
 
-/** Where a request's result and status are, and where it is cancelled. */
+/** Addresses of a request's result, status and cancellation. */
 interface Addresses {
   response: string;
   status: string;
@@ -69,18 +69,18 @@ interface Addresses {
 }
 
 /** The result's address alone, where the others follow from it; else all three. */
-function idOf({ response, status, cancel }: Addresses): string {
-  const usual = addressesOf(response);
+function toJobId({ response, status, cancel }: Addresses): string {
+  const usual = parseAddresses(response);
   return status === usual.status && cancel === usual.cancel ? response : [response, status, cancel].join(" ");
 }
 
-function addressesOf(id: string): Addresses {
+function parseAddresses(id: string): Addresses {
   const [response = "", status = `${response}/status`, cancel = `${response}/cancel`] = id.split(" ");
   return { response, status, cancel };
 }
 
 async function polled(id: string, server: ProviderServer, poll: JobPoll): Promise<PollReply> {
-  const { response, status } = addressesOf(id);
+  const { response, status } = parseAddresses(id);
   let isDone = false;
   let metrics: unknown;
   const seen = await poll.get(server.ownUrl(status), (said) => {

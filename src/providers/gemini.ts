@@ -24,7 +24,7 @@ const FORM: Form = {
   supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "fields"],
   check: modelNamed(/^(?:models\/)?[\w-][\w.-]*$/, "Gemini is named like gemini-3-pro-image"),
   request: async (job, context) => ({
-    path: `/models/${nameOf(job)}:generateContent`,
+    path: `/models/${modelName(job)}:generateContent`,
     body: await bodyFor(job, context),
   }),
   read,
@@ -36,9 +36,9 @@ async function bodyFor(job: Job, context: JobContext): Promise<Record<string, un
   const { prompt, ratio, quality } = job.request;
   const files = await referenceFiles(job, context);
   const images = files.map((file) => ({ inlineData: { mimeType: file.mediaType, data: base64Of(file) } }));
-  const hasSize = SIZES.test(quality ?? "") && takesSize(nameOf(job));
+  const hasSize = SIZES.test(quality ?? "") && takesSize(modelName(job));
   if (quality !== undefined && !hasSize)
-    context.onWarning?.(`${nameOf(job)} does not support the quality ${quality}: it was not sent.`);
+    context.onWarning?.(`${modelName(job)} does not support the quality ${quality}: it was not sent.`);
   const imageConfig = {
     ...(ratio !== undefined && ratio !== "auto" && { aspectRatio: ratio }),
     ...(hasSize && { imageSize: quality }),
@@ -53,7 +53,7 @@ async function bodyFor(job: Job, context: JobContext): Promise<Record<string, un
   };
 }
 
-function nameOf({ options }: Pick<Job, "options">): string {
+function modelName({ options }: Pick<Job, "options">): string {
   return (options.model ?? "").replace(/^models\//, "");
 }
 

@@ -10,7 +10,7 @@ import { fieldsOf } from "../lib/json.ts";
 import { action, phrase } from "../lib/wording.ts";
 import { randomDigits } from "../lib/write-whole.ts";
 import { readErrorBody, replyWithoutImage, saysNotCharged } from "./failed-reply.ts";
-import { clauseOf, failedPoll, isDiskFull } from "./failures.ts";
+import { failedPoll, isDiskFull, toClause } from "./failures.ts";
 import { isInline, resultUrls } from "./found-images.ts";
 import { type PolledState, type PollHow, type PollReply, ProviderError } from "./provider.ts";
 import type { OwnUrl, ProviderServer } from "./provider-http.ts";
@@ -175,7 +175,7 @@ export class JobPoll {
     if (isDiskFull(cause)) return { outcome: "refused", error: this.#noRoom(cause) };
     if (!(error instanceof ProviderError)) return failedPoll("it was given up");
     const connectionError = error.cause instanceof Error ? error.cause : error;
-    return failedPoll(clauseOf(error.message), { connectionError });
+    return failedPoll(toClause(error.message), { connectionError });
   }
 
   #noRoom(cause: unknown): NoRoomError {
@@ -186,7 +186,8 @@ export class JobPoll {
   }
 
   #noKey(words: string): AuthRequiredError {
-    const { host, hasKey } = this.#server;
+    const { host, hasKey, keyVariable } = this.#server;
+    const store = action("run", "login --generator <url>");
     const [message, hint] = hasKey
       ? [
           `${host} does not accept the key`,
@@ -194,7 +195,9 @@ export class JobPoll {
         ]
       : [
           `${host} needs a key, and none is known for it`,
-          phrase`Set IMGGEN_GENERATOR_KEY to the key that it was submitted with, or store one: ${action("run", "login --generator <url>")}`,
+          keyVariable === undefined
+            ? phrase`To store one: ${store}`
+            : phrase`Set ${keyVariable} to the key that it was submitted with, or store one: ${store}`,
         ];
     const facts = { charged: "yes", hint: ["The job goes on there.", hint] } as const;
     return new AuthRequiredError(`${message} (${words}).`, facts);

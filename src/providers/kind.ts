@@ -3,7 +3,7 @@ import type { Proxies } from "../api/proxies.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Matrix } from "../models/matrix.ts";
 import type { SizeForm } from "../task/intent.ts";
-import type { OwnFields } from "../task/request.ts";
+import type { GeneratorFields } from "../task/request.ts";
 import type { FieldNames } from "../task/request-fields.ts";
 import type { Provider } from "./provider.ts";
 
@@ -21,7 +21,7 @@ export interface ServerKind {
   /** Default of `--generator-concurrency`: how many requests it takes at once. */
   concurrency: number;
   /** The most that `--generator-concurrency` may be. */
-  mostConcurrency: number;
+  maxConcurrency: number;
   /** Whether its images are paid; absent: its address decides. */
   isPaid?: boolean;
   /** Whether every request must name a model. */
@@ -30,7 +30,7 @@ export interface ServerKind {
   modelsAt(server: { url: string }): { matrix: Matrix; default: string | null } | null;
   /** A model to suggest, if every request must name one; absent: none. */
   firstModel?: string;
-  /** How servers on this machine are found; absent: they are not searched for. */
+  /** Search for servers on this machine; absent: none. */
   local?: LocalServers;
   /** The names of the server's fields for a seed and a negative prompt; absent: it has no such field. */
   fieldNamesAt(server: { url: string }): FieldNames;
@@ -47,7 +47,7 @@ export const bearer: KeyHeaders = (key) => ({ authorization: `Bearer ${key}` });
 export const basicOrBearer: KeyHeaders = (key) =>
   key.includes(":") ? { authorization: `Basic ${Buffer.from(key).toString("base64")}` } : bearer(key);
 
-/** How servers of a kind are found on this machine. */
+/** Search for servers of a kind on this machine. */
 export interface LocalServers {
   /** Their usual ports, which servers of other kinds may use too. */
   ports: readonly number[];
@@ -57,7 +57,7 @@ export interface LocalServers {
   isOwn: (json: unknown) => boolean;
 }
 
-/** What a server's provider is made from. */
+/** Parts of a server's provider. */
 export interface ServerSetup {
   /** Its base. */
   url: string;
@@ -76,7 +76,7 @@ export const LOCAL = {
   keyVariables: [],
   keyHeaders: bearer,
   concurrency: 1,
-  mostConcurrency: Number.POSITIVE_INFINITY,
+  maxConcurrency: Number.POSITIVE_INFINITY,
   needsModel: false,
   modelsAt: () => null,
   fieldNamesAt: () => USUAL_NAMES,
@@ -101,9 +101,9 @@ export interface GeneratorOptions {
   /** `--generator-timeout`. Default 600 000. */
   timeoutMs: number;
   /** Defaults of requests: `--field`. */
-  defaults: Pick<OwnFields, "fields">;
+  defaults: Pick<GeneratorFields, "fields">;
   /** Defaults of requests in config.json: `seed`, `negative` and `field`. */
-  saved: OwnFields;
+  savedFields: GeneratorFields;
   /** The names of its fields for a seed and a negative prompt. */
   fieldNames: FieldNames;
   /** `--workflow`: the user's file, and how messages name the option; undefined for none. */
@@ -113,11 +113,13 @@ export interface GeneratorOptions {
   /** Follows from the kind and the address, unless `--generator-paid` or `--generator-free` says otherwise. */
   isPaid: boolean;
   key: string | null;
+  /** The variable whose key would be sent to it; absent for none. */
+  keyVariable?: string;
   /** `name@version` of the package that makes the images, where one does. */
   package?: string;
 }
 
-/** What a provider may need of the process that it runs in. */
+/** Dependencies of a provider on its process. */
 export interface ProviderDeps {
   env: Readonly<Record<string, string | undefined>>;
   proxies: Proxies | undefined;

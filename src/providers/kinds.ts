@@ -32,7 +32,7 @@ const TABLE = {
     local: {
       ports: [1234, 8080, 11434, 8000],
       path: "/models",
-      isOwn: (json) => isListOf(fieldsOf(json).data, "id"),
+      isOwn: (json) => hasList(fieldsOf(json).data, "id"),
     },
     fieldNamesAt,
     open: async (setup, deps) => (await import("./openai/openai-provider.ts")).openAiProvider(setup, deps),
@@ -44,7 +44,7 @@ const TABLE = {
     local: {
       ports: [7860, 1234],
       path: "/sdapi/v1/sd-models",
-      isOwn: (json) => isListOf(json, "model_name") || isListOf(json, "title"),
+      isOwn: (json) => hasList(json, "model_name") || hasList(json, "title"),
     },
     open: async (setup, deps) => (await import("./sdapi.ts")).sdapiProvider(setup, deps),
   },
@@ -88,7 +88,7 @@ const TABLE = {
     firstModel: "flux-2-pro",
     keyHeaders: (key) => ({ "x-key": key }),
     // It has so many jobs at once, queued or running, and answers 429 to more.
-    mostConcurrency: 24,
+    maxConcurrency: 24,
     fieldNamesAt: () => ({ seed: "seed" }),
     open: async (setup, deps) => (await import("./bfl.ts")).bflProvider(setup, deps),
   },
@@ -107,7 +107,7 @@ const TABLE = {
 } as const satisfies Record<string, ServerKind>;
 
 /** Whether a reply is a list of objects, each with a text in this field. */
-function isListOf(json: unknown, name: string): boolean {
+function hasList(json: unknown, name: string): boolean {
   return Array.isArray(json) && json.every((each) => typeof fieldsOf(each)[name] === "string");
 }
 
@@ -128,7 +128,7 @@ export function isServerKind(name: string): name is ServerKindName {
 /** A generator as it is written. A package is known by its name alone. */
 export type GivenSpec = ServerSpec | CommandSpec | PackageName;
 
-/** Which generator: its kind, and where it is. */
+/** A generator's kind and address. */
 export type GeneratorSpec = ServerSpec | CommandSpec | PackageSpec;
 
 export interface ServerSpec {
@@ -165,10 +165,10 @@ export interface PackageSpec extends PackageName {
 
 /** A generator's kind of server; null for a command. */
 export function kindOf(spec: GeneratorSpec): ServerKind | null {
-  return spec.kind === "command" ? null : serverKindOf(spec);
+  return spec.kind === "command" ? null : findServerKind(spec);
 }
 
-function serverKindOf(spec: ServerSpec | PackageSpec): ServerKind {
+function findServerKind(spec: ServerSpec | PackageSpec): ServerKind {
   return spec.kind === "npm" ? spec.server : KINDS[spec.kind];
 }
 
@@ -183,7 +183,7 @@ export async function openProvider(
     const keyVariables = [...KEY_VARIABLES, ...(deps.packageKeys ?? [])];
     return commandProvider(spec.words, { ...options, keyVariables }, deps);
   }
-  const kind = serverKindOf(spec);
+  const kind = findServerKind(spec);
   const keyHeaders = options.key === null ? {} : kind.keyHeaders(options.key);
   return kind.open({ url: spec.url, keyHeaders, options }, deps);
 }
@@ -206,13 +206,13 @@ export function kindAtHome(spec: GeneratorSpec): ServerKind | null {
 }
 
 /** The names of a generator's fields for a seed and a negative prompt. */
-export function fieldNamesOf(spec: GeneratorSpec): FieldNames {
+export function getFieldNames(spec: GeneratorSpec): FieldNames {
   return spec.kind === "command" ? PLACEHOLDER_NAMES : (kindOf(spec)?.fieldNamesAt(spec) ?? {});
 }
 
 /** How many requests it takes at once, unless the user says so; and at most. */
-export function concurrencyOf(spec: GeneratorSpec): { usual: number; most: number } {
-  const { concurrency: usual, mostConcurrency: most } = kindOf(spec) ?? LOCAL;
+export function getConcurrency(spec: GeneratorSpec): { usual: number; most: number } {
+  const { concurrency: usual, maxConcurrency: most } = kindOf(spec) ?? LOCAL;
   return { usual, most };
 }
 
@@ -223,14 +223,14 @@ export function needsModel(spec: GeneratorSpec): boolean {
 
 /** The models that a generator is known to have; it may have others. */
 export function knownModels(spec: GivenSpec): Matrix {
-  return modelsOf(spec)?.matrix ?? [];
+  return kindModels(spec)?.matrix ?? [];
 }
 
 /** The model of requests that name none; null if it is not known. */
 export function defaultModelOf(spec: GivenSpec): string | null {
-  return modelsOf(spec)?.default ?? null;
+  return kindModels(spec)?.default ?? null;
 }
 
-function modelsOf(spec: GivenSpec) {
+function kindModels(spec: GivenSpec) {
   return spec.kind === "command" || spec.kind === "npm" ? null : KINDS[spec.kind].modelsAt(spec);
 }

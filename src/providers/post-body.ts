@@ -95,17 +95,17 @@ function filePart(file: string, encoding: "base64" | null): Part {
 
 function bodyOfParts(parts: readonly Part[]): StreamedBody {
   return {
-    bytes: parts.reduce((sum, part) => sum + bytesOf(part), 0),
+    bytes: parts.reduce((sum, part) => sum + partBytes(part), 0),
     async *chunks() {
       for (const part of parts) {
         if (typeof part === "string") yield Buffer.from(part);
-        else yield* chunksOf(part);
+        else yield* fileChunks(part);
       }
     },
   };
 }
 
-function bytesOf(part: Part): number {
+function partBytes(part: Part): number {
   if (typeof part === "string") return Buffer.byteLength(part);
   return part.encoding === null ? part.fileBytes : 4 * Math.ceil(part.fileBytes / 3);
 }
@@ -114,7 +114,7 @@ function bytesOf(part: Part): number {
 const CHUNK_BYTES = 192 * 1024;
 
 /** @throws Error if the size of the file has changed, before the last chunk */
-function* chunksOf({ file, fileBytes, encoding }: Exclude<Part, string>): Generator<Buffer> {
+function* fileChunks({ file, fileBytes, encoding }: Exclude<Part, string>): Generator<Buffer> {
   const opened = DiskFile.openToRead(file);
   try {
     for (let at = 0; at < fileBytes; at += CHUNK_BYTES) {

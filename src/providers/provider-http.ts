@@ -10,7 +10,7 @@ import { makeFolder } from "../lib/durable.ts";
 import { errorText } from "../lib/error-text.ts";
 import { secretsMasker, withoutQuery } from "../lib/redact.ts";
 import { type Asked, type FailedReply, failedReply } from "./failed-reply.ts";
-import { clauseOf, isDiskFull } from "./failures.ts";
+import { isDiskFull, toClause } from "./failures.ts";
 import type { GeneratorOptions, ProviderDeps, ServerSetup } from "./kind.ts";
 import type { PostBody } from "./post-body.ts";
 import {
@@ -26,7 +26,7 @@ import { isSuccess, ownReplyFile, readReplyFile, type StoredReply, storedReply }
 
 /** A server, and what every request has: the query of its URL, its key, the headers that the user has set. */
 export interface ServerOptions extends Pick<ServerSetup, "url" | "keyHeaders"> {
-  options: Pick<GeneratorOptions, "headers" | "key">;
+  options: Pick<GeneratorOptions, "headers" | "key" | "keyVariable">;
   /** The end of the names of its other hosts, `.example.com`, which are reached over https alone; absent: it has none. */
   otherHosts?: string;
 }
@@ -81,6 +81,11 @@ export class ProviderServer {
     return Object.keys(this.#headers).length > 0;
   }
 
+  /** The variable whose key would be sent to it; undefined for none. */
+  get keyVariable(): string | undefined {
+    return this.#options.options.keyVariable;
+  }
+
   /** For messages: its base, without a query. */
   get address(): string {
     return `${this.#base.origin}${this.#base.pathname}`;
@@ -132,10 +137,10 @@ export class ProviderServer {
     from: string | OwnUrl,
     signal: AbortSignal,
     timeoutMs = GET_TIMEOUT_MS,
-    mostBytes?: number,
+    maxBytes?: number,
   ): Promise<HttpReply> {
     const request = { method: "GET", url: this.#urlOf(from), headers: this.#headers, signal } as const;
-    return this.#ask({ ...request, timeoutMs: Math.min(timeoutMs, GET_TIMEOUT_MS) }, signal, mostBytes);
+    return this.#ask({ ...request, timeoutMs: Math.min(timeoutMs, GET_TIMEOUT_MS) }, signal, maxBytes);
   }
 
   /**
@@ -184,9 +189,9 @@ export class ProviderServer {
     return this.#ask({ ...request, headers, body: content, signal }, signal);
   }
 
-  async #ask(request: HttpRequest, signal: AbortSignal, mostBytes?: number): Promise<HttpReply> {
+  async #ask(request: HttpRequest, signal: AbortSignal, maxBytes?: number): Promise<HttpReply> {
     try {
-      return await wholeReply(this.#http, request, mostBytes);
+      return await wholeReply(this.#http, request, maxBytes);
     } catch (error) {
       signal.throwIfAborted();
       throw this.#unsent(error, signal);
@@ -251,8 +256,8 @@ export class ProviderServer {
 
   /** The context for reading a reply of it. */
   asked(isPaid: boolean): Asked {
-    const { host, hasKey, mask } = this;
-    return { host, hasKey, mask, isPaid, nowMs: this.#clock.now() };
+    const { host, hasKey, keyVariable, mask } = this;
+    return { host, hasKey, keyVariable, mask, isPaid, nowMs: this.#clock.now() };
   }
 
   /** The error for a reply that is not a success. */
@@ -325,6 +330,6 @@ export class ProviderServer {
 
   /** Why an exchange ended too early, as a clause. */
   #reasonOf(failure: unknown, { aborted, reason }: AbortSignal): string {
-    return this.mask(aborted ? clauseOf(errorText(reason)) : connectionErrorText(failure));
+    return this.mask(aborted ? toClause(errorText(reason)) : connectionErrorText(failure));
   }
 }

@@ -37,7 +37,7 @@ export interface SubmitHow {
   signal: AbortSignal;
   /** Called at the last moment before the request can reach the other side. */
   onSent: () => void;
-  /** How far the image is, from 0 to 1, where the provider says that. */
+  /** Progress of the image from 0 to 1, if the provider reports it. */
   onProgress: (share: number) => void;
   /** Called with previews of the image, as the provider sends them: any bytes. Absent: none is wanted. */
   onPreview?: ((image: Buffer) => void) | undefined;
@@ -47,9 +47,9 @@ export interface SubmitHow {
   onUnstored?: ((message: string) => void) | undefined;
 }
 
-/** What a request waits for before it is sent. */
+/** Reason for a request to wait before it is sent. */
 export interface Waiting {
-  /** How many are before it. */
+  /** Number of requests before it. */
   ahead: number;
   /** For whom it waits: "another imggen process, pid 4711", "a request that was given up, for 3 minutes at most". */
   holder: string;
@@ -58,7 +58,7 @@ export interface Waiting {
 /** How a request is followed while the provider works on it. */
 export type FollowHow = Pick<SubmitHow, "signal" | "onProgress" | "onPreview">;
 
-/** How one submit ended. Only `accepted`, `made` and `unknown` may have been charged. */
+/** Result of one submit. Only `accepted`, `made` and `unknown` may have been charged. */
 export type SubmitReply =
   /** The provider has the task, under an id to poll. */
   | { outcome: "accepted"; taskId: string }
@@ -81,7 +81,7 @@ export interface UnknownReply {
   why: string;
   /** The beginning of a reply that could not be used; null if there was none. */
   excerpt: string | null;
-  /** Where the reply is kept, if it is; absent or null where nothing is. */
+  /** File of the saved reply; absent or null if there is none. */
   kept?: string | null;
   /** Whether the other side has certainly stopped working on it. */
   isStopped?: boolean;

@@ -53,13 +53,13 @@ export async function referenceFiles(
   try {
     const files: LocalReference[] = [];
     for (const [at, reference] of references.entries()) {
-      const name = nameOf(reference);
-      const draft = path.join(folder, `reference-${at + 1}`);
-      await fetchInto(draft, reference, name, http, deps);
-      giveToOwnerOfFolder(draft);
-      const { extension, mediaType } = checked(draft, name);
-      await rename(draft, `${draft}.${extension}`);
-      files.push({ file: `${draft}.${extension}`, mediaType });
+      const name = referenceName(reference);
+      const temporaryFile = path.join(folder, `reference-${at + 1}`);
+      await fetchInto(temporaryFile, reference, name, http, deps);
+      giveToOwnerOfFolder(temporaryFile);
+      const { extension, mediaType } = checked(temporaryFile, name);
+      await rename(temporaryFile, `${temporaryFile}.${extension}`);
+      files.push({ file: `${temporaryFile}.${extension}`, mediaType });
     }
     return files;
   } finally {
@@ -80,7 +80,7 @@ export function referenceUrls(
     if (isShown && isLong) return shownReference(reference).shown ?? "";
     if ("url" in reference) return reference.url;
     // It may be another file by now than the one that was checked: a task may wait for days.
-    checked(reference.file, nameOf(reference));
+    checked(reference.file, referenceName(reference));
     return new Base64File(reference.file, `data:${reference.mediaType};base64,`);
   });
 }
@@ -103,8 +103,8 @@ function shownReference(reference: Reference): LocalReference {
   return { file: "", mediaType: "image/*", shown };
 }
 
-/** How a message names a reference image. */
-function nameOf(reference: Reference): string {
+/** A reference image's name in messages. */
+function referenceName(reference: Reference): string {
   if ("file" in reference) return "The reference image in a file";
   const { url } = reference;
   return `The reference image ${/^data:/i.test(url) ? "in a data: URL" : withoutQuery(url)}`;
@@ -112,22 +112,22 @@ function nameOf(reference: Reference): string {
 
 /** Writes a reference image into a new file. @throws ProviderError */
 async function fetchInto(
-  draft: string,
+  temporaryFile: string,
   reference: Reference,
   name: string,
   http: HttpClient,
   deps: ReferenceDeps,
 ): Promise<void> {
-  await rm(draft, { force: true });
+  await rm(temporaryFile, { force: true });
   if ("file" in reference) {
     checked(reference.file, name);
     // Without the mode of the source, which some disks refuse.
-    await writeFile(draft, createReadStream(reference.file), { mode: 0o600 }).catch((error) => {
+    await writeFile(temporaryFile, createReadStream(reference.file), { mode: 0o600 }).catch((error) => {
       throw notRead(name, error);
     });
   } else if (/^data:/i.test(reference.url)) {
-    await writeFile(draft, await decodedData(reference.url, name), { mode: 0o600 });
-  } else await downloadInto(draft, reference.url, name, http, deps);
+    await writeFile(temporaryFile, await decodedData(reference.url, name), { mode: 0o600 });
+  } else await downloadInto(temporaryFile, reference.url, name, http, deps);
 }
 
 /** Node reads data: URLs by itself, in all their spellings. */
@@ -141,14 +141,14 @@ async function decodedData(url: string, name: string): Promise<Buffer> {
 
 /** A failure concerns this job alone, and says nothing about the generator. */
 async function downloadInto(
-  draft: string,
+  temporaryFile: string,
   url: string,
   name: string,
   http: HttpClient,
   { clock, generatorUrl, signal }: ReferenceDeps,
 ): Promise<void> {
   const refused = (why: string) => unsendable(`${name} could not be downloaded: ${why}.`);
-  const result = await downloadImageFile(url, draft, {
+  const result = await downloadImageFile(url, temporaryFile, {
     http,
     clock,
     serviceUrl: generatorUrl,
@@ -168,12 +168,12 @@ async function downloadInto(
 
 /** @throws ProviderError for what is no whole image, a pipe that would never end among them */
 function checked(file: string, name: string): ImageInfo {
-  const inspection = inspectionOf(file, name);
+  const inspection = inspectReference(file, name);
   if (inspection.ok) return inspection.image;
   throw unsendable(`${name} is ${inspection.problem}: ${inspection.detail}.`);
 }
 
-function inspectionOf(file: string, name: string): ReturnType<typeof inspectFileAt> {
+function inspectReference(file: string, name: string): ReturnType<typeof inspectFileAt> {
   try {
     return inspectFileAt(file);
   } catch (error) {

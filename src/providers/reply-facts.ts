@@ -13,14 +13,14 @@ const MAX_BYTES = 16 * 1024;
  */
 export function usageIn(said: unknown, mask: (text: string) => string): Usage | null {
   let room = MAX_BYTES;
-  const kept = Object.entries(fieldsOf(said)).filter(([name, value]) => {
+  const usageFields = Object.entries(fieldsOf(said)).filter(([name, value]) => {
     const bytes = isJsonValue(value, MAX_DEPTH) ? Buffer.byteLength(JSON.stringify({ [name]: value })) : room;
     if (bytes >= room) return false;
     room -= bytes;
     return true;
   });
-  const masked = jsonOrNull(mask(JSON.stringify(Object.fromEntries(kept))));
-  return kept.length > 0 && isJsonObject(masked) ? masked : null;
+  const masked = jsonOrNull(mask(JSON.stringify(Object.fromEntries(usageFields))));
+  return usageFields.length > 0 && isJsonObject(masked) ? masked : null;
 }
 
 /** `has_nsfw_concepts` of fal, `nsfw_content_detected` of diffusers, `nsfw` and `is_nsfw` of others. */
@@ -47,7 +47,7 @@ function isFlagged(value: unknown, depth: number): boolean {
 const EXCERPT_BYTES = 4096;
 
 /** The first 4 KiB of a reply's body, with the API key hidden; null for an empty one. */
-export function excerptOf(body: string, maskKey: (text: string) => string): string | null {
+export function replyExcerpt(body: string, maskKey: (text: string) => string): string | null {
   if (body === "") return null;
   // Masked before it is cut, because half a key would not be recognised.
   const first = Buffer.from(maskKey(body)).subarray(0, EXCERPT_BYTES).toString("utf8");

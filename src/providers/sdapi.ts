@@ -55,7 +55,7 @@ async function unlessLoaded(
 
 const FORM: Form = {
   supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "negative", "fields"],
-  check: problemOf,
+  check: findProblem,
   isSizedByReference: true,
   request: imageRequest,
   read,
@@ -74,14 +74,14 @@ function read(reply: StoredReply, job: Job): ReadReply | null {
   if (json === undefined) return null;
   const said = fieldsOf(json);
   const images = base64Images([said.images].flat());
-  const found = images.length > 0 ? images : imagesElsewhere(said, job);
+  const replyImages = images.length > 0 ? images : imagesElsewhere(said, job);
   const { seed, all_seeds: seeds } = fieldsOf(exactJson(typeof said.info === "string" ? said.info : ""));
   const reported = reportedSeeds(seeds ?? seed);
-  return imagesOrNone(found, null, reply.body.toString("utf8"), reported ?? undefined);
+  return imagesOrNone(replyImages, null, reply.body.toString("utf8"), reported ?? undefined);
 }
 
 /** Some of these servers refuse several reference images, and some ignore all but the first. */
-function problemOf({ references: { length } }: Pick<Job, "references">): string | null {
+function findProblem({ references: { length } }: Pick<Job, "references">): string | null {
   return length > 1 ? `An sdapi server takes one reference image, and there are ${length}.` : null;
 }
 

@@ -1,5 +1,5 @@
-import { ExactInteger, nextSeed, seedIn, type WholeNumber } from "../lib/exact-integer.ts";
-import { numberOf } from "../lib/fingerprint.ts";
+import { ExactInteger, nextSeed, parseSeed, type WholeNumber } from "../lib/exact-integer.ts";
+import { hashNumber } from "../lib/fingerprint.ts";
 import { pngText } from "../lib/image/png-text.ts";
 import type { Seeds } from "../task/line.ts";
 import type { Job } from "./provider.ts";
@@ -8,7 +8,7 @@ import type { Job } from "./provider.ts";
 
 /** The seed that a job's fields name, if it is one: a server may take -1 for a random one. */
 export function givenSeed({ options: { fields } }: Pick<Job, "options">, field = "seed"): WholeNumber | null {
-  return Object.hasOwn(fields, field) ? seedIn(fields[field]) : null;
+  return Object.hasOwn(fields, field) ? parseSeed(fields[field]) : null;
 }
 
 /**
@@ -16,18 +16,18 @@ export function givenSeed({ options: { fields } }: Pick<Job, "options">, field =
  * other, so that one number makes all of its images again.
  */
 export function chosenSeed({ taskId, index }: Pick<Job, "taskId" | "index">): WholeNumber {
-  return nextSeed(numberOf(`${taskId}:0`), index) ?? 0;
+  return nextSeed(hashNumber(`${taskId}:0`), index) ?? 0;
 }
 
 /** No request makes more images that are saved. */
 const MAX_SEEDS = 16;
 
 /** Seeds in a reply: of all images, or one for each. Null if none is one. */
-export function reportedSeeds(said: unknown): Seeds | null {
-  const seeds = [said]
+export function reportedSeeds(json: unknown): Seeds | null {
+  const seeds = [json]
     .flat()
     .slice(0, MAX_SEEDS)
-    .map((each) => seedIn(each instanceof ExactInteger ? each.digits : each));
+    .map((each) => parseSeed(each instanceof ExactInteger ? each.digits : each));
   return seeds.some((each) => each !== null) ? seeds : null;
 }
 
@@ -38,7 +38,7 @@ const PNG_SETTINGS = /^Steps: .*$/gm;
 /** The seed in a PNG's text `parameters`, as AUTOMATIC1111 and stable-diffusion.cpp write it; null if there is none. */
 export function seedInPng(bytes: Buffer): WholeNumber | null {
   const settings = pngText(bytes, "parameters", MAX_TEXT_BYTES)?.match(PNG_SETTINGS)?.at(-1) ?? "";
-  return seedIn(/(?:^|, )Seed: (\d{1,20})(?:,|$)/.exec(settings)?.[1]);
+  return parseSeed(/(?:^|, )Seed: (\d{1,20})(?:,|$)/.exec(settings)?.[1]);
 }
 
 /** A line of a model's log about its seed: `Using seed: 7`, `Random seed set to: 7`. */
@@ -48,7 +48,7 @@ const LOG_LINE =
 /** The seed in a model's log; null if none is named, or more than one. */
 export function seedInLog(log: unknown): WholeNumber | null {
   if (typeof log !== "string") return null;
-  const named = new Set([...log.matchAll(LOG_LINE)].map(([, digits]) => seedIn(digits)));
-  const [seed = null, ...others] = named;
+  const loggedSeeds = new Set([...log.matchAll(LOG_LINE)].map(([, digits]) => parseSeed(digits)));
+  const [seed = null, ...others] = loggedSeeds;
   return others.length === 0 ? seed : null;
 }

@@ -1,6 +1,6 @@
 import { isPresent } from "../lib/durable.ts";
 import { fieldsOf } from "../lib/json.ts";
-import { listed } from "../lib/short-text.ts";
+import { joinFirst } from "../lib/short-text.ts";
 import { action, phrase } from "../lib/wording.ts";
 import { namesModel, readErrorBody, replyWithoutImage } from "./failed-reply.ts";
 import { imagesMade, type ReplyImage } from "./found-images.ts";
@@ -122,7 +122,7 @@ export function serviceProvider(
       const sent = async (onSent: () => void) => {
         const reply = await send(job, { ...how, onSent }, { ...deps, generatorUrl, signal, onWarning });
         try {
-          return outcomeOf(reply, job, server, form, onWarning);
+          return toOutcome(reply, job, server, form, onWarning);
         } catch (error) {
           throw models ? await withModels(error, reply, server, models, signal) : error;
         }
@@ -138,7 +138,7 @@ export function serviceProvider(
         hasSent();
         const stored = await storedReply(job);
         const isCut = stored === null || (isSuccess(stored) && form.read(stored, job) === null);
-        return isCut ? null : outcomeOf(stored, job, server, form);
+        return isCut ? null : toOutcome(stored, job, server, form);
       }),
     images: async (job) => (await imagesInResult(job, server, resultIn)) ?? imagesInReply(job, server, form),
     ...(poll && { poll: (id, how) => poll(id, new JobPoll(server, how, { resultIn, seedsIn })) }),
@@ -161,7 +161,7 @@ export function serviceProvider(
 }
 
 /** The outcome of a job's submit, by its reply. @throws ProviderError */
-function outcomeOf(
+function toOutcome(
   reply: StoredReply,
   job: Job,
   server: ProviderServer,
@@ -240,7 +240,7 @@ async function withModels(
   }
   const names = list && isSuccess(list) ? namesIn(lenientJson(list.body)) : null;
   if (names === null || names.length === 0) return error;
-  const shown = listed(names.map((name) => name.slice(0, MAX_NAME_LENGTH)));
+  const shown = joinFirst(names.map((name) => name.slice(0, MAX_NAME_LENGTH)));
   const hint = `Nothing was charged. Its models: ${server.mask(shown)}`;
   return new ProviderError(error.message, error.failure, { cause: error, hint, details });
 }

@@ -7,9 +7,9 @@ import { errorText } from "../lib/error-text.ts";
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import { userId } from "../lib/processes.ts";
 import { writeSynced } from "../lib/write-whole.ts";
-import { clauseOf, settled } from "./failures.ts";
+import { settled, toClause } from "./failures.ts";
 import { type Job, ProviderError, type SubmitReply, type UnknownReply } from "./provider.ts";
-import { excerptOf } from "./reply-facts.ts";
+import { replyExcerpt } from "./reply-facts.ts";
 
 /** An image of 64 MiB in base64, and what is around it. */
 export const LARGEST_REPLY_BYTES = 128 * 1024 * 1024;
@@ -24,7 +24,7 @@ export interface StoredReply {
   cut: string | null;
 }
 
-/** Where the reply to a job's request is written. */
+/** File for the reply to a job's request. */
 export function ownReplyFile({ folder }: Pick<Job, "folder">): string {
   return path.join(folder, "reply");
 }
@@ -36,10 +36,10 @@ export function ownReplyFile({ folder }: Pick<Job, "folder">): string {
 export function replyFile(job: Pick<Job, "folder" | "fallbackFiles">): string {
   const fallbacks = job.fallbackFiles ?? [];
   if (!fallbacks.some(isPresent)) return ownReplyFile(job);
-  let [found, mostBytes] = [ownReplyFile(job), sizeOf(ownReplyFile(job))];
+  let [found, maxBytes] = [ownReplyFile(job), fileSize(ownReplyFile(job))];
   for (const file of fallbacks) {
-    const bytes = sizeOf(file);
-    if (bytes > mostBytes) [found, mostBytes] = [file, bytes];
+    const bytes = fileSize(file);
+    if (bytes > maxBytes) [found, maxBytes] = [file, bytes];
   }
   return found;
 }
@@ -47,7 +47,7 @@ export function replyFile(job: Pick<Job, "folder" | "fallbackFiles">): string {
 const ROOT = 0;
 
 /** Size of a file of this user; 0 for any other: others may write to a shared folder. @throws the disk's error */
-function sizeOf(file: string): number {
+function fileSize(file: string): number {
   const stats = statSync(file, { throwIfNoEntry: false });
   const self = userId();
   const isOwn = self === undefined || self === ROOT || stats?.uid === self;
@@ -95,17 +95,17 @@ export async function storedReply(job: Job, cut?: string | null): Promise<Stored
   return read()
     .catch(read)
     .catch((cause: unknown) => {
-      const message = `Its reply cannot be read now: ${clauseOf(errorText(cause))}.`;
+      const message = `Its reply cannot be read now: ${toClause(errorText(cause))}.`;
       throw new ProviderError(message, { kind: "lost", isAskable: true }, { cause });
     });
 }
 
 /** None is asked for, but some proxies compress anyway. A body that cannot be decompressed stays as it is. */
 function unpacked(body: Buffer, encoding: string | string[] | undefined): Promise<Buffer> {
-  return decoded(body, encoding, { mostBytes: LARGEST_REPLY_BYTES, mayBeCut: true }).catch(() => body);
+  return decoded(body, encoding, { maxBytes: LARGEST_REPLY_BYTES, mayBeCut: true }).catch(() => body);
 }
 
-/** How much of a reply that could not be used is read for an excerpt. */
+/** Maximum number of bytes read of an unusable reply for its excerpt. */
 const MAX_EXCERPT_BYTES = 64 * 1024;
 
 /** As `settled`. The outcome names the kept reply if it is unknown, or in a fallback's file. */
@@ -134,7 +134,7 @@ async function keptReply(
   if (size === 0) return { kept: null, excerpt: null };
   const stored = await readReplyFile(file).catch(() => null);
   const text = stored?.body.toString("utf8", 0, MAX_EXCERPT_BYTES) ?? "";
-  return { kept: file, excerpt: excerptOf(text, mask) };
+  return { kept: file, excerpt: replyExcerpt(text, mask) };
 }
 
 /** File of the reply about a finished job whose images are not all at URLs. */

@@ -6,7 +6,7 @@ import type { Account } from "./state/accounts.ts";
 import type { SandboxService } from "./state/state.ts";
 import type { Task } from "./state/tasks.ts";
 
-/** GET /generate-image (section 4.2). A task of another account is unknown, like one that does not exist. */
+/** GET /generate-image (section 4.2). Tasks of other accounts count as unknown. */
 export async function poll(
   request: ServiceRequest,
   account: Account,
@@ -17,7 +17,7 @@ export async function poll(
   const task = await service.tasks.find(taskId);
   if (task === null || task.account !== account.id) return unknownError("no such task");
 
-  const state = stateOf(task, service);
+  const state = pollState(task, service);
   return success({ taskId, ...state }, `${taskId} ${state.status}`);
 }
 
@@ -27,16 +27,16 @@ interface PolledTask {
   errorCode: number;
 }
 
-/** Section 2.3. The document names no status for a running task; clients treat any unknown status as running. */
-function stateOf(task: Task, service: SandboxService): PolledTask {
+/** Section 2.3. The document has no status for a running task; clients treat any unknown status as running. */
+function pollState(task: Task, service: SandboxService): PolledTask {
   if (service.clock.now() < task.submittedAt + task.durationMs) return { status: "processing", errorCode: 0 };
   if (task.end === "failed") return { status: "failed", errorCode: FAILURE_CODE };
-  return { status: "completed", resultUrl: resultOf(task, service), errorCode: 0 };
+  return { status: "completed", resultUrl: pollResult(task, service), errorCode: 0 };
 }
 
-function resultOf(task: Task, service: SandboxService): string | string[] {
+function pollResult(task: Task, service: SandboxService): string | string[] {
   const seconds = Math.ceil(service.clock.now() / 1000);
-  const isGone = task.firstUrlExpired && service.tasks.isFirstShowing(task);
+  const isGone = task.firstUrlExpired && service.tasks.isFirstResult(task);
   const expires = isGone ? seconds - LINK_SECONDS : seconds + LINK_SECONDS;
   const { taskId, imageCount } = task;
   return resultUrl(
@@ -63,14 +63,14 @@ export async function serveFile(
 
   if (task.image === "error page")
     return { kind: "page", status: 200, html: ERROR_PAGE, note: "an error page, as asked for" };
-  const picture = await pictureOf(task, link.index, draw);
+  const picture = await drawTask(task, link.index, draw);
   const png = { kind: "picture", mediaType: "image/png", bytes: null } as const;
   if (task.image === "whole") return { ...png, chunks: picture, cutShort: false, note: null };
   return { ...png, chunks: firstHalf(picture), cutShort: true, note: "cut short, as asked for" };
 }
 
-/** The drawing code is loaded with the first image: many runs of the sandbox draw none. */
-async function pictureOf(task: Task, index: number, draw?: DrawPicture): Promise<AsyncIterable<Buffer>> {
+/** Loads the drawing code on first use: many runs of the sandbox draw nothing. */
+async function drawTask(task: Task, index: number, draw?: DrawPicture): Promise<AsyncIterable<Buffer>> {
   const { taskId, prompt, model, references = "", ratio, quality } = task;
   const [drawPicture, { pictureDimensions }] = await Promise.all([
     draw ?? import("../painter/draw-picture.ts").then((module) => module.drawPicture),

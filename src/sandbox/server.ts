@@ -13,12 +13,12 @@ export type { SandboxNotice, SandboxOptions } from "./state/state.ts";
 const DEFAULT_LATENCY_MS = 600;
 
 export interface Sandbox {
-  /** `http://127.0.0.1:<port>/api`: what the service's document calls the base address. */
+  /** `http://127.0.0.1:<port>/api`, the base address. */
   baseUrl: string;
   port: number;
-  /** How long a task takes, in milliseconds, unless its prompt asks for longer. */
+  /** Duration of a task, in milliseconds, unless its prompt sets one. */
   latencyMs: number;
-  /** Ends at once, with every connection. */
+  /** Closes at once, with every connection. */
   close(): Promise<void>;
 }
 
@@ -52,9 +52,9 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     clock,
     refusedAt: new Map<string, number>(),
   };
-  server.on("request", createListener(operationsOf(service), options.onRequest));
+  server.on("request", createListener(sandboxOperations(service), options.onRequest));
   try {
-    // Only after listening: a sandbox that cannot start must not change the balances of the one that has the port.
+    // After listening: a sandbox that cannot start must not change the balances of the one that has the port.
     if (credits !== undefined) state.accounts.setNamedBalances(credits);
   } catch (error) {
     await close();
@@ -63,10 +63,10 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   return { baseUrl: `${origin}/api`, port, latencyMs, close };
 }
 
-function operationsOf(service: SandboxService): Operations {
+function sandboxOperations(service: SandboxService): Operations {
   return {
-    submit: (request, key) => submit(request, service.accounts.of(key), service),
-    poll: (request, key) => poll(request, service.accounts.of(key), service),
+    submit: (request, key) => submit(request, service.accounts.find(key), service),
+    poll: (request, key) => poll(request, service.accounts.find(key), service),
     file: (address) => serveFile(address, service),
   };
 }

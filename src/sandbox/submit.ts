@@ -15,7 +15,7 @@ const SUBSCRIPTION_MODELS = "gamma-image-2-5-";
 
 /** A valid request with its defaults filled in. */
 interface SandboxRequest {
-  /** As it was sent, with its directives. */
+  /** With its directives. */
   prompt: string;
   model: Model;
   /** URLs of the reference images. */
@@ -26,7 +26,7 @@ interface SandboxRequest {
   credits: number;
 }
 
-/** The cost of a request for which section 8 gives no price; the real service may charge more. */
+/** The cost of a request without a documented price; the real service may charge more. */
 const UNDOCUMENTED_CREDITS = 1;
 
 export function readRequest(
@@ -58,17 +58,17 @@ export async function submit(
 ): Promise<ServerReply> {
   const body = await readJson(request);
   if ("refused" in body) return body.refused;
-  const read = readRequest(body.json, service.matrix);
-  if ("refused" in read) return read.refused;
-  const { valid } = read;
+  const parsed = readRequest(body.json, service.matrix);
+  if ("refused" in parsed) return parsed.refused;
+  const { valid } = parsed;
   const directives = readDirectives(valid.prompt);
   if (directives.unknown !== null)
     service.onNotice?.({ kind: "unknown directive", directive: directives.unknown });
-  return refusedFor(valid, directives, account, service) ?? charge(valid, directives, account, service);
+  return findRefusal(valid, directives, account, service) ?? charge(valid, directives, account, service);
 }
 
-/** Reasons to refuse a valid request: subscription, rate limit, balance, and injected faults. */
-function refusedFor(
+/** Refuses a valid request because of subscription, rate limit, balance or an injected fault. */
+function findRefusal(
   { model, prompt, credits }: SandboxRequest,
   { faults }: Directives,
   account: Account,
@@ -78,7 +78,7 @@ function refusedFor(
   if (faults.has("subscription") || (needsSubscription && !account.hasSubscription)) {
     return refusal("SUBSCRIPTION_REQUIRED", { status: 403 });
   }
-  if (faults.has("429") && isFirstTry(`${account.id} ${prompt}`, service)) {
+  if (faults.has("429") && isFirstAttempt(`${account.id} ${prompt}`, service)) {
     return unknownError("asked to come back", { status: 429, headers: { "Retry-After": "1" } });
   }
   if (faults.has("no-credits")) return refusal("my_credits.no_credits_description");
@@ -86,21 +86,18 @@ function refusedFor(
   return faults.has("500") ? unknownError("asked for", { status: 500 }) : null;
 }
 
-/** For how long a client that got a 429 is let through. */
-const REMEMBERED_MS = 60_000;
+/** Time after a 429 in which a repeated submit passes. */
+const RETRY_WINDOW_MS = 60_000;
 
-/** Whether a submit comes for the first time, or for the first time after one that was let through. */
-function isFirstTry(submit: string, { refusedAt, clock }: SandboxService): boolean {
-  const isRetry = clock.now() - (refusedAt.get(submit) ?? 0) <= REMEMBERED_MS;
+/** Whether a submit is the first of its prompt, or the first after one that passed. */
+function isFirstAttempt(submit: string, { refusedAt, clock }: SandboxService): boolean {
+  const isRetry = clock.now() - (refusedAt.get(submit) ?? 0) <= RETRY_WINDOW_MS;
   if (isRetry) refusedAt.delete(submit);
   else refusedAt.set(submit, clock.now());
   return !isRetry;
 }
 
-/**
- * The task is written before it is charged, and its id is returned only after that. So if the process ends in between,
- * nothing was charged for a task that does not exist.
- */
+/** Writes the task before charging it, and replies only then: no process end charges a task that does not exist. */
 async function charge(
   valid: SandboxRequest,
   directives: Directives,
@@ -109,8 +106,8 @@ async function charge(
 ): Promise<ServerReply> {
   const task = toTask(valid, directives, account, service);
   await service.tasks.add(task);
-  const left = service.accounts.charge(account, valid.credits);
-  if (left === null) {
+  const balance = service.accounts.charge(account, valid.credits);
+  if (balance === null) {
     service.tasks.remove(task.taskId);
     return tooFewCredits(valid.credits);
   }
@@ -119,8 +116,8 @@ async function charge(
     const noun = unknownSubject(directives.prompt);
     if (noun !== null) service.onNotice({ kind: "unknown subject", noun });
   }
-  const what = `${task.taskId} ${task.model} ${JSON.stringify(shown(valid.prompt))}`;
-  const note = `${what}, cost ${valid.credits}, ${left} left`;
+  const what = `${task.taskId} ${task.model} ${JSON.stringify(promptExcerpt(valid.prompt))}`;
+  const note = `${what}, cost ${valid.credits}, ${balance} left`;
   if (directives.faults.has("drop")) return { kind: "silence", note: `${note}, reply dropped` };
   const unread = directives.unknown !== null ? ", with an unknown directive in its prompt" : "";
   return success({ taskId: task.taskId }, note + unread);
@@ -149,7 +146,7 @@ function toTask(
   };
 }
 
-/** Identifies reference images. Their URLs may be signed, and need not be kept. */
+/** Identifies reference images without their URLs, which may be signed. */
 function fingerprint(references: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(references)).digest("hex");
 }
@@ -158,14 +155,14 @@ function tooFewCredits(credits: number): ServerReply {
   return refusal("my_credits.no_credits_description", { why: `it costs ${credits}` });
 }
 
-/** A prompt has up to 20,000 characters, which would flood the log. */
-function shown(prompt: string): string {
-  const most = 100;
+/** Limits the log: a prompt has up to 20,000 characters. */
+function promptExcerpt(prompt: string): string {
+  const maxLength = 100;
   const characters = [...prompt];
-  return characters.length > most ? `${characters.slice(0, most).join("")}…` : prompt;
+  return characters.length > maxLength ? `${characters.slice(0, maxLength).join("")}…` : prompt;
 }
 
-/** The directives without a value, as they are written after `sandbox:`. */
+/** Directives without a value. */
 export const DIRECTIVES = [
   "fail",
   "no-credits",
@@ -186,15 +183,15 @@ export interface Directives {
   slowMs: number | null;
   /** The prompt without its directives. */
   prompt: string;
-  /** The first unknown directive as it is written; null if there is none. It stays in the prompt, as at the real service. */
+  /** The first unknown directive, which stays in the prompt as at the real service; null for none. */
   unknown: string | null;
 }
 
 const DIRECTIVE = /(\[sandbox:[^\]]{0,40}\])/;
 
-/** Reads `[sandbox:…]` anywhere in a prompt and removes it with the spaces around it. Of two durations the first counts. */
+/** Reads `[sandbox:…]` anywhere in a prompt and removes it with the spaces around it. The first duration wins. */
 export function readDirectives(prompt: string): Directives {
-  const pieces = prompt.split(DIRECTIVE).map((text) => ({ text, meaning: meaningOf(text) }));
+  const pieces = prompt.split(DIRECTIVE).map((text) => ({ text, meaning: parseDirective(text) }));
   const meanings = pieces.map(({ meaning }) => meaning);
   const plain = pieces.filter(({ meaning }) => meaning === null).map(({ text }) => text.trim());
   return {
@@ -206,7 +203,7 @@ export function readDirectives(prompt: string): Directives {
 }
 
 /** The fault that a piece of a prompt injects, or the duration it sets in milliseconds; null: plain text. */
-function meaningOf(piece: string): Fault | number | null {
+function parseDirective(piece: string): Fault | number | null {
   if (!DIRECTIVE.test(piece)) return null;
   const text = piece.slice("[sandbox:".length, -1);
   if (text.startsWith("slow=")) return parseDuration(text.slice("slow=".length));

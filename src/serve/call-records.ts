@@ -5,7 +5,7 @@ import { DiskFile } from "../lib/disk-file.ts";
 import { removeIfPossible, removeIfPresent } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
-import { identityIn, isSameProcess, type ProcessIdentity } from "../lib/processes.ts";
+import { isSameProcess, type ProcessIdentity, parseIdentity } from "../lib/processes.ts";
 import { readPublished } from "../lib/publish.ts";
 import { createWhole } from "../lib/write-whole.ts";
 import type { Ledger } from "../store/ledger.ts";
@@ -77,7 +77,7 @@ export class Calls {
 
   /** Runs one request at a time of those that may be the same call. */
   async inTurn<Result>({ key, digest }: CallRequest, work: () => Promise<Result>): Promise<Result> {
-    const group = key === null ? digest : nameOfKey(key);
+    const group = key === null ? digest : keyName(key);
     const before = this.#turns.get(group) ?? Promise.resolve();
     const turn = before.catch(() => {}).then(work);
     this.#turns.set(group, turn);
@@ -94,16 +94,16 @@ export class Calls {
    */
   async earlier({ key, digest }: CallRequest): Promise<Call[]> {
     return this.#guarded(async () => {
-      const names = key === null ? this.#namesOf(digest) : [nameOfKey(key)];
+      const names = key === null ? this.#namesWithDigest(digest) : [keyName(key)];
       const calls = (await Promise.all(names.map((name) => this.#read(name)))).filter(
         (call) => call !== null,
       );
       const now = this.#ledger.clock.now();
-      const [known, expired] = [calls.filter(isKnown), calls.filter((call) => !isKnown(call))];
-      for (const { name } of expired) removeIfPresent(this.#fileOf(name));
-      return known.sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
+      const [current, expired] = [calls.filter(isCurrent), calls.filter((call) => !isCurrent(call))];
+      for (const { name } of expired) removeIfPresent(this.#filePath(name));
+      return current.sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
 
-      function isKnown({ hasKey, at }: Call): boolean {
+      function isCurrent({ hasKey, at }: Call): boolean {
         return !hasKey || now - at <= KEY_MS;
       }
     });
@@ -118,10 +118,10 @@ export class Calls {
     return this.#guarded(async () => {
       const at = this.#ledger.clock.now();
       const facts = { digest, id: this.#ledger.newId(), taskId: newTaskId(), at, hasKey: key !== null };
-      const numbers = isAlone ? this.#namesOf(digest).map(numberOf) : [];
-      const own = `${digest}.${isAlone ? Math.max(0, ...numbers) + 1 : facts.id}`;
-      const name = key === null ? own : nameOfKey(key);
-      const isNew = await createWhole(this.#fileOf(name), `${JSON.stringify(facts)}\n`, 0o600);
+      const numbers = isAlone ? this.#namesWithDigest(digest).map(callNumber) : [];
+      const keylessName = `${digest}.${isAlone ? Math.max(0, ...numbers) + 1 : facts.id}`;
+      const name = key === null ? keylessName : keyName(key);
+      const isNew = await createWhole(this.#filePath(name), `${JSON.stringify(facts)}\n`, 0o600);
       return isNew ? { ...facts, name, notes: [] } : null;
     });
   }
@@ -135,7 +135,7 @@ export class Calls {
   note({ name }: Pick<Call, "name">, type: NoteType): void {
     try {
       const note = { type, at: this.#ledger.clock.now(), by: this.#ledger.processes.self };
-      const file = DiskFile.openToAppend(this.#fileOf(name));
+      const file = DiskFile.openToAppend(this.#filePath(name));
       try {
         file.write(Buffer.from(`${JSON.stringify(note)}\n`));
       } finally {
@@ -151,15 +151,15 @@ export class Calls {
     const { processes } = this.#ledger;
     const others = notes.filter(({ by }) => !isSameProcess(by, processes.self));
     return others.some(({ by }) => {
-      const itsOwn = others.filter((note) => isSameProcess(note.by, by));
-      const waiting = itsOwn.filter(({ type }) => type === "waits").length;
-      return waiting > itsOwn.length - waiting && processes.isAlive(by) !== false;
+      const itsNotes = others.filter((note) => isSameProcess(note.by, by));
+      const waitCount = itsNotes.filter(({ type }) => type === "waits").length;
+      return waitCount > itsNotes.length - waitCount && processes.isAlive(by) !== false;
     });
   }
 
   /** Forgets a call for which nothing was sent: the next request of it is a new one. */
   forget({ name }: Pick<Call, "name">): void {
-    removeIfPossible(this.#fileOf(name));
+    removeIfPossible(this.#filePath(name));
   }
 
   /** Removes old records. @param isOpen whether a task is still to be done @throws the disk's error */
@@ -169,17 +169,17 @@ export class Calls {
       const call = NAME.test(name) ? await this.find(name) : null;
       if (call === null) continue;
       const keptMs = call.hasKey ? KEY_MS : CALL_MS + onceMs;
-      if (now - lastAskedMs(call) > keptMs && !isOpen(call.id)) this.forget(call);
+      if (now - lastRequestMs(call) > keptMs && !isOpen(call.id)) this.forget(call);
     }
   }
 
-  #namesOf(digest: string): string[] {
+  #namesWithDigest(digest: string): string[] {
     return readdirSync(this.#folder).filter((name) => name.startsWith(`${digest}.`));
   }
 
   /** @returns null if there is no such file @throws UnreadableRecordError: its task may be charged already */
   async #read(name: string): Promise<Call | null> {
-    const file = this.#fileOf(name);
+    const file = this.#filePath(name);
     let text: string;
     try {
       text = await readPublished(file, (read) => read.includes("\n"));
@@ -196,13 +196,13 @@ export class Calls {
     return usingStateFolder(this.#folder, "Nothing was sent.", action);
   }
 
-  #fileOf(name: string): string {
+  #filePath(name: string): string {
     return path.join(this.#folder, name);
   }
 }
 
 /** Time of a call or its last retry, in milliseconds since the epoch. */
-export function lastAskedMs({ at, notes }: Call): number {
+export function lastRequestMs({ at, notes }: Call): number {
   return Math.max(at, ...notes.map((note) => note.at));
 }
 
@@ -214,11 +214,11 @@ export function isDelivered({ notes }: Call): boolean {
 const NAME = /^[0-9a-f]{64}(?:\.[\da-fT-]+)?$/;
 
 /** A key is any text, and no name of a file. */
-function nameOfKey(key: string): string {
+function keyName(key: string): string {
   return createHash("sha256").update(key).digest("hex");
 }
 
-function numberOf(name: string): number {
+function callNumber(name: string): number {
   return Number(/\.(\d+)$/.exec(name)?.[1] ?? 0);
 }
 
@@ -235,9 +235,9 @@ function isFacts(json: unknown): json is Omit<Call, "name" | "notes"> {
 /** @returns none for a line that a crash has cut short */
 function noteIn(json: unknown): Note[] {
   const { type, at, by } = fieldsOf(json);
-  const waiting = identityIn(by);
+  const identity = parseIdentity(by);
   const isNote = type === "waits" || type === "left" || type === "delivered";
-  return isNote && typeof at === "number" && waiting !== null ? [{ type, at, by: waiting }] : [];
+  return isNote && typeof at === "number" && identity !== null ? [{ type, at, by: identity }] : [];
 }
 
 /** The digest of a request's content: of equal ones whatever the order of their fields, and the boundary of a form. */

@@ -5,14 +5,18 @@ import { displayId } from "../task/task.ts";
 import type { Call, Calls } from "./call-records.ts";
 
 /** Time that a call without an Idempotency-Key waits for a retry of its client, in milliseconds. */
-const RETURN_MS = 10_000;
+const MAX_ABSENCE_MS = 10_000;
 
-const GONE = "its client was gone before it was sent";
+/** Maximum time that clients of ended tasks have to take their answers from a server that is closed, in milliseconds. */
+const MAX_ANSWER_MS = 2_000;
+const CHECK_MS = 20;
+
+const GONE_REASON = "its client was gone before it was sent";
 
 interface ClientsDeps {
   calls: Calls;
   runner: Runner;
-  clock: Pick<Clock, "sleep">;
+  clock: Pick<Clock, "sleep" | "monotonicMs">;
 }
 
 /**
@@ -50,7 +54,7 @@ export class Clients {
     calls.note(call, "waits");
     runner.resume(taskId);
     let isOver = false;
-    const leave = (how: "left" | "delivered") => {
+    const endWait = (how: "left" | "delivered") => {
       if (isOver) return;
       isOver = true;
       this.#waiting.set(taskId, this.#count(taskId) - 1);
@@ -58,9 +62,9 @@ export class Clients {
       calls.note(call, how);
       if (how === "left" && !call.hasKey && !this.#waiting.has(taskId)) void this.#awaitReturn(call);
     };
-    if (gone.aborted) leave("left");
-    else gone.addEventListener("abort", () => leave("left"), { once: true });
-    return () => leave("delivered");
+    if (gone.aborted) endWait("left");
+    else gone.addEventListener("abort", () => endWait("left"), { once: true });
+    return () => endWait("delivered");
   }
 
   /** Has the runner take a task of an earlier process, unless its client waits in another one that lives. */
@@ -77,9 +81,18 @@ export class Clients {
     runner.take(task, this.areGone(taskId));
   }
 
-  /** Drops nothing any longer: the next process decides. */
+  /** Stops dropping calls: the next process decides. */
   close(): void {
     this.#closing.abort();
+  }
+
+  /** Waits until the clients of ended tasks have their answers, for a moment at most. */
+  async answered(): Promise<void> {
+    const { runner, clock } = this.#deps;
+    const untilMs = clock.monotonicMs() + MAX_ANSWER_MS;
+    const hasEnded = (taskId: string) => runner.find(taskId)?.isEnded === true;
+    while ([...this.#waiting.keys()].some(hasEnded) && clock.monotonicMs() < untilMs)
+      await clock.sleep(CHECK_MS);
   }
 
   #count(taskId: string): number {
@@ -93,13 +106,13 @@ export class Clients {
     runner.pause(taskId);
     const signal = AbortSignal.any([back.signal, this.#closing.signal]);
     for (;;) {
-      await clock.sleep(RETURN_MS, signal).catch(() => {});
+      await clock.sleep(MAX_ABSENCE_MS, signal).catch(() => {});
       if (signal.aborted) return;
       const call = await calls.find(name);
       if (signal.aborted) return;
       if (call === null || !calls.waitsElsewhere(call)) break;
     }
-    runner.drop(taskId, GONE);
+    runner.drop(taskId, GONE_REASON);
     if (this.#gone.get(taskId) === back) this.#gone.delete(taskId);
   }
 }

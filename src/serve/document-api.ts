@@ -29,13 +29,13 @@ import { findTask } from "./server-tasks.ts";
 // The operations of the document, for any generator.
 
 /** Facts in a request about the call that it belongs to. */
-export function callRequestOf(
+export function toCallRequest(
   { headers }: Pick<ServiceRequest, "headers">,
   digest: string,
   gone: AbortSignal | null,
 ): CallRequest {
   const key = headers["idempotency-key"] || null;
-  const isRetry = /^[1-9]\d*$/.test(headers["x-stainless-retry-count"] ?? "");
+  const isRetry = Number.parseInt(headers["x-stainless-retry-count"] ?? "", 10) >= 1;
   return { key, digest, isRetry, gone };
 }
 
@@ -43,17 +43,17 @@ export function callRequestOf(
 export async function submit(request: ServiceRequest, service: Service): Promise<ServerReply> {
   const json = await readJson(request, parseExact);
   if ("refused" in json) return json.refused;
-  const given = withSeedAsText(json.json);
-  const wrong = wrongMember(given);
+  const fields = withSeedAsText(json.json);
+  const wrong = wrongMember(fields);
   if (wrong !== null) return invalid(wrong);
   // The matrix's rules apply to models with a row in it. The generator itself refuses anything else.
-  const checked = checkBody(given, service.matrix, service.defaultModel ?? undefined, invalid);
+  const checked = checkBody(fields, service.matrix, service.defaultModel ?? undefined, invalid);
   if ("refused" in checked) return checked.refused;
   const { input } = checked;
-  const digest = contentDigest("POST", request.url.pathname, given);
-  const begun = await begin({ input }, callRequestOf(request, digest, null), service);
-  if ("refused" in begun) return refusalFor(begun.refused);
-  const { taskId, delivered } = begun;
+  const digest = contentDigest("POST", request.url.pathname, fields);
+  const result = await begin({ input }, toCallRequest(request, digest, null), service);
+  if ("refused" in result) return refusalFor(result.refused);
+  const { taskId, delivered } = result;
   delivered();
   return success({ taskId }, `${taskId} ${input.model ?? service.defaultModel ?? ""}`.trimEnd());
 }
@@ -74,7 +74,7 @@ function wrongMember(json: unknown): string | null {
   return unfit === undefined ? null : `${JSON.stringify(unfit)} in "fields" ${UNFIT_VALUE}`;
 }
 
-/** Says of a field's value that it cannot be handed on. */
+/** End of a message about a field whose value cannot be passed on. */
 export const UNFIT_VALUE =
   "is nested too deeply, or has a number that JSON readers would round: give that as a text";
 
@@ -109,7 +109,9 @@ export async function poll(request: ServiceRequest, service: Service): Promise<S
   const task = await findTask(taskId, service);
   if (task === null) return unknownError("no such task");
   const end = endOf(task);
-  return end === null ? elsewhereReply(taskId, task) : endedReply(taskId, end, originOf(request), service);
+  return end === null
+    ? elsewhereReply(taskId, task)
+    : endedReply(taskId, end, requestOrigin(request), service);
 }
 
 /** A task that this process has. */
@@ -121,7 +123,7 @@ function openReply(taskId: string, here: RunnerTask, { runner, gate }: Service):
     return success({ taskId, status: "processing", errorCode: 0, ...progress }, `${taskId} processing`);
   }
   const { outage } = gate;
-  if (outage?.refusal) return refusal(keyOf(outage.refusal.key), { detail: outage.refusal.message });
+  if (outage?.refusal) return refusal(toErrorKey(outage.refusal.key), { detail: outage.refusal.message });
   const detail = outage?.why ?? (waiting === null ? error?.message : `It waits for ${waiting.holder}.`);
   const ahead = runner.countAhead(taskId);
   return success(
@@ -131,7 +133,7 @@ function openReply(taskId: string, here: RunnerTask, { runner, gate }: Service):
 }
 
 /** The document has two keys for what is wrong with an account. */
-function keyOf(key: string | null): ErrorKey {
+function toErrorKey(key: string | null): ErrorKey {
   return key === "login_required" ? key : "my_credits.no_credits_description";
 }
 
@@ -142,8 +144,8 @@ function elsewhereReply(taskId: string, { state }: Task): ServerReply {
   return success({ taskId, status, errorCode: 0, ...ahead }, `${taskId} ${status}`);
 }
 
-/** Where the client reaches this server, which may be a proxy before it. It has shown the key, and asks for itself. */
-export function originOf({ url, headers }: Pick<ServiceRequest, "url" | "headers">): string {
+/** Address at which the client reaches this server, or a proxy before it. It has shown the key, and asks for itself. */
+export function requestOrigin({ url, headers }: Pick<ServiceRequest, "url" | "headers">): string {
   const scheme = headers["x-forwarded-proto"] === "https" ? "https" : "http";
   return `${scheme}://${url.host}`;
 }
@@ -155,12 +157,12 @@ function endedReply(taskId: string, end: TaskEnd, origin: string, service: Servi
     return success({ taskId, status: "failed", errorCode: FAILURE_CODE, outcome, detail }, note);
   }
   const { usage } = end;
-  const detail = notesOn(taskId, end, service).join(" ");
+  const detail = imageNotes(taskId, end, service).join(" ");
   return success(
     {
       taskId,
       status: "completed",
-      resultUrl: linksTo(taskId, end, origin, service),
+      resultUrl: resultUrls(taskId, end, origin, service),
       errorCode: 0,
       ...(usage !== null && { usage }),
       ...(detail !== "" && { detail }),
@@ -169,8 +171,8 @@ function endedReply(taskId: string, end: TaskEnd, origin: string, service: Servi
   );
 }
 
-/** Sentences about the images of a task: why some are missing, and how they differ from the request. */
-export function notesOn(
+/** Sentences about the images of a task: missing ones, and differences from the request. */
+export function imageNotes(
   taskId: string,
   { missing, remarks }: Extract<TaskEnd, { name: "completed" }>,
   { runner }: Pick<Service, "runner">,
@@ -179,7 +181,7 @@ export function notesOn(
 }
 
 /** The signed URL of a task's one image; several as an array. */
-export function linksTo(
+export function resultUrls(
   taskId: string,
   { files }: Extract<TaskEnd, { name: "completed" }>,
   origin: string,
@@ -194,7 +196,7 @@ export function linksTo(
 export async function serveFile(address: FileAddress, service: Service): Promise<ServerReply> {
   const link = readLink(address, service.secret, service.clock.now());
   if ("refused" in link) return link.refused;
-  const image = await imageOf(link, service);
+  const image = await findImage(link, service);
   if (image === null || image.path === null) return unknownError("no such image", { status: 404 });
   // The user may change an image that `resume` has saved elsewhere.
   if (!(await isWhole(image))) return unknownError("no longer kept", { status: 410 });
@@ -202,7 +204,7 @@ export async function serveFile(address: FileAddress, service: Service): Promise
   const onSent = () => service.collected.note(link);
   return {
     kind: "picture",
-    chunks: contentOf(image.path),
+    chunks: readChunks(image.path),
     mediaType,
     bytes,
     cutShort: false,
@@ -212,7 +214,7 @@ export async function serveFile(address: FileAddress, service: Service): Promise
 }
 
 /** An image of a task that has ended; null if there is none. */
-export async function imageOf(
+export async function findImage(
   { taskId, index }: ImageId,
   service: Pick<Service, "ledger" | "runner" | "name">,
 ): Promise<SavedFile | null> {
@@ -222,6 +224,6 @@ export async function imageOf(
 }
 
 /** The bytes of a file, which is opened when they are read: not for a HEAD. */
-async function* contentOf(file: string): AsyncGenerator<Buffer> {
+async function* readChunks(file: string): AsyncGenerator<Buffer> {
   yield* createReadStream(file);
 }

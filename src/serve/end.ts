@@ -4,24 +4,24 @@ import { sentence } from "../lib/short-text.ts";
 import type { Usage } from "../task/line.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import {
-  answerOf,
   CANCELLED,
   decidingRequest,
+  getAnswer,
+  getSavedFiles,
   isAllGone,
   isUnknown,
   isUnsaved,
-  savedFilesOf,
   type Task,
 } from "../task/task.ts";
 
-/** How a task ended, for clients. */
+/** The end of a task, for clients. */
 export type TaskEnd =
-  /** `missing`: why images are missing. `remarks`: how the images differ from the request. */
+  /** `missing`: reasons for missing images. `remarks`: differences between the images and the request. */
   | { name: "completed"; files: SavedFile[]; usage: Usage | null; missing: string[]; remarks: string[] }
   /** `unknown`: it may have been charged. */
   | { name: "failed"; outcome: "refused" | "unknown"; detail: string };
 
-/** How a task has ended; null while there is something to do for it. */
+/** The end of a task; null while there is something to do for it. */
 export function endOf(task: Task): TaskEnd | null {
   const deciding = decidingRequest(task);
   switch (task.state) {
@@ -31,15 +31,15 @@ export function endOf(task: Task): TaskEnd | null {
       // Every image is saved, and the outcome of its other requests is unknown.
       return isUnknown(task) && !isUnsaved(task) ? completed(task) : gone(task);
     case "unknown":
-      return unknown(task, answerOf(deciding, "unknown")?.why ?? "The reply to its request was lost.");
+      return unknown(task, getAnswer(deciding, "unknown")?.why ?? "The reply to its request was lost.");
     case "dismissed":
       return unknown(task, task.dismissal?.why ?? "It was dismissed.");
     case "failed":
-      return refused(keptNote(task, answerOf(deciding, "failed")?.why ?? "It failed."));
+      return refused(withReplyNote(task, getAnswer(deciding, "failed")?.why ?? "It failed."));
     case "cancelled":
       return refused(sentence(CANCELLED));
     case "refused":
-      return refused(sentence(answerOf(deciding, "refused")?.error.message ?? "It was refused."));
+      return refused(sentence(getAnswer(deciding, "refused")?.error.message ?? "It was refused."));
     case "not_sent":
       return refused(sentence(deciding.notSent ?? "It was not sent."));
     case "accepted":
@@ -52,10 +52,10 @@ export function endOf(task: Task): TaskEnd | null {
 
 /** The end of a task none of whose open requests its provider knows any longer: `resume` asks for it. */
 function gone(task: Task): TaskEnd | null {
-  const why = isAllGone(task) ? decidingRequest(task).attempt?.gone : null;
+  const why = isAllGone(task) ? decidingRequest(task).attempt?.goneReason : null;
   if (why == null) return null;
   const detail = `Its provider no longer has it: ${why}`;
-  if (savedFilesOf(task).length > 0) return completed(task, [detail]);
+  if (getSavedFiles(task).length > 0) return completed(task, [detail]);
   return task.intent.isPaid ? unknown(task, detail) : refused(sentence(detail));
 }
 
@@ -69,7 +69,7 @@ function refused(detail: string): TaskEnd {
 }
 
 function unknown(task: Task, why: string): TaskEnd {
-  return { name: "failed", outcome: "unknown", detail: keptNote(task, why) };
+  return { name: "failed", outcome: "unknown", detail: withReplyNote(task, why) };
 }
 
 /** @param gone why images are missing that its provider no longer has */
@@ -84,7 +84,7 @@ function completed(task: Task, gone: string[] = []): TaskEnd {
   };
 }
 
-function keptNote({ requests }: Task, why: string): string {
-  const isKept = requests.some((request) => answerOf(request, "unknown")?.kept !== undefined);
+function withReplyNote({ requests }: Task, why: string): string {
+  const isKept = requests.some((request) => getAnswer(request, "unknown")?.kept !== undefined);
   return isKept ? `${sentence(why)} What arrived is kept on the server.` : sentence(why);
 }

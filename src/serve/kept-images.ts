@@ -2,19 +2,19 @@ import { promises, readdirSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Clock } from "../lib/clock.ts";
-import { DiskFile, ifKept } from "../lib/disk-file.ts";
+import { DiskFile, ifSupported } from "../lib/disk-file.ts";
 import { removeIfPossible, removeOldFiles } from "../lib/durable.ts";
-import { sha256Of } from "../lib/file-digest.ts";
+import { sha256Hex } from "../lib/file-digest.ts";
 import { inspectBytes } from "../lib/image/inspect.ts";
 import { createWhole, randomDigits } from "../lib/write-whole.ts";
 import { REFERENCE_TYPES } from "../task/request.ts";
 
-/** How long an image is kept after a client has downloaded it, in milliseconds: the client may not have saved it. */
-const KEPT_MS = 30 * 24 * 3_600_000;
-/** How many images are removed in a row; the rest waits for the next round. */
+/** Lifetime of an image after its download, in milliseconds: the client may not have saved it. */
+const KEEP_MS = 30 * 24 * 3_600_000;
+/** Maximum number of images to remove in a row; the rest waits for the next round. */
 const MAX_REMOVED = 200;
 
-/** Which image of a task. */
+/** One image of a task. */
 export interface ImageId {
   taskId: string;
   index: number;
@@ -23,8 +23,8 @@ export interface ImageId {
 const MARK = /^(\d{15})-(task_[0-9a-f]{20})-(\d{1,2})-[0-9a-f]{8}$/;
 
 /**
- * Images that a client has downloaded to the end: a mark for each, whose name sorts by time. An image that nobody has
- * fetched is kept for good, because it may be paid for.
+ * Images that a client has downloaded to the end: a mark for each, whose name sorts by time. An image that was never
+ * downloaded is kept for good, because it may be paid for.
  */
 export class CollectedImages {
   readonly #folder: string;
@@ -47,17 +47,17 @@ export class CollectedImages {
   }
 
   /**
-   * Removes images that were collected long ago; what is known of their tasks stays.
-   * @param fileOf where an image is; null where there is none
+   * Removes images that were collected long ago; the records of their tasks stay.
+   * @param fileOf path of an image; null if there is none
    * @throws the disk's error
    */
   async removeOld(fileOf: (image: ImageId) => Promise<string | null>): Promise<void> {
-    const oldestKept = this.#clock.now() - KEPT_MS;
+    const oldestMs = this.#clock.now() - KEEP_MS;
     // A file that is no mark, such as a file manager's, must not keep the rest from being read.
     const marks = readdirSync(this.#folder).filter((name) => MARK.test(name));
     for (const name of marks.sort().slice(0, MAX_REMOVED)) {
       const [, time, taskId = "", index] = MARK.exec(name) ?? [];
-      if (time === undefined || Number(time) > oldestKept) return;
+      if (time === undefined || Number(time) > oldestMs) return;
       const file = await fileOf({ taskId, index: Number(index) });
       if (file !== null) removeIfPossible(file);
       removeIfPossible(path.join(this.#folder, name));
@@ -67,20 +67,20 @@ export class CollectedImages {
 
 /**
  * Keeps a reference image that came with a request, under the digest of its bytes.
- * @returns its `file:` URL; null for what is no whole JPEG, PNG or WebP
+ * @returns its `file:` URL; null unless it is a whole JPEG, PNG or WebP
  * @throws the disk's error
  */
 export async function keepReference(bytes: Buffer, folder: string): Promise<string | null> {
   const inspection = inspectBytes(bytes);
   if (!inspection.ok || !REFERENCE_TYPES.includes(inspection.image.type)) return null;
-  const file = path.join(folder, `${sha256Of(bytes)}.${inspection.image.extension}`);
+  const file = path.join(folder, `${sha256Hex(bytes)}.${inspection.image.extension}`);
   // One that is there already has the same bytes, and is needed for longer.
   if (!(await createWhole(file, bytes, 0o600)))
-    await ifKept(() => promises.utimes(file, new Date(), new Date()));
+    await ifSupported(() => promises.utimes(file, new Date(), new Date()));
   return pathToFileURL(file).href;
 }
 
 /** Removes old copies that no open task needs. @param needed names of files @throws the disk's error */
 export function removeOldReferences(folder: string, needed: ReadonlySet<string>, nowMs: number): void {
-  removeOldFiles(folder, nowMs - KEPT_MS, needed);
+  removeOldFiles(folder, nowMs - KEEP_MS, needed);
 }

@@ -28,9 +28,9 @@ interface ModelListOptions {
 /** The models of a generator. Only the refusal of a name that is not among them waits for its answer. */
 export class ModelList {
   readonly #options: ModelListOptions;
-  #known: readonly string[] | null = null;
-  #askedMs = Number.NEGATIVE_INFINITY;
-  #asking: Promise<void> | null = null;
+  #names: readonly string[] | null = null;
+  #refreshedMs = Number.NEGATIVE_INFINITY;
+  #refreshing: Promise<void> | null = null;
 
   constructor(options: ModelListOptions) {
     this.#options = options;
@@ -40,35 +40,35 @@ export class ModelList {
   get names(): readonly string[] {
     const { ownModel, defaultModel } = this.#options;
     if (ownModel?.isOnly) return [ownModel.name];
-    if (this.#known !== null) return this.#known;
+    if (this.#names !== null) return this.#names;
     return [defaultModel ?? ownModel?.name].filter((name) => name !== undefined);
   }
 
   /** Asks the generator, and waits for a moment at most. Never throws. */
   async refresh(): Promise<void> {
     const { models, clock } = this.#options;
-    this.#asking ??= models()
+    this.#refreshing ??= models()
       .then(
         (names) => {
-          this.#known = names !== null && names.length > 0 ? names : null;
+          this.#names = names !== null && names.length > 0 ? names : null;
         },
         () => {
-          this.#known = null;
+          this.#names = null;
         },
       )
       .finally(() => {
-        this.#askedMs = clock.monotonicMs();
-        this.#asking = null;
+        this.#refreshedMs = clock.monotonicMs();
+        this.#refreshing = null;
       });
     const over = new AbortController();
     const timeout = clock.sleep(MAX_WAIT_MS, over.signal).catch(() => {});
-    await Promise.race([this.#asking, timeout]);
+    await Promise.race([this.#refreshing, timeout]);
     over.abort();
   }
 
   /** Asks the generator if the list is old. Waits for nothing. */
   renew(): void {
-    if (this.#options.clock.monotonicMs() - this.#askedMs > FRESH_MS) void this.refresh();
+    if (this.#options.clock.monotonicMs() - this.#refreshedMs > FRESH_MS) void this.refresh();
   }
 
   /**
@@ -77,23 +77,23 @@ export class ModelList {
    */
   async find(name: string | undefined): Promise<string | null> {
     const { ownModel, defaultModel } = this.#options;
-    const own = defaultModel ?? ANY_MODEL;
-    if (ownModel?.isOnly || name === ANY_MODEL) return own;
-    const wanted = name ?? own;
-    if (wanted === ANY_MODEL) return wanted;
-    const listed = this.#listed(wanted);
-    if (listed !== null) {
+    const ownName = defaultModel ?? ANY_MODEL;
+    if (ownModel?.isOnly || name === ANY_MODEL) return ownName;
+    const requestedName = name ?? ownName;
+    if (requestedName === ANY_MODEL) return requestedName;
+    const listedName = this.#listed(requestedName);
+    if (listedName !== null) {
       this.renew();
-      return listed;
+      return listedName;
     }
     await this.refresh();
-    const [only = null, ...others] = this.#known ?? [];
-    return this.#listed(wanted) ?? (name !== undefined && others.length === 0 ? only : null);
+    const [only = null, ...others] = this.#names ?? [];
+    return this.#listed(requestedName) ?? (name !== undefined && others.length === 0 ? only : null);
   }
 
   /** A name as the list has it; any, if there is no list. */
   #listed(name: string): string | null {
-    if (this.#known === null || this.#known.includes(name)) return name;
-    return this.#known.find((each) => isAmong([each], name)) ?? null;
+    if (this.#names === null || this.#names.includes(name)) return name;
+    return this.#names.find((each) => isAmong([each], name)) ?? null;
   }
 }

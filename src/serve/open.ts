@@ -15,7 +15,7 @@ import { type RunningServer, startServer } from "./start.ts";
 export async function openServer(
   target: GeneratorTarget,
   session: ClientSession,
-  how: Pick<ServeOptions, "port" | "graceMs" | "onceMs" | "keepAliveMs" | "onEvent" | "onRequest">,
+  serveSettings: Pick<ServeOptions, "port" | "graceMs" | "onceMs" | "keepAliveMs" | "onEvent" | "onRequest">,
 ): Promise<RunningServer> {
   const { folders, context, settings } = session;
   const name = createHash("sha256")
@@ -26,19 +26,19 @@ export async function openServer(
   const { options } = target.generator;
   const matrix = await target.matrix();
   const { connection, close } = await target.open();
-  const { defaultModel, fieldNames, defaults, saved, ...terms } = await target.terms({ lasts: true });
-  const problemOf = terms.problemOf && { problemOf: terms.problemOf };
+  const { defaultModel, fieldNames, defaults, savedFields, ...terms } = await target.terms({ lasts: true });
+  const findProblem = terms.findProblem && { findProblem: terms.findProblem };
   try {
     const server = await startService(folder, () =>
       startServer({
-        ...how,
+        ...serveSettings,
         folder,
         name,
         connection,
         ledger: openLedger(session),
         concurrency: options.concurrency,
         isFree: !options.isPaid,
-        fieldTerms: { fieldNames, defaults, saved, ...problemOf },
+        fieldTerms: { fieldNames, defaults, savedFields, ...findProblem },
         defaultModel: typeof defaultModel === "string" && defaultModel !== ANY_MODEL ? defaultModel : null,
         ownModel: target.ownModel,
         models: async () => (await target.terms({})).models,

@@ -17,7 +17,7 @@ import type { TaskEnd } from "./end.ts";
 import type { CollectedImages } from "./kept-images.ts";
 import type { ModelList, OwnModel } from "./model-list.ts";
 
-/** What a server is started with. */
+/** Options for starting a server. */
 export interface ServeOptions {
   /** Keeps the images and the key of this generator. Made if missing. */
   folder: string;
@@ -25,26 +25,26 @@ export interface ServeOptions {
   name: string;
   connection: GeneratorConnection;
   ledger: Ledger;
-  /** How many requests the generator takes at once. */
+  /** Maximum number of requests in flight at the generator. */
   concurrency: number;
   /** Whether its images cost nothing. */
   isFree: boolean;
   /** The names and defaults of fields that only a generator has. */
-  fieldTerms: FieldTerms & Pick<GeneratorTerms, "problemOf">;
-  /** What a request gets that names no model; null: the generator's own. */
+  fieldTerms: FieldTerms & Pick<GeneratorTerms, "findProblem">;
+  /** Model of requests that name none; null: the generator's own. */
   defaultModel: string | null;
   /** The names of its models; null if it has no list. Rejects if it cannot be asked. */
   models: () => Promise<readonly string[] | null>;
   /** Its own model, if it lists none; null: each request must name a model. */
   ownModel: OwnModel | null;
-  /** The models that have rules; any other is handed on as it is. */
+  /** The models that have rules; any other is passed on as it is. */
   matrix: Matrix;
   clock: Clock;
   random: () => number;
   dailyCredits: number | null;
   /** Grace period for replies to requests in flight when it is closed, in milliseconds. */
   graceMs: number;
-  /** For how long equal requests without an Idempotency-Key are one, in milliseconds; null: only a client's own retries are. */
+  /** Time in which equal requests without an Idempotency-Key are one, in milliseconds; null: only a client's own retries are. */
   onceMs: number | null;
   /** Interval between white space before JSON, in milliseconds; null: none, so that the status is true. */
   keepAliveMs: number | null;

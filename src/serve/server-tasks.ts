@@ -15,7 +15,7 @@ import { endOf } from "./end.ts";
 import type { ServeOptions, Service } from "./serve-options.ts";
 
 /** Tasks begun beyond the provider's concurrency, so that the next one is ready when a turn is free. */
-const EXTRA_PLACES = 2;
+const EXTRA_TASKS = 2;
 
 const OWNER_ONLY = 0o600;
 
@@ -32,7 +32,7 @@ export function openRunner(options: ServeOptions): Pick<Service, "runner" | "gat
   });
   const schedules = new PollingSchedules(ledger, connection.identity);
   const runner = new Runner({
-    maxSending: concurrency + EXTRA_PLACES,
+    maxSending: concurrency + EXTRA_TASKS,
     graceMs,
     ledger,
     clock,
@@ -42,7 +42,7 @@ export function openRunner(options: ServeOptions): Pick<Service, "runner" | "gat
       const end = endOf(task);
       if (end === null) return;
       const waiting = runner.open.length;
-      onEvent?.({ kind: "ended", taskId: displayId(task), task, end, ...timesOf(task, clock), waiting });
+      onEvent?.({ kind: "ended", taskId: displayId(task), task, end, ...taskTimes(task, clock), waiting });
     },
     onFailed: (task, why) => onEvent?.({ kind: "dropped", taskId: displayId(task), why }),
   });
@@ -50,11 +50,11 @@ export function openRunner(options: ServeOptions): Pick<Service, "runner" | "gat
 }
 
 /** Duration of a task that has ended, and time until it was first submitted, in milliseconds. */
-function timesOf({ submittedAt, requests }: Task, clock: ServeOptions["clock"]) {
-  const begun = requests.flatMap(({ attempts }) => attempts.map(({ at }) => Date.parse(at)));
+function taskTimes({ submittedAt, requests }: Task, clock: ServeOptions["clock"]) {
+  const startTimes = requests.flatMap(({ attempts }) => attempts.map(({ at }) => Date.parse(at)));
   const arrivedMs = Date.parse(submittedAt);
   const ms = Math.max(0, clock.now() - arrivedMs);
-  return { ms, waitedMs: begun.length === 0 ? ms : Math.max(0, Math.min(...begun) - arrivedMs) };
+  return { ms, waitedMs: startTimes.length === 0 ? ms : Math.max(0, Math.min(...startTimes) - arrivedMs) };
 }
 
 function taskDeps(
@@ -96,12 +96,12 @@ export async function adoptTasks(
   service: Service & { renew: () => Promise<void> },
   signal: AbortSignal,
 ): Promise<void> {
-  /** Tasks that stay unfinished because the user decides, and tasks of others. */
-  const skipped = new Set<string>();
-  const reported = new Set<string>();
+  /** Ids of tasks that stay unfinished because the user decides, and of tasks of others. */
+  const skippedIds = new Set<string>();
+  const reportedFiles = new Set<string>();
   while (!signal.aborted) {
     // What the disk refuses now may succeed in the next round.
-    await adoptOnce(service, skipped, reported).catch(() => {});
+    await adoptOnce(service, skippedIds, reportedFiles).catch(() => {});
     await service.renew();
     await service.clock.sleep(ADOPT_MS, signal).catch(() => {});
   }
@@ -109,29 +109,29 @@ export async function adoptTasks(
 
 async function adoptOnce(
   { ledger, runner, clients, name, onEvent, connection }: Service,
-  skipped: Set<string>,
-  reported: Set<string>,
+  skippedIds: Set<string>,
+  reportedFiles: Set<string>,
 ): Promise<void> {
   await runner.noteEnded();
   const ids = new Set(runner.open.map(({ task }) => task.id));
-  for (const entry of await ledger.unfinished({ has: (id) => ids.has(id) || skipped.has(id) })) {
+  for (const entry of await ledger.unfinished({ has: (id) => ids.has(id) || skippedIds.has(id) })) {
     if (entry.kind === "task") {
       const { task } = entry;
-      const why = otherKey(task, connection.identity);
-      if (task.intent.server !== name || isUsersToDecide(task)) skipped.add(task.id);
+      const why = keyMismatch(task, connection.identity);
+      if (task.intent.server !== name || awaitsUser(task)) skippedIds.add(task.id);
       else if (why !== null) {
-        skipped.add(task.id);
+        skippedIds.add(task.id);
         onEvent?.({ kind: "dropped", taskId: displayId(task), why });
       } else if (!ledger.isHeld(task)) await clients.adopt(task);
-    } else if (mayBeTask(entry) && !reported.has(entry.file)) {
-      reported.add(entry.file);
+    } else if (mayBeTask(entry) && !reportedFiles.has(entry.file)) {
+      reportedFiles.add(entry.file);
       onEvent?.({ kind: "dropped", taskId: entry.file, why: describeUnreadable(entry) });
     }
   }
 }
 
-/** Why a task is not this server's to continue: it was submitted with another key. Null if it was not. */
-function otherKey(task: Task, identity: ServiceIdentity): string | null {
+/** Reason not to continue a task that was submitted with another key; null for none. */
+function keyMismatch(task: Task, identity: ServiceIdentity): string | null {
   try {
     requireSameKey(task.intent, identity, displayId(task));
     return null;
@@ -141,6 +141,6 @@ function otherKey(task: Task, identity: ServiceIdentity): string | null {
 }
 
 /** Whether a task stays among the unfinished ones until the user has decided about what was lost. */
-function isUsersToDecide(task: Task): boolean {
+function awaitsUser(task: Task): boolean {
   return endOf(task) !== null && STATES[task.state].isOpen;
 }

@@ -7,9 +7,9 @@ import { loadSecret } from "../server/links.ts";
 import { listenOnLoopback } from "../server/listen.ts";
 import { refusal } from "../server/reply.ts";
 import { Calls } from "./call-records.ts";
-import { FILES } from "./checked-order.ts";
+import { FILES } from "./client-request.ts";
 import { Clients } from "./clients.ts";
-import { imageOf, poll, serveFile, submit } from "./document-api.ts";
+import { findImage, poll, serveFile, submit } from "./document-api.ts";
 import { CollectedImages, removeOldReferences } from "./kept-images.ts";
 import { ModelList } from "./model-list.ts";
 import { openAiRoutes, REFERENCES } from "./openai/routes.ts";
@@ -50,7 +50,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
       throw error;
     },
   );
-  server.on("request", createListener(operationsOf(service), options.onRequest));
+  server.on("request", createListener(serverOperations(service), options.onRequest));
   const stop = new AbortController();
   const adopting = adoptTasks({ ...service, renew: () => living.renew() }, stop.signal);
   const tidying = tidy(stop.signal);
@@ -65,6 +65,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
       await Promise.all([adopting, tidying]);
       if (runner.inFlight > 0 && service.graceMs > 0) onWait(runner.inFlight);
       await runner.close();
+      await service.clients.answered();
       await close();
       living.end();
     },
@@ -72,18 +73,18 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
 
   async function tidy(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      // What stays for longer does no harm.
+      // Old files do no harm.
       await removeOld(service).catch(() => {});
       await clock.sleep(TIDY_MS, signal).catch(() => {});
     }
   }
 }
 
-/** Removes what nobody needs any longer. @throws the disk's error */
+/** Removes files that are no longer needed. @throws the disk's error */
 async function removeOld(service: Service): Promise<void> {
   const { collected, calls, ledger, runner, folder, clock } = service;
   await collected.removeOld(async (image) => {
-    const file = (await imageOf(image, service))?.path ?? null;
+    const file = (await findImage(image, service))?.path ?? null;
     // An image that `resume` has saved elsewhere is the user's.
     return file !== null && path.dirname(file) === path.join(folder, FILES) ? file : null;
   });
@@ -101,7 +102,7 @@ async function openService(options: ServeOptions): Promise<Service> {
   const { folder, ledger, clock } = options;
   const within = (name: string) => path.join(folder, name);
   await Promise.all([FILES, COLLECTED, REFERENCES, CALLS].map((name) => makeFolder(within(name), 0o700)));
-  // What killed processes left does no harm.
+  // Files of killed processes do no harm.
   await ledger.sweep().catch(() => {});
   const modelList = new ModelList(options);
   await modelList.refresh();
@@ -118,7 +119,7 @@ async function openService(options: ServeOptions): Promise<Service> {
 const COLLECTED = "collected";
 const CALLS = "calls";
 
-function operationsOf(service: Service): Operations {
+function serverOperations(service: Service): Operations {
   const guarded = (operation: typeof submit) => async (request: ServiceRequest, key: string) =>
     isOwnKey(key, service) ? operation(request, service) : refusal("login_required");
   return {

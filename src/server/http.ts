@@ -8,26 +8,25 @@ import { invalidRequest, refusal, type ServerReply, unknownError } from "./reply
 /** One request, for the server's log. */
 export interface RequestLine extends Delivery {
   method: string;
-  /** Without the query, which may be a signature. */
+  /** Without the query, which may have a signature. */
   path: string;
 }
 
-/** A request, as far as a service reads it. */
 export interface ServiceRequest {
   url: URL;
-  /** Named in lower case; the values of a repeated one are joined, so that they count as one that is wrong. */
+  /** Names in lower case; repeated headers are joined, and so invalid. */
   headers: Readonly<Record<string, string>>;
   body: Readable;
-  /** Aborts when the client hangs up, or has its reply. */
-  gone: AbortSignal;
+  /** Aborts when the connection closes, before or after the reply. */
+  signal: AbortSignal;
 }
 
 type Operation = (request: ServiceRequest, key: string) => ServerReply | Promise<ServerReply>;
 
-/** Answers a request for a path below /v1. @param key null where there is none of the right form */
+/** Replies to a request for a path below /v1. @param key null if missing or malformed */
 export type Version1 = (request: ServiceRequest, method: string, key: string | null) => Promise<ServerReply>;
 
-/** What a service answers. The key is one of the right form, not yet of an account. */
+/** Operations of a service. `key` is well-formed, but may have no account. */
 export interface Operations {
   /** POST /generate-image (section 4.1). */
   submit: Operation;
@@ -35,7 +34,7 @@ export interface Operations {
   poll: Operation;
   /** GET /files/<task>/<name>: an image, for anyone with its signed URL. */
   file(address: FileAddress): Promise<ServerReply>;
-  /** Another API beside the document's. Absent: there is none. */
+  /** An API beside the document's, if any. */
   version1?: Version1;
 }
 
@@ -43,82 +42,85 @@ const API = "/api/generate-image";
 const FILES = /^\/files\/([^/]+)\/([^/]+)$/;
 
 /**
- * The service over HTTP: its two operations, the images, JSON without the envelope for an unknown path (404), and an envelope for
- * everything else: a wrong method (405), no address at all (400) or a bug of the server (500).
+ * The service over HTTP. An unknown path gets JSON without the envelope (404); a wrong method (405), an invalid
+ * address (400) and a bug (500) get an envelope.
  */
 export function createListener(
   operations: Operations,
   onRequest: (line: RequestLine) => void = () => {},
 ): RequestListener {
   return async (incoming, outgoing) => {
-    const url = addressOf(incoming);
-    const clientId = clientIdOf(incoming);
+    const url = parseAddress(incoming);
+    const clientId = getClientId(incoming);
     if (clientId !== null) outgoing.setHeader(CLIENT_ID, clientId);
     if (url === null) return void deliver(invalidRequest("no address"), outgoing);
-    const gone = new AbortController();
-    outgoing.once("close", () => gone.abort());
-    const reply = await answerOf({ incoming, url, gone: gone.signal }, operations);
+    const closed = new AbortController();
+    outgoing.once("close", () => closed.abort());
+    const reply = await createReply({ incoming, url, signal: closed.signal }, operations);
     const delivery = await deliver(reply, outgoing);
     const note = [delivery.note, clientId && `(${clientId})`].filter(Boolean).join(" ") || null;
     onRequest({ method: incoming.method ?? "", path: url.pathname, ...delivery, note });
   };
 }
 
-/** The client's own id of a request. It is sent back, and written to the log. */
+/** The client's id of a request, sent back and logged. */
 const CLIENT_ID = "X-Client-Request-Id";
 
-function clientIdOf({ headers }: IncomingMessage): string | null {
+function getClientId({ headers }: IncomingMessage): string | null {
   const id = headers[CLIENT_ID.toLowerCase()];
   return typeof id === "string" && /^[\x21-\x7e]{1,128}$/.test(id) ? id : null;
 }
 
-/** The address of a request; null where its host or path is not valid. */
-function addressOf({ url = "", headers }: IncomingMessage): URL | null {
+/** The URL of a request; null if its host or path is invalid. */
+function parseAddress({ url = "", headers }: IncomingMessage): URL | null {
   if (!url.startsWith("/")) return URL.canParse(url) ? new URL(url) : null;
   const origin = `http://${headers.host ?? ""}`;
-  // Not as a reference relative to it: a path that begins with // would name another host.
+  // Joined, and not resolved: a path that begins with // would name another host.
   return URL.canParse(origin) && URL.canParse(origin + url) ? new URL(origin + url) : null;
 }
 
-interface Arrived {
+interface IncomingRequest {
   incoming: IncomingMessage;
   url: URL;
-  gone: AbortSignal;
+  signal: AbortSignal;
 }
 
-/** The answer, or HTTP 500 after an exception, whose message goes to the log and not to the client. */
-async function answerOf(arrived: Arrived, operations: Operations): Promise<ServerReply> {
+/** The reply. An exception becomes HTTP 500, and its message is logged only. */
+async function createReply(request: IncomingRequest, operations: Operations): Promise<ServerReply> {
   try {
-    return await route(arrived, operations);
+    return await route(request, operations);
   } catch (error) {
     return unknownError(String(error), { status: 500 });
   }
 }
 
-function route({ incoming, url, gone }: Arrived, operations: Operations): ServerReply | Promise<ServerReply> {
+function route(
+  { incoming, url, signal }: IncomingRequest,
+  operations: Operations,
+): ServerReply | Promise<ServerReply> {
   const method = incoming.method === "HEAD" ? "GET" : incoming.method;
   const [, taskId, name] = FILES.exec(url.pathname) ?? [];
   if (taskId !== undefined && name !== undefined) {
     return method === "GET" ? operations.file({ taskId, name, query: url.searchParams }) : otherMethod("GET");
   }
   if (operations.version1 && url.pathname.startsWith("/v1/")) {
-    const headers = headersOf(incoming);
-    const request = { url, headers, body: incoming, gone };
-    return operations.version1(request, method ?? "", keyOf(headers.authorization));
+    const headers = plainHeaders(incoming);
+    const request = { url, headers, body: incoming, signal };
+    return operations.version1(request, method ?? "", parseKey(headers.authorization));
   }
-  // Without the envelope, which would say that a wrong base URL is a right one.
+  // An envelope would make a wrong base URL look right.
   if (url.pathname !== API)
     return { kind: "json", status: 404, body: { error: "not found" }, note: "no such path" };
   if (method !== "POST" && method !== "GET") return otherMethod("GET, POST");
   // Section 4.1: credentials are checked before everything else.
-  const headers = headersOf(incoming);
-  const key = keyOf(headers.authorization);
+  const headers = plainHeaders(incoming);
+  const key = parseKey(headers.authorization);
   if (key === null) return refusal("login_required");
-  const request = { url, headers, body: incoming, gone };
+  const request = { url, headers, body: incoming, signal };
   return method === "POST" ? operations.submit(request, key) : operations.poll(request, key);
 }
 
-function headersOf({ headersDistinct }: IncomingMessage): Record<string, string> {
+function plainHeaders({ headersDistinct }: IncomingMessage): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headersDistinct).map(([name, values = []]) => [name, values.join(", ")]),
   );
@@ -129,10 +131,10 @@ function otherMethod(allowed: string): ServerReply {
 }
 
 /**
- * The key of an Authorization header (section 5), or null if it is missing or malformed. Every key with the prefix has an
- * account here, so a key is wrong only without it.
+ * The key of an Authorization header (section 5); null if it is missing or malformed. Any key with the prefix has an
+ * account here.
  */
-function keyOf(authorization = ""): string | null {
+function parseKey(authorization = ""): string | null {
   const [, key = ""] = /^Bearer +(\S+)$/i.exec(authorization) ?? [];
   return /^sk-./.test(key) ? key : null;
 }
@@ -145,7 +147,7 @@ export interface Delivery {
   status: number;
   /** The result, if there is more to say than the status. */
   note: string | null;
-  /** Whether the service said no, which it does with the status 200 too. */
+  /** Whether the service refused the request: the status may be 200. */
   isRefused: boolean;
 }
 
@@ -161,11 +163,11 @@ async function deliver(reply: ServerReply, outgoing: ServerResponse): Promise<De
       return { status: reply.status, note, isRefused };
     }
     case "live": {
-      const { status, note: said } = await reply.write(outgoing).catch((error: unknown) => {
+      const { status, note: resultNote } = await reply.write(outgoing).catch((error: unknown) => {
         outgoing.destroy();
         return { status: 0, note: String(error) };
       });
-      return { status, note: said, isRefused: status >= 400 };
+      return { status, note: resultNote, isRefused: status >= 400 };
     }
     case "page":
       outgoing.writeHead(reply.status, { "Content-Type": "text/html; charset=utf-8" });
@@ -179,7 +181,7 @@ async function deliver(reply: ServerReply, outgoing: ServerResponse): Promise<De
   }
 }
 
-/** Streams an image while it is drawn or read, as fast as the client reads. @returns the error, if any */
+/** Streams an image while it is drawn or read, at the client's speed. @returns the error, if any */
 async function stream(picture: Picture, outgoing: ServerResponse): Promise<string | null> {
   const { chunks, mediaType, bytes, cutShort, onSent } = picture;
   outgoing.writeHead(200, {

@@ -4,10 +4,10 @@ import { readPublished } from "../lib/publish.ts";
 import { createWhole } from "../lib/write-whole.ts";
 import { type ServerReply, unknownError } from "./reply.ts";
 
-/** What a signed URL leads to, and until when it is valid. */
+/** The image of a signed URL, and its expiry. */
 export interface Link {
   taskId: string;
-  /** Which of the task's images, from 0. */
+  /** Index of the image in its task. */
   index: number;
   /** The extension of the image's type, without the dot. */
   extension: string;
@@ -15,7 +15,7 @@ export interface Link {
   expires: number;
 }
 
-/** How long a result URL is valid. */
+/** Lifetime of a result URL. */
 export const LINK_SECONDS = 3600;
 
 /** The result of a task (section 2.3): the signed URL of its one image as a string, several as an array. */
@@ -30,7 +30,7 @@ export function resultUrl(
   return urls.length === 1 ? urls.join() : urls;
 }
 
-/** A signed URL below a server's origin. It needs no other credentials. */
+/** A signed URL, which needs no other credentials. */
 function imageUrl(origin: string, link: Link, secret: string): string {
   const query = new URLSearchParams({ expires: String(link.expires), signature: sign(link, secret) });
   return `${origin}/files/${link.taskId}/${link.index}.${link.extension}?${query}`;
@@ -43,7 +43,7 @@ export interface FileAddress {
   query: URLSearchParams;
 }
 
-/** What a request for an image is for; or the refusal, if this service never returned its URL, or that has expired. */
+/** The link of a request for an image; or the refusal if the URL is not one of this service's, or has expired. */
 export function readLink(
   { taskId, name, query }: FileAddress,
   secret: string,
@@ -63,7 +63,7 @@ function sign({ taskId, index, extension, expires }: Link, secret: string): stri
   return createHmac("sha256", secret).update(`${taskId}/${index}.${extension}/${expires}`).digest("hex");
 }
 
-/** Whether two texts are the same, in a time that does not tell how much of them is. */
+/** Compares texts in constant time, so that an attacker learns nothing from the duration. */
 export function isSameText(text: string, expected: string): boolean {
   const [a, b] = [Buffer.from(text), Buffer.from(expected)];
   return a.length === b.length && timingSafeEqual(a, b);
@@ -72,8 +72,8 @@ export function isSameText(text: string, expected: string): boolean {
 const DIGITS = 64;
 
 /**
- * A secret in a file, such as the one that result URLs are signed with: created once, the same for every process.
- * @param prefix what it begins with
+ * A secret in a file, for example for signing result URLs: created once, the same for every process.
+ * @param prefix of the secret
  */
 export async function loadSecret(file: string, prefix = ""): Promise<string> {
   try {

@@ -4,10 +4,10 @@ import { createServer, type Server } from "node:http";
 /** The service listens on this machine only. */
 const LOOPBACK = "127.0.0.1";
 
-/** A client that is slower than this, or says nothing for so long, holds a connection for nothing. */
-const LONGEST_HEAD_MS = 5_000;
-const LONGEST_REQUEST_MS = 30_000;
-const LONGEST_SILENCE_MS = 60_000;
+/** Limits for slow or idle clients, which would keep connections open. */
+const MAX_HEAD_MS = 5_000;
+const MAX_REQUEST_MS = 30_000;
+const MAX_IDLE_MS = 60_000;
 const CHECK_MS = 1_000;
 const MAX_CONNECTIONS = 2_000;
 
@@ -17,19 +17,19 @@ export interface LoopbackServer {
   port: number;
   /** `http://127.0.0.1:<port>` */
   origin: string;
-  /** Ends at once, with every connection. */
+  /** Closes at once, with every connection. */
   close(): Promise<void>;
 }
 
 /** @param port 0: any that is free @throws the system's error if the port is taken */
 export async function listenOnLoopback(port: number): Promise<LoopbackServer> {
   const server = createServer({
-    headersTimeout: LONGEST_HEAD_MS,
-    requestTimeout: LONGEST_REQUEST_MS,
+    headersTimeout: MAX_HEAD_MS,
+    requestTimeout: MAX_REQUEST_MS,
     connectionsCheckingInterval: CHECK_MS,
   });
   server.maxConnections = MAX_CONNECTIONS;
-  server.setTimeout(LONGEST_SILENCE_MS);
+  server.setTimeout(MAX_IDLE_MS);
   server.listen(port, LOOPBACK);
   await once(server, "listening");
   const address = server.address();

@@ -13,11 +13,11 @@ export type ErrorKey =
 /** The `errorCode` of a failed task; the document names none. */
 export const FAILURE_CODE = 1001;
 
-/** An answer, before it is sent over HTTP. A `note` is for the server's own log, never for the client. */
+/** A reply, before it is sent over HTTP. `note` is for the server's log, never for the client. */
 export type ServerReply = { note: string | null } & (
   | { kind: "envelope"; status: number; headers: Record<string, string>; body: Envelope }
   | { kind: "page"; status: number; html: string }
-  /** Writes itself, for as long as that takes. @returns the HTTP status, and what the log says */
+  /** Writes itself. @returns the HTTP status, and a note for the log */
   | { kind: "live"; write: (outgoing: ServerResponse) => Promise<{ status: number; note: string }> }
   /** JSON without the envelope. */
   | { kind: "json"; status: number; headers?: Record<string, string>; body: object }
@@ -48,9 +48,9 @@ export interface RefusalFacts {
   /** Default 200: the document shows no HTTP status for any error but SUBSCRIPTION_REQUIRED. */
   status?: number;
   headers?: Record<string, string>;
-  /** What is wrong, if the key alone does not say it. */
+  /** The problem, if the key alone is not specific enough. */
   why?: string | undefined;
-  /** The same for the client, where it is more than the document has. */
+  /** The problem for the client: an extension of the document. */
   detail?: string;
 }
 
@@ -68,7 +68,7 @@ export function invalidRequest(why: string, facts: RefusalFacts = {}): ServerRep
   return refusal("image_generation.error.invalid_request", { status: 400, ...facts, why });
 }
 
-/** Section 7: also the answer for anything unknown, because no key says so. */
+/** Section 7: also for unknown tasks and links, which have no key. */
 export function unknownError(why: string, facts: RefusalFacts = {}): ServerReply {
   return refusal("image_generation.error.unknown_error", { ...facts, why });
 }

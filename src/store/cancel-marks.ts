@@ -2,16 +2,15 @@ import path from "node:path";
 import { DiskFile } from "../lib/disk-file.ts";
 import { isPresent, makeFolder, removeIfPossible } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
-import { namesIn } from "./ledger-files.ts";
+import { unsortedNames } from "./ledger-files.ts";
 import { isId } from "./ledger-name.ts";
 import { StateFolderError } from "./store-errors.ts";
 
-/** How often marks are searched for, in milliseconds. */
-const CHECK_EVERY_MS = 250;
+const CHECK_INTERVAL_MS = 250;
 
 /**
- * Tasks that the user has cancelled while another process had them: an empty file for each, named by its id. That process, or
- * the next one that takes the task over, cancels it before it sends a request.
+ * Marks of tasks that the user cancelled while another process held them: an empty file for each, named by the task's
+ * id. That process, or the next one that takes the task, cancels it before it sends a request.
  */
 export class CancelMarks {
   readonly #folder: string;
@@ -23,46 +22,47 @@ export class CancelMarks {
   }
 
   /** @throws the disk's error */
-  async leave(id: string): Promise<void> {
+  async add(id: string): Promise<void> {
     await makeFolder(this.#folder, 0o700);
     try {
-      DiskFile.createExclusive(this.#fileOf(id), 0o600).close();
+      DiskFile.createExclusive(this.#path(id), 0o600).close();
     } catch (error) {
       if (errorCode(error) !== "EEXIST") throw error;
     }
   }
 
-  /** @throws StateFolderError where the disk does not say: its task may have been reported as cancelled */
+  /** @throws StateFolderError on a disk error: the task may have been reported as cancelled */
   has(id: string): boolean {
     try {
-      return isPresent(this.#fileOf(id));
+      return isPresent(this.#path(id));
     } catch (error) {
       throw new StateFolderError(this.#folder, error);
     }
   }
 
-  /** Never throws: what stays does no harm. */
+  /** Never throws: a leftover does no harm. */
   remove(id: string): void {
     try {
-      if (this.has(id)) removeIfPossible(this.#fileOf(id));
+      if (this.has(id)) removeIfPossible(this.#path(id));
     } catch {
       // The next sweep tries again.
     }
   }
 
-  /** Removes marks on tasks that have ended. @param isFinished whether a task with this id is */
+  /** Removes the marks of ended tasks. */
   async sweep(isFinished: (id: string) => Promise<boolean>): Promise<void> {
-    for (const name of namesIn(this.#folder)) if (isId(name) && (await isFinished(name))) this.remove(name);
+    for (const name of unsortedNames(this.#folder))
+      if (isId(name) && (await isFinished(name))) this.remove(name);
   }
 
   /**
-   * Calls `onMark` again and again while a task is marked. It does not keep the process from ending.
-   * @returns ends it
+   * Calls `onMark` repeatedly while a task is marked. Does not keep the process alive.
+   * @returns stops the watch
    */
   watch(id: string, onMark: () => void): () => void {
     const calls = this.#watched.get(id) ?? new Set();
     this.#watched.set(id, calls.add(onMark));
-    this.#timer ??= setInterval(() => this.#check(), CHECK_EVERY_MS).unref();
+    this.#timer ??= setInterval(() => this.#check(), CHECK_INTERVAL_MS).unref();
     return () => {
       calls.delete(onMark);
       if (calls.size === 0 && this.#watched.get(id) === calls) this.#watched.delete(id);
@@ -74,13 +74,14 @@ export class CancelMarks {
 
   #check(): void {
     try {
-      for (const name of namesIn(this.#folder)) for (const call of this.#watched.get(name) ?? []) call();
+      for (const name of unsortedNames(this.#folder))
+        for (const call of this.#watched.get(name) ?? []) call();
     } catch {
-      // The disk may work at the next search. Before a request is sent, its mark is searched for by name.
+      // The next check may succeed. Before a request is sent, its mark is looked up by name anyway.
     }
   }
 
-  #fileOf(id: string): string {
+  #path(id: string): string {
     return path.join(this.#folder, id);
   }
 }

@@ -2,9 +2,9 @@ import { renameSync, rmSync } from "node:fs";
 import path from "node:path";
 import { isPresent, makeFolder, removeIfPresent, syncFolder, whileInUse } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
-import { STATES, summaryOf, type Task } from "../task/task.ts";
-import { type LedgerFiles, namesIn } from "./ledger-files.ts";
-import { dayFolder, idOfName, isId, openName } from "./ledger-name.ts";
+import { STATES, summaryLines, type Task } from "../task/task.ts";
+import { type LedgerFiles, unsortedNames } from "./ledger-files.ts";
+import { dayFolder, isId, openName, parseTaskName } from "./ledger-name.ts";
 import { adoptedClaims, isRowEnded, recordAdoptedEnd, recordRowEnd } from "./row-claims.ts";
 
 interface LedgerOfAll {
@@ -54,7 +54,7 @@ export class ForgottenTasks {
 
   /** Removes what killed processes have left of forgotten tasks. @throws the disk's error */
   sweep(): void {
-    for (const name of namesIn(this.#folder)) if (idOfName(name) !== undefined) this.#finish(name);
+    for (const name of unsortedNames(this.#folder)) if (parseTaskName(name) !== undefined) this.#finish(name);
   }
 
   /**
@@ -77,23 +77,24 @@ export class ForgottenTasks {
     const { folder } = this.#ledger;
     const { claim, id } = task;
     if (claim !== null && isPresent(path.join(folder, "batches", claim)))
-      if (!(await isRowEnded(folder, claim, id))) recordRowEnd(folder, claim, summaryOf(task));
+      if (!(await isRowEnded(folder, claim, id))) recordRowEnd(folder, claim, summaryLines(task));
     this.#adopted ??= await adoptedClaims(folder);
     for (const file of this.#adopted.get(id) ?? []) await recordAdoptedEnd(file, task);
   }
 
   /** Removes what is kept of a task whose record is out of the ledger, and the record last. */
   #finish(name: string): void {
-    const id = idOfName(name);
+    const id = parseTaskName(name);
     if (id === undefined || !isId(id)) return;
     const { folder } = this.#ledger;
     const parts = path.join(folder, "parts", dayFolder(id));
-    for (const part of namesIn(parts)) if (part.startsWith(`${id}.`)) removeIfPresent(path.join(parts, part));
+    for (const part of unsortedNames(parts))
+      if (part.startsWith(`${id}.`)) removeIfPresent(path.join(parts, part));
     rmSync(path.join(folder, "work", id), { recursive: true, force: true });
     removeIfPresent(path.join(folder, "cancelled", id));
-    const kept = path.join(folder, "kept");
-    for (const copy of namesIn(kept))
-      if (copy.startsWith(`${id}-`)) rmSync(path.join(kept, copy), { recursive: true, force: true });
+    const keptFolder = path.join(folder, "kept");
+    for (const copy of unsortedNames(keptFolder))
+      if (copy.startsWith(`${id}-`)) rmSync(path.join(keptFolder, copy), { recursive: true, force: true });
     removeIfPresent(path.join(this.#folder, name));
   }
 }

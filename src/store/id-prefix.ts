@@ -1,26 +1,23 @@
 import { UsageError } from "../lib/error-types.ts";
 import { shortTaskId } from "../lib/short-task-id.ts";
-import { listed } from "../lib/short-text.ts";
-import { type Task, taskIdOf } from "../task/task.ts";
+import { joinFirst } from "../lib/short-text.ts";
+import { getTaskId, type Task } from "../task/task.ts";
 import { isId } from "./ledger-name.ts";
 
-/** Shorter beginnings would often fit tasks that were not meant. */
-const SHORTEST = 6;
+/** Shorter prefixes would often match unintended tasks. */
+const MIN_LENGTH = 6;
 
-/** What ids of the service often begin with, and users leave out. */
+/** Common prefix of the service's ids, which users often omit. */
 const MARK = "task_";
 
-/** Whether a text may stand for a task's id, and is not a whole one of the ledger's own. */
+/** Whether a text may be a prefix: not empty, and not a complete id of the ledger. */
 export function mayStandForId(text: string): boolean {
   return text !== "" && !isId(text);
 }
 
-/**
- * Finds tasks by the beginnings of their ids, the service's or the ledger's own, or by their short ids: both with or
- * without `task_`.
- */
+/** Finds tasks by prefixes of the service's or the ledger's ids, or by short ids, all with or without `task_`. */
 export class IdPrefixes {
-  /** The newest task of each id that a text fits, by the text. */
+  /** For each text, the newest task of each matching id. */
   readonly #matches: Map<string, Map<string, Task>>;
 
   constructor(texts: Iterable<string>) {
@@ -31,12 +28,12 @@ export class IdPrefixes {
     return this.#matches.size === 0;
   }
 
-  /** Takes note of a task. Newer ones come first. */
-  note(record: Task): void {
+  /** Call with newer tasks first. */
+  add(record: Task): void {
     const { id } = record;
-    const taskId = taskIdOf(record);
+    const taskId = getTaskId(record);
     const ids = taskId === null ? [id] : [id, taskId];
-    // A task that the service has is shown by the service's id alone.
+    // Users see only the service's id of a task that has one.
     const short = shortTaskId(ids.at(-1) ?? id);
     for (const [text, matches] of this.#matches) {
       const match = withoutMark(text) === short ? ids.at(-1) : ids.find((each) => begins(each, text));
@@ -44,24 +41,27 @@ export class IdPrefixes {
     }
   }
 
-  /** The task of each text that fits one. @throws UsageError if one fits several */
-  found(): Map<string, Task> {
-    const found = new Map<string, Task>();
+  /**
+   * The task of each text that matches.
+   * @throws UsageError if a text matches several
+   */
+  resolve(): Map<string, Task> {
+    const tasks = new Map<string, Task>();
     for (const [text, matches] of this.#matches) {
       const [record, ...others] = matches.values();
       if (others.length > 0) throw ambiguous(text, [...matches.keys()]);
-      if (record) found.set(text, record);
+      if (record) tasks.set(text, record);
     }
-    return found;
+    return tasks;
   }
 }
 
-/** A number that only counts tasks: `task_1` is one of its own then, and no beginning of `task_10`. */
+/** A sequential number: `task_1` is then a complete id, not a prefix of `task_10`. */
 const COUNT = /(?<![A-Za-z0-9])\d{1,6}$/;
 
 function begins(id: string, text: string): boolean {
   const start = [text, MARK + text].find((each) => id.startsWith(each));
-  if (text.length < SHORTEST || start === undefined) return false;
+  if (text.length < MIN_LENGTH || start === undefined) return false;
   return start === id || start.length <= (COUNT.exec(id)?.index ?? id.length);
 }
 
@@ -69,9 +69,9 @@ function withoutMark(text: string): string {
   return text.startsWith(MARK) ? text.slice(MARK.length) : text;
 }
 
-const MAX_NAMED = 3;
+const MAX_LISTED = 3;
 
 function ambiguous(text: string, ids: readonly string[]): UsageError {
-  const message = `${ids.length} tasks fit ${JSON.stringify(text)}: ${listed(ids, MAX_NAMED)}.`;
+  const message = `${ids.length} tasks fit ${JSON.stringify(text)}: ${joinFirst(ids, MAX_LISTED)}.`;
   return new UsageError(message, { hint: "Give more of the id." });
 }

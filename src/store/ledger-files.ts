@@ -6,20 +6,20 @@ import { errorCode, errorText } from "../lib/error-text.ts";
 import { readRegular } from "../lib/read-file.ts";
 import type { Wording } from "../lib/wording.ts";
 import type { Task } from "../task/task.ts";
-import { dayFolder, doneName, idOfName, openName, partName, partsOf } from "./ledger-name.ts";
+import { dayFolder, doneName, openName, parseTaskName, partCount, partName } from "./ledger-name.ts";
 import { UnreadableRecordError } from "./store-errors.ts";
 import type { ReadTask } from "./task-lines.ts";
 
-/** A file in the ledger's folders: a task, or an unreadable entry that the user is told about. */
+/** A task, or an unreadable file that the user is warned about. */
 export type LedgerEntry = { file: string } & (ReadTask | { kind: "foreign" });
 
-/** A folder's names in order; none if the folder is missing or is no folder. */
+/** Sorted file names; empty if the folder is missing or not a folder. */
 export function listFolder(folder: string): string[] {
-  return namesIn(folder).sort();
+  return unsortedNames(folder).sort();
 }
 
-/** As `listFolder`, in no order. */
-export function namesIn(folder: string): string[] {
+/** As `listFolder`, unsorted. */
+export function unsortedNames(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch (error) {
@@ -29,35 +29,35 @@ export function namesIn(folder: string): string[] {
   }
 }
 
-/** After this many reads, other events are handled, such as signals. */
-const READS_IN_A_TURN = 64;
+/** Number of reads before other events, such as signals, are handled. */
+const READS_PER_TURN = 64;
 let reads = 0;
 
 /**
- * Reads the parts of a task. Synchronously, because thousands are read in a row, and a trip to a thread and back takes five
- * times as long as the read. The code that checks its lines is loaded with the first: a submit does not need it.
+ * Reads the parts of a task synchronously: thousands are read in a row, and a round trip to a thread takes five times
+ * as long as the read. The parser of lines is loaded at the first read: a submit does not need it.
  */
 async function readParts(id: string, files: readonly string[]): Promise<ReadTask> {
   reads += 1;
-  if (reads % READS_IN_A_TURN === 0) await nextTurn();
+  if (reads % READS_PER_TURN === 0) await nextTurn();
   const contents = files.map((file) => readRegular(file).toString("utf8"));
   const { readTaskLines } = await import("./task-lines.ts");
   return readTaskLines(id, contents);
 }
 
-/** Hidden files, and those that Windows keeps in folders: the system puts them there, so they are not reported. */
-const OF_THE_SYSTEM = /^\.|^(?:thumbs\.db|desktop\.ini)$/i;
+/** Hidden files and files of the system, which are not reported. */
+const SYSTEM_FILE = /^\.|^(?:thumbs\.db|desktop\.ini)$/i;
 
 /**
- * The files of a ledger: unfinished tasks in `open/`, the others in `done/<day>/<hour and minute>/`. Further parts are in
- * `parts/`, and stay there: a task is finished or reopened by the move of one file.
+ * The files of a ledger: unfinished tasks in `open/`, finished ones in `done/<day>/<hour and minute>/`. Further parts
+ * stay in `parts/`, so that a task is finished or reopened by moving one file.
  */
 export class LedgerFiles {
   readonly openFolder: string;
   readonly #doneFolder: string;
   readonly #partsFolder: string;
-  /** Names by id, as last listed: for a batch that reads thousands of tasks. */
-  readonly #listed = new Map<string, Map<string, string>>();
+  /** Cached listings, names by id: a batch reads thousands of tasks. */
+  readonly #namesByFolder = new Map<string, Map<string, string>>();
 
   constructor(ledgerFolder: string) {
     this.openFolder = path.join(ledgerFolder, "open");
@@ -75,37 +75,37 @@ export class LedgerFiles {
     return isPresent(this.part(id, 1));
   }
 
-  /** Reads an unfinished task from all its parts; null if it has just been moved away. */
+  /** Reads all parts of an unfinished task; null if it was just moved. */
   async readOpen(name: string): Promise<LedgerEntry | null> {
-    const id = idOfName(name);
+    const id = parseTaskName(name);
     if (id === undefined) return otherEntry(this.openFolder, name);
     const files = [this.part(id, 1)];
     for (let part = 2; isPresent(this.part(id, part)); part++) files.push(this.part(id, part));
-    return entryOf(id, files);
+    return readEntry(id, files);
   }
 
-  /** A finished task; null if it is not among them. */
+  /** null: not a finished task. */
   async readDone(id: string): Promise<LedgerEntry | null> {
-    const folder = this.#folderOf(id);
-    const listed = this.#listed.get(folder)?.get(id);
-    const entry = listed === undefined ? null : await this.#readDoneNamed(folder, listed);
+    const folder = this.#minuteFolder(id);
+    const cachedName = this.#namesByFolder.get(folder)?.get(id);
+    const entry = cachedName === undefined ? null : await this.#readDoneNamed(folder, cachedName);
     if (entry !== null) return entry;
     const name = this.#list(folder).get(id);
     return name === undefined ? null : this.#readDoneNamed(folder, name);
   }
 
   isDone(id: string): boolean {
-    return namesIn(this.#folderOf(id)).some((name) => idOfName(name) === id);
+    return unsortedNames(this.#minuteFolder(id)).some((name) => parseTaskName(name) === id);
   }
 
   /**
-   * Every finished task whose name `wanted` is true of, newest first, each read only when it is asked for.
-   * @param since an id: none that is older; then `wanted` is true of tasks' names alone
+   * The finished tasks whose names match, newest first, read lazily.
+   * @param since an id: no older tasks; `isWanted` then gets only names of tasks
    */
-  async *doneNewestFirst(wanted: (name: string) => boolean, since = ""): AsyncGenerator<LedgerEntry> {
+  async *doneNewestFirst(isWanted: (name: string) => boolean, since = ""): AsyncGenerator<LedgerEntry> {
     for (const folder of this.#minutes()) {
       for (const name of listFolder(folder).reverse()) {
-        if (!wanted(name)) continue;
+        if (!isWanted(name)) continue;
         if (name < since) return;
         const entry = await this.#readDoneNamed(folder, name);
         if (entry) yield entry;
@@ -114,57 +114,56 @@ export class LedgerFiles {
   }
 
   /**
-   * The latest finished tasks whose names carry a tag, newest first.
-   * @param max how many at most
-   * @param folders how many folders to list at most, so that a long history of other tasks takes no longer
+   * The latest finished tasks whose names match, newest first.
+   * @param max number of tasks
+   * @param folders maximum number of folders to list, so that a long history of other tasks takes no longer
    */
   async recentDone(
     isWanted: (name: string) => boolean,
     max: number,
     folders: number,
   ): Promise<LedgerEntry[]> {
-    const found: LedgerEntry[] = [];
-    let left = folders;
+    const entries: LedgerEntry[] = [];
+    let remainingFolders = folders;
     for (const folder of this.#minutes()) {
       const names = listFolder(folder).filter(isWanted);
-      for (const name of names.reverse().slice(0, max - found.length)) {
+      for (const name of names.reverse().slice(0, max - entries.length)) {
         const entry = await this.#readDoneNamed(folder, name);
-        if (entry) found.push(entry);
+        if (entry) entries.push(entry);
       }
-      left -= 1;
-      if (found.length >= max || left === 0) break;
+      remainingFolders -= 1;
+      if (entries.length >= max || remainingFolders === 0) break;
     }
-    return found;
+    return entries;
   }
 
   /**
-   * Moves a task to the finished ones: from then on nobody can take it over. Not synced: after a power cut it is in one place or
-   * the other, and its last line says that it is finished.
+   * Moves a task to the finished ones, where no process can take it over. Not synced: after a power cut it is in one
+   * place or the other, and its last line marks it as finished.
    */
   async moveToDone(task: Task): Promise<void> {
-    const folder = this.#folderOf(task.id);
+    const folder = this.#minuteFolder(task.id);
     await moveInto(folder, this.part(task.id, 1), path.join(folder, doneName(task)));
   }
 
-  /** Moves a finished task back to the unfinished ones. */
   async moveToOpen(id: string): Promise<void> {
-    const folder = this.#folderOf(id);
+    const folder = this.#minuteFolder(id);
     const name = this.#list(folder).get(id);
     if (name !== undefined) await moveInto(this.openFolder, path.join(folder, name), this.part(id, 1));
   }
 
   async #readDoneNamed(folder: string, name: string): Promise<LedgerEntry | null> {
-    const id = idOfName(name);
+    const id = parseTaskName(name);
     if (id === undefined) return otherEntry(folder, name);
-    const further = Array.from({ length: partsOf(name) - 1 }, (_, at) => this.part(id, at + 2));
-    return entryOf(id, [path.join(folder, name), ...further]);
+    const furtherParts = Array.from({ length: partCount(name) - 1 }, (_, at) => this.part(id, at + 2));
+    return readEntry(id, [path.join(folder, name), ...furtherParts]);
   }
 
-  #folderOf(id: string): string {
+  #minuteFolder(id: string): string {
     return path.join(this.#doneFolder, dayFolder(id));
   }
 
-  /** The folders of the minutes in which tasks were begun, the latest first. */
+  /** The folders by minute of the tasks' start, the latest first. */
   *#minutes(): Generator<string> {
     for (const day of listFolder(this.#doneFolder).reverse()) {
       const folder = path.join(this.#doneFolder, day);
@@ -173,13 +172,13 @@ export class LedgerFiles {
   }
 
   #list(folder: string): Map<string, string> {
-    const names = new Map(listFolder(folder).map((name) => [idOfName(name) ?? name, name]));
-    this.#listed.set(folder, names);
+    const names = new Map(listFolder(folder).map((name) => [parseTaskName(name) ?? name, name]));
+    this.#namesByFolder.set(folder, names);
     return names;
   }
 }
 
-async function entryOf(id: string, files: readonly string[]): Promise<LedgerEntry | null> {
+async function readEntry(id: string, files: readonly string[]): Promise<LedgerEntry | null> {
   const [file = ""] = files;
   try {
     return { file, ...(await readParts(id, files)) };
@@ -190,10 +189,10 @@ async function entryOf(id: string, files: readonly string[]): Promise<LedgerEntr
 }
 
 function otherEntry(folder: string, name: string): LedgerEntry | null {
-  return OF_THE_SYSTEM.test(name) ? null : { file: path.join(folder, name), kind: "foreign" };
+  return SYSTEM_FILE.test(name) ? null : { file: path.join(folder, name), kind: "foreign" };
 }
 
-/** Moves a file, unless another process has done that. */
+/** Does nothing if another process has moved the file. */
 async function moveInto(folder: string, file: string, target: string): Promise<void> {
   const move = () => whileInUse(() => renameSync(file, target));
   try {
@@ -209,7 +208,7 @@ async function moveInto(folder: string, file: string, target: string): Promise<v
 /** A file in the ledger's folders that cannot be read as a task. */
 export type UnreadableEntry = Exclude<LedgerEntry, { kind: "task" }>;
 
-/** One line about such a file, for a warning. It is never deleted. */
+/** A warning about a file that is never deleted. */
 export function describeUnreadable(entry: UnreadableEntry): string {
   switch (entry.kind) {
     case "stub":
@@ -224,9 +223,9 @@ export function describeUnreadable(entry: UnreadableEntry): string {
 }
 
 /**
- * Stops a decision about money at a file that may be a charged task and cannot be read.
- * @param clause what is not known without it, as in `so its cost is not known`
- * @param otherwise how to go on without it, as a sentence
+ * Guards a decision about money against an unreadable file that may be a charged task.
+ * @param clause the unknown fact, as in `so its cost is not known`
+ * @param otherwise how to continue without the file, as a sentence
  * @throws UnreadableRecordError
  */
 export function requireReadable(entry: LedgerEntry, clause: string, otherwise?: Wording): void {
@@ -237,7 +236,7 @@ export function requireReadable(entry: LedgerEntry, clause: string, otherwise?: 
     throw new UnreadableRecordError(file, "a newer imggen wrote it", clause, otherwise);
 }
 
-/** Whether an entry may be a charged task, so that it is not certain that all tasks are finished. */
+/** Whether an entry may be a charged, unfinished task. */
 export function mayBeTask({ kind }: UnreadableEntry): boolean {
   return kind === "damaged" || kind === "newer";
 }

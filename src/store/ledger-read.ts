@@ -1,89 +1,92 @@
 import { isSameRequest, type RequestIdentity, type ServiceIdentity } from "../task/intent.ts";
 import type { GenerationRequest } from "../task/request.ts";
-import { digestsOf } from "../task/saved-file.ts";
-import { savedFilesOf, type Task, taskIdOf } from "../task/task.ts";
+import { fileDigests } from "../task/saved-file.ts";
+import { getSavedFiles, getTaskId, type Task } from "../task/task.ts";
 import { IdPrefixes, mayStandForId } from "./id-prefix.ts";
 import type { LedgerEntry, LedgerFiles } from "./ledger-files.ts";
 import {
   fileTag,
-  fileTagsOf,
+  findFileTags,
+  findTaskTag,
   hasTag,
-  idOfName,
+  idTime,
   kindTag,
+  parseTaskName,
   requestTag,
   taskTag,
-  taskTagOf,
-  timeOfId,
 } from "./ledger-name.ts";
 
-// The ledger is searched by the names of its files, so that of a long history little is read.
+// The ledger is searched by file names, so that little of a long history is read.
 
-/** More tasks would hardly improve the estimate of how long the next one takes. */
-const MAX_OF_KIND = 50;
-const FOLDERS_OF_KIND = 200;
+/** More tasks would hardly improve the estimated duration. */
+const MAX_RECENT_TASKS = 50;
+const MAX_RECENT_FOLDERS = 200;
 
 /** Tasks, newest first. */
 interface Entries {
-  entries(wanted: (name: string) => boolean, since?: string): AsyncGenerator<LedgerEntry>;
+  entries(isWanted: (name: string) => boolean, since?: string): AsyncGenerator<LedgerEntry>;
 }
 
-/** The newest task with each of these ids. @param byPrefix whether a beginning of an id will do, if only one id has it */
+/**
+ * The newest task with each of these ids.
+ * @param byPrefix whether unique prefixes count as ids
+ */
 export async function findEach(
   ids: readonly string[],
   ledger: Entries,
   byPrefix: boolean,
 ): Promise<Map<string, Task>> {
-  const found = await findWhole(ids, ledger);
-  if (!byPrefix) return found;
-  const prefixes = new IdPrefixes(ids.filter((id) => !found.has(id) && mayStandForId(id)));
-  if (prefixes.isEmpty) return found;
-  for await (const entry of ledger.entries(() => true)) if (entry.kind === "task") prefixes.note(entry.task);
-  return new Map([...found, ...prefixes.found()]);
+  const tasks = await findWhole(ids, ledger);
+  if (!byPrefix) return tasks;
+  const prefixes = new IdPrefixes(ids.filter((id) => !tasks.has(id) && mayStandForId(id)));
+  if (prefixes.isEmpty) return tasks;
+  for await (const entry of ledger.entries(() => true)) if (entry.kind === "task") prefixes.add(entry.task);
+  return new Map([...tasks, ...prefixes.resolve()]);
 }
 
-/** Passes once over the names of the ledger, so that only what may be meant is read. */
+/** One pass over the names of the ledger; reads only candidates. */
 async function findWhole(ids: readonly string[], ledger: Entries): Promise<Map<string, Task>> {
-  const found = new Map<string, Task>();
+  const tasks = new Map<string, Task>();
   const missing = new Set(ids);
   const tags = new Set(ids.map(taskTag));
   const isWanted = (name: string) => {
-    const tag = taskTagOf(name);
-    return (tag !== undefined && tags.has(tag)) || missing.has(idOfName(name) ?? "");
+    const tag = findTaskTag(name);
+    return (tag !== undefined && tags.has(tag)) || missing.has(parseTaskName(name) ?? "");
   };
   for await (const entry of ledger.entries(isWanted)) {
     if (entry.kind !== "task") continue;
-    for (const each of [entry.task.id, taskIdOf(entry.task)])
-      if (each !== null && missing.delete(each)) found.set(each, entry.task);
+    for (const each of [entry.task.id, getTaskId(entry.task)])
+      if (each !== null && missing.delete(each)) tasks.set(each, entry.task);
     if (missing.size === 0) break;
   }
-  return found;
+  return tasks;
 }
 
-/** The newest tasks that files with these bytes were saved from, in one pass over the names of the ledger. */
+/** The newest tasks of files with these digests, in one pass over the names of the ledger. */
 export async function findFiles(sha256s: ReadonlySet<string>, ledger: Entries): Promise<Map<string, Task>> {
   const tags = new Set([...sha256s].map(fileTag));
-  const found = new Map<string, Task>();
-  for await (const entry of ledger.entries((name) => fileTagsOf(name).some((tag) => tags.has(tag)))) {
+  const tasks = new Map<string, Task>();
+  for await (const entry of ledger.entries((name) => findFileTags(name).some((tag) => tags.has(tag)))) {
     if (entry.kind !== "task") continue;
-    for (const sha256 of savedFilesOf(entry.task).flatMap(digestsOf))
-      if (sha256s.has(sha256) && !found.has(sha256)) found.set(sha256, entry.task);
-    if (found.size === sha256s.size) break;
+    for (const sha256 of getSavedFiles(entry.task).flatMap(fileDigests))
+      if (sha256s.has(sha256) && !tasks.has(sha256)) tasks.set(sha256, entry.task);
+    if (tasks.size === sha256s.size) break;
   }
-  return found;
+  return tasks;
 }
 
-/** Every task for the very same request of the same account, newest first. */
+/** All tasks for the same request of the same account, newest first. */
 export async function* sameRequest(
-  wanted: RequestIdentity,
+  identity: RequestIdentity,
   ledger: Entries,
   sinceMs?: number,
   onOther = (_entry: LedgerEntry) => {},
 ): AsyncGenerator<Task, undefined> {
-  const tag = requestTag(wanted);
-  const since = sinceMs === undefined ? "" : timeOfId(sinceMs);
+  const tag = requestTag(identity);
+  const since = sinceMs === undefined ? "" : idTime(sinceMs);
   for await (const entry of ledger.entries((name) => hasTag(name, tag), since)) {
     if (entry.kind !== "task") onOther(entry);
-    else if (isSameRequest(entry.task.intent, wanted)) yield entry.task;
+    else if (isSameRequest(entry.task.intent, identity)) yield entry.task;
   }
 }
 
@@ -94,7 +97,7 @@ export async function recentOfKind(
   files: Pick<LedgerFiles, "recentDone">,
 ): Promise<Task[]> {
   const tag = kindTag(request, service);
-  const recent = await files.recentDone((name) => hasTag(name, tag), MAX_OF_KIND, FOLDERS_OF_KIND);
+  const recent = await files.recentDone((name) => hasTag(name, tag), MAX_RECENT_TASKS, MAX_RECENT_FOLDERS);
   const tasks = recent.flatMap((entry) => (entry.kind === "task" ? [entry.task] : []));
   return tasks
     .filter(

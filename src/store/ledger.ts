@@ -8,16 +8,16 @@ import { errorCode } from "../lib/error-text.ts";
 import { localDay } from "../lib/local-time.ts";
 import type { Processes, ProcessIdentity } from "../lib/processes.ts";
 import { Tickets } from "../lib/tickets.ts";
-import { randomDigits, removeOldDrafts } from "../lib/write-whole.ts";
+import { randomDigits, removeOldTemporaryFiles } from "../lib/write-whole.ts";
 import type { Intent, RequestIdentity, ServiceIdentity } from "../task/intent.ts";
 import type { Line } from "../task/line.ts";
 import type { GenerationRequest } from "../task/request.ts";
-import { begunTask, chargedOf, isUnknown, STATES, summaryOf, type Task, withLine } from "../task/task.ts";
+import { begunTask, getCharged, isUnknown, STATES, summaryLines, type Task, withLine } from "../task/task.ts";
 import { CancelMarks } from "./cancel-marks.ts";
 import { ForgottenTasks } from "./forgotten-tasks.ts";
 import { Holder } from "./holder.ts";
 import { type LedgerEntry, LedgerFiles, listFolder } from "./ledger-files.ts";
-import { DRAFT_MARK, idOfName, isDraft, openName, timeOfId } from "./ledger-name.ts";
+import { idTime, isTemporaryName, openName, parseTaskName, TEMPORARY_MARK } from "./ledger-name.ts";
 import { findEach, findFiles, recentOfKind, sameRequest } from "./ledger-read.ts";
 import { recordRowEnd } from "./row-claims.ts";
 import { DailySpending } from "./running-sum.ts";
@@ -26,19 +26,18 @@ import { StateFolderError, usingStateFolder } from "./store-errors.ts";
 import { LEDGER_VERSION, syncIfPossible, TaskFile } from "./task-file.ts";
 import { WorkFolders } from "./work-folders.ts";
 
-/** Well below the number of open files that a process may have. */
+/** Well below the system's limit of open files. */
 const FILES_AT_ONCE = 32;
 
-/** Sums of earlier days are of no use; a clock may be set back by a day. */
-const SPENDING_KEPT_MS = 7 * 24 * 3_600_000;
+/** Earlier sums are useless; the margin is for clocks that are set back. */
+const MAX_SPENDING_AGE_MS = 7 * 24 * 3_600_000;
 
-const NOT_BEGUN =
+const BEGIN_HINT =
   "Nothing was sent. Free some space or fix its permissions, or set IMGGEN_HOME to another folder.";
 
-/** A part of a task that this process writes. */
 export interface Owned {
   task: Task;
-  /** 1 for the process that began the task. */
+  /** 1: this process began the task. */
   part: number;
   file: TaskFile;
 }
@@ -46,35 +45,35 @@ export interface Owned {
 export interface BeginOptions {
   /** Default: a new one. */
   id?: string;
-  /** Whether other processes may use the same id: only one of them begins the task. */
+  /** Whether other processes may use the same id; only one of them begins the task. */
   isShared?: boolean;
-  /** Whether its first request counts as sent: it is submitted at once. */
+  /** Whether its first request counts as sent, because it is submitted immediately. */
   isSent?: boolean;
-  /** As of the intent's line. */
+  /** See the intent's line. */
   claim?: string | undefined;
   once?: boolean;
-  /** Asked with a synced draft of the task's file, whether the task may be begun. Default: yes. */
-  isFree?: (draft: string) => Promise<boolean>;
+  /** Last check whether the task may begin, called with a synced temporary file of the task. Default: yes. */
+  isFree?: (temporary: string) => Promise<boolean>;
 }
 
 /**
- * Every task submitted from this machine. A task is a file, `<id>.jsonl`, and after each takeover one more, `<id>.2.jsonl` and
- * so on: its parts. Each is created once, by the process that then holds the task, and no other ever writes to it. So who
- * may work on a task has one answer: the process that created its last part. A process looks before and after it writes that a
- * request is sent or that the task is over, and of two that come at once, at least one sees the other's part. The
- * tickets of `Holder` only say whom not to disturb.
+ * All tasks submitted from this machine. A task is a file, `<id>.jsonl`, and after each takeover one more,
+ * `<id>.2.jsonl` and so on: its parts. Each part is created once, by the process that then holds the task, and no
+ * other ever writes to it. So the process that created the last part is the one that may work on the task. It checks
+ * this before and after it writes that a request is sent or that the task is over; of two simultaneous processes at
+ * least one sees the other's part. The tickets of `Holder` only show which tasks are not to be disturbed.
  */
 export class Ledger {
   readonly folder: string;
   readonly clock: Pick<Clock, "now">;
   readonly processes: Processes;
-  /** What providers have sent, until it is saved. */
+  /** Replies of providers until their images are saved. */
   readonly work: WorkFolders;
   readonly servers: Servers;
   readonly cancels: CancelMarks;
-  /** What accounts may have been charged on a day. */
+  /** Possible charges of accounts, by day. */
   readonly spending: DailySpending;
-  /** The turns of tasks of which only one may answer for a request. */
+  /** Turns of tasks that compete to answer for the same request. */
   readonly requests: Tickets;
   readonly files: LedgerFiles;
   readonly #forgotten: ForgottenTasks;
@@ -94,13 +93,13 @@ export class Ledger {
     this.#holder = new Holder(new Tickets(path.join(this.folder, "holders"), processes, clock));
   }
 
-  /** A unique id for a task that is begun now; ids sort by time. */
+  /** Ids sort by time. */
   newId(): string {
-    return `${timeOfId(this.clock.now())}-${randomDigits()}`;
+    return `${idTime(this.clock.now())}-${randomDigits()}`;
   }
 
   /**
-   * Records an intent. When this returns the line is on disk, and only then may the request be sent.
+   * Records an intent durably, before its request may be sent.
    * @returns "taken" if another process has begun the task, or even finished it
    * @throws StateFolderError
    */
@@ -108,7 +107,7 @@ export class Ledger {
   async begin(intent: Intent, options: BeginOptions): Promise<Owned | "taken">;
   async begin(intent: Intent, options: BeginOptions = {}): Promise<Owned | "taken"> {
     const { id = this.newId(), isFree, isShared = false } = options;
-    return usingStateFolder(this.folder, NOT_BEGUN, async () => {
+    return usingStateFolder(this.folder, BEGIN_HINT, async () => {
       await makeFolder(this.files.openFolder, 0o700);
       keepReserve(this.folder);
       await this.#holder.hold(id);
@@ -120,19 +119,19 @@ export class Ledger {
           ? await TaskFile.createWhole(
               file,
               line,
-              async (draft) => this.#isFree(id, draft, isFree),
+              async (temporary) => this.#isFree(id, temporary, isFree),
               this.makeRoom,
             )
           : await TaskFile.create(file, line, this.makeRoom);
         if (created === null) return "taken";
-        const begun = { task: begunTask(id, line), part: 1, file: created };
-        await this.#kept(begun);
-        // It may have been begun, finished and moved to `done` since the last check.
+        const candidate = { task: begunTask(id, line), part: 1, file: created };
+        await this.#syncName(candidate);
+        // Another process may have finished it since the last check.
         if (isShared && this.files.isDone(id)) {
-          this.#discard(begun);
+          this.#discard(candidate);
           return "taken";
         }
-        owned = begun;
+        owned = candidate;
         return owned;
       } finally {
         if (owned === null) this.#holder.release(id);
@@ -140,8 +139,8 @@ export class Ledger {
     });
   }
 
-  async #isFree(id: string, draft: string, isFree: BeginOptions["isFree"]): Promise<boolean> {
-    return ((await isFree?.(draft)) ?? true) && !this.files.isDone(id);
+  async #isFree(id: string, temporary: string, isFree: BeginOptions["isFree"]): Promise<boolean> {
+    return ((await isFree?.(temporary)) ?? true) && !this.files.isDone(id);
   }
 
   #intentLine(id: string, intent: Intent, { isSent, claim, once }: BeginOptions): Line<"intent"> {
@@ -162,8 +161,8 @@ export class Ledger {
     return isoTime(this.clock.now());
   }
 
-  /** If the name of the new file cannot be synced, the file must not stay: it would look like a request that was sent. */
-  async #kept(owned: Owned): Promise<void> {
+  /** Removes the new file if its name cannot be synced: it would look like a sent request. */
+  async #syncName(owned: Owned): Promise<void> {
     try {
       await syncFolder(this.files.openFolder);
     } catch (error) {
@@ -174,8 +173,9 @@ export class Ledger {
   }
 
   /**
-   * Withdraws a task that was begun and not sent, unless another process has it by now. Whoever takes it over before its file is
-   * removed finds that it is not to be sent. @throws StateFolderError
+   * Withdraws an unsent task, unless another process has it by now. A process that takes it over before its file is
+   * removed reads that it is not to be sent.
+   * @throws StateFolderError
    */
   async withdraw(owned: Owned): Promise<void> {
     const { task, file, part } = owned;
@@ -195,44 +195,51 @@ export class Ledger {
     removeIfPresent(file.path);
   }
 
-  /** Whether a living process holds a task, or may: it cannot be asked on another machine. @throws StateFolderError */
+  /**
+   * Whether a living process holds a task; true if that cannot be checked, as on another machine.
+   * @throws StateFolderError
+   */
   isHeld({ id, holder }: Task): boolean {
-    return this.#asked(() => this.#holder.isHeld(id, holder));
+    return this.#guardedSync(() => this.#holder.isHeld(id, holder));
   }
 
-  /** Whether the process that holds a task cannot be asked whether it is alive: on another machine, or in a container. */
-  isOutOfSight({ holder }: Task): boolean {
-    const found = this.#asked(() => this.#holder.processOf(holder));
-    return found !== null && this.processes.isAlive(found) === null;
-  }
-
-  /** The process that is working on a task; null if none is known. @throws StateFolderError */
-  async workerOn(task: Task): Promise<ProcessIdentity | null> {
-    const latest = (await this.#readOpen(task.id)) ?? task;
-    return this.#asked(() => this.#holder.processOf(latest.holder)) ?? this.serverOf(latest);
+  /** Whether the holder of a task cannot be checked: on another machine or in a container. */
+  isUnreachable({ holder }: Task): boolean {
+    const holderProcess = this.#guardedSync(() => this.#holder.findProcess(holder));
+    return holderProcess !== null && this.processes.isAlive(holderProcess) === null;
   }
 
   /**
-   * The living server that a task is left to, also while no process works on it; null: none. Only the user can decide about a
-   * lost request. @throws StateFolderError
+   * The process that works on a task; null if none is known.
+   * @throws StateFolderError
    */
-  async serverOf(task: Task): Promise<ProcessIdentity | null> {
+  async workerOn(task: Task): Promise<ProcessIdentity | null> {
+    const latest = (await this.#readOpen(task.id)) ?? task;
+    return this.#guardedSync(() => this.#holder.findProcess(latest.holder)) ?? this.livingServer(latest);
+  }
+
+  /**
+   * The living server that owns a task, even while it does not work on it; null: none. A lost request is left to the
+   * user.
+   * @throws StateFolderError
+   */
+  async livingServer(task: Task): Promise<ProcessIdentity | null> {
     const { server } = task.intent;
     if (server === undefined || isUnknown(task)) return null;
     return this.guarded(async () => this.servers.living(server));
   }
 
   /**
-   * Takes an unfinished task whose holder is gone: creates its next part, and goes by what all parts say after that.
-   * @param server the server that takes one of its own, which any other process leaves to it while it lives
-   * @returns "held" while another process has it, "ended" if it is not among the unfinished
+   * Takes an unfinished task without a living holder: creates its next part, then goes by the state of all parts.
+   * @param server the server that takes its own task; other processes leave it alone while the server lives
+   * @returns "held" while another process has it, "ended" if it is no longer unfinished
    * @throws StateFolderError
    */
   async take(task: Task, server?: string): Promise<Owned | "held" | "ended"> {
     return this.guarded(async () => {
-      if (server !== task.intent.server && (await this.serverOf(task)) !== null) return "held";
+      if (server !== task.intent.server && (await this.livingServer(task)) !== null) return "held";
       const latest = (await this.#readOpen(task.id)) ?? null;
-      if (latest === null || this.#isLeft(latest)) return "ended";
+      if (latest === null || this.#isLeftover(latest)) return "ended";
       if (this.#holder.has(task.id) || this.isHeld(latest)) return "held";
       await this.#holder.hold(task.id);
       const owned = await this.#nextPart(latest).catch((error: unknown) => {
@@ -252,11 +259,11 @@ export class Ledger {
     if (file === null) return isOwn ? "ended" : "held";
     try {
       if (!isOwn) await syncFolder(path.dirname(file.path));
-      // The process that wrote the last line may have ended before it was synced, and the next step relies on it.
+      // The last writer may have ended before its line was synced, and the next step relies on it.
       for (let each = 1; each < part; each++) await syncIfPossible(this.files.part(id, each));
       const task = await this.#readOpen(id);
       if (task !== null && task.parts === part) return { task, part, file };
-      // A part is never removed: those after it would be lost.
+      // A part is never removed: later parts would be lost.
       file.release(this.#now);
       return task === null ? "ended" : "held";
     } catch (error) {
@@ -282,13 +289,16 @@ export class Ledger {
     }
   }
 
-  /** Whether this process still has a task: its part is the last one, and the task is not ended. @throws the disk's error */
+  /**
+   * Whether this process still has a task: its part is the last one, and the task has not ended.
+   * @throws the disk's error
+   */
   isLast({ task, part, file }: Owned): boolean {
     if (isPresent(this.files.part(task.id, part + 1)) || !file.isInPlace()) return false;
     return part === 1 || this.files.isOpen(task.id);
   }
 
-  /** Leaves a task unfinished for the next process. */
+  /** Releases an unfinished task for the next process. */
   release({ task, file }: Owned, isMine: boolean): void {
     try {
       if (isMine) file.release(this.#now);
@@ -299,7 +309,8 @@ export class Ledger {
   }
 
   /**
-   * Files a task under the finished ones. @param task as its lines add up
+   * Moves a task to the finished ones.
+   * @param task in its final state
    * @returns false if another process has the task by now: it decides
    */
   async end(owned: Owned, task: Task): Promise<boolean> {
@@ -307,12 +318,12 @@ export class Ledger {
       const isLast = this.isLast(owned);
       owned.file.close();
       if (!isLast) return false;
-      if (task.claim !== null) recordRowEnd(this.folder, task.claim, summaryOf(task));
+      if (task.claim !== null) recordRowEnd(this.folder, task.claim, summaryLines(task));
       await this.files.moveToDone({ ...task, parts: owned.part });
       if (owned.part > 1 && (await this.reopenAnswered(task.id))) return true;
       this.work.remove(task.id);
       this.cancels.remove(task.id);
-      if (task.intent.isPaid && chargedOf(task) === "no") this.spending.forget(task.id);
+      if (task.intent.isPaid && getCharged(task) === "no") this.spending.forget(task.id);
       return true;
     } finally {
       this.#holder.release(task.id);
@@ -320,9 +331,10 @@ export class Ledger {
   }
 
   /**
-   * Moves a finished task back if an answer says that it is not finished. A holder that has lost the task may record one while
-   * the next holder ends it: both look after their write, so that one of them sees it.
-   * @returns whether it was moved @throws StateFolderError
+   * Reopens a finished task if a later answer shows that it is not finished. A holder that has lost the task may
+   * record an answer while the next holder ends the task: both check after their write, so that one of them sees it.
+   * @returns whether it was moved
+   * @throws StateFolderError
    */
   async reopenAnswered(id: string): Promise<boolean> {
     return this.guarded(async () => {
@@ -334,69 +346,75 @@ export class Ledger {
     });
   }
 
-  /** Moves a task that is filed under the finished ones, and is not finished, back. @throws StateFolderError */
+  /**
+   * Moves a task in `done/` that is not finished back to `open/`.
+   * @throws StateFolderError
+   */
   async reopen(id: string): Promise<void> {
     await this.guarded(() => this.files.moveToOpen(id));
   }
 
-  /** Whether a task's file is among the unfinished ones. */
   isOpen(id: string): boolean {
     return this.files.isOpen(id);
   }
 
   /**
-   * The lines that end requests of a task whose process has ended, and that nothing has come of. Nobody has written them.
-   * @param task read after its process ended: that may have written more before
+   * The missing lines for requests whose process ended before a reply came.
+   * @param task read after its process ended, which may have written more before
    */
-  linesOfLost({ id, intent, requests }: Task): Line<"unknown">[] {
+  lostRequestLines({ id, intent, requests }: Task): Line<"unknown">[] {
     if (!intent.isPaid) return [];
     return requests.flatMap(({ state, attempt }, request) => {
-      if (state !== "started" || attempt === null || this.work.isTraced(id, request, attempt.name)) return [];
+      if (state !== "started" || attempt === null || this.work.hasTrace(id, request, attempt.name)) return [];
       return [{ type: "unknown", at: this.#now, why: ENDED_MEANWHILE, request, attempt: attempt.name }];
     });
   }
 
-  /** A task as users see it: a reply that can no longer come is lost, before `resume` records that. */
-  async asItStands(task: Task): Promise<Task> {
+  /** A task as users see it: replies that can no longer come count as lost, even before `resume` records that. */
+  async withLostReplies(task: Task): Promise<Task> {
     if (!task.requests.some(({ state }) => state === "started") || this.isHeld(task)) return task;
     const entry = await this.read(task.id);
     if (entry?.kind !== "task" || this.isHeld(entry.task)) return entry?.kind === "task" ? entry.task : task;
-    return this.linesOfLost(entry.task).reduce(withLine, entry.task);
+    return this.lostRequestLines(entry.task).reduce(withLine, entry.task);
   }
 
-  /** Marks a task as cancelled, for the process that has it and the next one that takes it over. @throws StateFolderError */
+  /**
+   * Marks a task as cancelled, for its present holder and the next.
+   * @throws StateFolderError
+   */
   async markCancelled({ id }: Task): Promise<void> {
-    await this.guarded(() => this.cancels.leave(id));
+    await this.guarded(() => this.cancels.add(id));
   }
 
-  /** Whether a task is marked as cancelled. */
   isCancelled({ id, state }: Task): boolean {
     return state === "waiting" && this.cancels.has(id);
   }
 
-  /** Syncs the file of an unfinished task that another process has written. Never throws. */
+  /** Syncs an unfinished task of another process. Never throws. */
   sync({ id, parts }: Task): Promise<void> {
     return syncIfPossible(this.files.part(id, parts));
   }
 
-  /**
-   * Everything in the folder of the unfinished, oldest first.
-   * @param skipped ids of tasks that are left out
-   */
-  async unfinished(skipped?: { has(id: string): boolean }): Promise<LedgerEntry[]> {
+  /** All entries in `open/`, oldest first. */
+  async unfinished(excluded?: { has(id: string): boolean }): Promise<LedgerEntry[]> {
     return this.guarded(async () => {
-      const isSkipped = (name: string) => skipped?.has(idOfName(name) ?? "") === true;
-      const names = listFolder(this.files.openFolder).filter((name) => !isDraft(name) && !isSkipped(name));
+      const isExcluded = (name: string) => excluded?.has(parseTaskName(name) ?? "") === true;
+      const names = listFolder(this.files.openFolder).filter(
+        (name) => !isTemporaryName(name) && !isExcluded(name),
+      );
       const entries = await mapConcurrent(names, FILES_AT_ONCE, async (name) => {
         const entry = await this.files.readOpen(name);
-        return entry?.kind === "task" && this.#isLeft(entry.task) ? null : entry;
+        return entry?.kind === "task" && this.#isLeftover(entry.task) ? null : entry;
       });
       return entries.filter((entry) => entry !== null);
     });
   }
 
-  /** Whether a process that was killed while it began a task, which another one has finished, has left an intent. */
-  #isLeft(task: Task): boolean {
+  /**
+   * Whether this is the leftover intent of a process that was killed while it began a task that another one has
+   * finished.
+   */
+  #isLeftover(task: Task): boolean {
     return isOnlyBegun(task) && this.files.isDone(task.id);
   }
 
@@ -407,7 +425,7 @@ export class Ledger {
     throw cause ?? new Error(`${entry.file} changed while it was read`);
   }
 
-  /** The task with this id of the ledger's own, unfinished or finished; null if there is none. */
+  /** By the ledger's id, unfinished or finished; null if there is none. */
   async read(id: string): Promise<LedgerEntry | null> {
     return this.guarded(async () => {
       const open = await this.files.readOpen(openName(id));
@@ -416,22 +434,23 @@ export class Ledger {
     });
   }
 
-  /** Every task, newest first, each read only when it is asked for. */
+  /** All tasks, newest first, read lazily. */
   newestFirst(): AsyncGenerator<LedgerEntry> {
     return this.entries(() => true);
   }
 
   /**
    * As `newestFirst`.
-   * @param wanted which finished tasks to read, by their names
+   * @param isWanted selects finished tasks by their names
    * @param since an id: no finished task that is older
    */
-  async *entries(wanted: (name: string) => boolean, since = ""): AsyncGenerator<LedgerEntry> {
+  async *entries(isWanted: (name: string) => boolean, since = ""): AsyncGenerator<LedgerEntry> {
     const open = (await this.unfinished()).reverse();
-    const idAt = (entry: LedgerEntry) => idOfName(path.basename(entry.file)) ?? path.basename(entry.file);
-    const done = this.files.doneNewestFirst(wanted, since);
-    for (let next = await this.#nextOf(done); next; next = await this.#nextOf(done)) {
-      // A task that was moved between the two listings is in both.
+    const idAt = (entry: LedgerEntry) =>
+      parseTaskName(path.basename(entry.file)) ?? path.basename(entry.file);
+    const finished = this.files.doneNewestFirst(isWanted, since);
+    for (let next = await this.#next(finished); next; next = await this.#next(finished)) {
+      // A task that was moved between the two listings appears in both.
       if (open[0] && idAt(open[0]) === idAt(next)) open.shift();
       while (open[0] && idAt(open[0]) > idAt(next)) yield open.shift() as LedgerEntry;
       yield next;
@@ -439,50 +458,54 @@ export class Ledger {
     yield* open;
   }
 
-  async #nextOf(entries: AsyncGenerator<LedgerEntry>): Promise<LedgerEntry | undefined> {
+  async #next(entries: AsyncGenerator<LedgerEntry>): Promise<LedgerEntry | undefined> {
     const { value, done } = await this.guarded(() => entries.next());
     return done ? undefined : value;
   }
 
-  /** The newest task with this id, as `findEach` finds it. */
+  /** As `findEach`. */
   async find(id: string): Promise<Task | null> {
     return (await this.findEach([id])).get(id) ?? null;
   }
 
   /**
-   * The newest task with each of these ids, the service's or the ledger's own, whole or by a beginning of 6 characters
-   * or more that no other id has. An id that the ledger lacks is left out. @throws UsageError if a beginning fits several
+   * The newest task with each of these ids, the service's or the ledger's, complete or a unique prefix of at least 6
+   * characters. Unknown ids are omitted.
+   * @throws UsageError if a prefix matches several
    */
   findEach(ids: readonly string[]): Promise<Map<string, Task>> {
     return findEach(ids, this, true);
   }
 
-  /** The newest task with this id, and no other whose id only begins so. */
+  /** The newest task with exactly this id. */
   async findWhole(id: string): Promise<Task | null> {
     return (await findEach([id], this, false)).get(id) ?? null;
   }
 
-  /** The newest task that a file with these bytes was saved from. @param sha256 in hex */
+  /**
+   * The newest task of a file with this digest.
+   * @param sha256 in hex
+   */
   async findByFile(sha256: string): Promise<Task | null> {
     return (await findFiles(new Set([sha256]), this)).get(sha256) ?? null;
   }
 
-  /** As `findByFile`, for many in one pass over the names of the ledger. What it lacks is left out. */
+  /** As `findByFile`, for many files in one pass. Unknown ones are omitted. */
   findByFiles(sha256s: ReadonlySet<string>): Promise<Map<string, Task>> {
     return findFiles(sha256s, this);
   }
 
   /**
-   * Every task for the very same request of the same account, newest first.
+   * All tasks for the same request of the same account, newest first.
    * @param sinceMs milliseconds since the epoch: no finished task that was begun earlier. Default: all
-   * @param onOther called for files that are no tasks, or cannot be read
+   * @param onOther called for files that are unreadable or not tasks
    */
   sameRequest(
-    wanted: RequestIdentity,
+    identity: RequestIdentity,
     sinceMs?: number,
     onOther?: (entry: LedgerEntry) => void,
   ): AsyncGenerator<Task, undefined> {
-    return sameRequest(wanted, this, sinceMs, onOther);
+    return sameRequest(identity, this, sinceMs, onOther);
   }
 
   /** The latest finished tasks of one service, model and quality, oldest first; a few dozen at most. */
@@ -503,19 +526,23 @@ export class Ledger {
 
   /** Removes what killed processes left beside the tasks. */
   async sweep(): Promise<void> {
-    await removeOldDrafts(this.files.openFolder, (name) => name.includes(DRAFT_MARK), this.clock.now());
+    await removeOldTemporaryFiles(
+      this.files.openFolder,
+      (name) => name.includes(TEMPORARY_MARK),
+      this.clock.now(),
+    );
     const isDone = async (id: string) => this.files.isDone(id);
     await this.work.sweep(isDone, this.clock.now());
     await this.cancels.sweep(isDone);
     this.#forgotten.sweep();
-    this.spending.sweep(localDay(new Date(this.clock.now() - SPENDING_KEPT_MS)));
+    this.spending.sweep(localDay(new Date(this.clock.now() - MAX_SPENDING_AGE_MS)));
     this.requests.sweep();
     this.#holder.sweep();
   }
 
   /**
-   * @throws StateFolderError in place of a system error. Any other error is not of the folder: an id that fits several
-   * tasks.
+   * @throws StateFolderError in place of a system error; other errors are not about the folder, such as an ambiguous
+   * id
    */
   protected async guarded<Result>(action: () => Promise<Result>): Promise<Result> {
     try {
@@ -525,7 +552,7 @@ export class Ledger {
     }
   }
 
-  #asked<Result>(question: () => Result): Result {
+  #guardedSync<Result>(question: () => Result): Result {
     try {
       return question();
     } catch (error) {
@@ -536,7 +563,7 @@ export class Ledger {
   protected readonly makeRoom = () => releaseReserve(this.folder);
 }
 
-/** Cause of a request without an image whose process ended before its reply came. */
+/** Reason for an unknown outcome after the submitting process ended. */
 export const ENDED_MEANWHILE = "the process that had sent it ended before the reply had come";
 
 const WITHDRAWN = "it was withdrawn";
@@ -549,14 +576,14 @@ const RESERVE_BYTES = 64 * 1024;
 
 const NAME = ".reserve";
 
-/** Reserves disk space, so that a task id can still be recorded if the disk fills up. */
+/** Reserves disk space, so that a task id can be recorded even on a full disk. */
 function keepReserve(folder: string): void {
   const reserve = path.join(folder, NAME);
   if (isPresent(reserve)) return;
   try {
     const file = DiskFile.createExclusive(reserve, 0o600);
     try {
-      // Random, because some file systems store a run of zeros in no room at all.
+      // Random, because some file systems store zeros without using space.
       file.write(randomBytes(RESERVE_BYTES));
     } catch (error) {
       releaseReserve(folder);
@@ -569,7 +596,6 @@ function keepReserve(folder: string): void {
   }
 }
 
-/** Releases the reserved space. */
 function releaseReserve(folder: string): void {
   removeIfPresent(path.join(folder, NAME));
 }

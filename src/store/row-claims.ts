@@ -7,34 +7,35 @@ import { errorCode } from "../lib/error-text.ts";
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import { readPublished } from "../lib/publish.ts";
 import { readText } from "../lib/read-file.ts";
-import { createWhole, draftedFile, removeOldDrafts, replaceWhole } from "../lib/write-whole.ts";
+import { createWhole, removeOldTemporaryFiles, replaceWhole, temporaryTarget } from "../lib/write-whole.ts";
 import type { Intent } from "../task/intent.ts";
 import type { Line } from "../task/line.ts";
-import { summaryOf, type Task } from "../task/task.ts";
-import { namesIn } from "./ledger-files.ts";
+import { summaryLines, type Task } from "../task/task.ts";
+import { unsortedNames } from "./ledger-files.ts";
 import { isId } from "./ledger-name.ts";
 import { usingStateFolder } from "./store-errors.ts";
 import { formatLine, LEDGER_VERSION } from "./task-file.ts";
 
-const CLAIM = /^([0-9a-f]+-\d+)\.(\d+)$/;
-const CLAIM_OF_TASK = /^[0-9a-f]+\/[0-9a-f]+-\d+\.\d+$/;
+const CLAIM_NAME = /^([0-9a-f]+-\d+)\.(\d+)$/;
+const CLAIM_PATH = /^[0-9a-f]+\/[0-9a-f]+-\d+\.\d+$/;
 const FILES_AT_ONCE = 32;
 
-/** Written, synced, before the first request of the claim's task is sent. No line of a task: a reader of tasks ignores it. */
-const BEGUN = `${JSON.stringify({ type: "begun" })}\n`;
+/**
+ * Written and synced before the first request of the claim's task is sent. Not a line of a task: the task parser
+ * ignores it.
+ */
+const BEGUN_LINE = `${JSON.stringify({ type: "begun" })}\n`;
 
-/** An attempt at a row whose outcome neither the ledger nor the claim knows. */
+/** An attempt at a row with an outcome unknown to both the ledger and the claim. */
 export interface LostTask {
   kind: "lost";
-  /** The claim. */
   file: string;
-  /** The task as it was begun; null if not even that is known. */
+  /** The initial task; null if even that is unknown. */
   task: Task | null;
 }
 
 /** An attempt at a row, by its claim. */
 export interface ClaimedAttempt {
-  /** The claim's own name. */
   name: string;
   row: string;
   /** 1 for the first. */
@@ -42,32 +43,32 @@ export interface ClaimedAttempt {
 }
 
 /**
- * The claims on a batch's rows: a small file for each attempt, named by the row and the attempt's number. It is created once
- * and completely, with the intent of the task that it is for, so that all processes use that task's id. Before the task's
- * first request is sent, the claim says `begun`; before the task's file is moved, how it ended. So a claim whose task is not
- * in the ledger tells what became of it: with neither line nothing was ever sent.
+ * The claims on a batch's rows: a small file for each attempt, named by row and attempt number. It is created
+ * atomically with the intent of its task, so that all processes use that task's id. Before the task's first request
+ * is sent, the claim gets the line `begun`; before the task's file is moved, the lines of its outcome. So a claim
+ * tells the outcome of a task that the ledger lacks: without either, no request was ever sent.
  */
 export class RowClaims {
   readonly #batch: string;
   readonly #folder: string;
-  #isMade = false;
+  #hasFolder = false;
 
-  /** @param batchId what all processes that work on the batch agree on, in hexadecimal digits */
+  /** @param batchId shared by all processes of the batch, in hexadecimal digits */
   constructor(ledgerFolder: string, batchId: string) {
     this.#batch = batchId;
     this.#folder = path.join(ledgerFolder, "batches", batchId);
   }
 
   /**
-   * The tasks of every row that was ever begun, by row, first attempt first; a damaged claim is given as its path.
+   * The task ids of each row, first attempt first; the path of the claim in place of an id if it is damaged.
    * @throws StateFolderError
    */
   async load(): Promise<Map<string, string[]>> {
     return this.#guarded(async () => {
-      const found = namesIn(this.#folder).sort().flatMap(claimedAttempt);
-      const ids = await mapConcurrent(found, FILES_AT_ONCE, ({ name }) => this.#ownerIn(name));
+      const entries = unsortedNames(this.#folder).sort().flatMap(claimedAttempt);
+      const ids = await mapConcurrent(entries, FILES_AT_ONCE, ({ name }) => this.#readOwner(name));
       const claims = new Map<string, string[]>();
-      for (const [at, { row, number }] of found.entries()) {
+      for (const [at, { row, number }] of entries.entries()) {
         const attempts = claims.get(row) ?? [];
         attempts[number - 1] = ids[at] ?? "";
         claims.set(row, attempts);
@@ -76,20 +77,26 @@ export class RowClaims {
     });
   }
 
-  /** Every attempt that is claimed by now, in no order, without those whose names are known. @throws StateFolderError */
+  /**
+   * All present claims, unsorted, except known ones.
+   * @throws StateFolderError
+   */
   async list(isKnown: (name: string) => boolean): Promise<ClaimedAttempt[]> {
-    const names = await this.#guarded(async () => namesIn(this.#folder));
+    const names = await this.#guarded(async () => unsortedNames(this.#folder));
     return names.filter((name) => !isKnown(name)).flatMap(claimedAttempt);
   }
 
-  /** The name by which a task names its claim. @param attempt 1 for the first */
-  nameOf(row: string, attempt: number): string {
+  /**
+   * The reference to a claim in its task.
+   * @param attempt 1 for the first
+   */
+  claimName(row: string, attempt: number): string {
     return `${this.#batch}/${attemptName(row, attempt)}`;
   }
 
   /**
    * Claims an attempt at a row for a task.
-   * @returns the id of the task that has it: this one, or another one that was first
+   * @returns the id of the task that has it: this one, or an earlier one
    * @throws StateFolderError
    */
   async claim(
@@ -102,18 +109,21 @@ export class RowClaims {
     return this.#guarded(async () => {
       await this.#makeFolder();
       const isMine = await createWhole(path.join(this.#folder, name), first, 0o600);
-      return isMine ? id : this.#ownerIn(name);
+      return isMine ? id : this.#readOwner(name);
     });
   }
 
-  /** The id of the task that has an attempt. @throws StateFolderError */
+  /**
+   * @returns the id of the attempt's task
+   * @throws StateFolderError
+   */
   async owner(row: string, attempt: number): Promise<string> {
-    return this.#guarded(() => this.#ownerIn(attemptName(row, attempt)));
+    return this.#guarded(() => this.#readOwner(attemptName(row, attempt)));
   }
 
   /**
-   * What a claim says of its task, for when the ledger no longer has the task's file.
-   * @returns null if nothing was ever sent for it; "lost" if the claim does not record how it ended
+   * The outcome of a task that the ledger no longer has, from its claim.
+   * @returns null if no request was ever sent; "lost" if the claim has no outcome
    * @throws StateFolderError
    */
   async read(
@@ -123,36 +133,38 @@ export class RowClaims {
     const file = path.join(this.#folder, attemptName(row, attempt));
     return this.#guarded(async () => {
       const content = await readText(file);
-      const id = taskOf(content.split("\n", 1)[0] ?? "");
-      // One that holds an id alone is for a task that was begun by another command.
+      const id = parseTaskId(content.split("\n", 1)[0] ?? "");
+      // A bare id belongs to a task that another command began.
       if (id === null || !content.startsWith("{")) return { kind: "lost", file, task: null };
       const { readTaskLines } = await import("./task-lines.ts");
-      const read = readTaskLines(id, [content]);
-      if (read.kind !== "task") return { kind: "lost", file, task: null };
-      const { task } = read;
+      const result = readTaskLines(id, [content]);
+      if (result.kind !== "task") return { kind: "lost", file, task: null };
+      const { task } = result;
       if (task.state !== "waiting") return { kind: "task", task, file };
-      return content.includes(BEGUN) ? { kind: "lost", file, task } : null;
+      return content.includes(BEGUN_LINE) ? { kind: "lost", file, task } : null;
     });
   }
 
   /**
-   * A claim begins with its task's intent, or holds nothing but a task's id.
-   * @returns the id; for a damaged claim its own path, which no task has as its id, so that the row is not submitted again
+   * Reads the task id of a claim, which begins with the task's intent or is a bare id.
+   * @returns the id; for a damaged claim its path, which is no task's id, so that the row is not submitted again
    */
-  async #ownerIn(name: string): Promise<string> {
+  async #readOwner(name: string): Promise<string> {
     const file = path.join(this.#folder, name);
-    const text = await readPublished(file, (read) => read.includes("\n"));
-    return taskOf(text.split("\n", 1)[0] ?? "") ?? file;
+    const text = await readPublished(file, (text) => text.includes("\n"));
+    return parseTaskId(text.split("\n", 1)[0] ?? "") ?? file;
   }
 
   async #makeFolder(): Promise<void> {
-    if (this.#isMade) return;
+    if (this.#hasFolder) return;
     await makeFolder(this.#folder, 0o700);
-    this.#isMade = true;
-    // Only where a claim is written, never in a dry run. A draft left by a killed process does no harm.
-    await removeOldDrafts(this.#folder, (name) => draftedFile(name) !== undefined, Date.now()).catch(
-      () => {},
-    );
+    this.#hasFolder = true;
+    // Only before a claim is written, never in a dry run. Leftovers do no harm.
+    await removeOldTemporaryFiles(
+      this.#folder,
+      (name) => temporaryTarget(name) !== undefined,
+      Date.now(),
+    ).catch(() => {});
   }
 
   #guarded<Result>(action: () => Promise<Result>): Promise<Result> {
@@ -160,27 +172,30 @@ export class RowClaims {
   }
 }
 
-/** The name of an attempt's claim. @param attempt 1 for the first */
+/** @param attempt 1 for the first */
 export function attemptName(row: string, attempt: number): string {
   return `${row}.${attempt}`;
 }
 
 /**
- * Whether the claim of a task says that the task has ended: another process has finished it, and its file was removed since.
+ * Whether a claim records the end of its task: another process has finished it, and its file was removed since.
  * @throws the disk's error
  */
 export async function isRowEnded(ledgerFolder: string, claim: string, id: string): Promise<boolean> {
   const { readTaskLines } = await import("./task-lines.ts");
-  const read = readTaskLines(id, [await readText(fileOf(ledgerFolder, claim))]);
+  const read = readTaskLines(id, [await readText(claimFile(ledgerFolder, claim))]);
   return read.kind === "task" && read.task.state !== "waiting";
 }
 
-/** Records, synced, that the first request of a claim's task is about to be sent. @throws the disk's error */
+/**
+ * Records durably that the first request of a claim's task is about to be sent.
+ * @throws the disk's error
+ */
 export async function recordRowBegun(ledgerFolder: string, claim: string): Promise<void> {
-  const name = fileOf(ledgerFolder, claim);
+  const name = claimFile(ledgerFolder, claim);
   const file = DiskFile.openToAppend(name);
   try {
-    file.write(Buffer.from(BEGUN));
+    file.write(Buffer.from(BEGUN_LINE));
     await file.sync();
   } finally {
     file.close();
@@ -188,12 +203,15 @@ export async function recordRowBegun(ledgerFolder: string, claim: string): Promi
   await syncFolder(path.dirname(name));
 }
 
-/** Records how a claim's task has ended. @throws the disk's error, unless the claim was removed */
+/**
+ * Records the outcome of a claim's task.
+ * @throws the disk's error, unless the claim was removed
+ */
 export function recordRowEnd(ledgerFolder: string, claim: string, lines: readonly Line[]): void {
   try {
-    const file = DiskFile.openToAppend(fileOf(ledgerFolder, claim));
+    const file = DiskFile.openToAppend(claimFile(ledgerFolder, claim));
     try {
-      // A line that was cut short by a crash must not take the next one along.
+      // A line cut short by a crash must not spoil the next one.
       file.write(Buffer.from(`\n${lines.map(formatLine).join("")}`));
     } finally {
       file.close();
@@ -208,22 +226,22 @@ const MAX_ID_BYTES = 64;
 
 /** The claims that hold nothing but a task's id, by that id. @throws the disk's error */
 export async function adoptedClaims(ledgerFolder: string): Promise<Map<string, string[]>> {
-  const found = new Map<string, string[]>();
+  const claims = new Map<string, string[]>();
   const batches = path.join(ledgerFolder, "batches");
-  for (const batch of namesIn(batches))
-    for (const { name } of namesIn(path.join(batches, batch)).flatMap(claimedAttempt)) {
+  for (const batch of unsortedNames(batches))
+    for (const { name } of unsortedNames(path.join(batches, batch)).flatMap(claimedAttempt)) {
       const file = path.join(batches, batch, name);
       if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > MAX_ID_BYTES) continue;
       const id = (await readText(file)).trim();
-      if (isId(id)) found.set(id, [...(found.get(id) ?? []), file]);
+      if (isId(id)) claims.set(id, [...(claims.get(id) ?? []), file]);
     }
-  return found;
+  return claims;
 }
 
 /** Has a claim that holds an id alone say what the task was and how it ended, synced. @throws the disk's error */
 export async function recordAdoptedEnd(claim: string, task: Task): Promise<void> {
   const { id, intent, submittedAt } = task;
-  const end = summaryOf(task).map(formatLine).join("");
+  const end = summaryLines(task).map(formatLine).join("");
   await replaceWhole(claim, intentLine(id, intent, submittedAt) + end, 0o600);
 }
 
@@ -231,20 +249,20 @@ function intentLine(id: string, intent: Intent, at: string): string {
   return formatLine({ type: "intent", v: LEDGER_VERSION, id, at, holder: "", ...intent });
 }
 
-/** @throws Error for a name that no claim has: a task's file may have been changed */
-function fileOf(ledgerFolder: string, claim: string): string {
-  if (!CLAIM_OF_TASK.test(claim)) throw new Error(`${claim} is no claim of a batch's row`);
+/** @throws Error for a name that no claim has: a task's file may have been edited */
+function claimFile(ledgerFolder: string, claim: string): string {
+  if (!CLAIM_PATH.test(claim)) throw new Error(`${claim} is no claim of a batch's row`);
   return path.join(ledgerFolder, "batches", claim);
 }
 
-/** @returns the attempt that a file in the folder claims, as a list; an empty one if it is no claim */
+/** @returns a list of one; empty if the file is not a claim */
 function claimedAttempt(name: string): ClaimedAttempt[] {
-  const [, row, attempt] = CLAIM.exec(name) ?? [];
+  const [, row, attempt] = CLAIM_NAME.exec(name) ?? [];
   return row === undefined ? [] : [{ name, row, number: Number(attempt) }];
 }
 
-/** The task's own id in the first line of its claim; null if there is none. */
-function taskOf(line: string): string | null {
+/** The task's id in the first line of its claim, or null. */
+function parseTaskId(line: string): string | null {
   const id = line.startsWith("{") ? fieldsOf(jsonOrNull(line)).id : line;
   return typeof id === "string" && isId(id) ? id : null;
 }

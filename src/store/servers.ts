@@ -1,21 +1,21 @@
 import path from "node:path";
 import type { Clock } from "../lib/clock.ts";
 import type { Processes, ProcessIdentity } from "../lib/processes.ts";
-import { type Held, Tickets } from "../lib/tickets.ts";
+import { type HeldTicket, Tickets } from "../lib/tickets.ts";
 
-/** How long a server counts as living without renewing its ticket, in milliseconds: it may be suspended. */
+/** Lifetime of a server's ticket without renewal, in milliseconds: it may be suspended. */
 const LIVING_MS = 60_000;
 
 const RENEW_MS = LIVING_MS / 3;
 
-/** A process of a server, among those that live. */
+/** A registered process of a server. */
 export interface LivingServer {
-  /** Renews the ticket, if it is time to. Never throws. */
+  /** Renews the ticket when due. Never throws. */
   renew(): Promise<void>;
   end(): void;
 }
 
-/** Which servers (`imggen serve`) live: each process of one holds a ticket, because many tasks wait in it. */
+/** The running servers (`imggen serve`): each process holds a ticket, because many tasks wait in it. */
 export class Servers {
   readonly #tickets: Tickets;
   readonly #clock: Pick<Clock, "now">;
@@ -25,7 +25,11 @@ export class Servers {
     this.#clock = clock;
   }
 
-  /** Registers this process as one of a server's. @param server letters and digits @throws the disk's error */
+  /**
+   * Registers this process as one of a server.
+   * @param server letters and digits
+   * @throws the disk's error
+   */
   async join(server: string): Promise<LivingServer> {
     this.#tickets.sweep();
     let ticket = await this.#take(server);
@@ -34,7 +38,7 @@ export class Servers {
       renew: async () => {
         if (this.#clock.now() < renewAtMs) return;
         try {
-          // It is lost after a suspension.
+          // A suspended process loses it.
           if (!ticket.renew(LIVING_MS)) ticket = await this.#take(server);
           renewAtMs = this.#clock.now() + RENEW_MS;
         } catch {
@@ -51,19 +55,22 @@ export class Servers {
     };
   }
 
-  /** A living process of a server; null if there is none. @throws the disk's error */
+  /**
+   * A running process of a server; null if there is none.
+   * @throws the disk's error
+   */
   living(server: string): ProcessIdentity | null {
-    const tickets = this.#tickets.held(nameOf(server));
+    const tickets = this.#tickets.active(ticketName(server));
     return tickets.find(({ lease }) => lease.by !== null)?.lease.by ?? null;
   }
 
-  async #take(server: string): Promise<Held> {
-    const ticket = await this.#tickets.take(nameOf(server), LIVING_MS, { max: Number.POSITIVE_INFINITY });
+  async #take(server: string): Promise<HeldTicket> {
+    const ticket = await this.#tickets.take(ticketName(server), LIVING_MS, { max: Number.POSITIVE_INFINITY });
     if (Array.isArray(ticket)) throw new Error("a server's ticket was refused");
     return ticket;
   }
 }
 
-function nameOf(server: string): string {
+function ticketName(server: string): string {
   return `server-${server}`;
 }

@@ -9,28 +9,27 @@ import { SETTING_NAMES, SETTINGS, type SettingName } from "./settings-table.ts";
 import { SettingsError } from "./store-errors.ts";
 
 export type Settings = { [Name in SettingName]?: string } & {
-  /** The base URL that the key was stored with: it is sent to no other. */
+  /** The only base URL that the key may be sent to. */
   apiKeyBaseUrl?: string;
-  /** The origin that the generator's key was stored for: it is sent to no other. */
+  /** The only origin that the generator's key may be sent to. */
   generatorKeyOrigin?: string;
 };
 
-/** Settings that only come with another one. */
+/** Settings that accompany another one. */
 export const COMPANIONS = ["apiKeyBaseUrl", "generatorKeyOrigin"] as const;
 
-/** Whether a name is that of a setting which users see. */
-export function isOwnSetting(name: keyof Settings): name is SettingName {
+/** Whether users see this setting. */
+export function isUserSetting(name: keyof Settings): name is SettingName {
   return Object.hasOwn(SETTINGS, name);
 }
 
-/** Where the settings of a config folder are. */
 export function settingsFile(folder: string): string {
   return path.join(folder, "config.json");
 }
 
 /**
- * The settings; none if there is no file. Modes wider than the owner's are narrowed. Synchronous, because
- * every command begins with it and `node:fs` is already loaded.
+ * Empty if there is no file. Narrows modes wider than the owner's. Synchronous, because every command begins with it
+ * and `node:fs` is already loaded.
  * @throws SettingsError if the file is damaged or cannot be read
  */
 export function readSettings(file: string): Settings {
@@ -49,26 +48,26 @@ export function readSettings(file: string): Settings {
   return parseSettings(text, file);
 }
 
-/** Reads the file's text. @throws SettingsError if it is damaged */
+/** @throws SettingsError if the file is damaged */
 function parseSettings(text: string, file: string): Settings {
   const json = readObject(text, file);
   const settings: Settings = {};
   for (const name of [...SETTING_NAMES, ...COMPANIONS]) {
     const value = Object.hasOwn(json, name) ? json[name] : undefined;
     if (value === undefined) continue;
-    if (typeof value !== "string" && !(isOwnSetting(name) && isPlain(value)))
+    if (typeof value !== "string" && !(isUserSetting(name) && isPlain(value)))
       throw corrupt(file, `"${name}" must be a string`);
     settings[name] = String(value);
   }
   return withKeyBound(settings);
 }
 
-/** Whether a JSON value is one that people may write without quotes. */
+/** Whether users may write this value without quotes. */
 function isPlain(value: unknown): boolean {
   return typeof value === "number" || typeof value === "boolean" || value instanceof ExactInteger;
 }
 
-/** A file of an earlier release does not say where its key belongs: to the base URL beside it. */
+/** Binds a key of an earlier release's file to the base URL beside it. */
 export function withKeyBound({ apiKeyBaseUrl, generatorKeyOrigin, ...settings }: Settings): Settings {
   const { apiKey, baseUrl, generatorKey } = settings;
   const bound = apiKey === undefined ? undefined : (apiKeyBaseUrl ?? baseUrl);
@@ -80,13 +79,13 @@ export function withKeyBound({ apiKeyBaseUrl, generatorKeyOrigin, ...settings }:
   };
 }
 
-/** A byte-order mark is tolerated, an empty file is no settings. */
+/** Tolerates a byte-order mark; an empty file has no settings. */
 export function readObject(text: string, file: string): Record<string, unknown> {
   const body = text.replace(/^\uFEFF/, "").trim();
   if (body === "") return {};
   let json: unknown;
   try {
-    // A seed of 64 bits keeps its digits.
+    // Keeps the digits of 64-bit seeds.
     json = parseExact(body);
   } catch (error) {
     throw corrupt(file, "it is not JSON", error);
@@ -102,7 +101,7 @@ function corrupt(file: string, why: string, cause?: unknown): SettingsError {
   });
 }
 
-/** Removes other users' permissions; a file whose mode this user or its disk cannot change is read as it is. */
+/** Removes other users' permissions; ignored if this user or the disk cannot change modes. */
 function narrowMode(file: string, mode: number): void {
   if (platform() === "win32") return;
   try {

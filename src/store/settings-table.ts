@@ -1,11 +1,11 @@
 interface Setting {
-  /** The type of its value: `client/setting-parsers.ts` has the parser of each. */
+  /** Type of the value, with a parser in `client/setting-parsers.ts`. */
   type: string;
-  /** The environment variable that takes its place. */
+  /** Environment variable that overrides it. */
   variable?: string;
-  /** What it is for. */
+  /** Text for help. */
   help: string;
-  /** As it would be stored; none where nothing is set without it. */
+  /** In stored form; absent if there is no default. */
   default?: string;
 }
 
@@ -13,36 +13,36 @@ const TABLE = {
   apiKey: {
     type: "key",
     variable: "IMGGEN_API_KEY",
-    help: "the API key, which begins with sk-; imggen login stores it for one base URL",
+    help: "the API key, sk- and more; imggen login stores it",
   },
   baseUrl: {
     type: "baseUrl",
     variable: "IMGGEN_BASE_URL",
-    help: "the service's address; plain http: is for this machine only",
+    help: "the service's address",
   },
   generator: {
     type: "generator",
     variable: "IMGGEN_GENERATOR",
-    help: "your own generator in place of a service: openai, comfyui:<url>, replicate, a URL and others, see imggen help generators",
+    help: "your own generator: imggen help generators",
   },
   generatorKey: {
     type: "generatorKey",
     variable: "IMGGEN_GENERATOR_KEY",
-    help: "the generator's key, or user:password; imggen login --generator stores it for one address",
+    help: "the generator's key, or user:password",
   },
-  generatorModel: { type: "text", help: "the model where --model names none" },
+  generatorModel: { type: "text", help: "its model if --model is not given" },
   generatorSide: {
     type: "pixels",
-    help: "longest side in pixels for 1K or no quality, 2K is twice as long (default: 1024)",
+    help: "longest side in pixels for 1K (default: 1024)",
     default: "1024",
   },
   generatorSize: {
     type: "sizeForm",
-    help: "how a size is sent: WxH, width,height or aspect_ratio (default: as the server is known to take it)",
+    help: "how a size is sent: WxH, width,height, aspect_ratio",
   },
   generatorConcurrency: {
     type: "places",
-    help: "requests at once, over all processes (default: 1; 4 for replicate, fal, bfl, gemini and packages)",
+    help: "requests at once, over all processes",
   },
   generatorTimeout: {
     type: "duration",
@@ -51,33 +51,33 @@ const TABLE = {
   },
   field: {
     type: "fields",
-    help: "fields of every request to a generator, as name=value, separated by spaces: steps=20 sampler_name=Euler",
+    help: "fields of every request: steps=20 sampler_name=Euler",
   },
   fieldJson: {
     type: "jsonFields",
-    help: 'fields whose values are objects or lists, as one JSON object: {"loras":[{"path":"fox","scale":0.8}]}',
+    help: 'objects and lists: {"loras":[{"path":"fox"}]}',
   },
   seed: { type: "seed", help: "default of --seed, for a generator" },
   negative: { type: "text", help: "default of --negative, for a generator" },
   generatorHeader: {
     type: "headers",
-    help: "headers of every request, as name=VARIABLE, whose value the variable holds",
+    help: "headers of every request: name=VARIABLE",
   },
   workflow: {
     type: "workflow",
-    help: "a ComfyUI workflow that makes the images: a file of Export (API), or a PNG that ComfyUI saved",
+    help: "a ComfyUI workflow: imggen help comfyui",
   },
   generatorPaid: {
     type: "switch",
-    help: "true: its images cost money, so that no request is sent twice (default: by its address)",
+    help: "true: its images cost money (default: by its address)",
   },
   generatorFree: {
     type: "switch",
-    help: "true: its images cost nothing (default: by its address)",
+    help: "true: its images are free (default: by its address)",
   },
   price: {
     type: "credits",
-    help: "what one image of a paid generator costs, in credits, where the matrix file has no price",
+    help: "credits for one image of a paid generator",
   },
   model: {
     type: "model",
@@ -91,32 +91,32 @@ const TABLE = {
   timeout: { type: "duration", variable: "IMGGEN_TIMEOUT", help: "default of --timeout", default: "180s" },
   sidecar: {
     type: "switch",
-    help: "true: write <image>.json beside each image, as --sidecar does (default: false)",
+    help: "true: writes <image>.json beside each image",
     default: "false",
   },
   preview: {
     type: "switch",
-    help: "true: show images in the terminal, as --preview does (default: false)",
+    help: "true: shows images in the terminal",
     default: "false",
   },
   uploadCommand: {
     type: "command",
     variable: "IMGGEN_UPLOAD_COMMAND",
-    help: "command that uploads {file} and prints its URL, for --image <path>, see imggen help uploads",
+    help: "uploads a file for --image: imggen help uploads",
   },
   confirmAbove: {
     type: "credits",
-    help: "above so many credits batch and compare ask first (default: 100)",
+    help: "credits above which a batch asks (default: 100)",
     default: "100",
   },
   dailyCredits: {
     type: "credits",
-    help: "what a key may spend in a day, in credits, over all commands and processes",
+    help: "what a key may spend in a day, over all processes",
   },
   matrix: {
     type: "matrix",
     variable: "IMGGEN_MATRIX",
-    help: "a JSON file that adds or changes models, see imggen help json",
+    help: "a JSON file of models: imggen help matrix",
   },
 } as const satisfies Record<string, Setting>;
 
@@ -124,11 +124,11 @@ export type SettingName = keyof typeof TABLE;
 export type TypeOfSetting<Name extends SettingName> = (typeof TABLE)[Name]["type"];
 export type SettingType = TypeOfSetting<SettingName>;
 
-/** Every setting that `imggen config` shows, in its order. All values are texts. */
+/** All settings in the order of `imggen config`. All values are texts. */
 export const SETTINGS: Readonly<Record<SettingName, Setting & { type: SettingType }>> = TABLE;
 export const SETTING_NAMES = Object.keys(SETTINGS) as readonly SettingName[];
 
-const ALONE_FOR_GENERATORS: ReadonlySet<SettingName> = new Set([
+const GENERATOR_ONLY: ReadonlySet<SettingName> = new Set([
   "field",
   "fieldJson",
   "seed",
@@ -137,7 +137,7 @@ const ALONE_FOR_GENERATORS: ReadonlySet<SettingName> = new Set([
   "price",
 ]);
 
-/** Whether a setting is about one generator, or names it: it must not apply to the next one. */
-export function isOfGenerator(name: SettingName): boolean {
-  return ALONE_FOR_GENERATORS.has(name) || name.startsWith("generator");
+/** Whether a setting names or configures one generator, and must not apply to the next one. */
+export function isGeneratorSetting(name: SettingName): boolean {
+  return GENERATOR_ONLY.has(name) || name.startsWith("generator");
 }

@@ -5,12 +5,12 @@ import { noteTask } from "../lib/error-types.ts";
 import { publishOnce } from "../lib/publish.ts";
 import { randomDigits } from "../lib/write-whole.ts";
 import type { Line } from "../task/line.ts";
-import { DRAFT_MARK } from "./ledger-name.ts";
+import { TEMPORARY_MARK } from "./ledger-name.ts";
 
-/** The version that this release writes; it reads this one and older ones. */
+/** Version of new files; older ones can be read too. */
 export const LEDGER_VERSION = 2;
 
-/** One line as it is in its file, line feed included. */
+/** Includes the line feed. */
 export function formatLine(line: Line): string {
   return `${JSON.stringify(line)}\n`;
 }
@@ -18,35 +18,35 @@ export function formatLine(line: Line): string {
 const DISPENSABLE: ReadonlySet<Line["type"]> = new Set(["started", "waiting", "gone"]);
 
 /**
- * Whether the reserve is released for a line. Without the others the request is not submitted again, and nothing is lost;
- * each is needed only until the next line.
+ * Whether the reserve may be released for a line. Dispensable lines matter only until the next line, and losing one
+ * never causes a second submit.
  */
 export function mayUseReserve({ type }: Line): boolean {
   return !DISPENSABLE.has(type);
 }
 
 /**
- * One part of a task, open for appending by the one process that created it. Every line is on disk, synced, when `record`
- * returns.
+ * One part of a task, open for appending by the process that created it. `record` returns once the line is synced.
  */
 export class TaskFile {
   readonly path: string;
   readonly #file: DiskFile;
-  /** Whether the file's last line may be cut short, so that the next one must begin on a fresh line. */
-  #tornTail: boolean;
+  /** Whether the last line may be incomplete, so that the next one must begin on a new line. */
+  #isTorn: boolean;
   readonly #makeRoom: () => void;
 
-  private constructor(path: string, file: DiskFile, tornTail: boolean, makeRoom: () => void) {
+  private constructor(path: string, file: DiskFile, isTorn: boolean, makeRoom: () => void) {
     noteTask();
     this.path = path;
     this.#file = file;
-    this.#tornTail = tornTail;
+    this.#isTorn = isTorn;
     this.#makeRoom = makeRoom;
   }
 
   /**
-   * Creates the file with its first line; creating it is the claim. The reserve is not released for this: on a full disk
-   * nothing is submitted. @throws EEXIST, or the disk's error
+   * Creates the file with its first line, which is the claim. The reserve is not released for it: nothing is
+   * submitted on a full disk.
+   * @throws EEXIST, or the disk's error
    */
   static async create(path: string, first: Line, makeRoom: () => void): Promise<TaskFile> {
     try {
@@ -57,7 +57,10 @@ export class TaskFile {
     }
   }
 
-  /** As `create`, for a further part, which stays if its first line cannot be written: another one may follow it by then. */
+  /**
+   * As `create`, for a further part, which stays even without a complete first line: another part may follow it by
+   * then.
+   */
   static async createPart(path: string, first: Line, makeRoom: () => void): Promise<TaskFile> {
     const file = new TaskFile(path, DiskFile.createExclusive(path, 0o600), false, makeRoom);
     try {
@@ -70,21 +73,21 @@ export class TaskFile {
   }
 
   /**
-   * As `create`, but completely or not at all: for a name that other processes read. They must not take a file that is
-   * still being written for one that a dead process left.
-   * @param isFree called with the draft once it is synced
+   * As `create`, but atomically, for a name that other processes read: they must not mistake an incomplete file for a
+   * dead process's.
+   * @param isFree called with the temporary file once it is synced
    * @returns null if `isFree` returns false, or the name is taken
    */
   static async createWhole(
     path: string,
     first: Line,
-    isFree: (draft: string) => Promise<boolean>,
+    isFree: (temporary: string) => Promise<boolean>,
     makeRoom: () => void,
   ): Promise<TaskFile | null> {
-    const draft = `${path}${DRAFT_MARK}${randomDigits()}`;
-    const file = await TaskFile.create(draft, first, makeRoom);
+    const temporary = `${path}${TEMPORARY_MARK}${randomDigits()}`;
+    const file = await TaskFile.create(temporary, first, makeRoom);
     try {
-      const result = (await isFree(draft)) ? await publishOnce(draft, path) : "exists";
+      const result = (await isFree(temporary)) ? await publishOnce(temporary, path) : "exists";
       if (result === "published") return new TaskFile(path, file.#file, false, makeRoom);
       file.close();
       return result === "copied" ? await TaskFile.reopen(path, makeRoom) : null;
@@ -92,31 +95,34 @@ export class TaskFile {
       file.closeIfPossible();
       throw error;
     } finally {
-      removeIfPossible(draft);
+      removeIfPossible(temporary);
     }
   }
 
-  /** Opens a part that this process has created before. @throws ENOENT */
+  /**
+   * Opens a part that this process created before.
+   * @throws ENOENT
+   */
   static async reopen(path: string, makeRoom: () => void): Promise<TaskFile> {
     const file = DiskFile.openToAppend(path);
     try {
       const { size } = file;
-      const torn = size > 0 && file.read(size - 1, 1)[0] !== 0x0a;
-      return new TaskFile(path, file, torn, makeRoom);
+      const isTorn = size > 0 && file.read(size - 1, 1)[0] !== 0x0a;
+      return new TaskFile(path, file, isTorn, makeRoom);
     } catch (error) {
       file.close();
       throw error;
     }
   }
 
-  /** Whether the file is still where it was created: nobody has ended the task, or put another file in its place. */
+  /** Whether the file is still in place: the task has not ended, and no other file replaced it. */
   isInPlace(): boolean {
     return this.#file.isAt(this.path);
   }
 
   /**
-   * Appends a line and syncs it. On a full disk the reserve is released for it if it matters enough.
-   * @param isVital whether it does; default: by its type
+   * Appends a line and syncs it. On a full disk the reserve is released for a vital line.
+   * @param isVital default: by the line's type
    * @throws the system's error if even that did not help
    */
   async record(line: Line, isVital = mayUseReserve(line)): Promise<void> {
@@ -133,24 +139,24 @@ export class TaskFile {
   async #append(line: Line): Promise<void> {
     this.#write(line);
     await this.#file.sync();
-    this.#tornTail = false;
+    this.#isTorn = false;
   }
 
   #write(line: Line): void {
-    const text = `${this.#tornTail ? "\n" : ""}${formatLine(line)}`;
-    this.#tornTail = true;
+    const text = `${this.#isTorn ? "\n" : ""}${formatLine(line)}`;
+    this.#isTorn = true;
     this.#file.write(Buffer.from(text));
   }
 
   /**
-   * Closes a part whose task is left unfinished. The line that says so is not synced: it matters only while this process is
-   * alive. @param at ISO 8601
+   * Closes a part of an unfinished task. The line is not synced: it matters only while this process lives.
+   * @param at ISO 8601
    */
   release(at: string): void {
     try {
       this.#write({ type: "released", at });
     } catch {
-      // The disk refuses it: the task waits until this process ends.
+      // Disk error: the task waits until this process ends.
     }
     this.#file.close();
   }
@@ -159,7 +165,7 @@ export class TaskFile {
     this.#file.close();
   }
 
-  /** Closes a file after its last line; an error no longer matters. */
+  /** For a file with its last line: an error no longer matters. */
   closeIfPossible(): void {
     try {
       this.#file.close();
@@ -169,12 +175,12 @@ export class TaskFile {
   }
 }
 
-/** Syncs a file of another process, whose last line may not be on the disk yet. Never throws. */
+/** Syncs a file of another process. Never throws. */
 export async function syncIfPossible(path: string): Promise<void> {
   try {
     const file = DiskFile.openToRead(path);
     await file.sync().finally(() => file.close());
   } catch {
-    // Taking the task reports what is wrong with the disk, or that the task is finished by now.
+    // Taking the task reports a disk error, or that the task is finished.
   }
 }

@@ -6,22 +6,21 @@ import type { Line, LineType } from "../task/line.ts";
 import { type GenerationRequest, isRequest } from "../task/request.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import { begunTask, type Task, withLine } from "../task/task.ts";
-import { upgraded } from "./old-lines.ts";
+import { upgradeLines } from "./old-lines.ts";
 import { LEDGER_VERSION } from "./task-file.ts";
 
-/** Content of a file in the ledger. */
 export type ReadTask =
   | { kind: "task"; task: Task }
-  /** The process ended while it wrote the intent, so nothing was ever sent. */
+  /** The process ended while it wrote the intent: no request was sent. */
   | { kind: "stub" }
-  /** The cause is there if the system did not give the file: its content may be whole. */
+  /** `cause`: the system's error, if the file could not be read; its content may be intact. */
   | { kind: "damaged"; why: string; cause?: unknown }
   | { kind: "newer"; version: number };
 
-/** A damaged or foreign line must not make a list of millions. */
+/** Limit against damaged or foreign lines. */
 const MAX_REQUESTS = 64;
 
-/** A schema for each field of a line's type: one that is missing, or of another type, does not compile. */
+/** A schema for each field of a line's type; the compiler checks names and types. */
 type Fields<Of> = { [Name in keyof Of]-?: z.ZodMiniType<Of[Name]> };
 
 const text = z.string();
@@ -50,7 +49,6 @@ const savedFile = z.object({
   seed: z.exactOptional(wholeNumber),
 } satisfies Fields<SavedFile>);
 
-/** Values that JSON has and a line does not judge further. */
 const jsonValue = z.custom<JsonValue>((value) => isJsonValue(value));
 const terms = {
   taskId: textOrNull,
@@ -69,10 +67,10 @@ const terms = {
   } satisfies Fields<JobOptions>),
 } satisfies Fields<IntentTerms>;
 
-const ofRequest = { at: text, request: z.number().check(z.int(), z.nonnegative()) };
-const ofAttempt = { ...ofRequest, attempt: text };
+const requestFields = { at: text, request: z.number().check(z.int(), z.nonnegative()) };
+const attemptFields = { ...requestFields, attempt: text };
 
-/** Fields of each line of a task's file beside its type. */
+/** Fields of each line except its type. */
 const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
   intent: {
     v: z.literal(LEDGER_VERSION),
@@ -82,7 +80,7 @@ const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
     attempt: z.exactOptional(text),
     claim: z.exactOptional(text),
     once: z.exactOptional(z.literal(true)),
-    // Fields that this release does not know are kept, so that the request still compares as equal.
+    // Keeps fields of later releases, so that the request compares as equal.
     request: z.custom<GenerationRequest>(isRequest),
     service: z.object({ baseUrl: text, keyId: text }),
     credits: numberOrNull,
@@ -94,13 +92,13 @@ const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
   },
   taken: { at: text, holder: text },
   released: { at: text },
-  started: ofAttempt,
-  waiting: { ...ofAttempt, why: text },
-  not_sent: { ...ofRequest, why: text },
+  started: attemptFields,
+  waiting: { ...attemptFields, why: text },
+  not_sent: { ...requestFields, why: text },
   refused: {
-    ...ofAttempt,
+    ...attemptFields,
     error: z.object({
-      // An error type that a newer release knows is no reason to take the request for one that may be charged.
+      // An error type of a newer release must not turn the request into a possibly charged one.
       type: z.custom<ErrorType>((type) => typeof type === "string"),
       key: textOrNull,
       message: text,
@@ -110,16 +108,16 @@ const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
     }),
   },
   unknown: {
-    ...ofAttempt,
+    ...attemptFields,
     why: text,
     excerpt: z.exactOptional(text),
     kept: z.exactOptional(text),
     unusable: z.exactOptional(z.literal(true)),
   },
-  accepted: { ...ofAttempt, taskId: text },
-  gone: { ...ofAttempt, why: text },
+  accepted: { ...attemptFields, taskId: text },
+  gone: { ...attemptFields, why: text },
   completed: {
-    ...ofAttempt,
+    ...attemptFields,
     urls: z.array(text),
     seenMs: numberOrNull,
     pendingMs: numberOrNull,
@@ -128,7 +126,7 @@ const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
     seeds: z.exactOptional(z.array(z.nullable(wholeNumber))),
   },
   failed: {
-    ...ofAttempt,
+    ...attemptFields,
     errorCode: textOrNull,
     why: z.exactOptional(text),
     charged: z.exactOptional(z.literal("no")),
@@ -143,33 +141,33 @@ const SCHEMAS = new Map(
 );
 
 /**
- * Adds the lines of a task's parts up to a task. A line that was cut short by a crash is passed over; whatever came after it
- * stands on a line of its own. A whole first line that is no intent means damage.
+ * Builds a task from the lines of its parts. Incomplete lines (after a crash) are skipped; the next line is always
+ * separate. A complete first line that is not an intent means damage.
  * @param parts their contents, in order
  */
 export function readTaskLines(id: string, [content = "", ...more]: readonly string[]): ReadTask {
   if (!content.includes("\n")) return { kind: "stub" };
-  const [first, ...rest] = upgraded(linesIn(content));
+  const [first, ...rest] = upgradeLines(splitLines(content));
   const intent = parseLine(first);
   if (intent === null || intent.type !== "intent") return unreadable(first);
-  const begun = parsed(rest).reduce(withLine, begunTask(id, intent));
-  return { kind: "task", task: more.reduce(withPart, begun) };
+  const task = parseLines(rest).reduce(withLine, begunTask(id, intent));
+  return { kind: "task", task: more.reduce(withPart, task) };
 }
 
-/** A task after one more part. One whose process ended before its first line was whole is held by nobody. */
+/** The task after one more part; without a holder if the part has no complete first line. */
 function withPart(task: Task, content: string): Task {
-  const begun = { ...task, holder: null, mark: "", parts: task.parts + 1 };
-  return parsed(linesIn(content)).reduce(withLine, begun);
+  const nextTask = { ...task, holder: null, mark: "", parts: task.parts + 1 };
+  return parseLines(splitLines(content)).reduce(withLine, nextTask);
 }
 
-function linesIn(content: string): unknown[] {
+function splitLines(content: string): unknown[] {
   return content
     .split("\n")
     .filter((line) => line !== "")
     .map(jsonOrNull);
 }
 
-function parsed(lines: readonly unknown[]): Line[] {
+function parseLines(lines: readonly unknown[]): Line[] {
   return lines.map(parseLine).filter((line) => line !== null);
 }
 
@@ -184,6 +182,6 @@ function unreadable(line: unknown): ReadTask {
 function parseLine(json: unknown): Line | null {
   const type = isJsonObject(json) && typeof json.type === "string" ? json.type : "";
   const checked = SCHEMAS.get(type)?.safeParse(json);
-  // The compiler does not follow which type has which fields; LINES does.
+  // LINES guarantees the fields of each type, which the compiler cannot see.
   return checked?.success ? (checked.data as Line) : null;
 }

@@ -5,20 +5,20 @@ import { readField } from "../lib/read-file.ts";
 import { createWhole, replaceWhole } from "../lib/write-whole.ts";
 import { usingStateFolder } from "./store-errors.ts";
 
-/** What was uploaded: a file's bytes, by a command. */
+/** An upload of a file by a command. */
 export interface UploadKey {
   /** Digest of the file, in hex. */
   sha256: string;
-  /** The command as it is set: another one uploads to another place. */
+  /** The command as configured: another one uploads to another place. */
   command: string;
 }
 
-/** Whether another request may be sent the URL of an upload. A query may be a signature, which expires at any time. */
+/** Whether the URL of an upload can serve another request. A query may be an expiring signature. */
 export function isReusable(url: string): boolean {
   return new URL(url).search === "";
 }
 
-/** The URLs that files were uploaded to, so that the same bytes are uploaded once. One small file for each upload. */
+/** The URLs of uploaded files, so that the same content is uploaded once. One small file for each upload. */
 export class UploadCache {
   readonly #folder: string;
 
@@ -26,27 +26,29 @@ export class UploadCache {
     this.#folder = path.join(stateFolder, "uploads");
   }
 
-  /** The URL of an earlier upload; null if there is none. @throws StateFolderError */
+  /**
+   * The URL of an earlier upload, or null.
+   * @throws StateFolderError
+   */
   async find(key: UploadKey): Promise<string | null> {
-    return usingStateFolder(this.#folder, "Nothing was sent.", async () =>
-      readField(this.#fileOf(key), "url"),
-    );
+    return usingStateFolder(this.#folder, "Nothing was sent.", async () => readField(this.#path(key), "url"));
   }
 
   /**
-   * Records an upload durably, in place of the earlier one that the caller knew of.
-   * @returns the URL to send: another process's, if that was first to upload the same bytes and its URL is reusable
+   * Records an upload durably.
+   * @param earlier the replaced URL, as known to the caller
+   * @returns the URL to send: that of another process that was first to upload the same content, if it is reusable
    * @throws StateFolderError
    */
   async record(key: UploadKey, url: string, earlier: string | null): Promise<string> {
     const now = await this.find(key);
     return usingStateFolder(this.#folder, "Nothing was sent.", async () => {
       await makeFolder(this.#folder, 0o700);
-      const file = this.#fileOf(key);
+      const file = this.#path(key);
       const text = `${JSON.stringify({ url, sha256: key.sha256 })}\n`;
       if (now !== earlier && now !== null && isReusable(now)) return now;
       if (now === null && (await createWhole(file, text, 0o600))) return url;
-      // The file holds the earlier URL, one with a query, or none.
+      // The file has the earlier URL, one with a query, or none.
       const other = now === null ? await this.find(key) : null;
       if (other !== null && isReusable(other)) return other;
       await replaceWhole(file, text, 0o600);
@@ -54,7 +56,7 @@ export class UploadCache {
     });
   }
 
-  #fileOf({ sha256, command }: UploadKey): string {
+  #path({ sha256, command }: UploadKey): string {
     const name = createHash("sha256").update(`${sha256}\0${command}`).digest("hex").slice(0, 32);
     return path.join(this.#folder, `${name}.json`);
   }

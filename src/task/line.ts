@@ -6,15 +6,15 @@ import type { SavedFile } from "./saved-file.ts";
 /** Cost and tokens, in the provider's own words. */
 export type Usage = Readonly<Record<string, unknown>>;
 
-/** Seeds of a request's images in their order, null for one that is not known; a single one is that of all images. */
+/** Seeds of a request's images in order, null if unknown; a single one applies to all images. */
 export type Seeds = readonly (WholeNumber | null)[];
 
-/** The seed of one image of a request, by its position; null if it is not known. */
+/** null: unknown. */
 export function seedAt(seeds: Seeds | undefined, at: number): WholeNumber | null {
   return (seeds?.length === 1 ? seeds[0] : seeds?.[at]) ?? null;
 }
 
-/** When a task was seen to complete, in milliseconds from its acceptance; null if unknown. */
+/** Observed time of completion, in milliseconds from acceptance; null if unknown. */
 export interface CompletionTimes {
   seenMs: number | null;
   /** Age at the last poll that still saw it running. */
@@ -23,63 +23,64 @@ export interface CompletionTimes {
 
 export const NEVER_SEEN: CompletionTimes = { seenMs: null, pendingMs: null };
 
-/** Which request of a task a line is about, from 0, and which attempt to submit it the line answers. */
-interface OfAttempt {
+/** The request (from 0) and the attempt that a line refers to. */
+interface AttemptRef {
   request: number;
   attempt: string;
 }
 
-/** What each line of a task's file holds beside its type and time. Each is written once and never changed. */
-interface Facts {
+/** The fields of each line of a task's file, except type and time. Lines are written once and never changed. */
+interface LineFields {
   /**
    * First line of the first part. `holder`: mark of the process that began the task. `attempt`: a request that is
-   * submitted at once counts as sent from here on. `claim`: the claim of the batch row that the task is for.
-   * `once`: whether the task is withdrawn if another one answers for its request.
+   * submitted immediately and counts as sent from now on. `claim`: the claim of the batch row. `once`: whether the
+   * task is withdrawn if another one answers for its request.
    */
   intent: { v: number; id?: string; holder: string; attempt?: string; claim?: string; once?: true } & Intent;
-  /** First line of a further part: another process has taken the task over. */
+  /** First line of a further part, after a takeover. */
   taken: { holder: string };
-  /** Last line of a holder: the task is free for the next one. */
+  /** Last line of a holder: the task is free. */
   released: Record<never, never>;
-  /** On disk before the request is sent: from here on it counts as sent. */
-  started: OfAttempt;
-  /** The attempt was not taken, or never left this machine: the request waits to be sent again. */
-  waiting: { why: string } & OfAttempt;
+  /** On disk before the request is sent, which counts as sent from now on. */
+  started: AttemptRef;
+  /** The attempt was rejected, or never sent: the request waits for another attempt. */
+  waiting: { why: string } & AttemptRef;
   /** The request will not be sent. */
   not_sent: { why: string; request: number };
   /** `hint`: a `Wording`, which each face puts into words. It is checked where it is read: without it the line still counts. */
   refused: {
     error: { type: ErrorType; key: string | null; message: string; hint?: unknown } & RefusalDetails;
-  } & OfAttempt;
+  } & AttemptRef;
   /**
-   * It was sent, and its reply was lost or cannot be used. `excerpt`: the reply's beginning, the API key masked. `unusable`: it
-   * was recorded as accepted or completed before, and its provider no longer has the job, or what it made is no image.
+   * Sent, with a lost or unusable reply. `excerpt`: the beginning of the reply, with the API key masked. `unusable`:
+   * it was recorded as accepted or completed before, and its provider no longer has the job, or its output is not an
+   * image.
    */
-  unknown: { why: string; excerpt?: string; kept?: string; unusable?: true } & OfAttempt;
-  accepted: { taskId: string } & OfAttempt;
-  /** The provider no longer knows the job, or no longer has its images. It is no end: the user decides. */
-  gone: { why: string } & OfAttempt;
+  unknown: { why: string; excerpt?: string; kept?: string; unusable?: true } & AttemptRef;
+  accepted: { taskId: string } & AttemptRef;
+  /** The provider no longer has the job or its images. Not a final state: the user decides. */
+  gone: { why: string } & AttemptRef;
   /**
-   * The image exists: at URLs, or without any in the attempt's folder. `kept`: the file of the reply, if it is elsewhere.
-   * `seeds`: as the provider reports them; absent if it does not.
+   * The image exists: at URLs, or without URLs in the attempt's folder. `kept`: the file of the reply, if it is
+   * elsewhere. `seeds`: as reported by the provider; absent if unknown.
    */
-  completed: { urls: string[]; usage?: Usage; kept?: string; seeds?: Seeds } & CompletionTimes & OfAttempt;
-  /** `why`: the provider's words. `charged`: what is known for certain. */
-  failed: { errorCode: string | null; why?: string; charged?: "no" } & OfAttempt;
-  /** The user has stopped tracking what is unknown. `replacement`: the task that was submitted in its place. */
+  completed: { urls: string[]; usage?: Usage; kept?: string; seeds?: Seeds } & CompletionTimes & AttemptRef;
+  /** `why`: the provider's message. `charged`: only if certain. */
+  failed: { errorCode: string | null; why?: string; charged?: "no" } & AttemptRef;
+  /** The user has stopped tracking a task with an unknown outcome. `replacement`: the task submitted in its place. */
   dismissed: { why: string; replacement: string | null };
-  /** One entry per image, those of the requests first; null for an image that is missing. */
+  /** One entry per image, the first image of each request first; null: missing. */
   partly_saved: { files: (SavedFile | null)[] };
-  /** As of `partly_saved`; null for an image that is not to come. */
+  /** As `partly_saved`; null: no such image will come. */
   saved: { files: (SavedFile | null)[] };
 }
 
-export type LineType = keyof Facts;
+export type LineType = keyof LineFields;
 
 /** One line of a task's file. */
 export type Line<Type extends LineType = LineType> = {
-  [Each in Type]: { type: Each; at: string } & Facts[Each];
+  [Each in Type]: { type: Each; at: string } & LineFields[Each];
 }[Type];
 
-/** A line that answers an attempt to submit a request. */
+/** The outcome of an attempt. */
 export type Answer = Line<"waiting" | "refused" | "unknown" | "accepted" | "completed" | "failed">;

@@ -1,38 +1,38 @@
-import { seedIn, type WholeNumber } from "../lib/exact-integer.ts";
+import { parseSeed, type WholeNumber } from "../lib/exact-integer.ts";
 import { isJsonObject, isJsonValue, type JsonValue } from "../lib/json.ts";
 
-/** The names of a generator's fields for a seed and a negative prompt; absent: it has no such field. */
+/** A generator's field names for a seed and a negative prompt; absent: unsupported. */
 export interface FieldNames {
   readonly seed?: string;
   readonly negative?: string;
 }
 
-/** A seed under the provider's name of its field: that of the first image, each further one has the next. */
+/** The seed of the first image, incremented for each further one, under the provider's field name. */
 export interface RepeatedSeed {
   field: string;
   first: WholeNumber;
 }
 
-/** The forms that a field's value has: as the user gives it, and in the body of a submit. */
+/** The forms of a field's value: the user's input, and in the body of a submit. */
 interface FieldValues {
-  text: { input: string; sent: string };
-  number: { input: number; sent: number };
-  seed: { input: WholeNumber; sent: WholeNumber };
-  /** One text may be sent as a string or as a list of that one. */
-  texts: { input: readonly string[]; sent: string | string[] };
-  pairs: { input: ProviderFields; sent: ProviderFields };
+  text: { input: string; wire: string };
+  number: { input: number; wire: number };
+  seed: { input: WholeNumber; wire: WholeNumber };
+  /** A single text may be sent as a string or a list. */
+  texts: { input: readonly string[]; wire: string | string[] };
+  pairs: { input: ProviderFields; wire: ProviderFields };
 }
 
-/** Fields under the provider's own names, sent as they are: `steps`, `cfg_scale`. */
+/** Fields under the provider's names, sent unchanged: `steps`, `cfg_scale`. */
 export type ProviderFields = Readonly<Record<string, JsonValue>>;
 
 export type FieldForm = keyof FieldValues;
 
 /**
- * Every field of a request, in the order in which they are sent: those of section 2.2 of the service's document, and then
- * what the user's own generator alone is asked for. Whatever
- * goes through a request field by field is derived from this table, or does not compile while it lacks one: the
- * body of a submit, the ledger's reader, a batch row's digest, the columns of a manifest, flags and labels.
+ * All fields of a request, in the order on the wire: those of section 2.2 of the service's document, then those for
+ * the user's own generator. Everything that handles requests field by field is derived from this table, or does not
+ * compile until it is complete: the body of a submit, the ledger's reader, a batch row's digest, the columns of a
+ * manifest, flags and labels.
  */
 export const REQUEST_FIELDS = {
   prompt: "text",
@@ -42,12 +42,11 @@ export const REQUEST_FIELDS = {
   ratio: "text",
   /** URLs of reference images. */
   image: "texts",
-  /** How many images to generate. */
+  /** Number of images. */
   maxImages: "number",
   quality: "text",
-  /** The seed of the first image; each further image has the next. */
+  /** The seed of the first image, incremented for each further one. */
   seed: "seed",
-  /** A negative prompt. */
   negative: "text",
   fields: "pairs",
 } as const satisfies Readonly<Record<string, FieldForm>>;
@@ -55,14 +54,14 @@ export const REQUEST_FIELDS = {
 type Fields = typeof REQUEST_FIELDS;
 export type FieldName = keyof Fields;
 
-export type GivenValue<Form extends FieldForm> = FieldValues[Form]["input"];
+export type InputValue<Form extends FieldForm> = FieldValues[Form]["input"];
 
-/** Any of the fields, as the user gave them. */
-export type GivenFields = {
-  -readonly [Name in keyof Fields]?: GivenValue<Fields[Name]> | undefined;
+/** The user's fields. */
+export type InputFields = {
+  -readonly [Name in keyof Fields]?: InputValue<Fields[Name]> | undefined;
 };
-/** Any of the fields, as they are sent. */
-export type SentFields = { -readonly [Name in keyof Fields]?: FieldValues[Fields[Name]]["sent"] };
+/** The fields on the wire. */
+export type WireFields = { -readonly [Name in keyof Fields]?: FieldValues[Fields[Name]]["wire"] };
 
 export const FIELD_NAMES = Object.keys(REQUEST_FIELDS).filter(isFieldName);
 
@@ -70,22 +69,22 @@ export function isFieldName(name: string): name is FieldName {
   return Object.hasOwn(REQUEST_FIELDS, name);
 }
 
-/** The fields that `valueFor` has a value for, in the table's order. The value must have the field's form. */
-export function fieldsFrom<Fields extends GivenFields | SentFields>(
+/** The fields with a value, in the table's order. The value must have the field's form. */
+export function fieldsFrom<Fields extends InputFields | WireFields>(
   valueFor: (name: FieldName) => Fields[FieldName],
 ): Fields {
   const entries = FIELD_NAMES.map((name) => [name, valueFor(name)] as const);
-  // The compiler does not follow which name has which value; the tests go through all of them.
+  // The compiler cannot match names and values; tests cover all of them.
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as Fields;
 }
 
 const isText = (value: unknown) => typeof value === "string";
 
-/** Whether a value has a form, as it is sent. */
+/** Checks of the form on the wire. */
 const HAS_FORM: Readonly<Record<FieldForm, (value: unknown) => boolean>> = {
   text: isText,
   number: (value) => typeof value === "number",
-  seed: (value) => typeof value === "number" || seedIn(value) !== null,
+  seed: (value) => typeof value === "number" || parseSeed(value) !== null,
   texts: (value) => [value].flat().every(isText),
   pairs: isProviderFields,
 };
@@ -94,13 +93,13 @@ export function isProviderFields(value: unknown): value is ProviderFields {
   return isJsonObject(value) && isJsonValue(value);
 }
 
-/** Whether every field in a JSON object has its form. Names that are no field's are not judged. */
-export function areSentFields(object: Readonly<Record<string, unknown>>): object is SentFields {
-  return misformedField(object) === undefined;
+/** Whether all known fields of a JSON object have their form. Other names are ignored. */
+export function areWireFields(object: Readonly<Record<string, unknown>>): object is WireFields {
+  return malformedField(object) === undefined;
 }
 
-/** The first field in a JSON object that has not its form. */
-export function misformedField(object: Readonly<Record<string, unknown>>): FieldName | undefined {
+/** The first field of a JSON object with a value of another form. */
+export function malformedField(object: Readonly<Record<string, unknown>>): FieldName | undefined {
   return FIELD_NAMES.find((name) => {
     const value = object[name];
     return value !== undefined && !HAS_FORM[REQUEST_FIELDS[name]](value);

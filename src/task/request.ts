@@ -1,80 +1,79 @@
 import type { ImageType } from "../lib/image/format.ts";
 import { isJsonObject } from "../lib/json.ts";
-import { areSentFields, type GivenFields, type RepeatedSeed, type SentFields } from "./request-fields.ts";
+import { areWireFields, type InputFields, type RepeatedSeed, type WireFields } from "./request-fields.ts";
 
 /**
- * The body of a submit, field for field as it goes on the wire (section 2.2 of the service's document).
- * A field that the user did not set is absent, so that the service's own default applies.
+ * The body of a submit, as on the wire (section 2.2 of the service's document). A field that the user did not set is
+ * absent, so that the service's default applies.
  */
-export interface GenerationRequest extends SentFields {
+export interface GenerationRequest extends WireFields {
   prompt: string;
   model: string;
 }
 
-/** Whether a value is a request as it is sent. Fields that this release does not know are not judged. */
+/** Whether a value is a request as on the wire. Unknown fields are ignored. */
 export function isRequest(value: unknown): value is GenerationRequest {
-  return isJsonObject(value) && "prompt" in value && "model" in value && areSentFields(value);
+  return isJsonObject(value) && "prompt" in value && "model" in value && areWireFields(value);
 }
 
-/**
- * What the user asked for, before it is checked: values as given, aliases unresolved. Without a `model` it is for
- * the service's default one, `vendor1/alpha-2`.
- */
-export interface RequestInput extends GivenFields {
+/** The user's unchecked input, with unresolved aliases. The default model is the service's, `vendor1/alpha-2`. */
+export interface RequestInput extends InputFields {
   prompt: string;
 }
 
-/** The generator-only fields of a request. */
-export type OwnFields = Pick<GivenFields, "seed" | "negative" | "fields">;
+export type GeneratorFields = Pick<InputFields, "seed" | "negative" | "fields">;
 
-/** The generator-only fields of a request as texts by their names: seed, negative prompt, and further fields. */
-export function ownSettings({ seed, negative, fields }: OwnFields): Readonly<Record<string, string>> {
-  const given = Object.entries({ seed, negative, ...fields }).filter(([, value]) => value !== undefined);
-  return fieldTexts(Object.fromEntries(given));
+/** The generator-only fields as texts by name: seed, negative prompt, and further fields. */
+export function generatorFieldTexts({
+  seed,
+  negative,
+  fields,
+}: GeneratorFields): Readonly<Record<string, string>> {
+  const entries = Object.entries({ seed, negative, ...fields }).filter(([, value]) => value !== undefined);
+  return fieldTexts(Object.fromEntries(entries));
 }
 
-/** The values of fields as texts. */
 export function fieldTexts(fields: Readonly<Record<string, unknown>>): Record<string, string> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, fieldText(value)]));
 }
 
-/** The value of a field as a text: JSON of an object or a list. */
+/** Objects and lists as JSON. */
 export function fieldText(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** A request that the service's document does not rule out, with what it will cost. */
+/** A valid request, with its expected cost. */
 export interface CheckedRequest {
   request: GenerationRequest;
-  /** Documented cost in credits; `null` where the document gives none. */
+  /** Documented cost in credits; null if it is not documented. */
   credits: number | null;
-  /** How many requests it takes, each at the same price; absent: one. */
+  /** Number of requests, each at the same price. Default: 1. */
   requests?: number;
-  /** The seed that rerun adds, which is no part of the request. Absent: none. */
+  /** The seed that rerun adds, not part of the request. Absent: none. */
   repeatedSeed?: RepeatedSeed;
-  /** What it costs if an earlier attempt was paid, and no flag or setting says that it is free. Absent: the same. */
+  /** Cost if an earlier attempt was paid, and no flag or setting declares it free. Default: `credits`. */
   creditsIfPaid?: number | null;
   /** Whether it is paid, in place of what the connection says: because an earlier attempt was, or as a server says. */
   isPaid?: boolean;
   warnings: string[];
 }
 
-/** A request as it is made, with the seed that rerun adds. */
-export function asMade({ request, repeatedSeed }: CheckedRequest): GenerationRequest {
+/** The request to send, with the seed that rerun adds. */
+export function withRepeatedSeed({ request, repeatedSeed }: CheckedRequest): GenerationRequest {
   return repeatedSeed === undefined ? request : { ...request, seed: repeatedSeed.first };
 }
 
-/** A request in place of an earlier attempt that was paid: a free one would be sent again after a loss. */
-export function inPlaceOfPaid(checked: CheckedRequest): CheckedRequest {
+/** A request that replaces an earlier paid attempt; as a free one it would be sent again after a loss. */
+export function replacingPaid(checked: CheckedRequest): CheckedRequest {
   const { creditsIfPaid } = checked;
   return creditsIfPaid === undefined ? checked : { ...checked, credits: creditsIfPaid, isPaid: true };
 }
 
-/** The model of a request to the user's own generator that has but one, and no name for it: no model is sent. */
+/** Model name for a generator with a single, unnamed model: no model is sent. */
 export const ANY_MODEL = "default";
 
-/** What the service takes as a reference image (section 2.2). */
+/** Supported types of reference images (section 2.2). */
 export const REFERENCE_TYPES: readonly ImageType[] = ["jpeg", "png", "webp"];
 
-/** The document says "4 MB"; of its two readings, the one that refuses least. */
+/** "4 MB" in the document, in the more permissive reading. */
 export const MAX_REFERENCE_BYTES = 4 * 1024 * 1024;

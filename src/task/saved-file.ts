@@ -1,23 +1,25 @@
 import type { WholeNumber } from "../lib/exact-integer.ts";
 
-/** An image of a task, whole under its final name. */
+/** A complete image of a task under its final name. */
 export interface SavedFile {
-  /** Absolute; null for bytes that went to standard output. */
+  /** Absolute; null: written to standard output. */
   path: string | null;
-  /** The whole result URL, its query included, with the provider's key masked; null where there was none: a provider has sent the image itself. */
+  /**
+   * The complete result URL with its query, with the provider's key masked; null if the provider sent the image
+   * itself.
+   */
   url: string | null;
   mediaType: string;
   bytes: number;
   sha256: string;
   width: number;
   height: number;
-  /** Digest of the bytes as the service sent them, where they were converted to the type that the file's name says. */
+  /** Digest of the service's file, if it was converted to the type of the file name. */
   originalSha256?: string;
-  /** Its seed, if the request names one: beyond 2^53 - 1 all digits, as text. */
+  /** The seed of the image, if the request has one; above 2^53 - 1 as text. */
   seed?: WholeNumber;
 }
 
-/** The digests that a saved file is known by. */
-export function digestsOf({ sha256, originalSha256 }: SavedFile): string[] {
+export function fileDigests({ sha256, originalSha256 }: SavedFile): string[] {
   return originalSha256 === undefined ? [sha256] : [sha256, originalSha256];
 }

@@ -4,104 +4,106 @@ import { freeAt, type Intent, isAtGenerator } from "./intent.ts";
 import { type Answer, type CompletionTimes, type Line, NEVER_SEEN, type Usage } from "./line.ts";
 import type { SavedFile } from "./saved-file.ts";
 
-/** Position of an open task, as users read it. */
-export type OpenWord = "waiting" | "running" | "accepted" | "made" | "unknown";
+/** State of an open task, as users see it. */
+export type OpenState = "waiting" | "running" | "accepted" | "made" | "unknown";
 
-interface StateFacts {
-  /** What it has cost at a paid provider. The service's document does not say that a failed task is refunded. */
+interface StateProperties {
+  /** Charge at a paid provider. The service's document does not promise a refund for failed tasks. */
   charged: Charged;
-  /** Whether something is left to do, so that its file is among the unfinished. */
+  /** Whether the task is unfinished, with its file in `open/`. */
   isOpen: boolean;
-  word: OpenWord | null;
+  openState: OpenState | null;
 }
 
 /**
- * Every state of a task, and of each of its requests, in the order in which the states of several requests decide for their
- * task. Reports, batch rows, history and JSON are functions of this union.
+ * All states of a task and of its requests, by precedence: the first one of any request is the task's. Reports, batch
+ * rows, history and JSON derive from this union.
  */
 export const STATES = {
-  /** Submitted, no reply yet; or the process that submitted it ended around that. */
-  started: { charged: "unknown", isOpen: true, word: "running" },
-  accepted: { charged: "yes", isOpen: true, word: "accepted" },
-  /** No request is in flight: it waits for its turn, or to be submitted again. */
-  waiting: { charged: "no", isOpen: true, word: "waiting" },
-  /** The image exists, at result URLs or in the task's folder, and is still to be saved. */
-  completed: { charged: "yes", isOpen: true, word: "made" },
-  /** The reply to its submit was lost, or cannot be used: the user decides. */
-  unknown: { charged: "unknown", isOpen: true, word: "unknown" },
-  /** The user has stopped tracking it, although it is not known whether it was charged. */
-  dismissed: { charged: "unknown", isOpen: false, word: null },
-  failed: { charged: "unknown", isOpen: false, word: null },
-  /** The user has cancelled it: it was not sent, or was given up, or its provider has stopped it. */
-  cancelled: { charged: "unknown", isOpen: false, word: null },
-  refused: { charged: "no", isOpen: false, word: null },
-  not_sent: { charged: "no", isOpen: false, word: null },
-  /** All of its images are files, whole under their final names. A task's state alone, not a request's. */
-  saved: { charged: "yes", isOpen: false, word: null },
-} as const satisfies Record<string, StateFacts>;
+  /** In flight, or the submitting process ended at about that time. */
+  started: { charged: "unknown", isOpen: true, openState: "running" },
+  accepted: { charged: "yes", isOpen: true, openState: "accepted" },
+  /** Not in flight: waits for its turn or for another attempt. */
+  waiting: { charged: "no", isOpen: true, openState: "waiting" },
+  /** The image exists, at result URLs or in the task's folder, but is not saved. */
+  completed: { charged: "yes", isOpen: true, openState: "made" },
+  /** The reply to the submit was lost or is unusable: the user decides. */
+  unknown: { charged: "unknown", isOpen: true, openState: "unknown" },
+  /** The user has stopped tracking it, with an unknown charge. */
+  dismissed: { charged: "unknown", isOpen: false, openState: null },
+  failed: { charged: "unknown", isOpen: false, openState: null },
+  /** Cancelled by the user: not sent, abandoned, or stopped by the provider. */
+  cancelled: { charged: "unknown", isOpen: false, openState: null },
+  refused: { charged: "no", isOpen: false, openState: null },
+  not_sent: { charged: "no", isOpen: false, openState: null },
+  /** All images are complete files under their final names. Only for tasks, not requests. */
+  saved: { charged: "yes", isOpen: false, openState: null },
+} as const satisfies Record<string, StateProperties>;
 
 export type TaskState = keyof typeof STATES;
 
-const ORDER = Object.keys(STATES) as TaskState[];
+const PRECEDENCE = Object.keys(STATES) as TaskState[];
 
-/** One attempt to submit a request, and the answer to it; null while there is none. */
+/** One attempt to submit a request, with its outcome; null: none yet. */
 export interface Attempt {
   name: string;
   at: string;
   answer: Answer | null;
-  /** The provider's id of the job, and since when it has it. */
+  /** The provider's id of the job, and the time of acceptance. */
   accepted: { id: string; at: string } | null;
-  /** Why the provider has neither the job nor its images, as it said last; null if it did not. */
-  gone: string | null;
-  /** Whether the provider has answered with success: nothing can show any longer that it was free. */
+  /** The reason if the provider's last report was that it has neither the job nor its images. */
+  goneReason: string | null;
+  /** Whether the provider ever reported success: then it cannot count as free. */
   wasMade: boolean;
-  /** Whether it was recorded as of unknown outcome: a late answer may say that it was not taken. */
+  /** Whether its outcome was ever recorded as unknown; a late answer may correct that. */
   wasLost: boolean;
 }
 
-/** One request of a task: a function of its attempts and their answers, whatever the order and part of the lines. */
+/**
+ * One request of a task: a function of its attempts and their outcomes, independent of the order and part of the
+ * lines.
+ */
 export interface RequestState {
   state: Exclude<TaskState, "saved">;
   attempts: readonly Attempt[];
-  /** The attempt that decides the state; null if none was made. */
+  /** The attempt that decides the state; null: no attempt. */
   attempt: Attempt | null;
-  /** Why it will not be sent; null unless that was decided. */
+  /** The reason that it will not be sent; null: not decided. */
   notSent: string | null;
   isDismissed: boolean;
   /** Number of attempts that may have reached the provider. */
   tries: number;
 }
 
-/** A task, as the lines of its parts add up. */
+/** A task, built from the lines of its parts. */
 export interface Task {
-  /** The ledger's own name for it; sorts by time. */
+  /** The ledger's id; sorts by time. */
   id: string;
   intent: Intent;
   submittedAt: string;
-  /** Mark of the process that may work on it; null if that has released it. */
+  /** Mark of the process that may work on it; null: released. */
   holder: string | null;
-  /** Mark of the process that writes its last part. */
+  /** Mark of the writer of its last part. */
   mark: string;
-  /** Number of its parts: one, and one more for each process that has taken it over. */
+  /** Number of parts: one, and one more for each takeover. */
   parts: number;
-  /** The claim of the batch row that it is for; null for none. */
+  /** The claim of its batch row; null: none. */
   claim: string | null;
   /** Whether it is withdrawn if another task answers for its request. */
   isOnce: boolean;
   state: TaskState;
   requests: readonly RequestState[];
-  /** Images that are files by now; null for one that is not. */
+  /** The saved images; null: not saved yet. */
   files: readonly (SavedFile | null)[];
-  /** Whether its images were recorded as saved. */
   isSaved: boolean;
   dismissal: { why: string; replacement: string | null } | null;
 }
 
-/** A task of which only its first line is known. */
+/** A task with only its first line. */
 export function begunTask(id: string, line: Line<"intent">): Task {
   const { type: _type, v: _v, id: _id, at, holder, attempt, claim, once, ...intent } = line;
   const first = { attempts: [], notSent: null, isDismissed: false };
-  const begun: Task = {
+  const task: Task = {
     id,
     intent,
     submittedAt: at,
@@ -111,15 +113,14 @@ export function begunTask(id: string, line: Line<"intent">): Task {
     claim: claim ?? null,
     isOnce: once === true,
     state: "waiting",
-    requests: Array.from({ length: intent.requests }, () => stated(first, intent.isPaid)),
+    requests: Array.from({ length: intent.requests }, () => withRequestState(first, intent.isPaid)),
     files: [],
     isSaved: false,
     dismissal: null,
   };
-  return attempt === undefined ? begun : withLine(begun, { type: "started", at, request: 0, attempt });
+  return attempt === undefined ? task : withLine(task, { type: "started", at, request: 0, attempt });
 }
 
-/** A task after one more line. */
 export function withLine(task: Task, line: Line): Task {
   switch (line.type) {
     case "intent":
@@ -130,33 +131,33 @@ export function withLine(task: Task, line: Line): Task {
       return { ...task, holder: null };
     case "partly_saved":
     case "saved":
-      return derived({
+      return withTaskState({
         ...task,
         files: filesAfter(task.files, line),
         isSaved: task.isSaved || line.type === "saved",
       });
     case "dismissed": {
       const { why, replacement } = line;
-      return derived({ ...withRequests(task, ended), dismissal: { why, replacement } });
+      return withTaskState({ ...withRequests(task, dismissRequest), dismissal: { why, replacement } });
     }
     default: {
       const isAbout = (at: number) => at === line.request;
-      return derived(withRequests(task, (each, at) => (isAbout(at) ? requestAfter(each, line) : each)));
+      return withTaskState(withRequests(task, (each, at) => (isAbout(at) ? requestAfter(each, line) : each)));
     }
   }
 }
 
-type Bare = Pick<RequestState, "attempts" | "notSent" | "isDismissed">;
+type BareRequest = Pick<RequestState, "attempts" | "notSent" | "isDismissed">;
 
-function withRequests(task: Task, next: (each: RequestState, at: number) => Bare): Task {
+function withRequests(task: Task, next: (each: RequestState, at: number) => BareRequest): Task {
   const { isPaid } = task.intent;
-  return { ...task, requests: task.requests.map((each, at) => stated(next(each, at), isPaid)) };
+  return { ...task, requests: task.requests.map((each, at) => withRequestState(next(each, at), isPaid)) };
 }
 
-/** What others have made is not given up with what is lost. */
-function ended(each: RequestState, _at: number): Bare {
+/** Dismisses a request with a lost outcome; accepted and completed ones stay. */
+function dismissRequest(each: RequestState, _at: number): BareRequest {
   const { state, attempts } = each;
-  // What was dismissed is not sent after all because a late answer says that it was not taken.
+  // A late answer that a dismissed attempt was rejected must not cause another attempt.
   const isLost =
     state === "waiting" && attempts.some(({ wasLost, answer }) => wasLost && answer?.type === "waiting");
   return state === "unknown" || state === "started" || isLost ? { ...each, isDismissed: true } : each;
@@ -164,14 +165,17 @@ function ended(each: RequestState, _at: number): Bare {
 
 type RequestLine = Answer | Line<"started" | "not_sent" | "gone">;
 
-function requestAfter(each: RequestState, line: RequestLine): Bare {
+function requestAfter(each: RequestState, line: RequestLine): BareRequest {
   if (line.type === "not_sent") return { ...each, notSent: line.why };
   if (line.type === "gone") {
-    const { why: gone, attempt } = line;
-    return { ...each, attempts: each.attempts.map((one) => (one.name === attempt ? { ...one, gone } : one)) };
+    const { why: goneReason, attempt } = line;
+    return {
+      ...each,
+      attempts: each.attempts.map((one) => (one.name === attempt ? { ...one, goneReason } : one)),
+    };
   }
-  const known = each.attempts.some(({ name }) => name === line.attempt);
-  const attempts = known ? each.attempts : [...each.attempts, newAttempt(line)];
+  const isKnown = each.attempts.some(({ name }) => name === line.attempt);
+  const attempts = isKnown ? each.attempts : [...each.attempts, newAttempt(line)];
   if (line.type === "started") return { ...each, attempts };
   const answered = attempts.map((attempt) =>
     attempt.name === line.attempt ? answerTo(attempt, line) : attempt,
@@ -180,10 +184,10 @@ function requestAfter(each: RequestState, line: RequestLine): Bare {
 }
 
 function newAttempt({ attempt: name, at }: RequestLine & { attempt: string }): Attempt {
-  return { name, at, answer: null, accepted: null, gone: null, wasMade: false, wasLost: false };
+  return { name, at, answer: null, accepted: null, goneReason: null, wasMade: false, wasLost: false };
 }
 
-/** Before an attempt is accepted: an answer of a higher rank counts, in whatever order they are read. */
+/** Before acceptance, the answer with the higher rank counts, in any order of reading. */
 const RANKS: Readonly<Record<Answer["type"], number>> = {
   unknown: 1,
   waiting: 2,
@@ -197,18 +201,19 @@ function answerTo(attempt: Attempt, line: Answer): Attempt {
   const { answer, wasMade } = attempt;
   const accepted =
     line.type === "accepted" ? (attempt.accepted ?? { id: line.taskId, at: line.at }) : attempt.accepted;
-  const made = wasMade || line.type === "completed";
+  const isCompleted = wasMade || line.type === "completed";
   const wasLost = attempt.wasLost || line.type === "unknown";
-  const next = { ...attempt, accepted, gone: null, wasMade: made, wasLost };
-  return answer === null || replaces(line, answer) ? { ...next, answer: careful(line, attempt) } : next;
+  const next = { ...attempt, accepted, goneReason: null, wasMade: isCompleted, wasLost };
+  return answer === null || replaces(line, answer)
+    ? { ...next, answer: withoutFalseFree(line, attempt) }
+    : next;
 }
 
-/** Whether an answer replaces the one before it. */
 function replaces(line: Answer, answer: Answer): boolean {
   switch (answer.type) {
     case "completed":
-      // What a reply on this disk holds may turn out to be no image. That it was lost is the word of a process that did not
-      // wait for it.
+      // A saved reply may turn out not to be an image. A lost reply is the claim of a process that did not wait for
+      // it.
       return (
         line.type === "completed" || line.type === "failed" || (isUnusable(line) && answer.urls.length === 0)
       );
@@ -225,8 +230,8 @@ function isUnusable(line: Answer): boolean {
   return line.type === "unknown" && line.unusable === true;
 }
 
-/** The answer without the word that nothing was charged, if that may be untrue of what was made or has failed before. */
-function careful(line: Answer, { answer, wasMade }: Attempt): Answer {
+/** The answer without `charged: "no"` if that may be wrong, after an earlier success or failure. */
+function withoutFalseFree(line: Answer, { answer, wasMade }: Attempt): Answer {
   if (line.type !== "failed" || line.charged === undefined) return line;
   const mayBeFree = !wasMade && (answer?.type !== "failed" || answer.charged === "no");
   if (mayBeFree) return line;
@@ -234,15 +239,15 @@ function careful(line: Answer, { answer, wasMade }: Attempt): Answer {
   return paid;
 }
 
-/** A request with its state. */
-function stated(bare: Bare, isPaid: boolean): RequestState {
+/** Derives the state of a request. */
+function withRequestState(bare: BareRequest, isPaid: boolean): RequestState {
   const { attempts, notSent, isDismissed } = bare;
   const is = (type: Answer["type"]) => (attempt: Attempt) => attempt.answer?.type === type;
-  const found = (type: Answer["type"]) => attempts.findLast(is(type)) ?? null;
+  const findAnswer = (type: Answer["type"]) => attempts.findLast(is(type)) ?? null;
   const open = attempts.findLast(({ answer }) => answer === null) ?? null;
-  const lost = attempts.filter((attempt) => attempt.answer?.type === "unknown");
-  const tries = lost.length + attempts.filter(({ answer }) => answer === null).length;
-  const of = (state: RequestState["state"], attempt: Attempt | null): RequestState => ({
+  const lostAttempts = attempts.filter((attempt) => attempt.answer?.type === "unknown");
+  const tries = lostAttempts.length + attempts.filter(({ answer }) => answer === null).length;
+  const withState = (state: RequestState["state"], attempt: Attempt | null): RequestState => ({
     attempts,
     notSent,
     isDismissed,
@@ -251,31 +256,31 @@ function stated(bare: Bare, isPaid: boolean): RequestState {
     attempt,
   });
   for (const type of ["completed", "accepted"] as const) {
-    const attempt = found(type);
-    if (attempt !== null) return of(type, attempt);
+    const attempt = findAnswer(type);
+    if (attempt !== null) return withState(type, attempt);
   }
-  if (isDismissed) return of("dismissed", open ?? lost.at(-1) ?? null);
-  if (open !== null) return of("started", open);
-  const failed = found("failed");
-  if (failed !== null) return of(wasCancelled(failed) ? "cancelled" : "failed", failed);
-  // What is free is sent again after a loss.
-  const unknown = lost.findLast(({ wasMade }) => isPaid || wasMade) ?? null;
-  if (unknown !== null) return of("unknown", unknown);
-  const refused = found("refused");
-  if (refused !== null) return of("refused", refused);
+  if (isDismissed) return withState("dismissed", open ?? lostAttempts.at(-1) ?? null);
+  if (open !== null) return withState("started", open);
+  const failed = findAnswer("failed");
+  if (failed !== null) return withState(wasCancelled(failed) ? "cancelled" : "failed", failed);
+  // A free request is sent again after a loss.
+  const unknown = lostAttempts.findLast(({ wasMade }) => isPaid || wasMade) ?? null;
+  if (unknown !== null) return withState("unknown", unknown);
+  const refused = findAnswer("refused");
+  if (refused !== null) return withState("refused", refused);
   const last = attempts.at(-1) ?? null;
-  if (notSent === null) return of("waiting", last);
-  return of(notSent === CANCELLED ? "cancelled" : "not_sent", last);
+  if (notSent === null) return withState("waiting", last);
+  return withState(notSent === CANCELLED ? "cancelled" : "not_sent", last);
 }
 
 function wasCancelled({ answer }: Attempt): boolean {
   return answer?.type === "failed" && answer.why === `${CANCELLED}.`;
 }
 
-/** A task with the state that follows from its requests and files. */
-function derived(task: Task): Task {
+/** Derives the state of a task from its requests and files. */
+function withTaskState(task: Task): Task {
   const { requests, isSaved } = task;
-  const state = ORDER.find((each) => requests.some((request) => request.state === each)) ?? "waiting";
+  const state = PRECEDENCE.find((each) => requests.some((request) => request.state === each)) ?? "waiting";
   const isWhole =
     isSaved && !isPending(state) && state !== "unknown" && requests.some(isMade) && !isUnsaved(task);
   return { ...task, state: isWhole ? "saved" : state };
@@ -285,20 +290,20 @@ function isMade({ state }: RequestState): boolean {
   return state === "completed" || state === "failed";
 }
 
-/** Whether something is still to come of a task in this state, besides the files of what is made. */
+/** Whether further replies are expected in this state. */
 function isPending(state: TaskState): boolean {
   return state === "started" || state === "accepted" || state === "waiting";
 }
 
-/** The saved images after one more line. Those of the end have no gaps for images that are missing. */
+/** The saved images after one more line. The final `saved` line has no gaps. */
 function filesAfter(
   before: readonly (SavedFile | null)[],
   { type, files }: Line<"partly_saved" | "saved">,
 ): readonly (SavedFile | null)[] {
-  return type === "saved" && files.length > 0 ? files : merged(before, files);
+  return type === "saved" && files.length > 0 ? files : mergeFiles(before, files);
 }
 
-function merged(
+function mergeFiles(
   before: readonly (SavedFile | null)[],
   now: readonly (SavedFile | null)[],
 ): (SavedFile | null)[] {
@@ -306,38 +311,38 @@ function merged(
   return longer.map((_, at) => now[at] ?? before[at] ?? null);
 }
 
-/** Id of a task for users, names and messages: the provider's, or our own; null if it has none. */
-export function taskIdOf({ intent, requests }: Pick<Task, "intent" | "requests">): string | null {
+/** Id for users, names and messages: the provider's or imggen's own; null if there is none yet. */
+export function getTaskId({ intent, requests }: Pick<Task, "intent" | "requests">): string | null {
   return intent.taskId ?? requests[0]?.attempts.find(({ accepted }) => accepted)?.accepted?.id ?? null;
 }
 
-/** Id of a task in messages and for its provider: as `taskIdOf`, or the ledger's name of a task that has none yet. */
+/** As `getTaskId`, or the ledger's id if there is none yet. */
 export function displayId(task: Pick<Task, "id" | "intent" | "requests">): string {
-  return taskIdOf(task) ?? task.id;
+  return getTaskId(task) ?? task.id;
 }
 
-/** The answer that decides where a request stands, of one type; null if another one does. */
-export function answerOf<Type extends Answer["type"]>(
+/** The deciding answer of a request, if it has this type. */
+export function getAnswer<Type extends Answer["type"]>(
   { attempt }: Pick<RequestState, "attempt">,
   type: Type,
 ): Line<Type> | null {
   const answer = attempt?.answer;
-  // The compiler does not follow which type has which line.
+  // The compiler cannot match types and lines.
   return answer?.type === type ? (answer as unknown as Line<Type>) : null;
 }
 
-/** The request that decides where a task stands. */
+/** The request that decides the task's state. */
 export function decidingRequest({ requests }: Pick<Task, "requests">): RequestState {
-  const state = ORDER.find((each) => requests.some((request) => request.state === each));
+  const state = PRECEDENCE.find((each) => requests.some((request) => request.state === each));
   return requests.find((request) => request.state === state) as RequestState;
 }
 
-/** The lines that say how a task has ended, after its intent: for a record of it that outlives its file. */
-export function summaryOf(task: Task): Line[] {
+/** The lines of a task's outcome, after its intent: a record that outlives its file. */
+export function summaryLines(task: Task): Line[] {
   const { requests, files, isSaved, dismissal, submittedAt: at } = task;
   const isDismissed = (line: Line) => line.type === "started" && requests[line.request]?.isDismissed === true;
-  const lines = requests.flatMap(linesOfRequest(at));
-  // What was open or lost then is dismissed, and nothing else.
+  const lines = requests.flatMap(requestLines(at));
+  // Only open and lost requests are dismissed, not later ones.
   const summary = lines.filter(isDismissed);
   if (dismissal !== null) summary.push({ type: "dismissed", at, ...dismissal });
   summary.push(...lines.filter((line) => !isDismissed(line)));
@@ -346,17 +351,17 @@ export function summaryOf(task: Task): Line[] {
   return summary;
 }
 
-function linesOfRequest(at: string) {
+function requestLines(at: string) {
   return ({ attempts, notSent }: RequestState, request: number): Line[] => {
     const lines = attempts.flatMap(({ name, at, answer, accepted, wasMade }): Line[] => {
-      const of = { at, request, attempt: name };
-      const made: Line = { type: "completed", ...of, urls: [], ...NEVER_SEEN };
+      const fields = { at, request, attempt: name };
+      const completed: Line = { type: "completed", ...fields, urls: [], ...NEVER_SEEN };
       return [
-        { type: "started", ...of },
+        { type: "started", ...fields },
         ...(accepted === null
           ? []
-          : [{ type: "accepted", ...of, at: accepted.at, taskId: accepted.id } as const]),
-        ...(wasMade && answer?.type !== "completed" ? [made] : []),
+          : [{ type: "accepted", ...fields, at: accepted.at, taskId: accepted.id } as const]),
+        ...(wasMade && answer?.type !== "completed" ? [completed] : []),
         ...(answer === null || answer.type === "accepted" ? [] : [answer]),
       ];
     });
@@ -364,27 +369,27 @@ function linesOfRequest(at: string) {
   };
 }
 
-/** When a task's last image was seen to be complete, and how long that took; null for one without an image. */
-export function completionOf({
+/** Observed completion of a task's last image; null without an image. */
+export function getCompletion({
   requests,
 }: Pick<Task, "requests">): (CompletionTimes & { at: string }) | null {
-  const made = requests.flatMap((request) => answerOf(request, "completed") ?? []);
-  if (made.length === 0) return null;
-  const last = made.reduce((a, b) => (a.at > b.at ? a : b));
+  const completed = requests.flatMap((request) => getAnswer(request, "completed") ?? []);
+  if (completed.length === 0) return null;
+  const last = completed.reduce((a, b) => (a.at > b.at ? a : b));
   const { seenMs, pendingMs } = requests.length === 1 ? last : NEVER_SEEN;
   return { at: last.at, seenMs, pendingMs };
 }
 
-/** The images of a task that are files by now, though not all of them may be. */
-export function savedFilesOf({ files }: Pick<Task, "files">): SavedFile[] {
+/** The images saved so far. */
+export function getSavedFiles({ files }: Pick<Task, "files">): SavedFile[] {
   return files.filter((file) => file !== null);
 }
 
 /**
- * What a task has cost: never "yes" for what is free or was not sent, never "no" for what a paid provider answered with
- * success. The only place that says so.
+ * Whether a task was charged: never "yes" for a free or unsent one, never "no" after a paid provider's success. Only
+ * source of this fact.
  */
-export function chargedOf({ intent, requests }: Pick<Task, "intent" | "requests">): Charged {
+export function getCharged({ intent, requests }: Pick<Task, "intent" | "requests">): Charged {
   if (!intent.isPaid) return "no";
   const each = requests.map(chargedAt);
   return each.find((charged) => charged === "yes") ?? each.find((charged) => charged === "unknown") ?? "no";
@@ -395,76 +400,76 @@ function chargedAt({ state, attempts }: RequestState): Charged {
   return hasEnded && attempts.every(wasFree) ? "no" : STATES[state].charged;
 }
 
-/** Whether an attempt is known to have cost nothing. */
+/** Whether an attempt certainly cost nothing. */
 function wasFree({ answer }: Attempt): boolean {
   if (answer?.type === "failed") return answer.charged === "no";
   return answer?.type === "waiting" || answer?.type === "refused";
 }
 
-/** What a task has cost or may have cost, in credits: of several requests, those that were not refused. */
+/** The possible cost of a task in credits, without refused requests. */
 export function spentCredits(task: Pick<Task, "intent" | "requests">): number | null {
   const { intent, requests } = task;
   if (freeAt(intent) === "sandbox") return 0;
   if (intent.credits === null || !mayBeCharged(task)) return intent.credits;
   const each = requests.filter((request) => chargedAt(request) !== "no" || request.state === "waiting");
-  // A fraction that is divided and multiplied again may not be the same.
+  // Division and multiplication may not return the same fraction.
   return each.length === requests.length ? intent.credits : (intent.credits / requests.length) * each.length;
 }
 
-/** What the requests of a task cost that may still be sent, in credits; null if there is no price. */
+/** The cost of requests still to be sent, in credits; null if there is no price. */
 export function unsentCredits({ intent, requests }: Pick<Task, "intent" | "requests">): number | null {
   const waiting = requests.filter(({ state }) => state === "waiting").length;
   if (waiting === 0) return 0;
   return intent.credits === null ? null : (intent.credits / requests.length) * waiting;
 }
 
-/** Whether nothing of a task was submitted, and it ends unsent: `resume` closes it, and its request begins a new task. */
+/** Whether a task ends without a submit: `resume` closes it, and its request begins a new task. */
 export function endsUnsent({ state, intent }: Pick<Task, "state" | "intent">): boolean {
   return state === "waiting" && !isAtGenerator(intent);
 }
 
-/** Whether a task was, may have been or may still be charged: all but those that were refused or never sent. */
+/** Whether a task was, may have been or may still be charged: all except refused and unsent ones. */
 export function mayBeCharged(task: Pick<Task, "intent" | "requests">): boolean {
   const { intent } = task;
   const maySend =
     intent.isPaid && isAtGenerator(intent) && task.requests.some(({ state }) => state === "waiting");
-  return chargedOf(task) !== "no" || maySend;
+  return getCharged(task) !== "no" || maySend;
 }
 
-/** Whether an image is made and not saved: one for each request, and after these their further images. */
+/** Whether an image exists that is not saved: the first of each request, then further ones. */
 export function isUnsaved({
   files,
   requests,
   isSaved,
 }: Pick<Task, "files" | "requests" | "isSaved">): boolean {
-  // The reply to a request that was given up may have come after the others were saved.
+  // A late reply may have come after the other images were saved.
   if (isSaved) return requests.some(({ state }, at) => state === "completed" && files[at] === null);
   const count = Math.max(files.length, requests.length);
   const isToCome = (at: number) => (requests[at]?.state ?? "completed") === "completed";
   return Array.from({ length: count }, (_, at) => at).some((at) => !files[at] && isToCome(at));
 }
 
-/** Why a request has no image that the user has cancelled. */
+/** The reason recorded for a request cancelled by the user. */
 export const CANCELLED = "it was cancelled";
 
-/** Whether a task was neither refused nor left unsent but by the user, so that the history has it. */
+/** Refused and unsent tasks are not in the history, except cancelled ones. */
 export function isInHistory(task: Task): boolean {
   if (!isAtGenerator(task.intent)) return task.state === "cancelled" || mayBeCharged(task);
   return task.state !== "not_sent" && task.state !== "refused";
 }
 
-/** Whether a reply was lost, so that it is not known whether something was charged, and the user decides. */
+/** Whether the outcome is unknown, so that the user decides. */
 export function isUnknown({ state, requests }: Pick<Task, "state" | "requests">): boolean {
   if (state === "unknown") return true;
   return state === "completed" && requests.some((request) => request.state === "unknown");
 }
 
-/** Whether the provider of an open request has neither its job nor its images. */
+/** Whether the provider has neither the job nor the images of an open request. */
 export function isGone({ state, attempt }: RequestState): boolean {
-  return (state === "accepted" || state === "completed") && attempt?.gone != null;
+  return (state === "accepted" || state === "completed") && attempt?.goneReason != null;
 }
 
-/** Whether a provider has neither the jobs nor the images of all requests that are open. */
+/** Whether the provider has neither the jobs nor the images of any open request. */
 export function isAllGone({ requests, files }: Pick<Task, "requests" | "files">): boolean {
   const open = requests.filter(
     (request, at) =>
@@ -473,27 +478,27 @@ export function isAllGone({ requests, files }: Pick<Task, "requests" | "files">)
   return open.length > 0 && open.every(isGone);
 }
 
-/** Position of an open task, in the word that users read; null for one that is at its end. */
-export function stateWord(state: TaskState): OpenWord | null {
-  return STATES[state].word;
+/** State of an open task as users see it; null: ended. */
+export function openState(state: TaskState): OpenState | null {
+  return STATES[state].openState;
 }
 
-/** As `stateWord`: what is left of a task with nothing to save is the user's to decide. */
-export function wordOf(task: Task): OpenWord | null {
-  return isUnknown(task) && !isUnsaved(task) ? "unknown" : stateWord(task.state);
+/** As `openState`; a task with nothing left to save but unknown requests is `unknown`. */
+export function openTaskState(task: Task): OpenState | null {
+  return isUnknown(task) && !isUnsaved(task) ? "unknown" : openState(task.state);
 }
 
-/** All of them, in the order of a task's life. */
-export const STATE_WORDS: readonly OpenWord[] = ["waiting", "running", "accepted", "made", "unknown"];
+/** In the order of a task's life. */
+export const OPEN_STATES: readonly OpenState[] = ["waiting", "running", "accepted", "made", "unknown"];
 
-/** Whether `resume` can take a task in this state further. */
+/** Whether `resume` can continue a task in this state. */
 export function isResumable(state: TaskState): boolean {
   return STATES[state].isOpen && state !== "unknown";
 }
 
-/** Cost and tokens of all requests together: numbers are added up, anything else is kept from the first that has it. */
-export function usageOf({ requests }: Pick<Task, "requests">): Usage | null {
-  const usages = requests.map((request) => answerOf(request, "completed")?.usage ?? null);
+/** Cost and tokens of all requests: numbers are summed; of other values the first is kept. */
+export function totalUsage({ requests }: Pick<Task, "requests">): Usage | null {
+  const usages = requests.map((request) => getAnswer(request, "completed")?.usage ?? null);
   return usages
     .filter((usage) => usage !== null)
     .reduce<Usage | null>((sum, usage) => (sum ? addUsage(sum, usage) : usage), null);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { decoded } from "../../src/api/decode.ts";
 
 const TEXT = Buffer.from(JSON.stringify({ code: 0, message: "ok", data: { taskId: "task-1" } }));
-const LIMITS = { mostBytes: 1024 * 1024 };
+const LIMITS = { maxBytes: 1024 * 1024 };
 
 describe("a compressed reply", () => {
   it.each([
@@ -35,7 +35,7 @@ describe("a compressed reply", () => {
 
   it("that is damaged is an error, and one that would be too large says so", async () => {
     await expect(decoded(Buffer.from("nonsense"), "br", LIMITS)).rejects.toThrow();
-    const large = gzipSync(Buffer.alloc(2 * LIMITS.mostBytes));
+    const large = gzipSync(Buffer.alloc(2 * LIMITS.maxBytes));
     await expect(decoded(large, "gzip", LIMITS)).rejects.toMatchObject({ code: "ERR_BUFFER_TOO_LARGE" });
   });
 

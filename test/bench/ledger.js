@@ -13,13 +13,13 @@ const ROUNDS = 15;
 const EACH_MS = 6_000;
 
 const folder = temporaryFolder();
-const { doneFolder, doneName, TaskWriter, Ledger, systemClock, systemProcesses, timeOfId } = await bundled();
+const { doneFolder, doneName, TaskWriter, Ledger, systemClock, systemProcesses, idTime } = await bundled();
 
 /** The ledger as it is in the source, with what it keeps to itself. */
 async function bundled() {
   const source = (file) => JSON.stringify(fileURLToPath(new URL(`../../src/${file}`, import.meta.url)));
   const entry = `
-export { doneFolder, doneName, timeOfId } from ${source("store/ledger-name.ts")};
+export { doneFolder, doneName, idTime } from ${source("store/ledger-name.ts")};
 export { Ledger } from ${source("store/ledger.ts")};
 export { TaskWriter } from ${source("core/task/task-writer.ts")};
 export { systemClock } from ${source("lib/clock.ts")};
@@ -77,7 +77,7 @@ function history(tasks) {
   const owner = { pid: 1, host: "elsewhere", started: "1" };
   for (let number = 0; number < tasks; number++) {
     const atMs = nowMs - (tasks - number) * EACH_MS;
-    const id = `${timeOfId(atMs)}-${number.toString(16).padStart(8, "0")}`;
+    const id = `${idTime(atMs)}-${number.toString(16).padStart(8, "0")}`;
     const at = new Date(atMs).toISOString();
     const intent = intentOf(number);
     const events = eventsOf(number, atMs);

@@ -3,6 +3,7 @@ import type { BatchRow } from "../../src/client/index.ts";
 import { accepts, imagesIn } from "../support/batch-world.ts";
 import { runCommand } from "../support/in-process.ts";
 import { late } from "../support/scripts.ts";
+import { moment } from "../support/wait.ts";
 import { clientWorld, failureOf } from "./client-world.ts";
 
 const PRICED = { model: "gamma-image-2", quality: "1K", pollIntervalMs: 100 } as const;
@@ -120,7 +121,7 @@ describe("a client's batch", () => {
       .batch(foxes(10), { ...PRICED, output, concurrency: 1 })
       [Symbol.asyncIterator]();
     await rows.next();
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await moment(300);
     expect(server.submits().length).toBeLessThanOrEqual(3);
     await rows.return?.();
   });

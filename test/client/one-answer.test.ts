@@ -140,7 +140,7 @@ async function world(kind: Kind, [what, lines, status]: Case) {
   };
   const id = await leaveTask(home, intent, lines(cwd));
   if (/^was made|reply kept$/.test(what)) {
-    const folder = ledgerOf(home).work.of(id, 0, "1.0");
+    const folder = ledgerOf(home).work.attemptFolder(id, 0, "1.0");
     await mkdir(folder, { recursive: true });
     await writeFile(path.join(folder, "reply"), IMAGE_REPLY);
   }

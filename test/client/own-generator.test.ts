@@ -70,13 +70,14 @@ describe("which service a command uses", () => {
 describe("how a generator is used", () => {
   it("by default", () => {
     expect(opened({ flags: { generator: GPUBOX } }).options).toEqual({
+      keyVariable: "IMGGEN_GENERATOR_KEY",
       model: null,
       sidePx: 1024,
       sizeForm: null,
       concurrency: 1,
       timeoutMs: 600_000,
       defaults: { fields: {} },
-      saved: { fields: {} },
+      savedFields: { fields: {} },
       fieldNames: { seed: "seed", negative: "negative_prompt" },
       headers: {},
       isPaid: false,
@@ -104,7 +105,7 @@ describe("how a generator is used", () => {
       concurrency: 2,
       timeoutMs: 90_000,
       defaults: { fields: { steps: 30, negative_prompt: "no text, ever", hd: true } },
-      saved: { fields: { seed: 7, steps: 20 } },
+      savedFields: { fields: { seed: 7, steps: 20 } },
     });
   });
 

@@ -35,13 +35,13 @@ const ofTheSecond = (points: Point[]) => ofItsOwn(pointsBetween(points, / close 
 
 /** Each provider of the user's own, and those of its points that a quick run tries. */
 const QUICK_PARTS: Record<keyof typeof GENERATORS, (points: Point[]) => Point[]> = {
-  synchronous: (points) => [...ofItsOwn(points), ...everyNth(others(points), 5)],
-  twoImages: ofTheSecond,
-  withId: (points) => everyNth(ofItsOwn(points), 2),
-  package: (points) => everyNth(ofItsOwn(points), 4),
-  sentByResume: (points) => everyNth(ofItsOwn(points), 3),
-  comfyui: (points) => everyNth(ofItsOwn(points), 2),
-  forgetful: (points) => everyNth(points.filter(isStage), 2),
+  synchronous: (points) => [...everyNth(ofItsOwn(points), 3), ...everyNth(others(points), 15)],
+  twoImages: (points) => everyNth(ofTheSecond(points), 2),
+  withId: (points) => everyNth(ofItsOwn(points), 4),
+  package: (points) => everyNth(ofItsOwn(points), 6),
+  sentByResume: (points) => everyNth(ofItsOwn(points), 5),
+  comfyui: (points) => everyNth(ofItsOwn(points), 4),
+  forgetful: (points) => everyNth(points.filter(isStage), 3),
 };
 
 describe("wherever a generate was stopped", () => {

@@ -19,9 +19,9 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "the claim of a row replaces another's",
     edits: [
       instead(
-        "withDraft",
+        "withTemporaryFile",
         "publish",
-        `import("node:fs").then(({ renameSync }) => (renameSync(draft, file), true))`,
+        `import("node:fs").then(({ renameSync }) => (renameSync(temporary, file), true))`,
       ),
     ],
     shows: { scenario: BATCHES_TOGETHER.finished, at: STALLED },
@@ -50,7 +50,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
   },
   {
     bug: "a claim's folder is not synced",
-    edits: [without("withDraft", "syncFolder"), without("recordRowBegun", "syncFolder")],
+    edits: [without("withTemporaryFile", "syncFolder"), without("recordRowBegun", "syncFolder")],
     shows: { scenario: BATCHES.fresh, at: /^power cut: names at submit: charged$/ },
   },
   {

@@ -22,17 +22,17 @@ export const LEDGER_MUTANTS: Mutant[] = [
   },
   {
     bug: "the folder of a new intent is not synced",
-    edits: [without("Ledger.#kept", "syncFolder")],
+    edits: [without("Ledger.#syncName", "syncFolder")],
     shows: { scenario: SCENARIOS.plain, at: /^power cut: names at submit: charged$/ },
   },
   {
     bug: "a record goes on in the line that a failed write has torn",
-    edits: [never("#write", "#tornTail")],
+    edits: [never("#write", "#isTorn")],
     shows: { scenario: SCENARIOS.plain, at: /^ENOSPC at operation \d+, write .*\.jsonl$/ },
   },
   {
     bug: "a write that took only some of the bytes is taken for whole",
-    edits: [instead("DiskFile.write", "someTaken", "$ && bytes.length")],
+    edits: [instead("DiskFile.write", "requireProgress", "$ && bytes.length")],
     shows: { scenario: SCENARIOS.plain, at: /^short at operation \d+, write .*\.jsonl$/ },
   },
   {

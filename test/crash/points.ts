@@ -62,13 +62,14 @@ export function diskPoints(operations: readonly Operation[], modes: Modes): Poin
   );
 }
 
+const KILL = /^(kill-after|half-written) /;
 const FAILURE = /^(EIO|ENOSPC|short) /;
 const BYTES_AT_OPERATION = /^power cut: bytes at operation /;
 const BYTES_AT_STAGE = /^power cut: bytes at (?!operation )/;
 
 /**
- * A quick run's part of the points: all kills, every eighth failure of the disk, and every fourth cut of bytes alone. A
- * power cut at a stage that takes names takes the bytes too.
+ * A quick run's part of the points: each stage, every second kill at an operation, every twelfth failure of the disk, and
+ * every sixth cut of bytes alone. A power cut at a stage that takes names takes the bytes too.
  */
 export function quickPart(points: readonly Point[]): Point[] {
   if (isLongRun) return [...points];
@@ -77,8 +78,8 @@ export function quickPart(points: readonly Point[]): Point[] {
       points.filter(({ name }) => kind.test(name)),
       nth,
     );
-  const rest = [FAILURE, BYTES_AT_OPERATION, BYTES_AT_STAGE];
-  const tried = new Set([...some(FAILURE, 8), ...some(BYTES_AT_OPERATION, 4)]);
+  const rest = [KILL, FAILURE, BYTES_AT_OPERATION, BYTES_AT_STAGE];
+  const tried = new Set([...some(KILL, 2), ...some(FAILURE, 12), ...some(BYTES_AT_OPERATION, 6)]);
   return points.filter((point) => tried.has(point) || !rest.some((kind) => kind.test(point.name)));
 }
 

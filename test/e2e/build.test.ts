@@ -54,6 +54,11 @@ describe("a clone that is not built", () => {
     const folder = await clone();
     await mkdir(path.join(folder, "dist/release"), { recursive: true });
     await writeFile(path.join(folder, "dist/release/imggen.tgz"), "a tarball");
+    // The types themselves are tested as a consumer has them; here it is whether they are built at all.
+    await writeFile(
+      path.join(folder, ".build/types.js"),
+      'import { writeFileSync } from "node:fs"; writeFileSync("dist/index.d.ts", "export {};");',
+    );
     const prepare = (npm_command: string, env = {}) =>
       run(process.execPath, [path.join(folder, ".build/prepare.js")], {
         cwd: folder,

@@ -147,6 +147,8 @@ class Examples {
   async #prepareTasks(): Promise<void> {
     const fox = JSON.parse(await this.#generate("a fox", "-o", "a-fox-3f9c.png"));
     const owl = JSON.parse(await this.#generate("an owl", "--no-wait"));
+    const owlStatus = () => this.#run(["status", owl.taskId, "--json"]);
+    await expect.poll(owlStatus).toContain('"status":"completed"');
     this.#meant.push([/task_3f9c/g, fox.taskId], [/task_81ab/g, owl.taskId]);
   }
 

@@ -10,7 +10,7 @@ import { hasTool } from "../support/tools.ts";
 
 it("the script for a Slurm job array, run once for each of its tasks, submits every row once", async () => {
   const { env, folder } = await sandboxShell();
-  await writeFile(path.join(folder, "job.sh"), quick(await recipe("scale", "Slurm")));
+  await writeFile(path.join(folder, "job.sh"), quick(await recipe("help/scale", "Slurm")));
   const rows = Array.from({ length: 10 }, (_, at) => `fox ${at}`);
   await writeFile(path.join(folder, "products.csv"), ["prompt", ...rows, ""].join("\n"));
   for (const SLURM_ARRAY_TASK_ID of ["1", "2", "3", "4"]) {

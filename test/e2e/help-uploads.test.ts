@@ -29,19 +29,25 @@ async function world() {
 
 it.each([
   [
+    "help/uploads",
     "Amazon S3",
     "aws",
     /^s3 cp --only-show-errors \/.*fox\.png (s3:\/\/my-bucket\/references\/\S+)\ns3 presign \1 --/,
   ],
-  ["rclone", "rclone", /^copyto \/.*fox\.png (s3:my-bucket\/references\/\S+)\nlink \1 --expire 7d\n$/],
-])("the script for %s uploads a file and prints its URL", async (heading, tool, calls) => {
+  [
+    "uploads",
+    "rclone",
+    "rclone",
+    /^copyto \/.*fox\.png (s3:my-bucket\/references\/\S+)\nlink \1 --expire 7d\n$/,
+  ],
+])("the script in %s for %s uploads a file and prints its URL", async (page, heading, tool, calls) => {
   const { made, bin, install, generate, imageSent } = await world();
   const log = path.join(made.folder, "calls.log");
   await install(
     tool,
     `#!/bin/sh\necho "$*" >> '${log}'\ncase "$*" in *presign*|link*) echo '${URL_OF_IT}';; esac\n`,
   );
-  await install("upload", await recipe("uploads", heading));
+  await install("upload", await recipe(page, heading));
   const run = await generate(`${bin}/upload {file}`);
   expect(await made.aftermath(run)).toMatchObject(SAVED);
   expect(imageSent()).toBe(URL_OF_IT);
@@ -52,7 +58,7 @@ it("curl alone does, where the server answers with the URL", async (test) => {
   test.skip(!hasTool("curl"), "curl is not installed");
   const files = await liveServer((_request, socket) => void socket.write(response(200, `${URL_OF_IT}\n`)));
   const { made, generate, imageSent } = await world();
-  const [, command = ""] = /'(.*)'/.exec(await recipe("uploads", "A server that answers")) ?? [];
+  const [, command = ""] = /'(curl .*)'/.exec(await recipe("help/uploads")) ?? [];
   const run = await generate(command.replace("https://files.example.com", files.origin));
   expect(await made.aftermath(run)).toMatchObject(SAVED);
   expect(imageSent()).toBe(URL_OF_IT);

@@ -38,7 +38,7 @@ it.each([
   const { message, hint } = JSON.parse(run.stdout).error;
   expect(message).toContain(`The model matrix ${file} cannot be used: ${why}`);
   expect(hint).toBe(
-    "Nothing was sent. File format: imggen help json\nTo use the built-in models alone, unset IMGGEN_MATRIX.",
+    "Nothing was sent. File format: imggen help matrix\nTo use the built-in models alone, unset IMGGEN_MATRIX.",
   );
   expect(message + hint).not.toMatch(/[\u001b\u0007]/);
 });

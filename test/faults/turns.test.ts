@@ -9,6 +9,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { ROOT } from "../support/program.ts";
 import { randomFrom } from "../support/random.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { moment, until } from "../support/wait.ts";
 
 let program = "";
 let ticketProgram = "";
@@ -22,10 +23,10 @@ import { systemProcesses } from "${path.join(ROOT, "src/lib/processes.ts")}";
 const [folder, name, tries] = process.argv.slice(2);
 const tickets = new Tickets(folder, systemProcesses(), systemClock);
 for (let left = Number(tries); left > 0; left--) {
-  const held = await tickets.take("holder-m", 60_000, { order: name });
+  const held = await tickets.take("holder-m", 60_000, { sortKey: name });
   if (Array.isArray(held)) continue;
   console.log("held");
-  for (let looks = 0; held.isKept(); looks++) {
+  for (let looks = 0; held.isStillHeld(); looks++) {
     if (looks % 100 === 0) held.renew(60_000);
     await new Promise(setImmediate);
   }
@@ -135,8 +136,6 @@ function started(file: string, run: Run) {
   return { child, turned, ended: new Promise<number | null>((resolve) => child.once("close", resolve)) };
 }
 
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
 /** How many turns at most were in flight at once. */
 function mostAtOnce(turns: readonly Turned[]): number {
   const during = (atMs: number) => turns.filter((turn) => turn.beganMs <= atMs && atMs < turn.endedMs);
@@ -161,17 +160,17 @@ describe("turns of several processes", () => {
     const run = { ...folders, turns: 100_000, atOnce: 3, concurrency: 2, forMs: 60_000, workMs: 5 };
     const runs = ["a", "b", "c", "d"].map((name) => started(file, { ...run, name }));
     const victims: ChildProcess[] = runs.slice(0, 2).map(({ child }) => child);
-    await sleep(800);
+    await moment(800);
     for (let round = 0; round < 6; round++) {
       const stopped = runs[2 + (round % 2)]?.child;
       stopped?.kill("SIGSTOP");
-      await sleep(50 + random() * 300);
+      await moment(50 + random() * 300);
       stopped?.kill("SIGCONT");
       if (round % 3 === 1) victims.pop()?.kill("SIGKILL");
-      await sleep(50 + random() * 200);
+      await moment(50 + random() * 200);
     }
     const before = runs.slice(2).map(({ turned }) => turned.length);
-    await sleep(1500);
+    await moment(1500);
     for (const { child } of runs) child.kill("SIGKILL");
     await Promise.all(runs.map(({ ended }) => ended));
     // Both that live go on, and no more had a turn at once than may.
@@ -185,7 +184,7 @@ describe("turns of several processes", () => {
     const run = { ...folders, turns: 1, atOnce: 1, concurrency: 1, forMs: 1500, workMs: 60_000 };
     const worker = new Worker(file, { argv: [JSON.stringify({ ...run, name: "a" })] });
     const ticketOf = () => readdirSync(folders.proof).includes("seat-1") && readdirSync(folders.folder)[0];
-    while (!ticketOf()) await sleep(5);
+    await until(() => ticketOf());
     const ticket = readFileSync(path.join(folders.folder, ticketOf() || ""), "utf8");
     expect(JSON.parse(ticket)).toMatchObject({ by: { pid: process.pid } });
     await worker.terminate();
@@ -198,7 +197,7 @@ describe("turns of several processes", () => {
     const { file, ...folders } = await newFolders();
     const run = { ...folders, turns: 1000, atOnce: 1, concurrency: 1, forMs: 1000, workMs: 20 };
     const stopped = started(file, { ...run, name: "a" });
-    while (stopped.turned.length === 0) await sleep(5);
+    await until(() => stopped.turned.length > 0);
     stopped.child.kill("SIGSTOP");
     const next = started(file, { ...run, name: "b", turns: 3 });
     expect(await next.ended).toBe(0);
@@ -220,7 +219,7 @@ it("a ticket is taken from its holder by no process that tries, and is free once
     return { child, lines, ended: new Promise((resolve) => child.once("close", resolve)) };
   };
   const holder = begin("m", 1);
-  while (holder.lines.length === 0) await sleep(5);
+  await until(() => holder.lines.length > 0);
   // Those that sort before the holder look again some times.
   const tried = ["a", "b", "x"].map((name) => begin(name, 100));
   await Promise.all(tried.map(({ ended }) => ended));
@@ -228,6 +227,6 @@ it("a ticket is taken from its holder by no process that tries, and is free once
   holder.child.kill("SIGKILL");
   await holder.ended;
   const next = begin("z", 1);
-  while (next.lines.length === 0) await sleep(5);
+  await until(() => next.lines.length > 0);
   expect(next.lines).toEqual(["held"]);
 });

@@ -15,7 +15,7 @@ async function imageFile(width: number, height: number): Promise<string> {
 
 async function sheetOf(images: readonly (string | null)[], top: readonly string[] = []) {
   const cells: SheetCell[] = images.map((image) => ({ image, label: "a label" }));
-  const bytes = await contactSheet({ top, cells, of: "foxes" });
+  const bytes = await contactSheet({ top, cells, subject: "foxes" });
   const { data, info } = await sharp(bytes).raw().toBuffer({ resolveWithObject: true });
   const colorAt = (x: number, y: number) =>
     [...data.subarray((y * info.width + x) * info.channels)].slice(0, 3);

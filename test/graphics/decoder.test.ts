@@ -63,7 +63,7 @@ describe("metadata of a converted image", () => {
   );
 
   it.each(conversions)("of %s are kept in %s: EXIF, XMP and colour profile, upright", async (from, to) => {
-    const { bytes, lost } = await convertedImage(await photograph(from), to);
+    const { bytes, lostMetadata: lost } = await convertedImage(await photograph(from), to);
     const { format, width, height, orientation, exif, xmpAsString, icc } = await sharp(bytes).metadata();
     expect({ format, width, height }).toEqual({ format: to, width: 24, height: 40 });
     expect(orientation ?? 1).toBe(1);
@@ -80,11 +80,11 @@ describe("metadata of a converted image", () => {
     ["IPTC", async () => withIptc(await photograph("jpeg")), "webp"],
     ["C2PA content credentials", async () => withContentCredentials(await photograph("jpeg")), "webp"],
   ] as const)("are named if they cannot be kept: %s", async (name, file, to) => {
-    expect((await convertedImage(await file(), to)).lost).toEqual([name]);
+    expect((await convertedImage(await file(), to)).lostMetadata).toEqual([name]);
   });
 
   it("of a file with nothing but pixels have nothing to lose", async () => {
-    expect((await convertedImage(PICTURE, "jpeg")).lost).toEqual([]);
+    expect((await convertedImage(PICTURE, "jpeg")).lostMetadata).toEqual([]);
   });
 });
 

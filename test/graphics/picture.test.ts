@@ -3,7 +3,7 @@ import path from "node:path";
 import sharp from "sharp";
 import { decode } from "sixel/lib/index.js";
 import { describe, expect, it } from "vitest";
-import { gridOf, pictureOf } from "../../src/graphics/picture.ts";
+import { renderGrid, renderPicture } from "../../src/graphics/picture.ts";
 import { fittedCells, type Screen } from "../../src/graphics/terminal.ts";
 import { inspectFileAt } from "../../src/lib/image/inspect.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -38,7 +38,7 @@ async function imageFile(type: Type, width = 200, height = 200): Promise<string>
 async function pictured(file: string, screen: Partial<Screen>): Promise<string> {
   const inspection = await inspectFileAt(file);
   if (!inspection.ok) throw new Error(inspection.detail);
-  return pictureOf({ source: file, image: inspection.image }, { ...SCREEN, ...screen });
+  return renderPicture({ source: file, image: inspection.image }, { ...SCREEN, ...screen });
 }
 
 /** The commands of Kitty's protocol in a text: each with its control data and its payload. */
@@ -70,7 +70,7 @@ describe("in Kitty", () => {
     const scaled = Buffer.from(large.map(({ payload }) => payload).join(""), "base64");
     expect((await sharp(scaled).metadata()).width).toBe(1600);
     const small = { source: scaled, image: { type: "png", width: 1600, height: 2 } } as const;
-    expect(await pictureOf(small, { ...SCREEN, protocol: "kitty" })).toContain(
+    expect(await renderPicture(small, { ...SCREEN, protocol: "kitty" })).toContain(
       scaled.toString("base64", 0, 99),
     );
   });
@@ -138,7 +138,10 @@ describe("a grid", () => {
     ["small ones, which are not enlarged", 3, { width: 64, height: 64 }, { width: 184, height: 56 }],
   ])("of %s fills what a terminal has room for", async (_what, count, size, expected) => {
     const source = await imageFile("png", size.width, size.height);
-    const { image } = await gridOf(Array(count).fill({ source, image: { type: "png", ...size } }), SCREEN);
+    const { image } = await renderGrid(
+      Array(count).fill({ source, image: { type: "png", ...size } }),
+      SCREEN,
+    );
     expect(image).toEqual({ type: "png", ...expected });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fittedCells, screenOf, type Terminal } from "../../src/graphics/terminal.ts";
+import { detectScreen, fittedCells, type Terminal } from "../../src/graphics/terminal.ts";
 
 const NOTHING_NAMED = { kitty: false, iterm2: false, sixel: false };
 
@@ -7,17 +7,17 @@ const NOTHING_NAMED = { kitty: false, iterm2: false, sixel: false };
 async function found(terminal: Partial<Omit<Terminal, "named">> & { named?: object; answer?: string } = {}) {
   const { answer = "", named = {}, ...known } = terminal;
   const asked: string[] = [];
-  const screen = await screenOf({
+  const screen = await detectScreen({
     env: { TERM: "xterm-256color" },
     columns: 80,
     rows: 24,
     hasColors: true,
-    ask: async (question) => {
+    query: async (question) => {
       asked.push(question);
       return answer;
     },
     ...known,
-    named: async () => ({ ...NOTHING_NAMED, ...named }),
+    detectGraphics: async () => ({ ...NOTHING_NAMED, ...named }),
   });
   return { ...screen, asked };
 }

@@ -67,7 +67,7 @@ describe("a field of a request in OpenAI's form", () => {
   it("that asks for nothing is ignored: null, a seed of -1, an empty negative prompt, OpenAI's own defaults", async () => {
     const provider = scriptedProvider();
     const { openai } = await withOpenAi({ provider, options: { fieldNames: {} } });
-    const none = { seed: -1, negative_prompt: "", steps: null, user: "u", partial_images: 0 };
+    const none = { seed: -1, negative_prompt: "", steps: null, mask: null, user: "u", partial_images: 0 };
     const usual = { background: "auto", moderation: "auto", output_format: "png", style: "vivid" };
     for (const quality of ["auto", "standard"]) {
       const result = await openai.images.generate(asked({ ...none, ...usual, quality }));

@@ -92,6 +92,19 @@ describe("OpenAI's client", () => {
     expect(provider.jobs).toHaveLength(2);
   });
 
+  it("gets what is made within the grace period of its server", async () => {
+    const { provider, answer } = heldProvider();
+    const server = await withOpenAi({ provider, options: { isPaid: true, concurrency: 2 }, graceMs: 5_000 });
+    const openai = clientFor(server, server.port, { maxRetries: 0 });
+    const calls = [openai.images.generate(FOX), openai.images.generate(FOX)];
+    await provider.sent(2);
+    const closing = server.close();
+    await answer(1);
+    await answer(2);
+    for (const call of calls) expect((await call).data).toHaveLength(1);
+    await closing;
+  });
+
   it("gets its image from the next server, of one paid request, if its server is closed", async () => {
     const folder = await temporaryFolder();
     const { provider, answer } = heldProvider();
@@ -119,6 +132,20 @@ describe("a retry", () => {
     await generate({ prompt: "a hare" }, RETRY);
     await generate(FOX, { "x-stainless-retry-count": "2" });
     expect(provider.jobs).toHaveLength(4);
+  });
+
+  it.each(["01", "1, 1", "1.0", "+1"])("is told by any count from 1 on, also %j", async (count) => {
+    const { generate, provider } = await numbered();
+    await generate(FOX);
+    await generate(FOX, { "x-stainless-retry-count": count });
+    expect(provider.jobs).toHaveLength(1);
+  });
+
+  it.each(["0", "-1", "", "first"])("is not told by a count of %j", async (count) => {
+    const { generate, provider } = await numbered();
+    await generate(FOX);
+    await generate(FOX, { "x-stainless-retry-count": count });
+    expect(provider.jobs).toHaveLength(2);
   });
 
   it("is told by path and content alone, whatever the boundary of a form and the order of fields", async () => {

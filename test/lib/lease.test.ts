@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isHeld, type Lease, leaseIn, newLease } from "../../src/lib/lease.ts";
+import { isHeld, type Lease, newLease, parseLease } from "../../src/lib/lease.ts";
 import { identity, someProcesses } from "../support/some-processes.ts";
 
 const NOW = Date.UTC(2026, 0, 31, 12);
@@ -37,7 +37,7 @@ describe("a lease", () => {
 
   it("is read back as it was written", () => {
     for (const each of [lease(alive, 1), lease(elsewhere, 1), lease(null, 1)])
-      expect(leaseIn(JSON.stringify(each))).toEqual(each);
+      expect(parseLease(JSON.stringify(each))).toEqual(each);
   });
 
   it.each([
@@ -50,7 +50,7 @@ describe("a lease", () => {
     '{"by":null,"from":5,"until":"soon"}',
     '{"by":{"pid":"2","host":"here","scope":"here","started":"1"},"from":5,"until":6}',
   ])("is none where it reads %s", (text) => {
-    expect(leaseIn(text)).toBeNull();
+    expect(parseLease(text)).toBeNull();
   });
 
   it("ends after its time, or after a day", () => {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { symlink } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { identityIn, identityOf, isInSameScope, systemProcesses } from "../../src/lib/processes.ts";
+import { identifyProcess, isInSameScope, parseIdentity, systemProcesses } from "../../src/lib/processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const tellsStartTimes = existsSync("/proc/self/stat");
@@ -77,7 +77,7 @@ describe("whether a process is alive", () => {
     const parent = spawn("/bin/sh", ["-c", "sleep 0.05 & echo $!; exec sleep 60"]);
     onTestFinished(() => void parent.kill("SIGKILL"));
     const pid = Number(await new Promise((resolve) => parent.stdout.once("data", resolve)));
-    const identity = identityOf(pid);
+    const identity = identifyProcess(pid);
     expect(identity).not.toBeNull();
     await expect.poll(() => readFileSync(`/proc/${pid}/stat`, "utf8")).toContain(") Z ");
     expect(identity && systemProcesses().isAlive(identity)).toBe(false);
@@ -135,13 +135,13 @@ describe("a process in a record", () => {
     [{ boot: "time:5" }, "here time:5"],
     [{}, "here"],
   ])("with %j", (fields, scope) => {
-    expect(identityIn({ ...process, ...fields })).toEqual({ ...process, scope });
+    expect(parseIdentity({ ...process, ...fields })).toEqual({ ...process, scope });
   });
 
   it.each([null, 5, [], {}, { ...process, pid: "5" }, { ...process, started: 1 }, { pid: 5, started: "1" }])(
     "is none in %j",
     (json) => {
-      expect(identityIn(json)).toBeNull();
+      expect(parseIdentity(json)).toBeNull();
     },
   );
 });

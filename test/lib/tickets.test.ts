@@ -14,7 +14,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import { newLease } from "../../src/lib/lease.ts";
-import { type Held, type TakeOptions, Tickets } from "../../src/lib/tickets.ts";
+import { type HeldTicket, type TakeOptions, Tickets } from "../../src/lib/tickets.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { identity, someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -37,7 +37,7 @@ async function taken(
   what = "turn",
   forMs = MINUTE,
   options: TakeOptions = {},
-): Promise<Held> {
+): Promise<HeldTicket> {
   const result = await tickets.take(what, forMs, options);
   if (Array.isArray(result)) throw new Error(`held by ${result.map(({ name }) => name)}`);
   return result;
@@ -55,18 +55,18 @@ function put(folder: string, name: string, content: string | object, ageMs = 0, 
 describe("a ticket", () => {
   it("is a private file in a private folder, and is gone once it is released", async () => {
     const { folder, as, clock } = await newTickets();
-    const held = await taken(as(1), "turn", MINUTE, { order: "a", count: 3 });
+    const held = await taken(as(1), "turn", MINUTE, { sortKey: "a", count: 3 });
     expect(names(folder)).toEqual([held.name]);
     expect(held.name).toMatch(/^turn\.a\.[0-9a-f]{8}$/);
     expect([folder, path.join(folder, held.name)].map((each) => statSync(each).mode & 0o777)).toEqual([
       0o700, 0o600,
     ]);
     const lease = newLease(identity(1), MINUTE, clock.now());
-    expect(as(2).held("turn")).toEqual([{ name: held.name, order: "a", lease, count: 3 }]);
+    expect(as(2).active("turn")).toEqual([{ name: held.name, sortKey: "a", lease, count: 3 }]);
     held.release();
     held.release();
     expect(names(folder)).toEqual([]);
-    expect([held.isKept(), held.renew(MINUTE)]).toEqual([false, false]);
+    expect([held.isStillHeld(), held.renew(MINUTE)]).toEqual([false, false]);
   });
 
   it("is refused to everybody else while it is held, and not for something else", async () => {
@@ -84,18 +84,19 @@ describe("a ticket", () => {
       [1, "c"],
       [2, "b"],
     ] as const)
-      await taken(as(pid), "turn", MINUTE, { order, max: 2 });
-    const others = await as(3).take("turn", MINUTE, { order: "a", max: 2 });
-    expect(others).toMatchObject([{ order: "b" }, { order: "c" }]);
+      await taken(as(pid), "turn", MINUTE, { sortKey: order, max: 2 });
+    const others = await as(3).take("turn", MINUTE, { sortKey: "a", max: 2 });
+    expect(others).toMatchObject([{ sortKey: "b" }, { sortKey: "c" }]);
   });
 
   it("sorts by its order, whatever characters that has", async () => {
     const { as } = await newTickets();
-    for (const order of ["c.x", "c-2", "c", "b"]) await taken(as(1), "turn", MINUTE, { order, max: 9 });
+    for (const order of ["c.x", "c-2", "c", "b"])
+      await taken(as(1), "turn", MINUTE, { sortKey: order, max: 9 });
     expect(
       as(2)
-        .held("turn")
-        .map(({ order }) => order),
+        .active("turn")
+        .map(({ sortKey: order }) => order),
     ).toEqual(["b", "c", "c-2", "c.x"]);
   });
 
@@ -110,17 +111,17 @@ describe("a ticket", () => {
     (clock as ReturnType<typeof fakeClock>).advance(MINUTE);
     const written = readFileSync(path.join(folder, held.name), "utf8");
     const next = await taken(as(2));
-    expect([held.isKept(), held.renew(MINUTE)]).toEqual([false, false]);
+    expect([held.isStillHeld(), held.renew(MINUTE)]).toEqual([false, false]);
     expect(readFileSync(path.join(folder, held.name), "utf8")).toBe(written);
     held.release();
-    expect([next.isKept(), as(3).held("turn").length]).toEqual([true, 1]);
+    expect([next.isStillHeld(), as(3).active("turn").length]).toEqual([true, 1]);
   });
 
   it("is lost where its file is gone, and not written again", async () => {
     const { as, folder } = await newTickets();
     const held = await taken(as(1));
     rmSync(path.join(folder, held.name));
-    expect([held.renew(MINUTE), held.isKept()]).toEqual([false, false]);
+    expect([held.renew(MINUTE), held.isStillHeld()]).toEqual([false, false]);
     expect(names(folder)).toEqual([]);
   });
 
@@ -128,7 +129,7 @@ describe("a ticket", () => {
     const { as, world } = await newTickets();
     await taken(as(1));
     world.die(1);
-    expect(as(2).held("turn")).toEqual([]);
+    expect(as(2).active("turn")).toEqual([]);
     await taken(as(2));
   });
 
@@ -156,9 +157,9 @@ describe("a ticket", () => {
     const { as } = await newTickets(clock);
     (await taken(as(1))).release(Number.POSITIVE_INFINITY);
     clock.advance(24 * HOUR - 1);
-    expect(as(2).held("turn")).toHaveLength(1);
+    expect(as(2).active("turn")).toHaveLength(1);
     clock.advance(1);
-    expect(as(2).held("turn")).toEqual([]);
+    expect(as(2).active("turn")).toEqual([]);
   });
 });
 
@@ -168,7 +169,7 @@ describe("a clock", () => {
     const ahead = { now: () => clock.now() + 61_000 };
     const held = await taken(as(1, ahead));
     expect(await as(2).take("turn", MINUTE)).toHaveLength(1);
-    expect(held.isKept()).toBe(true);
+    expect(held.isStillHeld()).toBe(true);
   });
 
   it("that was set back leaves a ticket to its holder, and nobody waits for longer than a day", async () => {
@@ -177,7 +178,7 @@ describe("a clock", () => {
     const set = { now: () => nowMs };
     const held = await taken(as(1, set));
     nowMs -= 2 * HOUR;
-    expect([held.isKept(), await as(2, set).take("turn", MINUTE)]).toMatchObject([
+    expect([held.isStillHeld(), await as(2, set).take("turn", MINUTE)]).toMatchObject([
       true,
       [{ name: held.name }],
     ]);
@@ -187,7 +188,7 @@ describe("a clock", () => {
     nowMs -= 30 * 24 * HOUR;
     await taken(as(3, set));
     world.die(3);
-    expect(as(1, set).held("turn")).toEqual([]);
+    expect(as(1, set).active("turn")).toEqual([]);
   });
 
   it("that was set ahead ends a ticket for its holder too, even if it is set back then", async () => {
@@ -197,16 +198,16 @@ describe("a clock", () => {
     const held = await taken(as(1, set));
     nowMs += HOUR;
     const next = await taken(as(2, set));
-    expect(held.isKept()).toBe(false);
+    expect(held.isStillHeld()).toBe(false);
     nowMs -= HOUR;
-    expect([held.isKept(), held.renew(MINUTE), next.isKept()]).toEqual([false, false, true]);
+    expect([held.isStillHeld(), held.renew(MINUTE), next.isStillHeld()]).toEqual([false, false, true]);
   });
 
   it("that stands still does not hold a ticket past its time", async () => {
     const { as } = await newTickets();
     const held = await taken(as(1), "turn", 20);
     await systemClock.sleep(30);
-    expect([held.isKept(), held.renew(20)]).toEqual([false, false]);
+    expect([held.isStillHeld(), held.renew(20)]).toEqual([false, false]);
   });
 });
 
@@ -246,7 +247,7 @@ describe("what is in the folder", () => {
       put(folder, `wait.${JSON.stringify(count)}.0123abcd`, { ...newLease(null, HOUR, clock.now()), count });
     expect(
       as(1)
-        .held("wait")
+        .active("wait")
         .map(({ count }) => count),
     ).toEqual([1, 1, 1, 1, 1]);
   });
@@ -284,7 +285,7 @@ describe("what is in the folder", () => {
   it("is nothing where it does not exist", async () => {
     const { as } = await newTickets();
     as(1).sweep();
-    expect(as(1).held("turn")).toEqual([]);
+    expect(as(1).active("turn")).toEqual([]);
   });
 
   it("cannot be a file", async () => {
@@ -306,7 +307,7 @@ describe("what is in the folder", () => {
     }
     await expect(tickets.take("turn", MINUTE)).rejects.toThrow(expect.objectContaining({ code: "ENOSPC" }));
     expect(() => held.renew(MINUTE)).toThrow(expect.objectContaining({ code: "ENOSPC" }));
-    expect(held.isKept()).toBe(true);
+    expect(held.isStillHeld()).toBe(true);
     expect(names(disk).sort()).toEqual(["full", held.name].sort());
     held.release();
   });
@@ -329,11 +330,11 @@ describe("many at once", () => {
         let most = 0;
         const work = async ({ pid, order, pause }: (typeof each)[number]) => {
           for (let turns = 0, tries = 0; turns < 2 && tries < 500; tries++) {
-            const held = await as(pid).take("turn", MINUTE, { order, max });
+            const held = await as(pid).take("turn", MINUTE, { sortKey: order, max });
             if (!Array.isArray(held)) {
               most = Math.max(most, ++atOnce);
               await systemClock.sleep(pause);
-              expect(held.isKept()).toBe(true);
+              expect(held.isStillHeld()).toBe(true);
               atOnce--;
               held.release();
               turns++;
@@ -352,24 +353,24 @@ describe("many at once", () => {
 
   it("take nothing from the holder by trying, 200 times, in any order", async () => {
     const { as } = await newTickets(systemClock);
-    const held = await taken(as(1), "holder-m", MINUTE, { order: "b" });
+    const held = await taken(as(1), "holder-m", MINUTE, { sortKey: "b" });
     let isOver = false;
     const looking = (async () => {
       let looks = 0;
       for (; !isOver; looks++) {
-        expect(held.isKept()).toBe(true);
+        expect(held.isStillHeld()).toBe(true);
         if (looks % 20 === 0) expect(held.renew(MINUTE)).toBe(true);
         await new Promise(setImmediate);
       }
       return looks;
     })();
     const tries = Array.from({ length: 200 }, (_, at) =>
-      as(2 + (at % 2)).take("holder-m", MINUTE, { order: "abc"[at % 3] ?? "" }),
+      as(2 + (at % 2)).take("holder-m", MINUTE, { sortKey: "abc"[at % 3] ?? "" }),
     );
     for (const others of await Promise.all(tries))
       expect(others).toContainEqual(expect.objectContaining({ name: held.name }));
     isOver = true;
     expect(await looking).toBeGreaterThan(10);
-    expect(as(3).held("holder-m")).toMatchObject([{ name: held.name }]);
+    expect(as(3).active("holder-m")).toMatchObject([{ name: held.name }]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TaskProgressEvent } from "../../src/core/engine/events.ts";
-import { progressOf } from "../../src/mcp/mcp-server.ts";
+import { reportProgress } from "../../src/mcp/mcp-server.ts";
 import { steppedClock } from "../support/fake-clock.ts";
 import { FOX, sandboxAgent } from "./mcp-world.ts";
 
@@ -17,7 +17,7 @@ function progress(progressToken?: string) {
     clock.advance(10_000);
     await new Promise((resolve) => setImmediate(resolve));
   };
-  return { told, tenSeconds, ...progressOf({ _meta, notify }, clock) };
+  return { told, tenSeconds, ...reportProgress({ _meta, notify }, clock) };
 }
 
 const file = { path: "/fox.png", url: "", mediaType: "image/png", bytes: 1, sha256: "", width: 1, height: 1 };

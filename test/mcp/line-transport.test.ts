@@ -28,7 +28,7 @@ async function afterInput(...pieces: (string | Buffer)[]) {
   const { input, transport, ...seen } = await started();
   for (const piece of pieces) input.write(piece);
   input.end();
-  await transport.ended;
+  await transport.closed;
   return seen;
 }
 
@@ -90,7 +90,7 @@ describe("a line of more than 10 MiB", () => {
   it("ends the connection where nobody reads the refusal", async () => {
     const { input, transport } = await started(() => false);
     for (const piece of pieces('{"id":1,"params":"', '"}')) input.write(piece);
-    await transport.ended;
+    await transport.closed;
   });
 });
 
@@ -98,13 +98,13 @@ describe("the end of a connection", () => {
   it("comes with a message that nobody reads", async () => {
     const { transport } = await started(() => false);
     await transport.send(request(1));
-    await transport.ended;
+    await transport.closed;
   });
 
   it("comes with input that fails, which is told", async () => {
     const { input, transport, errors } = await started();
     input.destroy(new Error("gone"));
-    await transport.ended;
+    await transport.closed;
     expect(errors).toEqual(["gone"]);
   });
 

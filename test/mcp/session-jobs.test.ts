@@ -72,11 +72,11 @@ describe("a job", () => {
     job.join(other);
     const { onProgress } = await fox.begun;
     onProgress({ type: "submitting" });
-    expect(jobs.ofTask("task-1")).toBeUndefined();
+    expect(jobs.findByTask("task-1")).toBeUndefined();
     leave();
     onProgress({ type: "accepted", taskId: "task-1", request: 0 });
     expect([one.told, other.told]).toEqual([["submitting"], ["submitting", "accepted"]]);
-    expect(jobs.ofTask("task-1")).toBe(job);
+    expect(jobs.findByTask("task-1")).toBe(job);
   });
 });
 
@@ -84,13 +84,13 @@ describe("a session's jobs", () => {
   it("are found by what was asked for, until they end or are being stopped", async () => {
     const [jobs, fox, asking] = [new Jobs(), work(), call()];
     const job = jobs.start("fox", fox.run);
-    expect([jobs.withKey("fox"), jobs.withKey("owl")]).toEqual([job, undefined]);
+    expect([jobs.findByKey("fox"), jobs.findByKey("owl")]).toEqual([job, undefined]);
     fox.save();
     await job.result;
     expect(jobs.all).toEqual([]);
     jobs.start("owl", work().run).join(asking);
     asking.cancel();
-    expect(jobs.withKey("owl")).toBeUndefined();
+    expect(jobs.findByKey("owl")).toBeUndefined();
   });
 
   it("begin again only once the stopped one of the same key has ended, which can be waited for", async () => {
@@ -132,6 +132,6 @@ describe("a session's jobs", () => {
     const job = jobs.start("fox", fox.run);
     end(fox);
     await job.result.catch(() => {});
-    expect(jobs.chargedWithKey("fox")).toBe(expected);
+    expect(jobs.chargedTaskId("fox")).toBe(expected);
   });
 });

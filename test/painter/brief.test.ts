@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readBrief, unknownSubject, wordsOf } from "../../src/painter/brief.ts";
+import { parsePrompt, readBrief, unknownSubject } from "../../src/painter/brief.ts";
 import { SUBJECTS } from "../../src/painter/drawings.ts";
 import { requestFor } from "./picture-spec.ts";
 
@@ -16,8 +16,8 @@ describe("the words of a prompt", () => {
     ["black and white photo", "monochrome photo", ""],
     ["don’t draw trees", "", "draw trees tree"],
   ])("of %j: %j are wanted, %j are ruled out", (prompt, wanted, excluded) => {
-    const words = wordsOf(prompt);
-    expect(words.wanted.join(" ")).toBe(wanted);
+    const words = parsePrompt(prompt);
+    expect(words.words.join(" ")).toBe(wanted);
     for (const word of excluded.split(" ").filter(Boolean)) expect(words.excluded).toContain(word);
   });
 });

@@ -2,19 +2,19 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Answer, Line } from "../../src/task/line.ts";
 import {
-  chargedOf,
+  getCharged,
+  getTaskId,
   isUnknown,
   isUnsaved,
   mayBeCharged,
+  openTaskState,
   STATES,
   spentCredits,
-  summaryOf,
+  summaryLines,
   type Task,
-  taskIdOf,
+  totalUsage,
   unsentCredits,
-  usageOf,
   withLine,
-  wordOf,
 } from "../../src/task/task.ts";
 import { holds } from "../support/holds.ts";
 import { LINES, recordOf, WORK } from "../support/records.ts";
@@ -68,14 +68,14 @@ function factsOf(task: Task) {
   return {
     state: task.state,
     requests: task.requests.map(({ state, tries }) => [state, tries]),
-    word: wordOf(task),
-    charged: chargedOf(task),
+    word: openTaskState(task),
+    charged: getCharged(task),
     mayBeCharged: mayBeCharged(task),
     spent: spentCredits(task),
     unsent: unsentCredits(task),
     isUnknown: isUnknown(task),
     isUnsaved: isUnsaved(task),
-    usage: usageOf(task),
+    usage: totalUsage(task),
   };
 }
 
@@ -150,11 +150,11 @@ it("what is free never costs, and what a paid provider has made is never free, i
       (lines, isPaid, requests) => {
         const task = recordOf(lines, { isPaid, requests });
         expect(task.requests).toHaveLength(requests);
-        expect(taskIdOf(task)).toBe(WORK.taskId);
+        expect(getTaskId(task)).toBe(WORK.taskId);
         expect(spentCredits(task) ?? 0).toBeLessThanOrEqual(task.intent.credits ?? 0);
-        if (!isPaid) expect(chargedOf(task)).toBe("no");
+        if (!isPaid) expect(getCharged(task)).toBe("no");
         else if (lines.some((line) => line.type === "completed" && line.request < requests))
-          expect(chargedOf(task)).not.toBe("no");
+          expect(getCharged(task)).not.toBe("no");
       },
     ),
   );
@@ -177,14 +177,14 @@ it("the summary of a task that has ended, read after its first line, is the same
       (lines, isPaid, requests) => {
         const task = recordOf([...lines, ...ENDS], { isPaid, requests });
         fc.pre(!STATES[task.state].isOpen);
-        const read = recordOf(summaryOf(task), { isPaid, requests });
+        const read = recordOf(summaryLines(task), { isPaid, requests });
         expect(factsOf(read)).toEqual(factsOf(task));
         expect([read.files, read.isSaved, read.dismissal]).toEqual([
           task.files,
           task.isSaved,
           task.dismissal,
         ]);
-        expect(taskIdOf(read)).toBe(taskIdOf(task));
+        expect(getTaskId(read)).toBe(getTaskId(task));
       },
     ),
   );

@@ -1,7 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { failedReply, readErrorBody } from "../../src/providers/failed-reply.ts";
 
-const asked = { hasKey: true, host: "gpubox:1234", isPaid: true, mask: (text: string) => text, nowMs: 0 };
+const asked = {
+  hasKey: true,
+  keyVariable: "IMGGEN_GENERATOR_KEY",
+  host: "gpubox:1234",
+  isPaid: true,
+  mask: (text: string) => text,
+  nowMs: 0,
+};
 
 function failed(
   status: number,

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { systemClock } from "../../src/lib/clock.ts";
 import { KINDS, type ServerKindName } from "../../src/providers/kinds.ts";
 import { imageRequest } from "../../src/providers/openai/openai-request.ts";
-import { serverFormOf } from "../../src/providers/openai/server-forms.ts";
+import { findServerForm } from "../../src/providers/openai/server-forms.ts";
 import { parseGeneratorSpec } from "../../src/providers/spec.ts";
 import { BFL } from "../support/doubles/bfl.ts";
 import { GEMINI } from "../support/doubles/gemini.ts";
@@ -45,7 +45,7 @@ it.each([
     generatorUrl: new URL(url),
     signal,
     onWarning,
-    form: serverFormOf(url),
+    form: findServerForm(url),
   });
   expect(warnings).toEqual(said);
 });

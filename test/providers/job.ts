@@ -16,7 +16,7 @@ export const OPTIONS: GeneratorOptions = {
   concurrency: 1,
   timeoutMs: 30_000,
   defaults: {},
-  saved: {},
+  savedFields: {},
   fieldNames: { seed: "seed", negative: "negative" },
   headers: {},
   isPaid: false,

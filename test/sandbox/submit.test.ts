@@ -208,7 +208,7 @@ describe("the price", () => {
     expect(await drain(as("sk-one"))).toBe(9);
     expect(await drain(as("sk-two"))).toBe(9);
     const { accounts } = await openState({ folder: await temporaryFolder() });
-    const usual = accounts.of("sk-one");
+    const usual = accounts.find("sk-one");
     expect([accounts.covers(usual, 1001), accounts.charge(usual, 1000)]).toEqual([false, 0]);
   });
 });

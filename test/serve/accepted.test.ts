@@ -93,6 +93,6 @@ it("a job that its provider no longer knows has ended for clients, and is left o
   await live.close();
   const open = await new Ledger(folder, systemClock, systemProcesses()).unfinished();
   expect(open).toMatchObject([
-    { task: { state: "accepted", requests: [{ attempt: { gone: "HTTP 404" } }] } },
+    { task: { state: "accepted", requests: [{ attempt: { goneReason: "HTTP 404" } }] } },
   ]);
 });

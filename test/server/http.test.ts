@@ -1,8 +1,9 @@
 import { createServer, get, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { afterEach, expect, it } from "vitest";
-import { createListener, type RequestLine } from "../../src/server/http.ts";
+import { createListener, type RequestLine, type ServiceRequest } from "../../src/server/http.ts";
 import { refusal } from "../../src/server/reply.ts";
+import { readBytes } from "../../src/server/request-body.ts";
 
 const MIB = 1024 ** 2;
 /** More than two sockets hold. */
@@ -53,4 +54,26 @@ it("an image does not count as sent to a client that hangs up, or that only asks
   (await open("HEAD")).resume();
   await expect.poll(() => seen.lines).toHaveLength(2);
   expect(seen.sent).toBe(0);
+});
+
+it("a body that is too large is refused, and the next request of its connection is answered", async () => {
+  const submit = async ({ body }: ServiceRequest) =>
+    refusal(
+      (await readBytes(body, MIB)) === "too large" ? "login_required" : "my_credits.no_credits_description",
+    );
+  const server = createServer(createListener({ submit, poll: submit, file: () => Promise.reject() }));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  close = async () => void server.close().closeAllConnections();
+  const client = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  let replies = "";
+  client.on("data", (bytes) => (replies += bytes));
+  const head =
+    "POST /api/generate-image HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer sk-a\r\nContent-Length: ";
+  client.write(`${head}${CHUNKS * MIB}\r\n\r\n`);
+  client.write(Buffer.alloc(CHUNKS * MIB));
+  client.write(`${head}1\r\n\r\n1`);
+  await expect
+    .poll(() => replies.match(/login_required|no_credits/g))
+    .toEqual(["login_required", "no_credits"]);
+  client.destroy();
 });

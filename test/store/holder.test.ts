@@ -29,7 +29,7 @@ describe("a process that holds tasks", () => {
     expect(other.isHeld(TASK, holder.mark)).toBe(false);
     await Promise.all([holder.hold(TASK), holder.hold(OTHER)]);
     expect(await namesIn(folder)).toHaveLength(1);
-    expect([other.isHeld(TASK, holder.mark), other.processOf(holder.mark)]).toEqual([true, identity(1)]);
+    expect([other.isHeld(TASK, holder.mark), other.findProcess(holder.mark)]).toEqual([true, identity(1)]);
     holder.release(TASK);
     expect([holder.has(TASK), holder.has(OTHER), other.isHeld(OTHER, holder.mark)]).toEqual([
       false,
@@ -37,7 +37,7 @@ describe("a process that holds tasks", () => {
       true,
     ]);
     holder.release(OTHER);
-    expect([other.isHeld(OTHER, holder.mark), other.processOf(holder.mark)]).toEqual([false, null]);
+    expect([other.isHeld(OTHER, holder.mark), other.findProcess(holder.mark)]).toEqual([false, null]);
     expect(await namesIn(folder)).toEqual([]);
   });
 
@@ -114,7 +114,7 @@ describe("a process that holds tasks", () => {
 
 it("nobody holds a task without a mark", async () => {
   const { as } = await holders();
-  expect([as(1).isHeld(TASK, null), as(1).processOf(null), as(1).isHeld(TASK, "")]).toEqual([
+  expect([as(1).isHeld(TASK, null), as(1).findProcess(null), as(1).isHeld(TASK, "")]).toEqual([
     false,
     null,
     false,

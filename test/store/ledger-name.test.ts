@@ -3,15 +3,15 @@ import {
   dayFolder,
   doneName,
   fileTag,
-  fileTagsOf,
+  findFileTags,
+  findTaskTag,
   hasTag,
-  idOfName,
-  isDraft,
+  isTemporaryName,
+  parseTaskName,
+  partCount,
   partName,
-  partsOf,
   requestTag,
   taskTag,
-  taskTagOf,
 } from "../../src/store/ledger-name.ts";
 import type { SavedFile } from "../../src/task/saved-file.ts";
 import type { Task } from "../../src/task/task.ts";
@@ -36,20 +36,20 @@ function saved(files: SavedFile[]): Task {
 
 describe("a finished task's name", () => {
   it("begins with its id, and gives it back", () => {
-    expect(idOfName(doneName(saved([])))).toBe(ID);
+    expect(parseTaskName(doneName(saved([])))).toBe(ID);
   });
 
   it("has the tags of its id and its images", () => {
     const name = doneName(saved([image(1), image(2)]));
-    expect(taskTagOf(name)).toBe(taskTag("task-1"));
-    expect(fileTagsOf(name)).toEqual([image(1), image(2)].map(({ sha256 }) => fileTag(sha256)));
-    expect(taskTagOf(doneName({ ...recordOf([LINES.refused]), id: ID }))).toBeUndefined();
+    expect(findTaskTag(name)).toBe(taskTag("task-1"));
+    expect(findFileTags(name)).toEqual([image(1), image(2)].map(({ sha256 }) => fileTag(sha256)));
+    expect(findTaskTag(doneName({ ...recordOf([LINES.refused]), id: ID }))).toBeUndefined();
   });
 
   it("says how many parts it has, if there are several", () => {
-    expect(partsOf(doneName(saved([])))).toBe(1);
+    expect(partCount(doneName(saved([])))).toBe(1);
     const taken = { ...saved([]), parts: 12 };
-    expect([partsOf(doneName(taken)), idOfName(doneName(taken))]).toEqual([12, ID]);
+    expect([partCount(doneName(taken)), parseTaskName(doneName(taken))]).toEqual([12, ID]);
     expect(doneName(saved([]))).not.toContain(".p");
   });
 
@@ -67,7 +67,7 @@ describe("a finished task's name", () => {
 });
 
 it("names of earlier releases give their ids", () => {
-  expect(idOfName(`${ID}.t0123abcd.r0123abcd.k0123abcd.c8.jsonl`)).toBe(ID);
+  expect(parseTaskName(`${ID}.t0123abcd.r0123abcd.k0123abcd.c8.jsonl`)).toBe(ID);
 });
 
 it("names that are no task's have no id", () => {
@@ -79,12 +79,12 @@ it("names that are no task's have no id", () => {
     `../${ID}.jsonl`,
     partName(ID, 2),
   ];
-  for (const name of names) expect(idOfName(name)).toBeUndefined();
+  for (const name of names) expect(parseTaskName(name)).toBeUndefined();
 });
 
 it("a draft of a task's file is no entry", () => {
-  expect(isDraft(`${ID}.jsonl.draft-0a1b2c3d`)).toBe(true);
-  expect(isDraft(`${ID}.jsonl`)).toBe(false);
+  expect(isTemporaryName(`${ID}.jsonl.draft-0a1b2c3d`)).toBe(true);
+  expect(isTemporaryName(`${ID}.jsonl`)).toBe(false);
 });
 
 it("a finished task is in the folder of its day and minute", () => {

@@ -305,7 +305,7 @@ describe("finishing a task", () => {
     const owned = await begunTask(ledger, {}, started, refused);
     const { id } = owned.task;
     await ledger.work.begin(id, 0, "1.0");
-    await ledger.cancels.leave(id);
+    await ledger.cancels.add(id);
     const { keyId } = INTENT.service;
     await ledger.spending.announce("2026-01-31", { task: id, request: 0, part: 1, keyId, credits: 2 }, null);
     await finishTask(ledger, owned);
@@ -339,7 +339,7 @@ describe("a task of a process that has ended", () => {
     const states = async () => {
       const entry = await as(2).read(task.id);
       if (entry?.kind !== "task") throw new Error(entry?.kind);
-      const { state, requests } = await as(2).asItStands(entry.task);
+      const { state, requests } = await as(2).withLostReplies(entry.task);
       return [state, ...requests.map((each) => each.state)];
     };
     expect(await states()).toEqual(["started", "started", "waiting"]);
@@ -347,7 +347,7 @@ describe("a task of a process that has ended", () => {
     expect(await states()).toEqual(["waiting", "unknown", "waiting"]);
     await ledger.work.begin(task.id, 0, "1.0");
     expect(await states()).toEqual(["waiting", "unknown", "waiting"]);
-    await writeFile(path.join(ledger.work.of(task.id, 0, "1.0"), ".job"), "something");
+    await writeFile(path.join(ledger.work.attemptFolder(task.id, 0, "1.0"), ".job"), "something");
     expect(await states()).toEqual(["started", "started", "waiting"]);
   });
 
@@ -358,14 +358,14 @@ describe("a task of a process that has ended", () => {
     await file.record(refused);
     processes.die(1);
     expect(before?.state).toBe("started");
-    expect(await as(2).asItStands(before as Task)).toMatchObject({ state: "refused" });
+    expect(await as(2).withLostReplies(before as Task)).toMatchObject({ state: "refused" });
   });
 
   it("that is free is not lost", async () => {
     const { ledger, as, processes } = await ledgerWorld(2);
     const { task } = await begunTask(ledger, { ...WORK, isPaid: false }, started);
     processes.die(1);
-    expect(as(2).linesOfLost((await as(2).find(task.id)) as Task)).toEqual([]);
+    expect(as(2).lostRequestLines((await as(2).find(task.id)) as Task)).toEqual([]);
   });
 });
 

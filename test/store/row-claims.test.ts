@@ -9,7 +9,7 @@ import {
   recordRowEnd,
 } from "../../src/store/row-claims.ts";
 import { StateFolderError } from "../../src/store/store-errors.ts";
-import { summaryOf } from "../../src/task/task.ts";
+import { summaryLines } from "../../src/task/task.ts";
 import { finishTask } from "../support/finish-task.ts";
 import { begunTask, ledgerWorld } from "../support/ledger-world.ts";
 import { AT, INTENT, LINES, linesOf, recordOf } from "../support/records.ts";
@@ -222,7 +222,7 @@ describe("what becomes of a claim's task", () => {
   it("is written into the claim: that it is sent, and how it has ended", async () => {
     const { as, ledger } = await newClaims();
     await as().claim(ROW, 1, taskOf(ID));
-    const claim = as().nameOf(ROW, 1);
+    const claim = as().claimName(ROW, 1);
     expect([await isRowEnded(ledger, claim, ID), await as().read(ROW, 1)]).toEqual([false, null]);
     await recordRowBegun(ledger, claim);
     await recordRowBegun(ledger, claim);
@@ -230,7 +230,7 @@ describe("what becomes of a claim's task", () => {
     recordRowEnd(
       ledger,
       claim,
-      summaryOf(recordOf([LINES.started, LINES.accepted, LINES.completed, LINES.saved])),
+      summaryLines(recordOf([LINES.started, LINES.accepted, LINES.completed, LINES.saved])),
     );
     expect(await isRowEnded(ledger, claim, ID)).toBe(true);
     expect(await as().read(ROW, 1)).toMatchObject({ task: { state: "saved", claim: null } });
@@ -241,7 +241,7 @@ describe("what becomes of a claim's task", () => {
     const { as, ledger } = await newClaims();
     await as().claim(ROW, 1, taskOf(ID));
     const syncs = countSyncs();
-    await recordRowBegun(ledger, as().nameOf(ROW, 1));
+    await recordRowBegun(ledger, as().claimName(ROW, 1));
     expect(syncs()).toBeGreaterThanOrEqual(1);
   });
 
@@ -249,7 +249,7 @@ describe("what becomes of a claim's task", () => {
     const { ledger, state, open } = await ledgerWorld();
     const claims = new RowClaims(path.join(state, "tasks"), BATCH);
     await claims.claim(ROW, 1, taskOf(ID));
-    const owned = await ledger.begin(INTENT, { id: ID, isShared: true, claim: claims.nameOf(ROW, 1) });
+    const owned = await ledger.begin(INTENT, { id: ID, isShared: true, claim: claims.claimName(ROW, 1) });
     if (owned === "taken") throw new Error("taken");
     for (const line of [LINES.started, LINES.refused]) await owned.file.record(line);
     await mkdir(path.join(state, "tasks", "done"), { mode: 0o700 });

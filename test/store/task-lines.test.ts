@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { formatLine } from "../../src/store/task-file.ts";
 import { readTaskLines } from "../../src/store/task-lines.ts";
 import { SANDBOX_SERVICE } from "../../src/task/intent.ts";
-import { answerOf, type Task } from "../../src/task/task.ts";
+import { getAnswer, type Task } from "../../src/task/task.ts";
 import { AT, INTENT, LINES, linesOf, recordOf } from "../support/records.ts";
 
 const { intent, started, accepted, completed, saved, taken, released } = LINES;
@@ -29,7 +29,7 @@ describe("a task's file", () => {
       const { task } = readTaskLines("x", [linesOf(intent, started, { ...refused, error })]) as {
         task: Task;
       };
-      expect(task.requests[0] && answerOf(task.requests[0], "refused")?.error).toEqual(error);
+      expect(task.requests[0] && getAnswer(task.requests[0], "refused")?.error).toEqual(error);
     },
   );
 

@@ -17,9 +17,9 @@ describe("a kept reply", () => {
     const folder = await temporaryFolder();
     const work = new WorkFolders(folder);
     await work.begin("task", 1, "1.0");
-    mkdirSync(path.join(work.of("task", 1, "1.0"), "parts"));
-    writeFileSync(path.join(work.of("task", 1, "1.0"), "reply"), "the reply");
-    writeFileSync(path.join(work.of("task", 1, "1.0"), "parts", "b.png"), "an image");
+    mkdirSync(path.join(work.attemptFolder("task", 1, "1.0"), "parts"));
+    writeFileSync(path.join(work.attemptFolder("task", 1, "1.0"), "reply"), "the reply");
+    writeFileSync(path.join(work.attemptFolder("task", 1, "1.0"), "parts", "b.png"), "an image");
     const kept = await work.keep("task", 1, "1.0");
     // A crash between the copy and the task's end is followed by the same copy again.
     expect(await work.keep("task", 1, "1.0")).toBe(kept);
@@ -50,7 +50,7 @@ describe("what is kept of a request", () => {
     const work = new WorkFolders(await temporaryFolder());
     await work.begin("task", 0, "1.0");
     // Listed, and not there any more.
-    symlinkSync("gone", path.join(work.of("task", 0, "1.0"), "reply"));
-    expect([work.isKept("task", 0, "1.0"), work.isTraced("task", 0, "1.0")]).toEqual([false, false]);
+    symlinkSync("gone", path.join(work.attemptFolder("task", 0, "1.0"), "reply"));
+    expect([work.hasReply("task", 0, "1.0"), work.hasTrace("task", 0, "1.0")]).toEqual([false, false]);
   });
 });

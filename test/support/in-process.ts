@@ -2,7 +2,7 @@ import path from "node:path";
 import { run } from "../../src/cli/app/run.ts";
 import type { Context } from "../../src/cli/session/context.ts";
 import type { OutputStream } from "../../src/cli/text/output-stream.ts";
-import type { NamedGraphics } from "../../src/graphics/terminal.ts";
+import type { GraphicsSupport } from "../../src/graphics/terminal.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { withHomeFolder } from "../../src/lib/home-folder.ts";
 import type { Processes } from "../../src/lib/processes.ts";
@@ -28,7 +28,7 @@ export interface RunOptions {
   /** What the terminal itself answers to a question. */
   terminalAnswers?: (question: string) => string;
   /** The graphics protocols that the environment names. */
-  graphics?: Partial<NamedGraphics>;
+  graphics?: Partial<GraphicsSupport>;
   /** The user's pager: whether it shows a text. */
   page?: (text: string) => boolean;
   /** What the user's editor makes of a text. */

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { keyFingerprint } from "../../src/lib/fingerprint.ts";
-import { timeOfId } from "../../src/store/ledger-name.ts";
+import { idTime } from "../../src/store/ledger-name.ts";
 import { CANARY, type ProgramWorld } from "./program-world.ts";
 import { LINES, linesOf } from "./records.ts";
 
@@ -20,7 +20,7 @@ export function plantTasks(world: ProgramWorld, count: number): void {
   for (let number = 0; number < count; number++) {
     const at = new Date(startMs + 10 * number).toISOString();
     const request = { prompt: `fox ${number}`, model: "gamma-image-2" };
-    const id = `${timeOfId(Date.parse(at))}-${number.toString(16).padStart(8, "0")}`;
+    const id = `${idTime(Date.parse(at))}-${number.toString(16).padStart(8, "0")}`;
     const lines = linesOf(
       { ...LINES.intent, at, attempt: "1.0", request, service, destination },
       { ...LINES.accepted, at, taskId: `task-${number}` },

@@ -3,21 +3,21 @@ import type { GenerationRequest, RequestInput } from "../../src/task/request.ts"
 import {
   FIELD_NAMES,
   type FieldForm,
-  type GivenFields,
-  type GivenValue,
+  type InputFields,
+  type InputValue,
   type ProviderFields,
   REQUEST_FIELDS,
-  type SentFields,
+  type WireFields,
 } from "../../src/task/request-fields.ts";
 
 // Requests with any of the fields of the table, so that a new field is in every test that uses them.
 
-type Values = Readonly<Record<FieldForm, fc.Arbitrary<GivenValue<FieldForm>>>>;
+type Values = Readonly<Record<FieldForm, fc.Arbitrary<InputValue<FieldForm>>>>;
 
 /** Requests as they are sent, with this text for all texts in them. */
 export function requests(text: fc.Arbitrary<string>): fc.Arbitrary<GenerationRequest> {
   const list = fc.oneof(text, fc.array(text, { maxLength: 2 }));
-  const fields = someFields<SentFields>({
+  const fields = someFields<WireFields>({
     text,
     number: fc.nat(),
     seed: seeds,
@@ -33,7 +33,7 @@ export function drafts(
   text: fc.Arbitrary<string>,
 ): fc.Arbitrary<RequestInput> {
   const list = fc.array(text, { minLength: 1, maxLength: 3 });
-  const fields = someFields<GivenFields>({
+  const fields = someFields<InputFields>({
     text,
     number: fc.nat(),
     seed: seeds,
@@ -64,7 +64,7 @@ function pairs(text: fc.Arbitrary<string>): fc.Arbitrary<ProviderFields> {
 }
 
 /** @param values what fields of each form are set to */
-function someFields<Fields extends GivenFields | SentFields>(values: Values): fc.Arbitrary<Fields> {
+function someFields<Fields extends InputFields | WireFields>(values: Values): fc.Arbitrary<Fields> {
   const each = FIELD_NAMES.map((name) => fc.option(values[REQUEST_FIELDS[name]], { nil: undefined }));
   const fields = (drawn: unknown[]) =>
     FIELD_NAMES.flatMap((name, at) => (drawn[at] === undefined ? [] : [[name, drawn[at]]]));

@@ -106,6 +106,16 @@ export class Screen {
     );
   }
 
+  /** Waits until the screen has not changed for a while: a shell has no other sign that it takes keys again. */
+  async settles(): Promise<void> {
+    let last = "";
+    for (let equal = 0; equal < 4; await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))) {
+      const text = await this.colored();
+      equal = text === last ? equal + 1 : 0;
+      last = text;
+    }
+  }
+
   /** Types a text as a person would; `Enter` and `C-c` are keys. */
   async type(...keys: readonly string[]): Promise<void> {
     await this.#tmux("send-keys", ...keys);

@@ -1,19 +1,19 @@
 import { describe, expect, it } from "vitest";
 import type { Line } from "../../src/task/line.ts";
 import {
-  chargedOf,
+  getCharged,
   isInHistory,
   isResumable,
   isUnknown,
   mayBeCharged,
-  STATE_WORDS,
+  OPEN_STATES,
+  openState,
+  openTaskState,
   STATES,
   spentCredits,
-  stateWord,
   type TaskState,
+  totalUsage,
   unsentCredits,
-  usageOf,
-  wordOf,
 } from "../../src/task/task.ts";
 import { INTENT, LINES, recordOf } from "../support/records.ts";
 
@@ -66,8 +66,8 @@ describe("what a task has cost", () => {
     ["failed at no charge after a 429", [started, waiting, second(freeFailed)], "no"],
     ["failed at no charge after what is no image", [started, made, unusable, second(freeFailed)], "unknown"],
   ])("at a paid provider, if it %s", (_what, lines, charged) => {
-    expect(chargedOf(recordOf(lines, {}))).toBe(charged);
-    expect(chargedOf(recordOf(lines, { isPaid: false }))).toBe("no");
+    expect(getCharged(recordOf(lines, {}))).toBe(charged);
+    expect(getCharged(recordOf(lines, { isPaid: false }))).toBe("no");
   });
 
   it.each<[string, Line[], "yes" | "no" | "unknown", number, number]>([
@@ -84,7 +84,7 @@ describe("what a task has cost", () => {
     ["of which all were refused", [of(0, refused), of(1, refused), of(2, refused)], "no", 6, 0],
   ])("of three requests at 2 credits each, %s", (_what, lines, charged, credits, unsent) => {
     const task = recordOf(lines, { requests: 3 }, { ...INTENT, credits: 6 });
-    expect([chargedOf(task), spentCredits(task), unsentCredits(task)]).toEqual([charged, credits, unsent]);
+    expect([getCharged(task), spentCredits(task), unsentCredits(task)]).toEqual([charged, credits, unsent]);
   });
 
   it("is no sum without a price", () => {
@@ -110,12 +110,12 @@ describe("usage", () => {
       of(1, usage(3, { detail: { a: 1 }, unit: "x" })),
       of(2, usage(4, { detail: { a: 2 } })),
     ];
-    expect(usageOf(recordOf([...lines, saved], { requests: 3 }))).toEqual({
+    expect(totalUsage(recordOf([...lines, saved], { requests: 3 }))).toEqual({
       total_tokens: 9,
       detail: { a: 3 },
       unit: "x",
     });
-    expect(usageOf(recordOf([made], {}))).toBeNull();
+    expect(totalUsage(recordOf([made], {}))).toBeNull();
   });
 });
 
@@ -135,9 +135,9 @@ describe("a task is the user's to decide on", () => {
   it("if one of its images is lost, while others are made", () => {
     const lines = [of(0, made), of(1, unknown)];
     const two = (...more: Line[]) => recordOf([...lines, ...more], { requests: 2 });
-    expect([isUnknown(two()), wordOf(two())]).toEqual([true, "made"]);
+    expect([isUnknown(two()), openTaskState(two())]).toEqual([true, "made"]);
     expect(isUnknown(two(dismissed))).toBe(false);
-    expect([two(dismissed).state, chargedOf(two(dismissed))]).toEqual(["completed", "yes"]);
+    expect([two(dismissed).state, getCharged(two(dismissed))]).toEqual(["completed", "yes"]);
   });
 });
 
@@ -154,10 +154,10 @@ describe("the word for a task", () => {
     [null, "not_sent"],
     [null, "saved"],
   ])("is %s if it is %s", (word, state) => {
-    expect(stateWord(state)).toBe(word);
+    expect(openState(state)).toBe(word);
     expect(isResumable(state)).toBe(word !== null && word !== "unknown");
     expect(STATES[state].isOpen).toBe(word !== null);
-    if (word !== null) expect(STATE_WORDS).toContain(word);
+    if (word !== null) expect(OPEN_STATES).toContain(word);
   });
 });
 

@@ -1,18 +1,18 @@
 import { describe, expect, it } from "vitest";
 import type { Line } from "../../src/task/line.ts";
 import {
-  answerOf,
   begunTask,
-  completionOf,
   decidingRequest,
+  getAnswer,
+  getCompletion,
+  getSavedFiles,
+  getTaskId,
   isUnsaved,
+  openTaskState,
   STATES,
-  savedFilesOf,
-  summaryOf,
+  summaryLines,
   type TaskState,
-  taskIdOf,
   withLine,
-  wordOf,
 } from "../../src/task/task.ts";
 import { AT, INTENT, LINES, recordOf } from "../support/records.ts";
 
@@ -158,36 +158,36 @@ describe("several attempts at one request", () => {
   it("are decided by the last one with the answer that counts", () => {
     const [request] = recordOf([started, unknown, second(started), second(unknown)], {}).requests;
     expect(request?.attempt?.name).toBe("2.1");
-    expect(request && answerOf(request, "unknown")).toMatchObject({ attempt: "2.1" });
-    expect(request && answerOf(request, "accepted")).toBeNull();
+    expect(request && getAnswer(request, "unknown")).toMatchObject({ attempt: "2.1" });
+    expect(request && getAnswer(request, "accepted")).toBeNull();
   });
 });
 
 describe("an answer", () => {
   it("keeps where what arrived is kept, once the outcome is unknown", () => {
     const { requests } = recordOf([started, here, { ...unusable, kept: "/state/reply" }], {});
-    expect(requests[0] && answerOf(requests[0], "unknown")).toMatchObject({ kept: "/state/reply" });
+    expect(requests[0] && getAnswer(requests[0], "unknown")).toMatchObject({ kept: "/state/reply" });
   });
 
   it("holds the URLs that were seen last", () => {
     const fresh = { ...completed, urls: ["https://cdn.example/2.png"] };
     const { requests } = recordOf([accepted, completed, fresh]);
-    expect(requests[0] && answerOf(requests[0], "completed")).toMatchObject({ urls: fresh.urls });
+    expect(requests[0] && getAnswer(requests[0], "completed")).toMatchObject({ urls: fresh.urls });
   });
 
   it("leaves the id and the time at which the task was accepted", () => {
     const later = { ...completed, at: "2026-01-31T12:00:08.000Z" };
     const task = recordOf([accepted, { ...accepted, at: later.at, taskId: "task-2" }, later, saved]);
     expect(task.requests[0]?.attempt?.accepted).toEqual({ id: "task-1", at: AT });
-    expect(taskIdOf(task)).toBe("task-1");
-    expect(completionOf(task)).toEqual({ at: later.at, seenMs: 8000, pendingMs: null });
-    expect(completionOf(recordOf([accepted]))).toBeNull();
+    expect(getTaskId(task)).toBe("task-1");
+    expect(getCompletion(task)).toEqual({ at: later.at, seenMs: 8000, pendingMs: null });
+    expect(getCompletion(recordOf([accepted]))).toBeNull();
   });
 
   it("never makes free again what was made", () => {
     const answer = (...lines: Line[]) => {
       const [request] = recordOf(lines, {}).requests;
-      return request && answerOf(request, "failed");
+      return request && getAnswer(request, "failed");
     };
     expect(answer(started, freeFailed)).toMatchObject({ charged: "no" });
     for (const before of [[here], [here, unusable], [failed]])
@@ -237,7 +237,7 @@ describe("the images of a task", () => {
     const lines = [accepted, completed, part(null, TWO), completed, part(ONE, null, null)];
     const task = recordOf(lines);
     expect([task.state, task.files]).toEqual(["completed", [ONE, TWO, null]]);
-    expect([savedFilesOf(task), isUnsaved(task)]).toEqual([[ONE, TWO], true]);
+    expect([getSavedFiles(task), isUnsaved(task)]).toEqual([[ONE, TWO], true]);
     const whole = recordOf([...lines, { ...saved, files: [ONE, TWO] }]);
     expect([whole.state, whole.isSaved, isUnsaved(whole)]).toEqual(["saved", true, false]);
   });
@@ -246,7 +246,7 @@ describe("the images of a task", () => {
     const each = [of(here, { request: 0 }), of(unknown, { request: 1 }), of(here, { request: 2 })];
     const lines = [...each, part(ONE, null, TWO), dismissed];
     const task = recordOf([...lines, { ...saved, files: [ONE, TWO] }], { requests: 3 });
-    expect(savedFilesOf(task)).toEqual([ONE, TWO]);
+    expect(getSavedFiles(task)).toEqual([ONE, TWO]);
   });
 
   it("that were saved before the service called the task failed are kept", () => {
@@ -260,7 +260,7 @@ describe("the images of a task", () => {
     expect(isUnsaved(recordOf([accepted, completed, part(ONE)]))).toBe(false);
     expect(isUnsaved(recordOf([accepted, completed, part(ONE, null)]))).toBe(true);
     const two = recordOf([here, of(unknown, { request: 1 }), part(ONE, null)], { requests: 2 });
-    expect([isUnsaved(two), two.state, wordOf(two)]).toEqual([false, "completed", "unknown"]);
+    expect([isUnsaved(two), two.state, openTaskState(two)]).toEqual([false, "completed", "unknown"]);
   });
 });
 
@@ -293,9 +293,9 @@ describe("a new task", () => {
   });
 
   it("has our own id if its provider gives its requests others", () => {
-    expect(taskIdOf(recordOf([accepted]))).toBe("task-1");
-    expect(taskIdOf(recordOf([]))).toBeNull();
-    expect(taskIdOf(recordOf([accepted], {}))).toBe("task_of_ours");
+    expect(getTaskId(recordOf([accepted]))).toBe("task-1");
+    expect(getTaskId(recordOf([]))).toBeNull();
+    expect(getTaskId(recordOf([accepted], {}))).toBe("task_of_ours");
   });
 });
 
@@ -306,7 +306,7 @@ it("a task is open if and only if something is left to do", () => {
 
 describe("the summary of a task", () => {
   const readAgain = (...lines: Line[]) =>
-    recordOf(summaryOf(recordOf(lines, { requests: 2 })), { requests: 2 });
+    recordOf(summaryLines(recordOf(lines, { requests: 2 })), { requests: 2 });
   const other = (line: Line) => of(line, { request: 1 });
 
   it.each<Line[][]>([

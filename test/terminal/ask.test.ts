@@ -77,6 +77,8 @@ describe.skipIf(!hasScreen)("on a real terminal", () => {
     await screen.type(server.baseUrl, "Enter");
     await screen.shows(/^API key for 127\.0\.0\.1:\d+:$/m);
     await screen.type("sk-typed-in-secret", "Enter");
+    await screen.shows(/by default\? \[Y\/n\]$/m);
+    await screen.type("n", "Enter");
     expect(await screen.end()).toBe(0);
     const lines = await screen.lines();
     expect(lines).toContain(`Key accepted by ${new URL(server.baseUrl).host}.`);
@@ -90,6 +92,8 @@ describe.skipIf(!hasScreen)("on a real terminal", () => {
     await screen.type("nonsense", ...Array.from("nonsense", () => "BSpace"), server.baseUrl, "Enter");
     await screen.shows(/^API key for\n {2}127\.0\.0\.1:\d+:$/m);
     await screen.type("sk-typed-in-secret", "Enter");
+    await screen.shows(/^Use gamma-image-2 in\n {2}1K \(2 credits\) by\n {2}default\? \[Y\/n\]$/m);
+    await screen.type("Enter");
     expect(await screen.end()).toBe(0);
     expect(await screen.lines()).toContain("Base URL of the");
   });

@@ -6,7 +6,7 @@ import { hasScreen, Screen } from "../support/screen.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { mustHaveTool } from "../support/tools.ts";
 
-const END_OF_JSON = /note, warning, error/;
+const END_OF_JSON = /Lines of --progress json/;
 
 /** Shows what it gets until Enter is pressed. Ctrl-C is a key to it, as it is to `less`. */
 const PAGER = `#!/bin/sh

@@ -61,6 +61,7 @@ function processContext(): Context {
     ask: (question) => askOnTerminal(question, false),
     askHidden: (question) => askOnTerminal(question, true),
     queryTerminal,
+    terminalIsSilent: () => terminal.isSilent,
     namedGraphics: async () => (await import("../input/query-terminal.ts")).namedGraphics(process.stdout),
     edit: async (text) => (await import("../input/user-programs.ts")).editText(text, process.env),
     page: async (text) => {

@@ -8,7 +8,7 @@ import { cancelJson, displayState, exitCodeOfReport } from "../../client/report-
 import type { CancelReport } from "../../core/engine/cancel-task.ts";
 import type { Charged } from "../../lib/error-types.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { counted } from "../../lib/whole-number.ts";
+import { pluralize } from "../../lib/whole-number.ts";
 import { COMMAND_WORDS, resumeCommand } from "../../lib/wording.ts";
 import { isAgreedOrYes } from "../input/input-stream.ts";
 import { renderReport } from "../output/render.ts";
@@ -60,7 +60,7 @@ function declined({ console }: Session): Answer {
 }
 
 function servedText(count: number): string {
-  return `${counted(count, "task")} of a running imggen serve: to cancel one, name it.`;
+  return `${pluralize(count, "task")} of a running imggen serve: to cancel one, name it.`;
 }
 
 /** Tasks that can be cancelled. */
@@ -88,7 +88,7 @@ async function isAllAgreed(
   session: Session,
 ): Promise<boolean> {
   if (paid === 0) return true;
-  const what = `${counted(tasks.length, "task")}, ${paid} paid`;
+  const what = `${pluralize(tasks.length, "task")}, ${paid} paid`;
   const refusal = `imggen cancel --all would cancel ${what}. Nothing was sent.`;
   return isAgreedOrYes(`Cancel ${what}? What has begun may be charged.`, refusal, yes, session);
 }
@@ -124,7 +124,7 @@ async function show(report: CancelReport, session: Session): Promise<void> {
 function outcomeText({ cancelled, requests, ...report }: CancelReport): string {
   const isMade = report.state === "completed";
   if (cancelled === 0 && !isMade) return `not cancelled: it is over already (${endWord(report)})`;
-  const part = requests === 1 ? "" : ` (${cancelled} of ${counted(requests, "request")})`;
+  const part = requests === 1 ? "" : ` (${cancelled} of ${pluralize(requests, "request")})`;
   if (cancelled === 0) return `not cancelled: made already, ${costText(report.charged)}`;
   return `cancelled${part}, ${costText(report.charged)}`;
 }

@@ -18,7 +18,7 @@ import type { BatchPlan } from "../../core/batch/plan.ts";
 import type { RowResult } from "../../core/batch/row-result.ts";
 import type { RowValues } from "../../core/manifest/entry.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { counted } from "../../lib/whole-number.ts";
+import { pluralize } from "../../lib/whole-number.ts";
 import { COMMAND_WORDS } from "../../lib/wording.ts";
 import type { Limit } from "../../models/invalid-request.ts";
 import { readPrompt } from "../input/read-prompt.ts";
@@ -97,7 +97,7 @@ function valuesOfAxis(
 
 function nothingLeft(skipped: readonly SkippedRow[]): UsageError {
   const [reason = "", ...others] = new Set(skipped.map((row) => row.reason));
-  const more = others.length > 0 ? ` (and ${counted(others.length, "other reason")})` : "";
+  const more = others.length > 0 ? ` (and ${pluralize(others.length, "other reason")})` : "";
   const advice = skipped.some(({ limit }) => limit !== null)
     ? " imggen models shows what each model takes."
     : "";

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { FORGET } from "../../client/options/task-table.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { counted } from "../../lib/whole-number.ts";
+import { pluralize } from "../../lib/whole-number.ts";
 import { isAgreedOrYes } from "../input/input-stream.ts";
 import { addOptions } from "../session/add-options.ts";
 import type { Answer, RunWith } from "../session/command.ts";
@@ -38,19 +38,19 @@ async function runForget(session: Session, ids: string[], flags: FlagsOf<typeof 
   const nothing = { forgotten: 0, skipped: found.skipped + found.ids.length };
   const result = isAgreed ? await operations.forget(found, session.context.signal) : nothing;
   if (before === undefined && result.skipped > 0)
-    throw new UsageError(`${counted(result.skipped, "task")} changed meanwhile, and stayed.`, {
+    throw new UsageError(`${pluralize(result.skipped, "task")} changed meanwhile, and stayed.`, {
       hint: "To see the tasks of this machine: imggen history",
     });
   return { json: { ok: true, ...result }, show: () => session.console.result(resultText(result)) };
 }
 
 function isBeforeAgreed(count: number, yes: boolean | undefined, session: Session): Promise<boolean> {
-  const records = counted(count, "task");
+  const records = pluralize(count, "task");
   const refusal = `imggen forget --before would forget ${records}. Nothing was removed.`;
   return isAgreedOrYes(`Forget ${records}?`, refusal, yes, session);
 }
 
 function resultText({ forgotten, skipped }: { forgotten: number; skipped: number }): string {
   const kept = skipped > 0 ? `, ${skipped} kept` : "";
-  return `${counted(forgotten, "task")} forgotten${kept}`;
+  return `${pluralize(forgotten, "task")} forgotten${kept}`;
 }

@@ -6,8 +6,8 @@ import type { FlagsOf } from "../../client/options/option.ts";
 import { profilesByService } from "../../client/profile-of-service.ts";
 import { buildGallery, type Gallery } from "../../gallery/build.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { listed } from "../../lib/short-text.ts";
-import { counted } from "../../lib/whole-number.ts";
+import { joinFirst } from "../../lib/short-text.ts";
+import { pluralize } from "../../lib/whole-number.ts";
 import { createStatusLine } from "../output/status-line.ts";
 import { openImages } from "../output/viewing.ts";
 import { addOptions } from "../session/add-options.ts";
@@ -38,11 +38,11 @@ async function runGallery(session: Session, dir = ".", flags: FlagsOf<typeof GAL
     inline: flags.inline === true,
     overwrite: flags.overwrite === true,
     ledger: openLedger(session),
-    profileOf: profilesByService(session.folders.config),
+    findProfile: profilesByService(session.folders.config),
     signal: context.signal,
     onProgress: (done, of) => line.set(`${done} of ${of} images`),
   }).finally(() => line.stop());
-  const { images, unreadable, made: thumbnailsMade } = gallery;
+  const { images, unreadable, newThumbnails: thumbnailsMade } = gallery;
   return {
     json: { ok: true, page, images: images.length, thumbnailsMade, unreadable },
     show: () => show(page, gallery, session),
@@ -54,7 +54,7 @@ const MAX_NAMED = 3;
 
 async function show(
   page: string,
-  { images, unreadable, made, hasDecoder }: Gallery,
+  { images, unreadable, newThumbnails: made, hasDecoder }: Gallery,
   session: Session,
 ): Promise<void> {
   const { console } = session;
@@ -65,7 +65,7 @@ async function show(
     );
   if (unreadable.length > 0) {
     const named = unreadable.map(({ name, why }) => `${name} (${why})`);
-    await console.warn(`Skipped because they cannot be read: ${listed(named, MAX_NAMED)}.`);
+    await console.warn(`Skipped because they cannot be read: ${joinFirst(named, MAX_NAMED)}.`);
   }
-  await console.note(`${counted(images.length, "image")}, ${counted(made, "new thumbnail")}.`);
+  await console.note(`${pluralize(images.length, "image")}, ${pluralize(made, "new thumbnail")}.`);
 }

@@ -10,7 +10,7 @@ import { shownAddress } from "../../lib/query-secret.ts";
 import { maskKey } from "../../lib/redact.ts";
 import type { Settings } from "../../store/settings-file.ts";
 import type { SettingsStore } from "../../store/settings-store.ts";
-import { canAsk, readSecret } from "../input/input-stream.ts";
+import { canAsk, isAgreed, isForPerson, readSecret } from "../input/input-stream.ts";
 import { addOptions } from "../session/add-options.ts";
 import type { Answer, RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
@@ -63,7 +63,7 @@ async function runLogin(session: Session, options: LoginFlags): Promise<Answer> 
     async show() {
       if (verified) await session.console.note(`Key accepted by ${new URL(baseUrl).host}.`);
       await session.console.note(`Stored ${maskKey(apiKey)} in ${store.file}`);
-      await showNextStep(settings, session);
+      await offerModel(stored, settings, store, session);
     },
   };
 }
@@ -79,12 +79,24 @@ async function storeKey(
   if (open !== null) await console.warn(open);
 }
 
-/** The default model's cost is not documented: a first image under a cap would be refused. */
-async function showNextStep(settings: EffectiveSettings, session: Session): Promise<void> {
-  const next = await pricedModel(session, settings.get("model")?.value);
+/** Offers a model in place of a default whose cost is not documented: a first image under a cap would be refused. */
+async function offerModel(
+  stored: Settings,
+  settings: EffectiveSettings,
+  store: SettingsStore,
+  session: Session,
+): Promise<void> {
+  const model = settings.get("model")?.value;
+  const next = await pricedModel(session, model, stored.quality);
   if (next === null) return;
   const { name, id, quality, cost } = next;
-  await session.console.note(`Next: the cost of ${name} is not documented; ${id} costs ${cost}.`);
+  const inQuality = quality === undefined ? "" : ` in ${quality}`;
+  if (model === undefined && isForPerson(session)) {
+    if (!(await isAgreed(`Use ${id}${inQuality} (${cost}) by default?`, session, true))) return;
+    await store.update({ model: id, ...(quality !== undefined && { quality }) });
+    return;
+  }
+  await session.console.note(`Next: the cost of ${name} is not documented; ${id} costs ${cost}${inQuality}.`);
   const set = (setting: string, value: string) => session.inProfile(`imggen config set ${setting} ${value}`);
   await session.console.note([
     `  To make it your default: ${set("model", id)}`,

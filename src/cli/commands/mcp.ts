@@ -49,7 +49,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
       // What is wrong with the generator in effect is said by what uses it.
       const target = await targetInEffect(session);
       const key = session.settings.generator() === undefined ? "" : await target.key().catch(() => "");
-      const client = await clients.of(key, isIdle);
+      const client = await clients.get(key, isIdle);
       const { values: defaults } = readRequestFlags({}, session);
       const chosen = folderOf(flags, session);
       const takesAnyModel = session.settings.generator() !== undefined;

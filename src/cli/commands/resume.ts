@@ -15,7 +15,7 @@ import type { TaskReport } from "../../core/engine/report.ts";
 import type { Resumed, ResumeEvents, ResumeTargets } from "../../core/use-cases/resume.ts";
 import { type Charged, UsageError } from "../../lib/error-types.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
-import { counted } from "../../lib/whole-number.ts";
+import { pluralize } from "../../lib/whole-number.ts";
 import { COMMAND_WORDS } from "../../lib/wording.ts";
 import { renderReport } from "../output/render.ts";
 import { withTasksShown } from "../output/task-progress.ts";
@@ -96,7 +96,7 @@ function shownEvents(viewing: Viewing, tasks: TasksShown, session: Session): Res
 /** Says who finishes tasks that this command leaves alone. */
 function servedText(served: ResumeTargets["served"]): string {
   const pids = [...new Set(served.map(({ by }) => by.pid))].join(", ");
-  const tasks = counted(served.length, "task is", "tasks are");
+  const tasks = pluralize(served.length, "task is", "tasks are");
   return `${tasks} left to imggen serve (pid ${pids}), which is running.`;
 }
 

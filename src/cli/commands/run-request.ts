@@ -27,7 +27,8 @@ export async function runRequest(
   for (const warning of plan.checked.warnings) await session.console.warn(warning);
   if (flags.dryRun) return showDryRun(plan, flags, session);
   const { submitShown } = await import("./submit-shown.ts");
-  return submitShown({ ...plan, requestTimeoutMs: flags.requestTimeoutMs, viewing }, session);
+  const { requestTimeoutMs, yes = false } = flags;
+  return submitShown({ ...plan, requestTimeoutMs, viewing, yes }, session);
 }
 
 /** Shows a request as it would be sent, its cost, and the files that would be uploaded for it. Uploads nothing. */

@@ -4,7 +4,7 @@ import type { FlagsOf } from "../../client/options/option.ts";
 import { targetInEffect } from "../../client/targets/target-in-effect.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { counted } from "../../lib/whole-number.ts";
+import { pluralize } from "../../lib/whole-number.ts";
 import { openServer } from "../../serve/open.ts";
 import type { ServeEvent } from "../../serve/start.ts";
 import { addOptions } from "../session/add-options.ts";
@@ -62,7 +62,7 @@ async function runServe(
     }),
   );
   const sayWaiting = (count: number) => {
-    const tasks = counted(count, "task runs", "tasks run");
+    const tasks = pluralize(count, "task runs", "tasks run");
     void session.console.note(
       `${tasks}, and may take up to ${formatDuration(graceMs)} more. A second signal ends at once.`,
     );

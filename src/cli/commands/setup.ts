@@ -8,7 +8,7 @@ import type {
 } from "../../client/find-generators.ts";
 import { shownAddress } from "../../lib/query-secret.ts";
 import { shellWord } from "../../lib/shell-word.ts";
-import { counted } from "../../lib/whole-number.ts";
+import { pluralize } from "../../lib/whole-number.ts";
 import type { Settings } from "../../store/settings-file.ts";
 import type { SettingsStore } from "../../store/settings-store.ts";
 import type { SettingName } from "../../store/settings-table.ts";
@@ -122,7 +122,7 @@ async function showFound({ servers, services }: Found, session: Session): Promis
 }
 
 function modelCount({ models }: FoundServer): string {
-  return models.length > 1 ? `, ${counted(models.length, "model")}` : "";
+  return models.length > 1 ? `, ${pluralize(models.length, "model")}` : "";
 }
 
 /** A command for each generator, with a model if it needs one. */

@@ -3,6 +3,7 @@ import { displayState, exitCodeOfReport, reportJson } from "../../client/report-
 import type { RequestPlan } from "../../client/request-plan.ts";
 import type { TaskReport } from "../../core/engine/report.ts";
 import { COMMAND_WORDS } from "../../lib/wording.ts";
+import { isAgreed, isForPerson } from "../input/input-stream.ts";
 import { renderReport } from "../output/render.ts";
 import { createProgress, withTasksShown } from "../output/task-progress.ts";
 import { taskView } from "../output/task-view.ts";
@@ -13,6 +14,8 @@ import type { Session } from "../session/session.ts";
 interface CommandSpec extends RequestPlan {
   requestTimeoutMs: number | undefined;
   viewing: Viewing;
+  /** Whether no question is asked. */
+  yes: boolean;
 }
 
 /**
@@ -27,10 +30,19 @@ export async function submitShown(spec: CommandSpec, session: Session): Promise<
     spec.viewing.preview && session.settings.generator() !== undefined && showsPictures(session);
   const progress = await createProgress(session, taskView(facts), { hasPreviews });
   const report = await withTasksShown(session, { requestTimeoutMs }, progress, (operations, caller) =>
-    operations.generate(spec, caller, (message) => session.console.warn(message)),
+    operations.generate(spec, caller, {
+      onWarning: (message) => session.console.warn(message),
+      confirmPrice: spec.yes ? undefined : priceQuestion(session),
+    }),
   );
   if (!spec.reuse || !report.reused) return showReport(report, spec, session);
   return showReused(report, spec, session);
+}
+
+/** A question about a price that is not documented; undefined if a program runs the command. */
+function priceQuestion(session: Session): ((name: string) => Promise<boolean>) | undefined {
+  if (!isForPerson(session)) return undefined;
+  return (name) => isAgreed(`The price of ${name} is not documented. Submit?`, session);
 }
 
 async function showReused(report: TaskReport, spec: CommandSpec, session: Session): Promise<number> {

@@ -67,7 +67,7 @@ const MAX_TASKS = 30;
 
 /** The latest tasks of the ledger, newest first: by their ids, with where they stand and what they were asked for. */
 async function latestTasks(which: "unfinished" | "all", context: Context): Promise<Candidate[]> {
-  const [{ latestTasks }, { shortened }] = await Promise.all([
+  const [{ latestTasks }, { truncate: shortened }] = await Promise.all([
     import("../../client/listed-tasks.ts"),
     import("../../lib/short-text.ts"),
   ]);

@@ -56,15 +56,15 @@ With several tasks, status and resume end with the code of the task that went wo
 
 const OTHERS: Readonly<Record<string, string>> = {
   IMGGEN_PROFILE: "default of --profile",
-  IMGGEN_HOME: "one folder for settings, ledger and sandbox (default: the platform's own places)",
-  PAGER: "shows help topics and --help --all on a terminal (default: less); empty or cat: none",
+  IMGGEN_HOME: "one folder for settings, ledger and sandbox",
+  PAGER: "for topics and --help --all (default: less)",
   NO_COLOR: "no colours, if set",
-  FORCE_COLOR: "colours, even where the output is no terminal",
-  HTTP_PROXY: "proxy for http: addresses, used with CONNECT only, never for this machine or with a key",
-  HTTPS_PROXY: "proxy for https: addresses, used with CONNECT only",
-  NO_PROXY: "hosts that no proxy is used for, comma-separated",
-  NODE_EXTRA_CA_CERTS: "a file of certificates to trust besides those of Node",
-  NODE_COMPILE_CACHE: "another folder for compiled code (default: below the state folder)",
+  FORCE_COLOR: "colours, even if the output is no terminal",
+  HTTP_PROXY: "proxy for http: addresses (CONNECT), without a key",
+  HTTPS_PROXY: "proxy for https: addresses (CONNECT)",
+  NO_PROXY: "hosts without a proxy, separated by commas",
+  NODE_EXTRA_CA_CERTS: "a file of further certificates to trust",
+  NODE_COMPILE_CACHE: "another folder for compiled code",
   NODE_DISABLE_COMPILE_CACHE: "1 keeps no compiled code",
 };
 
@@ -91,26 +91,25 @@ export function environmentTable(): Variable[] {
 /** The variables that hold the keys of services that make images. */
 function keyVariables(): Record<string, string> {
   const variables = generatorKeys().map(
-    ({ variable, kind, host }) =>
-      [variable, `the key of --generator ${kind}, which goes to ${host ?? "it"} alone`] as const,
+    ({ variable, kind, host }) => [variable, `the key of ${kind}, for ${host ?? "it"} alone`] as const,
   );
   return Object.fromEntries(variables);
 }
 
 export function environmentPage(): string {
   const variables = environmentTable().map(({ name, description }) => `| ${name} | ${description} |`);
-  const settings = SETTING_LIST.map(({ name, help }) => `| ${name} | ${help} |`);
-  return `A flag wins over the environment, the environment over the config file. imggen config list shows every value that applies, and where it comes from.
+  return `A flag wins over the environment, the environment over the settings. imggen config list shows every value that applies, and where it comes from.
 
-## Variables
-
-| name | meaning |
+| variable | meaning |
 |---|---|
-${variables.join("\n")}
+${variables.join("\n")}`;
+}
 
-## Settings of imggen config
+export function settingsPage(): string {
+  const settings = SETTING_LIST.map(({ name, help }) => `| ${name} | ${help} |`);
+  return `imggen config set <name> <value> stores one. Flags and variables win over it, see imggen help environment.
 
-| name | meaning |
+| setting | meaning |
 |---|---|
 ${settings.join("\n")}`;
 }

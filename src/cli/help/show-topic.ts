@@ -1,15 +1,24 @@
+import bfl from "../../../.github/docs/help/bfl.md?raw";
 import comfyui from "../../../.github/docs/help/comfyui.md?raw";
-import options from "../../../.github/docs/help/generator-options.md?raw";
+import command from "../../../.github/docs/help/command.md?raw";
+import events from "../../../.github/docs/help/events.md?raw";
+import fal from "../../../.github/docs/help/fal.md?raw";
+import gemini from "../../../.github/docs/help/gemini.md?raw";
+import generatorCosts from "../../../.github/docs/help/generator-costs.md?raw";
+import generatorOptions from "../../../.github/docs/help/generator-options.md?raw";
 import generators from "../../../.github/docs/help/generators.md?raw";
 import json from "../../../.github/docs/help/json.md?raw";
+import jsonCommands from "../../../.github/docs/help/json-commands.md?raw";
 import manifests from "../../../.github/docs/help/manifests.md?raw";
-import programs from "../../../.github/docs/help/programs.md?raw";
+import matrix from "../../../.github/docs/help/matrix.md?raw";
+import npm from "../../../.github/docs/help/npm.md?raw";
+import openai from "../../../.github/docs/help/openai.md?raw";
+import replicate from "../../../.github/docs/help/replicate.md?raw";
 import scale from "../../../.github/docs/help/scale.md?raw";
-import servers from "../../../.github/docs/help/servers.md?raw";
-import services from "../../../.github/docs/help/services.md?raw";
+import sdapi from "../../../.github/docs/help/sdapi.md?raw";
 import uploads from "../../../.github/docs/help/uploads.md?raw";
 import { besideTerm, pieces, wrapWords } from "../text/fit.ts";
-import { environmentPage, exitCodePage } from "./reference-tables.ts";
+import { environmentPage, exitCodePage, settingsPage } from "./reference-tables.ts";
 import { type HELP, TOPIC_NAMES, type TopicName } from "./topic-names.ts";
 
 const OF_HELP = `Usage: imggen help [command|topic]
@@ -31,16 +40,26 @@ const PAGES: Readonly<Record<TopicName | typeof HELP, string>> = {
   help: OF_HELP,
   "exit-codes": exitCodePage(),
   environment: environmentPage(),
+  settings: settingsPage(),
   json,
+  "json-commands": jsonCommands,
+  events,
+  matrix,
   manifests,
   scale,
   uploads,
   generators,
-  "generator-options": options,
-  servers,
+  "generator-options": generatorOptions,
+  "generator-costs": generatorCosts,
   comfyui,
-  services,
-  programs,
+  sdapi,
+  openai,
+  command,
+  replicate,
+  fal,
+  bfl,
+  gemini,
+  npm,
 };
 
 /** A topic as it is shown in so many columns. */

@@ -64,13 +64,22 @@ export async function readSecret(question: string, context: Context): Promise<st
   return text.trim();
 }
 
-/** Asks the person at the terminal; anything but `y` or `yes` is no. @throws as `readLine` */
-export async function isAgreed(question: string, { console, context }: Session): Promise<boolean> {
-  await console.question(`${question} [y/N] `);
+/**
+ * Asks the person at the terminal; anything but `y` or `yes` is no, and so is the end of the input.
+ * @param isDefault whether Enter is yes @throws as `readLine`
+ */
+export async function isAgreed(
+  question: string,
+  { console, context }: Session,
+  isDefault = false,
+): Promise<boolean> {
+  await context.terminalIsSilent?.();
+  await console.question(`${question} ${isDefault ? "[Y/n]" : "[y/N]"} `);
   let isAnswered = false;
   try {
     const answer = await readLine(context);
     isAnswered = context.stdin.readableEnded !== true;
+    if (isDefault && isAnswered && answer.trim() === "") return true;
     return /^\s*y(es)?\s*$/i.test(answer);
   } finally {
     if (!isAnswered) await console.endQuestion();
@@ -90,6 +99,12 @@ export async function isAgreedOrYes(
   if (yes) return true;
   if (!canAsk(session)) throw new UsageError(refusal, { hint: "To confirm it: --yes" });
   return isAgreed(question, session);
+}
+
+/** Whether a person runs the command, who can be asked what a program need not answer. */
+export function isForPerson(session: Session): boolean {
+  const { options, console, context } = session;
+  return canAsk(session) && !(options.json || console.quiet || console.events || context.env.CI);
 }
 
 /** Whether there is a person at a terminal who can be asked. */

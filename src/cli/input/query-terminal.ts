@@ -2,7 +2,7 @@
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { createSupportsTerminalGraphics } from "supports-terminal-graphics";
-import { isWholeAnswer, type NamedGraphics } from "../../graphics/terminal.ts";
+import { type GraphicsSupport, isWholeAnswer } from "../../graphics/terminal.ts";
 import { foldQuestion } from "../text/fit.ts";
 
 interface Terminal {
@@ -112,6 +112,6 @@ function deferred<Value>(): { promise: Promise<Value>; resolve: (value: Value) =
 }
 
 /** The graphics protocols that the environment of this process names. */
-export function namedGraphics(output: NodeJS.WriteStream): NamedGraphics {
+export function namedGraphics(output: NodeJS.WriteStream): GraphicsSupport {
   return createSupportsTerminalGraphics(output);
 }

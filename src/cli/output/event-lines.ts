@@ -6,7 +6,7 @@ import type { Console } from "../text/console.ts";
 import { noteText } from "../text/phrases.ts";
 import type { RunNotes } from "./run-progress.ts";
 
-/** A line of `--progress json`, as `imggen help json` documents it. Fields may be added, none is changed or removed. */
+/** A line of `--progress json`, as `imggen help events` documents it. Fields may be added, none is changed or removed. */
 export type EventLine =
   | { type: "uploading"; file: string; bytes: number }
   | { type: "submitted" }

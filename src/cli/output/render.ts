@@ -1,7 +1,7 @@
 import { describeFailure } from "../../client/failure.ts";
 import type { TaskReport } from "../../core/engine/report.ts";
 import { formatDuration } from "../../lib/duration.ts";
-import { counted } from "../../lib/whole-number.ts";
+import { pluralize } from "../../lib/whole-number.ts";
 import { COMMAND_WORDS, resumeCommand } from "../../lib/wording.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { Session } from "../session/session.ts";
@@ -56,7 +56,7 @@ function isLiveTerminal({ console, context: { stdout, stderr } }: Session): bool
 /** What was saved, where standard output has the names of the files. */
 function savedLine(report: TaskReport, which: string): string {
   const { files } = report;
-  const count = counted(files.length, "image");
+  const count = pluralize(files.length, "image");
   const said = report.isSavedBefore ? ":" : "";
   return `${savedWord(which, report)}${said} ${[count, ...sizeOf(files[0]), ...costsOf(report)].join(", ")}.`;
 }

@@ -3,8 +3,8 @@ import { platform } from "node:os";
 import path from "node:path";
 import type { Environment } from "../../client/this-process.ts";
 import { UndecodableError } from "../../graphics/decoder.ts";
-import { gridOf, pictureOf, type Shown } from "../../graphics/picture.ts";
-import { FREE_ROWS, type Screen, screenOf } from "../../graphics/terminal.ts";
+import { type DisplayImage, renderGrid, renderPicture } from "../../graphics/picture.ts";
+import { detectScreen, FREE_ROWS, type Screen } from "../../graphics/terminal.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { type ImageInfo, inspectFileAt } from "../../lib/image/inspect.ts";
 import type { Session } from "../session/session.ts";
@@ -28,17 +28,17 @@ export async function showInTerminal(
   session: Session,
 ): Promise<void> {
   const screen = await screenFor(session);
-  const shown: Shown[] = [];
+  const shown: DisplayImage[] = [];
   for (const file of files) {
     const image = await tried(file, () => imageIn(file), session);
     if (image !== null) shown.push({ source: file, image });
   }
   // Below the picture each file is named; `graphics` leaves room for one.
   const room = within(wanted, { ...screen, rows: screen.rows - (files.length - 1) });
-  const grid = shown.length > 1 ? await gridOf(shown, room).catch(() => null) : null;
+  const grid = shown.length > 1 ? await renderGrid(shown, room).catch(() => null) : null;
   for (const each of grid === null ? shown : [grid]) {
     const name = typeof each.source === "string" ? each.source : "";
-    const picture = await tried(name, () => pictureOf(each, room), session);
+    const picture = await tried(name, () => renderPicture(each, room), session);
     if (picture !== null) await session.console.picture(picture);
   }
 }
@@ -84,13 +84,13 @@ async function imageIn(file: string): Promise<ImageInfo> {
 /** How this terminal shows pictures. @param mayAsk whether it may be sent questions */
 export function findScreen({ context, console }: Session, mayAsk = true): Promise<Screen> {
   const { stdout, env } = context;
-  return screenOf({
+  return detectScreen({
     env,
     columns: stdout.columns || 80,
     rows: stdout.rows || 24,
     hasColors: console.takesColors("stdout"),
-    named: context.namedGraphics,
-    ask: mayAsk ? context.queryTerminal : async () => "",
+    detectGraphics: context.namedGraphics,
+    query: mayAsk ? context.queryTerminal : async () => "",
   });
 }
 

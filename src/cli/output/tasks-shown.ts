@@ -3,7 +3,7 @@ import type { TaskReport } from "../../core/engine/report.ts";
 import type { ResumeTarget } from "../../core/use-cases/resume.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
-import { counted } from "../../lib/whole-number.ts";
+import { pluralize } from "../../lib/whole-number.ts";
 import type { Session } from "../session/session.ts";
 import { newRun } from "./run-progress.ts";
 import { createProgress, type Progress } from "./task-progress.ts";
@@ -106,7 +106,7 @@ async function showInterrupted(ids: readonly string[], session: Session, state: 
   if (ids.length === 0) return;
   const { signal } = session.context;
   const command = session.commandLine();
-  const tasks = counted(ids.length, "task is", "tasks are");
+  const tasks = pluralize(ids.length, "task is", "tasks are");
   const more = ids.length - FIRST_IDS;
   await session.console.error([
     `${interruptedError(signal, "yes").message} ${tasks} ${state}:`,

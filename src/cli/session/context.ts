@@ -1,5 +1,5 @@
 import type { ProcessContext } from "../../client/this-process.ts";
-import type { NamedGraphics } from "../../graphics/terminal.ts";
+import type { GraphicsSupport } from "../../graphics/terminal.ts";
 import type { InterruptedError } from "../../lib/interrupted.ts";
 import type { OutputStream } from "../text/output-stream.ts";
 
@@ -35,8 +35,10 @@ export interface Context extends ProcessContext {
   askHidden: (question: string) => Promise<string>;
   /** Sends the terminal a query that ends with one for its attributes, and returns its answer; empty if it is late. */
   queryTerminal: (question: string) => Promise<string>;
+  /** Waits for the end of the last query: until then the terminal's input may be the answer to it. */
+  terminalIsSilent?: () => Promise<void>;
   /** The graphics protocols that the environment names. */
-  namedGraphics: () => Promise<NamedGraphics>;
+  namedGraphics: () => Promise<GraphicsSupport>;
   /** Lets the user edit a text in their editor. @throws UsageError if that fails */
   edit: (text: string) => Promise<string>;
   /** Shows a text in the user's pager until they leave it, deaf to Ctrl-C. @returns false if it cannot be started */

@@ -5,8 +5,8 @@ import type { ProcessContext } from "../../client/this-process.ts";
 import type { Stopped } from "../../core/engine/stoppable-jobs.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
 import { formatDuration } from "../../lib/duration.ts";
-import { listed } from "../../lib/short-text.ts";
-import { counted } from "../../lib/whole-number.ts";
+import { joinFirst } from "../../lib/short-text.ts";
+import { pluralize } from "../../lib/whole-number.ts";
 import { resumeCommand } from "../../lib/wording.ts";
 import type { FreeAt } from "../../task/intent.ts";
 
@@ -15,7 +15,7 @@ export function creditsText(credits: number | null, free: FreeAt | null = null):
   if (free === "sandbox") return "free (sandbox)";
   if (free !== null || credits === 0) return "free";
   if (credits === null) return "cost unknown";
-  return counted(credits, "credit");
+  return pluralize(credits, "credit");
 }
 
 /** A cost in a table; `?` if it is not documented. */
@@ -73,7 +73,7 @@ export function stoppingText(
   if (waitMs === null) {
     const [replies, it] =
       taskIds.length > 1 ? ["the replies of paid tasks", "them"] : ["the reply of paid task", "it"];
-    return `Waiting for ${replies} ${listed(taskIds, FIRST_IDS)}, so that no image is lost. Ctrl-C again gives ${it} up; ${resumeText(taskIds)}`;
+    return `Waiting for ${replies} ${joinFirst(taskIds, FIRST_IDS)}, so that no image is lost. Ctrl-C again gives ${it} up; ${resumeText(taskIds)}`;
   }
   const ids = requests === 1 ? "the task id of the request" : "the task ids of requests";
   return `Stopping. Waiting up to ${formatDuration(waitMs)} for ${ids} in flight…`;
@@ -82,7 +82,7 @@ export function stoppingText(
 /** The message when a second signal gives up the replies of these tasks. */
 export function givenUpText(taskIds: readonly string[]): string {
   const replies = taskIds.length > 1 ? "The replies of tasks" : "The reply of task";
-  return `${replies} ${listed(taskIds, FIRST_IDS)} ${taskIds.length > 1 ? "were" : "was"} not waited for; ${resumeText(taskIds)}`;
+  return `${replies} ${joinFirst(taskIds, FIRST_IDS)} ${taskIds.length > 1 ? "were" : "was"} not waited for; ${resumeText(taskIds)}`;
 }
 
 const FIRST_IDS = 4;

@@ -1,6 +1,6 @@
 import { durationOption } from "../../lib/duration.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { seedIn } from "../../lib/exact-integer.ts";
+import { parseSeed } from "../../lib/exact-integer.ts";
 import { requirePath } from "../../lib/home-folder.ts";
 import { hasSeveralSeeds, seedOption, seedsOption, wholeNumberOption } from "../../lib/whole-number.ts";
 import { isProviderFields } from "../../task/request-fields.ts";
@@ -30,7 +30,7 @@ const WHOLE: KindRow = {
 };
 const SEED: KindRow = {
   parse: oneSeed,
-  is: (value) => seedIn(value) !== null,
+  is: (value) => parseSeed(value) !== null,
   words: "a whole number, beyond 2^53 - 1 as text",
 };
 const SWITCH: KindRow = { is: (value) => typeof value === "boolean", words: "true or false" };
@@ -75,7 +75,7 @@ export function parseFlag(option: Option, text: string): unknown {
 }
 
 function wholeNumber(text: string, label: string, { min = 0, max, isAdvisory }: Option): number {
-  if (isAdvisory) return wholeNumberOption(label, text, { min: 0, shown: `${min} to ${max}` });
+  if (isAdvisory) return wholeNumberOption(label, text, { min: 0, rangeText: `${min} to ${max}` });
   return wholeNumberOption(label, text, { min, ...(max !== undefined && { max }) });
 }
 

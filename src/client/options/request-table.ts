@@ -121,7 +121,7 @@ const SEEDS = request(
 
 /** Options of commands that submit several requests. */
 const SEVERAL = {
-  /** Spends more than the setting `confirmAbove`, and fills a folder that another machine has begun. */
+  /** Spends more than the setting `confirmAbove`, or what is not documented, and fills a folder that another machine has begun. */
   yes: cost("flag", "--yes", "skip the confirmation of the cost, and of a folder that another machine began"),
   /** Submits failed rows again, at a new charge. */
   retryFailed: cost("flag", "--retry-failed", "submit failed rows again"),
@@ -159,7 +159,11 @@ export const RERUN = {
   promptFile: GENERATE.promptFile,
   edit: request("flag", "--edit", "edit the prompt in $EDITOR"),
   ...SUBMIT,
-  yes: cost("flag", "--yes", "submit to the configured service what was charged at another"),
+  yes: cost(
+    "flag",
+    "--yes",
+    "skip the confirmation of the cost, and submit to the configured service what was charged at another",
+  ),
 } satisfies Options;
 
 /** Options of commands that submit many requests, after those of the requests. */

@@ -4,7 +4,7 @@ import { UsageError } from "../../lib/error-types.ts";
 import type { GeneratorSpec } from "../../providers/kinds.ts";
 import { installedPackage } from "../../providers/package/load.ts";
 import { parseGeneratorSpec } from "../../providers/spec.ts";
-import type { ServiceIdentity } from "../../task/intent.ts";
+import { GENERATOR_KEY_ID, type ServiceIdentity } from "../../task/intent.ts";
 import type { Task } from "../../task/task.ts";
 import { type ClientSession, openLedger } from "../client-session.ts";
 import { type Effective, EffectiveSettings } from "../effective-settings.ts";
@@ -25,8 +25,11 @@ import {
 export function ownGenerator(setting: Effective, source: GeneratorSource): OwnGenerator {
   const spec = knownSpec(setting.value, setting.label, source);
   const key = keyInEffect(spec, source);
-  return { spec, options: withKey(spec, optionsOf(spec, source), key) };
+  return { spec, options: { ...withKey(spec, optionsOf(spec, source), key), keyVariable: KEY_VARIABLE } };
 }
+
+/** Sent to the generator in effect whatever it is, and to a task's if it is the key of its account. */
+const KEY_VARIABLE = "IMGGEN_GENERATOR_KEY";
 
 const TASKS_GENERATOR = "The task's generator";
 
@@ -56,8 +59,12 @@ export function generatorOf(
   const isInEffect = inEffect?.name === parseGeneratorSpec(name, TASKS_GENERATOR).name;
   if (setting && isInEffect) return ownGenerator(setting, source);
   const spec = knownSpec(name, TASKS_GENERATOR, source);
-  const key = boundKey(spec, source) ?? keyOfAccount(spec, keyId, source);
-  return { spec, options: withKey(spec, unsetOptions(spec), key) };
+  const key = keyOfAccount(spec, keyId, source) ?? boundKey(spec, source);
+  const isSent = key === null && keyId !== GENERATOR_KEY_ID;
+  return {
+    spec,
+    options: { ...withKey(spec, unsetOptions(spec), key), ...(isSent && { keyVariable: KEY_VARIABLE }) },
+  };
 }
 
 /** The value; null where it is invalid, because an invalid setting is not meant for a stored task. */
@@ -116,7 +123,7 @@ export async function unusableTask(
   const tasks = entries.flatMap((entry) => (entry.kind === "task" ? [entry.task] : []));
   const task = tasks.find((each) => isSame(each) && !ledger.isHeld(each));
   if (task === undefined) throw error;
-  const report = taskReport(await ledger.asItStands(task));
+  const report = taskReport(await ledger.withLostReplies(task));
   try {
     requireKnown(name, report.taskId ?? task.id, session);
   } catch (missing) {

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { ServiceError } from "../../api/api-errors.ts";
 import { ImggenError, UsageError } from "../../lib/error-types.ts";
-import { listed } from "../../lib/short-text.ts";
+import { joinFirst } from "../../lib/short-text.ts";
 import { option, phrase } from "../../lib/wording.ts";
 import type { GeneratorTerms } from "../../models/check-request.ts";
 import type { Matrix } from "../../models/matrix.ts";
@@ -162,15 +162,15 @@ export function termsFromSettings(source: GeneratorSource): GeneratorTerms | nul
 
 /** The terms that follow from the settings. */
 function usualTerms(generator: OwnGenerator, source: GeneratorSource) {
-  const { fieldNames, defaults, saved } = generator.options;
+  const { fieldNames, defaults, savedFields } = generator.options;
   const modelOrigin = modelSet(generator, source)?.origin;
   const isFreeByDefault = !isSaidFree(generator.spec, source);
   const price = priceSet(generator.spec, source);
-  return { isFreeByDefault, price, fieldNames, defaults, saved, modelOrigin };
+  return { isFreeByDefault, price, fieldNames, defaults, savedFields, modelOrigin };
 }
 
-function hasSavedFields({ options: { saved } }: OwnGenerator, { settings }: TargetSession): boolean {
-  const { seed, negative, fields } = saved;
+function hasSavedFields({ options: { savedFields } }: OwnGenerator, { settings }: TargetSession): boolean {
+  const { seed, negative, fields } = savedFields;
   const isStored = settings.stored("ratio") !== undefined || settings.stored("quality") !== undefined;
   return isStored || seed !== undefined || negative !== undefined || Object.keys(fields ?? {}).length > 0;
 }
@@ -219,7 +219,7 @@ function onlyModel(generator: OwnGenerator, { names, needsName }: ModelsOffered)
     return new ServiceError(`${generator.spec.name} has no model that makes images.`, { charged: "no" });
   if (!needsName) return ANY_MODEL;
   return new UsageError(`${generator.spec.name} has ${names.length} models, and none is chosen.`, {
-    hint: [...NAME_MODEL, `It has: ${listed(names)}`],
+    hint: [...NAME_MODEL, `It has: ${joinFirst(names)}`],
   });
 }
 

@@ -59,8 +59,8 @@ function seedChooser(
 
 /** The problems of requests that only the provider knows, and the saved setting that is the cause of one. */
 export interface Problems {
-  problemOf: (request: GenerationRequest) => string | null;
-  causeOf: (request: GenerationRequest, problem: string) => string | null;
+  findProblem: (request: GenerationRequest) => string | null;
+  findCause: (request: GenerationRequest, problem: string) => string | null;
 }
 
 /** Opens no connection. @param causes settings of config.json @throws UsageError, InvalidRequestError */
@@ -81,8 +81,8 @@ export async function problemsOf(
       return problem({ ...request, model: kindOf(spec)?.firstModel ?? ANY_MODEL });
     };
     return {
-      problemOf: (request: GenerationRequest) => problem(request),
-      causeOf: (request: GenerationRequest, why: string) =>
+      findProblem: (request: GenerationRequest) => problem(request),
+      findCause: (request: GenerationRequest, why: string) =>
         causes.find(({ setting }) => without(request, setting) !== why)?.origin ?? null,
     };
   });

@@ -49,4 +49,4 @@ function withFile(source: MatrixSource, base: MatrixBase): Matrix {
 }
 
 /** The next step if a matrix file is wrong, wherever it was named. */
-export const MATRIX_FORM: Wording = ["Nothing was sent.", phrase`File format: ${action("help", "json")}`];
+export const MATRIX_FORM: Wording = ["Nothing was sent.", phrase`File format: ${action("help", "matrix")}`];

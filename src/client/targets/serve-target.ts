@@ -54,7 +54,7 @@ export class ServeTarget extends ServiceTarget {
       // Under these names its requests have them.
       fieldNames: { seed: "seed", negative: "negative" },
       defaults: {},
-      saved: {},
+      savedFields: {},
     };
   };
 

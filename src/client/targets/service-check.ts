@@ -10,7 +10,7 @@ import { errorCode } from "../../lib/error-text.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import { maskKey, withoutQuery } from "../../lib/redact.ts";
 import { COMMAND_WORDS, worded } from "../../lib/wording.ts";
-import { describeForeign, type ProbeReply, probe, verdictOf } from "../../providers/service/probe.ts";
+import { describeForeign, judgeProbe, type ProbeReply, probe } from "../../providers/service/probe.ts";
 import { apiKeyFor, requireApiKey, requireBaseUrl } from "../account.ts";
 import { type Finding, failed, needed, news, ok, skipped, warning } from "../finding.ts";
 import { inProfile } from "../profiles.ts";
@@ -49,7 +49,7 @@ export async function checkService(
     service: () => reachOf(setting, answer, session),
     key: () => keyFinding(setting, answer, session),
     clock: () => clockFinding(answer, session),
-    isVerified: !(answer instanceof Error) && verdictOf(answer) === "accepted",
+    isVerified: !(answer instanceof Error) && judgeProbe(answer) === "accepted",
     failure: (kept, more) => failureOf(new URL(requireBaseUrl(setting)), answer, kept, more),
   };
 }
@@ -72,7 +72,7 @@ function reachOf(setting: Setting | undefined, answer: Answer, session: TargetSe
   if (answer instanceof Error) throw answer;
   const { status, elapsedMs } = answer;
   const facts = { baseUrl: url.href, elapsedMs: Math.round(elapsedMs) };
-  const verdict = verdictOf(answer);
+  const verdict = judgeProbe(answer);
   if (verdict === "busy") return warning(`${url.host} answers HTTP ${status}.`, "Try again later.", facts);
   if (verdict !== "foreign")
     return news(`${url.href} answers in ${formatDuration(elapsedMs)} (${label})`, facts);
@@ -104,7 +104,7 @@ async function keyFinding(
   if (baseUrl) apiKeyFor(baseUrl, session.settings);
   const { label = "", source = "default" } = setting ?? {};
   const facts = { key, source };
-  const verdict = answer instanceof Error ? "busy" : verdictOf(answer);
+  const verdict = answer instanceof Error ? "busy" : judgeProbe(answer);
   if (verdict === "busy" || verdict === "foreign")
     return skipped(`${key} (${label}), which the service could not be asked about`, facts);
   if (verdict === "accepted") return news(`${key} (${label}), accepted by the service`, facts);
@@ -138,7 +138,7 @@ function failureOf(url: URL, answer: Answer, kept: string, more: string): Error 
     return new NetworkError(message, { hint, cause: answer });
   }
   if (answer instanceof Error) return answer;
-  const verdict = verdictOf(answer);
+  const verdict = judgeProbe(answer);
   if (verdict === "accepted") return null;
   if (verdict !== "refused") {
     const { message, hint } = describeForeign(answer, url);

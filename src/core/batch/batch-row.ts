@@ -27,7 +27,7 @@ export interface CheckedRow {
 }
 
 /** Terms that rows are checked against. */
-export interface RowChecks extends Pick<CheckOptions, "labels" | "saved" | "generator"> {
+export interface RowChecks extends Pick<CheckOptions, "labels" | "savedFields" | "generator"> {
   /** The models to choose from. */
   matrix: Matrix;
   validate: boolean;

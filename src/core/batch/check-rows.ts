@@ -94,7 +94,7 @@ export async function checkRows(
     if (checked instanceof ImggenError) {
       if (throwsFirst) throw checked;
       const limit = checked instanceof InvalidRequestError ? checked.limit : null;
-      if (skipsRows) skipped.push({ input, reason: worded(checked.said.message, defaults.words), limit });
+      if (skipsRows) skipped.push({ input, reason: worded(checked.wording.message, defaults.words), limit });
       else refuse(describeProblem(checked, defaults));
       continue;
     }
@@ -149,8 +149,8 @@ async function checkValues(
   return { input, checked: await checkRow(input, { ...defaults, labels }) };
 }
 
-function describeProblem({ said }: ImggenError, { words }: RowDefaults): string {
-  return worded([said.message, said.hint ?? ""], words);
+function describeProblem({ wording }: ImggenError, { words }: RowDefaults): string {
+  return worded([wording.message, wording.hint ?? ""], words);
 }
 
 /** Labels of the values that the row leaves to the defaults: the flag or setting that set them. */

@@ -4,7 +4,7 @@ import type { Ledger } from "../../store/ledger.ts";
 import { type LedgerEntry, requireReadable } from "../../store/ledger-files.ts";
 import { isId } from "../../store/ledger-name.ts";
 import { attemptName, type LostTask, type RowClaims } from "../../store/row-claims.ts";
-import { inPlaceOfPaid } from "../../task/request.ts";
+import { replacingPaid } from "../../task/request.ts";
 import {
   endsUnsent,
   mayBeCharged,
@@ -35,7 +35,7 @@ export type Attempt = LedgerEntry | LostTask | null;
 /** Source of attempts. */
 export interface AttemptDeps {
   claims: Pick<RowClaims, "owner" | "read">;
-  ledger: Pick<Ledger, "read" | "isOpen" | "isHeld" | "asItStands">;
+  ledger: Pick<Ledger, "read" | "isOpen" | "isHeld" | "withLostReplies">;
 }
 
 /**
@@ -51,7 +51,7 @@ export async function readAttempt(row: Attempted, at: number, deps: AttemptDeps)
   if (!isId(id)) return { kind: "lost", file: id, task: null };
   const entry = await ledger.read(id);
   if (entry?.kind === "task" && !mayHaveEnded(entry.task, ledger))
-    return { ...entry, task: await ledger.asItStands(entry.task) };
+    return { ...entry, task: await ledger.withLostReplies(entry.task) };
   // Damaged bytes stay so, and their row is of unknown outcome. What the disk does not give may be there later.
   if (entry?.kind === "damaged" && errorCode(entry.cause) !== undefined)
     requireReadable(entry, "so it is not known what was charged for its row");
@@ -168,7 +168,7 @@ export async function planBatch(checked: readonly CheckedRow[], deps: PlanDeps):
     const { id, entry } = await addCharges(attempted, row.checked.credits, { charged, claimed }, deps);
     const state = rowState(entry, deps.ledger);
     const resubmit = isResubmitted(state, entry, deps) ? id : null;
-    const checked = wasPaid(entry) ? inPlaceOfPaid(row.checked) : row.checked;
+    const checked = wasPaid(entry) ? replacingPaid(row.checked) : row.checked;
     if (isToSubmit({ state, resubmit })) add(toSubmit, checked.credits, checked.requests);
     return { ...row, ...attempted, checked, state, resubmit };
   });

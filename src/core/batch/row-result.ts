@@ -72,7 +72,7 @@ export function endedWithout(state: RowState, row: PlannedRow, error: ImggenErro
 
 /** A row that is not submitted. @param why the error that stopped the batch, or that an outage shows itself by */
 export function notSent(row: PlannedRow, why: ImggenError): RowResult {
-  const { message: said, hint: advice } = why.said;
+  const { message: said, hint: advice } = why.wording;
   const hint = why.type === "network" && advice !== undefined ? advice : "Nothing was charged.";
   const message = ["This row was not sent.", said];
   return endedWithout("new", row, inherited(why, message, { hint, charged: "no" }));
@@ -119,7 +119,7 @@ export function unreadable(row: PlannedRow, entry: Attempt, same: Task | null): 
 
 /** A row of an earlier run whose record the disk does not give now. Nothing was sent in this run. */
 export function notRead(row: PlannedRow, why: ImggenError): RowResult {
-  const { message, hint = "Nothing was sent." } = why.said;
+  const { message, hint = "Nothing was sent." } = why.wording;
   return endedWithout("unknown", row, inherited(why, message, { hint, charged: "unknown" }));
 }
 

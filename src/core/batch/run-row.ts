@@ -9,7 +9,7 @@ import { nameIsTaken } from "../../lib/publish.ts";
 import type { RowClaims } from "../../store/row-claims.ts";
 import type { Destination } from "../../task/intent.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
-import { displayId, endsUnsent, isUnknown, STATES, type Task, wordOf } from "../../task/task.ts";
+import { displayId, endsUnsent, isUnknown, openTaskState, STATES, type Task } from "../../task/task.ts";
 import { beginAndDrive, createIntent } from "../engine/begin.ts";
 import { type ContinueSpec, continueHeld, continueNamed } from "../engine/continue.ts";
 import { ofOneAccount, requestIdentity, type TaskDeps, type UseCaseDeps } from "../engine/deps.ts";
@@ -131,7 +131,7 @@ async function withTask(row: PlannedRow, task: Task, run: BatchContext): Promise
     case "accepted":
     case "completed":
       if (isResubmitted(row)) return submitRow(row, next, run);
-      if (wordOf(task) === "unknown") return rowResult(row, taskReport(task), false);
+      if (openTaskState(task) === "unknown") return rowResult(row, taskReport(task), false);
       requireAccount(task.intent, displayId(task), run);
       return withHeld(row, task, run, (heldTask) => continueRow(row, heldTask, run));
   }
@@ -157,7 +157,7 @@ async function submitRow(row: PlannedRow, attempt: number, run: BatchContext): P
   }
   const begin = {
     id: row.attempts[attempt - 1] ?? "",
-    claim: claims.nameOf(row.key, attempt),
+    claim: claims.claimName(row.key, attempt),
     isShared: true,
     // A task that was begun and is gone from the ledger may have been sent.
     isFree: async () => (await claims.read(row.key, attempt)) === null,
@@ -206,7 +206,7 @@ async function continueRow(row: PlannedRow, heldTask: HeldTask, run: BatchContex
 async function resubmitUnknown(row: PlannedRow, task: Task, run: BatchContext): Promise<Step> {
   const { ledger } = run.deps;
   return withHeld(row, task, run, async (heldTask) => {
-    for (const line of ledger.linesOfLost(heldTask.task)) await heldTask.record(line);
+    for (const line of ledger.lostRequestLines(heldTask.task)) await heldTask.record(line);
     if (!isUnknown(heldTask.task)) {
       // Another process has advanced it since it was read.
       await heldTask.leave();

@@ -1,6 +1,6 @@
 import type { ImggenError } from "../../lib/error-types.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
-import type { Held } from "../../lib/tickets.ts";
+import type { HeldTicket } from "../../lib/tickets.ts";
 import { option, phrase } from "../../lib/wording.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { type LedgerEntry, requireReadable } from "../../store/ledger-files.ts";
@@ -45,7 +45,7 @@ const OLD_MS = 7 * 24 * 60 * 60_000;
 /** @param task as it stands: one whose reply can no longer come is unknown */
 export function displayState(
   task: Task,
-  ledger: Pick<Ledger, "isCancelled" | "isHeld" | "isOutOfSight" | "clock">,
+  ledger: Pick<Ledger, "isCancelled" | "isHeld" | "isUnreachable" | "clock">,
 ): EarlierState {
   if (ledger.isCancelled(task)) return "none";
   switch (task.state) {
@@ -63,7 +63,7 @@ export function displayState(
     case "started":
     case "accepted":
     case "completed": {
-      if (ledger.isHeld(task)) return ledger.isOutOfSight(task) ? "out of sight" : "alive";
+      if (ledger.isHeld(task)) return ledger.isUnreachable(task) ? "out of sight" : "alive";
       // `resume` closes a task that was never submitted.
       if (endsUnsent(task)) return "none";
       if (isUnknown(task)) return "partly unknown";
@@ -103,7 +103,9 @@ export async function findUnfinished(
   for (const entry of entries) requireRead(entry);
   const tasks = entries.flatMap((entry) => (entry.kind === "task" ? [entry.task] : []));
   const same = tasks.filter((task) => isSameRequest(task.intent, identity) && !isTried(task));
-  const all = await Promise.all(same.map(async (task) => earlierTask(await ledger.asItStands(task), ledger)));
+  const all = await Promise.all(
+    same.map(async (task) => earlierTask(await ledger.withLostReplies(task), ledger)),
+  );
   const first = (...states: EarlierState[]) => all.find(({ state }) => states.includes(state));
   const mine = first("resumable");
   if (mine) return { kind: "mine", earlier: mine };
@@ -160,7 +162,7 @@ async function newestAnswer(
   let perhaps: EarlierTask | null = null;
   for await (const task of ledger.sameRequest(identity, undefined, requireRead)) {
     if (!isWanted(task)) continue;
-    const earlier = earlierTask(await ledger.asItStands(task), ledger);
+    const earlier = earlierTask(await ledger.withLostReplies(task), ledger);
     const answer = REUSE[earlier.state];
     if (answer === "yes") return earlier;
     if (answer === "perhaps") perhaps ??= earlier;
@@ -208,14 +210,14 @@ export async function onlyOne(
       id !== task.id && requests.some(({ attempts }) => attempts.length > 0);
     const other = await newestAnswer(task.intent, ledger, isSubmitted);
     if (other !== null) return new AnsweredError(other.task.id);
-    return await start(() => turn.isKept());
+    return await start(() => turn.isStillHeld());
   } finally {
     turn.release();
   }
 }
 
 /** @returns null if the signal came first @throws StateFolderError */
-async function takeTurn(identity: RequestIdentity, deps: TaskDeps): Promise<Held | null> {
+async function takeTurn(identity: RequestIdentity, deps: TaskDeps): Promise<HeldTicket | null> {
   const what = `request-${requestTag(identity)}`;
   for (;;) {
     const turn = await deps.ledger.requests.take(what, LOOK_MS);

@@ -6,18 +6,18 @@ import { interruptedError } from "../../lib/interrupted.ts";
 import { action, phrase } from "../../lib/wording.ts";
 import type { Job } from "../../providers/provider.ts";
 import { keepResult } from "../../providers/stored-reply.ts";
-import { type Destination, recoveryDestination } from "../../task/intent.ts";
+import { type Destination, recoveryDestination, SANDBOX_SERVICE } from "../../task/intent.ts";
 import { type Line, seedAt } from "../../task/line.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import {
-  answerOf,
   displayId,
   endsUnsent,
+  getAnswer,
+  getSavedFiles,
   isResumable,
+  openTaskState,
   STATES,
-  savedFilesOf,
   type Task,
-  wordOf,
 } from "../../task/task.ts";
 import { claimedBy, PendingError, SaveFailedError } from "../errors.ts";
 import { isWhole } from "../images/copy-image.ts";
@@ -66,7 +66,7 @@ export async function continueNamed(task: Task, spec: ContinueSpec, deps: UseCas
   if (task.state === "failed" || (mayBeAsked && endedJobs(task).length > 0))
     return reported(taskReport(task), () => askAgain(task, spec, deps));
   if (task.state !== "saved") return continueTask(task, spec, deps);
-  if (spec.destination === null && (await areWhole(savedFilesOf(task))))
+  if (spec.destination === null && (await areWhole(getSavedFiles(task))))
     return { ...(await continueTask(task, spec, deps)), isSavedBefore: true };
   return reported(taskReport(task), () => saveAgain(task, spec, deps));
 }
@@ -105,7 +105,7 @@ export function continueTask(
 
 /** Whether nothing is left to do for a task but to decide about a lost reply. */
 function isUpToUser(task: Task, { destination }: ContinueSpec): boolean {
-  return wordOf(task) === "unknown" && (task.state === "unknown" || destination === null);
+  return openTaskState(task) === "unknown" && (task.state === "unknown" || destination === null);
 }
 
 /**
@@ -228,7 +228,7 @@ export async function continueHeld(
 }
 
 function whyUnsent({ requests }: Task): string {
-  const [why] = requests.flatMap((request) => answerOf(request, "waiting")?.why ?? []);
+  const [why] = requests.flatMap((request) => getAnswer(request, "waiting")?.why ?? []);
   return why === undefined ? ENDED_BEFORE : ENDED_WHILE_BUSY;
 }
 
@@ -249,6 +249,21 @@ export async function reported(report: TaskReport, run: () => Promise<TaskReport
     if (error instanceof ImggenError) return settledUnknownId({ ...report, error });
     throw error;
   }
+}
+
+/** As `reported`, of an id that the ledger does not have. The sandbox is free whatever it says. */
+export async function reportedId(
+  id: string,
+  run: () => Promise<TaskReport>,
+  { current }: Pick<UseCaseDeps, "current">,
+): Promise<TaskReport> {
+  const report = await reported(reportOfId(id), run);
+  const baseUrl = await current().then(
+    ({ connection }) => connection.identity.baseUrl,
+    () => null,
+  );
+  if (baseUrl !== SANDBOX_SERVICE) return report;
+  return { ...report, free: "sandbox", charged: "no", credits: 0 };
 }
 
 /**
@@ -310,7 +325,7 @@ export async function saveAgain(
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
   const report = taskFacts(task);
-  const files = savedFilesOf(task);
+  const files = getSavedFiles(task);
   const areHere = await areWhole(files);
   if (files.length > 0 && !areHere && isOnlyHere(files))
     return { ...report, error: noLongerThere(report, null) };
@@ -387,7 +402,7 @@ export async function copyResult(
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
   const report = taskReport(task);
-  const files = savedFilesOf(task);
+  const files = getSavedFiles(task);
   if ((await areWhole(files)) && files[0]?.path === destination.path)
     return { ...report, isSavedBefore: true };
   return saveAgain(task, { destination, wait: wait ?? { timeoutMs: 0, schedule: null } }, deps);

@@ -2,7 +2,7 @@ import { isoTime } from "../../lib/clock.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { action, phrase } from "../../lib/wording.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import { isAllGone, isUnknown, isUnsaved, STATES, stateWord, type Task } from "../../task/task.ts";
+import { isAllGone, isUnknown, isUnsaved, openState, STATES, type Task } from "../../task/task.ts";
 import { claimedBy } from "../errors.ts";
 import { type HeldTask, holdTask } from "./held.ts";
 import { type TaskReport, taskReport } from "./report.ts";
@@ -26,13 +26,13 @@ export async function dismissTask(
   isStuck = false,
 ): Promise<TaskReport> {
   const mayDismiss = (each: Task) => isUnknown(each) || isAllGone(each) || (isStuck && isPending(each));
-  const latest = await ledger.asItStands(task);
+  const latest = await ledger.withLostReplies(task);
   if (STATES[latest.state].isOpen && ledger.isHeld(latest)) throw await claimedBy(latest, ledger);
   if (!mayDismiss(latest)) throw outcomeIsKnown(task);
   const heldTask = await holdTask(task, ledger, () => {});
   if (heldTask === "held") throw await claimedBy(task, ledger);
   if (heldTask === "ended") throw outcomeIsKnown(task);
-  for (const line of ledger.linesOfLost(heldTask.task)) await heldTask.record(line);
+  for (const line of ledger.lostRequestLines(heldTask.task)) await heldTask.record(line);
   if (!mayDismiss(heldTask.task)) {
     await heldTask.leave();
     throw outcomeIsKnown(heldTask.task);
@@ -96,6 +96,6 @@ function outcomeIsKnown(task: Task): UsageError {
     "Only a request of unknown outcome can be dismissed, or one that its provider no longer has.",
     phrase`To see the status of each: ${action("history")}`,
   ];
-  const status = stateWord(state) ?? state.replace("_", " ");
+  const status = openState(state) ?? state.replace("_", " ");
   return new UsageError(`Task ${taskId ?? task.id} cannot be dismissed: its status is ${status}.`, { hint });
 }

@@ -1,8 +1,8 @@
 import { isoTime } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import { InterruptedError, interruptedError } from "../../lib/interrupted.ts";
-import { type Destination, isSamePlace, recoveryDestination } from "../../task/intent.ts";
-import { displayId, isUnsaved, type Task, taskIdOf } from "../../task/task.ts";
+import { type Destination, isSameDestination, recoveryDestination } from "../../task/intent.ts";
+import { displayId, getTaskId, isUnsaved, type Task } from "../../task/task.ts";
 import { AnsweredError, InheritedError, PendingError, TakenOverError } from "../errors.ts";
 import type { Pass } from "../limits/gate.ts";
 import { POLICY } from "../limits/policy.ts";
@@ -75,7 +75,7 @@ class Drive {
 
   async run(): Promise<TaskReport> {
     const { id } = this.#task;
-    this.#deps.onProgress({ type: "recorded", id, taskId: taskIdOf(this.#task) });
+    this.#deps.onProgress({ type: "recorded", id, taskId: getTaskId(this.#task) });
     try {
       return await this.#run();
     } catch (error) {
@@ -199,7 +199,7 @@ class Drive {
       // The user has named this place now, and so knows what is in it.
       replacesNewer: isContinued && destination !== null && !keepsNewer,
       isContinued,
-      isOtherPlace: destination !== null && !isSamePlace(destination, intended),
+      isOtherPlace: destination !== null && !isSameDestination(destination, intended),
     };
   }
 
@@ -278,7 +278,7 @@ function expected(error: unknown): ImggenError {
 
 /** Whether images are left to be saved, or the end of the task to be recorded. */
 function isUnsavedOrUnrecorded(task: Task, { destination }: Goal): boolean {
-  const isOtherPlace = destination !== null && !isSamePlace(destination, task.intent.destination);
+  const isOtherPlace = destination !== null && !isSameDestination(destination, task.intent.destination);
   const isOnlyLost = !isUnsaved(task) && task.requests.some(({ state }) => state === "unknown");
   return isOtherPlace || !isOnlyLost;
 }

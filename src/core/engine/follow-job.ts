@@ -6,7 +6,14 @@ import { interruptedError } from "../../lib/interrupted.ts";
 import type { FailedPoll } from "../../providers/provider.ts";
 import { keepResult } from "../../providers/stored-reply.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
-import { answerOf, CANCELLED, chargedOf, displayId, type RequestState, type Task } from "../../task/task.ts";
+import {
+  CANCELLED,
+  displayId,
+  getAnswer,
+  getCharged,
+  type RequestState,
+  type Task,
+} from "../../task/task.ts";
 import { PendingError } from "../errors.ts";
 import { POLICY } from "../limits/policy.ts";
 import { fixedSchedule } from "../polling/fixed-schedules.ts";
@@ -52,7 +59,7 @@ export function knownJobs({ requests }: Pick<Task, "requests">): AcceptedJob[] {
     // The provider no longer has the job of a request that waits to be submitted again.
     if (attempt?.accepted == null || state === "waiting") return [];
     const { id, at } = attempt.accepted;
-    const isGone = attempt.gone !== null;
+    const isGone = attempt.goneReason !== null;
     return [{ request, attempt: attempt.name, id, acceptedMs: Date.parse(at), isGone }];
   });
 }
@@ -71,7 +78,7 @@ export function openJobs(task: Pick<Task, "requests" | "state">): AcceptedJob[] 
 
 /** Whether what a request has made is at URLs, not on this disk. */
 export function isAtUrls(request: RequestState): boolean {
-  return (answerOf(request, "completed")?.urls.length ?? 0) > 0;
+  return (getAnswer(request, "completed")?.urls.length ?? 0) > 0;
 }
 
 /** Options for waiting for jobs. */
@@ -229,7 +236,7 @@ export async function recordGone(
   { clock }: Pick<TaskDeps, "clock">,
 ): Promise<void> {
   const attempt = heldTask.task.requests[request]?.attempt;
-  if (attempt == null || attempt.gone !== null) return;
+  if (attempt == null || attempt.goneReason !== null) return;
   await heldTask.record({ type: "gone", at: isoTime(clock.now()), why, request, attempt: attempt.name });
 }
 
@@ -267,7 +274,7 @@ async function keepReply(
 ): Promise<ImggenError | null> {
   if (end.status !== "completed" || end.reply === undefined) return null;
   try {
-    await keepResult({ folder: work.of(id, request, attempt) }, end.reply);
+    await keepResult({ folder: work.attemptFolder(id, request, attempt) }, end.reply);
     return null;
   } catch (error) {
     return new StateFolderError(work.folder, error, { charged });
@@ -277,7 +284,7 @@ async function keepReply(
 /** The error of a task whose end was not seen. @param why the last poll has failed; null if it has not */
 export function stillRunning(task: Task, why: string | null): PendingError {
   const state = why === null ? "is still running" : `was not seen to finish: ${why}`;
-  return new PendingError(`Task ${displayId(task)} ${state}.`, { charged: chargedOf(task) });
+  return new PendingError(`Task ${displayId(task)} ${state}.`, { charged: getCharged(task) });
 }
 
 /** The error of a poll that has no usable answer. */

@@ -9,13 +9,13 @@ import { StateFolderError } from "../../store/store-errors.ts";
 import { mayUseReserve } from "../../store/task-file.ts";
 import type { Line } from "../../task/line.ts";
 import {
-  chargedOf,
   displayId,
+  getCharged,
+  getTaskId,
   isResumable,
   STATES,
   type Task,
   type TaskState,
-  taskIdOf,
   withLine,
 } from "../../task/task.ts";
 import { describeWorker, TakenOverError } from "../errors.ts";
@@ -55,7 +55,7 @@ export class HeldTask {
 
   /** Charge of the task by its lines so far. */
   get charged(): Charged {
-    return chargedOf(this.#task);
+    return getCharged(this.#task);
   }
 
   get #now(): string {
@@ -212,7 +212,7 @@ export class HeldTask {
   get unwritten(): ImggenError | null {
     if (this.#unwritten.length === 0) return null;
     const jobs = this.#jobs;
-    const what = jobs.length === 0 ? OUTCOMES[this.#task.state] : noted(jobs, taskIdOf(this.#task));
+    const what = jobs.length === 0 ? OUTCOMES[this.#task.state] : noted(jobs, getTaskId(this.#task));
     const cause = new Error("the disk refused a record");
     return new StateFolderError(this.#ledger.folder, cause, { hint: what, charged: this.charged });
   }
@@ -230,7 +230,7 @@ export class HeldTask {
     const jobs = this.#jobs;
     if (jobs.length <= this.#warnedJobs) return;
     this.#warnedJobs = jobs.length;
-    const what = jobs.length === 0 ? OUTCOMES[this.#task.state] : noted(jobs, taskIdOf(this.#task));
+    const what = jobs.length === 0 ? OUTCOMES[this.#task.state] : noted(jobs, getTaskId(this.#task));
     this.#onWarning(`The ledger could not be written: ${errorText(error)}. ${what}`);
   }
 }

@@ -1,15 +1,15 @@
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { nextSeed, seedIn } from "../../lib/exact-integer.ts";
-import { typeNamed } from "../../lib/image/format.ts";
+import { nextSeed, parseSeed } from "../../lib/exact-integer.ts";
+import { typeFromName } from "../../lib/image/format.ts";
 import { InvalidRequestError } from "../../models/invalid-request.ts";
 import type { CheckedJob, Job, Provider, Reference } from "../../providers/provider.ts";
 import type { WorkFolders } from "../../store/work-folders.ts";
 import { type Intent, type JobOptions, NO_OPTIONS } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { FIELD_NAMES } from "../../task/request-fields.ts";
-import { answerOf, displayId, type Task } from "../../task/task.ts";
+import { displayId, getAnswer, type Task } from "../../task/task.ts";
 import type { Connection } from "./deps.ts";
 
 /** The job of an attempt at one of a task's requests, by its file. @param index of the request, from 0 */
@@ -27,7 +27,7 @@ export function createJob(
     isPaid: intent.isPaid,
     options: withRequestSeed(index, intent),
     references: toReferences(intent.request),
-    folder: work.of(id, index, attempt),
+    folder: work.attemptFolder(id, index, attempt),
     fallbackFiles: fallbackFiles(task, index, attempt),
   };
 }
@@ -51,7 +51,7 @@ export function fallbackFiles(
   const output = destination.kind === "file" ? path.dirname(destination.path) : destination.folder;
   const name = `imggen-reply-${id}-${index}-${attempt}`;
   const request = requests[index];
-  const recorded = request && (answerOf(request, "completed")?.kept ?? answerOf(request, "unknown")?.kept);
+  const recorded = request && (getAnswer(request, "completed")?.kept ?? getAnswer(request, "unknown")?.kept);
   const files = [output, tmpdir()].map((folder) => path.join(folder, name));
   // After a crash TMPDIR may name another folder.
   return recorded !== undefined && path.basename(recorded) === name
@@ -64,7 +64,7 @@ function withRequestSeed(index: number, { options, repeatedSeed }: Intent): JobO
   const { seedField, fields } = options;
   const field = repeatedSeed?.field ?? seedField;
   if (field === undefined) return options;
-  const first = repeatedSeed?.first ?? seedIn(fields[field]);
+  const first = repeatedSeed?.first ?? parseSeed(fields[field]);
   const seed = first === null ? null : nextSeed(first, index);
   return seed === null ? options : { ...options, fields: { ...fields, [field]: seed } };
 }
@@ -94,6 +94,6 @@ export function toReferences({ image = [] }: GenerationRequest): Reference[] {
   return [image].flat().map((url) => {
     if (!/^file:/i.test(url)) return { url };
     const file = fileURLToPath(url);
-    return { file, mediaType: `image/${typeNamed(path.basename(file)) ?? "png"}` };
+    return { file, mediaType: `image/${typeFromName(path.basename(file)) ?? "png"}` };
   });
 }

@@ -6,8 +6,8 @@ import { action, phrase } from "../../lib/wording.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { type FreeAt, freeAt, SANDBOX_SERVICE } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import { digestsOf, type SavedFile } from "../../task/saved-file.ts";
-import { savedFilesOf, spentCredits, type Task, taskIdOf } from "../../task/task.ts";
+import { fileDigests, type SavedFile } from "../../task/saved-file.ts";
+import { getSavedFiles, getTaskId, spentCredits, type Task } from "../../task/task.ts";
 import { readSidecar } from "../images/sidecar.ts";
 
 /** Origin of an image. */
@@ -57,7 +57,7 @@ export async function namesTask(what: string, ledger: Ledger): Promise<boolean> 
 export function originOfTask(record: Task, sha256: string | null = null): ImageOrigin {
   const { request, service } = record.intent;
   const credits = spentCredits(record);
-  const taskId = taskIdOf(record);
+  const taskId = getTaskId(record);
   const { submittedAt } = record;
   const free = freeAt(record.intent);
   const seed = sha256 === null ? firstSeed(record) : findFile(record, sha256)?.seed;
@@ -65,7 +65,7 @@ export function originOfTask(record: Task, sha256: string | null = null): ImageO
 }
 
 function findFile(record: Task, sha256: string): SavedFile | undefined {
-  return savedFilesOf(record).find((file) => digestsOf(file).includes(sha256));
+  return getSavedFiles(record).find((file) => fileDigests(file).includes(sha256));
 }
 
 /** The seed of a task's first image, if those of its other requests follow it. */

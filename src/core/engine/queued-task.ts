@@ -1,6 +1,6 @@
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { Waiting } from "../../providers/provider.ts";
-import { displayId, isAllGone, type Task, wordOf } from "../../task/task.ts";
+import { displayId, isAllGone, openTaskState, type Task } from "../../task/task.ts";
 import type { TaskProgressEvent } from "./events.ts";
 import type { HeldTask } from "./held.ts";
 
@@ -23,7 +23,7 @@ export interface RunnerTask {
 
 /** Whether nothing is left to do for a task, or only for the user. */
 export function isAtEnd(task: Task): boolean {
-  const currentState = wordOf(task);
+  const currentState = openTaskState(task);
   return currentState === null || currentState === "unknown" || isAllGone(task);
 }
 

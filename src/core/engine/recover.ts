@@ -46,7 +46,7 @@ export async function recoverRequest(
   if (signal.aborted && (reply === null || isStillAtWork(reply)))
     return interruptedError(signal, heldTask.charged);
   if (reply?.outcome === "unknown" && reply.isAskable) return askedLater(heldTask, reply, deps);
-  const keptFolder = ledger.work.isKept(id, request, attempt) ? job.folder : null;
+  const keptFolder = ledger.work.hasReply(id, request, attempt) ? job.folder : null;
   const unknownReply = reply ?? { ...LOST, kept: keptFolder };
   const isAgain = unknownReply.outcome === "unknown" && !isPaid && tries < POLICY.submit.lost.attempts;
   if (isAgain)

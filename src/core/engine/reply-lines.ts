@@ -32,11 +32,11 @@ export function recordReply(
       return heldTask.record({ type: "completed", ...of, urls: [], ...NEVER_SEEN, ...facts });
     }
     case "refused": {
-      const { type, key, message, said, details } = reply.error;
+      const { type, key, message, wording, details } = reply.error;
       return heldTask.record({
         type: "refused",
         ...of,
-        error: { type, key, message, ...(said.hint !== undefined && { hint: said.hint }), ...details },
+        error: { type, key, message, ...(wording.hint !== undefined && { hint: wording.hint }), ...details },
       });
     }
     case "rate_limited":

@@ -4,16 +4,16 @@ import type { Usage } from "../../task/line.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import {
-  answerOf,
-  chargedOf,
-  completionOf,
+  getAnswer,
+  getCharged,
+  getCompletion,
+  getSavedFiles,
+  getTaskId,
   isUnsaved,
-  savedFilesOf,
   spentCredits,
   type Task,
   type TaskState,
-  taskIdOf,
-  usageOf,
+  totalUsage,
 } from "../../task/task.ts";
 import { missingIn, taskError } from "./task-error.ts";
 
@@ -125,24 +125,24 @@ export function taskFacts(task: Task): TaskReport {
   const { id, intent, submittedAt, state, requests } = task;
   const missing = missingIn(task);
   const free = freeAt(intent);
-  const usage = usageOf(task);
+  const usage = totalUsage(task);
   const isMade = state === "completed" || state === "saved";
-  const completedAt = isMade ? (completionOf(task)?.at ?? null) : null;
+  const completedAt = isMade ? (getCompletion(task)?.at ?? null) : null;
   return {
     ledgerId: id,
-    taskId: taskIdOf(task),
+    taskId: getTaskId(task),
     state,
     isAwaited: true,
     request: intent.request,
     credits: spentCredits(task),
     // The sandbox is charged in play money.
-    charged: free === null ? chargedOf(task) : "no",
+    charged: free === null ? getCharged(task) : "no",
     ...(free !== null && { free }),
     ...(isMade && usage && { usage }),
     ...(missing.length > 0 && { missing }),
     ...(isOnlyLost(task) && { isOnlyLost: true }),
-    urls: isMade ? requests.flatMap((each) => answerOf(each, "completed")?.urls ?? []) : [],
-    files: savedFilesOf(task),
+    urls: isMade ? requests.flatMap((each) => getAnswer(each, "completed")?.urls ?? []) : [],
+    files: getSavedFiles(task),
     submittedAt,
     completedAt,
     elapsedMs: elapsedMs(submittedAt, completedAt),

@@ -7,7 +7,7 @@ import type { Destination } from "../../task/intent.ts";
 import { seedAt } from "../../task/line.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
-import { answerOf, displayId, isUnknown, type Task } from "../../task/task.ts";
+import { displayId, getAnswer, isUnknown, type Task } from "../../task/task.ts";
 import { diskFailure } from "../images/download-image.ts";
 import type { ImageSource, SeededImage } from "../images/image-source.ts";
 import { remarksOn } from "../images/remarks.ts";
@@ -139,7 +139,7 @@ function imageSources(task: Task, withFurther: boolean, { connection, ledger }: 
   const { provider } = connection;
   const further: ImageSource[] = [];
   const sources = task.requests.map((each, request): ImageSource => {
-    const completion = answerOf(each, "completed");
+    const completion = getAnswer(each, "completed");
     if (completion === null || each.attempt === null) return { kind: "none" };
     const { attempt } = each;
     const job = createJob(task, request, attempt.name, ledger.work);
@@ -153,7 +153,7 @@ function imageSources(task: Task, withFurther: boolean, { connection, ledger }: 
     further.push(...more);
     if (first !== undefined) return first;
     // A task that was ended has its files, and no longer the replies.
-    const isSaved = task.files[request] && !ledger.work.isKept(task.id, request, attempt.name);
+    const isSaved = task.files[request] && !ledger.work.hasReply(task.id, request, attempt.name);
     if (isSaved) return { kind: "none" };
     return { kind: "here", request, read: () => imagesHere(job, provider, seedOf) };
   });
@@ -189,12 +189,12 @@ async function keepRest(
 ): Promise<ImggenError | null> {
   for (const { request, count } of rest) {
     const attempt = requests[request]?.attempt?.name ?? "";
-    const completion = requests[request] && answerOf(requests[request], "completed");
+    const completion = requests[request] && getAnswer(requests[request], "completed");
     let folder: string;
     try {
       folder = await ledger.work.keep(id, request, attempt, completion?.kept);
     } catch (error) {
-      return diskFailure(ledger.work.of(id, request, attempt), error);
+      return diskFailure(ledger.work.attemptFolder(id, request, attempt), error);
     }
     const isOne = count === 1;
     const what = isOne ? "1 more image was" : `${count} more images were`;
@@ -212,9 +212,9 @@ async function recordBad(heldTask: HeldTask, request: number, why: string, deps:
   const name = attempt?.name ?? "";
   const of = { at: isoTime(deps.clock.now()), request, attempt: name };
   const message = `what it made cannot be used: ${why}`;
-  const completion = requests[request] && answerOf(requests[request], "completed");
+  const completion = requests[request] && getAnswer(requests[request], "completed");
   if (intent.isPaid) {
-    const keptAt = completion?.kept ?? work.of(id, request, name);
+    const keptAt = completion?.kept ?? work.attemptFolder(id, request, name);
     await heldTask.record({ type: "unknown", ...of, why: message, kept: keptAt, unusable: true });
     return;
   }

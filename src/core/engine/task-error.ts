@@ -5,15 +5,15 @@ import { action, isWording, option, phrase, type Wording } from "../../lib/wordi
 import { taskIdIn } from "../../providers/service/replies.ts";
 import { type FreeAt, freeAt } from "../../task/intent.ts";
 import {
-  answerOf,
   CANCELLED,
-  chargedOf,
   decidingRequest,
   displayId,
+  getAnswer,
+  getCharged,
+  getTaskId,
   isGone,
   type RequestState,
   type Task,
-  taskIdOf,
 } from "../../task/task.ts";
 import { ClaimedError, InheritedError, PartialError, PendingError } from "../errors.ts";
 
@@ -29,13 +29,13 @@ export function missingIn({ state, requests }: Pick<Task, "state" | "requests">)
 function whyNone(request: RequestState): string | null {
   switch (request.state) {
     case "refused":
-      return answerOf(request, "refused")?.error.message ?? "it was refused";
+      return getAnswer(request, "refused")?.error.message ?? "it was refused";
     case "unknown": {
-      const unknownAnswer = answerOf(request, "unknown");
+      const unknownAnswer = getAnswer(request, "unknown");
       return `it may have been charged, and is lost: ${unknownAnswer?.why}${keptIn(unknownAnswer?.kept)}`;
     }
     case "failed":
-      return answerOf(request, "failed")?.why ?? "it failed";
+      return getAnswer(request, "failed")?.why ?? "it failed";
     case "cancelled":
       return CANCELLED;
     case "not_sent":
@@ -55,10 +55,10 @@ function keptIn(kept: string | undefined): string {
 export function taskError(task: Task): ImggenError | null {
   const { id, intent, state } = task;
   const deciding = decidingRequest(task);
-  const name = taskIdOf(task) ?? id;
+  const name = getTaskId(task) ?? id;
   switch (state) {
     case "unknown": {
-      const unknownAnswer = answerOf(deciding, "unknown");
+      const unknownAnswer = getAnswer(deciding, "unknown");
       const why = unknownAnswer?.why ?? "its reply was lost";
       if (intent.taskId !== null)
         return new OutcomeUnknownError(
@@ -77,7 +77,7 @@ export function taskError(task: Task): ImggenError | null {
       return neverSubmitted(id, deciding.notSent ?? "");
     }
     case "refused": {
-      const refused = answerOf(deciding, "refused");
+      const refused = getAnswer(deciding, "refused");
       if (refused === null) return neverSubmitted(id, "it was refused");
       const { type, key, message, hint } = refused.error;
       return new InheritedError(type, message, {
@@ -89,11 +89,11 @@ export function taskError(task: Task): ImggenError | null {
       return taskFailed(name, {
         errorCode: null,
         why: `${CANCELLED}.`,
-        ...(chargedOf(task) === "no" && { charged: "no" }),
+        ...(getCharged(task) === "no" && { charged: "no" }),
       });
     case "failed": {
-      const { errorCode = null, why } = answerOf(deciding, "failed") ?? {};
-      const isFree = chargedOf(task) === "no";
+      const { errorCode = null, why } = getAnswer(deciding, "failed") ?? {};
+      const isFree = getCharged(task) === "no";
       return taskFailed(name, {
         errorCode,
         ...(why !== undefined && { why }),
@@ -104,7 +104,8 @@ export function taskError(task: Task): ImggenError | null {
     case "saved":
       return partly(task);
     case "accepted": {
-      const goneJob = task.requests.find((each) => each.state === "accepted" && isGone(each))?.attempt?.gone;
+      const goneJob = task.requests.find((each) => each.state === "accepted" && isGone(each))?.attempt
+        ?.goneReason;
       return goneJob == null ? null : noLongerKnown(task, goneJob);
     }
     case "waiting":
@@ -125,9 +126,9 @@ export function noLongerKnown(task: Task, why: string): ImggenError {
       hint: phrase`To submit it again: ${action("resume")}`,
     });
   return new OutcomeUnknownError(
-    `Task ${taskIdOf(task) ?? task.id} is no longer known to the service: ${sentence(why)}`,
+    `Task ${getTaskId(task) ?? task.id} is no longer known to the service: ${sentence(why)}`,
     {
-      charged: chargedOf(task),
+      charged: getCharged(task),
       hint: [
         phrase`It stays open. To ask for it once more: ${action("resume")}`,
         phrase`\nTo stop tracking it: ${action("dismiss", task.id)}`,
@@ -138,7 +139,7 @@ export function noLongerKnown(task: Task, why: string): ImggenError {
 
 /** A task id in a reply that could not be used: perhaps that of the request. */
 export function mentionedTaskId(task: Task): string | null {
-  return taskIdIn(answerOf(decidingRequest(task), "unknown")?.excerpt ?? null);
+  return taskIdIn(getAnswer(decidingRequest(task), "unknown")?.excerpt ?? null);
 }
 
 /** Reason for a request whose process ended before it could submit it, or submit it again. */
@@ -184,7 +185,7 @@ function partly(task: Task): PartialError | null {
   return new PartialError(
     `${missing.length} of ${requests.length} images could not be made. ${missing.map(sentence).join(" ")}`,
     {
-      charged: chargedOf(task),
+      charged: getCharged(task),
       hint: isLost
         ? phrase`To stop tracking what is lost: ${action("dismiss", id)}`
         : "The others are saved.",
@@ -204,7 +205,7 @@ export function sentBefore(task: Task): OutcomeUnknownError {
 export function mayBeSubmitting(task: Task): ClaimedError {
   return new ClaimedError(
     phrase`An identical request (${task.id}) may be in flight on another machine or in a container. Nothing was sent now; ${option("again")} submits a new one.`,
-    { charged: chargedOf(task) },
+    { charged: getCharged(task) },
   );
 }
 

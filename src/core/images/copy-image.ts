@@ -1,8 +1,8 @@
 import { createReadStream, promises } from "node:fs";
 import { giveToOwnerOfFolder } from "../../lib/disk-file.ts";
 import { removeIfPossible } from "../../lib/durable.ts";
-import { isFileOf } from "../../lib/file-digest.ts";
-import { typeNamed } from "../../lib/image/format.ts";
+import { hasContent } from "../../lib/file-digest.ts";
+import { typeFromName } from "../../lib/image/format.ts";
 import { inspectFileAt } from "../../lib/image/inspect.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
@@ -10,13 +10,13 @@ import { type DownloadedImage, diskFailure } from "./download-image.ts";
 
 /** Whether a saved file is unchanged, byte for byte. An image written to standard output counts as unchanged. */
 export async function isWhole({ path: file, ...facts }: SavedFile): Promise<boolean> {
-  return file === null || (await isFileOf(file, facts).catch(() => false));
+  return file === null || (await hasContent(file, facts).catch(() => false));
 }
 
 /** Whether a file is a copy of a saved image: its bytes, or what they are converted to for the file's name. */
-export async function hasContent(file: string, savedImage: SavedFile): Promise<boolean> {
+export async function isCopyOf(file: string, savedImage: SavedFile): Promise<boolean> {
   const { path: source, mediaType } = savedImage;
-  const type = typeNamed(file);
+  const type = typeFromName(file);
   if (source !== null && type !== null && mediaType !== `image/${type}` && (await isWhole(savedImage))) {
     const { convertedImage, isWritable, UndecodableError } = await import("../../graphics/decoder.ts");
     try {
@@ -27,7 +27,7 @@ export async function hasContent(file: string, savedImage: SavedFile): Promise<b
       if (!(error instanceof UndecodableError)) return false;
     }
   }
-  return isFileOf(file, savedImage).catch(() => false);
+  return hasContent(file, savedImage).catch(() => false);
 }
 
 /**
@@ -49,7 +49,7 @@ export async function copyImage(
     await promises.writeFile(temporary, createReadStream(source), how);
     const inspection = inspectFileAt(temporary);
     const image = inspection.ok ? inspection.image : inspection.file;
-    if (image === undefined || !(await isFileOf(temporary, savedImage))) return null;
+    if (image === undefined || !(await hasContent(temporary, savedImage))) return null;
     giveToOwnerOfFolder(temporary);
     isCopied = true;
     return { temporary, url, image, bytes, sha256 };

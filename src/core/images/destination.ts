@@ -2,7 +2,7 @@ import { promises } from "node:fs";
 import { platform } from "node:os";
 import path from "node:path";
 import { UsageError } from "../../lib/error-types.ts";
-import { LONGEST_EXTENSION } from "../../lib/image/format.ts";
+import { MAX_EXTENSION } from "../../lib/image/format.ts";
 import { isFolder } from "../../lib/read-file.ts";
 import { option, phrase, type Wording } from "../../lib/wording.ts";
 import type { Destination, SaveOptions } from "../../task/intent.ts";
@@ -81,7 +81,7 @@ export function requireFolderForSeveral(destination: Destination | null, tasks: 
 function refuseLong(target: string): void {
   // A name without an extension gets one, so there must be room for the longest.
   const name =
-    path.extname(target) === "" ? `${path.basename(target)}${LONGEST_EXTENSION}` : path.basename(target);
+    path.extname(target) === "" ? `${path.basename(target)}${MAX_EXTENSION}` : path.basename(target);
   if (Buffer.byteLength(name) > LONGEST_NAME_BYTES) {
     throw new UsageError(
       phrase`${option("output")}: the file name is longer than ${LONGEST_NAME_BYTES} bytes.`,

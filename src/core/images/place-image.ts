@@ -1,9 +1,9 @@
 import { createReadStream, promises } from "node:fs";
 import path from "node:path";
-import { ifKept } from "../../lib/disk-file.ts";
+import { ifSupported } from "../../lib/disk-file.ts";
 import { removeIfPossible, removeIfPresent, syncFolder, whileInUse } from "../../lib/durable.ts";
-import { isFileOf, sha256Of } from "../../lib/file-digest.ts";
-import { typeNamed } from "../../lib/image/format.ts";
+import { hasContent, sha256Hex } from "../../lib/file-digest.ts";
+import { typeFromName } from "../../lib/image/format.ts";
 import { inspectBytes } from "../../lib/image/inspect.ts";
 import { publish } from "../../lib/publish.ts";
 import { readRegular } from "../../lib/read-file.ts";
@@ -105,7 +105,7 @@ async function publishNumbered(
     if ((await publishAs(fetched.temporary, file, spec, deps)) === "published") return file;
     // If two images of a task are equal, the first one's file must not count as the second's.
     const isOurs = files.some((each) => each?.path === file);
-    if (spec.recovering && !isOurs && (await isFileOf(file, fetched))) {
+    if (spec.recovering && !isOurs && (await hasContent(file, fetched))) {
       await whileInUse(() => promises.unlink(fetched.temporary));
       return file;
     }
@@ -140,7 +140,7 @@ async function replace(
   try {
     // Other processes recognise it as new by its modification time; that of its last byte may be before they began.
     const now = new Date(clock.now());
-    await ifKept(() => promises.utimes(temporary, now, now));
+    await ifSupported(() => promises.utimes(temporary, now, now));
     await whileInUse(() => promises.rename(temporary, file));
     return "published";
   } catch (error) {
@@ -160,7 +160,7 @@ async function asNamed(
   deps: Pick<TaskDeps, "fileMode">,
 ): Promise<Omit<Placed, "path">> {
   if (!isImage(fetched)) return { image: fetched, warnings: [notChecked(fetched)] };
-  const type = typeNamed(target);
+  const type = typeFromName(target);
   const kind = fetched.image.extension.toUpperCase();
   if (type === fetched.image.type) return { image: fetched, warnings: [] };
   // The program's files may be gone by now. The image is whole without it.
@@ -168,7 +168,7 @@ async function asNamed(
   if (decoder === null || type === null || !decoder.isWritable(type))
     return { image: fetched, warnings: [`holds a ${kind} image`] };
   try {
-    const { bytes, lost } = await decoder.convertedImage(readRegular(fetched.temporary), type);
+    const { bytes, lostMetadata: lost } = await decoder.convertedImage(readRegular(fetched.temporary), type);
     const image = await replaced(fetched, bytes, deps.fileMode);
     const without = lost.length > 0 ? `, without its ${lost.join(", ")}` : "";
     return { image, warnings: [`was converted from the ${kind} image that the service sent${without}`] };
@@ -189,7 +189,7 @@ async function replaced(fetched: DownloadedImage, bytes: Buffer, mode: number): 
     ...fetched,
     image: inspection.image,
     bytes: bytes.length,
-    sha256: sha256Of(bytes),
+    sha256: sha256Hex(bytes),
     originalSha256,
   };
 }

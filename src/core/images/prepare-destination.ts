@@ -4,7 +4,7 @@ import path from "node:path";
 import { makeFolder, removeIfPossible, removeIfPresent } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { publishOnce } from "../../lib/publish.ts";
-import { draftedFile, randomDigits, writeSynced } from "../../lib/write-whole.ts";
+import { randomDigits, temporaryTarget, writeSynced } from "../../lib/write-whole.ts";
 import { isId } from "../../store/ledger-name.ts";
 import type { Destination } from "../../task/intent.ts";
 import { SaveFailedError } from "../errors.ts";
@@ -66,7 +66,7 @@ export async function sweepTemporaryFiles(
   nowMs: number,
 ): Promise<void> {
   for (const name of readableNames(folder)) {
-    const task = draftedFile(name);
+    const task = temporaryTarget(name);
     if (task === undefined) continue;
     const file = path.join(folder, name);
     const isOurs = task === NO_TASK || isId(task);

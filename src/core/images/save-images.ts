@@ -4,8 +4,8 @@ import { errorText } from "../../lib/error-text.ts";
 import type { WholeNumber } from "../../lib/exact-integer.ts";
 import { inspectBytes } from "../../lib/image/inspect.ts";
 import { withoutQuery } from "../../lib/redact.ts";
-import { listed } from "../../lib/short-text.ts";
-import { clauseOf } from "../../providers/failures.ts";
+import { joinFirst } from "../../lib/short-text.ts";
+import { toClause } from "../../providers/failures.ts";
 import { ProviderError } from "../../providers/provider.ts";
 import type { Destination } from "../../task/intent.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
@@ -70,7 +70,7 @@ function surplusWarning(
   const urls = sources.flatMap((source) => (source.kind === "url" ? [connection.maskUrl(source.url)] : []));
   return (
     `The service returned ${maxImages + urls.length} images; the first ${maxImages} were downloaded. ` +
-    `Not downloaded: ${listed(urls.map(withoutQuery), MAX_NAMED)}. All URLs are in the ledger.`
+    `Not downloaded: ${joinFirst(urls.map(withoutQuery), MAX_NAMED)}. All URLs are in the ledger.`
   );
 }
 
@@ -154,7 +154,7 @@ async function opened(
   { rest }: SaveResult,
 ): Promise<OneImage> {
   const images = await read().catch((error: unknown) => {
-    if (error instanceof ProviderError) throw new BadImageError(clauseOf(error.message));
+    if (error instanceof ProviderError) throw new BadImageError(toClause(error.message));
     throw new DownloadFailedError(`what was sent cannot be read: ${errorText(error)}`);
   });
   const [first = images[0], ...others] = images.length > 1 ? images.filter(isUsable) : images;

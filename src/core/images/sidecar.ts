@@ -3,7 +3,7 @@ import path from "node:path";
 import { isoTime } from "../../lib/clock.ts";
 import { removeIfPossible, syncFolder, whileInUse } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
-import { seedIn, type WholeNumber } from "../../lib/exact-integer.ts";
+import { parseSeed, type WholeNumber } from "../../lib/exact-integer.ts";
 import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
 import { publish } from "../../lib/publish.ts";
 import { readText } from "../../lib/read-file.ts";
@@ -106,7 +106,7 @@ function parseSidecar(text: string): Sidecar | null {
   const json = fieldsOf(jsonOrNull(text));
   if (!isRequest(json.request)) return null;
   const { taskId, service, sha256, credits } = json;
-  const seed = seedIn(json.seed);
+  const seed = parseSeed(json.seed);
   if (!isTaskId(taskId) || typeof service !== "string" || typeof sha256 !== "string") return null;
   return {
     imggen: textIn(json.imggen) ?? "",

@@ -2,7 +2,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import { localDay } from "../../lib/local-time.ts";
 import { action, option, phrase } from "../../lib/wording.ts";
-import { countableInstead, highestCost } from "../../models/cost.ts";
+import { highestCost, unknownCostHint } from "../../models/cost.ts";
 import type { Matrix } from "../../models/matrix.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { GENERATOR_KEY_ID, isAtGenerator, type ServiceIdentity } from "../../task/intent.ts";
@@ -88,7 +88,7 @@ function uncountable(
   const name = limit === "maxCredits" ? option(limit) : limit;
   const otherwise = phrase`To submit it without a limit, add ${option("noValidate")}.`;
   return new BudgetExceededError(phrase`What ${what} is not documented, so ${name} cannot be enforced.`, {
-    hint: ["Nothing was sent.", countableInstead(matrix, otherwise)],
+    hint: ["Nothing was sent.", unknownCostHint(matrix, otherwise)],
   });
 }
 

@@ -3,7 +3,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { makeFolder } from "../../lib/durable.ts";
 import type { Lease } from "../../lib/lease.ts";
 import { isInSameScope, isSameProcess, type Processes, type ProcessIdentity } from "../../lib/processes.ts";
-import { type Held, type Ticket, Tickets } from "../../lib/tickets.ts";
+import { type HeldTicket, type Ticket, Tickets } from "../../lib/tickets.ts";
 import type { Waiting } from "../../providers/provider.ts";
 
 export type { Waiting } from "../../providers/provider.ts";
@@ -69,7 +69,7 @@ export class Line {
   /** Sorted by their order; of two with the same one, the one that came first. */
   readonly #waiting: Waiter[] = [];
   /** This process's place among those that wait. */
-  #position: { ticket: Held; order: string; count: number; renewAtMs: number } | null = null;
+  #position: { ticket: HeldTicket; order: string; count: number; renewAtMs: number } | null = null;
   #isServing = false;
   #isSwept = false;
   #waking = new AbortController();
@@ -152,7 +152,7 @@ export class Line {
   async #serveOnce(): Promise<void> {
     try {
       for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
-        let turns = this.#tickets.held(TURN);
+        let turns = this.#tickets.active(TURN);
         const positions = this.#placesBeside(turns);
         const isDue = turns.length + this.#before(first, positions).length < this.#limits.concurrency;
         const others = isDue ? await this.#begin(first) : null;
@@ -168,10 +168,12 @@ export class Line {
 
   /** The places of other processes. While it takes its turn, a request has two tickets: only the turn counts. */
   #placesBeside(turns: readonly Ticket[]): Ticket[] {
-    const inTurn = new Set(turns.map(({ order }) => order));
-    const others = this.#tickets.held(WAIT).filter(({ name }) => name !== this.#position?.ticket.name);
+    const inTurn = new Set(turns.map(({ sortKey }) => sortKey));
+    const others = this.#tickets.active(WAIT).filter(({ name }) => name !== this.#position?.ticket.name);
     return others
-      .map((position) => (inTurn.has(position.order) ? { ...position, count: position.count - 1 } : position))
+      .map((position) =>
+        inTurn.has(position.sortKey) ? { ...position, count: position.count - 1 } : position,
+      )
       .filter(({ count }) => count > 0);
   }
 
@@ -179,7 +181,7 @@ export class Line {
   #before({ order }: Waiter, positions: readonly Ticket[]): Ticket[] {
     const ownName = this.#position?.order === order ? this.#position.ticket.name : "";
     return positions.filter(
-      (each) => each.order < order || (each.order === order && !(ownName < each.name && ownName)),
+      (each) => each.sortKey < order || (each.sortKey === order && !(ownName < each.name && ownName)),
     );
   }
 
@@ -187,7 +189,7 @@ export class Line {
   async #begin(waiter: Waiter): Promise<Ticket[] | null> {
     const { forMs, concurrency } = this.#limits;
     try {
-      const turn = await this.#tickets.take(TURN, forMs, { order: waiter.order, max: concurrency });
+      const turn = await this.#tickets.take(TURN, forMs, { sortKey: waiter.order, max: concurrency });
       if (Array.isArray(turn)) return turn;
       // It was given up while it took its turn.
       if (!this.#waiting.includes(waiter)) turn.release();
@@ -199,7 +201,7 @@ export class Line {
     return null;
   }
 
-  #release(turn: Held, keepMs?: number): void {
+  #release(turn: HeldTicket, keepMs?: number): void {
     turn.release(keepMs);
     this.#wake();
   }
@@ -216,7 +218,11 @@ export class Line {
         this.#position = { ...position, count, renewAtMs };
         return;
       }
-      const ticket = await this.#tickets.take(WAIT, WAIT_MS, { order, count, max: Number.POSITIVE_INFINITY });
+      const ticket = await this.#tickets.take(WAIT, WAIT_MS, {
+        sortKey: order,
+        count,
+        max: Number.POSITIVE_INFINITY,
+      });
       this.#leavePlace();
       this.#position = Array.isArray(ticket) ? null : { ticket, order, count, renewAtMs };
     } catch (error) {

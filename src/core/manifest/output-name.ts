@@ -1,5 +1,5 @@
 import path from "node:path";
-import { ANY_EXTENSION, LONGEST_EXTENSION } from "../../lib/image/format.ts";
+import { ANY_EXTENSION, MAX_EXTENSION } from "../../lib/image/format.ts";
 import { LONGEST_NAME_BYTES, portableNameProblem } from "../images/file-name.ts";
 import { quoted } from "./entry.ts";
 
@@ -34,7 +34,7 @@ function stepProblem(step: string): string | null {
 
 function lengthProblem(steps: readonly string[]): string | null {
   const file = steps.at(-1) ?? "";
-  const whole = path.posix.extname(file) === "" ? `${file}${LONGEST_EXTENSION}` : file;
+  const whole = path.posix.extname(file) === "" ? `${file}${MAX_EXTENSION}` : file;
   const tooLong = [...steps.slice(0, -1), whole].some((step) => Buffer.byteLength(step) > LONGEST_NAME_BYTES);
   return tooLong ? `a name is longer than ${LONGEST_NAME_BYTES} bytes` : null;
 }

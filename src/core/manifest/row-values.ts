@@ -1,12 +1,12 @@
 import { UsageError } from "../../lib/error-types.ts";
-import { MAX_SEED, seedIn, type WholeNumber } from "../../lib/exact-integer.ts";
+import { MAX_SEED, parseSeed, type WholeNumber } from "../../lib/exact-integer.ts";
 import { jsonFields, providerFields } from "../../models/provider-fields.ts";
 import {
   type FieldForm,
   type FieldName,
   fieldsFrom,
-  type GivenFields,
-  type GivenValue,
+  type InputFields,
+  type InputValue,
   isProviderFields,
   type ProviderFields,
   REQUEST_FIELDS,
@@ -33,8 +33,8 @@ export function checkValues(
   const reader = new ValueReader(raw);
   const isTemplated = template !== undefined && (raw.prompt ?? undefined) === undefined;
   const prompt = isTemplated ? reader.promptFrom(template, others) : reader.prompt();
-  const fields = fieldsFrom<GivenFields>((name) =>
-    name === "prompt" ? prompt : reader.read<GivenFields[FieldName]>(name, READERS[REQUEST_FIELDS[name]]),
+  const fields = fieldsFrom<InputFields>((name) =>
+    name === "prompt" ? prompt : reader.read<InputFields[FieldName]>(name, READERS[REQUEST_FIELDS[name]]),
   );
   const output = reader.output();
   if (reader.problems.length > 0) return { problems: reader.problems };
@@ -72,7 +72,7 @@ const WHOLE_NUMBER: Reader<number> = {
 
 /** A number, or its digits as text, which a number beyond 2^53 - 1 must be: JSON rounds it. */
 const SEED: Reader<WholeNumber> = {
-  as: (value) => seedIn(value) ?? undefined,
+  as: (value) => parseSeed(value) ?? undefined,
   takes: `a whole number from 0 to ${MAX_SEED} (beyond ${Number.MAX_SAFE_INTEGER} in quotes)`,
 };
 
@@ -86,7 +86,7 @@ const PAIRS: Reader<ProviderFields> = {
   takes: "fields such as steps=20",
 };
 
-const READERS: { [Form in FieldForm]: Reader<GivenValue<Form>> } = {
+const READERS: { [Form in FieldForm]: Reader<InputValue<Form>> } = {
   text: TEXT,
   texts: TEXTS,
   number: WHOLE_NUMBER,

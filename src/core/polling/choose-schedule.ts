@@ -2,7 +2,7 @@ import { ImggenError } from "../../lib/error-types.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { ServiceIdentity } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import { completionOf } from "../../task/task.ts";
+import { getCompletion } from "../../task/task.ts";
 import { defaultSchedule, expectedSchedule, type PollingSchedule } from "./fixed-schedules.ts";
 import { type CompletionInterval, isInformative, learnedSchedule } from "./learned-schedule.ts";
 
@@ -126,7 +126,7 @@ export class PollingSchedules {
     try {
       const records = await this.#ledger.recentOfKind(kind, this.#service);
       const intervals = records.flatMap((task) => {
-        const { seenMs = null, pendingMs = null } = completionOf(task) ?? {};
+        const { seenMs = null, pendingMs = null } = getCompletion(task) ?? {};
         return seenMs === null ? [] : [{ seenMs, pendingMs }];
       });
       return intervals.filter(isInformative);

@@ -2,7 +2,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { makeFolder } from "../../lib/durable.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { sha256Of } from "../../lib/file-digest.ts";
+import { sha256Hex } from "../../lib/file-digest.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import { action, phrase } from "../../lib/wording.ts";
 import { createWhole } from "../../lib/write-whole.ts";
@@ -83,7 +83,7 @@ export class PrivateCopies implements RequestReferences {
   async #copy(file: ReferenceFile): Promise<void> {
     const { folder } = this.#options;
     const bytes = readRegular(file.path);
-    if (sha256Of(bytes) !== file.sha256)
+    if (sha256Hex(bytes) !== file.sha256)
       throw new UsageError(`${file.name} was changed meanwhile.`, {
         hint: ["Nothing was charged.", phrase`${action("repeat")}.`],
       });

@@ -3,7 +3,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { fileSha256, sha256Of } from "../../lib/file-digest.ts";
+import { fileSha256, sha256Hex } from "../../lib/file-digest.ts";
 import { inspectBytes } from "../../lib/image/inspect.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import { groupedDigits } from "../../lib/whole-number.ts";
@@ -51,7 +51,7 @@ export async function readReferenceFile(
     name,
     path: file,
     bytes: bytes.length,
-    sha256: sha256Of(bytes),
+    sha256: sha256Hex(bytes),
     extension,
     warning: mayBeTooLarge
       ? `${name} has ${groupedDigits(bytes.length)} bytes, and the service takes "4 MB": it may refuse it.`

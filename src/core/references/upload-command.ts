@@ -2,7 +2,7 @@ import { filledWords, isInShellScript, programWords, shellOperator } from "../..
 import { UsageError } from "../../lib/error-types.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
 import { withoutQuery } from "../../lib/redact.ts";
-import { environmentWithout, linesOf, programFailure, runProgram } from "../../lib/run-program.ts";
+import { environmentWithout, nonBlankLines, programFailure, runProgram } from "../../lib/run-program.ts";
 import { action, phrase } from "../../lib/wording.ts";
 import { isRemoteUrl } from "../../models/rules/images.ts";
 import { POLICY } from "../limits/policy.ts";
@@ -76,7 +76,7 @@ const LONGEST_URL = 8192;
 
 /** @throws UsageError unless the text is one https URL on one line */
 function printedUrl(stdout: string, file: ReferenceFile): string {
-  const lines = linesOf(stdout);
+  const lines = nonBlankLines(stdout);
   const [line = ""] = lines;
   if (lines.length === 0) throw invalidOutput("nothing", file);
   if (lines.length > 1) throw invalidOutput(`${lines.length} lines`, file);

@@ -3,7 +3,7 @@ import { interruptedError } from "../../lib/interrupted.ts";
 import { BatchFolders } from "../../store/batch-folders.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { RowClaims } from "../../store/row-claims.ts";
-import { savedFilesOf } from "../../task/task.ts";
+import { getSavedFiles } from "../../task/task.ts";
 import { agreeOnCosts, folderAgreement } from "../batch/agreement.ts";
 import { batchCap } from "../batch/batch-cap.ts";
 import { type BatchEvents, type BatchResult, type BatchSpec, budgetedKeys } from "../batch/batch-spec.ts";
@@ -142,7 +142,7 @@ async function noteEarlierImages(
   const ids = [...(await claims.load()).values()].flat();
   await mapConcurrent(ids, TASKS_AT_ONCE, async (id) => {
     const entry = await ledger.read(id);
-    const files = entry?.kind === "task" ? savedFilesOf(entry.task) : [];
+    const files = entry?.kind === "task" ? getSavedFiles(entry.task) : [];
     for (const { path } of files) if (path !== null) await published.addEarlier(path);
   });
 }

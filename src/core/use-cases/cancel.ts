@@ -70,9 +70,9 @@ export async function cancellable(ledger: Ledger): Promise<Cancellable> {
       found.unreadable.push(entry);
       continue;
     }
-    const task = await ledger.asItStands(entry.task);
+    const task = await ledger.withLostReplies(entry.task);
     if (task.intent.taskId === null || !canBeEnded(task)) continue;
-    const isServed = (await ledger.serverOf(task)) !== null;
+    const isServed = (await ledger.livingServer(task)) !== null;
     found[isServed ? "served" : "tasks"].push(task);
   }
   return found;

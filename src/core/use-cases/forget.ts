@@ -3,7 +3,7 @@ import { UsageError } from "../../lib/error-types.ts";
 import { parseSince } from "../../lib/local-time.ts";
 import { action, phrase } from "../../lib/wording.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import { idOfName, timeOfId } from "../../store/ledger-name.ts";
+import { idTime, parseTaskName } from "../../store/ledger-name.ts";
 import { SANDBOX_SERVICE } from "../../task/intent.ts";
 import { displayId, isUnknown, STATES, type Task } from "../../task/task.ts";
 import { findNamed } from "../engine/named-tasks.ts";
@@ -60,8 +60,8 @@ export async function olderToForget(
       "Use a date such as 2026-01-31, or an age such as 30d or 2w.",
     );
   const found: Forgettable = { ids: [], skipped: 0 };
-  const end = timeOfId(beforeMs);
-  for await (const entry of ledger.entries((name) => (idOfName(name) ?? name) < end)) {
+  const end = idTime(beforeMs);
+  for await (const entry of ledger.entries((name) => (parseTaskName(name) ?? name) < end)) {
     if (entry.kind !== "task" || entry.task.id >= end) continue;
     if ((entry.task.intent.service.baseUrl === SANDBOX_SERVICE) !== isSandbox) continue;
     if (whyKept(entry.task, clock.now()) === null) found.ids.push(entry.task.id);

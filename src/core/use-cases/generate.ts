@@ -2,8 +2,9 @@ import { ImggenError, UsageError } from "../../lib/error-types.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { action, option, phrase } from "../../lib/wording.ts";
-import { isSamePlace, recoveryDestination } from "../../task/intent.ts";
-import { asMade, type GenerationRequest } from "../../task/request.ts";
+import type { UnpricedModel } from "../../store/agreed-prices.ts";
+import { freeAt, isSameDestination, recoveryDestination } from "../../task/intent.ts";
+import { ANY_MODEL, type GenerationRequest, withRepeatedSeed } from "../../task/request.ts";
 import { isUnknown, type Task, unsentCredits } from "../../task/task.ts";
 import {
   type Again,
@@ -20,7 +21,7 @@ import { holdTask } from "../engine/held.ts";
 import { unsupportedError } from "../engine/jobs.ts";
 import { type TaskReport, taskReport } from "../engine/report.ts";
 import { identicalUnfinished, mayBeSubmitting, sentBefore } from "../engine/task-error.ts";
-import { AnsweredError, ClaimedError, claimedBy } from "../errors.ts";
+import { AnsweredError, BudgetExceededError, ClaimedError, claimedBy } from "../errors.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { type CostRules, checkBudget, checkDailyLimit, spendingAccount } from "../limits/budget.ts";
@@ -40,22 +41,28 @@ export interface GenerateSpec extends TaskSpec, CostRules {
   maxCredits: number | undefined;
 }
 
+export interface GenerateEvents {
+  onWarning?: (message: string) => Promise<void>;
+  /** Whether a paid request is to be submitted although its price is not documented. @param name for people; absent: it is */
+  agreeOnPrice?: ((unpriced: UnpricedModel, name: string) => Promise<boolean>) | undefined;
+}
+
 /**
  * Reuses an earlier task for the same request, or continues one that is unfinished; without one, checks the limits,
  * uploads reference images, and generates.
- * @throws UsageError if the output path is taken, BudgetExceededError if a limit would be passed, or what
- *   `ReferenceImages.ready` and `submitNew` throw; nothing was sent
+ * @throws UsageError if the output path is taken, BudgetExceededError if a limit would be passed or the price is not agreed
+ *   to, or what `ReferenceImages.ready` and `submitNew` throw; nothing was sent
  */
 export async function generate(
   spec: GenerateSpec,
   deps: TaskDeps,
-  onWarning: (message: string) => Promise<void> = async () => {},
+  { onWarning = async () => {}, agreeOnPrice }: GenerateEvents = {},
 ): Promise<TaskReport> {
   const { checked, destination, wait, maxCredits, references = null } = spec;
   const { reuse, again, repeated } = spec;
   const { provider, generator } = deps.connection;
   if (wait === null && generator && !provider.poll) throw noIds(generator);
-  const misfit = unsupportedError(asMade(checked), deps.connection);
+  const misfit = unsupportedError(withRepeatedSeed(checked), deps.connection);
   if (misfit !== null) throw misfit;
   if (reuse && again) throw new UsageError("A request cannot be reused and submitted again: choose one.");
   const warnings = [...checked.warnings];
@@ -77,12 +84,29 @@ export async function generate(
   const cost = { credits: reuse ? 0 : (credits ?? 0), undocumented: credits === null ? 1 : 0 };
   const account = spendingAccount(deps.connection.identity, generator !== undefined);
   await checkDailyLimit(cost, account, deps, spec);
+  if (agreeOnPrice !== undefined) await requireAgreement(spec, deps, agreeOnPrice);
   const request = references === null ? checked.request : await uploaded(spec, references, deps, say);
   const final = { ...spec, checked: { ...checked, request, warnings } };
   if (reuse) return generateOrReuse(final, deps);
   const report = await submitNew(final, deps);
-  const isSettled = repeated !== null && isUnknown(await deps.ledger.asItStands(repeated));
+  const isSettled = repeated !== null && isUnknown(await deps.ledger.withLostReplies(repeated));
   return isSettled ? withSettled(repeated, report, deps) : report;
+}
+
+/** Has a person agree to a paid request whose price is not documented. @throws BudgetExceededError */
+async function requireAgreement(
+  { checked }: GenerateSpec,
+  { connection }: TaskDeps,
+  agreeOnPrice: NonNullable<GenerateEvents["agreeOnPrice"]>,
+): Promise<void> {
+  const { request, credits, isPaid = connection.termsFor(request).isPaid } = checked;
+  const service = connection.identity;
+  if (credits !== null || freeAt({ service, isPaid }) !== null) return;
+  const { model } = request;
+  const address = service.baseUrl;
+  const name = model === ANY_MODEL ? (connection.generator?.name ?? address) : model;
+  if (await agreeOnPrice({ address, model }, name)) return;
+  throw new BudgetExceededError("The cost was not confirmed.", { hint: "Nothing was sent." });
 }
 
 /**
@@ -106,7 +130,7 @@ async function continueEarlier(
         const { task } = again.earlier;
         triedIds.add(task.id);
         // In the task's own place, images that it has saved already are not in the way.
-        if (!isSamePlace(spec.destination, task.intent.destination)) await requireUsable(spec);
+        if (!isSameDestination(spec.destination, task.intent.destination)) await requireUsable(spec);
         const report = await continued(task, spec, deps);
         if (report !== null) return { ...report, reused: true };
         continue;
@@ -199,7 +223,7 @@ export async function reuseEarlier(
     if (!(await pause(Math.min(READ_AGAIN_MS, leftMs), deps)))
       return { ...report, error: interruptedError(deps.signal, report.charged), reused: true };
     const entry = await ledger.read(task.id);
-    const now = entry?.kind === "task" ? earlierTask(await ledger.asItStands(entry.task), ledger) : null;
+    const now = entry?.kind === "task" ? earlierTask(await ledger.withLostReplies(entry.task), ledger) : null;
     // A process that waited for a task reports its failure too, instead of submitting the request again.
     if (now?.state === "failed" || now?.task.state === "cancelled")
       return { ...taskReport(now.task), reused: true };
@@ -261,7 +285,7 @@ async function obtained(
   deps: TaskDeps,
 ): Promise<TaskReport> {
   const { continueNamed, copyResult: copyOf } = await import("../engine/continue.ts");
-  const { hasContent: isCopyOf } = await import("../images/copy-image.ts");
+  const { isCopyOf } = await import("../images/copy-image.ts");
   const useCaseDeps = ofOneAccount(deps);
   if (destination.kind === "file") {
     const [first] = report.files;

@@ -6,7 +6,7 @@ import type { Matrix } from "../../models/matrix.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { UnreadableEntry } from "../../store/ledger-files.ts";
 import { SANDBOX_SERVICE, type ServiceIdentity } from "../../task/intent.ts";
-import { isInHistory, isUnknown, type OpenWord, stateWord, type Task } from "../../task/task.ts";
+import { isInHistory, isUnknown, type OpenState, openState, type Task } from "../../task/task.ts";
 import { type ReportStatus, reportStatus, taskFacts } from "../engine/report.ts";
 
 /** Filter for tasks of the ledger; an absent field lets all through. */
@@ -22,11 +22,11 @@ export interface HistoryFilter {
 }
 
 /** The status of a task for filters: where an open one stands, how another has ended; `unfinished` is every open one. */
-export type HistoryStatus = ReportStatus | OpenWord | "unfinished";
+export type HistoryStatus = ReportStatus | OpenState | "unfinished";
 
 /** State of an open task; end of another one. */
-export function historyStatus(task: Task): ReportStatus | OpenWord {
-  return stateWord(task.state) ?? reportStatus(taskFacts(task));
+export function historyStatus(task: Task): ReportStatus | OpenState {
+  return openState(task.state) ?? reportStatus(taskFacts(task));
 }
 
 /** The tasks that were or may have been charged, newest first. Reads no more of the ledger than it must. */
@@ -64,7 +64,7 @@ export async function* chargedTasks(
     }
     // All that follow are older still.
     if (Date.parse(entry.task.submittedAt) < sinceMs) return;
-    const record = await ledger.asItStands(entry.task);
+    const record = await ledger.withLostReplies(entry.task);
     if (!isInHistory(record) || !matches(record, filter)) continue;
     yield isOfService(record.intent.service) ? record : "elsewhere";
   }
@@ -83,7 +83,7 @@ function hasStatus(task: Task, status: HistoryStatus): boolean {
   const { state } = task;
   // One of several images may be unknown while others are to be saved.
   if (status === "unknown" && isUnknown(task)) return true;
-  if (status === "unfinished") return stateWord(state) !== null;
+  if (status === "unfinished") return openState(state) !== null;
   const isRunning = status === "running" && reportStatus({ state, isAwaited: true }) === "running";
   return isRunning || historyStatus(task) === status;
 }

@@ -2,17 +2,17 @@ import type { ProcessIdentity } from "../../lib/processes.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { mayBeTask, type UnreadableEntry } from "../../store/ledger-files.ts";
 import { type Destination, SANDBOX_SERVICE } from "../../task/intent.ts";
-import { endsUnsent, isResumable, type Task, taskIdOf } from "../../task/task.ts";
+import { endsUnsent, getTaskId, isResumable, type Task } from "../../task/task.ts";
 import {
   type ContinueSpec,
   continueNamed,
   continueTask,
-  reported,
+  reportedId,
   saveUnknownId,
 } from "../engine/continue.ts";
 import type { UseCaseDeps } from "../engine/deps.ts";
 import { findNamed, type NamedTask } from "../engine/named-tasks.ts";
-import { reportOfId, type TaskReport } from "../engine/report.ts";
+import type { TaskReport } from "../engine/report.ts";
 import { requireFolderForSeveral } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 
@@ -95,7 +95,7 @@ function resumeOne(target: ResumeTarget, options: ResumeTasksSpec, deps: UseCase
   const { id, record } = target;
   if (id !== null && record === null) {
     const { wait, destination, fallback } = options;
-    return reported(reportOfId(id), async () => saveUnknownId(id, destination ?? fallback(), wait, deps));
+    return reportedId(id, async () => saveUnknownId(id, destination ?? fallback(), wait, deps), deps);
   }
   if (record === null) throw new TypeError("neither an id nor a task");
   const { wait, keepsNewer } = options;
@@ -136,7 +136,7 @@ export async function tasksToResume(
   const targets: ResumeTarget[] = [];
   const served: ResumeTargets["served"] = [];
   for (const record of included) {
-    const by = await ledger.serverOf(record);
+    const by = await ledger.livingServer(record);
     if (by === null) targets.push({ id: null, record });
     else served.push({ record, by });
   }
@@ -150,10 +150,10 @@ export async function tasksToResume(
 async function orItsRequest(namedTask: NamedTask, ledger: Ledger): Promise<NamedTask> {
   const { id, record } = namedTask;
   const isMeantItself = record === null || record.id.startsWith(id);
-  if (isMeantItself || (await ledger.serverOf(record)) === null) return namedTask;
-  const taskId = taskIdOf(record);
+  if (isMeantItself || (await ledger.livingServer(record)) === null) return namedTask;
+  const taskId = getTaskId(record);
   const records = (await ledger.unfinished()).flatMap((entry) => (entry.kind === "task" ? [entry.task] : []));
-  const request = records.find((each) => each.id !== record.id && taskIdOf(each) === taskId);
+  const request = records.find((each) => each.id !== record.id && getTaskId(each) === taskId);
   return { id, record: request ?? record };
 }
 

@@ -3,11 +3,12 @@ import { inOrder } from "../../lib/concurrency.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { Destination } from "../../task/intent.ts";
-import { chargedOf, displayId, type Task, withLine } from "../../task/task.ts";
+import { displayId, getCharged, type Task, withLine } from "../../task/task.ts";
 import {
   continueNamed,
   continueTask,
   reported,
+  reportedId,
   requireId,
   requirePolls,
   saveAgain,
@@ -101,7 +102,7 @@ async function pollTask(
   options: StatusSpec,
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
-  if (record === null) return reported(reportOfId(id), () => statusOfId(id, options, deps));
+  if (record === null) return reportedId(id, () => statusOfId(id, options, deps), deps);
   return reported(taskReport(record), () => statusOfTask(record, options, deps));
 }
 
@@ -159,10 +160,10 @@ async function polledOnce(
   for (const job of jobs) {
     const how = { job: createJob(task, job.request, job.attempt, deps.ledger.work) };
     const reply = await pollOnce(job.id, how, deps);
-    if (deps.signal.aborted) throw interruptedError(deps.signal, chargedOf(task));
+    if (deps.signal.aborted) throw interruptedError(deps.signal, getCharged(task));
     if (reply.outcome === "retry" && reply.isMissing && job.isGone && task.state === "accepted")
       throw noLongerKnown(task, reply.why);
-    if (reply.outcome === "retry") throw unseen(reply, chargedOf(task), deps.connection.serviceUrl);
+    if (reply.outcome === "retry") throw unseen(reply, getCharged(task), deps.connection.serviceUrl);
     const ageMs = deps.clock.now() - job.acceptedMs;
     if (reply.outcome === "refused" && !isNotYetKnown(reply.error, ageMs)) throw reply.error;
     const state = reply.outcome === "state" ? reply.task : { status: "running" as const };
@@ -192,12 +193,12 @@ async function waitedFor(
     if (waited.outcome === "gone" && task.state === "accepted")
       throw noLongerKnown(task, waited.lastFailure.why);
     if (waited.outcome === "gone")
-      throw unseen(waited.lastFailure, chargedOf(task), deps.connection.serviceUrl);
+      throw unseen(waited.lastFailure, getCharged(task), deps.connection.serviceUrl);
     if (waited.outcome === "ended") seen = withState(seen, job, waited.task, deps);
     else {
       const { lastFailure } = waited;
       if (lastFailure !== null && !waited.wasSeen && task.state === "failed")
-        throw unseen(lastFailure, chargedOf(task), deps.connection.serviceUrl);
+        throw unseen(lastFailure, getCharged(task), deps.connection.serviceUrl);
       seen = withState(seen, job, { status: "running" }, deps);
       if (lastFailure !== null) return { ...taskReport(seen), error: stillRunning(seen, lastFailure.why) };
     }
@@ -224,7 +225,7 @@ async function statusWithoutJob(
   { wait, destination }: StatusSpec,
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
-  const latest = await deps.ledger.asItStands(task);
+  const latest = await deps.ledger.withLostReplies(task);
   if (destination !== null) {
     if (latest.state === "saved")
       return saveAgain(latest, { wait: { timeoutMs: 0, schedule: null }, destination }, deps);

@@ -10,7 +10,7 @@ import {
 } from "./format.ts";
 
 const HEADER_BYTES = 8;
-/** The description of a real image has some hundred bytes. */
+/** A real image's metadata has some hundred bytes. */
 const MAX_META_BYTES = 1024 * 1024;
 const BRANDS = new Set(["avif", "avis"]);
 
@@ -21,7 +21,7 @@ export const avif: ImageFormat = {
   examine,
 };
 
-/** The brands of the first box: one major, a version number, and those the file is compatible with. */
+/** The first box lists a major brand, a version number and the compatible brands. */
 function hasBrand(head: Buffer): boolean {
   if (head.length < 12 || head.toString("latin1", 4, 8) !== "ftyp") return false;
   const end = Math.min(head.readUInt32BE(0), head.length);
@@ -32,8 +32,8 @@ function hasBrand(head: Buffer): boolean {
 }
 
 /**
- * Complete means: boxes (the unit of the ISO base media format) up to the file's exact end, among them a description of
- * images and their data.
+ * Complete: boxes (the unit of the ISO base media format) up to the exact end of the file, including metadata and
+ * image data.
  */
 function examine(file: ByteWindow): Verdict {
   const types = new Set<string>();
@@ -51,20 +51,20 @@ function examine(file: ByteWindow): Verdict {
   return isWhole ? whole(largestSize(meta), orientationIn(meta)) : cutShort(file.size + HEADER_BYTES);
 }
 
-/** `null` if there is no room for a header, or if its length or type is invalid. */
+/** null: incomplete header, or invalid length or type. */
 function readBox(file: ByteWindow, start: number): { type: string; end: number } | null {
   const header = file.bytes(start, HEADER_BYTES);
   if (header === null) return null;
   const type = header.toString("latin1", 4);
   const length = header.readUInt32BE(0);
-  // Length 1: a longer length follows the type. Length 0: to the end, allowed for the last box only.
+  // Length 1: a 64-bit length follows the type. Length 0: up to the end of the file, only for the last box.
   const long = length === 1 ? file.bytes(start + HEADER_BYTES, 8) : null;
   if (length === 1 && long === null) return null;
   const end = length === 0 ? file.size : start + Number(long?.readBigUInt64BE() ?? length);
   return end < start + HEADER_BYTES || !/^[ -~]{4}$/.test(type) ? null : { type, end };
 }
 
-/** Tiles and thumbnails have sizes of their own, smaller than the image's. 0 × 0 if none is given. */
+/** The largest size, because tiles and thumbnails have smaller ones. 0 × 0 if there is none. */
 function largestSize(meta: Buffer): Size {
   let largest: Size = { width: 0, height: 0 };
   for (
@@ -78,7 +78,7 @@ function largestSize(meta: Buffer): Size {
   return largest;
 }
 
-/** Reads the property that turns an image by a multiple of 90° anticlockwise, as an Exif orientation. */
+/** Converts the rotation property (multiples of 90° anticlockwise) to an Exif orientation. */
 function orientationIn(meta: Buffer): number {
   const at = meta.indexOf("irot");
   const quarters = at === -1 ? 0 : (meta[at + 4] ?? 0) & 3;

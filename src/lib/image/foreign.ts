@@ -1,12 +1,11 @@
-/** Description of a file by its first bytes, if it is no image that is checked here. */
+/** Description of a file that is not a supported image, by its first bytes. */
 export interface ForeignFile {
   /** For messages: "an HTML page", "JSON text", "empty". */
   what: string;
-  /** null: text or nothing, as servers send in place of a file. */
-  saved: { type: "other" | "unrecognised"; mediaType: string; extension: string } | null;
+  /** null: text or an empty body, as servers send in place of a file. */
+  format: { type: "other" | "unrecognised"; mediaType: string; extension: string } | null;
 }
 
-/** The first bytes of well-known file types. */
 const SIGNATURES: ReadonlyArray<readonly [RegExp, string, string, string]> = [
   [/^%PDF-/, "a PDF document", "application/pdf", "pdf"],
   [/^PK\x03\x04/, "a ZIP archive", "application/zip", "zip"],
@@ -27,16 +26,16 @@ const UNRECOGNISED = "unrecognised data";
 /** @param head the first bytes of the file, a few thousand at most */
 export function foreignFile(head: Buffer): ForeignFile {
   const bytes = head.toString("latin1");
-  const known = SIGNATURES.find(([signature]) => signature.test(bytes));
-  if (known !== undefined) {
-    const [, what, mediaType, extension] = known;
-    return { what, saved: { type: "other", mediaType, extension } };
+  const match = SIGNATURES.find(([signature]) => signature.test(bytes));
+  if (match !== undefined) {
+    const [, what, mediaType, extension] = match;
+    return { what, format: { type: "other", mediaType, extension } };
   }
   const what = head.length === 0 ? "empty" : describeText(textIn(head));
-  if (what === SVG) return { what, saved: { type: "other", mediaType: "image/svg+xml", extension: "svg" } };
-  if (what !== UNRECOGNISED) return { what, saved: null };
+  if (what === SVG) return { what, format: { type: "other", mediaType: "image/svg+xml", extension: "svg" } };
+  if (what !== UNRECOGNISED) return { what, format: null };
   const mediaType = "application/octet-stream";
-  return { what, saved: { type: "unrecognised", mediaType, extension: "bin" } };
+  return { what, format: { type: "unrecognised", mediaType, extension: "bin" } };
 }
 
 function textIn(head: Buffer): string {
@@ -50,7 +49,7 @@ function textIn(head: Buffer): string {
 function describeText(text: string): string {
   if (/^[{[]/.test(text)) return "JSON text";
   if (text.startsWith("<")) return describeMarkup(text);
-  // A character cut in two at the end of the head does not mean binary data.
+  // A character cut off at the end of the head does not mean binary data.
   const isText = text !== "" && !/[\0-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]/.test(text.replace(/\ufffd$/, ""));
   return isText ? "plain text" : UNRECOGNISED;
 }

@@ -9,8 +9,8 @@ export interface Size {
 }
 
 /**
- * The result of walking the file's structure. `size` is that of the stored pixels, `orientation` that of Exif. `needs`: the file must have at least this many bytes. `at`: where its
- * structure becomes invalid.
+ * The result of walking the file's structure. `size`: the stored pixels. `orientation`: as in Exif. `needs`: minimum
+ * size of the file in bytes. `at`: offset of the first invalid structure.
  */
 export type Verdict =
   | { kind: "whole"; size: Size; orientation: number }
@@ -21,13 +21,13 @@ export interface ImageFormat {
   type: ImageType;
   /** Name in messages. */
   name: string;
-  /** Whether a file that begins with these bytes is of this format, or could be if it were longer. */
+  /** Whether a file with this beginning is, or could continue as, this format. */
   begins(head: Buffer): boolean;
-  /** Walks the file to its end; called only if `begins` is true. */
+  /** Walks the file to its end. Precondition: `begins` is true. */
   examine(file: ByteWindow): Verdict;
 }
 
-/** Segments or blocks: far more than a real file has. A hostile one could have tens of millions. */
+/** Maximum number of segments or blocks, far above real files; a hostile file could have tens of millions. */
 export const MAX_PARTS = 1_000_000;
 
 export function whole(size: Size, orientation = 1): Verdict {
@@ -48,7 +48,7 @@ export function sharesStart(head: Buffer, signature: Buffer): boolean {
   return length > 0 && head.subarray(0, length).equals(signature.subarray(0, length));
 }
 
-/** The file name extensions of each image type, without the dot. New files get the first. */
+/** File name extensions without the dot. New files get the first. */
 export const EXTENSIONS = {
   png: ["png"],
   jpeg: ["jpg", "jpeg"],
@@ -57,8 +57,8 @@ export const EXTENSIONS = {
   avif: ["avif"],
 } as const satisfies Record<ImageType, readonly [string, ...string[]]>;
 
-/** The image type that a file's name says; null for a name that says none. */
-export function typeNamed(file: string): ImageType | null {
+/** The image type of a file name's extension; null for any other. */
+export function typeFromName(file: string): ImageType | null {
   const extension = path.extname(file).slice(1).toLowerCase();
   const types: readonly [string, readonly string[]][] = Object.entries(EXTENSIONS);
   return (types.find(([, each]) => each.includes(extension))?.[0] as ImageType | undefined) ?? null;
@@ -69,8 +69,8 @@ const ALL: readonly string[] = Object.values(EXTENSIONS).flat();
 /** All extensions as alternatives of a regular expression. */
 export const ANY_EXTENSION = ALL.join("|");
 
-/** The longest extension, with the dot: a name without one must have room for it. */
-export const LONGEST_EXTENSION = `.${ALL.reduce((longest, each) => (each.length > longest.length ? each : longest))}`;
+/** The longest extension, with the dot: a name must leave room for it. */
+export const MAX_EXTENSION = `.${ALL.reduce((longest, each) => (each.length > longest.length ? each : longest))}`;
 
 /** Random access to bytes, such as an open file. A read returns fewer bytes than requested only at the end. */
 export interface ByteSource {
@@ -81,10 +81,7 @@ export interface ByteSource {
 
 const WINDOW_BYTES = 256 * 1024;
 
-/**
- * One window of 256 KiB over a source of any size. Walking a file from header to header costs one read per
- * window rather than one per header, and memory stays the same however large the file is.
- */
+/** A window of 256 KiB over a source of any size: one read per window rather than per header, and constant memory. */
 export class ByteWindow {
   readonly size: number;
   readonly #source: ByteSource;
@@ -96,20 +93,20 @@ export class ByteWindow {
     this.#source = source;
   }
 
-  /** Exactly `length` bytes, or `null` if the file ends before them. */
+  /** Exactly `length` bytes; null if the file ends before them. */
   bytes(position: number, length: number): Buffer | null {
     return this.from(position, length)?.subarray(0, length) ?? null;
   }
 
-  /** Bytes from `position` to the end of the window: at least `least` bytes, or `null` if the file ends sooner. */
-  from(position: number, least: number): Buffer | null {
+  /** Bytes from `position` to the end of the window, at least `minBytes`; null if the file ends sooner. */
+  from(position: number, minBytes: number): Buffer | null {
     const offset = position - this.#start;
-    if (offset >= 0 && offset + least <= this.#bytes.length) return this.#bytes.subarray(offset);
-    if (position + least > this.size) return null;
-    const length = Math.min(Math.max(WINDOW_BYTES, least), this.size - position);
+    if (offset >= 0 && offset + minBytes <= this.#bytes.length) return this.#bytes.subarray(offset);
+    if (position + minBytes > this.size) return null;
+    const length = Math.min(Math.max(WINDOW_BYTES, minBytes), this.size - position);
     this.#bytes = this.#source.read(position, length);
     this.#start = position;
     // A file that was truncated during the read ends here.
-    return this.#bytes.length < least ? null : this.#bytes;
+    return this.#bytes.length < minBytes ? null : this.#bytes;
   }
 }

@@ -23,7 +23,7 @@ export const gif: ImageFormat = {
   examine,
 };
 
-/** Complete means: at least one image, and every block within the file up to the trailer. */
+/** Complete: at least one image, and every block within the file up to the trailer. */
 function examine(file: ByteWindow): Verdict {
   const screen = file.bytes(0, SCREEN_BYTES);
   if (screen === null) return cutShort(SCREEN_BYTES + PICTURE_BYTES);
@@ -37,7 +37,7 @@ function examine(file: ByteWindow): Verdict {
     if (block === TRAILER) return hasPicture ? whole(size) : damaged(at);
     if (block !== PICTURE && block !== EXTENSION) return damaged(at);
     if (block === PICTURE) {
-      // A descriptor, a colour table of its own, and one byte of code size.
+      // An image descriptor, its local colour table, and one byte of code size.
       at += PICTURE_BYTES + colourTableBytes(file.bytes(at, PICTURE_BYTES)?.[9]) + 1;
       hasPicture = true;
     } else at += 2;

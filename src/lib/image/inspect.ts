@@ -18,15 +18,15 @@ import { webp } from "./webp.ts";
 export type { ImageType } from "./format.ts";
 
 export interface FileInfo {
-  /** Detected from its bytes. Only the image types are checked to be whole. */
+  /** Detected from the content. Only image types are checked for completeness. */
   type: ImageType | "other" | "unrecognised";
   mediaType: string;
   /** Extension without the dot: `png`, `jpg`, `webp`, `gif`, `avif`. */
   extension: string;
-  /** Pixels as the image is seen: a camera may have stored it turned. 0 if the file does not say. */
+  /** Display size in pixels, after rotation; 0 if unknown. */
   width: number;
   height: number;
-  /** Given where a viewer must turn or mirror what is stored. */
+  /** Present if a viewer must rotate or mirror the stored image. */
   isTurned?: true;
 }
 
@@ -34,7 +34,10 @@ export interface ImageInfo extends FileInfo {
   type: ImageType;
 }
 
-/** `file`: its type, if it is a file of another type and not text in place of one. `detail` is a short phrase for an error message: "an HTML page", "PNG cut short at byte 5 of at least 57". */
+/**
+ * `file`: present for a file of another type. `detail`: a short phrase for an error message: "an HTML page", "PNG cut
+ * short at byte 5 of at least 57".
+ */
 type Inspection =
   | { ok: true; image: ImageInfo }
   | { ok: false; problem: "not an image" | "incomplete"; detail: string; file?: FileInfo };
@@ -43,18 +46,18 @@ const FORMATS: readonly ImageFormat[] = [png, jpeg, webp, gif, avif];
 const HEAD_BYTES = 4096;
 
 /**
- * Detects from the bytes alone which image type this is and whether the image is complete. Follows the structure of the
- * format (chunks, segments, boxes) without decoding pixels, with one window of 256 KiB in memory.
- * @param source such as an open file, whose position is neither used nor moved
- * @throws what the source's `read` throws
+ * Detects the image type from the content alone and checks that the image is complete. Follows the format's structure
+ * (chunks, segments, boxes) without decoding pixels, with one window of 256 KiB in memory.
+ * @param source such as an open file; its position is neither used nor moved
+ * @throws errors of the source's `read`
  */
 export function inspectImage(source: ByteSource): Inspection {
   const file = new ByteWindow(source);
   const head = file.bytes(0, Math.min(HEAD_BYTES, file.size)) ?? Buffer.alloc(0);
   const format = FORMATS.find((candidate) => candidate.begins(head));
   if (format === undefined) {
-    const { what: detail, saved } = foreignFile(head);
-    const info = saved && { file: { ...saved, width: 0, height: 0 } };
+    const { what: detail, format } = foreignFile(head);
+    const info = format && { file: { ...format, width: 0, height: 0 } };
     return { ok: false, problem: "not an image", detail, ...info };
   }
 
@@ -65,11 +68,11 @@ export function inspectImage(source: ByteSource): Inspection {
   const { type } = format;
   const names = { type, mediaType: `image/${type}`, extension: EXTENSIONS[type][0] };
   const { size, orientation } = verdict;
-  const seen = orientation < 5 ? size : { width: size.height, height: size.width };
-  return { ok: true, image: { ...names, ...seen, ...(orientation !== 1 && { isTurned: true }) } };
+  const displaySize = orientation < 5 ? size : { width: size.height, height: size.width };
+  return { ok: true, image: { ...names, ...displaySize, ...(orientation !== 1 && { isTurned: true }) } };
 }
 
-/** Does what `inspectImage` does, for a whole image in memory. */
+/** `inspectImage` for an image in memory. */
 export function inspectBytes(bytes: Buffer): Inspection {
   return inspectImage({
     size: bytes.length,
@@ -77,7 +80,10 @@ export function inspectBytes(bytes: Buffer): Inspection {
   });
 }
 
-/** Does what `inspectImage` does, for the file of this name. @throws the system's error */
+/**
+ * `inspectImage` for a file.
+ * @throws the system's error
+ */
 export function inspectFileAt(path: string): Inspection {
   const file = DiskFile.openToRead(path);
   try {

@@ -32,8 +32,8 @@ export const jpeg: ImageFormat = {
 };
 
 /**
- * Complete means: a frame header, a scan, and the end marker. Segments are skipped by their length, so that the end
- * marker of a thumbnail inside one is not taken for the image's. Bytes after the end are ignored.
+ * Complete: a frame header, a scan and the end marker. Segments are skipped by their length, so that the end marker
+ * of an embedded thumbnail does not count. Bytes after the end are ignored.
  */
 function examine(file: ByteWindow): Verdict {
   let size: Size | null = null;
@@ -73,15 +73,15 @@ function nextMarker(file: ByteWindow, from: number): { code: number; at: number 
     if (window === null) return null;
     const last = window.length - 1;
     for (
-      let found = window.indexOf(0xff);
-      found !== -1 && found < last;
-      found = window.indexOf(0xff, found + 1)
+      let offset = window.indexOf(0xff);
+      offset !== -1 && offset < last;
+      offset = window.indexOf(0xff, offset + 1)
     ) {
-      const code = window[found + 1] as number;
+      const code = window[offset + 1] as number;
       const isRestart = code >= RST_FIRST && code <= RST_LAST;
-      if (code !== 0x00 && code !== 0xff && !isRestart) return { code, at: at + found };
+      if (code !== 0x00 && code !== 0xff && !isRestart) return { code, at: at + offset };
     }
-    // The last byte is read again: it may be the first half of a marker.
+    // The last byte may be the first half of a marker: read it again.
     at += last;
   }
 }
@@ -94,7 +94,7 @@ function frameSize(file: ByteWindow, at: number): Size | null {
   return size.height > 0 && size.width > 0 ? size : null;
 }
 
-/** Reads the orientation from the Exif data in a segment; null if it holds something else. */
+/** The orientation in a segment's Exif data; null for other data. */
 function orientationAt(file: ByteWindow, at: number, length: number): number | null {
   const data = file.bytes(at, length);
   const isExif = data?.subarray(0, EXIF_PREFIX.length).equals(EXIF_PREFIX);

@@ -2,14 +2,14 @@ import { inflateSync } from "node:zlib";
 import { errorCode } from "../error-text.ts";
 import type { Size } from "./format.ts";
 
-/** The header of a PNG, as far as it says how many bytes its rows have. */
+/** The header fields that determine the number of bytes in the rows. */
 export interface PngHeader extends Size {
   bitDepth: number;
   colorType: number;
   isInterlaced: boolean;
 }
 
-/** Samples of a pixel by color type: grey, RGB, palette, grey with alpha, RGB with alpha. */
+/** Samples per pixel by color type: grey, RGB, palette, grey with alpha, RGB with alpha. */
 const SAMPLES: ReadonlyMap<number, number> = new Map([
   [0, 1],
   [2, 3],
@@ -18,7 +18,7 @@ const SAMPLES: ReadonlyMap<number, number> = new Map([
   [6, 4],
 ]);
 
-/** Larger images are not decompressed for this: far more than a model makes. */
+/** Larger images, far above the output of any model, are not decompressed. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
 /** The seven passes of an interlaced image: first column and row, and the steps between them. */
@@ -32,30 +32,30 @@ const PASSES = [
   [0, 1, 1, 2],
 ] as const;
 
-/** Whether the rows of an image are counted. */
+/** Whether the image is small enough to count its rows. */
 export function areRowsCounted(header: PngHeader): boolean {
-  const needed = bytesOf(header);
-  return needed !== null && needed <= MAX_BYTES;
+  const expectedBytes = rowBytes(header);
+  return expectedBytes !== null && expectedBytes <= MAX_BYTES;
 }
 
 /**
- * Whether the compressed pixels of a PNG hold as many bytes as its header says: a server that ran out of time may end an
- * image early, with every checksum correct. What is no compressed data at all is left to the decoder.
- * @param pixels the data of its IDAT chunks, in their order
+ * Whether the compressed pixels have as many bytes as the header promises: a server out of time may end an image
+ * early, with every checksum correct. Invalid compressed data is left to the decoder.
+ * @param pixels the data of its IDAT chunks, in order
  */
 export function hasAllRows(header: PngHeader, pixels: readonly Buffer[]): boolean {
-  const needed = bytesOf(header);
-  if (needed === null || needed > MAX_BYTES) return true;
+  const expectedBytes = rowBytes(header);
+  if (expectedBytes === null || expectedBytes > MAX_BYTES) return true;
   try {
-    return inflateSync(Buffer.concat(pixels), { maxOutputLength: needed }).length >= needed;
+    return inflateSync(Buffer.concat(pixels), { maxOutputLength: expectedBytes }).length >= expectedBytes;
   } catch (error) {
-    // `Z_BUF_ERROR`: the compressed data is cut short. Any other error is no sign of that, or the image has more rows.
+    // `Z_BUF_ERROR`: the compressed data is cut short. Other errors do not mean that, or the image has extra rows.
     return errorCode(error) !== "Z_BUF_ERROR";
   }
 }
 
-/** Bytes of all rows, with the byte of the filter before each; null for a header that no decoder accepts. */
-function bytesOf({ width, height, bitDepth, colorType, isInterlaced }: PngHeader): number | null {
+/** Bytes of all rows, including the filter byte of each; null for an invalid header. */
+function rowBytes({ width, height, bitDepth, colorType, isInterlaced }: PngHeader): number | null {
   const samples = SAMPLES.get(colorType);
   if (samples === undefined || ![1, 2, 4, 8, 16].includes(bitDepth)) return null;
   const rows = (columns: number, count: number) =>

@@ -19,12 +19,12 @@ const CHECKSUM_BYTES = 4;
 const TYPE_BYTES = 4;
 const FRAME_BYTES = HEAD_BYTES + CHECKSUM_BYTES;
 const HEADER_CHUNK_BYTES = FRAME_BYTES + 13;
-const LEAST_BYTES = SIGNATURE.length + HEADER_CHUNK_BYTES + 2 * FRAME_BYTES;
-/** The format's own limit, for the length of a chunk as for a side of the image. */
-const LARGEST = 0x7fff_ffff;
-/** Far more than a real file has, whose pixel chunks have some kilobytes each. A hostile one could have millions. */
+const MIN_BYTES = SIGNATURE.length + HEADER_CHUNK_BYTES + 2 * FRAME_BYTES;
+/** The format's limit for the length of a chunk and for a side of the image. */
+const MAX_LENGTH = 0x7fff_ffff;
+/** Far above real files, whose pixel chunks have some kilobytes each; a hostile file could have millions. */
 const MAX_CHUNKS = 200_000;
-/** The most that a JPEG can hold, whose segments are no longer. */
+/** The maximum in a JPEG, limited by its segments. */
 const MAX_EXIF_BYTES = 65_535;
 
 export const png: ImageFormat = {
@@ -35,13 +35,13 @@ export const png: ImageFormat = {
 };
 
 /**
- * Complete means: IHDR first, as many rows in IDAT as it says, and every chunk up to IEND within the file and with a
- * correct checksum. Bytes after IEND are ignored.
+ * Complete: IHDR first, all rows in IDAT, and every chunk up to IEND within the file and with a correct checksum.
+ * Bytes after IEND are ignored.
  */
 function examine(file: ByteWindow): Verdict {
   const header = file.bytes(SIGNATURE.length, HEADER_CHUNK_BYTES);
-  if (header === null) return cutShort(LEAST_BYTES);
-  const size = headerIn(header);
+  if (header === null) return cutShort(MIN_BYTES);
+  const size = parseHeader(header);
   if (size === null) return damaged(SIGNATURE.length);
 
   let at = SIGNATURE.length + HEADER_CHUNK_BYTES;
@@ -54,7 +54,7 @@ function examine(file: ByteWindow): Verdict {
     if (head === null) return cutShort(at + FRAME_BYTES);
     const length = head.readUInt32BE(0);
     const type = head.toString("latin1", 4);
-    if (length > LARGEST || !/^[A-Za-z]{4}$/.test(type)) return damaged(at);
+    if (length > MAX_LENGTH || !/^[A-Za-z]{4}$/.test(type)) return damaged(at);
 
     const end = at + FRAME_BYTES + length;
     if (end > file.size) return cutShort(type === "IEND" ? end : end + FRAME_BYTES);
@@ -65,19 +65,19 @@ function examine(file: ByteWindow): Verdict {
       orientation = orientationIn(file.bytes(at + HEAD_BYTES, length) ?? Buffer.alloc(0));
     hasPixels ||= isPixels;
     if (type === "IEND")
-      return hasPixels && hasAllRows(size, pixels) ? whole(sizeOf(size), orientation) : damaged(at);
+      return hasPixels && hasAllRows(size, pixels) ? whole(pickSize(size), orientation) : damaged(at);
     at = end;
   }
   return damaged(at);
 }
 
-function sizeOf({ width, height }: Size): Size {
+function pickSize({ width, height }: Size): Size {
   return { width, height };
 }
 
 /**
- * Whether the bytes from one position to another have the checksum that follows them.
- * @param data is given the bytes after the chunk's type
+ * Whether the bytes of a range match the checksum after it.
+ * @param data collects the bytes after the chunk's type
  */
 function matchesChecksum(file: ByteWindow, from: number, to: number, data: Buffer[] | null): boolean {
   let checksum = 0;
@@ -91,11 +91,11 @@ function matchesChecksum(file: ByteWindow, from: number, to: number, data: Buffe
   return file.bytes(to, CHECKSUM_BYTES)?.readUInt32BE() === checksum;
 }
 
-function headerIn(chunk: Buffer): PngHeader | null {
+function parseHeader(chunk: Buffer): PngHeader | null {
   if (chunk.readUInt32BE(0) !== 13 || chunk.toString("latin1", 4, 8) !== "IHDR") return null;
   const width = chunk.readUInt32BE(8);
   const height = chunk.readUInt32BE(12);
-  if (width < 1 || width > LARGEST || height < 1 || height > LARGEST) return null;
+  if (width < 1 || width > MAX_LENGTH || height < 1 || height > MAX_LENGTH) return null;
   const header = {
     width,
     height,

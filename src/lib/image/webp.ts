@@ -25,7 +25,7 @@ export const webp: ImageFormat = {
   examine,
 };
 
-/** Complete means: as long as the header says, with pixels inside. Bytes after that length are ignored. */
+/** Complete: as long as the header says, with pixels inside. Bytes after that length are ignored. */
 function examine(file: ByteWindow): Verdict {
   const header = file.bytes(0, FILE_HEADER_BYTES);
   if (header === null) return cutShort(FILE_HEADER_BYTES + CHUNK_HEADER_BYTES);
@@ -41,7 +41,7 @@ function examine(file: ByteWindow): Verdict {
   return orientation === null ? damaged(end) : whole(size, orientation);
 }
 
-/** The first chunk, of one of three kinds, has the size. */
+/** The size is in the first chunk, of one of three types. */
 function canvasSize(chunk: Buffer): Size | null {
   const body = chunk.subarray(CHUNK_HEADER_BYTES);
   switch (chunk.toString("latin1", 0, 4)) {

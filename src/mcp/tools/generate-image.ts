@@ -9,7 +9,14 @@ import { isBelow, realFolder } from "../../lib/real-folder.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
 import { jobAnswer, resumedTask, WAIT } from "../job-wait.ts";
 import type { Call } from "../session-jobs.ts";
-import { type Choosing, defaultModelText, requestOf, requestOptions, type Toolbox, tool } from "../tool.ts";
+import {
+  defaultModelText,
+  requestOptions,
+  type Toolbox,
+  type ToolFacts,
+  tool,
+  toRequestOptions,
+} from "../tool.ts";
 import { PREVIEW, withPreviews } from "../tool-answer.ts";
 
 const OPTIONS = {
@@ -30,30 +37,31 @@ const OPTIONS = {
   ...PREVIEW,
 } satisfies Options;
 
-export const generateImage = (settings: Choosing) =>
+export const generateImage = (settings: ToolFacts) =>
   tool({
     name: "generate_image",
     title: "Generate an image",
     description: `Submits a prompt, waits, saves the image, and returns its path and a small picture of it. ${defaultModelText(settings)} estimate_cost tells the cost of a request. The same call again returns the same task, is not charged again, and says reused: true; reuse: false makes a new image, at a new charge. If the task takes longer than waitSeconds, the result contains its id: call get_task with it.`,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
     options: { ...requestOptions(settings), ...OPTIONS },
-    given: ["prompt", "reuse", "allowUndocumentedCost", "waitSeconds"],
+    presentNames: ["prompt", "reuse", "allowUndocumentedCost", "waitSeconds"],
     async run({ waitSeconds, preview, ...args }, call, toolbox) {
       const { client, jobs } = toolbox;
       const { folder, note } = await toolbox.findOutput();
-      const { output: named, reuse, allowUndocumentedCost, ...fields } = args;
-      const place = await placeBelow(folder, named);
-      const output = named === undefined ? undefined : place;
-      const image = fields.image && (await imagesBelow(folder, [fields.image].flat()));
-      const request = { ...requestOf(fields, toolbox), image };
+      const { output: outputPath, reuse, allowUndocumentedCost, ...fields } = args;
+      const destination = await resolveOutput(folder, outputPath);
+      const output = outputPath === undefined ? undefined : destination;
+      const image = fields.image && (await resolveImages(folder, [fields.image].flat()));
+      const request = { ...toRequestOptions(fields, toolbox), image };
       const estimate = client.estimate(request);
       const key = JSON.stringify([estimate.request, output ?? null]);
-      const running = reuse ? jobs.withKey(key) : undefined;
-      const spec = { key, request, estimate, reuse, allowUndocumentedCost, output, place };
+      const running = reuse ? jobs.findByKey(key) : undefined;
+      const spec = { key, request, estimate, reuse, allowUndocumentedCost, output, destination };
       const job = running ?? jobs.start(key, (shared) => taskFor(spec, shared, toolbox));
       const answer = await jobAnswer(job, waitSeconds, call, toolbox);
-      const told = note === null ? answer : { ...answer, result: { ...answer.result, folder: note } };
-      return withPreviews(told, preview ?? toolbox.previews);
+      const answerWithNote =
+        note === null ? answer : { ...answer, result: { ...answer.result, folder: note } };
+      return withPreviews(answerWithNote, preview ?? toolbox.previews);
     },
   });
 
@@ -64,8 +72,8 @@ interface TaskSpec {
   key: string;
   request: RequestOptions;
   estimate: Estimate;
-  /** Where a new task's images go. */
-  place: string;
+  /** Destination of a new task's images. */
+  destination: string;
 }
 
 /** The earlier task for a request, else a new one. @throws ImggenFailure, BudgetExceededError */
@@ -75,19 +83,19 @@ async function taskFor(spec: TaskSpec, call: Call, toolbox: Toolbox): Promise<Ta
   const options = { ...request, ...call };
   const earlier = reuse ? await client.reuse({ ...options, output: spec.output }) : null;
   if (earlier !== null) return earlier;
-  // Since then the key was changed: the task is another account's, and this session's all the same.
-  const charged = reuse ? jobs.chargedWithKey(key) : undefined;
+  // If the key was changed since, the task belongs to another account, but still to this session.
+  const charged = reuse ? jobs.chargedTaskId(key) : undefined;
   if (charged !== undefined) return { ...(await resumedTask(charged, call, toolbox)), reused: true };
   budget.check(estimate, allowUndocumentedCost);
-  return client.generate({ ...options, output: spec.place, reuse, again: !reuse });
+  return client.generate({ ...options, output: spec.destination, reuse, again: !reuse });
 }
 
 /**
- * Where a call's images go: the session's folder, or a file or folder below it.
+ * Destination of a call's images: the session's folder, or a file or folder below it.
  * @param folder absolute
  * @throws UsageError for a path that is outside, by its name or through a link
  */
-async function placeBelow(folder: string, output: string | undefined): Promise<string> {
+async function resolveOutput(folder: string, output: string | undefined): Promise<string> {
   if (output === undefined) return `${folder}/`;
   const name = output === "" ? output : path.posix.normalize(output);
   const bare = name.replace(/(?<=.)\/$/, "");
@@ -100,13 +108,13 @@ async function placeBelow(folder: string, output: string | undefined): Promise<s
 }
 
 /**
- * A call's reference images. The user's own generator takes files too, from an agent those of the session's folder alone:
- * it must not send others of the user's files anywhere.
+ * A call's reference images. An agent may give files of the session's folder only: no other file of the user may be
+ * sent anywhere.
  * @throws UsageError for a file that is outside, by its name or through a link
  */
-async function imagesBelow(folder: string, images: readonly string[]): Promise<string[]> {
+async function resolveImages(folder: string, images: readonly string[]): Promise<string[]> {
   const real = await realFolder(folder);
-  const found: string[] = [];
+  const files: string[] = [];
   for (const image of images) {
     const file = isLocalFile(image) ? await realFolder(path.resolve(folder, withHomeFolder(image))) : image;
     if (isLocalFile(image) && !isBelow(file, real)) {
@@ -114,9 +122,9 @@ async function imagesBelow(folder: string, images: readonly string[]): Promise<s
         hint: `Nothing was sent. Give a URL or, with a generator of the user's own, a file below ${folder}.`,
       });
     }
-    found.push(file);
+    files.push(file);
   }
-  return found;
+  return files;
 }
 
 function refused(output: string, problem: string, folder: string): UsageError {

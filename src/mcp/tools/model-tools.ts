@@ -1,8 +1,8 @@
 import { MODEL_FILTER } from "../../client/options/command-table.ts";
 import { noFlag } from "../../client/options/option.ts";
-import { unknownToUs } from "../../models/check-request.ts";
+import { undocumentedModel } from "../../models/check-request.ts";
 import { KINDS, QUALITIES } from "../../models/matrix.ts";
-import { type Choosing, requestOf, requestOptions, tool } from "../tool.ts";
+import { requestOptions, type ToolFacts, tool, toRequestOptions } from "../tool.ts";
 
 export const listModels = tool({
   name: "list_models",
@@ -15,18 +15,18 @@ export const listModels = tool({
     kind: noFlag("text", { choices: KINDS, agents: "Makes images from text, or edits images." }),
     quality: { ...MODEL_FILTER.quality, choices: QUALITIES },
   },
-  given: [],
+  presentNames: [],
   async run(filter, _call, { client, generatorModels }) {
     const fromMatrix = client.models(filter);
     const isFiltered = Object.keys(filter).length > 0;
-    // Of a generator's own models only the names are known: none is documented to match.
+    // Nothing is documented about a generator's models, so none matches a filter.
     const names = isFiltered ? [] : ((await generatorModels()) ?? []);
-    const others = names.filter((name) => !fromMatrix.some(({ id }) => id === name)).map(unknownToUs);
+    const others = names.filter((name) => !fromMatrix.some(({ id }) => id === name)).map(undocumentedModel);
     return { result: { ok: true, models: [...fromMatrix, ...others] } };
   },
 });
 
-export const estimateCost = (settings: Choosing) =>
+export const estimateCost = (settings: ToolFacts) =>
   tool({
     name: "estimate_cost",
     title: "Estimate a request's cost",
@@ -34,8 +34,8 @@ export const estimateCost = (settings: Choosing) =>
       "Checks a request against the model matrix and gives its documented cost in credits; null means not documented. Sends nothing, costs nothing.",
     annotations: { readOnlyHint: true, openWorldHint: false },
     options: requestOptions(settings),
-    given: ["prompt"],
+    presentNames: ["prompt"],
     async run(fields, _call, toolbox) {
-      return { result: { ok: true, ...toolbox.client.estimate(requestOf(fields, toolbox)) } };
+      return { result: { ok: true, ...toolbox.client.estimate(toRequestOptions(fields, toolbox)) } };
     },
   });

@@ -3,16 +3,16 @@ import { noFlag, pick } from "../../client/options/option.ts";
 import { HISTORY } from "../../client/options/task-table.ts";
 import type { TaskResult } from "../../client/results.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { taskIdOf } from "../../task/task.ts";
+import { getTaskId } from "../../task/task.ts";
 import { allQueued, jobAnswer, pollingMs, resumedTask, WAIT } from "../job-wait.ts";
 import type { Call, Job } from "../session-jobs.ts";
-import { type Choosing, type Toolbox, tool, withModels } from "../tool.ts";
+import { type Toolbox, type ToolFacts, tool, withModels } from "../tool.ts";
 import {
   type Answer,
   failureAnswer,
+  fileSummary,
   PREVIEW,
   runningAnswer,
-  shownFile,
   taskAnswer,
   withPreviews,
 } from "../tool-answer.ts";
@@ -28,7 +28,7 @@ export const getTask = tool({
     ...WAIT,
     ...PREVIEW,
   },
-  given: ["taskId", "waitSeconds"],
+  presentNames: ["taskId", "waitSeconds"],
   async run({ taskId, waitSeconds, preview }, call, toolbox) {
     if (taskId.length < 6)
       throw new UsageError(`taskId ${JSON.stringify(taskId)} has fewer than 6 characters.`, {
@@ -41,12 +41,12 @@ export const getTask = tool({
 async function answerFor(taskId: string, waitSeconds: number, call: Call, toolbox: Toolbox): Promise<Answer> {
   const { client, jobs, findTask, findOutput } = toolbox;
   const record = await findTask(taskId);
-  const whole = (record && taskIdOf(record)) ?? taskId;
-  const job = jobs.ofTask(whole);
+  const whole = (record && getTaskId(record)) ?? taskId;
+  const job = jobs.findByTask(whole);
   if (job) return jobAnswer(job, waitSeconds, call, toolbox);
   if (waitSeconds === 0) return taskAnswer(await client.status(taskId, call));
   const timeoutMs = pollingMs(waitSeconds);
-  // Where it goes is known of a task that the ledger has.
+  // A task of the ledger has its own destination.
   const options = record === null ? { timeoutMs, output: `${(await findOutput()).folder}/` } : { timeoutMs };
   const resuming = jobs.start(
     JSON.stringify(whole),
@@ -63,24 +63,26 @@ export const resumeTasks = tool({
     "Finishes every task that is not saved, from this session or before it, and saves their images. What was sent is not charged again; a request that still waits is sent, and counts for the cap.",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   options: WAIT,
-  given: ["waitSeconds"],
+  presentNames: ["waitSeconds"],
   async run({ waitSeconds }, call, toolbox) {
-    // What a cancelled call has left is a task as any other.
+    // Tasks of cancelled calls are resumed like others.
     await toolbox.jobs.stopped();
     const jobs = toolbox.jobs.all;
-    // By its id a task that a job of the session has is told once.
+    // A queued task has an id, by which each task is reported once.
     await allQueued(jobs, call, toolbox);
-    const [running, { tasks, unreadable, answerOf }] = await Promise.all([
-      Promise.all(jobs.map(async (job) => ({ job, answer: await endOf(job, waitSeconds, call, toolbox) }))),
+    const [running, { tasks, unreadable, toAnswer }] = await Promise.all([
+      Promise.all(
+        jobs.map(async (job) => ({ job, answer: await jobResult(job, waitSeconds, call, toolbox) })),
+      ),
       resumeWithin(waitSeconds, call, toolbox),
     ]);
-    // The session's own unfinished jobs have claimed their tasks, so resume has found them claimed; unless one failed
-    // meanwhile, and resume has saved its task then.
-    const saved = new Set(tasks.filter(({ ok }) => ok).map(({ taskId }) => taskId));
-    const told = running.filter(({ job, answer }) => !(answer.isError && saved.has(job.taskId)));
-    const mine = new Set(told.map(({ job }) => job.taskId));
-    const others = tasks.filter(({ taskId }) => !mine.has(taskId)).map(answerOf);
-    const all = [...told.map(({ answer }) => answer), ...others];
+    // Unfinished jobs of the session have claimed their tasks, which resume reports as claimed; but if such a job
+    // failed meanwhile, resume has saved its task.
+    const savedIds = new Set(tasks.filter(({ ok }) => ok).map(({ taskId }) => taskId));
+    const ownAnswers = running.filter(({ job, answer }) => !(answer.isError && savedIds.has(job.taskId)));
+    const ownIds = new Set(ownAnswers.map(({ job }) => job.taskId));
+    const others = tasks.filter(({ taskId }) => !ownIds.has(taskId)).map(toAnswer);
+    const all = [...ownAnswers.map(({ answer }) => answer), ...others];
     const failed = all.some(({ isError }) => isError);
     return {
       result: {
@@ -92,7 +94,7 @@ export const resumeTasks = tool({
   },
 });
 
-/** Finishes what can be finished in this time. An image that is still arriving then is left to another call. */
+/** Finishes tasks within this time. An image that is still arriving then is left to another call. */
 async function resumeWithin(waitSeconds: number, call: Call, { client, clock }: Toolbox) {
   const [timeUp, answered] = [new AbortController(), new AbortController()];
   clock.sleep(Math.max(waitSeconds, 1) * 1000, answered.signal).then(
@@ -107,23 +109,23 @@ async function resumeWithin(waitSeconds: number, call: Call, { client, clock }: 
       timeoutMs: pollingMs(waitSeconds),
     });
     const isTimeUp = timeUp.signal.aborted && !call.signal.aborted;
-    return { tasks, unreadable, answerOf: isTimeUp ? answerAtTimeUp : taskAnswer };
+    return { tasks, unreadable, toAnswer: isTimeUp ? answerAtTimeUp : taskAnswer };
   } finally {
     answered.abort();
   }
 }
 
-/** A task that only the call's end has interrupted is neither failed nor done. */
+/** A task that was interrupted by the end of the call is still running, not failed. */
 function answerAtTimeUp(task: TaskResult): Answer {
   if (task.ok || task.error.type !== "interrupted") return taskAnswer(task);
   return runningAnswer(task, `Task ${task.taskId} is still to be saved.`);
 }
 
-function endOf(job: Job, waitSeconds: number, call: Call, toolbox: Toolbox): Promise<Answer> {
+function jobResult(job: Job, waitSeconds: number, call: Call, toolbox: Toolbox): Promise<Answer> {
   return jobAnswer(job, waitSeconds, call, toolbox).catch(failureAnswer);
 }
 
-export const history = (settings: Choosing) =>
+export const history = (settings: ToolFacts) =>
   tool({
     name: "history",
     title: "List tasks",
@@ -134,10 +136,10 @@ export const history = (settings: Choosing) =>
       limit: { ...HISTORY.limit, max: 1000, default: HISTORY_LIMIT },
       model: withModels(HISTORY.model, settings),
     },
-    given: ["limit"],
+    presentNames: ["limit"],
     async run(filter, { signal }, { client }) {
       const { tasks, ...more } = await client.history({ ...filter, signal });
-      const shown = tasks.map((task) => ({ ...task, files: task.files.map(shownFile) }));
-      return { result: { ok: true, tasks: shown, ...more } };
+      const summaries = tasks.map((task) => ({ ...task, files: task.files.map(fileSummary) }));
+      return { result: { ok: true, tasks: summaries, ...more } };
     },
   });

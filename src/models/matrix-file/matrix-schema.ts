@@ -1,21 +1,21 @@
 import * as z from "zod/mini";
 import { editDistance } from "../../lib/edit-distance.ts";
-import { shortened } from "../../lib/short-text.ts";
+import { truncate } from "../../lib/short-text.ts";
 import { isWellFormedRatio } from "../aspect-ratio.ts";
 import {
   type Columns,
   KINDS,
-  LONGEST_ID,
+  MAX_ID_LENGTH,
   MAX_IMAGES,
   type Model,
   QUALITIES,
   type References,
 } from "../matrix.ts";
 
-/** One model of a matrix file. What it omits comes from the built-in model of the same id, or is the default. */
+/** One model of a matrix file. Missing columns come from the built-in model of the same id, or from the defaults. */
 export type MatrixEntry = Columns & Pick<Model, "id">;
 
-/** What is wrong with a model matrix, and where. Thrown while one is read; `message` has both, without a full stop. */
+/** An invalid value of a model matrix. `message` has its path and the problem, without a full stop. */
 export class MatrixProblem extends Error {
   /** @param at the path of the value: `models[2].ratios[0]` */
   constructor(at: string, why: string) {
@@ -28,14 +28,14 @@ type Fields<Values> = { [Name in keyof Values]-?: z.ZodMiniType<Values[Name]> };
 
 const EMPTY = "must not be empty; null says that it is not known";
 
-/** The message of a schema. @param words what a value must be */
+/** The message of a schema. @param words description of a valid value */
 function must(words: string) {
   const error = ({ input }: { input?: unknown }) =>
-    input === undefined ? "is missing" : `must be ${words}, not ${shownValue(input)}`;
+    input === undefined ? "is missing" : `must be ${words}, not ${valueText(input)}`;
   return { error };
 }
 
-/** An object that has no other fields. */
+/** An object without further fields. */
 function object<Shape extends z.core.$ZodShape>(shape: Shape) {
   const { error } = must("an object");
   return z.strictObject(shape, {
@@ -60,7 +60,7 @@ function oneOf<Word extends string>(words: readonly Word[]) {
 }
 
 /** A list in which nothing occurs twice. */
-function listOf<Value>(form: z.ZodMiniType<Value>) {
+function uniqueList<Value>(form: z.ZodMiniType<Value>) {
   return z.array(form, must("a list")).check(({ value, issues }) => {
     const earlier = new Set<Value>();
     const repeated = value.findIndex((item) => earlier.size === earlier.add(item).size);
@@ -91,49 +91,49 @@ const prices = object({
   "4K": price,
   default: price,
 } satisfies Fields<NonNullable<Model["credits"]>>).check(
-  // A model without any price would have an infinite lowest one.
+  // Without any price, the lowest price would be infinite.
   z.refine((each) => Object.keys(each).length > 0, EMPTY),
 );
 
 const entry = object({
-  // A comma would be taken for the end of an id by `imggen compare --model`.
+  // `imggen compare --model` splits ids at commas.
   id: text(
-    `an id of at most ${LONGEST_ID} characters without spaces and commas`,
-    (id) => id.length <= LONGEST_ID && /^[^\s,\p{C}]+$/u.test(id),
+    `an id of at most ${MAX_ID_LENGTH} characters without spaces and commas`,
+    (id) => id.length <= MAX_ID_LENGTH && /^[^\s,\p{C}]+$/u.test(id),
   ),
-  kinds: maybe(z.nullable(listOf(oneOf(KINDS)).check(z.minLength(1, EMPTY)))),
-  ratios: maybe(z.nullable(listOf(ratio).check(z.minLength(1, EMPTY)))),
+  kinds: maybe(z.nullable(uniqueList(oneOf(KINDS)).check(z.minLength(1, EMPTY)))),
+  ratios: maybe(z.nullable(uniqueList(ratio).check(z.minLength(1, EMPTY)))),
   defaultRatio: maybe(ratio),
-  qualities: maybe(z.nullable(listOf(quality))),
+  qualities: maybe(z.nullable(uniqueList(quality))),
   defaultQuality: maybe(z.nullable(quality)),
   maxImages: maybe(z.nullable(wholeNumber(MAX_IMAGES.min, MAX_IMAGES.max))),
   promptLimit: maybe(wholeNumber(1)),
   references: maybe(z.nullable(references)),
   credits: maybe(z.nullable(prices)),
   documented: maybe(trueOrFalse),
-  notes: maybe(listOf(text("a text", (note) => note.trim() !== ""))),
+  notes: maybe(uniqueList(text("a text", (note) => note.trim() !== ""))),
 } satisfies Fields<MatrixEntry>);
 
 const document = z.array(entry, must('a list of models ([{"id": …}, …])'));
 
-/** The entries of a matrix file. @throws MatrixProblem for one thing that is wrong: an unknown field before others */
+/** The entries of a matrix file. @throws MatrixProblem for the first problem; unknown fields come before others */
 export function readEntries(json: unknown): readonly MatrixEntry[] {
   const { data, error } = document.safeParse(json);
   if (error === undefined) return data;
   const { issues } = error;
   const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? (issues[0] as z.core.$ZodIssue);
   const path = issue.code === "unrecognized_keys" ? [...issue.path, ...issue.keys.slice(0, 1)] : issue.path;
-  throw new MatrixProblem(path.length === 0 ? "it" : path.reduce(placeIn, "models"), issue.message);
+  throw new MatrixProblem(path.length === 0 ? "it" : path.reduce(fieldPath, "models"), issue.message);
 }
 
-/** A field's path; a name that is no word in quotes, because anything can be one: `models[0]["max images"]`. */
-function placeIn(at: string, name: PropertyKey): string {
+/** A field's path. Names can have any characters, so unusual ones are quoted: `models[0]["max images"]`. */
+function fieldPath(at: string, name: PropertyKey): string {
   if (typeof name === "number") return `${at}[${name}]`;
   const text = String(name);
-  return /^[a-z]\w{0,39}$/i.test(text) ? `${at}.${text}` : `${at}[${shownValue(text)}]`;
+  return /^[a-z]\w{0,39}$/i.test(text) ? `${at}.${text}` : `${at}[${valueText(text)}]`;
 }
 
-/** A name is mistaken for one that differs in at most a third of its letters. */
+/** Suggests a field that differs in at most a third of its letters. */
 function knownFields(key: string, names: readonly string[]): string {
   const distance = (name: string) => editDistance(key.toLowerCase().slice(0, 40), name.toLowerCase());
   const [nearest = ""] = [...names].sort((a, b) => distance(a) - distance(b));
@@ -142,11 +142,11 @@ function knownFields(key: string, names: readonly string[]): string {
     : `the fields are ${names.join(", ")}`;
 }
 
-const LONGEST_SHOWN = 60;
+const MAX_VALUE_LENGTH = 60;
 
-/** A value of a JSON document in a message. */
-export function shownValue(value: unknown): string {
+/** A value of a JSON document, for a message. */
+export function valueText(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object" && value !== null) return "an object";
-  return shortened(JSON.stringify(value), LONGEST_SHOWN);
+  return truncate(JSON.stringify(value), MAX_VALUE_LENGTH);
 }

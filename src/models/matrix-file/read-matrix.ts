@@ -3,14 +3,14 @@ import { UsageError } from "../../lib/error-types.ts";
 import { firstInvalidByte, readRegular } from "../../lib/read-file.ts";
 import type { Wording } from "../../lib/wording.ts";
 import { type Columns, type Matrix, MODELS, type Model, model } from "../matrix.ts";
-import { type MatrixEntry, MatrixProblem, readEntries, shownValue } from "./matrix-schema.ts";
+import { type MatrixEntry, MatrixProblem, readEntries, valueText } from "./matrix-schema.ts";
 
-/** Some thousand models. A file that is larger was meant to be something else. */
-const LARGEST_BYTES = 1024 * 1024;
+/** Some thousand models; a larger file is not a matrix. */
+const MAX_BYTES = 1024 * 1024;
 
 /**
  * The models of a run with those of a matrix file.
- * @param hint what to do where it is wrong
+ * @param hint advice if the file is invalid
  * @param base as of `mergeMatrix`
  * @throws UsageError naming the file and the field
  */
@@ -19,7 +19,7 @@ export function readMatrix(file: string, hint: Wording, base?: MatrixBase): Matr
     new UsageError(`The model matrix ${file} cannot be used: ${why}.`, { hint, cause });
   let text: string;
   try {
-    text = textOf(file);
+    text = readMatrixText(file);
   } catch (error) {
     throw refused(errorText(error), error);
   }
@@ -33,15 +33,15 @@ export function readMatrix(file: string, hint: Wording, base?: MatrixBase): Matr
   }
 }
 
-/** A file's text, without a byte-order mark. @throws Error, or the system's */
-function textOf(file: string): string {
-  const bytes = readRegular(file, LARGEST_BYTES);
+/** A file's text without a byte-order mark. @throws Error, or the system's */
+function readMatrixText(file: string): string {
+  const bytes = readRegular(file, MAX_BYTES);
   const invalid = firstInvalidByte(bytes);
   if (invalid !== -1) throw new Error(`it is not UTF-8 at byte ${invalid}`);
   return bytes.toString("utf8").replace(/^\uFEFF/, "");
 }
 
-/** What the parser says, with the line in place of an offset. */
+/** The parser's message, with the line in place of an offset. */
 function syntaxProblem({ message }: SyntaxError, text: string): string {
   const [position = "", offset = ""] = /(?: in JSON)? at position (\d+)(?: \(.*\))?/.exec(message) ?? [];
   if (position === "") return message;
@@ -49,26 +49,25 @@ function syntaxProblem({ message }: SyntaxError, text: string): string {
   return message.replace(position, ` in line ${line}`);
 }
 
-/** What a matrix file is merged into. */
 export interface MatrixBase {
   builtIn: Matrix;
-  /** What a model has that only the file names, where it says nothing else. */
+  /** Columns of a model that only the file has, if its entry omits them. */
   added: Columns;
 }
 
 const SERVICE: MatrixBase = { builtIn: MODELS, added: {} };
 
 /**
- * The built-in models with the entries of a matrix file: an entry of a known id changes the fields that it names, others
- * are added in the file's order.
+ * The built-in models with the entries of a matrix file: an entry with a known id overrides columns, others are
+ * appended.
  * @param document the file's JSON value @param base default: the service's models @throws MatrixProblem
  */
 export function mergeMatrix(document: unknown, { builtIn, added }: MatrixBase = SERVICE): Matrix {
   const models = new Map(builtIn.map((each) => [each.id, each]));
-  const places = new Map<string, string>();
+  const pathsById = new Map<string, string>();
   readEntries(document).forEach((entry, index) => {
     const at = `models[${index}]`;
-    requireOwnId(entry, at, places, builtIn);
+    requireUniqueId(entry, at, pathsById, builtIn);
     const merged = mergedModel(entry, models.get(entry.id), added);
     requireDefaults(merged, entry, at);
     models.set(entry.id, merged);
@@ -80,22 +79,27 @@ function mergedModel({ id, ...cells }: MatrixEntry, builtIn: Model | undefined, 
   return builtIn === undefined ? model(id, added, cells) : { ...builtIn, ...cells };
 }
 
-/** An id is found in any case, so no two may differ in that alone. */
-function requireOwnId({ id }: MatrixEntry, at: string, places: Map<string, string>, builtIn: Matrix): void {
+/** Ids are looked up in any case, so no two may differ in case alone. */
+function requireUniqueId(
+  { id }: MatrixEntry,
+  at: string,
+  pathsById: Map<string, string>,
+  builtIn: Matrix,
+): void {
   const lower = id.toLowerCase();
-  const earlier = places.get(lower);
+  const earlier = pathsById.get(lower);
   if (earlier !== undefined)
-    throw new MatrixProblem(`${at}.id`, `${shownValue(id)} is the id of ${earlier} too`);
-  places.set(lower, at);
+    throw new MatrixProblem(`${at}.id`, `${valueText(id)} is the id of ${earlier} too`);
+  pathsById.set(lower, at);
   const alike = builtIn.find((each) => each.id.toLowerCase() === lower);
   if (alike !== undefined && alike.id !== id)
     throw new MatrixProblem(
       `${at}.id`,
-      `${shownValue(id)} differs from the built-in ${alike.id} only in case`,
+      `${valueText(id)} differs from the built-in ${alike.id} only in case`,
     );
 }
 
-/** What a request gets that names none must be something that the model takes. */
+/** A default must be among the model's own values. */
 function requireDefaults(merged: Model, entry: MatrixEntry, at: string): void {
   for (const { name, value, list, values } of [
     { name: "defaultRatio", value: merged.defaultRatio, list: "ratios", values: merged.ratios },

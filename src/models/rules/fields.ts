@@ -1,22 +1,22 @@
-import { MAX_SEED, nextSeed, seedIn } from "../../lib/exact-integer.ts";
+import { MAX_SEED, nextSeed, parseSeed } from "../../lib/exact-integer.ts";
 import { hasControlCharacter } from "../../lib/late-regex.ts";
 import { action, phrase } from "../../lib/wording.ts";
-import type { OwnFields } from "../../task/request.ts";
-import type { FieldNames, GivenFields, ProviderFields } from "../../task/request-fields.ts";
-import { type Labels, leftOut, type Refusal, type RuleInput, refuse } from "./rule.ts";
+import type { GeneratorFields } from "../../task/request.ts";
+import type { FieldNames, InputFields, ProviderFields } from "../../task/request-fields.ts";
+import { type Labels, leftOutWarning, type Refusal, type RuleInput, refuse } from "./rule.ts";
 
 // The generator-only fields of a request: a seed, a negative prompt, and fields under the generator's own names.
 
-const WORDS = { seed: "a seed", negative: "a negative prompt" } as const;
+const FIELD_TEXTS = { seed: "a seed", negative: "a negative prompt" } as const;
 const NAMES = ["seed", "negative", "fields"] as const;
 
-/** The service's document has none of them. A service that ignored one would make another image than requested. */
-export function ofGeneratorAlone(
+/** Refuses fields that the service's document does not have: a service that ignored one would make another image. */
+export function refuseGeneratorFields(
   subject: Pick<RuleInput, "input" | "labels" | "inherited">,
 ): Refusal | undefined {
   const { input, labels, inherited } = subject;
-  const isGiven = { ...input, fields: Object.keys(input.fields ?? {})[0] };
-  const name = NAMES.find((each) => isGiven[each] !== undefined);
+  const values = { ...input, fields: Object.keys(input.fields ?? {})[0] };
+  const name = NAMES.find((each) => values[each] !== undefined);
   if (name === undefined) return undefined;
   const hint = inherited?.includes(name) ? "give the prompt to imggen generate" : "leave it out";
   return refuse(`${labels[name]} cannot be used: the service does not support it`, [
@@ -27,53 +27,58 @@ export function ofGeneratorAlone(
 
 /** A generator's terms for these fields. */
 export interface FieldTerms {
-  /** The names of its fields for a seed and a negative prompt; absent: it has no such field. */
+  /** The names of its fields for a seed and a negative prompt; absent: unsupported. */
   fieldNames: FieldNames;
   /** Defaults of requests, from flags. */
-  defaults: Pick<OwnFields, "fields">;
+  defaults: Pick<GeneratorFields, "fields">;
   /** Defaults of requests, from config.json. */
-  saved: OwnFields;
+  savedFields: GeneratorFields;
 }
 
 /**
- * The generator-only fields of a request, with the defaults of the generator. A field that the request names wins over its
- * seed or negative prompt, and those win over default fields. A saved seed or negative prompt that the generator has no
- * field for is left out, with a warning.
- * @returns fields in the order of their names, so that equal requests are equal; or the refusal
+ * The generator-only fields of a request, with the generator's defaults. A field of the request overrides its seed or
+ * negative prompt, and those override default fields. A saved seed or negative prompt that the generator does not
+ * support is left out, with a warning.
+ * @returns fields sorted by name, so that equal requests are equal; or the refusal
  */
-export function ownFields(
-  input: OwnFields & Pick<GivenFields, "maxImages">,
-  { fieldNames, defaults, saved }: FieldTerms,
+export function generatorFields(
+  input: GeneratorFields & Pick<InputFields, "maxImages">,
+  { fieldNames, defaults, savedFields }: FieldTerms,
   labels: Labels,
-): { own: OwnFields; warnings: string[] } | Refusal {
-  const { fields: named = {} } = input;
-  const [wrong] = Object.entries(named).flatMap(([name, value]) => wrongField(name, value) ?? []);
+): { fields: GeneratorFields; warnings: string[] } | Refusal {
+  const { fields: requestFields = {} } = input;
+  const [wrong] = Object.entries(requestFields).flatMap(([name, value]) => wrongField(name, value) ?? []);
   if (wrong !== undefined) return refuse(`${labels.fields}: ${wrong}`, "leave it out", undefined);
-  const fields: Record<string, ProviderFields[string]> = { ...saved.fields, ...defaults.fields, ...named };
-  const flagged = defaults.fields ?? {};
-  const result: OwnFields = {};
+  const fields: Record<string, ProviderFields[string]> = {
+    ...savedFields.fields,
+    ...defaults.fields,
+    ...requestFields,
+  };
+  const flagFields = defaults.fields ?? {};
+  const result: GeneratorFields = {};
   const warnings: string[] = [];
   for (const name of ["seed", "negative"] as const) {
     const field = fieldNames[name];
     const value =
-      input[name] ?? (field !== undefined && Object.hasOwn(flagged, field) ? undefined : saved[name]);
+      input[name] ??
+      (field !== undefined && Object.hasOwn(flagFields, field) ? undefined : savedFields[name]);
     if (value === undefined) continue;
     if (field === undefined && input[name] !== undefined)
-      return refuse(`${labels[name]} cannot be used: this generator has no field for ${WORDS[name]}`, [
+      return refuse(`${labels[name]} cannot be used: this generator has no field for ${FIELD_TEXTS[name]}`, [
         "leave it out.",
         phrase`Generators that have one: ${action("help", "generators")}`,
       ]);
     if (field === undefined) {
-      warnings.push(leftOut(name, value, `This generator has no field for ${WORDS[name]}.`));
+      warnings.push(leftOutWarning(name, value, `This generator has no field for ${FIELD_TEXTS[name]}.`));
       continue;
     }
-    if (Object.hasOwn(named, field)) continue;
+    if (Object.hasOwn(requestFields, field)) continue;
     delete fields[field];
     Object.assign(result, { [name]: value });
   }
-  // Beyond, two images would have one number, and be the same.
+  // Each image needs a seed of its own: equal seeds make equal images.
   const further = (input.maxImages ?? 1) - 1;
-  const seed = result.seed === undefined ? null : seedIn(result.seed);
+  const seed = result.seed === undefined ? null : parseSeed(result.seed);
   if (result.seed !== undefined && seed === null)
     return refuse(`${labels.seed} is not a whole number from 0 to ${MAX_SEED}`, "give one that is");
   if (seed !== null && nextSeed(seed, further) === null)
@@ -83,10 +88,16 @@ export function ownFields(
     );
   if (seed !== null) result.seed = seed;
   const sorted = Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
-  return { own: { ...result, fields: sorted.length > 0 ? Object.fromEntries(sorted) : undefined }, warnings };
+  return {
+    fields: { ...result, fields: sorted.length > 0 ? Object.fromEntries(sorted) : undefined },
+    warnings,
+  };
 }
 
-/** Names of the number of images, without case and underscores. Each image has its price, so a cap must know how many there are. */
+/**
+ * Names of the number of images, without case and underscores. Each image has a price, so a cap must know their
+ * number.
+ */
 const COUNTS: ReadonlySet<string> = new Set(
   `n batchsize batchcount niter numoutputs numimages numimagesperprompt numberofimages imagecount imagescount nimages
   maximages candidatecount numsamples nsamples samplecount numresults numberofresults numgenerations numvariations
@@ -98,31 +109,31 @@ const SET_BY_IMGGEN: ReadonlySet<string> = new Set(
   "prompt model image images stream width height".split(" "),
 );
 
-/** An input of a node of a workflow, by the node's id or title: `3.steps`, `Load Checkpoint.ckpt_name`. */
-const OF_A_NODE = /^[^=]+\.[A-Za-z_]\w*$/u;
+/** An input of a workflow's node, by the node's id or title: `3.steps`, `Load Checkpoint.ckpt_name`. */
+const NODE_INPUT = /^[^=]+\.[A-Za-z_]\w*$/u;
 
 function isCount(name: string): boolean {
   return COUNTS.has(name.replace(/[_-]/g, "").toLowerCase());
 }
 
-/** Why no field can have this name, or this value, as a sentence without its full stop; null if one can. */
+/** The reason why a field cannot have this name or value, as a clause; null if it can. */
 export function wrongField(name: string, value?: unknown): string | null {
   if (SET_BY_IMGGEN.has(name) || isCount(name)) return `${name} is set by imggen`;
-  const count = countIn(value);
+  const count = findCount(value);
   if (count !== undefined) return `${count} in ${name} is set by imggen`;
-  const isValid = /^[A-Za-z_][\w.-]*$/.test(name) || (OF_A_NODE.test(name) && !hasControlCharacter(name));
-  // The ledger's reader drops it.
+  const isValid = /^[A-Za-z_][\w.-]*$/.test(name) || (NODE_INPUT.test(name) && !hasControlCharacter(name));
+  // `__proto__` would be lost when the ledger is read.
   return isValid && name !== "__proto__" ? null : `${JSON.stringify(name)} is not a valid name`;
 }
 
-/** A number of images within an object: `{"parameters": {"sampleCount": 4}}`. */
-function countIn(value: unknown): string | undefined {
+/** The name of a number of images within an object: `{"parameters": {"sampleCount": 4}}`. */
+function findCount(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  const own = Array.isArray(value) ? undefined : Object.keys(value).find(isCount);
-  if (own !== undefined) return own;
+  const count = Array.isArray(value) ? undefined : Object.keys(value).find(isCount);
+  if (count !== undefined) return count;
   for (const each of Object.values(value)) {
-    const found = countIn(each);
-    if (found !== undefined) return found;
+    const count = findCount(each);
+    if (count !== undefined) return count;
   }
   return undefined;
 }

@@ -2,40 +2,40 @@ import { action, phrase } from "../../lib/wording.ts";
 import { findModels } from "../find.ts";
 import { MAX_IMAGES, type Matrix, type Model, type References } from "../matrix.ts";
 import { dropsMaxImages } from "../wire.ts";
-import { modelList, orModelsThat, type Rule, refuse, shownUrl, warning, withoutField } from "./rule.ts";
+import { modelList, orModelsThat, quoteUrl, type Rule, refuse, warning, withoutField } from "./rule.ts";
 
 const HOST_AND_PORT = /^[^/?#]+:\d+(?:[/?#]|$)/;
 const WINDOWS_DRIVE = /^[a-z]:/i;
-/** `https:host` and `https:///host` parse as well, but not every program sees the same host in them. */
-const FETCHED = /^(?:https?:\/\/[^/\\]|data:)/i;
+/** `https:host` and `https:///host` parse as well, but programs disagree on their host. */
+const FETCHABLE_URL = /^(?:https?:\/\/[^/\\]|data:)/i;
 
-/** Sections 2.2, 2.4 and 8: how many reference images a model takes. */
+/** Sections 2.2, 2.4 and 8: the number of reference images. */
 export const imageCount: Rule = (subject) => {
   const { input, model, matrix, labels } = subject;
   const count = input.image?.length ?? 0;
   if (model.references === null) return undefined;
   const { min, max } = model.references;
   if (count < min) {
-    const message = `${labels.image} is missing: ${model.id} needs ${needed(model.references)}`;
-    return refuse(message, orModelsThat("need none", openTo(0, matrix), "give an image's URL"));
+    const message = `${labels.image} is missing: ${model.id} needs ${neededImages(model.references)}`;
+    return refuse(message, orModelsThat("need none", modelsTaking(0, matrix), "give an image's URL"));
   }
   if (max === null || count <= max) return undefined;
   const take = `take ${count === 1 ? "one" : `as many as ${count}`}`;
   if (max === 0) {
     const message = `${labels.image} cannot be used: ${model.id} takes no reference images`;
-    return refuse(message, orModelsThat(take, openTo(count, matrix), withoutField("image", subject)));
+    return refuse(message, orModelsThat(take, modelsTaking(count, matrix), withoutField("image", subject)));
   }
   const message = `${labels.image} is given ${count} times: ${model.id} takes at most ${max} reference images`;
-  return refuse(message, orModelsThat(take, openTo(count, matrix)) || `give at most ${max}`);
+  return refuse(message, orModelsThat(take, modelsTaking(count, matrix)) || `give at most ${max}`);
 };
 
-/** Section 2.2: the field holds URLs, which the service itself fetches from the web (`data:` holds the image itself). */
+/** Section 2.2: the service fetches reference images from URLs; a `data:` URL holds the image itself. */
 export const imageUrls: Rule = ({ input, labels, uploads }) => {
   const value = input.image?.find((image) => !isRemoteUrl(image.trim()) && !(uploads && isLocalFile(image)));
   if (value === undefined) return undefined;
   if (uploads === false && isLocalFile(value)) {
     return refuse(
-      `${labels.image} ${shownUrl(value)} is a file on this machine, and the service takes https:// URLs`,
+      `${labels.image} ${quoteUrl(value)} is a file on this machine, and the service takes https:// URLs`,
       [
         phrase`set a command that uploads it and prints its URL: ${action("run", "config set uploadCommand '<command with {file}>'")}`,
         phrase`\nExamples: ${action("help", "uploads")}`,
@@ -43,7 +43,7 @@ export const imageUrls: Rule = ({ input, labels, uploads }) => {
     );
   }
   return refuse(
-    `${labels.image} ${shownUrl(value)} is not an http(s) URL: the service fetches reference images from the web`,
+    `${labels.image} ${quoteUrl(value)} is not an http(s) URL: the service fetches reference images from the web`,
     "put the image where the service can fetch it, and give its whole URL (https://…)",
   );
 };
@@ -54,14 +54,14 @@ export const imagesOverHttps: Rule = ({ input, model, matrix, labels, uploads })
   if (model.references?.httpsOnly !== true) return undefined;
   const value = images.find((image) => !/^https:/i.test(image.trim()) && !(uploads && isLocalFile(image)));
   if (value === undefined) return undefined;
-  const others = openTo(images.length, matrix).filter((other) => other.references?.httpsOnly === false);
+  const others = modelsTaking(images.length, matrix).filter((other) => other.references?.httpsOnly === false);
   return refuse(
-    `${labels.image} ${shownUrl(value)}: ${model.id} takes https:// URLs only`,
+    `${labels.image} ${quoteUrl(value)}: ${model.id} takes https:// URLs only`,
     orModelsThat("take others", others, "give an https:// URL"),
   );
 };
 
-/** Whether a reference image is given as a file on this machine: a path, or a `file:` URL. */
+/** Whether a reference image is a file on this machine: a path, or a `file:` URL. */
 export function isLocalFile(image: string): boolean {
   const text = image.trim();
   if (text === "" || text === "-") return false;
@@ -69,18 +69,18 @@ export function isLocalFile(image: string): boolean {
   return !HOST_AND_PORT.test(text) && !/^[a-z][a-z\d+.-]*:/i.test(text);
 }
 
-function needed({ min, max }: References): string {
+function neededImages({ min, max }: References): string {
   return max === null ? `at least ${min} reference image` : `${min} to ${max} reference images`;
 }
 
 /** The models that are documented to take a number of reference images. */
-function openTo(count: number, matrix: Matrix): Model[] {
+function modelsTaking(count: number, matrix: Matrix): Model[] {
   return findModels({ references: count }, matrix).matching;
 }
 
-/** Whether a reference image is a URL that the service can fetch, or holds the image itself. */
+/** Whether the service can fetch a reference image, or the URL holds it. */
 export function isRemoteUrl(text: string): boolean {
-  return FETCHED.test(text) && URL.canParse(text);
+  return FETCHABLE_URL.test(text) && URL.canParse(text);
 }
 
 /** Sections 2.2, 2.4 and 2.5: the field's bounds for any model, then the model's own. */
@@ -99,7 +99,7 @@ export const maxImages: Rule = (subject) => {
     return warning(`${setting} is left out: ${model.id} always makes one image`);
   if (model.maxImages === null || value <= model.maxImages) return undefined;
   const several = modelList(matrix.filter((other) => (other.maxImages ?? 0) >= value));
-  const most = model.maxImages === 1 ? "only one image" : `at most ${model.maxImages} images`;
+  const limit = model.maxImages === 1 ? "only one image" : `at most ${model.maxImages} images`;
   const hint = several === "" ? `no model makes ${value}` : `models that make ${value}: ${several}`;
-  return refuse(`${setting}: ${model.id} makes ${most}`, `${withoutField("maxImages", subject)}; ${hint}`);
+  return refuse(`${setting}: ${model.id} makes ${limit}`, `${withoutField("maxImages", subject)}; ${hint}`);
 };

@@ -2,18 +2,17 @@ import { action, option, phrase } from "../../lib/wording.ts";
 import { estimateCost } from "../cost.ts";
 import { nearestText, resolveModel } from "../find.ts";
 import type { Matrix } from "../matrix.ts";
-import { type Refusal, type Rule, refuse, shown, warning } from "./rule.ts";
+import { quoteValue, type Refusal, type Rule, refuse, warning } from "./rule.ts";
 
-/** Section 2.4: the allowed values of `model`. */
 export function unknownModelRefusal(name: string, label: string, matrix: Matrix): Refusal {
   const nearest = nearestText(name, matrix);
-  return refuse(`${label} ${shown(name)} is not a known model${nearest && `; ${nearest}`}`, [
+  return refuse(`${label} ${quoteValue(name)} is not a known model${nearest && `; ${nearest}`}`, [
     phrase`To send the name as it is, add ${option("noValidate")}.`,
     phrase`To see all models: ${action("models")}`,
   ]);
 }
 
-/** A name that is of no model, whatever else is in the request. */
+/** The refusal of a name that no model has. */
 export function unknownModel(name: string, label: string, matrix: Matrix): Refusal | null {
   return resolveModel(name, matrix) === undefined ? unknownModelRefusal(name, label, matrix) : null;
 }
@@ -21,7 +20,7 @@ export function unknownModel(name: string, label: string, matrix: Matrix): Refus
 export const modelListed: Rule = ({ model }) =>
   model.documented ? undefined : warning(`${model.id} is not in the service's list of models`);
 
-/** Section 8: a price that the document does not settle. */
+/** Section 8: the price is not documented. */
 export const price: Rule = ({ input, model }) => {
   const { credits, estimate } = estimateCost(model, input.quality);
   if (!estimate) return undefined;

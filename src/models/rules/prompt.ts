@@ -1,27 +1,27 @@
 import type { Matrix } from "../matrix.ts";
 import { modelList, type Refusal, type Rule, refuse, warning } from "./rule.ts";
 
-/** Section 7, `empty_prompt`. No model takes a blank prompt, so this holds even where nothing else is checked. */
+/** Section 7, `empty_prompt`: checked even if validation is off. */
 export function emptyPromptRefusal(prompt: string, label: string): Refusal | undefined {
   if (prompt.trim() !== "") return undefined;
   return refuse(`${label} is empty`, 'say what the image should show, such as "a fox in the snow"');
 }
 
-/** What JSON cannot carry from end to end: half a surrogate pair, and NUL. */
+/** Refuses characters that do not survive JSON: half a surrogate pair, and NUL. */
 export const promptText: Rule = ({ input, labels }) => {
   const broken = /[\ud800-\udfff\0]/u.exec(input.prompt);
   if (broken === null) return undefined;
   const what = broken[0] === "\0" ? "a NUL character" : "half of a character (a lone surrogate)";
-  const place = charactersIn(input.prompt.slice(0, broken.index)) + 1;
+  const position = charactersIn(input.prompt.slice(0, broken.index)) + 1;
   return refuse(
-    `${labels.prompt} holds ${what} at character ${place}`,
+    `${labels.prompt} holds ${what} at character ${position}`,
     "take it out, or save it as UTF-8 text",
   );
 };
 
 /**
- * Section 8, prompt length. The document counts "characters": code points here, as that is the reading that
- * refuses least; a prompt that is too long by the other reading (UTF-16 units) is warned of.
+ * Section 8: the limit counts "characters". Code points refuse least; a prompt that is too long in UTF-16 units gets
+ * a warning.
  */
 export const promptLength: Rule = ({ input, model, matrix, labels }) => {
   const { prompt } = input;
@@ -30,7 +30,7 @@ export const promptLength: Rule = ({ input, model, matrix, labels }) => {
   const length = charactersIn(prompt);
   if (length > promptLimit) {
     const message = `${labels.prompt} has ${length} characters, and ${id} takes at most ${promptLimit}`;
-    return refuse(message, roomFor(length, matrix));
+    return refuse(message, lengthHint(length, matrix));
   }
   return warning(
     `${labels.prompt} has ${length} characters, but ${prompt.length} if the service counts UTF-16 units; ` +
@@ -38,7 +38,7 @@ export const promptLength: Rule = ({ input, model, matrix, labels }) => {
   );
 };
 
-function roomFor(length: number, matrix: Matrix): string {
+function lengthHint(length: number, matrix: Matrix): string {
   const larger = modelList(matrix.filter((model) => (model.promptLimit ?? length) >= length));
   return larger === ""
     ? "make it shorter; no model takes as many"

@@ -3,43 +3,42 @@ import { intendedRatio, isKnownRatio, isWellFormedRatio, nearestRatio } from "..
 import { findModels, resolveModel } from "../find.ts";
 import { DEFAULT_MODEL, type Matrix, RATIOS } from "../matrix.ts";
 import {
+  allowedText,
   modelList,
+  quoteValue,
   type Refusal,
   type Rule,
   refuse,
-  shown,
-  takenText,
   type Warning,
   warning,
 } from "./rule.ts";
 
-/** Section 2.5: a ratio has to be in the model's row; a model without a row may take any. */
+/** Section 2.5: the model must list the ratio; a model without a list may support any. */
 export const ratio: Rule = ({ input, model, matrix, labels }) => {
   const value = input.ratio;
   if (value === undefined) return undefined;
   const malformed = malformedRatio(value, labels.ratio);
   if (malformed !== null) return malformed;
   if (model.ratios === null)
-    return isKnownRatio(value, matrix) ? undefined : unlisted(value, model.id, labels.ratio);
+    return isKnownRatio(value, matrix) ? undefined : undocumentedRatio(value, model.id, labels.ratio);
   if (model.ratios.includes(value)) return undefined;
   const limit = { field: "ratio", allowed: model.ratios } as const;
-  const message = `${labels.ratio} ${value}: ${takenText(model.id, limit)}`;
-  return refuse(message, otherwise(value, model.ratios, model.id, matrix), limit);
+  const message = `${labels.ratio} ${value}: ${allowedText(model.id, limit)}`;
+  return refuse(message, ratioHint(value, model.ratios, model.id, matrix), limit);
 };
 
-/** Section 2.2: the form of `ratio`. */
 export function malformedRatio(value: string, label: string): Refusal | null {
   if (isWellFormedRatio(value)) return null;
   const intended = intendedRatio(value);
   const hint =
     intended === undefined ? "write it as width:height, such as 16:9, or auto" : `write it as ${intended}`;
-  return refuse(`${label} ${shown(value)} is neither width:height in whole numbers nor auto`, hint);
+  return refuse(`${label} ${quoteValue(value)} is neither width:height in whole numbers nor auto`, hint);
 }
 
 /**
- * A ratio that is malformed, or that section 2.5 does not name.
- * @param models those that the ratio is for, by any of their names. Where the document does not say which ratios one
- *   of them takes, any that is well formed may be right.
+ * A ratio that is malformed, or that section 2.5 does not have.
+ * @param models of the request, by any of their names. If the ratios of one of them are not documented, any
+ * well-formed ratio may be right.
  */
 export function unknownRatio(
   value: string,
@@ -49,8 +48,8 @@ export function unknownRatio(
 ): Refusal | null {
   const malformed = malformedRatio(value, label);
   if (malformed !== null) return malformed;
-  const anyMayDo = models.some((name) => resolveModel(name, matrix)?.ratios === null);
-  if (anyMayDo || isKnownRatio(value, matrix)) return null;
+  const hasUnknownRatios = models.some((name) => resolveModel(name, matrix)?.ratios === null);
+  if (hasUnknownRatios || isKnownRatio(value, matrix)) return null;
   const intended = intendedRatio(value);
   const isWritten = intended !== undefined && RATIOS.includes(intended);
   const instead = isWritten
@@ -62,7 +61,7 @@ export function unknownRatio(
   ]);
 }
 
-function unlisted(value: string, id: string, label: string): Warning {
+function undocumentedRatio(value: string, id: string, label: string): Warning {
   const intended = intendedRatio(value);
   const same = intended === value ? "" : `; the same shape is ${intended}`;
   return warning(
@@ -70,8 +69,8 @@ function unlisted(value: string, id: string, label: string): Warning {
   );
 }
 
-/** The same shape in a form the model takes; else the nearest shape, and the models that take this one. */
-function otherwise(value: string, list: readonly string[], id: string, matrix: Matrix): Wording {
+/** The same shape in a supported form; else the nearest shape, and models that support this one. */
+function ratioHint(value: string, list: readonly string[], id: string, matrix: Matrix): Wording {
   const intended = intendedRatio(value);
   if (intended !== undefined && list.includes(intended)) return `${value} is ${intended}: write ${intended}`;
   const nearest = nearestRatio(value, list);

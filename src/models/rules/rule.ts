@@ -1,12 +1,12 @@
 import { UsageError } from "../../lib/error-types.ts";
-import { shortened } from "../../lib/short-text.ts";
+import { truncate } from "../../lib/short-text.ts";
 import type { Wording } from "../../lib/wording.ts";
 import { fieldText, type RequestInput } from "../../task/request.ts";
 import { FIELD_NAMES, type FieldName } from "../../task/request-fields.ts";
 import type { Limit } from "../invalid-request.ts";
 import type { Matrix, Model } from "../matrix.ts";
 
-/** How an error names each value, so that it points to where the user set it. */
+/** Names of the values in messages, which point to where the user set them. */
 export type Labels = Readonly<Record<FieldName, string>>;
 
 export const FLAG_LABELS = labels(
@@ -17,7 +17,7 @@ export const FLAG_LABELS = labels(
   },
 );
 
-/** Labels for values of a manifest's row, and options of the package. */
+/** Labels for a manifest's columns and the package's options. */
 export const FIELD_LABELS = labels((name) => name);
 
 function labels(label: (name: FieldName) => string, others: Partial<Labels> = {}): Labels {
@@ -25,30 +25,29 @@ function labels(label: (name: FieldName) => string, others: Partial<Labels> = {}
   return Object.fromEntries(entries) as Labels;
 }
 
-/** What a rule checks. */
 export interface RuleInput {
   input: RequestInput;
   model: Model;
-  /** All models, for those that a hint names. */
+  /** All models, for hints that name others. */
   matrix: Matrix;
   labels: Labels;
   /**
-   * Where reference images may be files: whether they can be uploaded. They stay in the request as they were given, until
-   * they are uploaded. Absent: only URLs are taken.
+   * Whether reference images can be uploaded. If true or false, files are allowed, and stay in the request until they
+   * are uploaded. Absent: only URLs are allowed.
    */
   uploads?: boolean | undefined;
-  /** The fields that an earlier request has given, which can be replaced and not left out. */
+  /** Fields of an earlier request, which can be replaced but not left out. */
   inherited?: readonly FieldName[] | undefined;
 }
 
-/** What helps where a model does not take a field. */
+/** Advice if a model does not support a field. */
 export function withoutField(field: FieldName, { inherited }: RuleInput): string {
   return inherited?.includes(field)
     ? "choose another model, or give the prompt to imggen generate"
     : "leave it out";
 }
 
-/** A violation of the service's document: the message says what and why, the hint what to do next. */
+/** A violation of the service's document. */
 export interface Refusal {
   kind: "refusal";
   message: string;
@@ -56,22 +55,21 @@ export interface Refusal {
   limit?: Limit | undefined;
 }
 
-/** The values of a field that a model takes, as a clause. */
-export function takenText(id: string, { field, allowed }: Limit): string {
+/** The supported values of a field, as a clause. */
+export function allowedText(id: string, { field, allowed }: Limit): string {
   return allowed.length === 0 ? `${id} takes no ${field}` : `${id} takes only ${allowed.join(", ")}`;
 }
 
 /** A warning that a saved value is not part of a request. @param why sentence */
-export function leftOut(name: string, value: unknown, why: string): string {
-  return `${name} ${shown(fieldText(value))} from config.json is left out. ${why}`;
+export function leftOutWarning(name: string, value: unknown, why: string): string {
+  return `${name} ${quoteValue(fieldText(value))} from config.json is left out. ${why}`;
 }
 
-/** Whether a warning is one of those. */
-export function isLeftOut(text: string): boolean {
+export function isLeftOutWarning(text: string): boolean {
   return text.includes(" from config.json is left out. ");
 }
 
-/** Something that the document leaves open and the user should know before being charged. */
+/** Something undocumented that the user should know before being charged. */
 export interface Warning {
   kind: "warning";
   message: string;
@@ -79,10 +77,10 @@ export interface Warning {
 
 export type Finding = Refusal | Warning;
 
-/** One rule of the service. It says at most one thing: the first that the user has to change. */
+/** One rule of the service. Returns at most one finding: the first that the user has to change. */
 export type Rule = (subject: RuleInput) => Finding | undefined;
 
-/** @param limit of the model, where a value is not among those that it takes */
+/** @param limit the model's values, if this one is not among them */
 export function refuse(message: string, hint: Wording, limit?: Limit): Refusal {
   return { kind: "refusal", message: sentence(message), hint: capitalised(hint), limit };
 }
@@ -108,15 +106,15 @@ function capitalised(hint: Wording): Wording {
   return { ...hint, texts: [sentence(first), ...more] };
 }
 
-const LONGEST_SHOWN = 80;
+const MAX_VALUE_LENGTH = 80;
 
-/** A user's value inside a sentence: quoted if its ends would be unclear, cut if it is very long. */
-export function shown(value: string): string {
-  const short = shortened(value, LONGEST_SHOWN);
+/** A user's value inside a sentence: quoted if blanks would hide its ends, cut if it is long. */
+export function quoteValue(value: string): string {
+  const short = truncate(value, MAX_VALUE_LENGTH);
   return short === "" || /\s/.test(short) ? `"${short}"` : short;
 }
 
-/** `a, b, c`, of ids that the service's document lists; empty if it lists none of them. */
+/** `a, b, c`: the ids that the service's document lists. */
 export function modelList(models: readonly Model[]): string {
   return models
     .filter((model) => model.documented)
@@ -124,13 +122,13 @@ export function modelList(models: readonly Model[]): string {
     .join(", ");
 }
 
-/** A hint of parts, the last of which names other models, if there are any. @param clause what they do: `take high` */
+/** Joins parts of a hint, and adds other models, if any. @param clause what they do: `take high` */
 export function orModelsThat(clause: string, models: readonly Model[], ...parts: readonly string[]): string {
   const others = modelList(models);
   return [...parts, ...(others === "" ? [] : [`models that ${clause}: ${others}`])].join("; ");
 }
 
-/** A reference image's URL without possible secrets: a password before the host, a signature in the query. */
-export function shownUrl(value: string): string {
-  return shown(value.replace(/[?#].*$/s, "").replace(/(^https?:\/*|\/\/)[^/]*@/i, "$1"));
+/** A URL for messages, without possible secrets: a password before the host, a signature in the query. */
+export function quoteUrl(value: string): string {
+  return quoteValue(value.replace(/[?#].*$/s, "").replace(/(^https?:\/*|\/\/)[^/]*@/i, "$1"));
 }

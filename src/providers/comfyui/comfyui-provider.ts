@@ -8,9 +8,9 @@ import { ComfyServer } from "./comfy-server.ts";
 import type { Graph } from "./graph.ts";
 import { followJob } from "./job-progress.ts";
 import { factsOf, requireOneOutput } from "./node-facts.ts";
-import { placed, placementLines, placementsIn, wantedOf } from "./placements.ts";
+import { placed, placementLines, placementsIn, wantedValues } from "./placements.ts";
 import { pollJob } from "./poll-job.ts";
-import { jobIdOf, recovered, type SubmitContext, submitted } from "./submit-job.ts";
+import { recovered, type SubmitContext, submitted, toJobId } from "./submit-job.ts";
 import { Workflows } from "./workflow-file.ts";
 
 /** Makes images with a ComfyUI server: a job gets an id of ours, waits in the server's queue, and is polled. */
@@ -33,7 +33,7 @@ export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provide
       return { ...http.shown("/prompt", body), workflow: placementLines(template, placements) };
     },
     isSizedByReference: true,
-    check: (job) => problemOf(job, workflows),
+    check: (job) => findProblem(job, workflows),
     seedOf(job) {
       try {
         return placementsFor(workflows.of(job.options), job, chosenSeed(job)).seed;
@@ -44,7 +44,7 @@ export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provide
     submit: (job, how) => submitted(job, how, context),
     recover: (job, { signal }) => recovered(job, signal, context),
     isAtWork: (job, signal) =>
-      server.find(jobIdOf(job), signal).then(
+      server.find(toJobId(job), signal).then(
         (found) => found !== null,
         () => true,
       ),
@@ -77,14 +77,14 @@ type Parts = Pick<Job, "request" | "options" | "references">;
 /** The places of a request that is not sent yet: names stand for its reference images. @throws ProviderError */
 function placementsFor(graph: Graph, job: Parts, seed: WholeNumber) {
   const names = job.references.map((_, at) => `<reference image ${at + 1}>`);
-  return placementsIn(graph, wantedOf(job, names, requestedSize(job), seed));
+  return placementsIn(graph, wantedValues(job, names, requestedSize(job), seed));
 }
 
 /** A sentence about what is wrong with a request; null for nothing. */
-function problemOf(job: Parts, workflows: Workflows): string | null {
+function findProblem(job: Parts, workflows: Workflows): string | null {
   const { model, workflow } = job.options;
   if (workflow === undefined && job.references.length > 0)
-    return "Without a workflow, a ComfyUI server takes no reference images: give it one with a Load Image node.";
+    return "Without a workflow, a ComfyUI server does not support reference images: give it one with a Load Image node.";
   if (workflow === undefined && model === null)
     return "Without a workflow, a ComfyUI server needs a model: the name of a checkpoint.";
   try {

@@ -69,7 +69,7 @@ export function isLink(value: unknown): value is Link {
 }
 
 /** A node's title as it is shown in the editor; its class if it has none. */
-export function titleOf({ class_type, _meta }: GraphNode): string {
+export function nodeTitle({ class_type, _meta }: GraphNode): string {
   const title = isJsonObject(_meta) && typeof _meta.title === "string" ? _meta.title.trim() : "";
   return (title === "" ? class_type : title).slice(0, MAX_TITLE);
 }
@@ -79,13 +79,13 @@ export const OUTPUT_TITLE = "output";
 
 /** A node as a message names it: `"KSampler" (3)`. */
 export function nodeName(id: string, node: GraphNode): string {
-  return `${JSON.stringify(titleOf(node))} (${id})`;
+  return `${JSON.stringify(nodeTitle(node))} (${id})`;
 }
 
 /** The nodes that have this title, in any case. */
 export function nodesTitled(graph: Graph, title: string): [string, GraphNode][] {
   const wanted = title.toLowerCase();
-  return [...graph].filter(([, node]) => titleOf(node).toLowerCase() === wanted);
+  return [...graph].filter(([, node]) => nodeTitle(node).toLowerCase() === wanted);
 }
 
 /** The classic text-to-image workflow for a checkpoint, if the user gives none. */

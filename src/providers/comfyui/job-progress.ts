@@ -139,21 +139,21 @@ const MAX_LEVELS = 16;
 function worksIn(graph: Graph): Map<string, NodeWork> {
   const links = [...graph.values()].map(({ inputs }) => inputs.sigmas).filter(isLink);
   const schedulers = new Set(links.map(([id]) => id));
-  const workOf = (id: string): NodeWork => {
-    const steps = schedulers.has(id) ? null : stepsOf(id, graph);
+  const nodeWork = (id: string): NodeWork => {
+    const steps = schedulers.has(id) ? null : countSteps(id, graph);
     const isSampler =
       steps !== null || (!schedulers.has(id) && "latent_image" in (graph.get(id)?.inputs ?? {}));
     return { isSampler, steps: isSampler ? clamped(steps ?? USUAL_STEPS, 1, MAX_STEPS) : 1, part: 0 };
   };
-  return new Map([...graph.keys()].map((id) => [id, workOf(id)]));
+  return new Map([...graph.keys()].map((id) => [id, nodeWork(id)]));
 }
 
 /** The steps that a node's inputs name, or the nodes that these lead to; null if none does. */
-function stepsOf(id: string, graph: Graph, levels = MAX_LEVELS): number | null {
+function countSteps(id: string, graph: Graph, levels = MAX_LEVELS): number | null {
   const { steps, sigmas } = graph.get(id)?.inputs ?? {};
-  const named = isLink(steps) ? graph.get(steps[0])?.inputs.value : steps;
-  if (typeof named === "number" && Number.isFinite(named)) return named;
-  return isLink(sigmas) && levels > 0 ? stepsOf(sigmas[0], graph, levels - 1) : null;
+  const linkedValue = isLink(steps) ? graph.get(steps[0])?.inputs.value : steps;
+  if (typeof linkedValue === "number" && Number.isFinite(linkedValue)) return linkedValue;
+  return isLink(sigmas) && levels > 0 ? countSteps(sigmas[0], graph, levels - 1) : null;
 }
 
 function clamped(value: number, min: number, max: number): number {

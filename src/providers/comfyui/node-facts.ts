@@ -1,6 +1,6 @@
 import { mapConcurrent } from "../../lib/concurrency.ts";
 import { fieldsOf, isJsonObject } from "../../lib/json.ts";
-import { listed } from "../../lib/short-text.ts";
+import { joinFirst } from "../../lib/short-text.ts";
 import { unsendable } from "../provider.ts";
 import type { ComfyServer } from "./comfy-server.ts";
 import { type Graph, nodeName, nodesTitled, OUTPUT_TITLE } from "./graph.ts";
@@ -41,7 +41,7 @@ export async function factsOf(
   if (missing.length === 0) return facts;
   const names = missing.map(([id, node]) => `${nodeName(id, node)} of ${node.class_type}`);
   throw unsendable(
-    `The workflow has nodes of classes that ${server.http.host} does not have: ${listed(names, MAX_LISTED)}.`,
+    `The workflow has nodes of classes that ${server.http.host} does not have: ${joinFirst(names, MAX_LISTED)}.`,
     { hint: "Nothing was sent or charged. Install their custom nodes there." },
   );
 }
@@ -74,12 +74,12 @@ const CORE_FACTS: ReadonlyMap<string, NodeFacts> = new Map<string, NodeFacts>([
  * @param facts as the server says; default: what every server has @throws ProviderError
  */
 export function requireOneOutput(graph: Graph, facts: ReadonlyMap<string, NodeFacts> = CORE_FACTS): void {
-  const nodesOf = (output: NodeFacts["output"]) =>
+  const nodesWith = (output: NodeFacts["output"]) =>
     [...graph].filter(([, { class_type }]) => facts.get(class_type)?.output === output);
   const titled = nodesTitled(graph, OUTPUT_TITLE);
   if (titled.length === 1) return;
-  const saving = nodesOf("saved");
-  const found = [titled, saving, nodesOf("shown")].find((nodes) => nodes.length > 0) ?? [];
+  const saving = nodesWith("saved");
+  const found = [titled, saving, nodesWith("shown")].find((nodes) => nodes.length > 0) ?? [];
   // Nodes of unknown classes may add an output, and take none away.
   const mayHaveMore = [...graph.values()].some(({ class_type }) => !facts.has(class_type));
   if (mayHaveMore && titled.length === 0 && saving.length <= 1) return;

@@ -1,6 +1,6 @@
 import { type ExactInteger, exactSeed, stringifyExact, type WholeNumber } from "../../lib/exact-integer.ts";
 import type { JsonValue } from "../../lib/json.ts";
-import { listed, shortened } from "../../lib/short-text.ts";
+import { joinFirst, truncate } from "../../lib/short-text.ts";
 import { pictureDimensions } from "../../models/dimensions.ts";
 import type { Size } from "../../models/requested-size.ts";
 import { type Job, unsendable } from "../provider.ts";
@@ -42,7 +42,7 @@ const SEED_INPUT = /\.(?:noise_)?seed$/;
  * @param images names of its reference images at the server @param size null: it is not known yet
  * @param chosen its seed, if it names none
  */
-export function wantedOf(job: JobParts, images: readonly string[], size: Size, chosen: Value): Wanted {
+export function wantedValues(job: JobParts, images: readonly string[], size: Size, chosen: Value): Wanted {
   const { request, options } = job;
   const { seed, negative_prompt: other, negative = other, ...fields } = options.fields;
   const { model } = options;
@@ -96,7 +96,7 @@ export function placementsIn(
   const unplaced = unfilled.map(([name]) => name).filter((name) => optional.has(name) && !hasPlace(name));
   const found = unfilled
     .filter(([name]) => !unplaced.includes(name))
-    .flatMap(([name, value]) => placesOf(graph, name).map((place) => ({ ...place, name, value })));
+    .flatMap(([name, value]) => findPlaces(graph, name).map((place) => ({ ...place, name, value })));
   requireDistinct(graph, found);
   const set = direct.map(([name, value]) => ({ ...directPlace(graph, name), value }));
   const all = [...filled, ...found.map(({ id, input, value }) => ({ id, input, value })), ...set];
@@ -132,7 +132,7 @@ const MAX_SHOWN = 200;
 /** Each value and its place as a line: `node 3 "Sampler" (KSampler).seed = 7`. */
 export function placementLines(graph: Graph, placements: readonly Placement[]): string[] {
   return placements.map(({ id, input, value }) => {
-    const shown = shortened(stringifyExact(value), MAX_SHOWN);
+    const shown = truncate(stringifyExact(value), MAX_SHOWN);
     return `node ${nameAt(graph, id)} (${graph.get(id)?.class_type}).${input} = ${shown}`;
   });
 }
@@ -164,7 +164,7 @@ function filledPlaceholders(graph: Graph, values: ReadonlyMap<string, Value>) {
       const value =
         first[0] === text
           ? matchedValue(first)
-          : text.replace(pattern, (...match) => textOf(matchedValue(match)));
+          : text.replace(pattern, (...match) => toText(matchedValue(match)));
       filled.push({ id, input, value });
       if (first[0] === text && (first[1] ?? first[2]) === "seed") seedPlaces.push({ id, input });
     }
@@ -173,24 +173,24 @@ function filledPlaceholders(graph: Graph, values: ReadonlyMap<string, Value>) {
 }
 
 /** A value within a text. */
-function textOf(value: Value): string {
+function toText(value: Value): string {
   return typeof value === "object" ? stringifyExact(value) : String(value);
 }
 
 function missingValue(name: string, node: string) {
-  const given = name === "image" || name === "model" ? `the option ${name}` : `the field ${name}`;
+  const optionName = name === "image" || name === "model" ? `the option ${name}` : `the field ${name}`;
   return unsendable(
-    `The workflow has {${name}} in the node ${node}, and there is no value for it: add ${given}.`,
+    `The workflow has {${name}} in the node ${node}, and there is no value for it: add ${optionName}.`,
   );
 }
 
 /** The places of a name; several only if several nodes have it as their title. @throws ProviderError */
-function placesOf(graph: Graph, name: string): Place[] {
+function findPlaces(graph: Graph, name: string): Place[] {
   const titled = titledPlaces(graph, name);
   const isClear = new Set(titled.map(({ id }) => id)).size === titled.length;
   const found = titled.length > 0 ? titled : linkedPlaces(graph, name);
   if (found === titled ? isClear : found.length === 1) return found;
-  const possible = listOf(graph, found.length > 1 ? found : candidates(graph, name));
+  const possible = listPlaces(graph, found.length > 1 ? found : candidates(graph, name));
   const could = possible === "" ? "" : `: it could be ${possible}`;
   const what = found.length > 1 ? `${found.length} places for` : `no ${could && "certain "}place for`;
   throw unsendable(
@@ -200,8 +200,8 @@ function placesOf(graph: Graph, name: string): Place[] {
 
 const MAX_LISTED = 8;
 
-function listOf(graph: Graph, places: readonly Place[]): string {
-  return listed(
+function listPlaces(graph: Graph, places: readonly Place[]): string {
+  return joinFirst(
     places.map(({ id, input }) => `${nameAt(graph, id)}.${input}`),
     MAX_LISTED,
   );
@@ -213,7 +213,7 @@ function requireDistinct(graph: Graph, found: readonly (Place & { name: string }
     const other = found.slice(0, at).find((each) => each.id === id && each.input === input);
     if (other !== undefined)
       throw unsendable(
-        `The workflow has one place for ${other.name} and ${name}, ${listOf(graph, [other])}. Give each a node of its own with that title in ComfyUI, and export it again.`,
+        `The workflow has one place for ${other.name} and ${name}, ${listPlaces(graph, [other])}. Give each a node of its own with that title in ComfyUI, and export it again.`,
       );
   }
 }

@@ -91,15 +91,15 @@ function behindSamplers(graph: Graph, input: string, visit: Visit): Place[] {
   const found = samplers(graph).flatMap(([, { inputs }]) => {
     const places: Place[] = [];
     const seen = new Set<string>();
-    const left = [inputs[input]].filter(isLink);
-    for (let link = left.pop(); link !== undefined; link = left.pop()) {
+    const pending = [inputs[input]].filter(isLink);
+    for (let link = pending.pop(); link !== undefined; link = pending.pop()) {
       const [id] = link;
       const node = graph.get(id);
       if (node === undefined || seen.has(id)) continue;
       seen.add(id);
       const step = visit(id, node.inputs);
       if ("places" in step) places.push(...step.places);
-      else left.push(...step.links.reverse());
+      else pending.push(...step.links.reverse());
     }
     return places;
   });
@@ -136,8 +136,8 @@ function numbersAt(graph: Graph, id: string, names: readonly string[]): Place[] 
     if (isNumber(value)) return [{ id, input }];
     const behind = isLink(value) ? graph.get(value[0])?.inputs : undefined;
     if (!isLink(value) || behind === undefined) return [];
-    const held = [...names, "value", "int"].filter((name) => isNumber(behind[name]));
-    return held.map((name) => ({ id: value[0], input: name }));
+    const inputNames = [...names, "value", "int"].filter((name) => isNumber(behind[name]));
+    return inputNames.map((name) => ({ id: value[0], input: name }));
   });
 }
 
@@ -145,16 +145,16 @@ function valuesNamed(graph: Graph, names: readonly string[], type: "string" | "n
   return [...graph].flatMap(([id, { inputs }]) =>
     names
       .filter((input) => Object.hasOwn(inputs, input) && !isLink(inputs[input]))
-      .filter((input) => type === null || typeOf(inputs[input]) === type)
+      .filter((input) => type === null || valueType(inputs[input]) === type)
       .map((input) => ({ id, input })),
   );
 }
 
 function isNumber(value: unknown): boolean {
-  return typeOf(value) === "number";
+  return valueType(value) === "number";
 }
 
-function typeOf(value: unknown) {
+function valueType(value: unknown) {
   return value instanceof ExactInteger ? "number" : typeof value;
 }
 

@@ -2,12 +2,12 @@ import { TransportError } from "../../api/transport.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { fieldsOf, isJsonObject } from "../../lib/json.ts";
 import { inOneLine } from "../../lib/short-text.ts";
-import { clauseOf, errorOf, failedPoll } from "../failures.ts";
+import { errorOf, failedPoll, toClause } from "../failures.ts";
 import { finishedState, withReply } from "../job-poll.ts";
 import { type PolledState, type PollHow, type PollReply, ProviderError } from "../provider.ts";
 import type { ProviderServer } from "../provider-http.ts";
 import type { ComfyServer, FoundJob, HistoryEntry } from "./comfy-server.ts";
-import { nodesTitled, OUTPUT_TITLE, titleOf } from "./graph.ts";
+import { nodesTitled, nodeTitle, OUTPUT_TITLE } from "./graph.ts";
 
 /** Default time limit of a poll, in milliseconds. */
 const POLL_MS = 15_000;
@@ -19,7 +19,7 @@ export async function pollJob(jobId: string, server: ComfyServer, how: PollHow):
   try {
     const found = await server.find(jobId, signal, true);
     if (found === null) return missing(jobId, server);
-    const task = await stateOf(found, server.http, signal);
+    const task = await jobState(found, server.http, signal);
     return { outcome: "state", task: await withReply(task, JSON.stringify(found), how) };
   } catch (error) {
     return unanswered(error, how.job.isPaid);
@@ -33,28 +33,32 @@ function missing(jobId: string, server: ComfyServer): PollReply {
   return failedPoll(why, { isMissing: true });
 }
 
-async function stateOf(found: FoundJob, http: ProviderServer, signal: AbortSignal): Promise<PolledState> {
+async function jobState(found: FoundJob, http: ProviderServer, signal: AbortSignal): Promise<PolledState> {
   switch (found.place) {
     case "waiting":
       return { status: "running", word: "queued", ahead: found.ahead, isWaiting: true };
     case "running":
       return { status: "running", word: "running", ahead: 0 };
     case "ended":
-      return endOf(found.entry, http, signal);
+      return finalState(found.entry, http, signal);
   }
 }
 
-async function endOf(entry: HistoryEntry, http: ProviderServer, signal: AbortSignal): Promise<PolledState> {
+async function finalState(
+  entry: HistoryEntry,
+  http: ProviderServer,
+  signal: AbortSignal,
+): Promise<PolledState> {
   const why = failureIn(entry);
   if (why !== null) return failed(http.mask(why));
-  const { images, isCached } = imagesOf(entry);
-  const gone = isCached ? await missingFile(images, http, signal) : null;
-  if (gone !== null) return failed(http.mask(gone));
-  const urls = images.map((image) => http.urlBelow(pathOf(image)));
+  const { images, isCached } = outputImages(entry);
+  const missingImage = isCached ? await missingFile(images, http, signal) : null;
+  if (missingImage !== null) return failed(http.mask(missingImage));
+  const urls = images.map((image) => http.urlBelow(viewPath(image)));
   return finishedState(http, urls, null, { ...entry, graph: Object.fromEntries(entry.graph) });
 }
 
-function pathOf({ filename, subfolder, type }: ServerImage): string {
+function viewPath({ filename, subfolder, type }: ServerImage): string {
   return `/view?${new URLSearchParams({ filename, subfolder, type })}`;
 }
 
@@ -68,7 +72,7 @@ async function missingFile(
   signal: AbortSignal,
 ): Promise<string | null> {
   for (const image of images) {
-    const { status } = await http.get(pathOf(image), signal, undefined, 1);
+    const { status } = await http.get(viewPath(image), signal, undefined, 1);
     if (status !== 404) continue;
     const file = inOneLine(image.filename).slice(0, MAX_WORDS);
     return `ComfyUI had made it before, and its file ${file} is no longer there: nothing was made now. Clear its cache (POST /free), or use another seed.`;
@@ -88,7 +92,7 @@ function unanswered(error: unknown, isPaid: boolean): PollReply {
   const connectionError = cause instanceof TransportError ? cause : null;
   const isBusy = failure?.kind === "busy";
   const isAnswered = failure !== null && connectionError === null && !isBusy;
-  return failedPoll(clauseOf(errorText(error)), {
+  return failedPoll(toClause(errorText(error)), {
     rateLimited: isBusy,
     retryAfterMs: isBusy ? failure.retryAfterMs : null,
     connectionError,
@@ -107,7 +111,10 @@ interface ServerImage {
  * The images of the node that is the result: the one titled `output`, else the first with images that the server keeps,
  * else the first with any. `isCached`: the server has not run that node for this job.
  */
-function imagesOf({ outputs, graph, status }: HistoryEntry): { images: ServerImage[]; isCached: boolean } {
+function outputImages({ outputs, graph, status }: HistoryEntry): {
+  images: ServerImage[];
+  isCached: boolean;
+} {
   const [titled] = nodesTitled(graph, OUTPUT_TITLE);
   const ids = titled === undefined ? Object.keys(outputs) : [titled[0]];
   const nodes = ids.map((id) => ({ id, images: imagesIn(outputs[id]) }));
@@ -159,7 +166,7 @@ function failureIn({ status, graph }: HistoryEntry): string | null {
       : "It was cancelled at the server.";
   const { node_id, node_type, exception_message } = error;
   const node = graph.get(String(node_id));
-  const name = node ? titleOf(node) : String(node_type ?? "a node");
+  const name = node ? nodeTitle(node) : String(node_type ?? "a node");
   const said = typeof exception_message === "string" ? exception_message : "no reason was given";
   const why = inOneLine(said).replace(/\.$/, "").slice(0, MAX_WORDS);
   return `The node ${JSON.stringify(name)} (${node_id ?? ""}) of class ${node_type} failed: ${why}.`;

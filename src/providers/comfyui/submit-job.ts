@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import path from "node:path";
 import { fileSha256 } from "../../lib/file-digest.ts";
 import { fieldsOf, isJsonObject } from "../../lib/json.ts";
-import { inOneLine, listed, shortened } from "../../lib/short-text.ts";
+import { inOneLine, joinFirst, truncate } from "../../lib/short-text.ts";
 import { replaceUnsynced } from "../../lib/write-whole.ts";
 import { requestedSize } from "../../models/requested-size.ts";
 import { type Asked, type FailedReply, failedReply } from "../failed-reply.ts";
-import { clauseOf, settled } from "../failures.ts";
+import { settled, toClause } from "../failures.ts";
 import type { ProviderDeps } from "../kind.ts";
 import { formBody } from "../post-body.ts";
 import { type Job, ProviderError, type SubmitHow, type SubmitReply } from "../provider.ts";
@@ -16,7 +16,7 @@ import { chosenSeed } from "../seeds.ts";
 import { isSuccess } from "../stored-reply.ts";
 import type { ComfyServer } from "./comfy-server.ts";
 import { type Graph, nodeName } from "./graph.ts";
-import { placed, placementsIn, wantedOf } from "./placements.ts";
+import { placed, placementsIn, wantedValues } from "./placements.ts";
 import type { Workflows } from "./workflow-file.ts";
 
 export interface SubmitContext {
@@ -33,7 +33,7 @@ const VARIANT = 0x80;
  * The id of a job at ComfyUI, which its client chooses: a UUID in lower case, made from our task's id and the request's
  * number. So the server can be asked for the job after a crash, whether or not its reply was read.
  */
-export function jobIdOf({ taskId, index }: Pick<Job, "taskId" | "index">): string {
+export function toJobId({ taskId, index }: Pick<Job, "taskId" | "index">): string {
   const bytes = createHash("sha256").update(`comfyui:${taskId}:${index}`).digest().subarray(0, 16);
   bytes[6] = VERSION | ((bytes[6] ?? 0) & 0x0f);
   bytes[8] = VARIANT | ((bytes[8] ?? 0) & 0x3f);
@@ -55,7 +55,7 @@ async function sent(
   { server, workflows, deps }: SubmitContext,
 ): Promise<SubmitReply> {
   const { signal } = how;
-  const id = jobIdOf(job);
+  const id = toJobId(job);
   // The same id twice is queued twice. An earlier process may have sent it without reading the reply.
   if ((await server.find(id, signal)) !== null) return { outcome: "accepted", taskId: id };
   const model = await checkpointNamed(job.options.model, server, signal);
@@ -63,10 +63,10 @@ async function sent(
   const images = await uploaded(files, server, signal);
   const template = workflows.of(job.options);
   const size = requestedSize(job, files[0]?.file);
-  const wanted = wantedOf({ ...job, options: { ...job.options, model } }, images, size, chosenSeed(job));
-  const { placements, unplaced } = placementsIn(template, wanted);
+  const values = wantedValues({ ...job, options: { ...job.options, model } }, images, size, chosenSeed(job));
+  const { placements, unplaced } = placementsIn(template, values);
   if (unplaced.includes("prompt"))
-    how.onWarning?.("The workflow has no place for a prompt: it has no effect on the image.");
+    how.onWarning?.("The workflow does not support a prompt: it has no effect on the image.");
   const graph = placed(template, placements);
   noteJob(id, job);
   const reply = await server.post(id, graph, job, how);
@@ -113,7 +113,7 @@ async function whereabouts(
   until: AbortSignal,
   { server, deps }: SubmitContext,
 ): Promise<SubmitReply | null> {
-  const id = jobIdOf(job);
+  const id = toJobId(job);
   try {
     for (;;) {
       if ((await server.find(id, signal)) !== null) return { outcome: "accepted", taskId: id };
@@ -121,7 +121,7 @@ async function whereabouts(
       await deps.clock.sleep(LOOK_EVERY_MS, until);
     }
   } catch (error) {
-    const why = error instanceof Error ? clauseOf(error.message) : String(error);
+    const why = error instanceof Error ? toClause(error.message) : String(error);
     return { outcome: "unknown", why, excerpt: null, isAskable: true, cause: error };
   }
 }
@@ -188,7 +188,7 @@ function workflowRefusal(reply: FailedReply, graph: Graph, asked: Asked): Provid
     return each.map((one) => `${name}, ${reasonIn(one)}`);
   });
   if (reasons.length === 0) return error;
-  const reason = asked.mask(listed(reasons, MAX_LISTED, "; "));
+  const reason = asked.mask(joinFirst(reasons, MAX_LISTED, "; "));
   const message = `${asked.host} does not take the workflow: ${reason}.`;
   return new ProviderError(message, { kind: "invalid" }, { cause: error });
 }
@@ -196,8 +196,8 @@ function workflowRefusal(reply: FailedReply, graph: Graph, asked: Asked): Provid
 /** The input and the reason: the server's details mostly begin with the input. */
 function reasonIn({ message, details, extra_info }: Record<string, unknown>): string {
   const [input, detail, general] = [fieldsOf(extra_info).input_name, details, message].map((value) =>
-    typeof value === "string" ? shortened(inOneLine(value), MAX_DETAIL) : "",
+    typeof value === "string" ? truncate(inOneLine(value), MAX_DETAIL) : "",
   ) as [string, string, string];
-  const said = detail === "" || detail === input ? general : detail;
-  return input === "" || said.startsWith(input) ? said : `${input}: ${said}`;
+  const reasonText = detail === "" || detail === input ? general : detail;
+  return input === "" || reasonText.startsWith(input) ? reasonText : `${input}: ${reasonText}`;
 }

@@ -3,7 +3,7 @@ import { makeFolder } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { stringifyExact } from "../../lib/exact-integer.ts";
-import { sha256Of } from "../../lib/file-digest.ts";
+import { sha256Hex } from "../../lib/file-digest.ts";
 import { isPng, pngText } from "../../lib/image/png-text.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import { createWhole } from "../../lib/write-whole.ts";
@@ -45,7 +45,7 @@ export function readWorkflow(file: string, label: string): Workflow {
   const graph = graphIn(exactJson(text.replace(/^\uFEFF/, "")));
   if (typeof graph === "string") throw refused(graph);
   const copy = stringifyExact(Object.fromEntries(graph));
-  return { graph, sha256: sha256Of(Buffer.from(copy)), text: copy };
+  return { graph, sha256: sha256Hex(Buffer.from(copy)), text: copy };
 }
 
 /** The workflows of a provider's tasks: that of the user's file for new ones, the private copies for all. */
@@ -84,8 +84,8 @@ export class Workflows {
   /** The workflow of a task. @throws ProviderError if its copy cannot be used */
   of({ workflow }: Pick<JobOptions, "workflow">): Graph {
     if (workflow === undefined) return CLASSIC;
-    const known = this.#graphs.get(workflow);
-    if (known !== undefined) return known;
+    const cachedGraph = this.#graphs.get(workflow);
+    if (cachedGraph !== undefined) return cachedGraph;
     try {
       const graph = this.#read(workflow);
       this.#graphs.set(workflow, graph);
@@ -102,7 +102,7 @@ export class Workflows {
     if (!/^[\da-f]{64}$/.test(sha256)) throw new Error("its workflow has no name");
     const file = path.join(this.#folder, `${sha256}.json`);
     const bytes = readRegular(file, MAX_TEXT_BYTES);
-    const graph = sha256Of(bytes) === sha256 ? graphIn(exactJson(bytes.toString("utf8"))) : "was changed";
+    const graph = sha256Hex(bytes) === sha256 ? graphIn(exactJson(bytes.toString("utf8"))) : "was changed";
     if (typeof graph === "string") throw new Error(`its copy ${file} ${graph}`);
     return graph;
   }

@@ -30,13 +30,13 @@ const PLACEHOLDERS: readonly string[] = [
 export function parseGeneratorCommand(text: string, label: string): readonly string[] {
   const words = programWords(text);
   if (typeof words === "string") throw refused(`${label} cannot be read: ${words}`);
-  const problem = problemOf(words);
+  const problem = findProblem(words);
   if (problem !== null) throw refused(`${label} ${problem}`);
   return words;
 }
 
-/** What is wrong with a command, as a phrase; null for nothing. */
-function problemOf(words: readonly string[]): string | null {
+/** The first problem of a command, as a phrase, or null. */
+function findProblem(words: readonly string[]): string | null {
   const [program = ""] = words;
   const misspelt = namesIn(words).find((name) => isSpelledOddly(name));
   if (misspelt !== undefined) return `holds {${misspelt}}: it is spelled {${nearest(misspelt)}}`;
@@ -98,7 +98,7 @@ function refused(message: string): UsageError {
   return new UsageError(`${message}.`, {
     hint: [
       "For example: command:/home/ada/bin/paint {promptFile} {width} {height} {output}.",
-      phrase`More: ${action("help", "generators")}`,
+      phrase`More: ${action("help", "command")}`,
     ],
   });
 }
@@ -106,7 +106,7 @@ function refused(message: string): UsageError {
 /** The files that a command is given. */
 interface CommandFiles {
   promptFile: string;
-  /** Where its image goes. */
+  /** Path of its image. */
   output: string;
   /** Reference images. */
   images: readonly string[];
@@ -166,14 +166,14 @@ export function missingPlace(
   words: readonly string[],
 ): string | null {
   if (references.length > 0 && !holds(words, "image"))
-    return `The command takes no reference images: write ${IMAGE} where their files belong.`;
+    return `The command does not support reference images: write ${IMAGE} where their files belong.`;
   if (model !== null && !hasModel(words))
-    return "The command has no place for a model: write {model} where its name belongs.";
+    return "The command does not support a model: write {model} where its name belongs.";
   // A field may have a name that is near a placeholder's.
   const slip = namesIn(words).find((name) => !Object.hasOwn(fields, name) && nearest(name) !== "");
   if (slip !== undefined)
     return `The command holds {${slip}}, and there is no such field: is {${nearest(slip)}} meant?`;
   const stray = Object.keys(fields).find((name) => !holds(words, name));
   if (stray === undefined) return null;
-  return `The command has no place for the field ${stray}: write {${stray}} where its value belongs.`;
+  return `The command does not support the field ${stray}: write {${stray}} where its value belongs.`;
 }

@@ -6,9 +6,9 @@ import { errorCode } from "../../lib/error-text.ts";
 import { inspectFileAt } from "../../lib/image/inspect.ts";
 import { jsonOrNull } from "../../lib/json.ts";
 import {
-  identityIn,
-  identityOf,
+  identifyProcess,
   type ProcessIdentity,
+  parseIdentity,
   signalGroup,
   systemProcesses,
 } from "../../lib/processes.ts";
@@ -20,7 +20,7 @@ import {
   runProgram,
 } from "../../lib/run-program.ts";
 import { option, phrase } from "../../lib/wording.ts";
-import { clauseOf } from "../failures.ts";
+import { toClause } from "../failures.ts";
 import {
   type Failure,
   type Job,
@@ -82,8 +82,8 @@ export function failureOf(
   const [name = ""] = hidden;
   const hint = phrase`A command does not see the variable ${name}. If it needs the key: ${option("generatorHeader")} ${name}=${name}`;
   const lacksKey = name !== "" && "stderr" in end && ABOUT_KEY.test(`${end.stderr}${end.stdout}`);
-  const message = `The command ${phraseOf(end, program)}.`;
-  return new ProviderError(message, kindOf(end, facts), lacksKey ? { hint } : {});
+  const message = `The command ${describeEnd(end, program)}.`;
+  return new ProviderError(message, classifyEnd(end, facts), lacksKey ? { hint } : {});
 }
 
 interface FailureFacts {
@@ -101,15 +101,15 @@ const TOO_LONG: ReadonlySet<string> = new Set(["E2BIG", "ENAMETOOLONG"]);
 /** Words of a program that lacks a key. */
 const ABOUT_KEY = /key|token|auth|credential|\b40[13]\b/i;
 
-function phraseOf(end: ProgramEnd, program: string): string {
+function describeEnd(end: ProgramEnd, program: string): string {
   if (end.kind === "aborted" || end.kind === "too_much_output") return "was given up";
   if (end.kind === "ended" && end.code === 0) return "exited with code 0, but wrote no image to {output}";
   const said = "stdout" in end && end.stderr.trim() === "" ? { ...end, stderr: end.stdout } : end;
-  return clauseOf(programFailure(said, program));
+  return toClause(programFailure(said, program));
 }
 
 /** One that is paid for and has run may have been charged, whatever it says but that it cannot work now. */
-function kindOf(end: ProgramEnd, { isPaid, scratch }: { isPaid: boolean; scratch: string }): Failure {
+function classifyEnd(end: ProgramEnd, { isPaid, scratch }: { isPaid: boolean; scratch: string }): Failure {
   if (end.kind === "not_started") {
     // Arguments that no program can be given: too long, or with a NUL character.
     const cannotBe = /^(?:E2BIG|ERR_.*)$/.test(errorCode(end.error) ?? "");
@@ -133,7 +133,7 @@ const GRACE_MS = 5_000;
 
 /** Notes the process of a command, so that it can be found where this process is killed and it runs on. Never throws. */
 function noteProcess(scratch: string, pid: number): void {
-  const identity = identityOf(pid);
+  const identity = identifyProcess(pid);
   if (identity === null) return;
   try {
     writeFileSync(path.join(scratch, PROCESS_FILE), JSON.stringify(identity), { mode: 0o600 });
@@ -152,8 +152,8 @@ export async function recoverCommand(
   signal: AbortSignal,
   clock: Pick<Clock, "sleep">,
 ): Promise<SubmitReply | null> {
-  const made = { outcome: "made", usage: null } as const;
-  if (hasImage(job)) return made;
+  const completed = { outcome: "made", usage: null } as const;
+  if (hasImage(job)) return completed;
   const scratch = scratchOf(job);
   if (!isPresent(scratch)) return null;
   const left = noted(path.join(scratch, PROCESS_FILE));
@@ -166,7 +166,7 @@ export async function recoverCommand(
   if (isImage) await keepImage(written, job);
   if (isImage) await clearScratch(job);
   else if (!job.isPaid) await removeScratch(scratch);
-  if (isImage) return made;
+  if (isImage) return completed;
   if (!job.isPaid || left === null) return null;
   throw lost("The command has ended, and left no whole image", { kept: scratch, isStopped: true });
 }
@@ -206,7 +206,7 @@ async function hasEnded(
 /** null if there is none, or a crash cut it short. */
 function noted(file: string): ProcessIdentity | null {
   try {
-    return identityIn(jsonOrNull(readFileSync(file, "utf8")));
+    return parseIdentity(jsonOrNull(readFileSync(file, "utf8")));
   } catch {
     return null;
   }

@@ -1,7 +1,7 @@
 import { chmod, lstat, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import type { Clock } from "../../lib/clock.ts";
-import { giveToOwnerOfFolder, ifKept } from "../../lib/disk-file.ts";
+import { giveToOwnerOfFolder, ifSupported } from "../../lib/disk-file.ts";
 import { isPresent, syncFolder } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { inspectFileAt } from "../../lib/image/inspect.ts";
@@ -46,8 +46,8 @@ export function hasImage(job: Pick<Job, "folder">): boolean {
  * as programs write that choose the extension themselves. Null for none.
  */
 export async function writtenFile(scratch: string): Promise<string | null> {
-  const asked = path.join(scratch, OUTPUT);
-  if (await isFilled(asked)) return asked;
+  const requestedFile = path.join(scratch, OUTPUT);
+  if (await isFilled(requestedFile)) return requestedFile;
   const names = (await readdir(scratch)).filter((name) => name.startsWith("output.") && name !== OUTPUT);
   const images = [];
   for (const file of names.map((name) => path.join(scratch, name)))
@@ -56,15 +56,15 @@ export async function writtenFile(scratch: string): Promise<string | null> {
   return others.length === 0 ? only : null;
 }
 
-/** What a command is given in its scratch folder. */
+/** Input files of a command in its scratch folder. */
 const GIVEN = /^(?:prompt\.txt|reference-\d+\.\w+)$/;
 
 /** The whole images that a paid command has left in its scratch folder, once its own is in its place. */
 export async function extraImages(job: Pick<Job, "folder" | "isPaid">): Promise<string[]> {
   if (!job.isPaid) return [];
   const entries = await readdir(scratchOf(job), { recursive: true, withFileTypes: true }).catch(() => []);
-  const left = entries.filter((entry) => entry.isFile() && !GIVEN.test(entry.name));
-  const files = left.map(({ parentPath, name }) => path.join(parentPath, name)).sort();
+  const outputs = entries.filter((entry) => entry.isFile() && !GIVEN.test(entry.name));
+  const files = outputs.map(({ parentPath, name }) => path.join(parentPath, name)).sort();
   return files.filter(isWholeImage);
 }
 
@@ -89,7 +89,7 @@ async function isFilled(file: string): Promise<boolean> {
 
 /** Waits until a command has written more than an image may have. @throws the signal's reason */
 export async function untilTooLarge(scratch: string, clock: Clock, signal: AbortSignal): Promise<void> {
-  const bytesOf = (name: string) =>
+  const fileBytes = (name: string) =>
     lstat(path.join(scratch, name)).then(
       ({ size }) => size,
       () => 0,
@@ -97,7 +97,7 @@ export async function untilTooLarge(scratch: string, clock: Clock, signal: Abort
   for (;;) {
     await clock.sleep(LOOK_EVERY_MS, signal);
     const names = (await readdir(scratch).catch(() => [])).filter((name) => name.startsWith("output."));
-    const sizes = await Promise.all(names.map(bytesOf));
+    const sizes = await Promise.all(names.map(fileBytes));
     if (sizes.some((bytes) => bytes > MAX_IMAGE_BYTES)) return;
   }
 }
@@ -117,7 +117,7 @@ export async function keepImage(written: string, job: Pick<Job, "folder" | "isPa
   if ((await stat(written)).size > MAX_IMAGE_BYTES) throw tooLarge(job);
   try {
     giveToOwnerOfFolder(written);
-    await ifKept(() => chmod(written, 0o600));
+    await ifSupported(() => chmod(written, 0o600));
     const opened = await open(written, "r+");
     await opened.sync().finally(() => opened.close());
     await rename(written, imageOf(job));

@@ -15,14 +15,14 @@ import {
 } from "../service.ts";
 import { isSuccess, type StoredReply } from "../stored-reply.ts";
 import { bodyOf, type ImageRequest, imageRequest } from "./openai-request.ts";
-import { type ServerForm, serverFormOf } from "./server-forms.ts";
+import { findServerForm, type ServerForm } from "./server-forms.ts";
 import { isGptImage } from "./size.ts";
 
 /** An OpenAI-compatible server: `POST <base>/images/generations`, and `/images/edits` with reference images. */
 export function openAiProvider(
   setup: ServerSetup,
   deps: ProviderDeps,
-  form = serverFormOf(setup.url),
+  form = findServerForm(setup.url),
 ): Provider {
   const server = new ProviderServer(setup, deps);
   const requests = new Requests(server, form, setup.options.fieldNames.seed);
@@ -31,7 +31,7 @@ export function openAiProvider(
     server,
     {
       supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "negative", "fields"],
-      check: problemOf,
+      check: findProblem,
       isSizedByReference: true,
       request: (job, context) => requests.shown(job, context),
       send: (job, how, context) => requests.send(job, how, context),
@@ -43,7 +43,7 @@ export function openAiProvider(
 }
 
 /** OpenAI's models refuse unknown fields, also behind a gateway. */
-function problemOf({
+function findProblem({
   request: { seed, negative },
   options: { model },
 }: Pick<Job, "request" | "options">): string | null {
@@ -103,11 +103,13 @@ class Requests {
   /** Whether a server that refused a field of ours may be asked again without it. */
   #learnsFrom(reply: StoredReply, request: ImageRequest, { options: { fields } }: Job): boolean {
     if (reply.status !== 400 && reply.status !== 422) return false;
-    const said = readErrorBody(reply.body.toString("utf8"));
-    if (isModeration(said)) return false;
+    const errorBody = readErrorBody(reply.body.toString("utf8"));
+    if (isModeration(errorBody)) return false;
     const refused = OPTIONAL.filter((name) => name in request.fields && !Object.hasOwn(fields, name))
       .filter((name) => !this.#refused.has(key(request, name)))
-      .find((name) => (said.field === null ? saysOf(name, said.words ?? "") : said.field === name));
+      .find((name) =>
+        errorBody.field === null ? mentionsName(name, errorBody.words ?? "") : errorBody.field === name,
+      );
     if (refused === undefined) return false;
     for (const name of TOGETHER[refused]) this.#refused.add(key(request, name));
     return true;
@@ -134,7 +136,7 @@ const NOT_TAKEN =
   /\b(?:unknown|un?supported|unrecogni[sz]ed|unexpected|invalid|extra|not (?:supported|permitted|allowed|recogni[sz]ed)|must be verified)\b/i;
 
 /** Whether a sentence says of a field that the server does not take it. */
-function saysOf(name: string, words: string): boolean {
+function mentionsName(name: string, words: string): boolean {
   const named = new RegExp(`\\b${name}\\b`);
   return words.split(/[.;] /).some((clause) => named.test(clause) && NOT_TAKEN.test(clause));
 }
@@ -191,12 +193,12 @@ function isEventStream(type: string, body: string): boolean {
  * cut.
  */
 function finalEvents(stream: string): Record<string, unknown>[] | null {
-  const events = stream.split(/\r?\n\r?\n/).map((event) => fieldsOf(lenientJson(dataOf(event))));
+  const events = stream.split(/\r?\n\r?\n/).map((event) => fieldsOf(lenientJson(eventData(event))));
   const last = events.filter(isLast);
   return last.length === 0 ? null : last;
 }
 
-function dataOf(event: string): string {
+function eventData(event: string): string {
   const lines = event.split(/\r?\n/).filter((line) => line.startsWith("data:"));
   return lines.map((line) => line.slice("data:".length).replace(/^ /, "")).join("\n");
 }

@@ -21,7 +21,7 @@ export interface ImageRequest {
   files: readonly LocalReference[];
 }
 
-/** What a request is made from. */
+/** Parts of a request. */
 export interface RequestContext extends JobContext {
   form: ServerForm;
 }
@@ -61,13 +61,13 @@ export function bodyOf(
 /** @param reference the file of the first reference image, if there is one */
 function plainFields(job: Job, form: ServerForm, reference?: string): ImageRequest["fields"] {
   const { request, options } = job;
-  const model = modelOf(options.model, form);
+  const model = modelName(options.model, form);
   const sized = { ratio: request.ratio, size: requestedSize(job, reference) };
   return {
     ...(model !== null && { model }),
     prompt: request.prompt,
     ...sizeFields(sized, model, options.sizeForm ?? form.sizeForm),
-    ...(form.hasResolution && resolutionOf(request.quality)),
+    ...(form.hasResolution && resolutionFields(request.quality)),
     ...(!isGptImage(model) && { response_format: form.responseFormat }),
     ...(form.streams && { stream: true, partial_images: 0 }),
     ...options.fields,
@@ -83,11 +83,11 @@ function warnOfQuality({ request: { quality }, options: { sizeForm } }: Job, con
 }
 
 /** The model as the server names it; null: whatever it has. */
-function modelOf(model: string | null, { isOpenAi }: ServerForm): string | null {
+function modelName(model: string | null, { isOpenAi }: ServerForm): string | null {
   return isOpenAi ? openAiName(model ?? OPENAI_DEFAULT_MODEL) : model;
 }
 
-function resolutionOf(quality: string | undefined): { resolution?: string } {
+function resolutionFields(quality: string | undefined): { resolution?: string } {
   if (quality === "1K") return { resolution: "1k" };
   return quality === "2K" || quality === "4K" ? { resolution: "2k" } : {};
 }

@@ -3,9 +3,9 @@ import type { SizeForm } from "../../task/intent.ts";
 import type { FieldNames } from "../../task/request-fields.ts";
 import { USUAL_NAMES } from "../kind.ts";
 
-/** How one OpenAI-compatible server differs from the others. */
+/** Deviations of one OpenAI-compatible server. */
 export interface ServerForm {
-  /** How it is told a size, unless the user says otherwise. */
+  /** Default field for the size. */
   sizeForm: SizeForm;
   /** What makes it send the image in its reply; not sent for OpenAI's own models, which refuse the field. */
   responseFormat: "b64_json" | "base64";
@@ -49,7 +49,7 @@ const KNOWN: Readonly<Record<string, Partial<ServerForm>>> = {
 };
 
 /** The form of the server at a generator's URL. */
-export function serverFormOf(url: string): ServerForm {
+export function findServerForm(url: string): ServerForm {
   const { hostname } = new URL(url);
   return { ...ANY, ...(AZURE.test(hostname) && { fieldNames: {} }), ...KNOWN[hostname] };
 }
@@ -59,7 +59,7 @@ const AZURE = /\.(?:openai|cognitiveservices|services\.ai)\.azure\.com$/;
 
 /** The names of the fields for a seed and a negative prompt, of the server at a URL. */
 export function fieldNamesAt({ url }: { url: string }): FieldNames {
-  return serverFormOf(url).fieldNames;
+  return findServerForm(url).fieldNames;
 }
 
 /** The model of requests to OpenAI that name none. */
@@ -123,5 +123,5 @@ export const OPENAI_MATRIX: Matrix = [
 
 /** The models that the server at this URL is known to have, and the one it is asked for by default; null: not known. */
 export function modelsAt({ url }: { url: string }): { matrix: Matrix; default: string } | null {
-  return serverFormOf(url).isOpenAi ? { matrix: OPENAI_MATRIX, default: OPENAI_DEFAULT_MODEL } : null;
+  return findServerForm(url).isOpenAi ? { matrix: OPENAI_MATRIX, default: OPENAI_DEFAULT_MODEL } : null;
 }

@@ -4,7 +4,7 @@ import type { SizeForm } from "../../task/intent.ts";
 /** The fields that say how large an image is to be. */
 export type SizeFields = Readonly<Record<string, string | number>>;
 
-/** What a size is made from: the request's ratio, and pixels. */
+/** Source of a size: the request's ratio, and pixels. */
 interface Sized {
   ratio: string | undefined;
   /** null: none is sent. */
@@ -43,7 +43,7 @@ const FIXED_SIZES = [
   [1024, 1536],
 ] as const;
 
-/** What gpt-image-2 and later ones take: any size within these. */
+/** Limits of gpt-image-2 and later models, which support any size within them. */
 const STEP_PX = 16;
 const LONGEST_PX = 3840;
 const WIDEST = 3;

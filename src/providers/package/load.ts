@@ -10,7 +10,7 @@ import type { PackageName, PackageSpec } from "../kinds.ts";
 import type { ProviderPackage, ProviderSetup } from "./interface.ts";
 import { PackageThread } from "./package-thread.ts";
 
-/** Where packages are installed: in this folder's `node_modules`. */
+/** Packages are installed in this folder's `node_modules`. */
 export function packagesFolder(configFolder: string): string {
   return path.join(configFolder, "providers");
 }
@@ -28,7 +28,7 @@ export function installedPackage(spec: PackageName, configFolder: string): Packa
     });
   const { definition, version } = loaded(spec.package, modules, folder);
   const url = spec.url ?? definition.url.replace(/\/+$/, "");
-  return { ...spec, url, version: `${spec.package}@${version}`, server: kindOf(definition) };
+  return { ...spec, url, version: `${spec.package}@${version}`, server: toServerKind(definition) };
 }
 
 /**
@@ -59,13 +59,13 @@ const packages = new Map<string, Loaded>();
 
 function loaded(name: string, modules: string, folder: string): Loaded {
   const file = path.join(modules, name, "package.json");
-  const known = packages.get(file);
-  if (known !== undefined) return known;
+  const cachedPackage = packages.get(file);
+  if (cachedPackage !== undefined) return cachedPackage;
   const found = read(name, file, modules, folder);
-  const problem = problemOf(found.definition);
+  const problem = findProblem(found.definition);
   if (problem !== null)
     throw new UsageError(`The package ${name} makes no images for this imggen: ${problem}.`, {
-      hint: ["Nothing was sent.", phrase`Exports of a package: ${action("help", "generators")}`],
+      hint: ["Nothing was sent.", phrase`Exports of a package: ${action("help", "npm")}`],
     });
   packages.set(file, found);
   return found;
@@ -87,7 +87,7 @@ function read(name: string, file: string, modules: string, folder: string): Load
   }
 }
 
-function problemOf(exported: unknown): string | null {
+function findProblem(exported: unknown): string | null {
   const fields = fieldsOf(exported);
   const { version, url, title, create } = fields;
   if (version !== 1) return `its version is ${JSON.stringify(version)}, and 1 is known`;
@@ -116,7 +116,7 @@ const OPTIONAL: Readonly<Record<string, { is: (value: unknown) => boolean; what:
   },
 };
 
-function kindOf(definition: ProviderPackage): ServerKind {
+function toServerKind(definition: ProviderPackage): ServerKind {
   const { title, url, keyVariables = [], isPaid, needsModel = false } = definition;
   return {
     ...SERVICE,

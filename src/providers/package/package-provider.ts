@@ -4,7 +4,7 @@ import { errorText } from "../../lib/error-text.ts";
 import { isJsonObject } from "../../lib/json.ts";
 import { hasControlCharacter } from "../../lib/late-regex.ts";
 import { requestedSize } from "../../models/requested-size.ts";
-import { clauseOf, failedPoll } from "../failures.ts";
+import { failedPoll, toClause } from "../failures.ts";
 import { base64Images, imagesIn, isInline, type ReplyImage } from "../found-images.ts";
 import { type JobPoll, wordsOf } from "../job-poll.ts";
 import type { ProviderDeps, ServerSetup } from "../kind.ts";
@@ -37,8 +37,8 @@ export function packageProvider(
   const provider = definition.create({ url, key, options, fetch: fetchFrom(server) });
   const form: Form = {
     supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "negative", "fields"],
-    check: (job) => problemOf(job, definition, provider),
-    request: (job, context) => requestOf(job, provider, context),
+    check: (job) => findProblem(job, definition, provider),
+    request: (job, context) => buildRequest(job, provider, context),
     read: (reply) => readReply(reply, provider),
     ...(provider.poll && {
       poll: (id, poll) => polled(id, provider, poll, server),
@@ -60,13 +60,13 @@ export function packageProvider(
     ...(poll && {
       poll: (id, how) => pollEnded(poll(id, how), how, deps),
     }),
-    models: (signal) => modelsOf(provider, server, signal, deps),
+    models: (signal) => listModels(provider, server, signal, deps),
   };
 }
 
 type CheckedJob = Parameters<NonNullable<port.Provider["check"]>>[0];
 
-function problemOf(
+function findProblem(
   job: CheckedJob,
   { title, settings, fieldNames }: ProviderPackage,
   provider: Provider,
@@ -79,7 +79,7 @@ function problemOf(
     const problem: unknown = provider.check?.(plainJob({ ...job, taskId: "" }, urls));
     return typeof problem === "string" ? problem : null;
   } catch (error) {
-    return `The package cannot check it: ${clauseOf(errorText(error))}.`;
+    return `The package cannot check it: ${toClause(errorText(error))}.`;
   }
 }
 
@@ -90,7 +90,7 @@ function isId(id: unknown): id is string {
 }
 
 /** @throws ProviderError (invalid) where the package cannot make a request of a job; a signal's reason */
-async function requestOf(job: port.Job, provider: Provider, context: JobContext): Promise<ServiceRequest> {
+async function buildRequest(job: port.Job, provider: Provider, context: JobContext): Promise<ServiceRequest> {
   const urls = referenceUrls(job.references, context);
   const images = urls.map((url) => (typeof url === "string" ? url : url.text()));
   try {
@@ -101,7 +101,7 @@ async function requestOf(job: port.Job, provider: Provider, context: JobContext)
   } catch (cause) {
     const { aborted, reason } = context.signal;
     if (aborted && cause === reason && !(cause instanceof port.TimeLimitError)) throw cause;
-    const message = `The package makes no request of it: ${clauseOf(errorText(cause))}.`;
+    const message = `The package makes no request of it: ${toClause(errorText(cause))}.`;
     throw port.unsendable(message, { cause });
   }
 }
@@ -134,7 +134,7 @@ async function polled(
 ): Promise<port.PollReply> {
   const fetch: Fetch = async (at) => {
     const got: unknown[] = [];
-    const reply = await poll.get(urlOf(at, server), (_said, json) => {
+    const reply = await poll.get(resolveUrl(at, server), (_said, json) => {
       got.push(json);
       return { status: "running", word: null };
     });
@@ -144,10 +144,10 @@ async function polled(
   try {
     if (!provider.poll) throw new TypeError("the package cannot poll");
     const said = await provider.poll(id, { fetch });
-    return await poll.said(stateOf(said, poll), said);
+    return await poll.said(toPolledState(said, poll), said);
   } catch (error) {
     if (error instanceof Unanswered) return error.reply;
-    return failedPoll(clauseOf(server.mask(errorText(error))));
+    return failedPoll(toClause(server.mask(errorText(error))));
   }
 }
 
@@ -164,7 +164,7 @@ async function pollEnded(
   }
 }
 
-function stateOf(said: JobState, poll: JobPoll): port.PolledState {
+function toPolledState(said: JobState, poll: JobPoll): port.PolledState {
   switch (said.status) {
     case "running":
       return { status: "running", word: null };
@@ -213,7 +213,7 @@ function refusal(message: string): string {
 }
 
 /** @throws ProviderError where the package cannot say, which is no verdict on any model; the signal's reason */
-async function modelsOf(
+async function listModels(
   provider: Provider,
   server: ProviderServer,
   signal: AbortSignal,
@@ -225,7 +225,7 @@ async function modelsOf(
     return names?.filter((name) => typeof name === "string") ?? null;
   } catch (cause) {
     if (cause instanceof port.ProviderError || (signal.aborted && cause === signal.reason)) throw cause;
-    const message = `The package cannot list its models: ${clauseOf(server.mask(errorText(cause)))}.`;
+    const message = `The package cannot list its models: ${toClause(server.mask(errorText(cause)))}.`;
     throw new port.ProviderError(message, { kind: "unsent" }, { cause });
   }
 }
@@ -234,7 +234,7 @@ const FETCH_MS = 15_000;
 
 function fetchFrom(server: ProviderServer): Fetch {
   return async (at) => {
-    const url = urlOf(at, server);
+    const url = resolveUrl(at, server);
     if (url === null) throw new Error(`${at} is none of ${server.host}, and the key does not go there`);
     const { status, body } = await server.get(url, AbortSignal.timeout(FETCH_MS));
     if (!isSuccess({ status })) throw new Error(`${server.host} answered with HTTP ${status}`);
@@ -242,7 +242,7 @@ function fetchFrom(server: ProviderServer): Fetch {
   };
 }
 
-function urlOf(at: string, server: ProviderServer) {
+function resolveUrl(at: string, server: ProviderServer) {
   return server.ownUrl(at.startsWith("/") ? server.urlBelow(at) : at);
 }
 

@@ -8,7 +8,7 @@ import type { Fetch, Provider, ProviderPackage, ProviderSetup } from "./interfac
 /** Limit of a call for which this process waits without doing anything else. */
 const BLOCKING_MS = 15_000;
 
-/** What a provider is made from, as data. Its number is that of its fetch function. */
+/** Setup of a provider, as data. Its number is that of its fetch function. */
 interface Owner {
   number: number;
   setup: object;
@@ -222,7 +222,7 @@ export class PackageThread {
   }
 }
 
-/** What a thread begins with. */
+/** Start data of a thread. */
 interface ThreadStart {
   /** The folder of installed packages. Nothing is loaded from anywhere else. */
   modules: string;
@@ -247,14 +247,14 @@ function threadMain({ modules, name, port, sent }: ThreadStart, load: NodeJS.Req
     Atomics.notify(sent, 0);
   };
 
-  const textOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+  const errorText = (error: unknown) => (error instanceof Error ? error.message : String(error));
   let why = "";
   const end = (reason: string) => {
     why ||= reason;
     post({ fatal: why });
   };
   process.on("uncaughtException", (error) =>
-    end(`an error was thrown outside of its functions: ${textOf(error)}`),
+    end(`an error was thrown outside of its functions: ${errorText(error)}`),
   );
   process.on("exit", (code) => end(`it ended with exit code ${code}`));
 
@@ -311,7 +311,7 @@ function threadMain({ modules, name, port, sent }: ThreadStart, load: NodeJS.Req
     const functions: Functions = Object(await definition);
     return functions.create?.({ ...setup, fetch: fetchFrom(number) });
   };
-  const ownerOf = (owner: Owner | undefined) => {
+  const findOwner = (owner: Owner | undefined) => {
     definition ??= loaded();
     if (owner === undefined) return definition;
     const provider = providers.get(owner.number) ?? create(owner);
@@ -320,24 +320,24 @@ function threadMain({ modules, name, port, sent }: ThreadStart, load: NodeJS.Req
   };
 
   // Of classes too, whose functions are not their objects' own.
-  const functionsOf = (value: Functions) =>
+  const listFunctions = (value: Functions) =>
     ["create", "keyHeaders", "check", "request", "read", "poll", "cancel", "models"].filter(
       (each) => typeof value[each] === "function",
     );
 
   const run = async ({ id, name: called, args, owner, fetch }: Call & { id: number }) => {
     try {
-      const value = await ownerOf(owner);
+      const value = await findOwner(owner);
       const functions = Object(value) as Functions;
       if (called === "load" || called === "create") {
         const json = called === "load" ? JSON.stringify(value) : undefined;
-        return post({ id, json, functions: functionsOf(functions) });
+        return post({ id, json, functions: listFunctions(functions) });
       }
       const given = fetch === undefined ? args : [...args, { fetch: fetchFrom(fetch) }];
       post({ id, json: JSON.stringify(await functions[called]?.(...given)), functions: [] });
     } catch (error) {
       const failed = failedFetches.get(Object(error));
-      post({ id, error: textOf(error), ...(failed !== undefined && { fetch: failed }) });
+      post({ id, error: errorText(error), ...(failed !== undefined && { fetch: failed }) });
     }
   };
 

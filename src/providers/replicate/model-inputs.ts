@@ -18,7 +18,7 @@ export interface ModelInput {
   isUrl: boolean;
 }
 
-/** What a model can be given, by name; null where that could not be learned. */
+/** A model's inputs by name; null if its schema could not be read. */
 export type ModelInputs = ReadonlyMap<string, ModelInput> | null;
 
 /** A model's inputs seldom change. */
@@ -28,7 +28,7 @@ const CACHE_FORM = 2;
 /** No model has as many inputs. */
 const MAX_INPUTS = 200;
 
-/** What a model can be given: asked for once, and kept for a day. Never throws. */
+/** A model's inputs: requested once, and cached for a day. Never throws. */
 export async function modelInputs(
   model: string,
   server: ProviderServer,
@@ -54,10 +54,10 @@ function cacheFile(
 async function keptInputs(file: string, nowMs: number): Promise<ModelInputs> {
   const { at, inputs } = fieldsOf(jsonOrNull(await readFile(file, "utf8").catch(() => "")));
   const isFresh = typeof at === "number" && at <= nowMs && nowMs - at < KEPT_MS;
-  return isFresh && isJsonObject(inputs) ? mapOf(inputs, (input) => input as Partial<ModelInput>) : null;
+  return isFresh && isJsonObject(inputs) ? toInputMap(inputs, (input) => input as Partial<ModelInput>) : null;
 }
 
-/** What cannot be kept is asked for again. */
+/** A failed write only costs another request. */
 async function keep(file: string, inputs: NonNullable<ModelInputs>, at: number): Promise<void> {
   try {
     await makeFolder(path.dirname(file), 0o700);
@@ -76,7 +76,7 @@ async function askedInputs(model: string, server: ProviderServer, signal: AbortS
   const { openapi_schema: schema } = version === undefined ? fieldsOf(said.latest_version) : said;
   const schemas = fieldsOf(fieldsOf(fieldsOf(schema).components).schemas);
   const { properties } = fieldsOf(schemas.Input);
-  return isJsonObject(properties) ? mapOf(properties, (input) => inputIn(input, schemas)) : null;
+  return isJsonObject(properties) ? toInputMap(properties, (input) => inputIn(input, schemas)) : null;
 }
 
 /** An input as its schema has it: the values of a choice are in a schema of their own. */
@@ -88,7 +88,7 @@ function inputIn(schema: Record<string, unknown>, schemas: Record<string, unknow
   return { values: [values, ...named].find(isTexts) ?? null, isList: type === "array", isUrl };
 }
 
-function mapOf(
+function toInputMap(
   inputs: Record<string, unknown>,
   read: (input: Record<string, unknown>) => Partial<ModelInput>,
 ): ModelInputs {

@@ -17,16 +17,16 @@ const MODEL_NAME = /^[\w-][\w.-]*\/[\w-][\w.-]*(?::[\w-]+)?$/;
 /** Replicate: a request is a prediction, whose inputs differ by model. */
 export function replicateProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
   const server = new ProviderServer(setup, deps);
-  return serviceProvider(setup, server, formOf(server, deps), deps);
+  return serviceProvider(setup, server, createForm(server, deps), deps);
 }
 
-function formOf(server: ProviderServer, deps: ProviderDeps): Form {
-  const urlOf = (id: string) => server.ownUrl(isJobId(id) ? server.urlBelow(`/predictions/${id}`) : id);
+function createForm(server: ProviderServer, deps: ProviderDeps): Form {
+  const jobUrl = (id: string) => server.ownUrl(isJobId(id) ? server.urlBelow(`/predictions/${id}`) : id);
   const idIn = ({ id, urls }: Fields) => {
     if (!isJobId(id)) return null;
     // The key does not go to another host. The id is enough.
     const url = server.ownUrl(fieldsOf(urls).get);
-    return url === null || url.href === urlOf(id)?.href ? id : url.href;
+    return url === null || url.href === jobUrl(id)?.href ? id : url.href;
   };
   return {
     supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "negative", "fields"],
@@ -41,11 +41,11 @@ function formOf(server: ProviderServer, deps: ProviderDeps): Form {
         : { path: "/predictions", body: { version, input } };
     },
     read: (reply) => jobIn(reply, idIn),
-    poll: (id, poll) => poll.get(urlOf(id), (said) => stateOf(said, poll)),
+    poll: (id, poll) => poll.get(jobUrl(id), (said) => parseState(said, poll)),
     resultIn: ({ output }) => imagesIn(output),
     seedsIn: ({ output, logs }) => fieldsOf(output).seed ?? seedInLog(logs),
     async cancelAt(id, signal) {
-      const url = urlOf(id);
+      const url = jobUrl(id);
       if (url === null) return null;
       const { urls } = fieldsOf(jsonOrNull((await server.get(url, signal)).body));
       const at = server.ownUrl(fieldsOf(urls).cancel ?? `${url.href}/cancel`);
@@ -54,7 +54,7 @@ function formOf(server: ProviderServer, deps: ProviderDeps): Form {
   };
 }
 
-function stateOf(said: Fields, poll: JobPoll): PolledState | null {
+function parseState(said: Fields, poll: JobPoll): PolledState | null {
   const { status, error, metrics } = said;
   switch (status) {
     case "starting":
@@ -80,17 +80,20 @@ async function inputFor(job: Job, allowed: ModelInputs, context: JobContext): Pr
   const unknown = Object.keys(fields).filter((name) => allowed?.has(name) === false);
   // `--seed` and `--negative` are never left out, as `--field` is.
   const { seed, negative } = USUAL_NAMES;
-  const needed = [job.request.seed !== undefined && seed, job.request.negative !== undefined && negative];
-  const lacking = needed.find((name) => name && unknown.includes(name));
+  const requiredInputs = [
+    job.request.seed !== undefined && seed,
+    job.request.negative !== undefined && negative,
+  ];
+  const lacking = requiredInputs.find((name) => name && unknown.includes(name));
   if (lacking) throw unsendable(`${model} has no input ${lacking}.`);
   if (unknown.length > 0) onWarning(`${model} has no input ${unknown.join(", ")}: it was not sent.`);
-  const sent = Object.entries(fields).filter(([name]) => !unknown.includes(name));
+  const supported = Object.entries(fields).filter(([name]) => !unknown.includes(name));
   return {
     prompt: job.request.prompt,
     ...sizeInput(job, allowed),
     ...qualityInput(job, allowed, onWarning),
     ...(await referenceInput(job, allowed, context)),
-    ...Object.fromEntries(sent),
+    ...Object.fromEntries(supported),
   };
 }
 
@@ -99,7 +102,7 @@ function sizeInput(job: Job, allowed: ModelInputs): Input {
   const { options, request } = job;
   const { sizeForm, model } = options;
   const size = requestedSize(job);
-  const sized = { ratio: ratioOf(job), size };
+  const sized = { ratio: requestRatio(job), size };
   if (sizeForm !== null) return sizeFields(sized, null, sizeForm);
   const hasPixels = (allowed?.has("width") && allowed.has("height")) ?? false;
   const shape = allowed?.get("aspect_ratio");
@@ -112,7 +115,7 @@ function sizeInput(job: Job, allowed: ModelInputs): Input {
   throw unsendable(`${model} has no ratio ${ratio}. ${has}`);
 }
 
-function ratioOf({ request: { ratio } }: Job): string | undefined {
+function requestRatio({ request: { ratio } }: Job): string | undefined {
   return ratio === "auto" ? undefined : ratio;
 }
 

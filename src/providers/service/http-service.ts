@@ -9,7 +9,7 @@ import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
 import { FIELD_NAMES } from "../../task/request-fields.ts";
 import { failedPoll } from "../failures.ts";
 import type { Job, PollHow, PollReply, Provider, SubmitHow, SubmitReply } from "../provider.ts";
-import { excerptOf } from "../reply-facts.ts";
+import { replyExcerpt } from "../reply-facts.ts";
 import { type ReplyContext, readPoll, readSubmit, refusedBody } from "./replies.ts";
 
 export interface ServiceOptions {
@@ -69,7 +69,7 @@ export class HttpImageService implements Provider {
       return {
         outcome: "unknown",
         why: this.#maskKey(connectionErrorText(error)),
-        excerpt: excerptOf(refusedBody(error), this.#maskKey),
+        excerpt: replyExcerpt(refusedBody(error), this.#maskKey),
         cause: error,
       };
     }

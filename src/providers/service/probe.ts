@@ -3,16 +3,16 @@ import { HttpClient, type HttpClientOptions, wholeReply } from "../../api/http-c
 import { isRetryable } from "../../api/retry.ts";
 import { keyMasker } from "../../lib/redact.ts";
 import { shellWord } from "../../lib/shell-word.ts";
-import { inOneLine, shortened } from "../../lib/short-text.ts";
+import { inOneLine, truncate } from "../../lib/short-text.ts";
 import { action, phrase, type Wording } from "../../lib/wording.ts";
 import { taskUrl } from "./http-service.ts";
 import { type Envelope, HTML_PAGE, isPage, parseEnvelope } from "./replies.ts";
 
-/** What a check of the key polls: no task has this id. */
+/** Id of no task: a check of the key polls it. */
 const NO_SUCH_TASK = "imggen-key-check";
 
 export interface Probe {
-  /** How the service is connected to. */
+  /** Connection to the service. */
   options?: HttpClientOptions;
   baseUrl: string;
   /** null asks without one, which the service refuses. */
@@ -21,11 +21,11 @@ export interface Probe {
   signal: AbortSignal;
 }
 
-/** What a service answers to a probe. */
+/** A service's reply to a probe. */
 export interface ProbeReply {
   status: number;
   envelope: Envelope;
-  /** What came, for people: `HTTP 404, an HTML page`. */
+  /** The reply for people: `HTTP 404, an HTML page`. */
   said: string;
   /** Whether it came from an API in OpenAI's style, as many image generators have. */
   isOpenAiStyle: boolean;
@@ -74,14 +74,14 @@ function described(body: string): string {
   const text = inOneLine(body);
   if (text === "") return "an empty reply";
   if (isPage(text)) return HTML_PAGE;
-  return shortened(text, LONGEST_TEXT);
+  return truncate(text, LONGEST_TEXT);
 }
 
 /**
  * What a reply says of the key. Only the service's own error for a task that does not exist means that it took the key:
  * any other server answers in a way of its own. `busy`: it may answer otherwise in a moment.
  */
-export function verdictOf({ status, envelope }: ProbeReply): "accepted" | "refused" | "busy" | "foreign" {
+export function judgeProbe({ status, envelope }: ProbeReply): "accepted" | "refused" | "busy" | "foreign" {
   if (isRetryable(status)) return "busy";
   if (envelope.kind !== "error") return "foreign";
   return refusedPoll(envelope.key, status) instanceof AuthRequiredError ? "refused" : "accepted";

@@ -7,10 +7,10 @@ import type { TransportError } from "../../api/transport.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../../lib/json.ts";
 import { hasControlCharacter } from "../../lib/late-regex.ts";
 import { KEY_MASK } from "../../lib/redact.ts";
-import { inOneLine, sentence, shortened } from "../../lib/short-text.ts";
+import { inOneLine, sentence, truncate } from "../../lib/short-text.ts";
 import { failedPoll } from "../failures.ts";
 import type { PolledState, PollReply, SubmitReply } from "../provider.ts";
-import { excerptOf } from "../reply-facts.ts";
+import { replyExcerpt } from "../reply-facts.ts";
 
 // Reads what the service sends: unknown fields are ignored, known ones must be valid. By hand: each run reads one reply
 // to a submit, and a validation library takes longer to load than everything else that follows.
@@ -36,7 +36,7 @@ export function readSubmit(reply: HttpReply, reading: ReplyContext): SubmitReply
   const unknown = (why: string): SubmitReply => ({
     outcome: "unknown",
     why,
-    excerpt: excerptOf(body, reading.maskKey),
+    excerpt: replyExcerpt(body, reading.maskKey),
     ...(cut && { cause: cut }),
   });
   const envelope = parseEnvelope(body, reading.maskKey);
@@ -105,7 +105,7 @@ export function parseEnvelope(body: string, maskKey = (text: string) => text): E
     return { kind: "invalid", why: body.trim() === "" ? "an empty reply" : describeText(body) };
   }
   const { code: written, message, data, detail } = fieldsOf(json);
-  const code = codeOf(written);
+  const code = parseCode(written);
   if (code === null) return { kind: "invalid", why: "JSON that is not the service's envelope" };
   if (code < 0) {
     const key = typeof message === "string" ? message : `code ${code}`;
@@ -120,11 +120,11 @@ const MAX_DETAIL = 500;
 /** The words of a server about a refusal or a failure; empty without any. */
 function detailIn({ detail }: { detail?: unknown }): { detail?: string } {
   if (typeof detail !== "string" || detail.trim() === "") return {};
-  return { detail: shortened(inOneLine(detail), MAX_DETAIL) };
+  return { detail: truncate(inOneLine(detail), MAX_DETAIL) };
 }
 
 /** A code in quotes counts as its number. */
-function codeOf(value: unknown): number | null {
+function parseCode(value: unknown): number | null {
   // JSON can contain numbers that parse to Infinity.
   if (typeof value === "number") return Number.isFinite(value) ? value : null;
   return typeof value === "string" && /^-?\d{1,9}$/.test(value) ? Number(value) : null;
@@ -139,7 +139,7 @@ export function isPage(body: string): boolean {
   return /^\s*</.test(body);
 }
 
-/** What such a body is, in messages. */
+/** Description of such a body in messages. */
 export const HTML_PAGE = "an HTML page";
 
 const LONGEST_TASK_ID = 256;

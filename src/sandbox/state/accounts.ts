@@ -21,7 +21,10 @@ export interface Account {
   readonly hasSubscription: boolean;
 }
 
-/** `refilled`: an account that could not pay has its first credits again. `reset`: so have all, as the file cannot be read. */
+/**
+ * `refilled`: an account without enough credits has its initial balance again. `reset`: all have, because the file
+ * cannot be read.
+ */
 export interface BalanceNotice {
   kind: "refilled" | "reset";
   credits: number;
@@ -37,9 +40,9 @@ interface AccountOptions {
 type Balances = Readonly<Record<string, number>>;
 
 /**
- * The balances of all accounts, in one JSON file by their ids; an account that is not in it has the initial balance. The file
- * is read before each use and replaced as a whole, at once: of two processes that charge at the same moment, one may charge
- * for both. Nothing is synced, because a balance only has to outlive the process.
+ * The balances of all accounts, in one JSON file by their ids; a missing account has the initial balance. Each change
+ * replaces the file: of two concurrent charges, one may be lost. Nothing is synced: balances need not survive a power
+ * cut.
  */
 export class Accounts {
   readonly #file: string;
@@ -52,33 +55,33 @@ export class Accounts {
     this.#options = options;
   }
 
-  of(key: string): Account {
+  find(key: string): Account {
     return { id: keyFingerprint(key), hasSubscription: key !== SANDBOX_BASIC_KEY };
   }
 
-  /** Whether an account's balance covers so many credits, refilled if this sandbox does that. */
+  /** Whether the balance is high enough, refilled if this sandbox refills. */
   covers(account: Account, credits: number): boolean {
     return this.#balanceFor(account, credits) >= credits;
   }
 
-  /** Charges credits. @returns the remaining balance; null if there are too few */
+  /** @returns the remaining balance; null if there are too few credits */
   charge(account: Account, credits: number): number | null {
-    const left = this.#balanceFor(account, credits) - credits;
-    if (left < 0) return null;
-    this.#write({ ...this.#read(), [account.id]: left });
-    return left;
+    const balance = this.#balanceFor(account, credits) - credits;
+    if (balance < 0) return null;
+    this.#write({ ...this.#read(), [account.id]: balance });
+    return balance;
   }
 
   /** Sets the balance of the two named keys' accounts. */
   setNamedBalances(credits: number): void {
-    const named = [SANDBOX_KEY, SANDBOX_BASIC_KEY].map((key) => [this.of(key).id, credits] as const);
-    this.#write({ ...this.#read(), ...Object.fromEntries(named) });
+    const entries = [SANDBOX_KEY, SANDBOX_BASIC_KEY].map((key) => [this.find(key).id, credits] as const);
+    this.#write({ ...this.#read(), ...Object.fromEntries(entries) });
   }
 
-  #balanceFor({ id }: Account, toPay: number): number {
+  #balanceFor({ id }: Account, cost: number): number {
     const balances = this.#read();
     const balance = balances[id] ?? this.#startCredits;
-    if (balance >= toPay || toPay > this.#startCredits || !this.#options.refills) return balance;
+    if (balance >= cost || cost > this.#startCredits || !this.#options.refills) return balance;
     this.#write({ ...balances, [id]: this.#startCredits });
     this.#options.onNotice?.({ kind: "refilled", credits: this.#startCredits });
     return this.#startCredits;

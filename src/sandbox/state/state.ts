@@ -9,8 +9,8 @@ import { Accounts, type BalanceNotice } from "./accounts.ts";
 import { Tasks } from "./tasks.ts";
 
 /**
- * `unknown directive`: a prompt has a `[sandbox:…]` that does not exist. `unknown subject`: the painter does not know the main
- * noun of a prompt, and paints without it.
+ * `unknown directive`: a prompt has a `[sandbox:…]` that does not exist. `unknown subject`: the painter does not know
+ * the main noun of a prompt, and omits it.
  */
 export type SandboxNotice =
   | BalanceNotice
@@ -18,31 +18,30 @@ export type SandboxNotice =
   | { kind: "unknown subject"; noun: string };
 
 export interface SandboxOptions {
-  /** Keeps tasks and balances between runs; several sandboxes may share it at once. Made if missing. */
+  /** Folder of tasks and balances; several sandboxes may share it. Created if missing. */
   folder: string;
-  /** Default 0: any that is free. */
+  /** Default 0: any free port. */
   port?: number;
-  /** How long a task takes, in milliseconds. Default 600. */
+  /** Duration of a task, in milliseconds. Default 600. */
   latencyMs?: number;
   /**
-   * The new balance of the two named keys' accounts, and the initial balance of new ones. If absent, existing balances
-   * stay, and new accounts start with 1000.
+   * New balance of the two named keys' accounts, and initial balance of others. If absent, existing balances stay,
+   * and others start with 1000.
    */
   credits?: number;
-  /** Whether an account that cannot pay gets its first credits again. Default: it is refused. */
+  /** Whether an account without enough credits gets its initial balance again. Default: the request is refused. */
   refills?: boolean;
-  /** Called with what the user of an embedded sandbox should know. */
   onNotice?: ((notice: SandboxNotice) => void) | undefined;
-  /** The models that it has. Default: those of the document. */
+  /** Default: the models of the document. */
   matrix?: Matrix;
-  /** Draws the images. Default: pictures of what the prompts say. */
+  /** Default: pictures of the prompts' subjects. */
   draw?: DrawPicture | undefined;
   clock?: Pick<Clock, "now">;
-  /** Called for every request after its reply was sent. */
+  /** Called after each reply. */
   onRequest?: (line: RequestLine) => void;
 }
 
-/** Everything that outlives a run of the sandbox. Any number of processes may use the same folder. */
+/** State that survives a run of the sandbox. Processes may share its folder. */
 export interface State {
   tasks: Tasks;
   accounts: Accounts;
@@ -50,7 +49,7 @@ export interface State {
   secret: string;
 }
 
-/** Opens a state folder and creates what is missing. @throws the disk's error */
+/** Creates missing files. @throws the disk's error */
 export async function openState(options: SandboxOptions): Promise<State> {
   const within = (name: string) => path.join(options.folder, name);
   await makeFolder(within("tasks"), 0o700);
@@ -61,9 +60,9 @@ export async function openState(options: SandboxOptions): Promise<State> {
   };
 }
 
-/** What the handlers of a running sandbox share. */
+/** State shared by the handlers of a running sandbox. */
 export interface SandboxService extends SandboxOptions, State {
-  /** Where this server is reached: `http://127.0.0.1:<port>`. */
+  /** `http://127.0.0.1:<port>`. */
   origin: string;
   latencyMs: number;
   matrix: Matrix;

@@ -4,12 +4,12 @@ import { removeIfPresent } from "../../lib/durable.ts";
 import { errorCode } from "../../lib/error-text.ts";
 import { isNewTaskId } from "../../task/task-id.ts";
 
-/** A task as it was submitted. Its status follows from the time; the file is never changed. */
+/** A submitted task. Its status follows from the time; the file never changes. */
 export interface Task {
   taskId: string;
   /** The id of the account that was charged. */
   account: string;
-  /** Without its directives. */
+  /** Without directives. */
   prompt: string;
   model: string;
   /** Identifies the reference images, without their URLs. Absent if there are none. */
@@ -20,32 +20,32 @@ export interface Task {
   imageCount: number;
   /** Milliseconds since the epoch. */
   submittedAt: number;
-  /** How long it runs, in milliseconds. */
+  /** In milliseconds. */
   durationMs: number;
   end: "completed" | "failed";
-  /** What its result URLs return. */
+  /** Content behind its result URLs. */
   image: "whole" | "cut short" | "error page";
-  /** Whether the first result URL that is returned has expired already. */
+  /** Whether the first returned result URL has expired already. */
   firstUrlExpired: boolean;
 }
 
 /** The tasks of all accounts, one file each. */
 export class Tasks {
   readonly #folder: string;
-  readonly #shown = new Set<string>();
+  readonly #returnedIds = new Set<string>();
 
   constructor(folder: string) {
     this.#folder = folder;
   }
 
-  /** Writes the file completely before it has its name, so that another process never reads a part of it. */
+  /** Writes the file before it gets its name, so that no process reads a partial one. */
   async add(task: Task): Promise<void> {
     const temporary = path.join(this.#folder, `.${task.taskId}.tmp`);
     await writeFile(temporary, `${JSON.stringify(task)}\n`, { mode: 0o600, flag: "wx" });
     await rename(temporary, this.#file(task.taskId));
   }
 
-  /** The task of an untrusted id, which may be any text; null if there is none. */
+  /** The task of an untrusted id; null if there is none. */
   async find(taskId: string): Promise<Task | null> {
     if (!isNewTaskId(taskId)) return null;
     try {
@@ -60,10 +60,10 @@ export class Tasks {
     removeIfPresent(this.#file(taskId));
   }
 
-  /** Whether this is the first time, in this process, that a task's result is returned. */
-  isFirstShowing({ taskId }: Task): boolean {
-    const isFirst = !this.#shown.has(taskId);
-    this.#shown.add(taskId);
+  /** Whether this process returns a task's result for the first time. */
+  isFirstResult({ taskId }: Task): boolean {
+    const isFirst = !this.#returnedIds.has(taskId);
+    this.#returnedIds.add(taskId);
     return isFirst;
   }
 

@@ -20,7 +20,7 @@ interface Ended {
   obstacle: ErrorType | null;
 }
 
-/** Why a task is not sent. */
+/** Reason that a task is not sent. */
 interface Obstacle {
   type: ErrorType;
   why: string;
@@ -47,10 +47,10 @@ export async function awaitEnd(
     const isHere = here?.isEnded === false;
     if (isHere) {
       if (here.share !== null) onShare(here.share);
-      const found = obstacleTo(here, sinceMs, service);
-      if (found !== null) {
-        obstacle = found.type;
-        runner.drop(taskId, found.why);
+      const current = obstacleTo(here, sinceMs, service);
+      if (current !== null) {
+        obstacle = current.type;
+        runner.drop(taskId, current.why);
       }
     } else {
       const task = await findTask(taskId, service);
@@ -67,17 +67,18 @@ export async function awaitEnd(
 function obstacleTo(here: RunnerTask, sinceMs: number, { gate, clock }: Service): Obstacle | null {
   if (here.isSubmitted) return null;
   const { outage } = gate;
-  if (outage === null) return here.error !== null && isLasting(here.error.type) ? of(here.error) : null;
+  if (outage === null)
+    return here.error !== null && isLasting(here.error.type) ? toObstacle(here.error) : null;
   const { kind, refusal, why, beganMs, failedMs } = outage;
   const minRetryMs = POLICY.outage.minRetryMs[kind];
   // Each lost one may be charged, so none is made because a client waits.
   const hasFailed = failedMs >= sinceMs - (Number.isFinite(minRetryMs) ? minRetryMs : 0);
   const isLong = clock.monotonicMs() - Math.max(sinceMs, beganMs) >= MAX_OUTAGE_MS;
   if (!hasFailed && !isLong) return null;
-  return refusal === null ? { type: "network", why } : of(refusal);
+  return refusal === null ? { type: "network", why } : toObstacle(refusal);
 }
 
-function of({ type, message }: { type: ErrorType; message: string }): Obstacle {
+function toObstacle({ type, message }: { type: ErrorType; message: string }): Obstacle {
   return { type, why: message };
 }
 

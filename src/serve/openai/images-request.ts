@@ -1,23 +1,23 @@
 import * as z from "zod/mini";
-import { ExactInteger, MAX_SEED, parseExact, seedIn } from "../../lib/exact-integer.ts";
+import { ExactInteger, MAX_SEED, parseExact, parseSeed } from "../../lib/exact-integer.ts";
 import { isJsonObject, isJsonValue } from "../../lib/json.ts";
 import { greatestCommonDivisor } from "../../lib/whole-number.ts";
 import { MAX_IMAGES } from "../../models/matrix.ts";
 import { fieldValue } from "../../models/provider-fields.ts";
-import { shown } from "../../models/rules/rule.ts";
+import { quoteValue } from "../../models/rules/rule.ts";
 import type { ServiceRequest } from "../../server/http.ts";
-import { bytesOf } from "../../server/request-body.ts";
+import { readBytes } from "../../server/request-body.ts";
 import { fieldText } from "../../task/request.ts";
 import type { ProviderFields } from "../../task/request-fields.ts";
-import type { Order } from "../checked-order.ts";
+import type { ClientRequest } from "../client-request.ts";
 import { UNFIT_VALUE } from "../document-api.ts";
 import { wrongRequest } from "./openai-error.ts";
 
-/** What a request in OpenAI's form asks for, and how it is to be answered. */
+/** A request in OpenAI's form, and the form of its answer. */
 export interface ImagesRequest {
-  order: Order;
+  clientRequest: ClientRequest;
   /** Its fields as they came. */
-  given: unknown;
+  fields: unknown;
   /** Reference images that came as files of a form. */
   files: Buffer[];
   responseFormat: "b64_json" | "url";
@@ -30,12 +30,12 @@ const text = (name: string) => z.nullish(z.string(`${name} is not a string.`));
 
 const COUNT = `n is not a whole number from ${MAX_IMAGES.min} to ${MAX_IMAGES.max}.`;
 const SIZE = "size is not auto, or like 1024x1024.";
-const LONGEST_SIDE_PX = 16_384;
+const MAX_SIDE_PX = 16_384;
 
 /** Width and height; empty for anything else. */
-function sidesOf(size: string): number[] {
+function parseSides(size: string): number[] {
   const sides = /^(\d{1,5})x(\d{1,5})$/.exec(size)?.slice(1).map(Number) ?? [];
-  return sides.every((px) => px >= 1 && px <= LONGEST_SIDE_PX) ? sides : [];
+  return sides.every((px) => px >= 1 && px <= MAX_SIDE_PX) ? sides : [];
 }
 
 /** A URL, or OpenAI's `{ image_url }`. */
@@ -51,13 +51,13 @@ const IMAGES = z.nullish(
 );
 
 /** A seed. -1 and null are none: a new one for each request. */
-const seedGiven = (value: unknown) => {
+const toSeed = (value: unknown) => {
   if (value === null || value === -1 || value === "-1") return undefined;
-  return seedIn(value instanceof ExactInteger ? value.digits : value);
+  return parseSeed(value instanceof ExactInteger ? value.digits : value);
 };
 const SEED = `seed is not a whole number from 0 to ${MAX_SEED}.`;
 
-const WORDS: ReadonlyMap<unknown, boolean> = new Map([
+const BOOLEANS: ReadonlyMap<unknown, boolean> = new Map([
   ["true", true],
   ["false", false],
 ]);
@@ -68,11 +68,11 @@ const FIELDS = z.object(
     prompt: z
       .string({ error: ({ input }) => `prompt is ${input == null ? "missing" : "not a string"}.` })
       .check(z.refine((prompt) => prompt.trim() !== "", "prompt is missing.")),
-    mask: z.optional(z.never("mask is not supported.")),
+    mask: z.nullish(z.never("mask is not supported.")),
     size: z.nullish(
       z
         .string("size is not a string.")
-        .check(z.refine((size) => size === "auto" || sidesOf(size).length > 0, SIZE)),
+        .check(z.refine((size) => size === "auto" || parseSides(size).length > 0, SIZE)),
     ),
     image: IMAGES,
     images: IMAGES,
@@ -86,18 +86,18 @@ const FIELDS = z.object(
     response_format: z.nullish(z.enum(["b64_json", "url"], "response_format is neither b64_json nor url.")),
     stream: z.nullish(
       z.pipe(
-        z.transform((value: unknown) => WORDS.get(value) ?? value),
+        z.transform((value: unknown) => BOOLEANS.get(value) ?? value),
         z.boolean("stream is neither true nor false."),
       ),
     ),
-    seed: z.optional(z.pipe(z.transform(seedGiven), z.optional(z.union([z.number(), z.string()], SEED)))),
+    seed: z.optional(z.pipe(z.transform(toSeed), z.optional(z.union([z.number(), z.string()], SEED)))),
     negative_prompt: text("negative_prompt"),
   },
   "The body is not a JSON object.",
 );
 
-/** Settings of OpenAI's own models, and their values that ask for nothing: other servers are not sent any. null: each value. */
-const OF_OPENAI: ReadonlyMap<string, readonly string[] | null> = new Map([
+/** Settings of OpenAI's own models, which other servers are not sent, and their default values. null: each value. */
+const OPENAI_SETTINGS: ReadonlyMap<string, readonly string[] | null> = new Map([
   ["quality", ["auto", "standard"]],
   ["background", ["auto"]],
   ["moderation", ["auto"]],
@@ -116,19 +116,21 @@ const QUALITIES: ReadonlySet<unknown> = new Set(["1K", "2K", "4K"]);
 
 /** The fields without a meaning of their own: those for the generator, and a warning for each that has no effect. */
 function otherFields(
-  given: Readonly<Record<string, unknown>>,
+  body: Readonly<Record<string, unknown>>,
   isOpenAi: boolean,
 ): { fields: ProviderFields; warnings: string[] } {
   const fields: [string, unknown][] = [];
   const warnings: string[] = [];
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(body)) {
     if (value === null || Object.hasOwn(FIELDS.def.shape, name)) continue;
     if (name === "quality" && QUALITIES.has(value)) continue;
-    const defaults = name === "partial_images" ? [NO_PARTIAL_IMAGES] : OF_OPENAI.get(name);
+    const defaults = name === "partial_images" ? [NO_PARTIAL_IMAGES] : OPENAI_SETTINGS.get(name);
     const isSent = name !== "partial_images" && (isOpenAi || defaults === undefined);
     if (isSent) fields.push([name, value]);
     else if (defaults && !defaults.includes(fieldText(value)))
-      warnings.push(`${name} ${shown(fieldText(value))} has no effect: this generator has no such setting.`);
+      warnings.push(
+        `${name} ${quoteValue(fieldText(value))} has no effect: this generator has no such setting.`,
+      );
   }
   return { fields: Object.fromEntries(fields) as ProviderFields, warnings };
 }
@@ -142,18 +144,18 @@ const LABELS = { ratio: "size", maxImages: "n", negative: "negative_prompt", fie
  * @throws OpenAiError
  */
 export async function readImagesRequest(request: ServiceRequest, isOpenAi: boolean): Promise<ImagesRequest> {
-  const { given, files } = await readBody(request);
-  const { data, error } = FIELDS.safeParse(given);
+  const { fields: body, files } = await readBody(request);
+  const { data, error } = FIELDS.safeParse(body);
   if (error !== undefined) {
     const [{ path, message } = { path: [], message: "The body is not a JSON object." }] = error.issues;
     throw wrongRequest(message, path[0] === "images" ? "image" : (path[0]?.toString() ?? null));
   }
   const { prompt, size, n, model, seed, negative_prompt: negative, stream } = data;
-  const { quality } = given;
-  const [width = 0, height = 0] = sidesOf(size ?? "");
+  const { quality } = body;
+  const [width = 0, height = 0] = parseSides(size ?? "");
   const divisor = greatestCommonDivisor(width, height);
   const image = data.image ?? data.images ?? [];
-  const { fields, warnings } = otherFields(given, isOpenAi);
+  const { fields, warnings } = otherFields(body, isOpenAi);
   const input = {
     prompt,
     model: model ?? undefined,
@@ -167,8 +169,8 @@ export async function readImagesRequest(request: ServiceRequest, isOpenAi: boole
     ...(Object.keys(fields).length > 0 && { fields }),
   };
   return {
-    order: { input, labels: LABELS, ...(width > 0 && { size: { width, height } }) },
-    given,
+    clientRequest: { input, labels: LABELS, ...(width > 0 && { size: { width, height } }) },
+    fields: body,
     files,
     responseFormat: data.response_format ?? "b64_json",
     isStream: stream === true,
@@ -177,34 +179,34 @@ export async function readImagesRequest(request: ServiceRequest, isOpenAi: boole
 }
 
 /** OpenAI takes 16 images of 50 MB; this is room for any that a generator would take. */
-const LARGEST_BODY_BYTES = 64 * 1024 * 1024;
+const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 interface Body {
   /** Its seed may be an `ExactInteger`. */
-  given: Record<string, unknown>;
+  fields: Record<string, unknown>;
   files: Buffer[];
 }
 
 /** The body of a request: JSON, or a form with files. @throws OpenAiError */
 async function readBody({ headers, body }: ServiceRequest): Promise<Body> {
-  const bytes = await bytesOf(body, LARGEST_BODY_BYTES);
+  const bytes = await readBytes(body, MAX_BODY_BYTES);
   if (bytes === null || bytes === "too large")
     throw wrongRequest("The body is larger than 64 MiB, or was cut off.");
   const type = headers["content-type"] ?? "";
   return /^multipart\/form-data/i.test(type)
     ? readForm(bytes, type)
-    : { given: readFields(bytes.toString("utf8")), files: [] };
+    : { fields: readFields(bytes.toString("utf8")), files: [] };
 }
 
 /** @throws OpenAiError */
-function readFields(text: string): Body["given"] {
-  const given = exactOrNull(text);
-  if (!isJsonObject(given)) throw wrongRequest("The body is not a JSON object.");
+function readFields(text: string): Body["fields"] {
+  const fields = exactOrNull(text);
+  if (!isJsonObject(fields)) throw wrongRequest("The body is not a JSON object.");
   const isFit = ([name, value]: [string, unknown]) =>
     isJsonValue(value) || (name === "seed" && value instanceof ExactInteger);
-  const unfit = Object.entries(given).find((each) => !isFit(each))?.[0];
+  const unfit = Object.entries(fields).find((each) => !isFit(each))?.[0];
   if (unfit !== undefined) throw wrongRequest(`${unfit} ${UNFIT_VALUE}.`, unfit);
-  return given;
+  return fields;
 }
 
 function exactOrNull(text: string): unknown {
@@ -237,5 +239,5 @@ async function readForm(bytes: Buffer, type: string): Promise<Body> {
     else fields.set(name, TEXTS.has(name) ? value : fieldValue(value));
   }
   if (urls.length > 0) fields.set("image", urls);
-  return { given: Object.fromEntries(fields), files };
+  return { fields: Object.fromEntries(fields), files };
 }

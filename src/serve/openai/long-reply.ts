@@ -2,10 +2,10 @@ import type { ServerResponse } from "node:http";
 import type { Clock } from "../../lib/clock.ts";
 import { OpenAiError } from "./openai-error.ts";
 
-/** Which of the two operations: its events have its name. */
+/** One of the two operations. Its events begin with its name. */
 export type ImagesOperation = "image_generation" | "image_edit";
 
-/** The images of a task in OpenAI's form, and what is said about all of them. */
+/** The images of a task in OpenAI's form, and facts about all of them. */
 export interface ImagesResult {
   created: number;
   data: ({ b64_json: string } | { url: string })[];
@@ -74,12 +74,12 @@ export async function sendLongReply(
     begin(200, form);
     outgoing.write(text);
   };
-  let shown = 0;
+  let sentShare = 0;
   const onShare = (exact: number) => {
     // A stream has at most 100 of them.
     const share = Math.floor(100 * exact) / 100;
-    if (form.progress === undefined || share <= shown) return;
-    shown = share;
+    if (form.progress === undefined || share <= sentShare) return;
+    sentShare = share;
     write(form.progress(share));
   };
   // However long it takes: only the client decides that it is too long.

@@ -1,7 +1,7 @@
 import type { ErrorType } from "../../lib/error-types.ts";
 import { sentence } from "../../lib/short-text.ts";
 import type { ServerReply } from "../../server/reply.ts";
-import { answerOf, decidingRequest, displayId, type Task } from "../../task/task.ts";
+import { decidingRequest, displayId, getAnswer, type Task } from "../../task/task.ts";
 import type { NotBegun } from "../begin-task.ts";
 import { isUnsent, type TaskEnd } from "../end.ts";
 
@@ -89,8 +89,8 @@ export function failedTask(
   if (isUnsent(task)) return unsent(obstacle, detail);
   const message = withLookup(detail, displayId(task));
   if (outcome === "unknown") return afterSent(message, "outcome_unknown");
-  const { type = null, code, param } = answerOf(decidingRequest(task), "refused")?.error ?? {};
-  if (MODERATION.test(`${code} ${detail}`) && !OF_ACCOUNT.has(type)) {
+  const { type = null, code, param } = getAnswer(decidingRequest(task), "refused")?.error ?? {};
+  if (MODERATION.test(`${code} ${detail}`) && !ACCOUNT_ERRORS.has(type)) {
     const facts = { type: "image_generation_user_error", code: code ?? "moderation_blocked", param };
     return new OpenAiError(400, message, facts);
   }
@@ -99,7 +99,7 @@ export function failedTask(
   return afterSent(message, code ?? "generation_failed", param);
 }
 
-const OF_ACCOUNT: ReadonlySet<ErrorType | null> = new Set([
+const ACCOUNT_ERRORS: ReadonlySet<ErrorType | null> = new Set([
   "auth_required",
   "insufficient_credits",
   "subscription_required",

@@ -1,14 +1,14 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { errorText } from "../../lib/error-text.ts";
-import { sha256Of } from "../../lib/file-digest.ts";
+import { sha256Hex } from "../../lib/file-digest.ts";
 import type { ServiceRequest, Version1 } from "../../server/http.ts";
 import type { ServerReply } from "../../server/reply.ts";
 import { ANY_MODEL } from "../../task/request.ts";
-import { completionOf, displayId, type Task } from "../../task/task.ts";
+import { displayId, getCompletion, type Task } from "../../task/task.ts";
 import { begin, PREPARE_MS } from "../begin-task.ts";
 import { contentDigest } from "../call-records.ts";
-import { callRequestOf, linksTo, notesOn, originOf } from "../document-api.ts";
+import { imageNotes, requestOrigin, resultUrls, toCallRequest } from "../document-api.ts";
 import type { TaskEnd } from "../end.ts";
 import { keepReference } from "../kept-images.ts";
 import { isOwnKey, type Service } from "../serve-options.ts";
@@ -26,7 +26,7 @@ import {
   wrongRequest,
 } from "./openai-error.ts";
 
-/** OpenAI's API below /v1: what of it makes images. */
+/** The part of OpenAI's API that makes images, below /v1. */
 export function openAiRoutes(service: Service): Version1 {
   return async (request, method, key) => {
     try {
@@ -60,7 +60,7 @@ function routeOfModel(pathname: string): Route | undefined {
   return {
     method: "GET",
     async answer(_request, service) {
-      const model = modelsOf(service).find(({ id }) => id === encoded || id === decoded(encoded));
+      const model = modelObjects(service).find(({ id }) => id === encoded || id === decoded(encoded));
       if (model) return { kind: "json", status: 200, body: model, note: null };
       throw new OpenAiError(404, "There is no such model.", { param: "model", code: "model_not_found" });
     },
@@ -78,7 +78,7 @@ function decoded(part: string): string {
 
 /** The list is OpenAI's, but for `free`: whether images cost nothing. */
 async function models(service: Service): Promise<ServerReply> {
-  const body = { object: "list", data: modelsOf(service), free: await isFree(service) };
+  const body = { object: "list", data: modelObjects(service), free: await isFree(service) };
   return { kind: "json", status: 200, body, note: null };
 }
 
@@ -94,7 +94,7 @@ async function isFree({ isFree, connection }: Service): Promise<boolean> {
   }
 }
 
-function modelsOf({ modelList, connection }: Service) {
+function modelObjects({ modelList, connection }: Service) {
   modelList.renew();
   const { name } = connection.generator;
   return modelList.names.map((id) => ({ id, object: "model", created: 0, owned_by: name }));
@@ -110,7 +110,7 @@ async function images(
   service: Service,
 ): Promise<ServerReply> {
   const read = await readImagesRequest(request, service.connection.generator.name.startsWith("openai"));
-  const { order, given, files, isStream } = read;
+  const { clientRequest, fields, files, isStream } = read;
   const copies: string[] = [];
   for (const bytes of files) {
     const url = await keepReference(bytes, path.join(service.folder, REFERENCES)).catch((error: unknown) => {
@@ -119,22 +119,22 @@ async function images(
     if (url === null) throw wrongRequest("An image is not a whole JPEG, PNG or WebP.", "image");
     copies.push(url);
   }
-  if (operation === "image_edit" && copies.length === 0 && order.input.image === undefined)
+  if (operation === "image_edit" && copies.length === 0 && clientRequest.input.image === undefined)
     throw wrongRequest("image is missing.", "image");
   const { pathname } = request.url;
-  const digest = contentDigest("POST", pathname, given, files.map(sha256Of));
-  const whole = { ...order, ...(copies.length > 0 && { copies }) };
-  const begun = await begin(whole, callRequestOf(request, digest, request.gone), service);
-  if ("refused" in begun) throw notBegun(begun.refused);
-  const { taskId, delivered } = begun;
+  const digest = contentDigest("POST", pathname, fields, files.map(sha256Hex));
+  const whole = { ...clientRequest, ...(copies.length > 0 && { copies }) };
+  const result = await begin(whole, toCallRequest(request, digest, request.signal), service);
+  if ("refused" in result) throw notBegun(result.refused);
+  const { taskId, delivered } = result;
   return {
     kind: "live",
     note: taskId,
     write(outgoing) {
       outgoing.once("finish", delivered);
       const { clock, keepAliveMs } = service;
-      const how = { taskId, events: isStream ? operation : null, keepAliveMs, clock };
-      return sendLongReply(outgoing, how, (onShare) =>
+      const replyOptions = { taskId, events: isStream ? operation : null, keepAliveMs, clock };
+      return sendLongReply(outgoing, replyOptions, (onShare) =>
         answerFor(taskId, read, request, service, onShare).catch((error: unknown) =>
           notKnown(taskId, errorText(error)),
         ),
@@ -151,7 +151,7 @@ async function answerFor(
   service: Service,
   onShare: (share: number) => void,
 ): Promise<ImagesResult | OpenAiError | null> {
-  const ended = await awaitEnd(taskId, service, request.gone, onShare);
+  const ended = await awaitEnd(taskId, service, request.signal, onShare);
   if (ended === null) return null;
   const { task, end, obstacle } = ended;
   if (end.name === "failed") return failedTask(task, end, obstacle);
@@ -168,13 +168,13 @@ async function resultOf(
 ): Promise<ImagesResult> {
   const { files, usage } = end;
   const [first] = files;
-  const notes = [...warnings, ...notesOn(displayId(task), end, service)];
+  const notes = [...warnings, ...imageNotes(displayId(task), end, service)];
   const data =
     responseFormat === "url"
-      ? [linksTo(displayId(task), end, originOf(request), service)].flat().map((url) => ({ url }))
+      ? [resultUrls(displayId(task), end, requestOrigin(request), service)].flat().map((url) => ({ url }))
       : files.map(async ({ path }) => ({ b64_json: await readFile(path ?? "", "base64") }));
   return {
-    created: Math.floor(Date.parse(completionOf(task)?.at ?? task.submittedAt) / 1000),
+    created: Math.floor(Date.parse(getCompletion(task)?.at ?? task.submittedAt) / 1000),
     data: await Promise.all(data),
     ...(first && {
       size: `${first.width}x${first.height}`,

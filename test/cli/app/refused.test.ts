@@ -45,7 +45,7 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
   ]),
   ["generate fox --generator http://127.0.0.1:9 -m flux --no-wait", /imggen serve --generator/],
   ["generate fox --generator bfl --dry-run", /Add --model <name>/],
-  [`generate fox --generator ${PAINT} --model flux --dry-run`, /no place for a model/],
+  [`generate fox --generator ${PAINT} --model flux --dry-run`, /does not support a model/],
   // What other programs call it.
   ["generate fox --steps 20", /--field steps=20/],
   ["generate fox --cfg 20", /--field cfg_scale=7/],

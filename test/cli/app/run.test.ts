@@ -57,7 +57,9 @@ it("a question for help that names nothing is answered with the nearest command 
   expect(await complaint("help", "exit")).toContain("Did you mean imggen help exit-codes?");
   expect(await complaint("help", "enviroment")).toContain("Did you mean imggen help environment?");
   expect(await complaint("help", "histroy")).toContain("Did you mean imggen help history?");
-  expect(await complaint("help", "nope")).toMatch(/no command or topic "nope"\.\n {2}Topics: exit-codes, /);
+  expect(await complaint("help", "nonsense")).toMatch(
+    /no command or topic "nonsense"\.\n {2}Topics: exit-codes, /,
+  );
 });
 
 it.each([

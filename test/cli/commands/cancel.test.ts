@@ -145,7 +145,7 @@ describe("imggen cancel", () => {
   it("leaves a paid request in flight, and says how it goes on", async () => {
     const world = await generatorWorld();
     const id = await leaveAtGenerator(world, [started], { work: { taskId: "task_fox" } });
-    const folder = ledgerOf(world.home).work.of(id, 0, "1.0");
+    const folder = ledgerOf(world.home).work.attemptFolder(id, 0, "1.0");
     await mkdir(folder, { recursive: true });
     await writeFile(path.join(folder, "reply"), IMAGE_REPLY.subarray(0, -20));
     const { code, stderr, stdout } = await world.run(["cancel", "task_fox"]);

@@ -409,7 +409,7 @@ describe("a workflow without a place for a prompt", () => {
     expect([code, document.error?.message]).toEqual([0, undefined]);
     expect(inputs("1")[0]?.image).toMatch(/^imggen\//);
     expect(document.warnings).toContain(
-      "The workflow has no place for a prompt: it has no effect on the image.",
+      "The workflow does not support a prompt: it has no effect on the image.",
     );
   });
 

@@ -128,7 +128,7 @@ describe("--seed, --negative and --field", () => {
     const refused = await generate("{promptFile} {output}");
     expect([refused.code, refused.document.error?.message]).toEqual([
       2,
-      `The command has no place for the field ${name}: write {${name}} where its value belongs.`,
+      `The command does not support the field ${name}: write {${name}} where its value belongs.`,
     ]);
     const { document } = await generate(`{promptFile} {output} {${name}}`);
     expect(document).toMatchObject({ sent: { command: expect.arrayContaining([value]) } });

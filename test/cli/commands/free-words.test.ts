@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { startSandbox } from "../../../src/sandbox/server.ts";
@@ -33,6 +33,24 @@ describe("the sandbox is free in every figure of JSON", () => {
     const { stderr } = await world.run(["generate", `an owl [sandbox:${directive}]`, "--sandbox"]);
     expect([code > 0, stderr]).toEqual([true, expect.not.stringMatching(/charged|credits/)]);
   });
+
+  it.each(["", " [sandbox:fail]", " [sandbox:slow=9s]"])(
+    "of an id that the ledger does not know%s",
+    async (directive) => {
+      const world = await commandWorld();
+      const { document } = await world.json([...FOX, "--no-wait"].with(1, `a fox${directive}`));
+      const id = document.taskId as unknown as string;
+      await rm(path.join(world.home, "state", "tasks"), { recursive: true });
+      for (const args of [["status"], ["status", "-o", "out/"], ["resume", "--timeout", "1s"]]) {
+        const command = [args[0] ?? "", id, ...args.slice(1), "--sandbox"];
+        const said = (await world.json(command)).document;
+        // An error has no cost.
+        expect(said).toMatchObject(said.error ? { charged: "no" } : FREE);
+        const { stdout, stderr } = await world.run(command);
+        expect(stdout + stderr).not.toMatch(/charged|credits|cost unknown/);
+      }
+    },
+  );
 
   it("of a comparison and a batch, before and after, whatever the models cost", async () => {
     const world = await batchWorld();

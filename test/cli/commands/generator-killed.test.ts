@@ -40,7 +40,7 @@ async function killed(types: readonly "started"[], { command = ["generate", "a f
     await tickets.take(`holder-${intent.holder}`, 60_000);
   }
   const keep = async (reply: Buffer) => {
-    const folder = ledger.work.of(id, 0, "1.0");
+    const folder = ledger.work.attemptFolder(id, 0, "1.0");
     await mkdir(folder, { recursive: true });
     await writeFile(path.join(folder, "reply"), reply);
   };

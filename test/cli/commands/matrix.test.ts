@@ -107,7 +107,7 @@ describe("the setting matrix", () => {
       code: 2,
       error: {
         message: `The model matrix ${path.join(world.cwd, "models.json")} cannot be used: models[0].notes must be a list, not 1.`,
-        hint: "Nothing was stored. File format: imggen help json",
+        hint: "Nothing was stored. File format: imggen help matrix",
       },
     });
     expect((await world.json(["config", "get", "matrix"], unset)).document.value).toBeNull();
@@ -135,7 +135,7 @@ describe("the setting matrix", () => {
       document: {
         error: {
           type: "usage",
-          hint: "Nothing was sent. File format: imggen help json\nTo use the built-in models alone: imggen config unset matrix",
+          hint: "Nothing was sent. File format: imggen help matrix\nTo use the built-in models alone: imggen config unset matrix",
         },
       },
     });

@@ -116,7 +116,7 @@ describe("a seed, negative prompt and fields from config.json", () => {
     expect((await world.json(["generate", "a fox", "--seed", "7"])).code).toBe(2);
   });
 
-  it("are left out one by one where a command has no place for them", async () => {
+  it("are left out one by one if a command does not support them", async () => {
     const { json, generator, ...world } = await generatorWorld();
     const spec = "command:paint {promptFile} {output} {seed} {steps}";
     await withConfig(world, { generator: spec, seed: "7", negative: "rain", field: "steps=20 cfg=7" });
@@ -126,8 +126,8 @@ describe("a seed, negative prompt and fields from config.json", () => {
     expect([code, document.request]).toMatchObject([0, { seed: 7, fields: { steps: 20 } }]);
     expect(document.request).not.toHaveProperty("negative");
     expect(document.warnings).toEqual([
-      expect.stringMatching(/^cfg 7 from config\.json is left out\. The command has no place/),
-      expect.stringMatching(/^negative rain from config\.json is left out\. The command has no place/),
+      expect.stringMatching(/^cfg 7 from config\.json is left out\. The command does not support/),
+      expect.stringMatching(/^negative rain from config\.json is left out\. The command does not support/),
     ]);
     const refused = await dry("--negative", "fog");
     expect([refused.code, refused.document.error?.message]).toEqual([2, expect.stringContaining("negative")]);

@@ -273,7 +273,8 @@ describe("login", () => {
       answers: { "Base URL of the service: ": bare, [`Use http://${bare}? [Y/n] `]: "" },
     });
     expect([run.code, run.stderr]).toEqual([0, expect.stringMatching(STORED)]);
-    expect(run.stderr).toContain("config set model gamma-image-2 --profile work");
+    const { document } = await world.json(["config", "get", "model", "--profile", "work"]);
+    expect(document.value).toBe("gamma-image-2");
   });
 
   it("names the model to choose where the default one's cost is not documented", async () => {

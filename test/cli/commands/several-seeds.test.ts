@@ -86,7 +86,7 @@ describe("generate --seed 1-3", () => {
     expect(stdout).toContain('"seed": 1');
     expect(stdout.split("\n").slice(-3)).toEqual([
       "seeds: 1-3, 9",
-      "4 requests. 4 rows, 4 to submit: free, nothing was sent",
+      "4 requests, 4 to submit: free, nothing was sent",
       "",
     ]);
     expect(generator.requests).toEqual([]);
@@ -138,7 +138,7 @@ describe("generate --seed 1-3", () => {
     ["--generator gemini", /^--seed cannot be used: this generator has no field for a seed/],
     [
       '--generator "command:/bin/echo {promptFile} {output}"',
-      "The command has no place for the field seed: write {seed} where its value belongs.",
+      "The command does not support the field seed: write {seed} where its value belongs.",
     ],
   ])("is refused with %s, as one request is, and nothing is sent", async (flags, message) => {
     const { json, generator } = await generatorWorld();

@@ -30,7 +30,7 @@ async function everyState() {
     const id = await leaveAtGenerator(world, lines, { prompt: name, work: { taskId: `task_${name}` } });
     const { work } = ledgerOf(world.home);
     await work.begin(id, 0, "1.0");
-    if (name === "running") await writeFile(path.join(work.of(id, 0, "1.0"), "reply"), "a reply");
+    if (name === "running") await writeFile(path.join(work.attemptFolder(id, 0, "1.0"), "reply"), "a reply");
   }
   return world;
 }

@@ -2,9 +2,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { COMMANDS } from "../../../src/cli/app/commands.ts";
+import type { CommandNode } from "../../../src/cli/help/command-tree.ts";
 import { TOPIC_NAMES } from "../../../src/cli/help/topic-names.ts";
 import { EXIT_CODES } from "../../../src/client/exit-codes.ts";
 import { SETTING_NAMES } from "../../../src/store/settings-table.ts";
+import { describedProgram } from "../../support/description.ts";
 import { runCommand } from "../../support/in-process.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -16,9 +18,17 @@ async function help(name: string, columns?: number): Promise<string> {
   return stdout;
 }
 
+/** The words of a command and of all below it. */
+const wordsBelow = ({ commands }: CommandNode): string[][] => [
+  [],
+  ...commands.flatMap((each) => wordsBelow(each).map((words) => [each.name, ...words])),
+];
+
+const COMMAND_LINES = wordsBelow((await describedProgram()).command).filter(([name]) => name !== "help");
+
 const PAGES = path.resolve(import.meta.dirname, "../../../.github/docs/help");
 const WRITTEN = readdirSync(PAGES).map((name) => path.basename(name, ".md"));
-const GENERATED = ["exit-codes", "environment"];
+const GENERATED = ["exit-codes", "environment", "settings"];
 
 /** The words of a page, and of what is shown of it: code between values may be broken, and links are commands. */
 const wordsIn = (text: string) => text.match(/[\p{L}\d_.:/{}$-]{2,}/gu) ?? [];
@@ -56,7 +66,21 @@ describe("help topics", () => {
     }
   });
 
-  it("are the pages of .github/docs/help, and two that are generated; none has a command's name", () => {
+  it.each([
+    ...[...TOPIC_NAMES, "help"].map((name) => ["help", name]),
+    ...COMMAND_LINES.map((words) => [...words, "--help"]),
+  ])("are 40 lines at most in 80 columns and in a pipe: imggen %s %s %s", async (...words) => {
+    const args = words.filter((word) => word !== undefined);
+    const home = await temporaryFolder();
+    for (const options of [{ terminal: true, columns: 80, env: { TERM: "dumb", NO_COLOR: "1" } }, {}]) {
+      const { code, stdout } = await runCommand(args, { home, ...options });
+      const lines = stdout.trimEnd().split("\n");
+      expect({ code, isEmpty: stdout === "" }).toEqual({ code: 0, isEmpty: false });
+      expect(lines.length, stdout).toBeLessThanOrEqual(40);
+    }
+  });
+
+  it("are the pages of .github/docs/help, and three that are generated; none has a command's name", () => {
     expect([...TOPIC_NAMES].toSorted()).toEqual([...WRITTEN, ...GENERATED].toSorted());
     expect(TOPIC_NAMES.filter((name) => Object.hasOwn(COMMANDS, name))).toEqual([]);
   });
@@ -87,8 +111,8 @@ describe("help topics", () => {
   it("have generators as an index of 30 lines at most in 80 columns", async () => {
     const lines = (await help("generators", 80)).trimEnd().split("\n");
     expect(lines.length).toBeLessThanOrEqual(30);
-    for (const topic of ["generator-options", "servers", "comfyui", "services", "programs"])
-      expect(lines.join("\n")).toContain(`imggen help ${topic} `);
+    for (const topic of TOPIC_NAMES.slice(TOPIC_NAMES.indexOf("generator-options")))
+      expect(lines.join("\n")).toMatch(new RegExp(`imggen help ${topic}\\b`));
   });
 
   it("are named by the help of help itself", async () => {
@@ -105,8 +129,8 @@ describe("help topics", () => {
     const codes = await help("exit-codes");
     for (const [type, code] of Object.entries(EXIT_CODES))
       expect(codes.replaceAll(/\n {5,}/g, " ")).toMatch(new RegExp(`^ {2}${code} .*\\b${type}\\b`, "m"));
-    const environment = await help("environment");
-    for (const name of SETTING_NAMES) expect(environment).toMatch(new RegExp(`^ {2}${name} `, "m"));
+    const settings = await help("settings");
+    for (const name of SETTING_NAMES) expect(settings).toMatch(new RegExp(`^ {2}${name} `, "m"));
   });
 
   it.each(["batch", "sandbox"])("give way to the command %s", async (name) => {

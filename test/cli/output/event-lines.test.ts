@@ -76,11 +76,10 @@ describe("--progress json", () => {
 
   it("is documented, with every type of event", async () => {
     const { run } = await commandWorld();
-    const { stdout } = await run(["help", "json"]);
-    const told = stdout.split("\nEvents:\n")[1] ?? "";
+    const { stdout } = await run(["help", "events"]);
     for (const type of "submitted accepted polling downloading saved retry row paused unpaused stopping note warning error".split(
       " ",
     ))
-      expect(told).toMatch(new RegExp(`^ {2}(?:\\w+, )*${type}\\b`, "m"));
+      expect(stdout).toMatch(new RegExp(`^ {2}(?:\\w+, )*${type}\\b`, "m"));
   });
 });

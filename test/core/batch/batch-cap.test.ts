@@ -21,7 +21,7 @@ async function twoClaimedRows() {
   const rows = rowsOf("a fox", "a hen");
   const ids = await Promise.all(rows.map((row) => claimedOnly(claims, other, row)));
   const begin = async (at: number) => {
-    const claim = claims.nameOf(rows[at]?.key ?? "", 1);
+    const claim = claims.claimName(rows[at]?.key ?? "", 1);
     const task = await other.begin(INTENT, { id: ids[at] ?? "", isShared: true, claim });
     if (task === "taken") throw new Error("taken");
     return task;

@@ -79,7 +79,7 @@ export async function claimedTask(
   { attempt = 1, intent = INTENT }: { attempt?: number; intent?: Intent } = {},
 ): Promise<Owned> {
   const id = await claimedOnly(claims, ledger, row, { attempt, intent });
-  const task = await ledger.begin(intent, { id, isShared: true, claim: claims.nameOf(row.key, attempt) });
+  const task = await ledger.begin(intent, { id, isShared: true, claim: claims.claimName(row.key, attempt) });
   if (task === "taken") throw new Error("taken");
   return task;
 }

@@ -196,7 +196,7 @@ describe("a batch's plan", () => {
     await attempt(rows[2], 1, {}, started, refused);
     await attempt(rows[3], 1, {}, started, unknown, replaced);
     await attempt(rows[4], 1, {}, started, accepted);
-    await recordRowBegun(ledger.folder, claims.nameOf(rows[4]?.key ?? "", 1));
+    await recordRowBegun(ledger.folder, claims.claimName(rows[4]?.key ?? "", 1));
     await attempt(rows[5], 1, {});
     for (const folder of ["open", "done"]) await rm(path.join(state, "tasks", folder), { recursive: true });
     const planned = await plan(rows);
@@ -261,7 +261,7 @@ describe("a batch's plan", () => {
     const { claims, ledger, plan } = await newBatch();
     const rows = rowsOf("a fox");
     const id = await claimedOnly(claims, ledger, rows[0] as CheckedRow);
-    const claim = claims.nameOf(rows[0]?.key ?? "", 1);
+    const claim = claims.claimName(rows[0]?.key ?? "", 1);
     let reads = 0;
     const read = async (wanted: string) => {
       const entry = await ledger.read(wanted);
@@ -275,7 +275,7 @@ describe("a batch's plan", () => {
       read,
       isHeld: () => true,
       isOpen: () => true,
-      asItStands: async <Any>(task: Any) => task,
+      withLostReplies: async <Any>(task: Any) => task,
     });
     const deps = { claims, ledger: late, resubmits: new Set<RowState>(), countsKey: null };
     expect((await planBatch(rows, deps)).rows).toMatchObject([{ state: "waiting" }]);

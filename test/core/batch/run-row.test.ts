@@ -60,7 +60,7 @@ describe("a row that is new", () => {
   it("is of unknown outcome if its claim says that it was begun, and its task is nowhere", async () => {
     const { run, server, claims, other, row } = await newBatch();
     await claimedOnly(claims, other.deps.ledger, row);
-    await recordRowBegun(run.deps.ledger.folder, claims.nameOf(row.key, 1));
+    await recordRowBegun(run.deps.ledger.folder, claims.claimName(row.key, 1));
     expect(await ended(row, run)).toMatchObject({ state: "unknown", isSubmitted: false });
     expect(server.submits()).toEqual([]);
     expect(await ended(resubmitted(row), run)).toMatchObject({ state: "saved" });
@@ -235,7 +235,7 @@ describe("a row of unknown outcome", () => {
 
   it.each([1, 3])("whose finished file keeps %i lines, and whose claim no end, is left", async (kept) => {
     const { row, elsewhere, server, file, claims, run } = await cutOff(kept);
-    const claim = path.join(run.deps.ledger.folder, "batches", claims.nameOf(row.key, 1));
+    const claim = path.join(run.deps.ledger.folder, "batches", claims.claimName(row.key, 1));
     const [intent, begun] = (await readFile(claim, "utf8")).split("\n");
     await writeFile(claim, `${intent}\n${begun}\n`);
     expect(await ended(again(row), elsewhere)).toMatchObject({
@@ -264,7 +264,7 @@ describe("a row whose claim was damaged", () => {
     const { row } = batch;
     await ended(row, batch.run);
     const { folder } = batch.run.deps.ledger;
-    const claim = path.join(folder, "batches", batch.claims.nameOf(row.key, 1));
+    const claim = path.join(folder, "batches", batch.claims.claimName(row.key, 1));
     await writeFile(claim, content);
     const attempts = (await batch.claims.load()).get(row.key) ?? [];
     return { ...batch, claim, row: { ...row, attempts } };
@@ -304,7 +304,7 @@ describe("a row whose task was removed from the ledger", () => {
     await rm(path.join(world.stateFolder, "tasks", "open"), { recursive: true });
     const end = await ended(again(row), run);
     expect(end).toMatchObject({ state: "unknown", isSubmitted: false });
-    expect(end.error?.message).toContain(run.claims.nameOf(row.key, 1));
+    expect(end.error?.message).toContain(run.claims.claimName(row.key, 1));
     expect(server.submits()).toHaveLength(1);
     expect(await ended(resubmitted(row), run)).toMatchObject({ state: "saved" });
   });

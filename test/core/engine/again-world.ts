@@ -68,7 +68,7 @@ export async function leftWorld(left: Left = {}) {
   const { id } = owned.task;
   if (left.hasReply) await leaveImage(id, before, png());
   if (left.isFinished) await finishTask(before.deps.ledger, owned);
-  if (left.isCancelled) await before.deps.ledger.cancels.leave(id);
+  if (left.isCancelled) await before.deps.ledger.cancels.add(id);
   if (process === "dead") processes.die(2);
   clock.advance(agoMs);
   const world = await as(processes.as(1), { stateFolder, output, clock });
@@ -83,7 +83,7 @@ export async function leftWorld(left: Left = {}) {
   };
   const warnings: string[] = [];
   const run = (more: Partial<GenerateSpec> = {}, deps = world.deps) =>
-    generate({ ...spec, ...more }, deps, async (message) => void warnings.push(message));
+    generate({ ...spec, ...more }, deps, { onWarning: async (message) => void warnings.push(message) });
   const jobs = () => (provider ? provider.jobs.length : server.submits().length);
   return { ...world, before, owned, server, provider, processes, as, request, spec, run, warnings, jobs, id };
 }

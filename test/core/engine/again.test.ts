@@ -124,7 +124,7 @@ describe.each([
     const { deps, request, id } = await leftWorld(left);
     const task = await deps.ledger.find(id);
     if (task === null) throw new Error("no task");
-    expect(displayState(await deps.ledger.asItStands(task), deps.ledger)).toBe(standing);
+    expect(displayState(await deps.ledger.withLostReplies(task), deps.ledger)).toBe(standing);
     const unfinished = await findUnfinished(request, deps, () => false);
     expect(wordOf(unfinished)).toBe(generated);
     expect(wordOf(await findReusable(request, deps))).toBe(reused);

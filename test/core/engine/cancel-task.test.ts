@@ -33,7 +33,7 @@ const marksIn = ({ stateFolder }: { stateFolder: string }) =>
 async function markedTask(options: JobOptions = {}) {
   const world = await workWorld(options);
   const id = await world.leave();
-  await world.deps.ledger.cancels.leave(id);
+  await world.deps.ledger.cancels.add(id);
   return { ...world, id };
 }
 
@@ -52,7 +52,7 @@ describe("a task that was cancelled while a process had it", () => {
   it("after its paid request was sent is of unknown outcome all the same, and never called free", async () => {
     const world = await workWorld();
     const id = await world.leave([started]);
-    await world.deps.ledger.cancels.leave(id);
+    await world.deps.ledger.cancels.add(id);
     expect(await world.resume(id)).toMatchObject({ state: "unknown", charged: "unknown" });
     expect(world.provider.jobs).toEqual([]);
   });

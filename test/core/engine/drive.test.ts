@@ -11,6 +11,7 @@ import type { SubmitReply } from "../../../src/providers/provider.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { LINES } from "../../support/records.ts";
 import { type Answer, drawn, endless, lost, refused } from "../../support/scripted-provider.ts";
+import { moment, until } from "../../support/wait.ts";
 import { keptIn, leaveImage, linesIn, workWorld } from "./work-world.ts";
 
 const { started } = LINES;
@@ -39,8 +40,6 @@ function held() {
   };
   return { answer, open };
 }
-
-const turn = () => new Promise((resolve) => setTimeout(resolve, 20));
 
 describe("a task at a provider that answers with its image", () => {
   it("is sent once and saved, and nothing is kept of its reply", async () => {
@@ -71,7 +70,7 @@ it("keeps the advice of a refusal as data, which each face words by its own tabl
   const world = await workWorld({ answer: async () => ({ outcome: "refused", error }) });
   const { ledgerId } = await world.generate();
   const task = await world.deps.ledger.find(ledgerId ?? "");
-  const said = task && "requests" in task ? taskError(task)?.said : undefined;
+  const said = task && "requests" in task ? taskError(task)?.wording : undefined;
   const inWords = (words: Words) => worded(said?.hint ?? "", words);
   expect(inWords(COMMAND_WORDS)).toBe(
     "Nothing was charged. To save it: imggen resume task_9 Add --generator",
@@ -147,7 +146,7 @@ describe.each<[string, number | null, (world: WorkWorld) => void, string]>([
   it("gives a free one up, which waits for the next run", async () => {
     const world = await workWorld({ work: FREE, answer: inTurn(endless, makes), timeoutMs });
     const generating = world.generate();
-    while (world.provider.jobs.length === 0) await turn();
+    await until(() => world.provider.jobs.length > 0);
     end(world);
     const report = await generating;
     expect(report).toMatchObject({ state: "waiting", charged: "no", error: { type } });
@@ -160,9 +159,9 @@ describe.each<[string, number | null, (world: WorkWorld) => void, string]>([
     const { answer, open } = held();
     const world = await workWorld({ answer, timeoutMs });
     const generating = world.generate();
-    while (world.provider.jobs.length === 0) await turn();
+    await until(() => world.provider.jobs.length > 0);
     end(world);
-    await turn();
+    await moment(20);
     const told = { type: "submit_interrupted", taskId: "task_1", waitMs: null };
     const isSignal = type === "interrupted";
     expect(world.events.filter((event) => event.type === "submit_interrupted")).toEqual(
@@ -183,7 +182,7 @@ describe("a request that takes longer than it may", () => {
   const tooLong = async (work: { isPaid: boolean }) => {
     const world = await workWorld({ work, answer: endless });
     const generating = world.generate();
-    while (world.provider.jobs.length === 0) await turn();
+    await until(() => world.provider.jobs.length > 0);
     world.clock.advance(600_000);
     return generating;
   };

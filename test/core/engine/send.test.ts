@@ -10,7 +10,7 @@ import { systemClock } from "../../../src/lib/clock.ts";
 import { InterruptedError } from "../../../src/lib/interrupted.ts";
 import { systemProcesses } from "../../../src/lib/processes.ts";
 import { TaskFile } from "../../../src/store/task-file.ts";
-import { taskIdOf } from "../../../src/task/task.ts";
+import { getTaskId } from "../../../src/task/task.ts";
 import { counted } from "../../support/counted.ts";
 import { fakeClock, steppedClock } from "../../support/fake-clock.ts";
 import { deadPort, liveServer } from "../../support/live-server.ts";
@@ -34,7 +34,7 @@ async function sending(world: TaskWorld, spec: Partial<SendSpec> = {}) {
   onTestFinished(() => owned.file.closeIfPossible());
   const held = new HeldTask(ledger, owned, () => {});
   const stop = await sendRequests(held, { ...SPEC, ...spec }, world.deps);
-  return { state: held.task.state, taskId: taskIdOf(held.task), charged: held.charged, stop, held };
+  return { state: held.task.state, taskId: getTaskId(held.task), charged: held.charged, stop, held };
 }
 
 /** Submits to a service that answers each time in turn, the last answer for ever. */

@@ -93,7 +93,7 @@ export async function leaveImage(
   bytes: Buffer,
   { request = 0, attempt = "1.0", name = "image.png" } = {},
 ): Promise<void> {
-  const folder = world.deps.ledger.work.of(id, request, attempt);
+  const folder = world.deps.ledger.work.attemptFolder(id, request, attempt);
   await mkdir(folder, { recursive: true });
   await writeFile(path.join(folder, name), bytes);
 }

@@ -12,6 +12,7 @@ import { fakeClock } from "../../support/fake-clock.ts";
 import { quickClock } from "../../support/quick-clock.ts";
 import { identity, someProcesses } from "../../support/some-processes.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { moment } from "../../support/wait.ts";
 
 const LIMITS = { concurrency: 1, forMs: 60_000 };
 const SIGNAL = new AbortController().signal;
@@ -43,8 +44,6 @@ function taking(line: Line, order: string, signal = SIGNAL) {
   );
   return entry;
 }
-
-const moment = (ms = 50) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const leaseOf = (pid: number, forMs: number, scope?: string) =>
   newLease(identity(pid, scope), forMs, Date.now());

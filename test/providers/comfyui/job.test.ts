@@ -1,8 +1,8 @@
-import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { workflow } from "../../support/comfyui.ts";
 import { PICTURE } from "../../support/images.ts";
+import { moment, until } from "../../support/wait.ts";
 import { ALONE, polling } from "../job.ts";
 import { comfyWorld, type WorldOptions } from "./comfy-world.ts";
 
@@ -143,7 +143,7 @@ describe("polling a job", () => {
     const urls: unknown[] = [];
     for (const taskId of ["task_1", "task_2"]) {
       const { reply } = await submit({ taskId, fields: { seed: 7 } });
-      await setTimeout(20);
+      await moment(20);
       const polled = await provider.poll?.(reply.outcome === "accepted" ? reply.taskId : "", await polling());
       urls.push(polled?.outcome === "state" && polled.task.status === "completed" && polled.task.urls);
     }
@@ -201,7 +201,7 @@ async function followed(options: WorldOptions) {
   const shares: number[] = [];
   const onProgress = (share: number) => shares.push(share);
   const following = provider.follow?.(taskId, { ...ALONE, onProgress });
-  while (double.clients().length === 0) await setTimeout(5);
+  await until(() => double.clients().length > 0);
   const say = (type: string, data: object) => double.say(taskId, type, { prompt_id: taskId, ...data });
   return { ...world, shares, say, following };
 }
@@ -291,7 +291,7 @@ describe("following a job", () => {
     double.begin();
     const previews: Buffer[] = [];
     const following = provider.follow?.(taskId, { ...ALONE, onPreview: (image) => previews.push(image) });
-    while (double.clients().length === 0) await setTimeout(5);
+    await until(() => double.clients().length > 0);
     const message = (kind: number) => Buffer.concat([Buffer.from([0, 0, 0, kind, 0, 0, 0, 2]), PICTURE]);
     for (const bytes of [message(1), message(2), Buffer.alloc(0), Buffer.from([0, 0, 0, 1]), message(1)])
       double.sayBytes(taskId, bytes);
@@ -304,12 +304,12 @@ describe("following a job", () => {
     const { provider, taskId, double } = await taken();
     const over = new AbortController();
     const following = provider.follow?.(taskId, { signal: over.signal, onProgress: () => {} });
-    while (double.clients().length === 0) await setTimeout(5);
+    await until(() => double.clients().length > 0);
     over.abort();
     await following;
     double.release();
     await provider.follow?.(taskId, ALONE);
-    while (double.clients().length > 0) await setTimeout(5);
+    await until(() => double.clients().length === 0);
   });
 });
 

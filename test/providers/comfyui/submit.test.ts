@@ -1,11 +1,11 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { jobIdOf } from "../../../src/providers/comfyui/submit-job.ts";
+import { toJobId } from "../../../src/providers/comfyui/submit-job.ts";
 import { workflow } from "../../support/comfyui.ts";
 import { PICTURE, sha256 } from "../../support/images.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { moment, until } from "../../support/wait.ts";
 import { ALONE, OPTIONS, told } from "../job.ts";
 import { comfyWorld } from "./comfy-world.ts";
 
@@ -16,7 +16,7 @@ describe("submitting a job to ComfyUI", () => {
   it("sends the classic workflow for a checkpoint where none is given, and nothing else", async () => {
     const { submit, double } = await comfyWorld();
     const { job, reply } = await submit({ model: "dream", fields: { seed: 7, steps: 4 } });
-    const id = jobIdOf(job);
+    const id = toJobId(job);
     expect(reply).toEqual({ outcome: "accepted", taskId: id });
     expect(ROUTES(double)).toEqual([
       "GET /queue",
@@ -59,18 +59,18 @@ describe("submitting a job to ComfyUI", () => {
   });
 
   it("makes an id of its own from the task's, which the server takes, and which differs with each image", async () => {
-    const ids = [0, 1].map((index) => jobIdOf({ taskId: "task_1", index }));
+    const ids = [0, 1].map((index) => toJobId({ taskId: "task_1", index }));
     expect(new Set(ids).size).toBe(2);
     for (const id of ids)
       expect(id).toMatch(/^[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
-    expect(jobIdOf({ taskId: "task_1", index: 0 })).toBe(ids[0]);
+    expect(toJobId({ taskId: "task_1", index: 0 })).toBe(ids[0]);
   });
 
   it("refuses what the classic workflow has no place for, before anything is sent", async () => {
     const { problem, double } = await comfyWorld();
     expect(await problem({ model: null })).toMatch(/needs a model: the name of a checkpoint/);
     expect(await problem({ model: "dream", references: [{ url: "https://example.com/a.png" }] })).toMatch(
-      /Without a workflow, a ComfyUI server takes no reference images/,
+      /Without a workflow, a ComfyUI server does not support reference images/,
     );
     expect(double.requests).toEqual([]);
   });
@@ -146,7 +146,7 @@ describe("a job whose reply is lost", () => {
     const { submit, double } = await comfyWorld({ isHeld: true });
     double.cuts = (_method, target) => target === "/prompt";
     const { job, reply } = await submit({ model: "dream" });
-    expect(reply).toEqual({ outcome: "accepted", taskId: jobIdOf(job) });
+    expect(reply).toEqual({ outcome: "accepted", taskId: toJobId(job) });
     expect(double.submits.length).toBe(1);
   });
 
@@ -154,7 +154,7 @@ describe("a job whose reply is lost", () => {
     const { submit, double } = await comfyWorld();
     double.cuts = (_method, target) => target === "/prompt";
     const { job } = await submit({ model: "dream" });
-    expect(await readFile(path.join(job.folder, ".job"), "utf8")).toBe(jobIdOf(job));
+    expect(await readFile(path.join(job.folder, ".job"), "utf8")).toBe(toJobId(job));
   });
 
   it("is not sent again by a later process that did not read the reply", async () => {
@@ -187,7 +187,7 @@ describe("a job whose reply is lost", () => {
       return true;
     };
     const { job, reply } = await submit({ model: "dream" });
-    expect(reply).toEqual({ outcome: "accepted", taskId: jobIdOf(job) });
+    expect(reply).toEqual({ outcome: "accepted", taskId: toJobId(job) });
     expect(double.submits.length).toBe(1);
   });
 
@@ -199,8 +199,8 @@ describe("a job whose reply is lost", () => {
     };
     const stop = new AbortController();
     const asked = provider.submit(await job({ model: "dream" }), { ...ALONE, signal: stop.signal });
-    while (!double.requests.some(({ target }) => target === "/prompt")) await sleep(5);
-    await sleep(100);
+    await until(() => double.requests.some(({ target }) => target === "/prompt"));
+    await moment(100);
     stop.abort(new Error("Ctrl-C"));
     expect(await asked).toMatchObject({ outcome: "unknown", isAskable: true });
   });
@@ -221,7 +221,7 @@ describe("recovering a job whose process ended", () => {
   it("finds it in the queue, at work, and in the history", async () => {
     const { submit, provider, double } = await comfyWorld({ isHeld: true });
     const { job } = await submit({ model: "dream" });
-    const accepted = { outcome: "accepted", taskId: jobIdOf(job) };
+    const accepted = { outcome: "accepted", taskId: toJobId(job) };
     expect(await provider.recover?.(job, ALONE)).toEqual(accepted);
     double.begin();
     expect(await provider.recover?.(job, ALONE)).toEqual(accepted);

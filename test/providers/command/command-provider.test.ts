@@ -4,7 +4,7 @@ import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { inspectFileAt } from "../../../src/lib/image/inspect.ts";
-import { identityOf } from "../../../src/lib/processes.ts";
+import { identifyProcess } from "../../../src/lib/processes.ts";
 import type { GeneratorOptions } from "../../../src/providers/kind.ts";
 import { type Job, TimeLimitError } from "../../../src/providers/provider.ts";
 import { PICTURE } from "../../support/images.ts";
@@ -170,8 +170,8 @@ it.each([
 it.each<[string, JobParts, RegExp]>([
   ["reference images", { references: [{ url: "https://x.example/fox.png" }] }, /write \{image\}/],
   ["a model", { model: "flux" }, /write \{model\}/],
-  ["a field", { fields: { steps: 4 } }, /no place for the field steps: write \{steps\}/],
-  ["a seed", { fields: { seed: 1 } }, /no place for the field seed: write \{seed\}/],
+  ["a field", { fields: { steps: 4 } }, /does not support the field steps: write \{steps\}/],
+  ["a seed", { fields: { seed: 1 } }, /does not support the field seed: write \{seed\}/],
 ])("refuses %s where the command has no place for that", async (_what, parts, problem) => {
   expect((await script(COPY)).generator.check?.(await jobFor(parts))).toMatch(problem);
   const words = ["{output}", "{model}", "{image}", "{steps}", "{seed}"];
@@ -363,7 +363,7 @@ describe.skipIf(!existsSync("/proc/self/stat"))("after its process was killed, a
     });
     onTestFinished(() => void child.kill("SIGKILL"));
     await expect.poll(() => world.log().catch(() => "")).toMatch(/\n$/);
-    await writeFile(path.join(scratch, ".process"), JSON.stringify(identityOf(child.pid ?? 0)));
+    await writeFile(path.join(scratch, ".process"), JSON.stringify(identifyProcess(child.pid ?? 0)));
     return { ...world, job, child };
   };
   const PAINTS = `echo $$ > "$log"; sleep 1; ${COPY}`;
@@ -428,7 +428,7 @@ describe.skipIf(!existsSync("/proc/self/stat"))("after its process was killed, a
     const other = spawn("sleep", ["60"], { detached: true });
     onTestFinished(() => void other.kill("SIGKILL"));
     await mkdir(scratchOf(job));
-    const identity = { ...identityOf(other.pid ?? 0), started: "1" };
+    const identity = { ...identifyProcess(other.pid ?? 0), started: "1" };
     await writeFile(path.join(scratchOf(job), ".process"), JSON.stringify(identity));
     expect(await recover(job)).toBeNull();
     await pause(100);

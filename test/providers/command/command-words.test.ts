@@ -27,7 +27,7 @@ it.each([
     expect.objectContaining({
       type: "usage",
       message: expect.stringMatching(message),
-      hint: expect.stringContaining("imggen help generators"),
+      hint: expect.stringContaining("imggen help command"),
     }),
   );
 });

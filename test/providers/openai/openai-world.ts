@@ -2,7 +2,7 @@ import { expect, onTestFinished } from "vitest";
 import type { GeneratorOptions } from "../../../src/providers/kind.ts";
 import { bearer } from "../../../src/providers/kind.ts";
 import { openAiProvider } from "../../../src/providers/openai/openai-provider.ts";
-import { serverFormOf } from "../../../src/providers/openai/server-forms.ts";
+import { findServerForm } from "../../../src/providers/openai/server-forms.ts";
 import type { MadeImage, Provider, SubmitReply } from "../../../src/providers/provider.ts";
 import { PICTURE } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";
@@ -38,7 +38,7 @@ function bearerHeaders({ key }: Partial<GeneratorOptions>) {
 export function openAiAt(base: string, { as = base, ...options }: OpenAiOptions = {}): OpenAi {
   const deps = { env: {}, proxies: undefined, clock: quickClock };
   const setup = { url: base, keyHeaders: bearerHeaders(options), options: { ...OPTIONS, ...options } };
-  const provider = openAiProvider(setup, deps, serverFormOf(as));
+  const provider = openAiProvider(setup, deps, findServerForm(as));
   onTestFinished(() => provider.close());
   const { isPaid = false, sizeForm = null } = options;
   return { provider, parts: { isPaid, sizeForm } };

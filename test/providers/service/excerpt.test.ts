@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { keyMasker } from "../../../src/lib/redact.ts";
-import { excerptOf } from "../../../src/providers/reply-facts.ts";
+import { replyExcerpt } from "../../../src/providers/reply-facts.ts";
 import { taskIdIn } from "../../../src/providers/service/replies.ts";
 import { cpuTimeOf } from "../../support/cpu-time.ts";
 
@@ -9,19 +9,19 @@ const maskKey = keyMasker(KEY);
 
 describe("the excerpt of a reply", () => {
   it("is its first 4 KiB, in whole characters", () => {
-    expect(excerptOf("x".repeat(5000), maskKey)).toBe("x".repeat(4096));
-    expect(excerptOf("é".repeat(5000), maskKey)).toBe("é".repeat(2048));
-    expect(excerptOf("€".repeat(5000), maskKey)).toBe("€".repeat(1365));
+    expect(replyExcerpt("x".repeat(5000), maskKey)).toBe("x".repeat(4096));
+    expect(replyExcerpt("é".repeat(5000), maskKey)).toBe("é".repeat(2048));
+    expect(replyExcerpt("€".repeat(5000), maskKey)).toBe("€".repeat(1365));
   });
 
   it("never holds a part of the key, wherever the cut falls", () => {
     for (let before = 4060; before <= 4096; before++) {
-      expect(excerptOf(`${"x".repeat(before)}${KEY} and more`, maskKey)).not.toContain("canary");
+      expect(replyExcerpt(`${"x".repeat(before)}${KEY} and more`, maskKey)).not.toContain("canary");
     }
   });
 
   it("is null where the reply was empty", () => {
-    expect(excerptOf("", maskKey)).toBeNull();
+    expect(replyExcerpt("", maskKey)).toBeNull();
   });
 });
 

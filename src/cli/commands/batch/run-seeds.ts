@@ -6,7 +6,6 @@ import type { GENERATE } from "../../../client/options/request-table.ts";
 import type { BatchPlan } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { WholeNumber } from "../../../lib/exact-integer.ts";
-import { counted } from "../../../lib/whole-number.ts";
 import { COMMAND_WORDS } from "../../../lib/wording.ts";
 import { openImages, previewImages, viewingOf } from "../../output/viewing.ts";
 import type { Session } from "../../session/session.ts";
@@ -61,7 +60,7 @@ async function showPlan(batch: CheckedBatch, session: Session): Promise<number> 
   await console.result([
     ...(sent && seeds.length > 0 ? sentLines(sent) : []),
     ...(seeds.length > 0 ? [`seeds: ${seedRanges(seeds)}`] : []),
-    `${counted(seeds.length, "request")}. ${planText(facts)}, nothing was sent`,
+    `${planText(facts, "request")}, nothing was sent`,
   ]);
   const estimate = estimateText(facts);
   if (estimate !== "") await console.note(estimate);

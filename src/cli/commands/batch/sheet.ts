@@ -14,7 +14,7 @@ import { contactSheet, isContactSheet, type SheetCell } from "../../../graphics/
 import { UndecodableError } from "../../../graphics/decoder.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { readHead } from "../../../lib/read-file.ts";
-import { shortened } from "../../../lib/short-text.ts";
+import { truncate } from "../../../lib/short-text.ts";
 import { createWhole, replaceWhole } from "../../../lib/write-whole.ts";
 import type { Session } from "../../session/session.ts";
 import { creditsText } from "../../text/phrases.ts";
@@ -39,7 +39,7 @@ export async function makeSheet(
   try {
     // A folder has one batch, and any number of comparisons.
     const of = budgetOf === "folder" ? "batch" : digestOf(shown);
-    const sheet = await contactSheet({ ...layOutSheet(shown.map(entryOf)), of });
+    const sheet = await contactSheet({ ...layOutSheet(shown.map(entryOf)), subject: of });
     for (let number = 1; ; number++) {
       const name = number === 1 ? "contact-sheet.png" : `contact-sheet-${number}.png`;
       const file = path.join(folder, name);
@@ -103,10 +103,10 @@ export function layOutSheet(entries: readonly SheetEntry[]): { top: string[]; ce
       DOT,
     );
   const common = entries[0]?.values ?? {};
-  const prompt = isCommon("prompt") ? shortened(common.prompt ?? "", LONGEST_PROMPT) : "";
+  const prompt = isCommon("prompt") ? truncate(common.prompt ?? "", LONGEST_PROMPT) : "";
   const settings = settingsOf(common, isCommon).replace(/credits?$/, "$& each");
   const cells = entries.map(({ image, values, end }) => {
-    const own = isCommon("prompt") ? "" : shortened(values.prompt ?? "", LONGEST_LABEL);
+    const own = isCommon("prompt") ? "" : truncate(values.prompt ?? "", LONGEST_LABEL);
     const facts = joined([settingsOf(values, (name) => !isCommon(name)), end], DOT);
     return { image, label: joined([own, facts], "\n") };
   });

@@ -5,7 +5,7 @@ import type { BatchResult, Confirmation } from "../../../core/batch/batch-spec.t
 import type { BatchCounts } from "../../../core/batch/counts.ts";
 import type { TotalCost } from "../../../core/batch/plan.ts";
 import type { ErrorType, ImggenError } from "../../../lib/error-types.ts";
-import { counted } from "../../../lib/whole-number.ts";
+import { pluralize } from "../../../lib/whole-number.ts";
 import { COMMAND_WORDS } from "../../../lib/wording.ts";
 import { withFacts } from "../../output/render.ts";
 import type { Session } from "../../session/session.ts";
@@ -16,15 +16,15 @@ import { creditsText } from "../../text/phrases.ts";
 function costText({ rows, credits, undocumented }: TotalCost): string {
   if (undocumented === 0) return creditsText(credits);
   if (undocumented === rows) return creditsText(null);
-  return `${creditsText(credits)}, and ${counted(undocumented, "row")} of unknown cost`;
+  return `${creditsText(credits)}, and ${pluralize(undocumented, "row")} of unknown cost`;
 }
 
 /** `3 rows, 2 saved already, 4 credits already charged, 1 to submit: 2 credits`. */
-export function planText(plan: PlanFacts): string {
+export function planText(plan: PlanFacts, unit = "row"): string {
   const { rows, repeats, saved, unfinished, charged, isCertain, toSubmit } = plan;
-  const repeating = ` (${counted(repeats, "repeats", "repeat")} an earlier row)`;
+  const repeating = ` (${pluralize(repeats, "repeats", "repeat")} an earlier row)`;
   const parts = [
-    counted(rows, "row") + (repeats === 0 ? "" : repeating),
+    pluralize(rows, unit) + (repeats === 0 ? "" : repeating),
     saved > 0 && `${saved} saved already`,
     unfinished > 0 && `${unfinished} unfinished`,
     charged.credits > 0 && `${isCertain ? "" : "up to "}${creditsText(charged.credits)} already charged`,
@@ -78,12 +78,13 @@ function summaryLines(result: ShownResult, session: Session): string[] {
     notSent > 0 && `${notSent} not sent`,
   ].filter(Boolean);
   const lines = [
-    `${counted(rows, "row")}: ${parts.join(", ")}. ${isSandbox ? "The sandbox is free." : spentText(counts)}`,
+    `${pluralize(rows, "row")}: ${parts.join(", ")}. ${isSandbox ? "The sandbox is free." : spentText(counts)}`,
   ];
   // The others were printed as they happened.
   for (const { error, names, count } of counts.errors.filter(({ count }) => count > MAX_SHOWN))
     lines.push(`  ${count} × ${error.message} (${names.join(", ")}, …)`);
-  for (const [what, count] of counts.mismatches) lines.push(`  warning: ${what} (${counted(count, "row")})`);
+  for (const [what, count] of counts.mismatches)
+    lines.push(`  warning: ${what} (${pluralize(count, "row")})`);
   if (stopped) lines.push(stoppedText(stopped), ...remedies(stopped));
   return [...lines, ...nextSteps(result, session)];
 }
@@ -100,7 +101,7 @@ function spentText({ cost, uncertain }: BatchCounts): string {
   if (uncertain.rows === 0) return `Charged in this run: ${costText(cost)}.`;
   if (uncertain.rows === cost.rows) return `May have been charged in this run: ${costText(cost)}.`;
   if (uncertain.credits === 0)
-    return `Charged in this run: ${costText(cost)}; ${counted(uncertain.rows, "row")} may not have been charged.`;
+    return `Charged in this run: ${costText(cost)}; ${pluralize(uncertain.rows, "row")} may not have been charged.`;
   const certain = cost.credits - uncertain.credits;
   return `Charged in this run: ${certain === 0 ? "up to" : `${certain} to`} ${costText(cost)}.`;
 }

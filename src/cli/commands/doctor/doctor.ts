@@ -10,7 +10,7 @@ import { inOrder } from "../../../lib/concurrency.ts";
 import { errorCode, errorText } from "../../../lib/error-text.ts";
 import { ImggenError, UsageError } from "../../../lib/error-types.ts";
 import { VERSION } from "../../../lib/version.ts";
-import { counted } from "../../../lib/whole-number.ts";
+import { pluralize } from "../../../lib/whole-number.ts";
 import { COMMAND_WORDS } from "../../../lib/wording.ts";
 import { createStatusLine } from "../../output/status-line.ts";
 import type { RunWith } from "../../session/command.ts";
@@ -177,7 +177,7 @@ function documentOf(failed: readonly string[]): object {
 }
 
 function summaryOf(failures: number, warnings: number): string {
-  const problems = failures > 0 && counted(failures, "problem to fix", "problems to fix");
-  const counts = [problems, warnings > 0 && counted(warnings, "warning")].filter((each) => each !== false);
+  const problems = failures > 0 && pluralize(failures, "problem to fix", "problems to fix");
+  const counts = [problems, warnings > 0 && pluralize(warnings, "warning")].filter((each) => each !== false);
   return counts.length === 0 ? "No problems found." : `${counts.join(", ")}.`;
 }

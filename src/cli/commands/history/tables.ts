@@ -3,7 +3,7 @@ import type { TaskReport } from "../../../core/engine/report.ts";
 import { ageText, localDay, localMinute } from "../../../lib/local-time.ts";
 import { shownAddress } from "../../../lib/query-secret.ts";
 import { shortTaskIds } from "../../../lib/short-task-id.ts";
-import type { OpenWord } from "../../../task/task.ts";
+import type { OpenState } from "../../../task/task.ts";
 import type { Session } from "../../session/session.ts";
 import type { TextStyleName } from "../../text/colors.ts";
 import { creditsCell, shortPath } from "../../text/phrases.ts";
@@ -89,7 +89,7 @@ function reasonOf(message: string): string {
   return /error code [^)]+/.exec(message)?.[0] ?? message;
 }
 
-const STYLES: Readonly<Record<OpenWord | "completed" | "failed", TextStyleName>> = {
+const STYLES: Readonly<Record<OpenState | "completed" | "failed", TextStyleName>> = {
   completed: "saved",
   waiting: "warning",
   running: "warning",

@@ -294,7 +294,7 @@ describe("the settings", () => {
     const { code, check } = await examined(world);
     expect([code, check("models")?.status]).toEqual([2, "failed"]);
     expect(check("models")?.hint).toMatch(
-      /imggen help json\nTo use the built-in models alone: imggen config unset matrix$/,
+      /imggen help matrix\nTo use the built-in models alone: imggen config unset matrix$/,
     );
     expect(check("config")?.hint).toBe("Remove it: imggen config unset timeout");
   });

@@ -10,7 +10,7 @@ import type { Call } from "./call-records.ts";
 import type { Service } from "./serve-options.ts";
 
 /** A client's request. */
-export interface Order {
+export interface ClientRequest {
   input: RequestInput;
   /** Its size in pixels, if it names one. */
   size?: Pick<JobOptions, "width" | "height">;
@@ -23,7 +23,7 @@ export interface Order {
 /** Maximum number of a generator's own fields in a request: each may be checked apart. */
 const MAX_FIELDS = 64;
 
-/** The name of the first field of the generator's that is one too many; undefined if there is none. */
+/** Name of the first field above the maximum; undefined if there is none. */
 export function surplusField({ fields = {} }: RequestInput): string | undefined {
   return Object.keys(fields)[MAX_FIELDS];
 }
@@ -31,19 +31,26 @@ export function surplusField({ fields = {} }: RequestInput): string | undefined 
 export const TOO_MANY_FIELDS = `At most ${MAX_FIELDS} fields of the generator can be given.`;
 
 /** Checks a request by the matrix's rules alone: the generator itself refuses anything else. @throws InvalidRequestError */
-export function checkedOf({ input, labels }: Order, { matrix, isFree, fieldTerms }: Service): CheckedRequest {
+export function checkClientRequest(
+  { input, labels }: ClientRequest,
+  { matrix, isFree, fieldTerms }: Service,
+): CheckedRequest {
   const generator = { isFree, defaultModel: ANY_MODEL, models: null, ...fieldTerms };
   return checkRequest(input, matrix, { validate: false, labels: { ...FIELD_LABELS, ...labels }, generator });
 }
 
 /** The intent of a request that its provider supports. @throws InvalidRequestError */
-export function intentFor(order: Order, service: Service, { taskId }: Pick<Call, "taskId">): Intent {
+export function intentFor(
+  clientRequest: ClientRequest,
+  service: Service,
+  { taskId }: Pick<Call, "taskId">,
+): Intent {
   const { connection, folder, name: server, isFree } = service;
-  const { request, credits } = checkedOf(order, service);
+  const { request, credits } = checkClientRequest(clientRequest, service);
   const defaults = connection.termsFor(request);
-  const terms = { ...defaults, taskId, options: { ...defaults.options, ...order.size } };
-  const place = path.join(folder, FILES, taskId);
-  const destination = { kind: "file", path: place, overwrite: false } as const;
+  const terms = { ...defaults, taskId, options: { ...defaults.options, ...clientRequest.size } };
+  const folderPath = path.join(folder, FILES, taskId);
+  const destination = { kind: "file", path: folderPath, overwrite: false } as const;
   // A workflow can cost money at a generator that is free; the amount is unknown.
   const price = isFree && terms.isPaid ? null : credits;
   const job = { request, ...terms, references: toReferences(request) };
@@ -55,29 +62,29 @@ export function intentFor(order: Order, service: Service, { taskId }: Pick<Call,
 /** The folder of the images within that of a server. */
 export const FILES = "files";
 
-/** Fields that may be at fault, in the order in which one is blamed. A request without its model has another one. */
-const BLAMED = ["seed", "negative", "ratio", "quality", "image", "maxImages", "model"] as const;
+/** Fields that may be at fault, in the order in which they are tried. A request without its model has another one. */
+const FAULT_ORDER = ["seed", "negative", "ratio", "quality", "image", "maxImages", "model"] as const;
 
 /**
  * The field that is at fault, as the client names it: the first without which a request is not refused, or for another reason.
  * @param why of the refusal @returns null if it is not one field
  */
-export function fieldAtFault(why: string, order: Order, service: Service): string | null {
-  const { input, labels } = order;
-  const isCause = (rest: RequestInput) => problemWith({ ...order, input: rest }, service) !== why;
+export function fieldAtFault(why: string, clientRequest: ClientRequest, service: Service): string | null {
+  const { input, labels } = clientRequest;
+  const isCause = (rest: RequestInput) => problemWith({ ...clientRequest, input: rest }, service) !== why;
   const { fields = {} } = input;
   for (const name of Object.keys(fields)) {
     const { [name]: _, ...others } = fields;
     if (isCause({ ...input, fields: others })) return name;
   }
-  const isGiven = (name: FieldName) => input[name] !== undefined;
-  const field = BLAMED.filter(isGiven).find((name) => isCause({ ...input, [name]: undefined }));
+  const isPresent = (name: FieldName) => input[name] !== undefined;
+  const field = FAULT_ORDER.filter(isPresent).find((name) => isCause({ ...input, [name]: undefined }));
   return field === undefined ? null : (labels?.[field] ?? field);
 }
 
-function problemWith(order: Order, service: Service): string | null {
+function problemWith(clientRequest: ClientRequest, service: Service): string | null {
   try {
-    intentFor(order, service, { taskId: "" });
+    intentFor(clientRequest, service, { taskId: "" });
     return null;
   } catch (error) {
     if (error instanceof InvalidRequestError) return error.message;
