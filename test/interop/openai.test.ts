@@ -110,7 +110,7 @@ describe("an error in OpenAI's form", () => {
     [{ prompt: null }, "prompt is missing.", "prompt"],
     [{ prompt: " " }, "prompt is missing.", "prompt"],
     [{ prompt: 7 }, "prompt is not a string.", "prompt"],
-    [{ mask: null }, "mask is not supported.", "mask"],
+    [{ mask: "https://a.b/mask.png" }, "mask is not supported.", "mask"],
     [{ model: 7 }, "model is not a string.", "model"],
     [{ size: 7 }, "size is not a string.", "size"],
     [{ size: "0x64" }, "size is not auto, or like 1024x1024.", "size"],
