@@ -129,11 +129,11 @@ async function whileFollowed<Result>(
   const onAhead = (ahead: number) => say({ share: null, waiting: { ahead, holder: serviceUrl.host } });
   const onProgress = (share: number) => say({ share, waiting: null });
   const following = provider.follow?.(id, { signal, onProgress, onPreview: deps.onPreview });
-  const ended = new Promise<void>((resolve) => {
+  const jobEnd = new Promise<void>((resolve) => {
     void following?.then((hasEnded) => hasEnded && resolve());
   });
   try {
-    return await work({ ...deps, onAhead, ended });
+    return await work({ ...deps, onAhead, ended: jobEnd });
   } finally {
     over.abort();
     await following;
