@@ -123,9 +123,9 @@ async function resolve(
   const all = { ...options, all: true } as const;
   if (lookup === undefined) return (await import("node:dns")).promises.lookup(hostname, all);
   return new Promise((done, fail) => {
-    lookup(hostname, all, (error, found, family = 4) => {
+    lookup(hostname, all, (error, addresses, family = 4) => {
       if (error) fail(error);
-      else done(typeof found === "string" ? [{ address: found, family }] : found);
+      else done(typeof addresses === "string" ? [{ address: addresses, family }] : addresses);
     });
   });
 }

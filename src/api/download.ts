@@ -36,7 +36,7 @@ const { idleMs: IDLE_TIMEOUT_MS, timeoutMs: TIMEOUT_MS } = TRANSFER_POLICY.downl
 const PERIOD_MS = 60_000;
 const LEAST_BYTES_PER_PERIOD = 60 * 1024;
 const MAX_REDIRECTS = 5;
-const LARGEST_FILE_BYTES = 100 * 1024 * 1024;
+const MAX_FILE_BYTES = 100 * 1024 * 1024;
 
 /** Downloads from a result URL once, following redirects, never with an Authorization header of its own. Never throws. */
 export async function download(
@@ -103,7 +103,7 @@ async function fetchOnce(
         },
         onData(chunk) {
           size += chunk.length;
-          if (size > LARGEST_FILE_BYTES) throw TOO_LARGE;
+          if (size > MAX_FILE_BYTES) throw TOO_LARGE;
           speed.check(chunk.length);
           if (isEncoded(head.headers["content-encoding"])) packed.push(chunk);
           else sink.write(chunk);
@@ -126,7 +126,7 @@ async function unpack(
   sink: ByteSink,
 ): Promise<DownloadReply | null> {
   if (packed.length === 0) return null;
-  const limits = { maxBytes: LARGEST_FILE_BYTES };
+  const limits = { maxBytes: MAX_FILE_BYTES };
   try {
     sink.write(await decoded(Buffer.concat(packed), headers["content-encoding"], limits));
     return null;

@@ -127,7 +127,7 @@ export interface HttpReply {
   cut: TransportError | null;
 }
 
-const LARGEST_REPLY_BYTES = 1024 * 1024;
+const MAX_REPLY_BYTES = 1024 * 1024;
 
 /** A reply is larger than its reader allows. The cause of the error that cut it. */
 export class LargeReplyError extends Error {
@@ -142,7 +142,7 @@ export class LargeReplyError extends Error {
 export async function wholeReply(
   http: HttpClient,
   request: HttpRequest,
-  maxBytes = LARGEST_REPLY_BYTES,
+  maxBytes = MAX_REPLY_BYTES,
 ): Promise<HttpReply> {
   const reply: HttpReply = { status: 0, headers: {}, body: "", cut: null };
   const chunks: Buffer[] = [];

@@ -125,14 +125,14 @@ export async function writeImageFile<Failure extends { outcome: string }>(
   const file = await DiskFile.createInBackground(path, 0o600);
   let result: ImageFile | BadImage | Failure | null = null;
   try {
-    result = await written(file, mode, write).finally(() => file.close());
+    result = await writeImage(file, mode, write).finally(() => file.close());
     return result;
   } finally {
     if (result?.outcome !== "whole" && result?.outcome !== "other") removeIfPossible(path);
   }
 }
 
-async function written<Failure>(
+async function writeImage<Failure>(
   file: DiskFile,
   mode: number | undefined,
   write: (sink: ByteSink) => Promise<Failure | null>,
@@ -148,8 +148,8 @@ async function written<Failure>(
     const why = inspection.ok ? null : `${PROBLEMS[inspection.problem]}: ${inspection.detail}`;
     if (image === undefined) return { outcome: "bad", why: why ?? "" };
     if (mode !== undefined) await file.setMode(mode);
-    const written = { image, bytes: sink.bytes, sha256 };
-    return why === null ? { outcome: "whole", ...written } : { outcome: "other", why, ...written };
+    const download = { image, bytes: sink.bytes, sha256 };
+    return why === null ? { outcome: "whole", ...download } : { outcome: "other", why, ...download };
   } finally {
     await sink.abandon();
   }

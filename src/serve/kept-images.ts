@@ -80,7 +80,7 @@ export async function keepReference(bytes: Buffer, folder: string): Promise<stri
   return pathToFileURL(file).href;
 }
 
-/** Removes old copies that no open task needs. @param needed names of files @throws the disk's error */
-export function removeOldReferences(folder: string, needed: ReadonlySet<string>, nowMs: number): void {
-  removeOldFiles(folder, nowMs - KEEP_MS, needed);
+/** Removes old copies that no open task needs. @param digestsInUse names of files @throws the disk's error */
+export function removeOldReferences(folder: string, digestsInUse: ReadonlySet<string>, nowMs: number): void {
+  removeOldFiles(folder, nowMs - KEEP_MS, digestsInUse);
 }

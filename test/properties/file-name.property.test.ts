@@ -2,7 +2,7 @@ import path from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import {
-  LONGEST_NAME_BYTES,
+  MAX_NAME_BYTES,
   type NameFacts,
   numberedPath,
   promptSlug,
@@ -72,7 +72,7 @@ function flawOf(name: string): string | null {
   if (/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(name)) return "a control character";
   if (/^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)/i.test(name)) return "a reserved name";
   if (/^[.\s-]|[.\s]$/.test(name) || name === "") return "an end that some system cuts off, or a hidden name";
-  return Buffer.byteLength(name) > LONGEST_NAME_BYTES ? "too many bytes" : null;
+  return Buffer.byteLength(name) > MAX_NAME_BYTES ? "too many bytes" : null;
 }
 
 it("a rendered name is one that every platform takes, whatever was asked for and answered", () => {

@@ -43,7 +43,7 @@ export interface FolderDeps {
   /** Whether several ledgers share the folder on purpose. */
   isShard: boolean;
   /** Asks whether to use a folder that other ledgers may have filled. @throws if the answer is no */
-  agree: (found: FoundBatch) => Promise<boolean>;
+  agree: (batch: FoundBatch) => Promise<boolean>;
 }
 
 /**

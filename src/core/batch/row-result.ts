@@ -72,9 +72,9 @@ export function endedWithout(state: RowState, row: PlannedRow, error: ImggenErro
 
 /** A row that is not submitted. @param why the error that stopped the batch, or that an outage shows itself by */
 export function notSent(row: PlannedRow, why: ImggenError): RowResult {
-  const { message: said, hint: advice } = why.wording;
+  const { message: reason, hint: advice } = why.wording;
   const hint = why.type === "network" && advice !== undefined ? advice : "Nothing was charged.";
-  const message = ["This row was not sent.", said];
+  const message = ["This row was not sent.", reason];
   return endedWithout("new", row, inherited(why, message, { hint, charged: "no" }));
 }
 

@@ -32,7 +32,7 @@ function whyNone(request: RequestState): string | null {
       return getAnswer(request, "refused")?.error.message ?? "it was refused";
     case "unknown": {
       const unknownAnswer = getAnswer(request, "unknown");
-      return `it may have been charged, and is lost: ${unknownAnswer?.why}${keptIn(unknownAnswer?.kept)}`;
+      return `it may have been charged, and is lost: ${unknownAnswer?.why}${savedIn(unknownAnswer?.kept)}`;
     }
     case "failed":
       return getAnswer(request, "failed")?.why ?? "it failed";
@@ -47,8 +47,8 @@ function whyNone(request: RequestState): string | null {
   }
 }
 
-function keptIn(kept: string | undefined): string {
-  return kept === undefined ? "" : `; what arrived is kept in ${kept}`;
+function savedIn(file: string | undefined): string {
+  return file === undefined ? "" : `; what arrived is kept in ${file}`;
 }
 
 /** The error of a task in its state; null if there is none. */
@@ -62,7 +62,7 @@ export function taskError(task: Task): ImggenError | null {
       const why = unknownAnswer?.why ?? "its reply was lost";
       if (intent.taskId !== null)
         return new OutcomeUnknownError(
-          `Task ${name} may have been charged, and has no image: ${why}${keptIn(unknownAnswer?.kept)}.`,
+          `Task ${name} may have been charged, and has no image: ${why}${savedIn(unknownAnswer?.kept)}.`,
         );
       // Earlier releases recorded the whole sentence.
       const isSentence = why.startsWith("The request was sent");

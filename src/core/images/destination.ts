@@ -6,7 +6,7 @@ import { MAX_EXTENSION } from "../../lib/image/format.ts";
 import { isFolder } from "../../lib/read-file.ts";
 import { option, phrase, type Wording } from "../../lib/wording.ts";
 import type { Destination, SaveOptions } from "../../task/intent.ts";
-import { DEFAULT_TEMPLATE, LONGEST_NAME_BYTES, pathProblem, requireTemplate } from "./file-name.ts";
+import { DEFAULT_TEMPLATE, MAX_NAME_BYTES, pathProblem, requireTemplate } from "./file-name.ts";
 
 interface DestinationOptions extends SaveOptions {
   /** `-`, a folder, or an exact path. Default: the current folder. */
@@ -82,10 +82,8 @@ function refuseLong(target: string): void {
   // A name without an extension gets one, so there must be room for the longest.
   const name =
     path.extname(target) === "" ? `${path.basename(target)}${MAX_EXTENSION}` : path.basename(target);
-  if (Buffer.byteLength(name) > LONGEST_NAME_BYTES) {
-    throw new UsageError(
-      phrase`${option("output")}: the file name is longer than ${LONGEST_NAME_BYTES} bytes.`,
-    );
+  if (Buffer.byteLength(name) > MAX_NAME_BYTES) {
+    throw new UsageError(phrase`${option("output")}: the file name is longer than ${MAX_NAME_BYTES} bytes.`);
   }
 }
 

@@ -28,7 +28,7 @@ export const PLACEHOLDER_LIST = PLACEHOLDERS.map((name) => `{${name}}`).join(" "
 type Placeholder = (typeof PLACEHOLDERS)[number];
 
 /** The longest file name that common file systems allow, in bytes. */
-export const LONGEST_NAME_BYTES = 255;
+export const MAX_NAME_BYTES = 255;
 // Leaves room for a number (`-12345`), so that a name need not be cut when it is taken.
 const NUMBER_BYTES = 6;
 const SLUG_CHARACTERS = 48;
@@ -134,7 +134,7 @@ export function safeName(name: string): string {
   const extension = EXTENSION.exec(clean)?.[0] ?? "";
   const stem = clean.slice(0, clean.length - extension.length).replace(/^[.\-\s]+|[.\s]+$/g, "") || "image";
   const free = isReserved(stem) ? `_${stem}` : stem;
-  return cutToBytes(free, LONGEST_NAME_BYTES - NUMBER_BYTES - Buffer.byteLength(extension)) + extension;
+  return cutToBytes(free, MAX_NAME_BYTES - NUMBER_BYTES - Buffer.byteLength(extension)) + extension;
 }
 
 /** A name without dots and spaces at its end, which some platforms drop. */
@@ -162,7 +162,7 @@ export function numberedPath(file: string, number: number): string {
   const { dir, base } = path.parse(file);
   const extension = EXTENSION.exec(base)?.[0] ?? "";
   const tail = `-${number}${extension}`;
-  const room = LONGEST_NAME_BYTES - Buffer.byteLength(tail);
+  const room = MAX_NAME_BYTES - Buffer.byteLength(tail);
   const stem = cutToBytes(base.slice(0, base.length - extension.length), room);
   // The name has the maximum length and ends in this same number.
   const other = `${stem}${tail}` === base ? [...stem].slice(0, -1).join("") : stem;

@@ -37,7 +37,7 @@ interface WaitOptions {
 }
 
 interface Waiter {
-  order: string;
+  sortKey: string;
   /** The state that `onWait` was called with last. */
   lastWaiting: Waiting | null;
   onWait: ((waiting: Waiting) => void) | undefined;
@@ -69,7 +69,7 @@ export class Line {
   /** Sorted by their order; of two with the same one, the one that came first. */
   readonly #waiting: Waiter[] = [];
   /** This process's place among those that wait. */
-  #position: { ticket: HeldTicket; order: string; count: number; renewAtMs: number } | null = null;
+  #position: { ticket: HeldTicket; sortKey: string; count: number; renewAtMs: number } | null = null;
   #isServing = false;
   #isSwept = false;
   #waking = new AbortController();
@@ -84,10 +84,10 @@ export class Line {
 
   /**
    * Waits for a turn.
-   * @param order sorts by time, and is a part of a file's name
+   * @param sortKey sorts by time, and is a part of a file's name
    * @throws the signal's reason; the disk's error
    */
-  async take(order: string, { signal, onWait }: WaitOptions): Promise<Turn> {
+  async take(sortKey: string, { signal, onWait }: WaitOptions): Promise<Turn> {
     signal.throwIfAborted();
     await makeFolder(this.#folder, 0o700);
     if (!this.#isSwept) this.#tickets.sweep();
@@ -96,9 +96,9 @@ export class Line {
     return new Promise<Turn>((resolve, reject) => {
       const onAbort = () => this.#fail(waiter, signal.reason);
       const ignoreSignal = () => signal.removeEventListener("abort", onAbort);
-      const waiter: Waiter = { order, lastWaiting: null, onWait, resolve, reject, ignoreSignal };
+      const waiter: Waiter = { sortKey: sortKey, lastWaiting: null, onWait, resolve, reject, ignoreSignal };
       signal.addEventListener("abort", onAbort, { once: true });
-      const at = this.#waiting.findIndex((other) => other.order > order);
+      const at = this.#waiting.findIndex((other) => other.sortKey > sortKey);
       this.#waiting.splice(at === -1 ? this.#waiting.length : at, 0, waiter);
       if (this.#isServing) this.#wake();
       else void this.#serve();
@@ -178,10 +178,10 @@ export class Line {
   }
 
   /** The places of other processes before a waiter. */
-  #before({ order }: Waiter, positions: readonly Ticket[]): Ticket[] {
-    const ownName = this.#position?.order === order ? this.#position.ticket.name : "";
+  #before({ sortKey }: Waiter, positions: readonly Ticket[]): Ticket[] {
+    const ownName = this.#position?.sortKey === sortKey ? this.#position.ticket.name : "";
     return positions.filter(
-      (each) => each.sortKey < order || (each.sortKey === order && !(ownName < each.name && ownName)),
+      (each) => each.sortKey < sortKey || (each.sortKey === sortKey && !(ownName < each.name && ownName)),
     );
   }
 
@@ -189,7 +189,7 @@ export class Line {
   async #begin(waiter: Waiter): Promise<Ticket[] | null> {
     const { forMs, concurrency } = this.#limits;
     try {
-      const turn = await this.#tickets.take(TURN, forMs, { sortKey: waiter.order, max: concurrency });
+      const turn = await this.#tickets.take(TURN, forMs, { sortKey: waiter.sortKey, max: concurrency });
       if (Array.isArray(turn)) return turn;
       // It was given up while it took its turn.
       if (!this.#waiting.includes(waiter)) turn.release();
@@ -207,24 +207,24 @@ export class Line {
   }
 
   /** Announces the first waiter, and how many are behind it, to the other processes. */
-  async #keepPlace({ order }: Waiter): Promise<void> {
+  async #keepPlace({ sortKey }: Waiter): Promise<void> {
     const position = this.#position;
     const nowMs = this.#clock.monotonicMs();
     const count = this.#waiting.length;
-    if (position?.order === order && position.count === count && nowMs < position.renewAtMs) return;
+    if (position?.sortKey === sortKey && position.count === count && nowMs < position.renewAtMs) return;
     const renewAtMs = nowMs + WAIT_MS / 3;
     try {
-      if (position?.order === order && position.ticket.renew(WAIT_MS, count)) {
+      if (position?.sortKey === sortKey && position.ticket.renew(WAIT_MS, count)) {
         this.#position = { ...position, count, renewAtMs };
         return;
       }
       const ticket = await this.#tickets.take(WAIT, WAIT_MS, {
-        sortKey: order,
+        sortKey,
         count,
         max: Number.POSITIVE_INFINITY,
       });
       this.#leavePlace();
-      this.#position = Array.isArray(ticket) ? null : { ticket, order, count, renewAtMs };
+      this.#position = Array.isArray(ticket) ? null : { ticket, sortKey, count, renewAtMs };
     } catch (error) {
       // A process that had a place already loses it for as long as the disk refuses the ticket.
       if (position === null) throw error;

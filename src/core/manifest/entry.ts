@@ -47,11 +47,11 @@ export function nearNames(names: Iterable<string>, options: ReadOptions): NearNa
   });
 }
 
-const LONGEST_GUESSED = 24;
+const MAX_GUESSED = 24;
 
 function nearestColumn(name: string): ManifestColumn | undefined {
   const letters = name.toLowerCase().replace(/[^a-z]/g, "");
-  if (letters === "" || letters.length > LONGEST_GUESSED) return undefined;
+  if (letters === "" || letters.length > MAX_GUESSED) return undefined;
   return MANIFEST_COLUMNS.find((column) => isNear(letters, column.toLowerCase()));
 }
 
@@ -151,12 +151,12 @@ export function usedNames({ template = "", name = "" }: ReadOptions): ReadonlySe
   return new Set([...placeholdersIn(template), ...placeholdersIn(name)]);
 }
 
-const LONGEST_SHOWN = 60;
+const MAX_SHOWN = 60;
 
 /** Text from a manifest, quoted for a sentence; very long text is cut. */
 export function quoted(text: string): string {
-  if (text.length <= LONGEST_SHOWN) return `"${text}"`;
-  return `"${Array.from(text.slice(0, LONGEST_SHOWN + 1))
-    .slice(0, LONGEST_SHOWN)
+  if (text.length <= MAX_SHOWN) return `"${text}"`;
+  return `"${Array.from(text.slice(0, MAX_SHOWN + 1))
+    .slice(0, MAX_SHOWN)
     .join("")}…"`;
 }

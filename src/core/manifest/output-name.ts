@@ -1,10 +1,10 @@
 import path from "node:path";
 import { ANY_EXTENSION, MAX_EXTENSION } from "../../lib/image/format.ts";
-import { LONGEST_NAME_BYTES, portableNameProblem } from "../images/file-name.ts";
+import { MAX_NAME_BYTES, portableNameProblem } from "../images/file-name.ts";
 import { quoted } from "./entry.ts";
 
 /** Shorter than every platform's limit for a path, because the output folder's path comes first. */
-const LONGEST_OUTPUT_BYTES = 768;
+const MAX_OUTPUT_BYTES = 768;
 
 /** Invisible characters, except the joiners that some scripts and many emoji need. */
 const INVISIBLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
@@ -19,8 +19,7 @@ export function outputNameProblem(name: string): string | null {
   if (name.includes("\\")) return "use / between folders, not a backslash";
   if (/^(?:~?\/|~$|[a-z]:)/i.test(name)) return "it must be a name below the output folder";
   if (name.endsWith("/")) return "it is a folder, and a file's name is needed";
-  if (Buffer.byteLength(name) > LONGEST_OUTPUT_BYTES)
-    return `it is longer than ${LONGEST_OUTPUT_BYTES} bytes`;
+  if (Buffer.byteLength(name) > MAX_OUTPUT_BYTES) return `it is longer than ${MAX_OUTPUT_BYTES} bytes`;
   const steps = name.split("/");
   return steps.map(stepProblem).find((problem) => problem !== null) ?? lengthProblem(steps);
 }
@@ -35,8 +34,8 @@ function stepProblem(step: string): string | null {
 function lengthProblem(steps: readonly string[]): string | null {
   const file = steps.at(-1) ?? "";
   const whole = path.posix.extname(file) === "" ? `${file}${MAX_EXTENSION}` : file;
-  const tooLong = [...steps.slice(0, -1), whole].some((step) => Buffer.byteLength(step) > LONGEST_NAME_BYTES);
-  return tooLong ? `a name is longer than ${LONGEST_NAME_BYTES} bytes` : null;
+  const tooLong = [...steps.slice(0, -1), whole].some((step) => Buffer.byteLength(step) > MAX_NAME_BYTES);
+  return tooLong ? `a name is longer than ${MAX_NAME_BYTES} bytes` : null;
 }
 
 /** Matches capitals, because names are compared in capitals. */

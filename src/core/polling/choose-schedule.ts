@@ -46,7 +46,7 @@ interface Kind {
   lastBegunMs: number;
 }
 
-const LONGEST_HISTORY = 50;
+const MAX_HISTORY = 50;
 /** A schedule is computed again once more than this part of its history is new: fewer tasks would hardly change it. */
 const NEW_PART = 1 / 4;
 /** A task that is older has been polled already, or is watched late: its first poll is not moved. */
@@ -100,7 +100,7 @@ export class PollingSchedules {
   async learn(request: GenerationRequest | null, interval: CompletionInterval): Promise<void> {
     if (request === null || !isInformative(interval)) return;
     const kind = await this.#kind(request);
-    kind.history = [...kind.history, interval].slice(-LONGEST_HISTORY);
+    kind.history = [...kind.history, interval].slice(-MAX_HISTORY);
     kind.newTasks += 1;
   }
 

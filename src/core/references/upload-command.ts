@@ -72,7 +72,7 @@ export async function uploadFile(
 }
 
 /** Longer than any URL that a server reads. */
-const LONGEST_URL = 8192;
+const MAX_URL = 8192;
 
 /** @throws UsageError unless the text is one https URL on one line */
 function printedUrl(stdout: string, file: ReferenceFile): string {
@@ -80,7 +80,7 @@ function printedUrl(stdout: string, file: ReferenceFile): string {
   const [line = ""] = lines;
   if (lines.length === 0) throw invalidOutput("nothing", file);
   if (lines.length > 1) throw invalidOutput(`${lines.length} lines`, file);
-  if (line.length > LONGEST_URL) throw invalidOutput(`a line of more than ${LONGEST_URL} characters`, file);
+  if (line.length > MAX_URL) throw invalidOutput(`a line of more than ${MAX_URL} characters`, file);
   if (/\s|\p{Cc}/u.test(line) || !URL.canParse(line) || !isHttps(new URL(line)))
     throw invalidOutput(JSON.stringify(withoutQuery(line).slice(0, 200)), file);
   if (!isRemoteUrl(line)) throw invalidOutput("a URL in which no host follows https://", file);

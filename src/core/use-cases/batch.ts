@@ -28,7 +28,7 @@ interface PlannedBatch extends Pick<PlanDeps, "countsKey"> {
   plan: BatchPlan;
   claims: RowClaims;
   folders: BatchFolders;
-  found: FoundBatch;
+  foundBatch: FoundBatch;
 }
 
 /**
@@ -45,7 +45,7 @@ export async function planOfBatch(spec: BatchSpec, service: string, ledger: Ledg
   const { plan, misplaced } = await planWithFiles(spec.rows, output, { ...spec, claims, ledger, countsKey });
   if (misplaced.length > 0) throw new ManifestError(misplaced);
   if (cap !== null) checkBatchBudget(plan, cap, spec);
-  return { plan, claims, folders, found: foundBatch, countsKey };
+  return { plan, claims, folders, foundBatch, countsKey };
 }
 
 /**
@@ -61,13 +61,13 @@ export async function batch(spec: BatchSpec, deps: TaskDeps, events: BatchEvents
     return misfit === null ? [] : [{ line, message: misfit.message }];
   });
   if (misfits.length > 0) throw new ManifestError(misfits);
-  const { plan, claims, folders, found, countsKey } = await planOfBatch(
+  const { plan, claims, folders, foundBatch, countsKey } = await planOfBatch(
     spec,
     connection.identity.baseUrl,
     ledger,
   );
   const agree = folderAgreement(plan, spec, events);
-  await agree(found);
+  await agree(foundBatch);
   const account = spendingAccount(connection.identity, connection.generator !== undefined);
   await checkDailyLimit(plan.toSubmit, account, deps, spec);
   await events.onPlan?.(plan);
@@ -75,7 +75,7 @@ export async function batch(spec: BatchSpec, deps: TaskDeps, events: BatchEvents
   await prepareFolders(plan.rows, output);
   await spec.copies?.make();
   const identifying = { folders, nowMs: clock.now(), isShard: shard !== null, agree };
-  if (plan.rows.length > 0) await identifyBatch(output.folder, found, identifying);
+  if (plan.rows.length > 0) await identifyBatch(output.folder, foundBatch, identifying);
   if (output.overwrite) await noteEarlierImages(claims, deps);
   const isShared = cap !== null && spec.budgetOf === "folder";
   const planDeps = { ...spec, claims, ledger, countsKey };
@@ -107,9 +107,9 @@ async function runPlanned(
     return result();
   });
   // One more than may be in flight, so that the next is at hand while an image is saved. What would only wait is not begun.
-  const places = (connection.provider.limits.concurrency ?? concurrency) + 1;
+  const maxInFlight = (connection.provider.limits.concurrency ?? concurrency) + 1;
   const options = {
-    concurrency: Math.min(concurrency, places),
+    concurrency: Math.min(concurrency, maxInFlight),
     timeoutMs: OTHERS_TIMEOUT_MS,
     onStart(row: PlannedRow) {
       startedRows.add(row);

@@ -64,18 +64,18 @@ export interface Cancellable {
 
 /** Lists the tasks of this machine that can be cancelled. Sends nothing. @throws StateFolderError */
 export async function cancellable(ledger: Ledger): Promise<Cancellable> {
-  const found: Cancellable = { tasks: [], served: [], unreadable: [] };
+  const cancellable: Cancellable = { tasks: [], served: [], unreadable: [] };
   for (const entry of (await ledger.unfinished()).reverse()) {
     if (entry.kind !== "task") {
-      found.unreadable.push(entry);
+      cancellable.unreadable.push(entry);
       continue;
     }
     const task = await ledger.withLostReplies(entry.task);
     if (task.intent.taskId === null || !canBeEnded(task)) continue;
     const isServed = (await ledger.livingServer(task)) !== null;
-    found[isServed ? "served" : "tasks"].push(task);
+    cancellable[isServed ? "served" : "tasks"].push(task);
   }
-  return found;
+  return cancellable;
 }
 
 async function unknownId(id: string): Promise<CancelReport> {

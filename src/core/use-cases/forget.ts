@@ -33,8 +33,8 @@ export async function namedToForget(
   ids: readonly string[],
   { ledger, clock }: ForgetDeps,
 ): Promise<Forgettable> {
-  const named = await findNamed(ids, ledger);
-  const tasks = named.map(({ id, record }) => {
+  const namedTasks = await findNamed(ids, ledger);
+  const tasks = namedTasks.map(({ id, record }) => {
     if (record === null)
       throw refused(
         `The ledger has no task ${JSON.stringify(id)}.`,
@@ -59,15 +59,15 @@ export async function olderToForget(
       `--before ${JSON.stringify(before)} is neither a date nor an age.`,
       "Use a date such as 2026-01-31, or an age such as 30d or 2w.",
     );
-  const found: Forgettable = { ids: [], skipped: 0 };
+  const forgettable: Forgettable = { ids: [], skipped: 0 };
   const end = idTime(beforeMs);
   for await (const entry of ledger.entries((name) => (parseTaskName(name) ?? name) < end)) {
     if (entry.kind !== "task" || entry.task.id >= end) continue;
     if ((entry.task.intent.service.baseUrl === SANDBOX_SERVICE) !== isSandbox) continue;
-    if (whyKept(entry.task, clock.now()) === null) found.ids.push(entry.task.id);
-    else found.skipped += 1;
+    if (whyKept(entry.task, clock.now()) === null) forgettable.ids.push(entry.task.id);
+    else forgettable.skipped += 1;
   }
-  return found;
+  return forgettable;
 }
 
 /** Removes the records of tasks, unless they have changed since. */

@@ -34,7 +34,7 @@ export interface ResumeTasksSpec extends Omit<ContinueSpec, "sends"> {
 /** Callbacks that follow the tasks. */
 export interface ResumeEvents {
   /** Called once it is known which tasks there are, before any is polled. */
-  onBegin?: (found: ResumeTargets) => Promise<void>;
+  onBegin?: (targets: ResumeTargets) => Promise<void>;
   /** Called for each task as it ends. @param at its place among the tasks */
   onEnd?: (report: TaskReport, at: number) => Promise<void>;
 }

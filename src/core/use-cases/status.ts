@@ -73,13 +73,13 @@ export interface StatusEvents {
  * @throws UsageError where one file is to hold several, SaveFailedError if the destination is unusable
  */
 export async function status(
-  named: readonly NamedTask[],
+  namedTasks: readonly NamedTask[],
   spec: StatusSpec,
   deps: UseCaseDeps,
   { onBegin = async () => {}, onPolled = () => {}, onEnd = async () => {} }: StatusEvents = {},
 ): Promise<TaskReport[]> {
   const { destination } = spec;
-  const tasks = destination ? distinct(named) : named;
+  const tasks = destination ? distinct(namedTasks) : namedTasks;
   requireFolderForSeveral(destination, tasks.length);
   if (destination) await prepareDestination(destination);
   await onBegin(tasks);

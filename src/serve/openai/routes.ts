@@ -151,9 +151,9 @@ async function answerFor(
   service: Service,
   onShare: (share: number) => void,
 ): Promise<ImagesResult | OpenAiError | null> {
-  const ended = await awaitEnd(taskId, service, request.signal, onShare);
-  if (ended === null) return null;
-  const { task, end, obstacle } = ended;
+  const taskEnd = await awaitEnd(taskId, service, request.signal, onShare);
+  if (taskEnd === null) return null;
+  const { task, end, obstacle } = taskEnd;
   if (end.name === "failed") return failedTask(task, end, obstacle);
   return resultOf(task, end, read, request, service).catch(() => notKept(taskId));
 }
