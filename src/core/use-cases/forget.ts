@@ -97,17 +97,18 @@ export async function forget({ ids, skipped }: Forgettable, deps: RemoveDeps): P
   return { forgotten, skipped: skipped + ids.length - forgotten };
 }
 
-/** What is left by a process that was killed in it is removed the next time: it goes by the remaining records alone. */
+/** A process that is killed in it leaves no state: the next `forget` goes by the remaining records again. */
 async function removeSharedCopies({ ledger, clock, copyFolders }: RemoveDeps): Promise<void> {
-  const folders = copyFolders.filter(isPresent);
-  if (folders.length === 0) return;
-  const needed = await sharedCopies(ledger);
-  const isKept = (name: string) => needed?.has(COPY.exec(name)?.[1] ?? name) ?? true;
   const beforeMs = clock.now() - MIN_COPY_AGE_MS;
-  for (const folder of folders)
-    await usingStateFolder(folder, "The records were removed.", async () =>
-      removeOldFiles(folder, beforeMs, (name) => !COPY.test(name) || isKept(name)),
-    );
+  let needed: Promise<Set<string> | null> | undefined;
+  for (const folder of copyFolders)
+    await usingStateFolder(folder, "The records were removed.", async () => {
+      if (!isPresent(folder)) return;
+      needed ??= sharedCopies(ledger);
+      const digests = await needed;
+      if (digests === null) return;
+      removeOldFiles(folder, beforeMs, (name) => digests.has(COPY.exec(name)?.[1] ?? "") || !COPY.test(name));
+    });
 }
 
 /**
