@@ -15,6 +15,7 @@ import { UsageError } from "../lib/error-types.ts";
 import { type Destination, isAtGenerator } from "../task/intent.ts";
 import type { Task } from "../task/task.ts";
 import type { ClientSession } from "./client-session.ts";
+import { referencesFolder, workflowsFolder } from "./user-folders.ts";
 import { type Caller, Workspace } from "./workspace.ts";
 
 /** Where images go instead of where their task says; without an output: there. */
@@ -152,7 +153,9 @@ export class Operations {
   /** Removes the records of tasks with their kept copies and replies; never images, sidecars or a batch's rows. */
   async forget(found: Forgettable, signal: AbortSignal): Promise<Forgotten> {
     const { forget } = await import("../core/use-cases/forget.ts");
-    return forget(found, { ledger: this.#workspace.ledger, clock: this.#session.context.clock, signal });
+    const { context, folders } = this.#session;
+    const copyFolders = [referencesFolder(folders), workflowsFolder(folders)];
+    return forget(found, { ledger: this.#workspace.ledger, clock: context.clock, signal, copyFolders });
   }
 
   close(): Promise<void> {
