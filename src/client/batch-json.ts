@@ -95,8 +95,8 @@ export function differingNames(each: readonly RowValues[]): string[] {
 
 /** Some values as one text; those of a generator's own fields with their names. */
 export function valuesText(values: RowValues, names: readonly string[], separator: string): string {
-  const textOf = (name: string, value: string) => (UNNAMED.has(name) ? value : `${name}=${value}`);
-  return names.flatMap((name) => (values[name] ? textOf(name, values[name]) : [])).join(separator);
+  const valueText = (name: string, value: string) => (UNNAMED.has(name) ? value : `${name}=${value}`);
+  return names.flatMap((name) => (values[name] ? valueText(name, values[name]) : [])).join(separator);
 }
 
 const UNNAMED: ReadonlySet<string> = new Set(["prompt", "model", "ratio", "quality", "cost"]);

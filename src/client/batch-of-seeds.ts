@@ -7,7 +7,7 @@ import { nextSeed, type WholeNumber } from "../lib/exact-integer.ts";
 import type { Words } from "../lib/wording.ts";
 import { FLAG_LABELS } from "../models/rules/rule.ts";
 import { rowJson, summaryJson } from "./batch-json.ts";
-import { type CheckedBatch, callOf, checkBatch, numbered } from "./batch-operations.ts";
+import { type CheckedBatch, checkBatch, numbered, readBatchCall } from "./batch-operations.ts";
 import type { ClientSession } from "./client-session.ts";
 import { OF_SEVERAL_SEEDS, requireFlagsOfSeveral, requireOneImageEach, seedText } from "./given-seeds.ts";
 import { outputSettings } from "./given-values.ts";
@@ -41,7 +41,7 @@ export async function batchOfSeeds(
     rowLabels: FLAG_LABELS,
     images: { label: FLAG_LABELS.image },
   };
-  const batch = await checkBatch(rows, callOf(flags, flags, session), kind, session);
+  const batch = await checkBatch(rows, readBatchCall(flags, flags, session), kind, session);
   const requests = batch.spec.rows.map((row) => ["", row.checked.request] as const);
   await (await targetInEffect(session)).describe(requests);
   return batch;

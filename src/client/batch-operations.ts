@@ -96,7 +96,7 @@ export async function batchOfManifest(
   const folder = isStream(name, file) ? resolvePath(".") : path.dirname(file);
   const images = { resolvePath: (image: string) => path.resolve(folder, withHomeFolder(image)) };
   const kind: Kind = { takesColumns: true, images, ...(hasSeveral && OF_SEVERAL_SEEDS) };
-  const call = callOf(flags, { ...flags, seed: hasSeveral ? undefined : first }, session);
+  const call = readBatchCall(flags, { ...flags, seed: hasSeveral ? undefined : first }, session);
   return checkBatch(entries, call, kind, session);
 }
 
@@ -122,7 +122,7 @@ export async function batchOfCombinations(
   session: ClientSession,
 ): Promise<CheckedBatch> {
   const { image, negative } = flags;
-  const call = callOf(flags, { image, negative }, session);
+  const call = readBatchCall(flags, { image, negative }, session);
   const { values, validate } = call;
   const hasSeveralSeeds = new Set(rows.map(({ seed }) => seed)).size > 1;
   const target = await targetInEffect(session);
@@ -160,7 +160,7 @@ export async function planBatch(
 }
 
 /** Options of a command, with settings for those that are not given. @throws UsageError for a setting */
-export function callOf(
+export function readBatchCall(
   flags: Flags & Pick<FlagsOf<typeof GENERATE>, "again">,
   request: Parameters<typeof readRequestFlags>[0],
   session: ClientSession,

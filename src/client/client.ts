@@ -23,7 +23,7 @@ import type {
 } from "./options/call-options.ts";
 import { type CALLS, checkOptions } from "./options/call-table.ts";
 import type { PublishedCalls } from "./published-calls.ts";
-import { imggenFailureOf, orFailure } from "./report-json.ts";
+import { orFailure, toImggenFailure } from "./report-json.ts";
 import type {
   BatchRow,
   BatchSummary,
@@ -85,7 +85,7 @@ export interface Batch extends AsyncIterable<BatchRow> {
 }
 
 /** A client for a session, which is a command's or that of a program that uses the package. */
-export function clientOf(session: ClientSession, requestTimeoutMs?: number): Client {
+export function createSessionClient(session: ClientSession, requestTimeoutMs?: number): Client {
   const { words } = session;
   const calls = new Calls(words);
   /** A login or a setting that has changed since the last call counts. */
@@ -126,7 +126,7 @@ export function clientOf(session: ClientSession, requestTimeoutMs?: number): Cli
     generate: (options) => call("generate", options, (does, signal) => does.generate(options, signal)),
     reuse: (options) => call("reuse", options, (does, signal) => does.reuse(options, signal)),
     batch: (rows, options = {}) =>
-      batchOf((onRow, leaving) =>
+      createBatch((onRow, leaving) =>
         call("batch", options, (does, signal) => does.batch(rows, options, signal, onRow), leaving),
       ),
     resume: (taskIds = [], options = {}) =>
@@ -162,7 +162,7 @@ function isId(id: unknown): id is string {
   return typeof id === "string" && id !== "";
 }
 
-function batchOf(
+function createBatch(
   run: (onRow: (row: BatchRow) => Promise<void>, leaving: AbortSignal) => Promise<BatchSummary>,
 ): Batch {
   let summary: BatchSummary | null = null;
@@ -224,7 +224,7 @@ class Calls {
     try {
       return await call;
     } catch (error) {
-      throw imggenFailureOf(error, this.#words);
+      throw toImggenFailure(error, this.#words);
     } finally {
       this.#running.delete(call);
       anyStop.removeEventListener("abort", abort);

@@ -93,8 +93,8 @@ export class EffectiveSettings {
     const generator = this.#fromFlagOrEnvironment("generator");
     if (generator?.source === "flag") return generator;
     const baseUrl = this.#fromFlagOrEnvironment("baseUrl");
-    if (generator !== undefined || baseUrl !== undefined) return oneOf(generator, baseUrl);
-    return oneOf(this.stored("generator"), this.stored("baseUrl"));
+    if (generator !== undefined || baseUrl !== undefined) return requireOnlyOne(generator, baseUrl);
+    return requireOnlyOne(this.stored("generator"), this.stored("baseUrl"));
   }
 
   /** What the config file has of a setting. @throws SettingsError */
@@ -170,7 +170,10 @@ function isPath(name: keyof Settings): boolean {
  * The generator, if one is set.
  * @throws UsageError if a base URL is set in the same place: only the user knows which of the two is to be charged
  */
-function oneOf(generator: Effective | undefined, baseUrl: Effective | undefined): Effective | undefined {
+function requireOnlyOne(
+  generator: Effective | undefined,
+  baseUrl: Effective | undefined,
+): Effective | undefined {
   if (generator === undefined || baseUrl === undefined) return generator;
   const hint =
     generator.source === "environment"
@@ -204,16 +207,16 @@ export async function openSettingsStore(
   return new SettingsStore(folder, processes);
 }
 
-/** Values of options about a generator as the settings that they override. @param labelOf names an option in messages */
+/** Values of options about a generator as the settings that they override. @param getLabel names an option in messages */
 export function settingFlags(
   values: { readonly [Name in SettingName]?: unknown },
-  labelOf: (name: string) => string,
+  getLabel: (name: string) => string,
 ): SettingFlags {
   const entries = Object.entries(values).flatMap(([name, value]) => {
     if (value === undefined) return [];
     // Several values are a JSON list, which holds any text.
     const text = Array.isArray(value) ? JSON.stringify(value) : String(value);
-    return [[name, { value: text, label: labelOf(name) }] as const];
+    return [[name, { value: text, label: getLabel(name) }] as const];
   });
   return Object.fromEntries(entries);
 }

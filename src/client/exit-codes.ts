@@ -30,7 +30,7 @@ export type ExitCodeRow<Type extends ErrorType> = Type extends keyof typeof EXIT
 /** A polled task that is still running: neither failed nor done. */
 export const STILL_RUNNING = EXIT_CODES.pending;
 
-export function exitCodeOf(error: unknown): ExitCodeRow<ErrorType> {
+export function getExitCode(error: unknown): ExitCodeRow<ErrorType> {
   if (error instanceof InterruptedError) return SIGNAL_CODES[error.signal ?? "SIGINT"];
   if (error instanceof ImggenError && error.type !== "interrupted") return EXIT_CODES[error.type];
   return EXIT_CODES.internal;
@@ -57,6 +57,6 @@ const RANKS: Readonly<Record<ExitCode, number>> = {
 const WORST_FIRST = (Object.keys(RANKS).map(Number) as ExitCode[]).sort((a, b) => RANKS[a] - RANKS[b]);
 
 /** The worst of several exit codes. */
-export function worstOf(codes: readonly number[]): number {
+export function worstExitCode(codes: readonly number[]): number {
   return WORST_FIRST.find((code) => codes.includes(code)) ?? 0;
 }

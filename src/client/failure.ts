@@ -6,7 +6,7 @@ import { type Charged, chargedByNow, type ErrorType, ImggenError } from "../lib/
 import { action, phrase, resumeCommand, type Wording, type Words, worded } from "../lib/wording.ts";
 import type { FreeAt } from "../task/intent.ts";
 import { isResumable } from "../task/task.ts";
-import { exitCodeOf } from "./exit-codes.ts";
+import { getExitCode } from "./exit-codes.ts";
 import type { ErrorDetail, FailureJson } from "./results.ts";
 
 type FailedTask = Pick<TaskReport, "taskId" | "charged" | "state" | "free" | "isOnlyLost"> & {
@@ -135,12 +135,12 @@ export function describeFailure(error: unknown, words: Words, task?: FailedTask)
     key,
     message: worded(message, words),
     hint: own === "" ? hintFor(type, facts, words) : ownHint(type, own, resume, words),
-    exitCode: exitCodeOf(error),
+    exitCode: getExitCode(error),
     ...(expected instanceof ManifestError && { problems: expected.problems }),
   };
   return {
     ok: false,
-    // The compiler cannot see that the exit code is the type's; `exitCodeOf` reads it from the table.
+    // The compiler cannot see that the exit code is the type's; `getExitCode` reads it from the table.
     error: detail as ErrorDetail,
     taskId: task?.taskId ?? null,
     charged,

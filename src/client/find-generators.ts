@@ -98,7 +98,7 @@ async function serverAt(
       ? { generator: (others.length === 0 ? locked : (asked[0] ?? locked)).spec.name, port }
       : null;
   }
-  const { names, loaded, needsName } = await modelsOf(spec, session);
+  const { names, loaded, needsName } = await readModels(spec, session);
   const models = (names ?? []).filter((name) => name.length <= LONGEST_NAME).slice(0, MAX_MODELS);
   const isOneOf = models.length > 1;
   const needsModel = isOneOf && needsName;
@@ -168,7 +168,7 @@ async function replyAs(
 const NOTHING_SAID: ModelsOffered = { names: null, loaded: null, needsName: false };
 
 /** The models of a server; none if it cannot be asked. */
-async function modelsOf(spec: ServerSpec, session: AskingSession): Promise<ModelsOffered> {
+async function readModels(spec: ServerSpec, session: AskingSession): Promise<ModelsOffered> {
   try {
     return await modelsOffered({ spec, options: unsetOptions(spec) }, session, ANSWER_MS);
   } catch (error) {

@@ -56,7 +56,7 @@ const DEFAULTS = {
   headers: {},
 } as const;
 
-export function optionsOf(spec: GeneratorSpec, source: GeneratorSource): Omit<GeneratorOptions, "key"> {
+export function readOptions(spec: GeneratorSpec, source: GeneratorSource): Omit<GeneratorOptions, "key"> {
   const find = finder(spec, source);
   const from = (place: Effective["source"]) => (name: SettingName) =>
     find(name).find((each) => each.source === place);
@@ -74,14 +74,14 @@ export function optionsOf(spec: GeneratorSpec, source: GeneratorSource): Omit<Ge
     defaults: { fields: fieldSettings(from("flag")) },
     savedFields: storedOwnFields(from("config")),
     fieldNames: getFieldNames(spec),
-    headers: headersOf(find, source),
+    headers: readHeaders(find, source),
     isPaid: isPaid(spec, find),
-    workflow: workflowOf(spec, find, source),
+    workflow: workflowSetting(spec, find, source),
   };
 }
 
 /** Headers with the values of their variables, a flag's before those of the config. @throws UsageError */
-function headersOf(find: Find, { context: { env } }: GeneratorSource): Record<string, string> {
+function readHeaders(find: Find, { context: { env } }: GeneratorSource): Record<string, string> {
   const found = find("generatorHeader").reverse();
   const entries = found.flatMap((setting) =>
     Object.entries(settingValue("generatorHeader", setting)).map(([name, variable]) => {
@@ -95,7 +95,7 @@ function headersOf(find: Find, { context: { env } }: GeneratorSource): Record<st
 }
 
 /** The file with the workflow of new requests; undefined for none. @throws UsageError for a generator that takes none */
-function workflowOf(
+function workflowSetting(
   spec: GeneratorSpec,
   find: Find,
   { context }: GeneratorSource,
@@ -160,13 +160,13 @@ function finder(spec: GeneratorSpec, { settings }: GeneratorSource): Find {
 
 /** Whether images are paid for. @throws UsageError */
 function isPaid(spec: GeneratorSpec, find: Find): boolean {
-  const said = saidOfCost(find);
+  const said = readCostSetting(find);
   return said === null ? isPaidByDefault(spec) : said === "paid";
 }
 
 /** Whether a flag or a setting says that images are free. @throws UsageError */
 export function isSaidFree(spec: GeneratorSpec, source: GeneratorSource): boolean {
-  return saidOfCost(finder(spec, source)) === "free";
+  return readCostSetting(finder(spec, source)) === "free";
 }
 
 /** Price of an image without one in the matrix, in credits; null if it is not set. @throws UsageError */
@@ -176,7 +176,7 @@ export function priceSet(spec: GeneratorSpec, source: GeneratorSource): number |
 }
 
 /** What is set about the cost of images. A flag goes before the config, whichever of the two it is. @throws UsageError */
-function saidOfCost(find: Find): "paid" | "free" | null {
+function readCostSetting(find: Find): "paid" | "free" | null {
   const isOn = (setting: Effective | undefined) =>
     setting !== undefined && settingValue("generatorPaid", setting);
   for (const source of ["flag", "config"] as const) {
@@ -208,11 +208,7 @@ export function boundKey(spec: GeneratorSpec, { settings, context }: GeneratorSo
 }
 
 /** The key in the environment if it is the one of a task's account: it was sent to that address before. Null if it is not. */
-export function keyOfAccount(
-  spec: GeneratorSpec,
-  keyId: string,
-  { settings }: GeneratorSource,
-): string | null {
+export function accountKey(spec: GeneratorSpec, keyId: string, { settings }: GeneratorSource): string | null {
   const key = settings.get("generatorKey");
   if (spec.kind === "command" || key === undefined || key.source === "config") return null;
   const checked = checkGeneratorKey(key.value, key.label, takesLogin(spec));

@@ -33,10 +33,10 @@ type RequestFlags = Omit<InputFields, "prompt" | "fields">;
 export function readRequestFlags(flags: RequestFlags, { settings }: Source): RequestValues {
   const { model, ...others } = flags;
   const setting = settings.get("model", { value: model, label: FLAG_LABELS.model });
-  const saved = savedFields(settings);
-  if (setting === undefined || isOfService(setting, settings))
-    return { values: valuesOf(others), saved, labels: {} };
-  const values = valuesOf({ ...others, model: setting.value });
+  const saved = readSavedFields(settings);
+  if (setting === undefined || isServiceDefault(setting, settings))
+    return { values: toRequestValues(others), saved, labels: {} };
+  const values = toRequestValues({ ...others, model: setting.value });
   return { values, saved, labels: { model: setting.label } };
 }
 
@@ -44,14 +44,14 @@ export function readRequestFlags(flags: RequestFlags, { settings }: Source): Req
  * Whether a setting is the service's default model: which one the user's own generator has, its terms say, and a model in the
  * config is not for a server whose key is elsewhere.
  */
-function isOfService({ source }: Effective, settings: EffectiveSettings): boolean {
+function isServiceDefault({ source }: Effective, settings: EffectiveSettings): boolean {
   if (source === "flag") return false;
   if (settings.generator() !== undefined) return true;
   return source === "config" && serverKey(settings)?.source === "environment";
 }
 
 /** The values of a request among flags; those that are not set are absent. */
-export function valuesOf(flags: RequestFlags): Omit<RequestInput, "prompt"> {
+export function toRequestValues(flags: RequestFlags): Omit<RequestInput, "prompt"> {
   const given: InputFields = { ...flags, prompt: undefined, fields: undefined };
   return fieldsFrom<InputFields>((name) => given[name]);
 }
@@ -122,7 +122,7 @@ export function checkedFrom(
 type Find = (name: SettingName) => Effective | undefined;
 
 /** The values of config.json for fields that a request to the target in effect leaves open. @throws UsageError, SettingsError */
-export function savedFields(settings: Pick<EffectiveSettings, "stored" | "generator">): SavedFields {
+export function readSavedFields(settings: Pick<EffectiveSettings, "stored" | "generator">): SavedFields {
   const [ratio, quality] = [settings.stored("ratio")?.value, settings.stored("quality")?.value];
   const saved = { ...(ratio !== undefined && { ratio }), ...(quality !== undefined && { quality }) };
   // The others are for the generator that the config names: its terms have them.

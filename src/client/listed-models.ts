@@ -43,13 +43,13 @@ export async function listModels(
 ): Promise<ModelList> {
   const target = await targetInEffect(session);
   const fromMatrix = await target.matrix();
-  const { others, loaded, leftOut } = await othersOf(target, fromMatrix);
+  const { others, loaded, leftOut } = await findOthers(target, fromMatrix);
   const matrix = [...fromMatrix, ...others];
   const unknown = name === undefined ? null : unknownModelText(name, matrix);
   if (unknown !== null) throw new UsageError(unknown, { hint: "To see all models: imggen models" });
   const chosen = (name !== undefined && resolveModel(name, matrix)) || null;
   const { aliasOf: _, ...itself } = chosen ?? {};
-  const { matching, undocumented } = findModels(filterOf(filter), chosen ? [itself as Model] : matrix);
+  const { matching, undocumented } = findModels(parseFilter(filter), chosen ? [itself as Model] : matrix);
   return {
     models: matching,
     chosen,
@@ -69,7 +69,7 @@ interface Others {
 }
 
 /** The models that a generator has beside the matrix. @throws ImggenError */
-async function othersOf(target: Target, fromMatrix: Matrix): Promise<Others> {
+async function findOthers(target: Target, fromMatrix: Matrix): Promise<Others> {
   let leftOut: string | null = null;
   const offer = await target.models().catch((error: unknown) => {
     if (!(error instanceof ImggenError) || fromMatrix.length === 0) throw error;
@@ -83,7 +83,7 @@ async function othersOf(target: Target, fromMatrix: Matrix): Promise<Others> {
 }
 
 /** A ratio that the document does not name may be one that a model without documented ratios takes. @throws UsageError */
-function filterOf({ kind, ratio, quality, references }: FlagsOf<typeof MODEL_FILTER>): ModelFilter {
+function parseFilter({ kind, ratio, quality, references }: FlagsOf<typeof MODEL_FILTER>): ModelFilter {
   if (ratio !== undefined) throwRefusal(malformedRatio(ratio, FLAG_LABELS.ratio));
   if (quality !== undefined) throwRefusal(unknownQuality(quality, FLAG_LABELS.quality));
   return { kind: kind === undefined ? undefined : KIND_WORDS.get(kind), ratio, quality, references };

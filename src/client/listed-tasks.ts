@@ -47,20 +47,20 @@ export interface UnreadableTask {
 /**
  * Every task that a query lets through, newest first, each read only when it is asked for; `elsewhere` stands for one that is
  * only at another service. Polls nothing.
- * @param labelOf names what was given, in messages
+ * @param getLabel names what was given, in messages
  * @throws UsageError
  */
 export async function* listedTasks(
   { generator, ...query }: ListQuery,
   session: ClientSession,
-  labelOf: (name: keyof HistoryQuery) => string,
+  getLabel: (name: keyof HistoryQuery) => string,
 ): AsyncGenerator<ListedTask | UnreadableTask | "elsewhere"> {
   const filter = await historyFilter(query, {
     generator,
     matrix: async () => (await targetInEffect(session)).matrix(),
     nowMs: session.context.clock.now(),
     isSandbox: session.isSandbox,
-    getLabel: labelOf,
+    getLabel: getLabel,
   });
   for await (const found of chargedTasks(openLedger(session), filter)) {
     if (found === "elsewhere") yield found;

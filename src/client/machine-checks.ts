@@ -114,7 +114,7 @@ export async function folderFacts(folder: string, existing = folder): Promise<Fo
     if (!stats.isDirectory()) throw Object.assign(new Error("not a folder"), { code: "ENOTDIR" });
     await promises.access(existing, constants.W_OK | constants.X_OK);
     const exists = existing === folder;
-    return { exists, mode: exists ? modeOf(stats) : null, freeBytes, problem: null };
+    return { exists, mode: exists ? modeText(stats) : null, freeBytes, problem: null };
   } catch (error) {
     const above = path.dirname(existing);
     if (errorCode(error) === "ENOENT" && above !== existing) return folderFacts(folder, above);
@@ -124,7 +124,7 @@ export async function folderFacts(folder: string, existing = folder): Promise<Fo
 }
 
 /** A file's permission bits as chmod takes them: `0700`. Null where the platform has none. */
-export function modeOf({ mode }: Stats): string | null {
+export function modeText({ mode }: Stats): string | null {
   return platform() === "win32" ? null : (mode & 0o777).toString(8).padStart(4, "0");
 }
 

@@ -61,7 +61,7 @@ export class PublishedCalls {
       references: await this.#copies(),
       ...{ destination: await this.#destination(options), wait, maxCredits, reuse, again, repeated: null },
     };
-    const { caller, noted } = this.#callerOf(options, signal);
+    const { caller, noted } = this.#createCaller(options, signal);
     return this.#succeeded(noted(await this.#operations.generate(spec, caller)));
   }
 
@@ -72,7 +72,7 @@ export class PublishedCalls {
     const copies = await this.#copies();
     const request = copies === null ? checked.request : await copies.asRecorded(checked.request);
     const destination = await this.#destination(options);
-    const { caller, noted } = this.#callerOf(options, signal);
+    const { caller, noted } = this.#createCaller(options, signal);
     const deps = await this.#operations.depsFor(caller).current();
     const earlier = await reuseEarlier(request, { wait, destination }, deps);
     return earlier && this.#succeeded(noted(earlier));
@@ -86,7 +86,7 @@ export class PublishedCalls {
   ): Promise<BatchSummary> {
     const { batchOfRows } = await import("./batch-operations.ts");
     const { spec } = await batchOfRows(rows, options, this.#session);
-    const { caller, noted } = this.#callerOf(options, signal);
+    const { caller, noted } = this.#createCaller(options, signal);
     const onEnd = (end: RowResult) => onRow(rowJson(end, this.#session.words));
     const result = await this.#operations.batch(spec, caller, { onEnd });
     signal.throwIfAborted();
@@ -95,10 +95,10 @@ export class PublishedCalls {
 
   async status(taskId: string, options: StatusOptions, signal: AbortSignal): Promise<StatusResult> {
     const wait = options.wait === true ? waitFrom(options) : null;
-    const { caller, noted } = this.#callerOf(options, signal);
+    const { caller, noted } = this.#createCaller(options, signal);
     const [report = reportOfId(taskId)] = await this.#operations.status(
       [taskId],
-      { ...placeOf(options), wait },
+      { ...outputOptions(options), wait },
       caller,
     );
     return statusJson(noted(report), this.#session.words);
@@ -106,8 +106,8 @@ export class PublishedCalls {
 
   async resume(ids: readonly string[], options: ResumeOptions, signal: AbortSignal): Promise<ResumeResult> {
     const wait = waitFrom(options);
-    const { caller, noted } = this.#callerOf(options, signal);
-    const resumed = await this.#operations.resume(ids, { ...placeOf(options), wait }, caller);
+    const { caller, noted } = this.#createCaller(options, signal);
+    const resumed = await this.#operations.resume(ids, { ...outputOptions(options), wait }, caller);
     const tasks = resumed.reports.map((report) => reportJson(noted(report), this.#session.words));
     const ok = resumed.unreadable.length === 0 && tasks.every((task) => task.ok);
     return { ok, tasks, ...leftAlone(resumed) };
@@ -115,7 +115,7 @@ export class PublishedCalls {
 
   async cancel(ids: readonly string[], options: CancelOptions, signal: AbortSignal): Promise<CancelResult[]> {
     const wait = options.wait === true ? waitFrom(options) : null;
-    const { caller, noted } = this.#callerOf(options, signal);
+    const { caller, noted } = this.#createCaller(options, signal);
     const reports = await this.#operations.cancel(ids, wait, caller);
     return reports.map((report) => cancelJson(noted(report), this.#session.words));
   }
@@ -146,21 +146,21 @@ export class PublishedCalls {
     throw new ImggenFailure(result, report.error);
   }
 
-  #callerOf(options: CallOptions & { yes?: boolean | undefined }, signal: AbortSignal) {
+  #createCaller(options: CallOptions & { yes?: boolean | undefined }, signal: AbortSignal) {
     const { onProgress, noted } = listening(options.onProgress);
     const writeOut = () => Promise.reject(new InterruptedError(null));
     return { caller: { signal, onProgress, writeOut, acceptsOtherKey: options.yes === true }, noted };
   }
 
   #destination(options: OutputOptions): Promise<Destination> {
-    const { output, name, overwrite = false } = placeOf(options);
+    const { output, name, overwrite = false } = outputOptions(options);
     const { resolvePath } = this.#session.context;
     return resolveDestination({ output, name, overwrite, resolvePath, mayExist: true });
   }
 }
 
 /** Where a call saves images. @throws UsageError for standard output, which only the command line has */
-function placeOf({ output, name, overwrite }: OutputOptions): OutputOptions {
+function outputOptions({ output, name, overwrite }: OutputOptions): OutputOptions {
   if (output === "-") throw new UsageError('output takes a file or a folder, not "-".');
   return { output, name, overwrite };
 }

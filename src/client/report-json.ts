@@ -8,7 +8,7 @@ import { describeUnreadable, type UnreadableEntry } from "../store/ledger-files.
 import { freeAt } from "../task/intent.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import { getCharged, getTaskId, type OpenState, openState, type Task } from "../task/task.ts";
-import { exitCodeOf, STILL_RUNNING } from "./exit-codes.ts";
+import { getExitCode, STILL_RUNNING } from "./exit-codes.ts";
 import { describeFailure } from "./failure.ts";
 import type {
   CancelResult,
@@ -51,13 +51,13 @@ function taskFacts(report: TaskReport): TaskFacts {
   return { taskId, status, ...state, request, credits, charged, files, ...spent, submittedAt, completedAt };
 }
 
-export function exitCodeOfReport(report: TaskReport): number {
-  if (report.error) return exitCodeOf(report.error);
+export function reportExitCode(report: TaskReport): number {
+  if (report.error) return getExitCode(report.error);
   return reportStatus(report) === "running" ? STILL_RUNNING : 0;
 }
 
 /** The status of a task, as in the JSON output. */
-export function statusOf(report: TaskReport): ReportStatus {
+export function taskStatus(report: TaskReport): ReportStatus {
   return reportStatus(report);
 }
 
@@ -98,7 +98,7 @@ export function cancelJson(report: CancelReport, words: Words): CancelResult {
 }
 
 /** The service's id of a task, where the ledger has it: one may be named by the beginning of an id, or by nothing. */
-export function nameOfTarget({ id, record }: ResumeTarget): string {
+export function targetName({ id, record }: ResumeTarget): string {
   return (record && getTaskId(record)) ?? id ?? record?.id ?? "";
 }
 
@@ -157,7 +157,7 @@ export class ImggenFailure extends Error implements TaskFailure {
 }
 
 /** Any error as the failure of a call. @param words those of its message */
-export function imggenFailureOf(error: unknown, words: Words): ImggenFailure {
+export function toImggenFailure(error: unknown, words: Words): ImggenFailure {
   if (error instanceof ImggenFailure) return error;
   return new ImggenFailure({ ...describeFailure(error, words), files: [], warnings: [] }, error);
 }
@@ -167,6 +167,6 @@ export function orFailure<Result>(work: () => Result, words: Words): Result {
   try {
     return work();
   } catch (error) {
-    throw imggenFailureOf(error, words);
+    throw toImggenFailure(error, words);
   }
 }

@@ -117,7 +117,7 @@ export interface DryRun {
 }
 
 /** Describes a planned request. Uploads nothing, and connects nowhere. @throws InvalidRequestError */
-export async function dryRunOf(
+export async function describeDryRun(
   { checked, references }: RequestPlan,
   session: ClientSession,
 ): Promise<DryRun> {

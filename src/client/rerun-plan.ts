@@ -12,7 +12,7 @@ import { FIELD_NAMES, type FieldNames, type RepeatedSeed } from "../task/request
 import { getSavedFiles, type Task } from "../task/task.ts";
 import { type ClientSession, openLedger } from "./client-session.ts";
 import { seedTwice } from "./given-seeds.ts";
-import { canUpload, fieldSettings, valuesOf } from "./given-values.ts";
+import { canUpload, fieldSettings, toRequestValues } from "./given-values.ts";
 import { type FlagsOf, RANDOM } from "./options/option.ts";
 import type { RERUN } from "./options/request-table.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
@@ -52,9 +52,9 @@ export async function checkedAgain(
   { onOther, promptFor }: AgainHow,
 ): Promise<{ checked: CheckedRequest; repeated: Task | null }> {
   const isRandom = seedFlag === RANDOM;
-  const values = valuesOf({ ...flags, seed: isRandom ? undefined : seedFlag });
+  const values = toRequestValues({ ...flags, seed: isRandom ? undefined : seedFlag });
   const earlier = await findEarlierRequest(what, values.image !== undefined, session);
-  useProviderOf(earlier, session);
+  preferProvider(earlier, session);
   if (!flags.yes && !session.isSandbox) await requireSameService(earlier, session, onOther);
   await preferEarlier(earlier, session);
   const prompt = await promptFor(earlier.request.prompt);
@@ -166,7 +166,7 @@ function withFieldFlags(
 }
 
 /** Prefers the task's own provider if none is configured. */
-function useProviderOf({ record }: ImageOrigin, { settings, isSandbox }: ClientSession): void {
+function preferProvider({ record }: ImageOrigin, { settings, isSandbox }: ClientSession): void {
   const isConfigured = settings.get("generator") !== undefined || settings.get("baseUrl") !== undefined;
   if (isSandbox || isConfigured || !isOfGenerator(record)) return;
   settings.prefer("generator", record.intent.service.baseUrl, "The task's generator");

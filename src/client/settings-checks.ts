@@ -9,8 +9,8 @@ import { readSettings, type Settings } from "../store/settings-file.ts";
 import { SETTING_NAMES } from "../store/settings-table.ts";
 import { namedSetting } from "./effective-settings.ts";
 import { type Finding, needed, news, ok, warning } from "./finding.ts";
-import { savedFields } from "./given-values.ts";
-import { allows, folderFacts, modeOf } from "./machine-checks.ts";
+import { readSavedFields } from "./given-values.ts";
+import { allows, folderFacts, modeText } from "./machine-checks.ts";
 import { inProfile } from "./profiles.ts";
 import { checkSetting } from "./setting-parsers.ts";
 import type { TargetSession } from "./targets/target.ts";
@@ -40,14 +40,14 @@ export async function checkConfig(session: CheckedSession): Promise<Finding> {
   // Reading has narrowed the modes where it could.
   const stats = await promises.stat(file).catch(() => null);
   const { problem } = await folderFacts(path.dirname(file));
-  const mode = stats && modeOf(stats);
+  const mode = stats && modeText(stats);
   const facts = { file, exists: stats !== null, mode };
   const open = await exposure(file);
   if (open !== null) return warning(open, `Run: chmod 600 ${shellWord(file)}`, facts);
   const fixed = `${file} cannot be changed: ${errorText(problem)}.`;
   const hint = "imggen login and imggen config set need to write there.";
   if (problem !== null) return warning(fixed, hint, facts);
-  const leftOut = await leftOutOf(session);
+  const leftOut = await findOmittedSettings(session);
   if (leftOut.length > 0) return warning(leftOut.join(" "), REMOVE, facts);
   return ok(`${file}${stats === null ? ", not there yet" : mode && `, mode ${mode}`}`, facts);
 }
@@ -55,7 +55,7 @@ export async function checkConfig(session: CheckedSession): Promise<Finding> {
 /** Warning if a disk shows the settings to other users: one that keeps no modes. Null if it does not. */
 export async function exposure(file: string): Promise<string | null> {
   const stats = await promises.stat(file).catch(() => null);
-  const mode = stats && modeOf(stats);
+  const mode = stats && modeText(stats);
   return allows(0o077, mode) ? `Other users may read ${file}, and the key in it (mode ${mode}).` : null;
 }
 
@@ -65,13 +65,13 @@ const REMOVE = "To remove a setting: imggen config unset <name>";
  * Warnings of saved values that are not part of requests.
  * @throws ImggenError if a saved setting makes requests impossible
  */
-async function leftOutOf(session: CheckedSession): Promise<string[]> {
+async function findOmittedSettings(session: CheckedSession): Promise<string[]> {
   const { settings } = session;
   try {
     const target = await targetInEffect(session);
     const generator = await target.terms({ dryRun: true });
     const model = generator === null ? settings.get("model")?.value : undefined;
-    const options = { savedFields: savedFields(settings), generator };
+    const options = { savedFields: readSavedFields(settings), generator };
     return checkRequest({ prompt: "a fox", model }, await target.matrix(), options).warnings.filter(
       isLeftOutWarning,
     );

@@ -38,7 +38,7 @@ export function workflowCopy(folders: Pick<Folders, "state">, sha256: string): s
  * Where settings and state live: under IMGGEN_HOME, else at the platform's own places.
  * @throws UsageError if that is empty or relative, NoHomeError if neither that nor a home folder is known
  */
-export function foldersOf({ env }: Pick<ProcessContext, "env">): Folders {
+export function userFolders({ env }: Pick<ProcessContext, "env">): Folders {
   if (env.IMGGEN_HOME !== undefined) {
     const home = ownHome(env.IMGGEN_HOME);
     return { config: path.join(home, "config"), state: path.join(home, "state") };

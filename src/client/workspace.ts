@@ -10,7 +10,7 @@ import { SANDBOX_SERVICE } from "../task/intent.ts";
 import { type ClientSession, openLedger } from "./client-session.ts";
 import type { Target } from "./targets/target.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
-import { targetOfTask } from "./targets/target-of-task.ts";
+import { taskTarget } from "./targets/target-of-task.ts";
 
 /** How the caller of some tasks is notified of them, and stops them. */
 export interface Caller
@@ -44,16 +44,16 @@ export class Workspace {
   depsFor(caller: Caller): UseCaseDeps {
     // Every task that is waited for adds a listener, so a large number is not a leak.
     setMaxListeners(0, caller.signal);
-    const depsOf = new Map<Connection, TaskDeps>();
+    const depsByConnection = new Map<Connection, TaskDeps>();
     const { onStoppable, ...rest } = caller;
     const stoppable = onStoppable && new StoppableJobs(() => stoppable && onStoppable(stoppable));
     // Shared by all accounts: no image of one may replace another's.
     const published = new RunFileNames(this.#session.context.clock.now());
     const at = (connection: Connection) => {
       const deps =
-        depsOf.get(connection) ??
+        depsByConnection.get(connection) ??
         this.#deps(connection, { ...rest, ...(stoppable && { stoppable }), published });
-      depsOf.set(connection, deps);
+      depsByConnection.set(connection, deps);
       return deps;
     };
     return {
@@ -67,7 +67,7 @@ export class Workspace {
       },
       depsFor: async (intent, taskId) => {
         const acceptsOtherKey = caller.acceptsOtherKey === true;
-        return at(await this.#open(await targetOfTask(intent, taskId, acceptsOtherKey, this.#session)));
+        return at(await this.#open(await taskTarget(intent, taskId, acceptsOtherKey, this.#session)));
       },
     };
   }

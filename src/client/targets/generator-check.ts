@@ -28,7 +28,7 @@ export async function checkGenerator(
       const other = await otherKind(generator, reply, signal, session);
       return other === null
         ? checkReachable(generator, reply, elapsedMs, session)
-        : ofOtherKind(generator, other);
+        : otherKindFinding(generator, other);
     },
     key: () => checkKey(generator, reply),
     clock: () => null,
@@ -52,7 +52,7 @@ async function otherKind(
 /** Errors that say nothing of the kind of the server. */
 const UNHEARD: ReadonlySet<string> = new Set(["auth_required", "insufficient_credits"]);
 
-function ofOtherKind({ spec, options }: OwnGenerator, other: string): Finding {
+function otherKindFinding({ spec, options }: OwnGenerator, other: string): Finding {
   const { name } = spec;
   const next = `To use it: imggen config set generator ${shellWord(other)}`;
   return failed(`${name} answers, but as ${other} does.`, next, { generator: name, paid: options.isPaid });

@@ -9,12 +9,12 @@ import type { Task } from "../../task/task.ts";
 import { type ClientSession, openLedger } from "../client-session.ts";
 import { type Effective, EffectiveSettings } from "../effective-settings.ts";
 import {
+  accountKey,
   boundKey,
   type GeneratorSource,
   keyInEffect,
-  keyOfAccount,
   type OwnGenerator,
-  optionsOf,
+  readOptions,
   unsetOptions,
   withKey,
 } from "../generator-settings.ts";
@@ -25,7 +25,7 @@ import {
 export function ownGenerator(setting: Effective, source: GeneratorSource): OwnGenerator {
   const spec = knownSpec(setting.value, setting.label, source);
   const key = keyInEffect(spec, source);
-  return { spec, options: { ...withKey(spec, optionsOf(spec, source), key), keyVariable: KEY_VARIABLE } };
+  return { spec, options: { ...withKey(spec, readOptions(spec, source), key), keyVariable: KEY_VARIABLE } };
 }
 
 /** Sent to the generator in effect whatever it is, and to a task's if it is the key of its account. */
@@ -50,7 +50,7 @@ export function requireKnown(name: string, taskId: string, source: Pick<Generato
  * The generator of a stored task: the generator in effect, with its settings, or another one without settings, but for
  * the key of its account. Invalid settings count as none. @throws UsageError, as `ownGenerator`
  */
-export function generatorOf(
+export function taskGenerator(
   { baseUrl: name, keyId }: ServiceIdentity,
   source: GeneratorSource,
 ): OwnGenerator {
@@ -59,7 +59,7 @@ export function generatorOf(
   const isInEffect = inEffect?.name === parseGeneratorSpec(name, TASKS_GENERATOR).name;
   if (setting && isInEffect) return ownGenerator(setting, source);
   const spec = knownSpec(name, TASKS_GENERATOR, source);
-  const key = keyOfAccount(spec, keyId, source) ?? boundKey(spec, source);
+  const key = accountKey(spec, keyId, source) ?? boundKey(spec, source);
   const isSent = key === null && keyId !== GENERATOR_KEY_ID;
   return {
     spec,
@@ -84,7 +84,7 @@ export function checkFlags(source: GeneratorSource): void {
   if (setting === undefined) return;
   const read = () => knownSpec(setting.value, setting.label, source);
   const spec = setting.source === "flag" ? read() : orNull(read);
-  if (spec !== null) optionsOf(spec, { ...source, settings });
+  if (spec !== null) readOptions(spec, { ...source, settings });
 }
 
 /** A generator that is not the one in effect: no setting applies to it. @throws UsageError */

@@ -18,8 +18,8 @@ import {
   priceSet,
   savedCauses,
 } from "../generator-settings.ts";
-import { generatorOf, ownGenerator, requireKnown } from "./generator-setup.ts";
-import { describeRequests, problemsOf } from "./generator-work.ts";
+import { ownGenerator, requireKnown, taskGenerator } from "./generator-setup.ts";
+import { describeRequests, findProblems } from "./generator-work.ts";
 import { modelsInEffect } from "./matrix-setting.ts";
 import {
   asFailure,
@@ -66,10 +66,10 @@ export class GeneratorTarget implements Target {
   }
 
   /** The generator of a stored task. @throws MissingProviderError */
-  static ofTask(identity: ServiceIdentity, taskId: string, session: TargetSession): GeneratorTarget {
+  static forTask(identity: ServiceIdentity, taskId: string, session: TargetSession): GeneratorTarget {
     const { baseUrl: name } = identity;
     requireKnown(name, taskId, session);
-    return new GeneratorTarget(name, () => generatorOf(identity, session), session);
+    return new GeneratorTarget(name, () => taskGenerator(identity, session), session);
   }
 
   /** What it is, and how it is used. @throws UsageError, AuthRequiredError */
@@ -131,7 +131,7 @@ export class GeneratorTarget implements Target {
     const session = this.#session;
     const causes = savedCauses(generator.spec, session);
     const hasSaved = causes.length > 0 || hasSavedFields(generator, session);
-    const problems = hasSaved ? await problemsOf(generator, causes, session) : {};
+    const problems = hasSaved ? await findProblems(generator, causes, session) : {};
     const isNeeded = model === undefined || validate !== false || generator.options.workflow !== undefined;
     if (!isNeeded || dryRun === true) return { ...termsUnasked(generator, session), ...problems };
     // What is wrong matters only to a request that names no model.

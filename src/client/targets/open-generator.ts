@@ -53,7 +53,7 @@ export function modelsOffered(
 export type AskingSession = Pick<TargetSession, "context" | "onExchange">;
 
 /** Opens a generator's provider. Nothing is sent or run. @param more what only its tasks need */
-export function providerOf(
+export function createProvider(
   { spec, options }: OwnGenerator,
   { context: { env, clock }, onExchange }: AskingSession,
   more: Pick<ProviderDeps, "cacheFolder" | "workflows" | "packageKeys"> = {},
@@ -78,7 +78,7 @@ export async function asked<Answer>(
   const { spec } = generator;
   const check = spec.kind === "command" ? "Check the path of its program." : SERVER_CHECK;
   const hint = `Nothing was charged. ${check}`;
-  const provider = await providerOf(generator, session);
+  const provider = await createProvider(generator, session);
   try {
     return await ask(provider, AbortSignal.timeout(timeoutMs));
   } catch (error) {
@@ -114,8 +114,8 @@ export async function openGenerator(generator: OwnGenerator, session: TargetSess
   const { folders, context } = session;
   const maskUrl = secretsMasker(options.key, options.headers);
   const onExchange = withMaskedUrls(session.onExchange, maskUrl);
-  const packageKeys = spec.kind === "command" ? await keysOfPackages(folders.config) : [];
-  const provider = await providerOf(
+  const packageKeys = spec.kind === "command" ? await readPackageKeys(folders.config) : [];
+  const provider = await createProvider(
     generator,
     { context, onExchange },
     { cacheFolder: modelsFolder(folders), workflows: workflowsFolder(folders), packageKeys },
@@ -142,7 +142,7 @@ export async function openGenerator(generator: OwnGenerator, session: TargetSess
       name: spec.name,
       package: options.package,
       ...(provider.prepare && { prepare }),
-      line: lineOf(spec, options, session),
+      line: generatorLine(spec, options, session),
     },
   };
   return { connection, close: async () => void (await Promise.all([provider.close(), downloads.close()])) };
@@ -198,13 +198,13 @@ export function generatorIdentity({ spec, options: { key } }: OwnGenerator): Ser
   return { baseUrl: spec.name, keyId: key === null ? GENERATOR_KEY_ID : keyFingerprint(key) };
 }
 
-async function keysOfPackages(configFolder: string): Promise<string[]> {
+async function readPackageKeys(configFolder: string): Promise<string[]> {
   const { installedKeyVariables } = await import("../../providers/package/load.ts");
   return installedKeyVariables(configFolder);
 }
 
 /** The line before one server or command, over all processes of this state folder. */
-function lineOf(
+function generatorLine(
   spec: GeneratorSpec,
   { concurrency, timeoutMs }: GeneratorOptions,
   { folders, context }: TargetSession,

@@ -80,7 +80,7 @@ export async function startService<Service>(folder: string, start: () => Promise
   try {
     return await start();
   } catch (error) {
-    if (errorCode(error) === undefined || isOfPort(error)) throw error;
+    if (errorCode(error) === undefined || isPortError(error)) throw error;
     throw new StateFolderError(folder, error, {
       hint: "Nothing was sent. Free some space or fix its permissions, or set IMGGEN_HOME to another folder.",
     });
@@ -88,6 +88,6 @@ export async function startService<Service>(folder: string, start: () => Promise
 }
 
 /** Whether a system error says that a port could not be opened. */
-export function isOfPort(error: unknown): boolean {
+export function isPortError(error: unknown): boolean {
   return error instanceof Error && "syscall" in error && error.syscall === "listen";
 }

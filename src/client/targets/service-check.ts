@@ -46,11 +46,11 @@ export async function checkService(
   };
   const answer: Answer = await ask().catch((error) => error);
   return {
-    service: () => reachOf(setting, answer, session),
+    service: () => reachFinding(setting, answer, session),
     key: () => keyFinding(setting, answer, session),
     clock: () => clockFinding(answer, session),
     isVerified: !(answer instanceof Error) && judgeProbe(answer) === "accepted",
-    failure: (kept, more) => failureOf(new URL(requireBaseUrl(setting)), answer, kept, more),
+    failure: (kept, more) => loginFailure(new URL(requireBaseUrl(setting)), answer, kept, more),
   };
 }
 
@@ -65,7 +65,7 @@ function keyToSend(baseUrl: string, { settings }: TargetSession): string | null 
 }
 
 /** Whether the base URL leads to the service. */
-function reachOf(setting: Setting | undefined, answer: Answer, session: TargetSession): Finding {
+function reachFinding(setting: Setting | undefined, answer: Answer, session: TargetSession): Finding {
   const url = new URL(requireBaseUrl(setting));
   const label = setting?.label ?? "";
   if (answer instanceof TransportError) return unreachable(url, answer, session);
@@ -128,7 +128,7 @@ function clockFinding(answer: Answer, { context }: TargetSession): Finding | nul
 }
 
 /** The error of a login. */
-function failureOf(url: URL, answer: Answer, kept: string, more: string): Error | null {
+function loginFailure(url: URL, answer: Answer, kept: string, more: string): Error | null {
   if (answer instanceof TransportError) {
     const { message, hint } = describeConnectionError(
       answer,

@@ -13,19 +13,19 @@ import type { Target, TargetSession } from "./target.ts";
 export async function targetInEffect(
   session: TargetSession,
 ): Promise<SandboxTarget | ServiceTarget | GeneratorTarget> {
-  const generator = settingOf(() => session.settings.generator());
+  const generator = readSetting(() => session.settings.generator());
   if (generator !== undefined) {
     const { GeneratorTarget } = await import("./generator-target.ts");
     return GeneratorTarget.inEffect(generator, session);
   }
   if (session.isSandbox) return new SandboxTarget(session);
-  if (settingOf(() => serverKey(session.settings)) === undefined) return new ServiceTarget(session);
+  if (readSetting(() => serverKey(session.settings)) === undefined) return new ServiceTarget(session);
   const { ServeTarget } = await import("./serve-target.ts");
   return new ServeTarget(session);
 }
 
 /** A setting. Without a home folder none is stored, and what only shows models needs none. */
-function settingOf(read: () => Effective | undefined): Effective | undefined {
+function readSetting(read: () => Effective | undefined): Effective | undefined {
   try {
     return read();
   } catch (error) {

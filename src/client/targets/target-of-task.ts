@@ -15,7 +15,7 @@ import type { Target, TargetSession } from "./target.ts";
  * @param acceptsOtherKey whether another key than the task's will do
  * @throws OtherAccountError, MissingProviderError
  */
-export async function targetOfTask(
+export async function taskTarget(
   intent: Pick<Intent, "service" | "taskId">,
   taskId: string,
   acceptsOtherKey: boolean,
@@ -29,7 +29,7 @@ export async function targetOfTask(
     });
   if (isAtGenerator(intent)) {
     const { GeneratorTarget } = await import("./generator-target.ts");
-    const target = GeneratorTarget.ofTask(identity, taskId, session);
+    const target = GeneratorTarget.forTask(identity, taskId, session);
     if (!acceptsOtherKey) requireSameKey(intent, target.identity, taskId);
     return target;
   }
