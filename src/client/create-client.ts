@@ -38,11 +38,11 @@ function createSession(options: ClientOptions): ClientSession {
     home === undefined ? current.env : { ...current.env, IMGGEN_HOME: home && current.resolvePath(home) };
   const context = { ...current, env };
   const folders = userFolders(context);
-  // Read again when it is needed; here, so that the message is about the option.
+  // Read here only so that an error names the option.
   if (matrix !== undefined) readMatrix(context.resolvePath(matrix), MATRIX_FORM);
   const overridden = {
     ...env,
-    // An option that names one service goes before a variable that names another.
+    // An option overrides a variable that names another service.
     ...(baseUrl !== undefined && { IMGGEN_GENERATOR: undefined }),
     ...variable("IMGGEN_GENERATOR_KEY", generatorKey),
     ...variable("IMGGEN_BASE_URL", baseUrl),
@@ -52,7 +52,7 @@ function createSession(options: ClientOptions): ClientSession {
   const read = () => storedSettings(folders.config);
   const settings = new EffectiveSettings(overridden, read, generatorSettings(options), sandbox === true);
   const setting = sandbox ? undefined : settings.flag("generator");
-  // As with the others: what is wrong with an option is said here.
+  // Checked here so that an error names the option.
   if (setting !== undefined) ownGenerator(setting, { settings, context, folders });
   return {
     context,
@@ -63,7 +63,7 @@ function createSession(options: ClientOptions): ClientSession {
   };
 }
 
-/** The options about a generator, as the settings that they take the place of. */
+/** Options about a generator as overrides of its settings. */
 function generatorSettings(options: ClientOptions): SettingFlags {
   const { generator, generatorModel, workflow, generatorConcurrency } = options;
   const { generatorTimeoutMs: timeoutMs, generatorPaid: isPaid } = options;

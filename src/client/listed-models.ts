@@ -12,19 +12,19 @@ import { targetInEffect } from "./targets/target-in-effect.ts";
 
 /** The models of the target in effect. */
 export interface ModelList {
-  /** All that match, as scripts get them. */
+  /** Models that match the filter. */
   models: readonly Model[];
   /** The model that was named; null if none was. */
-  chosen: Model | null;
+  model: Model | null;
   /** Ids of models of which only the name is known, among those that match. */
   names: ReadonlySet<string>;
-  /** Ids of models of which it is not documented that they match. */
+  /** Ids of models whose match is not documented. */
   undocumented: readonly string[];
-  /** The model that a generator has loaded; null if it has none, or does not say. */
+  /** The model that a generator has loaded; null if it has none, or its API does not show it. */
   loaded: string | null;
   /** Whether a generator has no list of models. */
   hasNone: boolean;
-  /** Why a generator's own list is left out; null if it is not. */
+  /** Reason that a generator's own list is missing; null if it is not. */
   leftOut: string | null;
 }
 
@@ -47,14 +47,14 @@ export async function listModels(
   const matrix = [...fromMatrix, ...others];
   const unknown = name === undefined ? null : unknownModelText(name, matrix);
   if (unknown !== null) throw new UsageError(unknown, { hint: "To see all models: imggen models" });
-  const chosen = (name !== undefined && resolveModel(name, matrix)) || null;
-  const { aliasOf: _, ...itself } = chosen ?? {};
-  const { matching, undocumented } = findModels(parseFilter(filter), chosen ? [itself as Model] : matrix);
+  const model = (name !== undefined && resolveModel(name, matrix)) || null;
+  const { aliasOf: _, ...itself } = model ?? {};
+  const { matching, undocumented } = findModels(parseFilter(filter), model ? [itself as Model] : matrix);
   return {
     models: matching,
-    chosen,
+    model,
     names: new Set(others.map(({ id }) => id)),
-    undocumented: chosen ? [] : undocumented.map(({ id }) => id),
+    undocumented: model ? [] : undocumented.map(({ id }) => id),
     loaded: name === undefined ? loaded : null,
     hasNone: target.kind !== "service" && matrix.length === 0,
     leftOut,

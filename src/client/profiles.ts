@@ -34,8 +34,8 @@ export function profileNames(configFolder: string): string[] {
 
 /** The folders of all settings: of those without a name, and of each profile. */
 export function settingsFolders(configFolder: string): string[] {
-  const named = profileNames(configFolder).map((name) => path.join(configFolder, FOLDER, name));
-  return [configFolder, ...named];
+  const profileFolders = profileNames(configFolder).map((name) => path.join(configFolder, FOLDER, name));
+  return [configFolder, ...profileFolders];
 }
 
 /** A command to paste, for the profile in use. */

@@ -26,7 +26,7 @@ import type {
   ReuseOptions,
   StatusOptions,
 } from "./options/call-options.ts";
-import { cancelJson, ImggenFailure, leftAlone, reportJson, savedJson, statusJson } from "./report-json.ts";
+import { cancelJson, ImggenFailure, reportJson, savedJson, skippedTasks, statusJson } from "./report-json.ts";
 import type {
   BatchRow,
   BatchSummary,
@@ -110,7 +110,7 @@ export class PublishedCalls {
     const resumed = await this.#operations.resume(ids, { ...outputOptions(options), wait }, caller);
     const tasks = resumed.reports.map((report) => reportJson(noted(report), this.#session.words));
     const ok = resumed.unreadable.length === 0 && tasks.every((task) => task.ok);
-    return { ok, tasks, ...leftAlone(resumed) };
+    return { ok, tasks, ...skippedTasks(resumed) };
   }
 
   async cancel(ids: readonly string[], options: CancelOptions, signal: AbortSignal): Promise<CancelResult[]> {
@@ -132,7 +132,7 @@ export class PublishedCalls {
     const target = await targetInEffect(this.#session);
     const matrix = await target.matrix();
     const terms = await target.terms(options);
-    return { checked: checkedFrom(options, matrix, terms, this.#session.saved), matrix };
+    return { checked: checkedFrom(options, matrix, terms, this.#session.savedFields), matrix };
   }
 
   /** Copies of reference images that are files; null for a service, which takes URLs. */
@@ -168,7 +168,7 @@ function outputOptions({ output, name, overwrite }: OutputOptions): OutputOption
 /** A caller's listener. What it throws or rejects with ends nothing: what it is told of may be charged by then. */
 function listening(listener: OnTaskProgress = () => {}) {
   let warning: string | null = null;
-  let isSaid = false;
+  let hasWarned = false;
   const failed = (error: unknown) => {
     warning ??= `onProgress failed: ${errorText(error)}. The call continued.`;
   };
@@ -179,8 +179,8 @@ function listening(listener: OnTaskProgress = () => {}) {
     },
     /** A result with a warning of the first failure, unless an earlier result has it. */
     noted<Result extends { warnings: readonly string[] }>(result: Result): Result {
-      if (warning === null || isSaid) return result;
-      isSaid = true;
+      if (warning === null || hasWarned) return result;
+      hasWarned = true;
       return { ...result, warnings: [...result.warnings, warning] };
     },
   };

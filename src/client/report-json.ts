@@ -68,8 +68,8 @@ export function displayState(report: TaskReport): ReportStatus | OpenState {
 
 /** Where an open task of the ledger stands. Of any other, a poll alone can tell. */
 function stateField({ state, ledgerId }: TaskReport): { state?: OpenState } {
-  const word = ledgerId === null ? null : openState(state);
-  return word === null ? {} : { state: word };
+  const openTaskState = ledgerId === null ? null : openState(state);
+  return openTaskState === null ? {} : { state: openTaskState };
 }
 
 /** A task of the ledger as scripts get it. */
@@ -115,7 +115,7 @@ export function areCharged(targets: readonly Pick<ResumeTarget, "record">[]): bo
 }
 
 /** What `resume` has left alone, where there is any: tasks of a running server, and files that cannot be read. */
-export function leftAlone({ served, unreadable }: Resumed): Pick<ResumeResult, "served" | "unreadable"> {
+export function skippedTasks({ served, unreadable }: Resumed): Pick<ResumeResult, "served" | "unreadable"> {
   const tasks = served.map(({ record, by }) => ({ taskId: getTaskId(record), pid: by.pid }));
   return { ...(tasks.length > 0 && { served: tasks }), ...unreadableFiles(unreadable) };
 }

@@ -28,7 +28,7 @@ type OneRequestFlags = Omit<FlagsOf<typeof GENERATE>, "seed"> & { seed?: WholeNu
 export interface RequestPlan extends GenerateSpec {
   references: RequestReferences | null;
   /** The most images that it may make. */
-  mostImages: number;
+  maxImages: number;
   /** What asked for the place of its images: the flag, or the setting. */
   outputLabel: string;
   /** The folder that the user wants images in; null if none is named. */
@@ -41,15 +41,15 @@ export async function checkedNew(
   flags: OneRequestFlags,
   session: ClientSession,
 ): Promise<{ checked: CheckedRequest } | { unusable: unknown }> {
-  const { values, saved, labels } = readRequestFlags(flags, session);
+  const { values, savedFields, labels } = readRequestFlags(flags, session);
   const uploads = canUpload(values.image, session);
   const target = await targetInEffect(session);
-  const asked = await target.terms({ ...flags, model: values.model }).then(
+  const terms = await target.terms({ ...flags, model: values.model }).then(
     (generator) => ({ generator }),
     (unusable: unknown) => ({ unusable }),
   );
-  if ("unusable" in asked) return asked;
-  const options = { validate: flags.validate, labels, savedFields: saved, uploads, ...asked };
+  if ("unusable" in terms) return terms;
+  const options = { validate: flags.validate, labels, savedFields, uploads, ...terms };
   return { checked: checkRequest({ ...values, prompt }, await target.matrix(), options) };
 }
 
@@ -78,8 +78,8 @@ export async function planRequest(
     const { checkBudget } = await import("../core/limits/budget.ts");
     checkBudget(checked, maxCredits, rules);
   }
-  const place = { output, name, overwrite, sidecar, resolvePath };
-  const destination = await resolveDestination({ ...place, mayExist: true });
+  const fileOptions = { output, name, overwrite, sidecar, resolvePath };
+  const destination = await resolveDestination({ ...fileOptions, mayExist: true });
   if (flags.dryRun) await requireFree(destination);
   const { model, maxImages } = checked.request;
   return {
@@ -87,7 +87,7 @@ export async function planRequest(
     wait: flags.wait ? wait : null,
     reuse: flags.reuse === true,
     again: flags.again === true,
-    mostImages: maxImages ?? resolveModel(model, matrix)?.maxImages ?? 1,
+    maxImages: maxImages ?? resolveModel(model, matrix)?.maxImages ?? 1,
     outputLabel,
     // Where the user wants the images, unless that is an exact path, or nowhere.
     folder: flags.output !== undefined && destination.kind === "folder" ? destination.folder : null,
@@ -121,8 +121,11 @@ export async function describeDryRun(
   { checked, references }: RequestPlan,
   session: ClientSession,
 ): Promise<DryRun> {
-  const made = withRepeatedSeed(checked);
-  const { request, uploads } = (await references?.plan(made)) ?? { request: made, uploads: [] };
-  const described = await (await targetInEffect(session)).describe([["", made]]);
+  const seededRequest = withRepeatedSeed(checked);
+  const { request, uploads } = (await references?.plan(seededRequest)) ?? {
+    request: seededRequest,
+    uploads: [],
+  };
+  const described = await (await targetInEffect(session)).describe([["", seededRequest]]);
   return { request, uploads, described };
 }

@@ -70,9 +70,9 @@ export async function checkedAgain(
   const generator = terms && { ...terms, defaults: {}, savedFields: {} };
   const uploads = canUpload(generator ? input.image : values.image, session);
   const inherited = FIELD_NAMES.filter((name) => earlier.request[name] !== undefined);
-  const kept = inherited.filter((name) => name !== "prompt" && values[name] === undefined);
+  const unchangedNames = inherited.filter((name) => name !== "prompt" && values[name] === undefined);
   const labels = Object.fromEntries(
-    kept.map((name) => [name, `the request's ${FLAG_LABELS[name].slice(2)}`]),
+    unchangedNames.map((name) => [name, `the request's ${FLAG_LABELS[name].slice(2)}`]),
   );
   const options = { validate: flags.validate, labels, inherited, uploads, generator };
   const checked = checkedWith(again, await target.matrix(), options);
@@ -114,13 +114,13 @@ function checkedWith(
 
 /** Sentences about a seed that is known, and not used again. */
 function seedWarnings(
-  { request, record, seed: known }: ImageOrigin,
+  { request, record, seed: earlierSeed }: ImageOrigin,
   isGiven: boolean,
-  used: WholeNumber | undefined,
+  newSeed: WholeNumber | undefined,
 ): string[] {
-  if (isGiven || used !== undefined || request.seed !== undefined) return [];
-  if (known !== undefined)
-    return [`The seed ${known} was left out: the generator in effect has no field for one.`];
+  if (isGiven || newSeed !== undefined || request.seed !== undefined) return [];
+  if (earlierSeed !== undefined)
+    return [`The seed ${earlierSeed} was left out: the generator in effect has no field for one.`];
   if (record === null || getSavedFiles(record).every(({ seed }) => seed === undefined)) return [];
   return [
     "The seeds of the task's images do not follow each other: these are new images. Rerun an image's file to make it again.",

@@ -15,7 +15,7 @@ import { SETTINGS, type SettingName, type SettingType, type TypeOfSetting } from
 import { checkApiKey, checkBaseUrl, checkGeneratorKey } from "./account.ts";
 import { type Effective, type EffectiveSettings, serverKey, switchValue } from "./effective-settings.ts";
 import { SIZE_FORMS } from "./options/global-options.ts";
-import { chosen } from "./options/option-kinds.ts";
+import { parseChoice } from "./options/option-kinds.ts";
 import type { ProcessContext } from "./this-process.ts";
 
 /** Dependencies of parsers that need more than the text. */
@@ -64,7 +64,7 @@ const PARSERS = {
   seed: seedOption,
   pixels: (label: string, text: string) => wholeNumberOption(label, text, { min: 64, max: 8192 }),
   places: (label: string, text: string) => wholeNumberOption(label, text, { min: 1, max: 64 }),
-  sizeForm: (label: string, text: string) => chosen(text.trim(), label, SIZE_FORMS),
+  sizeForm: (label: string, text: string) => parseChoice(text.trim(), label, SIZE_FORMS),
   fields: providerFields,
   jsonFields,
   headers,

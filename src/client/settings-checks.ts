@@ -8,7 +8,7 @@ import { isLeftOutWarning } from "../models/rules/rule.ts";
 import { readSettings, type Settings } from "../store/settings-file.ts";
 import { SETTING_NAMES } from "../store/settings-table.ts";
 import { namedSetting } from "./effective-settings.ts";
-import { type Finding, needed, news, ok, warning } from "./finding.ts";
+import { type Finding, news, ok, orNotChecked, warning } from "./finding.ts";
 import { readSavedFields } from "./given-values.ts";
 import { allows, folderFacts, modeText } from "./machine-checks.ts";
 import { inProfile } from "./profiles.ts";
@@ -25,7 +25,7 @@ export interface CheckedSession extends TargetSession {
 export async function checkProfile(session: CheckedSession): Promise<Finding> {
   const { profile = null } = session;
   if (profile === null) return ok("none", { name: null, source: "default" });
-  await needed(() => session.folders);
+  await orNotChecked(() => session.folders);
   session.requireProfile();
   return news(`${profile.name} (${profile.label})`, { name: profile.name, source: profile.source });
 }
@@ -34,7 +34,7 @@ export async function checkProfile(session: CheckedSession): Promise<Finding> {
 export async function checkConfig(session: CheckedSession): Promise<Finding> {
   // Named before the profile, which another check reports.
   void session.folders;
-  await needed(() => session.requireProfile());
+  await orNotChecked(() => session.requireProfile());
   const { file } = await session.settingsStore();
   await checkValues(readSettings(file), file, session);
   // Reading has narrowed the modes where it could.
@@ -108,10 +108,10 @@ async function checkValues(settings: Settings, file: string, session: CheckedSes
 
 /** The models that apply; the file that changes them, if there is one, is valid. */
 export async function checkModels(session: CheckedSession): Promise<Finding> {
-  const setting = await needed(() => session.settings.get("matrix"));
-  const target = await needed(() => targetInEffect(session));
+  const setting = await orNotChecked(() => session.settings.get("matrix"));
+  const target = await orNotChecked(() => targetInEffect(session));
   // What is wrong with the settings of a generator is another check's to report.
-  await needed(() => target.url());
+  await orNotChecked(() => target.url());
   const { length: count } = await target.matrix();
   const facts = { file: setting?.value ?? null, count };
   const { kind } = target;

@@ -40,9 +40,9 @@ export function thisProcess(): ProcessContext {
 }
 
 function resolvePath(file: string): string {
-  const named = withHomeFolder(file);
+  const expandedPath = withHomeFolder(file);
   try {
-    return path.resolve(named);
+    return path.resolve(expandedPath);
   } catch (error) {
     throw new SaveFailedError(`The working folder cannot be used: ${errorText(error)}.`, {
       hint: "Nothing was charged. Change to a folder that exists, or give absolute paths.",

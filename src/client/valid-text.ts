@@ -38,12 +38,12 @@ function wasInvalid(source: "cmdline" | "environ", text: string): boolean {
 
 /** The texts between zero bytes. */
 function parts(bytes: Buffer): Buffer[] {
-  const found: Buffer[] = [];
+  const texts: Buffer[] = [];
   for (let from = 0; from < bytes.length; ) {
     const end = bytes.indexOf(0, from);
     const to = end === -1 ? bytes.length : end;
-    found.push(bytes.subarray(from, to));
+    texts.push(bytes.subarray(from, to));
     from = to + 1;
   }
-  return found;
+  return texts;
 }

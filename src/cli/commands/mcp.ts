@@ -93,7 +93,7 @@ function forAgents(session: Session, budget: SessionBudget): ClientSession {
     },
     onSandboxNotice,
     onExchange,
-    get saved() {
+    get savedFields() {
       return readSavedFields(settings);
     },
     caps: [budget],

@@ -6,9 +6,9 @@ import type { FlagsOf } from "../../client/options/option.ts";
 import { RESUME } from "../../client/options/task-table.ts";
 import {
   areCharged,
-  leftAlone,
   reportExitCode,
   reportJson,
+  skippedTasks,
   unreadableFiles,
 } from "../../client/report-json.ts";
 import type { TaskReport } from "../../core/engine/report.ts";
@@ -137,7 +137,7 @@ const MAX_IDS = 100;
 /** JSON document of a `resume` of several tasks. */
 function resumedJson(resumed: Resumed, exitCode: number, session: Session): object {
   const { reports } = resumed;
-  const rest = leftAlone(resumed);
+  const rest = skippedTasks(resumed);
   const interrupted = reports.filter(isInterrupted);
   if (interrupted.length === 0)
     return { ok: exitCode === 0, tasks: reports.map((report) => reportJson(report, COMMAND_WORDS)), ...rest };

@@ -85,7 +85,7 @@ export function sentLines(sent: SentRequest): string[] {
 
 /** Standard output carries the bytes of one image, and nothing else. @throws UsageError */
 function requireOneImageOut(
-  { mostImages, outputLabel }: RequestPlan,
+  { maxImages: mostImages, outputLabel }: RequestPlan,
   flags: SubmitFlags,
   { options, context }: Session,
 ): void {

@@ -72,7 +72,7 @@ async function latestTasks(which: "unfinished" | "all", context: Context): Promi
     import("../../lib/short-text.ts"),
   ]);
   const tasks = await latestTasks(which, MAX_TASKS, { folders: userFolders(context), context });
-  return tasks.map(({ id, word, prompt }) => {
+  return tasks.map(({ id, state: word, prompt }) => {
     const short = shortened(prompt, MAX_PROMPT_CHARACTERS);
     return { value: id, description: word === null ? short : `${word}: ${short}` };
   });

@@ -7,7 +7,7 @@ export const GLOBAL = {
   verbose: option("flag", "--verbose", "log HTTP requests"),
   color: option("on", "--no-color", "disable colours"),
   profile: option("text", "--profile <name>", "use the account and settings of this profile", {
-    known: "profile",
+    suggestions: "profile",
   }),
   sandbox: option("flag", "--sandbox", "use the embedded sandbox instead of the service (free, no account)"),
 } satisfies Options;

@@ -41,7 +41,10 @@ const TEXTS: KindRow = {
 };
 
 const KINDS: Readonly<Record<Kind, KindRow>> = {
-  text: { ...TEXT, parse: (text, label, { choices }) => (choices ? chosen(text, label, choices) : text) },
+  text: {
+    ...TEXT,
+    parse: (text, label, { choices }) => (choices ? parseChoice(text, label, choices) : text),
+  },
   path: PATH,
   folder: PATH,
   url: TEXT,
@@ -87,7 +90,7 @@ function oneSeed(text: string, label: string) {
 }
 
 /** One of the choices, in any case. @throws UsageError */
-export function chosen<Choice extends string>(
+export function parseChoice<Choice extends string>(
   text: string,
   label: string,
   choices: readonly Choice[],

@@ -38,7 +38,7 @@ export type Kind = keyof Values;
 export type Group = "Prompt and model" | "Output" | "Cost" | "Waiting" | "Advanced";
 
 /** Values that are known, although a service or generator may know others: completion offers them. */
-export type Known = "model" | "ratio" | "quality" | "profile";
+export type SuggestionKind = "model" | "ratio" | "quality" | "profile";
 
 /** One option: a flag and its line of help, an option of the package, a field of an agent's tool. */
 export interface Option<OfKind extends Kind = Kind, Choice extends string = string> {
@@ -54,7 +54,7 @@ export interface Option<OfKind extends Kind = Kind, Choice extends string = stri
   isAdvisory?: boolean;
   /** All values that there are. */
   choices?: readonly Choice[];
-  known?: Known;
+  suggestions?: SuggestionKind;
   /** For agents, whose tools have only options with these words. */
   agents?: string;
   /** The default of an agent's tool. */

@@ -7,7 +7,7 @@ import { namedSetting } from "../effective-settings.ts";
 import { otherKindAt } from "../find-generators.ts";
 import { type Finding, failed, news, ok, skipped, warning } from "../finding.ts";
 import { lacksKey, type OwnGenerator } from "../generator-settings.ts";
-import { asFailure, asked } from "./open-generator.ts";
+import { asFailure, askGenerator } from "./open-generator.ts";
 import type { CheckHow, TargetCheck, TargetSession } from "./target.ts";
 
 /** The names of its models; null where it has no list. An error says why it does not tell them. */
@@ -21,7 +21,7 @@ export async function checkGenerator(
 ): Promise<TargetCheck> {
   const startMs = performance.now();
   const ask = async (provider: Provider, signal: AbortSignal) => (await provider.models?.(signal)) ?? null;
-  const reply: Reply = await asked(generator, session, ask, timeoutMs).catch(asFailure);
+  const reply: Reply = await askGenerator(generator, session, ask, timeoutMs).catch(asFailure);
   const elapsedMs = performance.now() - startMs;
   return {
     async service() {
@@ -44,13 +44,13 @@ async function otherKind(
   signal: AbortSignal,
   session: TargetSession,
 ): Promise<string | null> {
-  const isAsExpected = Array.isArray(reply) || (reply instanceof ImggenError && UNHEARD.has(reply.type));
+  const isAsExpected = Array.isArray(reply) || (reply instanceof ImggenError && INCONCLUSIVE.has(reply.type));
   if (spec.kind === "command" || spec.kind === "npm" || isAsExpected) return null;
   return otherKindAt(spec, signal, session);
 }
 
 /** Errors that say nothing of the kind of the server. */
-const UNHEARD: ReadonlySet<string> = new Set(["auth_required", "insufficient_credits"]);
+const INCONCLUSIVE: ReadonlySet<string> = new Set(["auth_required", "insufficient_credits"]);
 
 function otherKindFinding({ spec, options }: OwnGenerator, other: string): Finding {
   const { name } = spec;

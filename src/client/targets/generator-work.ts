@@ -72,8 +72,11 @@ export async function findProblems(
   const { spec, options } = generator;
   const workflow = causes.find(({ setting }) => setting === "workflow");
   const read = withProvider(generator, session, async (provider, prepared) => {
-    const problem = (request: GenerationRequest, changed: Partial<GeneratorOptions> = {}, made = prepared) =>
-      unsupportedPart(jobFor(request, { ...options, ...changed }, made), provider);
+    const problem = (
+      request: GenerationRequest,
+      changed: Partial<GeneratorOptions> = {},
+      preparation = prepared,
+    ) => unsupportedPart(jobFor(request, { ...options, ...changed }, preparation), provider);
     const without = (request: GenerationRequest, setting: SavedCause["setting"]) => {
       if (setting === "generatorSize") return problem(request, { sizeForm: null });
       if (setting === "workflow") return problem(request, {}, { isPaid: false });

@@ -43,10 +43,10 @@ export function modelsOffered(
       provider.models?.(signal),
       provider.loadedModel?.(signal),
     ]);
-    const listed = loaded && names?.find((name) => isAmong([loaded], name));
-    return { names, loaded: listed ?? loaded, needsName: provider.loadedModel === undefined };
+    const listedName = loaded && names?.find((name) => isAmong([loaded], name));
+    return { names, loaded: listedName ?? loaded, needsName: provider.loadedModel === undefined };
   };
-  return asked(generator, session, ask, timeoutMs);
+  return askGenerator(generator, session, ask, timeoutMs);
 }
 
 /** Context of a question to a generator. */
@@ -68,7 +68,7 @@ export function throwNamed(error: unknown): never {
 }
 
 /** Opens a generator for one question. @throws ImggenError, UsageError */
-export async function asked<Answer>(
+export async function askGenerator<Answer>(
   generator: OwnGenerator,
   session: AskingSession,
   ask: (provider: Provider, signal: AbortSignal) => Promise<Answer>,
@@ -149,7 +149,7 @@ export async function openGenerator(generator: OwnGenerator, session: TargetSess
 }
 
 /** A lease lasts a day at most, and a request's turn a little longer than the request. */
-const LONGEST_REQUEST_MS = 23 * 3_600_000;
+const MAX_REQUEST_MS = 23 * 3_600_000;
 
 /** The generator-only fields of a request, under the generator's names. */
 function sentFields(
@@ -175,19 +175,19 @@ export function termsFor(
   prepared: Prepared = { isPaid: false },
 ): IntentTerms {
   const { ratio, quality, model, maxImages = 1 } = request;
-  const { timeoutMs, sidePx, sizeForm, fieldNames, package: made } = options;
+  const { timeoutMs, sidePx, sizeForm, fieldNames, package: packageVersion } = options;
   const { workflow } = prepared;
   return {
     taskId: newTaskId(),
     isPaid: options.isPaid || prepared.isPaid,
     requests: maxImages,
-    requestMs: Math.min(timeoutMs, LONGEST_REQUEST_MS),
+    requestMs: Math.min(timeoutMs, MAX_REQUEST_MS),
     options: {
       model: model === ANY_MODEL ? null : model,
       ...pictureDimensions(ratio, quality, sidePx),
       sizeForm,
       ...sentFields(request, fieldNames),
-      ...(made !== undefined && { package: made }),
+      ...(packageVersion !== undefined && { package: packageVersion }),
       ...(workflow !== undefined && { workflow }),
     },
   };

@@ -44,13 +44,13 @@ export class ServeTarget extends ServiceTarget {
 
   override terms = async ({ dryRun }: TermsRequest): Promise<GeneratorTerms> => {
     // A server that cannot be asked refuses the submit itself, with a better message.
-    const known = dryRun ? null : await this.#ask().catch(asNull);
+    const facts = dryRun ? null : await this.#ask().catch(asNull);
     return {
       isServer: true,
-      isFree: known?.isFree ?? false,
+      isFree: facts?.isFree ?? false,
       isFreeByDefault: true,
       defaultModel: ANY_MODEL,
-      models: known?.names ?? null,
+      models: facts?.names ?? null,
       // Under these names its requests have them.
       fieldNames: { seed: "seed", negative: "negative" },
       defaults: {},

@@ -12,7 +12,7 @@ import { maskKey, withoutQuery } from "../../lib/redact.ts";
 import { COMMAND_WORDS, worded } from "../../lib/wording.ts";
 import { describeForeign, judgeProbe, type ProbeReply, probe } from "../../providers/service/probe.ts";
 import { apiKeyFor, requireApiKey, requireBaseUrl } from "../account.ts";
-import { type Finding, failed, needed, news, ok, skipped, warning } from "../finding.ts";
+import { type Finding, failed, news, ok, orNotChecked, skipped, warning } from "../finding.ts";
 import { inProfile } from "../profiles.ts";
 import type { CheckHow, TargetCheck, TargetSession } from "./target.ts";
 
@@ -36,7 +36,7 @@ export async function checkService(
   const { env } = session.context;
   const setting = account
     ? { value: account.baseUrl, label: "--base-url" }
-    : await needed(() => session.settings.get("baseUrl"));
+    : await orNotChecked(() => session.settings.get("baseUrl"));
   const ask = async () => {
     const baseUrl = requireBaseUrl(setting);
     const lookup = account === undefined ? { lookup: lookupIfAnswered } : {};
@@ -50,7 +50,8 @@ export async function checkService(
     key: () => keyFinding(setting, answer, session),
     clock: () => clockFinding(answer, session),
     isVerified: !(answer instanceof Error) && judgeProbe(answer) === "accepted",
-    failure: (kept, more) => loginFailure(new URL(requireBaseUrl(setting)), answer, kept, more),
+    failure: (hintStart, hintEnd) =>
+      loginFailure(new URL(requireBaseUrl(setting)), answer, hintStart, hintEnd),
   };
 }
 
@@ -99,7 +100,7 @@ async function keyFinding(
   answer: Answer,
   session: TargetSession,
 ): Promise<Finding> {
-  const setting = await needed(() => session.settings.get("apiKey"));
+  const setting = await orNotChecked(() => session.settings.get("apiKey"));
   const key = maskKey(requireApiKey(setting));
   if (baseUrl) apiKeyFor(baseUrl, session.settings);
   const { label = "", source = "default" } = setting ?? {};
@@ -128,12 +129,12 @@ function clockFinding(answer: Answer, { context }: TargetSession): Finding | nul
 }
 
 /** The error of a login. */
-function loginFailure(url: URL, answer: Answer, kept: string, more: string): Error | null {
+function loginFailure(url: URL, answer: Answer, hintStart: string, hintEnd: string): Error | null {
   if (answer instanceof TransportError) {
     const { message, hint } = describeConnectionError(
       answer,
       url,
-      `${kept} Check the base URL and try again. ${more}`,
+      `${hintStart} Check the base URL and try again. ${hintEnd}`,
     );
     return new NetworkError(message, { hint, cause: answer });
   }
@@ -142,11 +143,11 @@ function loginFailure(url: URL, answer: Answer, kept: string, more: string): Err
   if (verdict === "accepted") return null;
   if (verdict !== "refused") {
     const { message, hint } = describeForeign(answer, url);
-    return new ServiceError(message, { hint: [kept, hint, `\n${more}`] });
+    return new ServiceError(message, { hint: [hintStart, hint, `\n${hintEnd}`] });
   }
   return new AuthRequiredError("The service refused the API key.", {
     ...(answer.envelope.kind === "error" && { key: answer.envelope.key }),
-    hint: `${kept} Check the key on the service's API key page.`,
+    hint: `${hintStart} Check the key on the service's API key page.`,
   });
 }
 

@@ -41,7 +41,7 @@ export class ServiceTarget implements Target {
   describe: Target["describe"] = async () => null;
 
   /** Read again each time: a login or a key may have changed, or come, since. */
-  async #accountNow(): Promise<ServiceAccount> {
+  async #currentAccount(): Promise<ServiceAccount> {
     const { configuredService } = await import("../account.ts");
     return this.#account ?? configuredService(this.#session.settings);
   }
@@ -49,7 +49,7 @@ export class ServiceTarget implements Target {
   /** @throws UsageError without a base URL, AuthRequiredError without a key */
   async identity(): Promise<ServiceIdentity> {
     const { keyFingerprint } = await import("../../lib/fingerprint.ts");
-    const { baseUrl, apiKey } = await this.#accountNow();
+    const { baseUrl, apiKey } = await this.#currentAccount();
     return { baseUrl, keyId: keyFingerprint(apiKey) };
   }
 
@@ -59,7 +59,7 @@ export class ServiceTarget implements Target {
   }
 
   async open({ requestTimeoutMs }: OpenHow): Promise<OpenTarget> {
-    const account = { ...(await this.#accountNow()), identity: await this.identity() };
+    const account = { ...(await this.#currentAccount()), identity: await this.identity() };
     const { connectService } = await import("./service-connection.ts");
     return connectService(account, { requestTimeoutMs, usesProxy: true }, this.#session);
   }

@@ -88,9 +88,9 @@ export interface TargetCheck {
   clock(): Finding | null;
   /** Whether it has answered, and taken the key. */
   isVerified: boolean;
-  /** @param kept beginning of a hint @param more its last line @returns the error of a login; null if nothing is wrong */
-  failure(kept: string, more: string): Error | null;
+  /** @param hintStart beginning of a hint @param hintEnd its last line @returns the error of a login; null if nothing is wrong */
+  failure(hintStart: string, hintEnd: string): Error | null;
 }
 
 /** A session, as far as targets depend on it. */
-export type TargetSession = Omit<ClientSession, "words" | "caps" | "saved">;
+export type TargetSession = Omit<ClientSession, "words" | "caps" | "savedFields">;
