@@ -94,7 +94,7 @@ export function seedsPlanJson(
   described: DescribedRequest | null,
   warnings: readonly string[],
 ) {
-  const sent = described?.sent ?? null;
+  const firstRequest = described?.sent ?? null;
   const rows = inOrder(plan);
   const [first] = [...rows.filter(isToSubmit), ...rows];
   return {
@@ -103,7 +103,7 @@ export function seedsPlanJson(
     requests: plan.toSubmit.rows,
     seeds: rows.filter(isToSubmit).map(({ checked }) => checked.request.seed),
     request: first?.checked.request,
-    ...(sent && { sent }),
+    ...(firstRequest && { sent: firstRequest }),
     credits: documentedTotal(plan.toSubmit),
     ...(warnings.length > 0 && { warnings }),
   };

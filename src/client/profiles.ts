@@ -6,7 +6,7 @@ import { settingsFile } from "../store/settings-file.ts";
 // A profile is a settings file of its own, in a folder of its name: an account's key and base URL are never mixed with
 // another's, and no two profiles have one name.
 
-/** The profile in use, and what chose it. */
+/** The profile in use, and the flag or variable that selects it. */
 export interface Profile {
   name: string;
   source: "flag" | "environment";

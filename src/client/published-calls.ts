@@ -65,7 +65,7 @@ export class PublishedCalls {
     return this.#succeeded(noted(await this.#operations.generate(spec, caller)));
   }
 
-  /** @throws ImggenFailure where the earlier task has no image */
+  /** @throws ImggenFailure if the earlier task has no image */
   async reuse(options: ReuseOptions, signal: AbortSignal): Promise<GenerateResult | null> {
     const wait = waitFrom(options);
     const { checked } = await this.#checked(options);
@@ -159,13 +159,13 @@ export class PublishedCalls {
   }
 }
 
-/** Where a call saves images. @throws UsageError for standard output, which only the command line has */
+/** Destination of a call's images. @throws UsageError for standard output, which only the command line has */
 function outputOptions({ output, name, overwrite }: OutputOptions): OutputOptions {
   if (output === "-") throw new UsageError('output takes a file or a folder, not "-".');
   return { output, name, overwrite };
 }
 
-/** A caller's listener. What it throws or rejects with ends nothing: what it is told of may be charged by then. */
+/** A caller's listener. Its errors do not end the call, because the task may be charged by then. */
 function listening(listener: OnTaskProgress = () => {}) {
   let warning: string | null = null;
   let hasWarned = false;

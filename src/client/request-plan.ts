@@ -24,14 +24,14 @@ export type SubmitFlags = FlagsOf<typeof SUBMIT> & {
 /** The flags of `generate` for one request. */
 type OneRequestFlags = Omit<FlagsOf<typeof GENERATE>, "seed"> & { seed?: WholeNumber | undefined };
 
-/** A request that is checked, and all that is decided before it is sent. */
+/** A checked request with its destination, limits and reference images. */
 export interface RequestPlan extends GenerateSpec {
   references: RequestReferences | null;
-  /** The most images that it may make. */
+  /** Maximum number of images that it may make. */
   maxImages: number;
-  /** What asked for the place of its images: the flag, or the setting. */
+  /** Origin of its destination: the flag, or the setting. */
   outputLabel: string;
-  /** The folder that the user wants images in; null if none is named. */
+  /** Folder of `--output`; null for a file, or without the flag. */
   folder: string | null;
 }
 
@@ -54,7 +54,7 @@ export async function checkedNew(
 }
 
 /**
- * Decides all that is decided before a request is sent. Reads files; connects nowhere, and sends nothing.
+ * Resolves destination, budget and reference images of a request. Reads files, but does not connect.
  * @param repeated the task whose request is submitted again; if its outcome is unknown, it is dismissed
  * @throws UsageError, BudgetExceededError
  */
@@ -73,7 +73,7 @@ export async function planRequest(
   const unchecked = uncheckedCap(target, flags, [plain]);
   const checked = unchecked === null ? plain : { ...plain, warnings: [...plain.warnings, unchecked] };
   const rules = { matrix, allowUndocumented: !flags.validate || unchecked !== null };
-  // Elsewhere when it is known that nothing charged earlier answers for the request: that costs nothing.
+  // A real run checks this later, once no earlier task answers for the request at no cost.
   if (maxCredits !== undefined && flags.dryRun) {
     const { checkBudget } = await import("../core/limits/budget.ts");
     checkBudget(checked, maxCredits, rules);
@@ -89,12 +89,11 @@ export async function planRequest(
     again: flags.again === true,
     maxImages: maxImages ?? resolveModel(model, matrix)?.maxImages ?? 1,
     outputLabel,
-    // Where the user wants the images, unless that is an exact path, or nowhere.
     folder: flags.output !== undefined && destination.kind === "folder" ? destination.folder : null,
   };
 }
 
-/** The reference images that must be checked or uploaded, which few requests have, and what is said of them. */
+/** Opens reference images that must be checked or uploaded, and adds their warnings. Loaded late: few requests have any. */
 async function withReferences(
   checked: CheckedRequest,
   flags: SubmitFlags,
@@ -108,11 +107,11 @@ async function withReferences(
   return { references, checked: { ...checked, warnings: [...checked.warnings, ...warnings] } };
 }
 
-/** A request as it would be sent, and the files that would be uploaded before. */
+/** Request and uploads of a dry run. */
 export interface DryRun {
   request: GenerationRequest;
   uploads: Awaited<ReturnType<RequestReferences["plan"]>>["uploads"];
-  /** null: as it is. */
+  /** null if the target sends the request unchanged. */
   described: DescribedRequest | null;
 }
 

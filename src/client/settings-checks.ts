@@ -86,14 +86,14 @@ async function findOmittedSettings(session: CheckedSession): Promise<string[]> {
 async function checkValues(settings: Settings, file: string, session: CheckedSession): Promise<void> {
   const read = async () => (await targetInEffect(session)).matrix();
   const matrix = await read().catch(() => null);
-  // The models have a check of their own, and without them nothing can be said of what names one.
+  // Another check reports an invalid matrix; without it, settings that name a model cannot be checked.
   const unchecked = matrix === null ? ["matrix", "model", "ratio"] : ["matrix"];
   const deps = { settings: session.settings, context: session.context, matrix: async () => matrix ?? [] };
   for (const name of SETTING_NAMES) {
     const value = settings[name];
     if (value === undefined || unchecked.includes(name)) continue;
     try {
-      // What is wrong with its file is named as a request names it.
+      // The same label as in an error of a request.
       const label = name === "workflow" ? namedSetting(name, { value, source: "config", label: name }) : name;
       await checkSetting(name, value, deps, label);
     } catch (error) {
@@ -110,7 +110,7 @@ async function checkValues(settings: Settings, file: string, session: CheckedSes
 export async function checkModels(session: CheckedSession): Promise<Finding> {
   const setting = await orNotChecked(() => session.settings.get("matrix"));
   const target = await orNotChecked(() => targetInEffect(session));
-  // What is wrong with the settings of a generator is another check's to report.
+  // Another check reports invalid settings of a generator.
   await orNotChecked(() => target.url());
   const { length: count } = await target.matrix();
   const facts = { file: setting?.value ?? null, count };

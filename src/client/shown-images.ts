@@ -19,10 +19,10 @@ export interface FoundImage {
   image: ImageInfo;
 }
 
-/** The images that a word names, and what they were made from, if that is known. */
+/** Images of a file or task, with their request if it is known. */
 export interface FoundImages {
   origin: ImageOrigin | null;
-  /** The settings of its request that only some requests have, but for the seed: `negative`, `steps`. */
+  /** Generator fields of the request, such as `negative` and `steps`, without the seed. */
   settings: Readonly<Record<string, unknown>>;
   files: FoundImage[];
 }

@@ -1,6 +1,6 @@
 import { type Option, type Options, option } from "./option.ts";
 
-/** Options that every command takes, but for those that it refuses. */
+/** Options of every command; some commands refuse a few. */
 export const GLOBAL = {
   json: option("flag", "--json", "print exactly one JSON document on standard output"),
   quiet: option("flag", "--quiet", "print only errors on standard error"),

@@ -101,7 +101,7 @@ export function parseChoice<Choice extends string>(
   throw new UsageError(`${label} ${JSON.stringify(text)} is ${none}.`);
 }
 
-/** What a value of an option must be, as the end of a sentence; null if it is right. */
+/** Requirement that a value breaks, as the end of a sentence; null if it is valid. */
 export function valueProblem(option: Option, value: unknown): string | null {
   const { kind, choices, min = 0, max, isAdvisory } = option;
   const { is, words } = KINDS[kind];

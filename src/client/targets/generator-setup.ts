@@ -28,7 +28,7 @@ export function ownGenerator(setting: Effective, source: GeneratorSource): OwnGe
   return { spec, options: { ...withKey(spec, readOptions(spec, source), key), keyVariable: KEY_VARIABLE } };
 }
 
-/** Sent to the generator in effect whatever it is, and to a task's if it is the key of its account. */
+/** Its key goes to the generator in effect, and to a task's generator only if the task was submitted with it. */
 const KEY_VARIABLE = "IMGGEN_GENERATOR_KEY";
 
 const TASKS_GENERATOR = "The task's generator";
@@ -39,7 +39,7 @@ export function requireKnown(name: string, taskId: string, source: Pick<Generato
     knownSpec(name, TASKS_GENERATOR, source);
   } catch (cause) {
     if (!(cause instanceof UsageError)) throw cause;
-    // The alternative is advice for a new request.
+    // Other hints are advice for a new request.
     const hint = name.startsWith("npm:") ? (cause.hint?.replace(/^Nothing was sent\. /, " ") ?? "") : "";
     const message = `Task ${taskId} cannot be continued. ${cause.message}${hint}`;
     throw new MissingProviderError(message, { charged: "unknown", cause });
@@ -67,7 +67,7 @@ export function taskGenerator(
   };
 }
 
-/** The value; null where it is invalid, because an invalid setting is not meant for a stored task. */
+/** The value; null if it is invalid: an invalid setting must not stop a stored task. */
 function orNull<Value>(read: () => Value): Value | null {
   try {
     return read();
@@ -77,7 +77,7 @@ function orNull<Value>(read: () => Value): Value | null {
   }
 }
 
-/** Checks the flags about a generator, also where no task uses it. @throws UsageError */
+/** Checks the flags about a generator, even if no task uses it. @throws UsageError */
 export function checkFlags(source: GeneratorSource): void {
   const settings = new EffectiveSettings({}, () => ({}), source.settings.flags);
   const setting = settings.flag("generator") ?? source.settings.generator();
@@ -93,7 +93,7 @@ export function generatorNamed(name: string, source: GeneratorSource): OwnGenera
   return { spec, options: withKey(spec, unsetOptions(spec), boundKey(spec, source)) };
 }
 
-/** A generator as it is written, with all that is known of it. @throws UsageError for a package that is not installed */
+/** Parses a generator; a package is looked up in the config folder. @throws UsageError for a package that is not installed */
 export function knownSpec(
   text: string,
   label: string,
@@ -104,8 +104,7 @@ export function knownSpec(
 }
 
 /**
- * The report on an unfinished task for a prompt whose package cannot be used: a new request cannot even be checked then, and
- * would hide what the task may have cost.
+ * Reports an unfinished task for a prompt if its package is missing: the error of a new request would hide the task's cost.
  * @param error of the new request; thrown if no task waits for the package
  */
 export async function unusableTask(

@@ -72,7 +72,7 @@ export class GeneratorTarget implements Target {
     return new GeneratorTarget(name, () => taskGenerator(identity, session), session);
   }
 
-  /** What it is, and how it is used. @throws UsageError, AuthRequiredError */
+  /** @throws UsageError, AuthRequiredError */
   get generator(): OwnGenerator {
     this.#generator ??= this.#read();
     return this.#generator;
@@ -134,7 +134,7 @@ export class GeneratorTarget implements Target {
     const problems = hasSaved ? await findProblems(generator, causes, session) : {};
     const isNeeded = model === undefined || validate !== false || generator.options.workflow !== undefined;
     if (!isNeeded || dryRun === true) return { ...termsWithoutModels(generator, session), ...problems };
-    // What is wrong matters only to a request that names no model.
+    // An error matters only to a request that names no model.
     const offer = await modelsOffered(generator, session).catch(asFailure);
     const { names, loaded } = offer instanceof ImggenError ? { names: null, loaded: null } : offer;
     const current = lasts ? null : loaded;
@@ -175,7 +175,7 @@ function hasSavedFields({ options: { savedFields } }: OwnGenerator, { settings }
   return isStored || seed !== undefined || negative !== undefined || Object.keys(fields ?? {}).length > 0;
 }
 
-/** Whether images cost money. If the server cannot be asked about the workflow, an error says so before a request is sent. */
+/** Whether images cost money. Without an answer about the workflow, `false`: the submit itself then fails before it is sent. */
 async function isPaid(generator: OwnGenerator, session: TargetSession): Promise<boolean> {
   if (generator.options.isPaid || generator.options.workflow === undefined) return generator.options.isPaid;
   const prepared = await askGenerator(generator, session, async (provider, signal) =>
@@ -184,14 +184,14 @@ async function isPaid(generator: OwnGenerator, session: TargetSession): Promise<
   return prepared !== undefined && "isPaid" in prepared && prepared.isPaid;
 }
 
-/** The ids that a known server takes beside its own names: those of the hosted service that fit its models. */
+/** Ids of the service's models that this kind of server supports too. */
 function ownIds({ spec }: OwnGenerator): string[] {
   return knownModels(spec).map(({ id }) => id);
 }
 
 /**
- * The model that is set, with its origin, or the generator's default. The setting `model` applies to the generator of the same
- * config.
+ * Model of the settings with its origin, or the generator's default. The setting `model` applies only to the generator of the
+ * same config.
  */
 function modelSet(
   { spec, options }: OwnGenerator,
@@ -210,7 +210,7 @@ function modelSet(
 
 /** The only model of a generator. An error if it has no model, or several and one must be named. */
 function onlyModel(generator: OwnGenerator, { names, needsName }: ModelsOffered): string | ImggenError {
-  // A workflow has a model of its own.
+  // The workflow contains the model.
   if (generator.options.workflow !== undefined) return ANY_MODEL;
   if (names === null) return unknownModel(generator);
   const [only, ...others] = names;

@@ -52,7 +52,7 @@ export function modelsOffered(
 /** Context of a question to a generator. */
 export type AskingSession = Pick<TargetSession, "context" | "onExchange">;
 
-/** Opens a generator's provider. Nothing is sent or run. @param more what only its tasks need */
+/** Opens a generator's provider. Nothing is sent or run. @param more dependencies of tasks only */
 export function createProvider(
   { spec, options }: OwnGenerator,
   { context: { env, clock }, onExchange }: AskingSession,
@@ -100,7 +100,7 @@ export function asFailure(error: unknown): ImggenError {
   throw error;
 }
 
-/** How long a turn lasts beyond the time limit of its request. */
+/** Extra time of a turn beyond its request's timeout. */
 const TURN_MARGIN_MS = 60_000;
 
 export interface OpenGenerator extends OpenTarget {
@@ -168,7 +168,7 @@ function sentFields(
   };
 }
 
-/** The work of a new task, as the generator is set up now. */
+/** Terms of a new task under the generator's current options. */
 export function termsFor(
   request: GenerationRequest,
   options: GeneratorOptions,
@@ -193,7 +193,7 @@ export function termsFor(
   };
 }
 
-/** The account of a generator, as its tasks name it. */
+/** Account of a generator in the ledger. */
 export function generatorIdentity({ spec, options: { key } }: OwnGenerator): ServiceIdentity {
   return { baseUrl: spec.name, keyId: key === null ? GENERATOR_KEY_ID : keyFingerprint(key) };
 }

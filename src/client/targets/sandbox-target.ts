@@ -8,7 +8,7 @@ import { sandboxFolder } from "../user-folders.ts";
 import { serviceMatrix } from "./service-target.ts";
 import type { OpenHow, OpenTarget, Target, TargetCheck, TargetSession } from "./target.ts";
 
-/** How long a task takes, in milliseconds: less than at `imggen sandbox`, because a person waits. */
+/** Duration of a task: shorter than at `imggen sandbox`, because a person waits. */
 const LATENCY_MS = 300;
 
 /** The embedded sandbox: a service within this process. */
@@ -87,7 +87,6 @@ export async function startService<Service>(folder: string, start: () => Promise
   }
 }
 
-/** Whether a system error says that a port could not be opened. */
 export function isPortError(error: unknown): boolean {
   return error instanceof Error && "syscall" in error && error.syscall === "listen";
 }

@@ -18,7 +18,6 @@ import type { DescribedRequest, ModelsOffered, TargetSession, TermsRequest } fro
 /** Time limit of the server's answer: it may be loading its generator's list. */
 const ASK_MS = 15_000;
 
-/** Facts that a server tells of its generator. */
 interface ServerFacts {
   names: string[];
   /** Whether its images cost nothing. */
@@ -26,8 +25,8 @@ interface ServerFacts {
 }
 
 /**
- * An `imggen serve`, which has the document's API, and the models of its own generator. Its key says so: it alone is asked for
- * more than the document names.
+ * An `imggen serve`: the service's API with a generator's models. Recognised by its key; other services do not get requests
+ * beyond the API document.
  */
 export class ServeTarget extends ServiceTarget {
   override readonly kind = "serve";
@@ -51,7 +50,7 @@ export class ServeTarget extends ServiceTarget {
       isFreeByDefault: true,
       defaultModel: ANY_MODEL,
       models: facts?.names ?? null,
-      // Under these names its requests have them.
+      // Names of these fields in its requests.
       fieldNames: { seed: "seed", negative: "negative" },
       defaults: {},
       savedFields: {},

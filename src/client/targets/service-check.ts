@@ -16,7 +16,7 @@ import { type Finding, failed, news, ok, orNotChecked, skipped, warning } from "
 import { inProfile } from "../profiles.ts";
 import type { CheckHow, TargetCheck, TargetSession } from "./target.ts";
 
-/** What came of asking the service, or why nothing did. */
+/** Reply of the service, or the error of the question. */
 type Answer = ProbeReply | Error;
 
 type Setting = { value: string; label: string };
@@ -55,7 +55,7 @@ export async function checkService(
   };
 }
 
-/** Null if there is none that may be sent there: the check of the key says why. */
+/** Key for a base URL; null if there is none, which the check of the key reports. */
 function keyToSend(baseUrl: string, { settings }: TargetSession): string | null {
   try {
     return apiKeyFor({ value: baseUrl, label: "" }, settings);
@@ -65,7 +65,7 @@ function keyToSend(baseUrl: string, { settings }: TargetSession): string | null 
   }
 }
 
-/** Whether the base URL leads to the service. */
+/** Checks whether the base URL leads to the service. */
 function reachFinding(setting: Setting | undefined, answer: Answer, session: TargetSession): Finding {
   const url = new URL(requireBaseUrl(setting));
   const label = setting?.label ?? "";
@@ -94,7 +94,7 @@ function unreachable(url: URL, cause: TransportError, session: TargetSession): F
   return failed(message, hint, { baseUrl: url.href });
 }
 
-/** Whether the service takes the key. The service refuses a bad one also where the request costs nothing. */
+/** Checks whether the service accepts the key: it refuses a bad one even for a free request. */
 async function keyFinding(
   baseUrl: Setting | undefined,
   answer: Answer,
@@ -116,7 +116,7 @@ async function keyFinding(
 
 const MAX_SKEW_MS = 60_000;
 
-/** This machine's clock, compared with the service's; null if the service does not tell the time. */
+/** This machine's clock, compared with the service's; null if the reply has no date. */
 function clockFinding(answer: Answer, { context }: TargetSession): Finding | null {
   if (answer instanceof Error || answer.dateMs === null) return null;
   // The Date header was set about halfway through the exchange, and has whole seconds.
@@ -161,8 +161,8 @@ export function proxyInUse(url: URL, { context }: TargetSession): ProxyInUse | n
 const NAME_SERVER_MS = 3_000;
 
 /**
- * The system's name resolution, once a name server has answered. It cannot be given up: where none answers it would
- * keep the process alive long after the result is shown.
+ * The system's name resolution, once a name server has answered. It cannot be aborted: without an answer it
+ * would keep the process alive long after the result is shown.
  */
 const lookupIfAnswered: LookupFunction = async (hostname, options, callback) => {
   if (await canBeAsked(hostname)) lookup(hostname, options, callback);
