@@ -1,6 +1,6 @@
 import { readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { foldersOf } from "../../client/user-folders.ts";
+import { userFolders } from "../../client/user-folders.ts";
 import { VERSION } from "../../lib/version.ts";
 import { FIRST_STEPS } from "../help/bare-program.ts";
 import { headingPaint, inColor, loadColors, PLAIN, takesColors } from "../text/colors.ts";
@@ -11,7 +11,7 @@ import { enableCompileCache } from "./compile-cache.ts";
 export async function main(argv: readonly string[]): Promise<number> {
   if (await isAnsweredAtOnce(argv)) return 0;
   const { env } = process;
-  enableCompileCache({ stateFolder: () => foldersOf({ env }).state, env, userId: process.geteuid?.() });
+  enableCompileCache({ stateFolder: () => userFolders({ env }).state, env, userId: process.geteuid?.() });
   const { runInProcess } = await import("./process-context.ts");
   return runInProcess(argv);
 }

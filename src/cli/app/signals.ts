@@ -2,7 +2,7 @@
 import { setMaxListeners } from "node:events";
 import { readFileSync } from "node:fs";
 import { platform } from "node:os";
-import { exitCodeOf } from "../../client/exit-codes.ts";
+import { getExitCode } from "../../client/exit-codes.ts";
 import { InterruptedError, type InterruptSignal } from "../../lib/interrupted.ts";
 import { callBeforeExit } from "../../lib/processes.ts";
 
@@ -52,7 +52,7 @@ function leaveNow(
   const latestMs = performance.now() + LINGER_MS;
   const leaveOnceIdle = () => {
     if (hasBusyThreads() && performance.now() < latestMs) setTimeout(leaveOnceIdle, 5);
-    else leave(exitCodeOf(reason), signal);
+    else leave(getExitCode(reason), signal);
   };
   setTimeout(leaveOnceIdle, LINGER_MS);
   lastWords(reason).then(leaveOnceIdle, leaveOnceIdle);

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
-import { worstOf } from "../../client/exit-codes.ts";
+import { worstExitCode } from "../../client/exit-codes.ts";
 import { waitSettings } from "../../client/given-values.ts";
 import { type CancellableTasks, cancellableTasks } from "../../client/listed-tasks.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { CANCEL } from "../../client/options/task-table.ts";
-import { cancelJson, displayState, exitCodeOfReport } from "../../client/report-json.ts";
+import { cancelJson, displayState, reportExitCode } from "../../client/report-json.ts";
 import type { CancelReport } from "../../core/engine/cancel-task.ts";
 import type { Charged } from "../../lib/error-types.ts";
 import { UsageError } from "../../lib/error-types.ts";
@@ -109,7 +109,7 @@ async function cancelNamed(ids: readonly string[], flags: Flags, session: Sessio
     const whole = { json: { ok: tasks.every(({ ok }) => ok), tasks }, show: async () => {} };
     await showAnswer(whole, session.options, session.console);
   }
-  return worstOf(reports.map(exitCodeOfReport));
+  return worstExitCode(reports.map(reportExitCode));
 }
 
 async function show(report: CancelReport, session: Session): Promise<void> {

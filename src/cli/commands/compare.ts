@@ -4,12 +4,12 @@ import {
   planFacts,
   planJson,
   rowJson,
+  rowStateText,
   rowValues,
-  rowWord,
   summaryJson,
 } from "../../client/batch-json.ts";
 import type { CheckedBatch } from "../../client/batch-operations.ts";
-import { givenSeeds } from "../../client/given-seeds.ts";
+import { readSeedFlags } from "../../client/given-seeds.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { COMPARE } from "../../client/options/request-table.ts";
 import type { CheckedRow } from "../../core/batch/batch-row.ts";
@@ -55,7 +55,7 @@ async function runCompare(
   const { batchOfCombinations, fieldCombinations, planBatch } = await import(
     "../../client/batch-operations.ts"
   );
-  const given = await givenSeeds(seed, session);
+  const given = await readSeedFlags(seed, session);
   const isSeeded = given.seeds.length > 0;
   const field = session.settings.flag("field");
   const others = field && fieldCombinations(field, isSeeded ? given.field : undefined);
@@ -179,7 +179,7 @@ async function showCompared(
       ...cellsOf(end.row, fields, session),
       elapsedMs === null ? "-" : (elapsedMs / 1000).toFixed(1),
       file ? `${file.width}×${file.height}` : "-",
-      file?.path ? { path: file.path } : `${rowWord(end)}: ${end.error?.message ?? ""}`,
+      file?.path ? { path: file.path } : `${rowStateText(end)}: ${end.error?.message ?? ""}`,
     ];
   });
   await showTable(columns, rows, session);

@@ -169,7 +169,7 @@ async function loginGenerator(specText: string, verify: boolean, session: Sessio
   const store = await session.settingsStore();
   const stored = await store.read();
   const login = generatorLogin(specText, session);
-  const { name, place, setting } = login;
+  const { name, address: place, setting } = login;
   const key = await askGeneratorKey(login, session);
   const isUsed = stored.baseUrl === undefined;
   if (!isUsed && key === null)
@@ -199,7 +199,7 @@ async function loginGenerator(specText: string, verify: boolean, session: Sessio
 
 /** @returns null where none is needed @throws UsageError for one that cannot be sent */
 async function askGeneratorKey(
-  { place, checkKey }: GeneratorLogin,
+  { address: place, checkKey }: GeneratorLogin,
   { context }: Session,
 ): Promise<string | null> {
   if (place === null) return null;

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { clientOf } from "../../client/client.ts";
+import { createSessionClient } from "../../client/client.ts";
 import { type ClientSession, openLedger } from "../../client/client-session.ts";
-import { exitCodeOf } from "../../client/exit-codes.ts";
-import { readRequestFlags, savedFields } from "../../client/given-values.ts";
+import { getExitCode } from "../../client/exit-codes.ts";
+import { readRequestFlags, readSavedFields } from "../../client/given-values.ts";
 import { MCP } from "../../client/options/command-table.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { targetInEffect } from "../../client/targets/target-in-effect.ts";
@@ -39,7 +39,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
     await console.note("Waiting for an MCP client on standard input. To end it, press Ctrl-C.");
   const { clock, signal, stdin } = context;
   const ledger = openLedger(session);
-  const clients = new CurrentClient(() => clientOf(forAgents(session, budget)));
+  const clients = new CurrentClient(() => createSessionClient(forAgents(session, budget)));
   await serve({
     close: () => clients.close(),
     findTask: (id) => ledger.find(id),
@@ -77,7 +77,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
     onError: ({ message }) => void console.warn(message),
   });
   stdin.destroy();
-  return signal.aborted ? exitCodeOf(signal.reason) : 0;
+  return signal.aborted ? getExitCode(signal.reason) : 0;
 }
 
 /** The session of a client whose messages are for an agent. */
@@ -93,8 +93,8 @@ function forAgents(session: Session, budget: SessionBudget): ClientSession {
     },
     onSandboxNotice,
     onExchange,
-    get saved() {
-      return savedFields(settings);
+    get savedFields() {
+      return readSavedFields(settings);
     },
     caps: [budget],
   };

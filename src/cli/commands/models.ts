@@ -26,11 +26,15 @@ export function register(command: Command, runWith: RunWith): void {
 
 async function runModels(session: Session, name: string | undefined, filter: ModelsFlags): Promise<Answer> {
   const { console } = session;
-  const { models, chosen, names, undocumented, loaded, hasNone, leftOut } = await listModels(
-    session,
-    name,
-    filter,
-  );
+  const {
+    models,
+    model: chosen,
+    names,
+    undocumented,
+    loaded,
+    hasNone,
+    leftOut,
+  } = await listModels(session, name, filter);
   if (leftOut !== null) await console.warn(`Its own list is left out. ${leftOut}`);
   return { json: models, show };
 

@@ -1,14 +1,14 @@
 import type { Command } from "commander";
-import { EXIT_CODES, worstOf } from "../../client/exit-codes.ts";
+import { EXIT_CODES, worstExitCode } from "../../client/exit-codes.ts";
 import { describeFailure } from "../../client/failure.ts";
 import { waitSettings } from "../../client/given-values.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { RESUME } from "../../client/options/task-table.ts";
 import {
   areCharged,
-  exitCodeOfReport,
-  leftAlone,
+  reportExitCode,
   reportJson,
+  skippedTasks,
   unreadableFiles,
 } from "../../client/report-json.ts";
 import type { TaskReport } from "../../core/engine/report.ts";
@@ -102,10 +102,10 @@ function servedText(served: ResumeTargets["served"]): string {
 
 /** An unknown outcome outweighs the rest: only the user can decide about it. */
 function exitCodeOf({ reports, unreadable }: Resumed): number {
-  const codes = reports.map(exitCodeOfReport);
+  const codes = reports.map(reportExitCode);
   const unknown = EXIT_CODES.outcome_unknown;
-  if (reports.some(isInterrupted)) return worstOf(codes);
-  return unreadable.length > 0 || codes.includes(unknown) ? unknown : worstOf(codes);
+  if (reports.some(isInterrupted)) return worstExitCode(codes);
+  return unreadable.length > 0 || codes.includes(unknown) ? unknown : worstExitCode(codes);
 }
 
 async function showResumed(
@@ -137,7 +137,7 @@ const MAX_IDS = 100;
 /** JSON document of a `resume` of several tasks. */
 function resumedJson(resumed: Resumed, exitCode: number, session: Session): object {
   const { reports } = resumed;
-  const rest = leftAlone(resumed);
+  const rest = skippedTasks(resumed);
   const interrupted = reports.filter(isInterrupted);
   if (interrupted.length === 0)
     return { ok: exitCode === 0, tasks: reports.map((report) => reportJson(report, COMMAND_WORDS)), ...rest };

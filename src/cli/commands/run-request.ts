@@ -39,8 +39,8 @@ async function showDryRun(
 ): Promise<number> {
   const { credits, warnings } = plan.checked;
   if (checkImages) await session.console.warn("--check-images was skipped: --dry-run opens no connection.");
-  const { dryRunOf } = await import("../../client/request-plan.ts");
-  const { request, uploads, described } = await dryRunOf(plan, session);
+  const { describeDryRun } = await import("../../client/request-plan.ts");
+  const { request, uploads, described } = await describeDryRun(plan, session);
   const sent = described?.sent ?? null;
   if (session.options.json) {
     const said = warnings.length > 0 ? { warnings } : {};
@@ -85,7 +85,7 @@ export function sentLines(sent: SentRequest): string[] {
 
 /** Standard output carries the bytes of one image, and nothing else. @throws UsageError */
 function requireOneImageOut(
-  { mostImages, outputLabel }: RequestPlan,
+  { maxImages: mostImages, outputLabel }: RequestPlan,
   flags: SubmitFlags,
   { options, context }: Session,
 ): void {

@@ -1,8 +1,8 @@
 // What `sandbox` and `serve` have in common.
 import { once } from "node:events";
 import { platform } from "node:os";
-import { exitCodeOf } from "../../client/exit-codes.ts";
-import { isOfPort } from "../../client/targets/sandbox-target.ts";
+import { getExitCode } from "../../client/exit-codes.ts";
+import { isPortError } from "../../client/targets/sandbox-target.ts";
 import type { Environment } from "../../client/this-process.ts";
 import { errorCode, errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
@@ -46,7 +46,7 @@ export async function serveUntilSignal(
   }
   const { signal } = context;
   if (!signal.aborted) await once(signal, "abort");
-  return exitCodeOf(signal.reason);
+  return getExitCode(signal.reason);
 }
 
 /** Starts a server on the port of the flag, or any that is free. @throws UsageError if the port cannot be opened */
@@ -58,7 +58,7 @@ export async function startOnPort<Server>(
   try {
     return await start(port);
   } catch (error) {
-    if (!isOfPort(error)) throw error;
+    if (!isPortError(error)) throw error;
     const why = errorCode(error) === "EADDRINUSE" ? "is in use" : `cannot be opened: ${errorText(error)}`;
     throw new UsageError(`Port ${port} ${why}.`, {
       hint: "Choose another with --port, or leave it out.",

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
-import { worstOf } from "../../client/exit-codes.ts";
+import { worstExitCode } from "../../client/exit-codes.ts";
 import { waitSettings } from "../../client/given-values.ts";
 import { listedTasks } from "../../client/listed-tasks.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { STATUS } from "../../client/options/task-table.ts";
-import { displayState, exitCodeOfReport, statusJson } from "../../client/report-json.ts";
+import { displayState, reportExitCode, statusJson } from "../../client/report-json.ts";
 import type { TaskReport } from "../../core/engine/report.ts";
 import type { WaitSettings } from "../../core/polling/wait.ts";
 import type { StatusEvents } from "../../core/use-cases/status.ts";
@@ -46,7 +46,7 @@ async function runStatus(session: Session, ids: string[], flags: FlagsOf<typeof 
     );
   const reports = names.length === 0 ? [] : await ask();
   if (isOfAll) await showAnswer(allAnswer(reports, session), session.options, session.console);
-  return worstOf(reports.map(exitCodeOfReport));
+  return worstExitCode(reports.map(reportExitCode));
 }
 
 /** The end of the answer about every open task: one document, or a note if there is none. */

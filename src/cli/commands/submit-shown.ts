@@ -1,5 +1,5 @@
 import path from "node:path";
-import { displayState, exitCodeOfReport, reportJson } from "../../client/report-json.ts";
+import { displayState, reportExitCode, reportJson } from "../../client/report-json.ts";
 import type { RequestPlan } from "../../client/request-plan.ts";
 import type { TaskReport } from "../../core/engine/report.ts";
 import { COMMAND_WORDS } from "../../lib/wording.ts";
@@ -72,7 +72,7 @@ async function showReport(
   await previewImages(report.files, viewing, session);
   await print(report, session, destination.kind === "stdout");
   await openImages(report.files, viewing, session);
-  return exitCodeOfReport(report);
+  return reportExitCode(report);
 }
 
 async function print(report: TaskReport, session: Session, isOnStdout = false): Promise<void> {
@@ -85,5 +85,5 @@ export async function showUnusable(error: unknown, prompt: string, session: Sess
   const { unusableTask } = await import("../../client/targets/generator-setup.ts");
   const report = await unusableTask(error, prompt, session);
   await print(report, session);
-  return exitCodeOfReport(report);
+  return reportExitCode(report);
 }

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { foldersOf } from "../../client/user-folders.ts";
+import { userFolders } from "../../client/user-folders.ts";
 import type { Description } from "../help/command-tree.ts";
 import type { Context } from "../session/context.ts";
 import type { Console } from "../text/console.ts";
@@ -32,7 +32,7 @@ export async function answerShell(
       findTasks: (which) => latestTasks(which, context),
       async findProfiles() {
         const { profileNames } = await import("../../client/profiles.ts");
-        return profileNames(foldersOf(context).config);
+        return profileNames(userFolders(context).config);
       },
       async findModels(profile) {
         const { Session } = await import("../session/session.ts");
@@ -71,8 +71,8 @@ async function latestTasks(which: "unfinished" | "all", context: Context): Promi
     import("../../client/listed-tasks.ts"),
     import("../../lib/short-text.ts"),
   ]);
-  const tasks = await latestTasks(which, MAX_TASKS, { folders: foldersOf(context), context });
-  return tasks.map(({ id, word, prompt }) => {
+  const tasks = await latestTasks(which, MAX_TASKS, { folders: userFolders(context), context });
+  return tasks.map(({ id, state: word, prompt }) => {
     const short = shortened(prompt, MAX_PROMPT_CHARACTERS);
     return { value: id, description: word === null ? short : `${word}: ${short}` };
   });

@@ -1,4 +1,4 @@
-import { isTaken, nameOfTarget } from "../../client/report-json.ts";
+import { isTaken, targetName } from "../../client/report-json.ts";
 import type { TaskReport } from "../../core/engine/report.ts";
 import type { ResumeTarget } from "../../core/use-cases/resume.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
@@ -28,7 +28,7 @@ export class TasksShown implements Progress {
    */
   async begin(tasks: readonly ResumeTarget[], state: string, areAwaited = true): Promise<void> {
     this.#tasks = tasks;
-    const names = tasks.map(nameOfTarget);
+    const names = tasks.map(targetName);
     const view = this.#areSeveral && areAwaited ? taskRows(names) : taskView(null);
     this.#progress = await createProgress(this.#session, view, { isBesideResults: this.#areSeveral });
     this.show({ type: "begun", names });
@@ -53,7 +53,7 @@ export class TasksShown implements Progress {
     }
     this.show({ type: "printed", at });
     this.#printed += 1;
-    const name = nameOfTarget(task);
+    const name = targetName(task);
     const named = error?.message.includes(name) ? "" : `, ${name}`;
     return `${this.#printed} of ${this.#tasks.length}${named}: `;
   }
@@ -85,7 +85,7 @@ export class TasksShown implements Progress {
       const left = this.#tasks.filter(
         (task, at) => (running.has(at) || downloading.has(at)) && isTaken(task),
       );
-      void showInterrupted(left.map(nameOfTarget), this.#session, state);
+      void showInterrupted(left.map(targetName), this.#session, state);
     };
     if (signal.aborted) name();
     else signal.addEventListener("abort", name, { once: true });

@@ -8,7 +8,7 @@ import {
 import type { GENERATOR, GLOBAL } from "../../client/options/global-options.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { inProfile, type Profile, profileFolder, requireProfile } from "../../client/profiles.ts";
-import { type Folders, foldersOf } from "../../client/user-folders.ts";
+import { type Folders, userFolders } from "../../client/user-folders.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { shellWord } from "../../lib/shell-word.ts";
@@ -63,9 +63,9 @@ export class Session implements ClientSession {
     if (this.profile !== null) requireProfile(this.folders.config, this.profile.name, this.profile.label);
   }
 
-  /** The folders of settings and state; not every command needs them. @throws UsageError as `foldersOf` */
+  /** The folders of settings and state; not every command needs them. @throws UsageError as `userFolders` */
   get folders(): Folders {
-    this.#folders ??= foldersOf(this.context);
+    this.#folders ??= userFolders(this.context);
     return this.#folders;
   }
 

@@ -41,7 +41,10 @@ const TEXTS: KindRow = {
 };
 
 const KINDS: Readonly<Record<Kind, KindRow>> = {
-  text: { ...TEXT, parse: (text, label, { choices }) => (choices ? chosen(text, label, choices) : text) },
+  text: {
+    ...TEXT,
+    parse: (text, label, { choices }) => (choices ? parseChoice(text, label, choices) : text),
+  },
   path: PATH,
   folder: PATH,
   url: TEXT,
@@ -87,7 +90,7 @@ function oneSeed(text: string, label: string) {
 }
 
 /** One of the choices, in any case. @throws UsageError */
-export function chosen<Choice extends string>(
+export function parseChoice<Choice extends string>(
   text: string,
   label: string,
   choices: readonly Choice[],
@@ -98,7 +101,7 @@ export function chosen<Choice extends string>(
   throw new UsageError(`${label} ${JSON.stringify(text)} is ${none}.`);
 }
 
-/** What a value of an option must be, as the end of a sentence; null if it is right. */
+/** Requirement that a value breaks, as the end of a sentence; null if it is valid. */
 export function valueProblem(option: Option, value: unknown): string | null {
   const { kind, choices, min = 0, max, isAdvisory } = option;
   const { is, words } = KINDS[kind];

@@ -1,4 +1,4 @@
-import { planFacts, rowWord } from "../../../client/batch-json.ts";
+import { planFacts, rowStateText } from "../../../client/batch-json.ts";
 import type { CheckedBatch } from "../../../client/batch-operations.ts";
 import type { FlagsOf } from "../../../client/options/option.ts";
 import type { SUBMIT_MANY } from "../../../client/options/request-table.ts";
@@ -200,7 +200,7 @@ function failureNote(end: RowResult, name: string, failures: Map<string, number>
   // The summary names why nothing more is sent.
   if (error === null || (state === "new" && report === null)) return null;
   const task = state === "unfinished" && report?.taskId ? ` (task ${report.taskId})` : "";
-  const note = `${name}: ${rowWord(end)}${task}`;
+  const note = `${name}: ${rowStateText(end)}${task}`;
   if (error.type === "interrupted") return note;
   const kind = `${error.type} ${error.key ?? ""}`;
   const count = (failures.get(kind) ?? 0) + 1;

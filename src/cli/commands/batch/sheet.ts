@@ -4,8 +4,8 @@ import path from "node:path";
 import {
   differingNames,
   type RowValues,
+  rowStateText,
   rowValues,
-  rowWord,
   valuesText,
 } from "../../../client/batch-json.ts";
 import type { BatchSpec } from "../../../core/batch/batch-spec.ts";
@@ -84,7 +84,7 @@ function entryOf(end: RowResult): SheetEntry {
   return {
     image: report?.files[0]?.path ?? null,
     values: { ...rowValues(row), cost: creditsText(row.checked.credits, report?.free) },
-    end: joined([seconds, state === "saved" ? "" : rowWord(end)], DOT),
+    end: joined([seconds, state === "saved" ? "" : rowStateText(end)], DOT),
   };
 }
 

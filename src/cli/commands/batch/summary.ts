@@ -1,5 +1,5 @@
 import type { PlanFacts } from "../../../client/batch-json.ts";
-import { EXIT_CODES, exitCodeOf } from "../../../client/exit-codes.ts";
+import { EXIT_CODES, getExitCode } from "../../../client/exit-codes.ts";
 import { adviceOn } from "../../../client/failure.ts";
 import type { BatchResult, Confirmation } from "../../../core/batch/batch-spec.ts";
 import type { BatchCounts } from "../../../core/batch/counts.ts";
@@ -154,6 +154,6 @@ const WITH_OWN_EXIT_CODE: ReadonlySet<ErrorType> = new Set([
 
 /** 0 if every row is saved; else why it ended early, or that some rows are not. */
 export function exitCodeOfBatch({ counts, stopped }: BatchResult): number {
-  if (stopped && WITH_OWN_EXIT_CODE.has(stopped.type)) return exitCodeOf(stopped);
+  if (stopped && WITH_OWN_EXIT_CODE.has(stopped.type)) return getExitCode(stopped);
   return counts.isComplete ? 0 : EXIT_CODES.partial;
 }

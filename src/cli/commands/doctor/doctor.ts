@@ -1,7 +1,15 @@
 import type { Command } from "commander";
 import { EXIT_CODES } from "../../../client/exit-codes.ts";
 import { describeFailure } from "../../../client/failure.ts";
-import { type Finding, failed, NotChecked, needed, ok, skipped, warning } from "../../../client/finding.ts";
+import {
+  type Finding,
+  failed,
+  NotChecked,
+  ok,
+  orNotChecked,
+  skipped,
+  warning,
+} from "../../../client/finding.ts";
 import { checkFolder, checkProxy, checkState, checkTasks, checkTls } from "../../../client/machine-checks.ts";
 import { checkConfig, checkModels, checkProfile } from "../../../client/settings-checks.ts";
 import type { TargetCheck } from "../../../client/targets/target.ts";
@@ -63,13 +71,13 @@ const CHECKS: readonly Check[] = [
   { name: "proxy", run: checkProxy },
   { name: "tls", run: checkTls },
   { name: "service", run: async (_session, target) => (await target).service(), next: FIX_URL },
-  { name: "key", run: async (_session, target) => (await needed(() => target)).key(), next: FIX_KEY },
-  { name: "clock", run: async (_session, target) => (await needed(() => target)).clock() },
+  { name: "key", run: async (_session, target) => (await orNotChecked(() => target)).key(), next: FIX_KEY },
+  { name: "clock", run: async (_session, target) => (await orNotChecked(() => target)).clock() },
 ];
 
 /** @throws UsageError, AuthRequiredError if the generator's settings are wrong, NotChecked if the settings cannot be read */
 async function askTarget(session: Session): Promise<TargetCheck> {
-  await needed(() => session.settings.get("baseUrl"));
+  await orNotChecked(() => session.settings.get("baseUrl"));
   const target = await targetInEffect(session);
   return target.check({ signal: session.context.signal });
 }
