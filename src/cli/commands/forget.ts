@@ -9,7 +9,7 @@ import type { Answer, RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
 const MORE = [
-  "A record goes with its kept copies and replies. Images, sidecars and the rows of batches stay, and so does the day's spending.",
+  "A record goes with its kept replies, and with the copies of reference images and workflows that no other record names and that are older than a day. Images, sidecars and the rows of batches stay, and so does the day's spending.",
   "Kept are tasks that are open, of unknown outcome, or were begun by imggen serve less than 7 days ago.",
 ];
 
