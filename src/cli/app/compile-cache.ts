@@ -48,8 +48,8 @@ export function enableCompileCache(options: CompileCacheOptions): void {
 
 /** Whether this is a folder, no link to one, that the user owns and whose mode has none of these bits. */
 function isOwn(folder: string, userId: number, forbiddenMode: number): boolean {
-  const found = lstatSync(folder, { throwIfNoEntry: false });
-  return found?.isDirectory() === true && found.uid === userId && (found.mode & forbiddenMode) === 0;
+  const stats = lstatSync(folder, { throwIfNoEntry: false });
+  return stats?.isDirectory() === true && stats.uid === userId && (stats.mode & forbiddenMode) === 0;
 }
 
 /**

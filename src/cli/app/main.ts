@@ -28,7 +28,7 @@ const WRITTEN_COLUMNS = 80;
  */
 async function isAnsweredAtOnce(argv: readonly string[]): Promise<boolean> {
   try {
-    const text = argv.length <= 1 ? await textOf(argv[0]) : null;
+    const text = argv.length <= 1 ? await immediateText(argv[0]) : null;
     return text !== null && writeSync(1, text) === Buffer.byteLength(text);
   } catch {
     return false;
@@ -36,7 +36,7 @@ async function isAnsweredAtOnce(argv: readonly string[]): Promise<boolean> {
 }
 
 /** @returns null for everything else, and for help on a terminal that is narrower @throws if nothing was built */
-async function textOf(word: string | undefined): Promise<string | null> {
+async function immediateText(word: string | undefined): Promise<string | null> {
   if (VERSION_WORDS.has(word)) return `${VERSION}\n`;
   if (word !== undefined && !HELP_WORDS.has(word)) return null;
   const text =

@@ -63,16 +63,16 @@ export async function buildProgram(
   const { generator, ...ofGenerator } = GENERATOR;
   addOptions(program, { ...GLOBAL, generator }, GLOBAL_OPTIONS);
   addOptions(program, ofGenerator, GENERATOR_OPTIONS);
-  const [chosen] = namedCommand(argv);
-  if (!inFull && chosen !== undefined && !isCommand(chosen) && !BUILT_IN.includes(chosen)) {
-    throw (await import("./usage-error.ts")).unknownCommand(chosen, argv);
+  const [commandName] = namedCommand(argv);
+  if (!inFull && commandName !== undefined && !isCommand(commandName) && !BUILT_IN.includes(commandName)) {
+    throw (await import("./usage-error.ts")).unknownCommand(commandName, argv);
   }
-  const isAlone = !inFull && chosen !== undefined && isCommand(chosen);
+  const isAlone = !inFull && commandName !== undefined && isCommand(commandName);
   for (const [name, entry] of Object.entries(COMMANDS)) {
-    if (isAlone && name !== chosen) continue;
+    if (isAlone && name !== commandName) continue;
     const command = program.command(name).helpGroup(`${entry.group}:`);
     describeBriefly(command, entry.summary);
-    if (inFull || name === chosen) (await entry.load()).register(command, runWith);
+    if (inFull || name === commandName) (await entry.load()).register(command, runWith);
   }
   addBuiltIn(program, onText);
   return program;

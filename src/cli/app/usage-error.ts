@@ -135,14 +135,14 @@ function withOnePrompt(command: string, line: readonly string[], count?: number)
 export function refuseOneDash(words: readonly string[], program: Command): void {
   const [name] = plainWords(words);
   const command = program.commands.find((each) => each.name() === name);
-  const known = [
+  const knownFlags = [
     "--help",
     ...[program, command].flatMap((each) => each?.options.map(({ long }) => long) ?? []),
   ];
   for (const word of words) {
-    const [, typed = "", meant = ""] = /^(-([a-z][\w-]+))(?:=|$)/.exec(word) ?? [];
-    if (!known.includes(`--${meant}`)) continue;
-    throw new UsageError(`Unknown option '${typed}'.`, { hint: `Did you mean --${meant}?` });
+    const [, typed = "", flagName = ""] = /^(-([a-z][\w-]+))(?:=|$)/.exec(word) ?? [];
+    if (!knownFlags.includes(`--${flagName}`)) continue;
+    throw new UsageError(`Unknown option '${typed}'.`, { hint: `Did you mean --${flagName}?` });
   }
 }
 
@@ -160,8 +160,8 @@ export function refuseTypographicDash(words: readonly string[]): void {
   for (const word of words) {
     const [, dash = "", name = ""] = DASH.exec(word) ?? [];
     if (name === "") continue;
-    const meant = name.length === 1 ? `-${name}` : `--${name}`;
-    const message = `The command line has ${dash} in place of a plain dash: ${meant} is meant.`;
+    const flag = name.length === 1 ? `-${name}` : `--${name}`;
+    const message = `The command line has ${dash} in place of a plain dash: ${flag} is meant.`;
     throw new UsageError(message, {
       hint: "Nothing was sent. To begin a prompt with it, write -- before the prompt.",
     });

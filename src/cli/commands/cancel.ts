@@ -42,15 +42,15 @@ export function register(command: Command, runWith: RunWith): void {
   addOptions(command, CANCEL).addHelpText("after", EXAMPLES).action(runWith(runCancel));
 }
 
-async function runCancel(session: Session, named: string[], flags: Flags): Promise<number | Answer> {
-  if (named.length > 0 && flags.all) throw new UsageError("--all takes no ids.");
-  if (named.length > 0) return cancelNamed(named, flags, session);
-  const found = await cancellableTasks(session);
-  for (const warning of found.warnings) await session.console.warn(warning);
-  if (found.served > 0) await session.console.note(servedText(found.served));
-  if (!flags.all || found.tasks.length === 0) return listAnswer(found, session);
-  if (!(await isAllAgreed(found, flags, session))) return declined(session);
-  const ids = found.tasks.map(({ entry }) => entry.id ?? "");
+async function runCancel(session: Session, taskIds: string[], flags: Flags): Promise<number | Answer> {
+  if (taskIds.length > 0 && flags.all) throw new UsageError("--all takes no ids.");
+  if (taskIds.length > 0) return cancelNamed(taskIds, flags, session);
+  const cancellable = await cancellableTasks(session);
+  for (const warning of cancellable.warnings) await session.console.warn(warning);
+  if (cancellable.served > 0) await session.console.note(servedText(cancellable.served));
+  if (!flags.all || cancellable.tasks.length === 0) return listAnswer(cancellable, session);
+  if (!(await isAllAgreed(cancellable, flags, session))) return declined(session);
+  const ids = cancellable.tasks.map(({ entry }) => entry.id ?? "");
   return cancelNamed(ids, flags, session);
 }
 
@@ -99,8 +99,8 @@ async function cancelNamed(ids: readonly string[], flags: Flags, session: Sessio
   const progress = await createProgress(session, taskView(null), { isBesideResults: ids.length > 1 });
   const reports = await withTasksShown(session, flags, progress, (operations, caller) =>
     operations.cancel(ids, wait, caller, async (report) => {
-      const shown = { show: () => show(report, session) };
-      const answer = flags.all ? shown : { ...shown, json: cancelJson(report, COMMAND_WORDS) };
+      const text = { show: () => show(report, session) };
+      const answer = flags.all ? text : { ...text, json: cancelJson(report, COMMAND_WORDS) };
       await showAnswer(answer, session.options, session.console);
     }),
   );
@@ -123,13 +123,13 @@ async function show(report: CancelReport, session: Session): Promise<void> {
 /** What happened to a task that is over, or whose images are made, and what it cost. */
 function outcomeText({ cancelled, requests, ...report }: CancelReport): string {
   const isMade = report.state === "completed";
-  if (cancelled === 0 && !isMade) return `not cancelled: it is over already (${endWord(report)})`;
+  if (cancelled === 0 && !isMade) return `not cancelled: it is over already (${endStateText(report)})`;
   const part = requests === 1 ? "" : ` (${cancelled} of ${pluralize(requests, "request")})`;
   if (cancelled === 0) return `not cancelled: made already, ${costText(report.charged)}`;
   return `cancelled${part}, ${costText(report.charged)}`;
 }
 
-function endWord(report: Omit<CancelReport, "cancelled" | "requests">): string {
+function endStateText(report: Omit<CancelReport, "cancelled" | "requests">): string {
   if (report.state === "saved" || report.state === "dismissed") return report.state;
   return report.state === "not_sent" ? "never sent" : displayState(report);
 }

@@ -52,7 +52,7 @@ async function runLogin(session: Session, options: LoginFlags): Promise<Answer> 
       },
     );
   const settings = new EffectiveSettings(session.context.env, () => stored);
-  const { baseUrl, isNew } = await baseUrlOf(options, settings, session);
+  const { baseUrl, isNew } = await findBaseUrl(options, settings, session);
   const apiKey = await askKey(baseUrl, session);
   const verified = options.verify && baseUrl !== null;
   if (verified) await verifyAccount({ baseUrl, apiKey }, session, session.context.signal);
@@ -105,7 +105,7 @@ async function offerModel(
 }
 
 /** Base URL that the key is checked at; null if it is not checked. @throws UsageError */
-async function baseUrlOf(
+async function findBaseUrl(
   options: LoginFlags,
   settings: EffectiveSettings,
   session: Session,

@@ -65,7 +65,7 @@ const COLUMNS: readonly TableColumn[] = [
 ];
 
 /** Explains the columns that are shown. */
-const legendOf = (leftOut: readonly TableColumn[]): string[] => [
+const legend = (leftOut: readonly TableColumn[]): string[] => [
   `? not documented.${leftOut.includes(REFERENCES) ? "" : " REFS: reference images, * by https only."}`,
   ...(leftOut.includes(IMAGES) ? [] : ["IMAGES: made unless --max-images says otherwise (and the most)."]),
   "CREDITS: in the order of the qualities; + needs a subscription.",
@@ -78,7 +78,7 @@ async function showOverview(models: readonly Model[], session: Session): Promise
     model.id,
     kindCell(model.kinds),
     model.ratios === null ? "?" : String(model.ratios.length),
-    model.qualities === null ? "?" : listed(model.qualities),
+    model.qualities === null ? "?" : listText(model.qualities),
     imagesCell(model.maxImages),
     referencesCell(model.references),
     creditsCell(model),
@@ -86,10 +86,10 @@ async function showOverview(models: readonly Model[], session: Session): Promise
   const { showTable } = await import("../text/table.ts");
   const leftOut = await showTable(COLUMNS, rows, session);
   const columns = roomOn(session.context.stdout);
-  const legend = legendOf(leftOut).flatMap((line) =>
+  const legendLines = legend(leftOut).flatMap((line) =>
     wrapWords(pieces(line), { columns, indent: 0, hanging: 2 }),
   );
-  await session.console.result(["", ...legend]);
+  await session.console.result(["", ...legendLines]);
 }
 
 function imagesCell(most: number | null): string {
@@ -129,7 +129,7 @@ function referencesCell(references: Model["references"]): string {
 async function showModel(model: Model, session: Session): Promise<void> {
   const style = session.console.style("stdout");
   const columns = roomOn(session.context.stdout);
-  const lines = factsOf(model).flatMap(([name, text]) =>
+  const lines = modelFacts(model).flatMap(([name, text]) =>
     besideTerm(`  ${name}`, [text.split(" ")], { columns, beside: 19, least: 20, indent: 6 }),
   );
   await session.console.result([model.id, ...lines], (line, at) =>
@@ -137,12 +137,12 @@ async function showModel(model: Model, session: Session): Promise<void> {
   );
 }
 
-function factsOf(model: Model): [string, string][] {
+function modelFacts(model: Model): [string, string][] {
   return [
-    ["kind", listed(model.kinds)],
-    ["ratios", listed(model.ratios)],
+    ["kind", listText(model.kinds)],
+    ["ratios", listText(model.ratios)],
     ["default ratio", model.defaultRatio ?? UNDOCUMENTED],
-    ["qualities", listed(model.qualities)],
+    ["qualities", listText(model.qualities)],
     ["default quality", model.defaultQuality ?? UNDOCUMENTED],
     ["images", imagesText(model.maxImages)],
     ["prompt", promptText(model)],
@@ -159,7 +159,7 @@ function promptText({ promptLimit }: Model): string {
 const UNDOCUMENTED = "not documented";
 
 /** A list as text: an empty one is "none", null is "not documented". */
-function listed(values: readonly string[] | null): string {
+function listText(values: readonly string[] | null): string {
   if (values === null) return UNDOCUMENTED;
   return values.length === 0 ? "none" : values.join(" ");
 }

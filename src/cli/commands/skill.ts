@@ -54,8 +54,8 @@ async function installSkill(session: Session, folder: string = DEFAULT_FOLDER): 
   const { console, context } = session;
   const file = path.join(context.resolvePath(folder), NAME, "SKILL.md");
   try {
-    const kept = await keepEarlier(file);
-    if (kept !== null) await console.note(`What was in it is kept in ${kept}`);
+    const backup = await keepEarlier(file);
+    if (backup !== null) await console.note(`What was in it is kept in ${backup}`);
     await makeFolder(path.dirname(file), 0o777);
     await replaceWhole(file, skillText(), 0o666);
   } catch (error) {
@@ -73,7 +73,7 @@ async function installSkill(session: Session, folder: string = DEFAULT_FOLDER): 
  * @returns the copy; null if there is nothing to keep. @throws UsageError for another skill, or the disk's error
  */
 async function keepEarlier(file: string): Promise<string | null> {
-  const earlier = bytesOf(file);
+  const earlier = readIfPresent(file);
   if (earlier === null) return null;
   const text = earlier.toString("utf8");
   if (text === skillText()) return null;
@@ -87,7 +87,7 @@ async function keepEarlier(file: string): Promise<string | null> {
   }
 }
 
-function bytesOf(file: string): Buffer | null {
+function readIfPresent(file: string): Buffer | null {
   try {
     return readRegular(file);
   } catch (error) {

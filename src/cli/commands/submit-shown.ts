@@ -55,8 +55,8 @@ async function showReused(report: TaskReport, spec: CommandSpec, session: Sessio
         : `Already charged as task ${which}: nothing was charged now.`,
     );
   }
-  const places = report.files.flatMap((file) => (file.path === null ? [] : path.dirname(file.path)));
-  const isElsewhere = folder !== null && places.length > 0 && !places.includes(folder);
+  const folders = report.files.flatMap((file) => (file.path === null ? [] : path.dirname(file.path)));
+  const isElsewhere = folder !== null && folders.length > 0 && !folders.includes(folder);
   const warnings = isElsewhere ? [...report.warnings, FOLDER_IGNORED] : report.warnings;
   return showReport({ ...report, warnings }, spec, session);
 }

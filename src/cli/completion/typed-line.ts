@@ -37,7 +37,7 @@ export function readCommandLine(
       line.awaits = null;
     } else if (line.optionsEnded || !word.startsWith("-") || word === "-") {
       const next = line.args.length > 0 ? undefined : line.command.commands.find(({ name }) => name === word);
-      if (next) Object.assign(line, { command: next, options: optionsOf(next, globalOptions) });
+      if (next) Object.assign(line, { command: next, options: acceptedOptions(next, globalOptions) });
       else line.args.push(word);
     } else if (word === "--") {
       line.optionsEnded = true;
@@ -50,7 +50,10 @@ export function readCommandLine(
   return line;
 }
 
-function optionsOf({ options, refuses }: CommandNode, globalOptions: readonly OptionNode[]): OptionNode[] {
+function acceptedOptions(
+  { options, refuses }: CommandNode,
+  globalOptions: readonly OptionNode[],
+): OptionNode[] {
   return [...options, ...globalOptions.filter(({ long }) => !refuses.includes(long))];
 }
 

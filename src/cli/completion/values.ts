@@ -20,7 +20,7 @@ export function commandNames(commands: Description["command"]["commands"]): Cand
 type Kind = Pick<OptionNode | ArgumentNode, "type" | "values"> & { commaSeparated?: boolean };
 
 /** What a flag or an argument takes that begins with what is typed already. */
-export async function valuesOf(
+export async function offerValues(
   kind: Kind,
   current: string,
   line: CommandLine,
@@ -29,8 +29,8 @@ export async function valuesOf(
   if (!kind.commaSeparated) return singleValue(kind, current, line, from);
   const before = current.slice(0, current.lastIndexOf(",") + 1);
   const last = await singleValue(kind, current.slice(before.length), line, from);
-  const left = last.candidates.filter(({ value }) => !before.split(",").includes(value));
-  return { ...last, candidates: left.map((each) => ({ ...each, value: before + each.value })) };
+  const unusedCandidates = last.candidates.filter(({ value }) => !before.split(",").includes(value));
+  return { ...last, candidates: unusedCandidates.map((each) => ({ ...each, value: before + each.value })) };
 }
 
 async function singleValue(kind: Kind, current: string, line: CommandLine, from: Sources): Promise<Offer> {
@@ -101,9 +101,9 @@ async function tasksLike(
   { command, args }: CommandLine,
   { findTasks }: Sources,
 ): Promise<Offer> {
-  const found = await findTasks(OF_UNFINISHED.has(command.name) ? "unfinished" : "all");
+  const tasks = await findTasks(OF_UNFINISHED.has(command.name) ? "unfinished" : "all");
   const { candidates } = among(
-    found.filter(({ value }) => !args.includes(value)),
+    tasks.filter(({ value }) => !args.includes(value)),
     current,
   );
   return { paths: command.arguments[0]?.name.includes("file") ? "files" : "none", candidates };

@@ -30,11 +30,11 @@ export interface TaskProgress {
 export interface BatchProgress {
   rows: number;
   /** Rows that have ended, those that were saved before included. */
-  ended: number;
+  endedRows: number;
   /** The rows among these that this run had something to do for. */
-  endedNow: number;
+  endedInThisRun: number;
   /** Rows that this run has still something to do for. */
-  left: number;
+  remainingRows: number;
   running: number;
   failed: number;
   /** What earlier runs have charged of the budget, in credits. */
@@ -104,11 +104,11 @@ function plannedBatch({ plan, cap }: Extract<RunEvent, { type: "planned" }>): Ba
   const credits = cap === null ? 0 : charged.credits + chargedForOthers.credits;
   return {
     rows: rows.length,
-    left: rows.filter(({ state, resubmit }) => state !== "saved" || resubmit !== null).length,
+    remainingRows: rows.filter(({ state, resubmit }) => state !== "saved" || resubmit !== null).length,
     creditsBefore: credits,
     credits,
     budget: cap ?? (toSubmit.credits || null),
-    ...{ ended: 0, endedNow: 0, running: 0, failed: 0, startMs: null },
+    ...{ endedRows: 0, endedInThisRun: 0, running: 0, failed: 0, startMs: null },
   };
 }
 
@@ -117,16 +117,16 @@ function batchAfter(
   event: Extract<RunEvent, { type: "row_begun" | "row_ended" }>,
   nowMs: number,
 ): BatchProgress {
-  const { running, ended, endedNow, left, failed, creditsBefore } = batch;
+  const { running, endedRows, endedInThisRun, remainingRows, failed, creditsBefore } = batch;
   if (event.type === "row_begun") return { ...batch, running: running + 1, startMs: batch.startMs ?? nowMs };
   const { isSkipped, state } = event.result;
   const now = isSkipped ? 0 : 1;
   return {
     ...batch,
     running: running - 1,
-    ended: ended + 1,
-    endedNow: endedNow + now,
-    left: left - now,
+    endedRows: endedRows + 1,
+    endedInThisRun: endedInThisRun + now,
+    remainingRows: remainingRows - now,
     failed: failed + (now && (state === "failed" || state === "unknown") ? 1 : 0),
     credits: creditsBefore + event.counts.cost.credits,
   };
@@ -134,7 +134,7 @@ function batchAfter(
 
 /** @param stage null: it is in none any more */
 function move(stages: RunProgress["stages"], at: number, stage: Stage | null): boolean {
-  const isLeft = Object.values(stages).some((places) => places.delete(at));
+  const isLeft = Object.values(stages).some((positions) => positions.delete(at));
   if (isLeft && stage !== null) stages[stage].add(at);
   return isLeft;
 }

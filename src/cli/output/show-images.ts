@@ -24,21 +24,21 @@ const screens = new WeakMap<Session, Promise<Screen>>();
  */
 export async function showInTerminal(
   files: readonly string[],
-  wanted: Room | null,
+  maxRoom: Room | null,
   session: Session,
 ): Promise<void> {
   const screen = await screenFor(session);
-  const shown: DisplayImage[] = [];
+  const images: DisplayImage[] = [];
   for (const file of files) {
-    const image = await tried(file, () => imageIn(file), session);
-    if (image !== null) shown.push({ source: file, image });
+    const image = await tryOrWarn(file, () => imageIn(file), session);
+    if (image !== null) images.push({ source: file, image });
   }
   // Below the picture each file is named; `graphics` leaves room for one.
-  const room = within(wanted, { ...screen, rows: screen.rows - (files.length - 1) });
-  const grid = shown.length > 1 ? await renderGrid(shown, room).catch(() => null) : null;
-  for (const each of grid === null ? shown : [grid]) {
+  const room = within(maxRoom, { ...screen, rows: screen.rows - (files.length - 1) });
+  const grid = images.length > 1 ? await renderGrid(images, room).catch(() => null) : null;
+  for (const each of grid === null ? images : [grid]) {
     const name = typeof each.source === "string" ? each.source : "";
-    const picture = await tried(name, () => renderPicture(each, room), session);
+    const picture = await tryOrWarn(name, () => renderPicture(each, room), session);
     if (picture !== null) await session.console.picture(picture);
   }
 }
@@ -50,9 +50,9 @@ export function screenFor(session: Session): Promise<Screen> {
   return screen;
 }
 
-function within(wanted: Room | null, screen: Screen): Screen {
-  if (wanted === null) return screen;
-  const { columns, rows } = wanted;
+function within(maxRoom: Room | null, screen: Screen): Screen {
+  if (maxRoom === null) return screen;
+  const { columns, rows } = maxRoom;
   return {
     ...screen,
     columns: Math.min(screen.columns, columns),
@@ -61,7 +61,7 @@ function within(wanted: Room | null, screen: Screen): Screen {
 }
 
 /** Null where it fails, which is said. */
-async function tried<Result>(
+async function tryOrWarn<Result>(
   file: string,
   work: () => Promise<Result>,
   { console }: Session,

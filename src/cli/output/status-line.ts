@@ -47,7 +47,7 @@ const CHECK_MS = 80;
 /** A spinner and a few lines of text that stay at the end of a terminal, whatever else is written to it. */
 async function createLiveLine(console: Console, context: Context, paint: Paint): Promise<StatusLine> {
   const { default: ora } = await import("ora");
-  const { columnsOf, cutTo } = await import("../text/terminal-columns.ts");
+  const { countColumns, cutTo } = await import("../text/terminal-columns.ts");
   const { stderr } = context;
   const hasColors = console.style("stderr") !== PLAIN;
   const spinner: Ora = ora({
@@ -58,7 +58,7 @@ async function createLiveLine(console: Console, context: Context, paint: Paint):
   const columns = () => stderr.columns || DEFAULT_COLUMNS;
   /** How many more rows than lines the terminal needs; each line is indented by the width of the spinner. */
   const addedRows = (lines: readonly string[]) =>
-    lines.reduce((sum, line) => sum + Math.ceil((columnsOf(line) + SPINNER_COLUMNS) / columns()) - 1, 0);
+    lines.reduce((sum, line) => sum + Math.ceil((countColumns(line) + SPINNER_COLUMNS) / columns()) - 1, 0);
   let resting = true;
   let isInBackground = false;
   let text: StatusText = "";

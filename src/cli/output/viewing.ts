@@ -13,7 +13,7 @@ export interface Viewing {
 }
 
 /** @throws UsageError where the config says neither true nor false */
-export function viewingOf({ preview, open = false }: FlagsOf<typeof VIEW>, session: Session): Viewing {
+export function parseViewing({ preview, open = false }: FlagsOf<typeof VIEW>, session: Session): Viewing {
   return { preview: session.settings.isOn("preview", preview), open };
 }
 

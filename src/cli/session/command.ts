@@ -16,14 +16,14 @@ export function describeBriefly(command: Command, summary: string): Command {
 }
 
 /** The words that name a command, without the program's: `config set`. */
-export function wordsOf(command: Command): string[] {
-  return command.parent === null ? [] : [...wordsOf(command.parent), command.name()];
+export function commandWords(command: Command): string[] {
+  return command.parent === null ? [] : [...commandWords(command.parent), command.name()];
 }
 
 /** An error in a command's own arguments; without a hint of its own it refers to that command's help. */
-export function withHelpOf(command: Command, error: unknown): unknown {
+export function withHelpHint(command: Command, error: unknown): unknown {
   if (!(error instanceof UsageError) || error.hint !== null) return error;
-  const hint = `See ${["imggen", ...wordsOf(command), "--help"].join(" ")}.`;
+  const hint = `See ${["imggen", ...commandWords(command), "--help"].join(" ")}.`;
   return new UsageError(error.message, { hint, cause: error });
 }
 

@@ -81,9 +81,9 @@ export class Session implements ClientSession {
    */
   commandLine(flag?: string, without: readonly string[] = []): string {
     const { flags, rest } = this.#words;
-    const kept = flags.filter((word) => word === flag || !without.includes(word));
-    if (flag !== undefined && !kept.includes(flag)) kept.push(flag);
-    return ["imggen", ...kept, ...rest].map((word) => shellWord(word)).join(" ");
+    const remainingFlags = flags.filter((word) => word === flag || !without.includes(word));
+    if (flag !== undefined && !remainingFlags.includes(flag)) remainingFlags.push(flag);
+    return ["imggen", ...remainingFlags, ...rest].map((word) => shellWord(word)).join(" ");
   }
 
   /** Flags without a value, of those named, on the command line. */
@@ -138,8 +138,8 @@ export class Session implements ClientSession {
   get onExchange(): ClientSession["onExchange"] {
     if (!this.options.verbose) return undefined;
     return ({ method, url, result, elapsedMs }) => {
-      const place = withoutQuery(url);
-      void this.console.note(`${method} ${place}: ${result}, ${formatDuration(elapsedMs)}`);
+      const address = withoutQuery(url);
+      void this.console.note(`${method} ${address}: ${result}, ${formatDuration(elapsedMs)}`);
     };
   }
 }

@@ -92,9 +92,9 @@ export class Console {
   async finish(write: (last: Console) => Promise<unknown>): Promise<void> {
     if (this.#isFinished) return;
     const last = new Console(this.#streams, { quiet: this.quiet, color: this.#color, events: this.events });
-    const written = write(last);
+    const lastWrite = write(last);
     this.#isFinished = true;
-    await written;
+    await lastWrite;
   }
 
   /** The result as text. @throws OutputError if the stream failed, but not if its reader has left */
@@ -108,11 +108,11 @@ export class Console {
    */
   async resultLine(...fields: readonly (string | PathField)[]): Promise<void> {
     const isForPeople = this.#streams.stdout.isTTY === true;
-    const shown = fields.map((field) => {
+    const texts = fields.map((field) => {
       if (typeof field === "string") return printable(field);
       return isForPeople ? printable(field.path) : field.path;
     });
-    await this.#result(shown.join("  "));
+    await this.#result(texts.join("  "));
   }
 
   /** A JSON document on one line, harmless on a terminal: it parses to the very same value. @throws OutputError */
@@ -203,7 +203,7 @@ export class Console {
   async error(text: Message, paint: (style: TextStyle) => Paint = labelPaint): Promise<void> {
     if (this.events) return this.event(messageEvent("error", text));
     const { stderr } = this.#streams;
-    const lines = linesOf(text).flatMap((line) =>
+    const lines = messageLines(text).flatMap((line) =>
       typeof line === "string" ? fold(printable(line), stderr) : printable(line.whole),
     );
     await this.#write("stderr", `${lines.map(paint(this.style("stderr"))).join("\n")}\n`);
@@ -223,18 +223,18 @@ const LIST_CHUNK = 65_536;
 
 /** The prefix of a message (`error:`, `warning:`) becomes its type. */
 function messageEvent(usual: "note" | "error", text: Message): object {
-  const whole = linesOf(text).map(textOf).join("\n");
+  const whole = messageLines(text).map(lineText).join("\n");
   const [, type = usual, message] = /^(?:(error|warning): )?(.*)$/s.exec(whole) ?? [];
   return { type, message };
 }
 
 const UP_AND_CLEAR = "\u001b[1A\u001b[2K";
 
-function linesOf(text: Message): readonly (string | WholeLine)[] {
+function messageLines(text: Message): readonly (string | WholeLine)[] {
   return typeof text === "string" ? [text] : text;
 }
 
-function textOf(line: string | WholeLine): string {
+function lineText(line: string | WholeLine): string {
   return typeof line === "string" ? line : line.whole;
 }
 

@@ -21,17 +21,17 @@ export function fdStream(fd: 1 | 2): OutputStream | null {
   let writtenBytes = 0;
   return {
     isPipe: kind.isFIFO() || kind.isSocket(),
-    write(data, done) {
+    write(data, onDone) {
       const bytes = typeof data === "string" ? Buffer.from(data) : data;
       writtenBytes += bytes.length;
       const writeOn = writtenBytes > PIPE_BYTES ? writeSome : writeNow;
       // Written synchronously if no write is pending, so that the output is visible before the next step.
-      const written =
+      const currentWrite =
         under === null ? writeAll(fd, bytes, writeOn) : under.then(() => writeAll(fd, bytes, writeOn));
-      const told = written.then(() => done(), done);
-      under = told;
-      told.then(() => {
-        if (under === told) under = null;
+      const notification = currentWrite.then(() => onDone(), onDone);
+      under = notification;
+      notification.then(() => {
+        if (under === notification) under = null;
       });
       return true;
     },
@@ -92,6 +92,6 @@ async function writeAll(fd: number, bytes: Uint8Array, writeOn: Write): Promise<
 
 function writeSome(fd: number, bytes: Uint8Array): Promise<number> {
   return new Promise((resolve, reject) => {
-    write(fd, bytes, (error, written) => (error ? reject(error) : resolve(written)));
+    write(fd, bytes, (error, byteCount) => (error ? reject(error) : resolve(byteCount)));
   });
 }

@@ -25,7 +25,7 @@ const TWO_COLUMNS = lateRegex(
 );
 
 /**
- * How many columns of a terminal a text takes, well enough to fold it. `columnsOf` knows it of every character, and takes
+ * How many columns of a terminal a text takes, well enough to fold it. `countColumns` knows it of every character, and takes
  * longer to load than most commands run.
  */
 function measure(text: string): number {

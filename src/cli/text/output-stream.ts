@@ -13,7 +13,7 @@ export interface OutputStream {
   /** Reports that the terminal's size has changed. */
   on?(event: "resize", listener: () => void): unknown;
   off?(event: "resize", listener: () => void): unknown;
-  write(data: string | Uint8Array, done: (error?: Error | null) => void): boolean;
+  write(data: string | Uint8Array, onDone: (error?: Error | null) => void): boolean;
 }
 
 /** Writes to a stream, and waits until that is done. @returns the error; null if there was none */
@@ -53,10 +53,10 @@ export async function writeToReader(
     const onAbort = () => {
       timer = setTimeout(giveUp, WRITE_AFTER_SIGNAL_MS);
     };
-    const written = writeTo(stream, data);
+    const currentWrite = writeTo(stream, data);
     if (signal.aborted) onAbort();
     else signal.addEventListener("abort", onAbort, { once: true });
-    void written.then((error) => {
+    void currentWrite.then((error) => {
       clearTimeout(timer);
       signal.removeEventListener("abort", onAbort);
       resolve(error);

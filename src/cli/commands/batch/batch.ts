@@ -93,6 +93,6 @@ async function showResult(result: ShownResult, folder: string, session: Session)
   await showSummary(result, session);
   const { saved, skipped } = result.counts;
   if (saved + skipped === 0 || session.context.stderr.isTTY !== true) return;
-  const shown = shortPath(folder, session.context) || ".";
-  await session.console.note(`To look through the images: imggen gallery ${shellWord(shown)}`);
+  const folderText = shortPath(folder, session.context) || ".";
+  await session.console.note(`To look through the images: imggen gallery ${shellWord(folderText)}`);
 }

@@ -40,10 +40,10 @@ export function estimateText({ estimate }: PlanFacts): string {
 }
 
 /** What a person is asked to agree to, at the end of a line. */
-export function questionOf(doubt: Confirmation): string {
-  if (doubt.about === "costs")
-    return `Spend ${doubt.isEstimate ? "an estimated " : ""}${doubt.credits} credits?`;
-  return `Submit ${doubt.rows === 1 ? "it" : `all ${doubt.rows}`}?`;
+export function confirmationQuestion(confirmation: Confirmation): string {
+  if (confirmation.about === "costs")
+    return `Spend ${confirmation.isEstimate ? "an estimated " : ""}${confirmation.credits} credits?`;
+  return `Submit ${confirmation.rows === 1 ? "it" : `all ${confirmation.rows}`}?`;
 }
 
 /** How a batch ended, and its contact sheet: the path, null if none could be made; absent if none was asked for. */
@@ -90,9 +90,11 @@ function summaryLines(result: ShownResult, session: Session): string[] {
 }
 
 /** `3 saved (2 of them before)`; `3 saved before`. */
-function savedText(saved: number, before: number): string {
-  if (before === 0) return `${saved} saved`;
-  return saved === 0 ? `${before} saved before` : `${saved + before} saved (${before} of them before)`;
+function savedText(savedRows: number, before: number): string {
+  if (before === 0) return `${savedRows} saved`;
+  return savedRows === 0
+    ? `${before} saved before`
+    : `${savedRows + before} saved (${before} of them before)`;
 }
 
 /** What this run has charged: from what is certain to what it may be. */
@@ -126,8 +128,8 @@ function nextSteps({ counts, stopped, readsInput = false }: ShownResult, session
   const input = readsInput ? " with the same input" : "";
   // The same command charges again only what its line speaks of.
   const repeat = (flag?: string) => {
-    const left = session.givenFlags(AGAIN).filter((each) => each !== flag);
-    const without = left.length > 0 && ` without ${left.join(" and ")}`;
+    const flagsToOmit = session.givenFlags(AGAIN).filter((each) => each !== flag);
+    const without = flagsToOmit.length > 0 && ` without ${flagsToOmit.join(" and ")}`;
     const parts = [input, flag && `${input && " and"} with ${flag}`, without];
     return `run the same command again${parts.filter(Boolean).join("")}.`;
   };
