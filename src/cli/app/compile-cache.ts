@@ -11,7 +11,7 @@ const STICKY = 0o1000;
 const ROOT = 0;
 
 interface CompileCacheOptions {
-  /** Where the program keeps its state. Absolute; throws where no home folder is known. */
+  /** Absolute path of the program's state folder; throws if no home folder is known. */
   stateFolder: () => string;
   env: Environment;
   /** The user id that this process acts as; undefined if the system has none (Windows). */

@@ -92,7 +92,7 @@ function commaSeparated(names: readonly string[]): string[] {
   return names.map((name, at) => (at === names.length - 1 ? name : `${name},`));
 }
 
-/** Commands and options by what they are for; the global options are the last. */
+/** Commands and options by group; the global options are the last. */
 function fullSections(command: Command): Section[] {
   const { commandOptions, globals } = splitOptions(command);
   const commands = new Help().visibleCommands(command);

@@ -24,7 +24,7 @@ const WRITTEN_COLUMNS = 80;
 
 /**
  * Prints the version, the first steps, or the help as the build wrote it: scripts ask for the one alone, and people for the
- * others first, and none needs a parser. What cannot be written in one go is left to the program, which can wait and report.
+ * others first, and none needs a parser. A partial write is left to the program, which can wait and report.
  */
 async function isAnsweredAtOnce(argv: readonly string[]): Promise<boolean> {
   try {

@@ -77,7 +77,7 @@ async function runLine(
     await program.parseAsync(argv, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    // For `help` the parser takes its exit code from the process, whose code says failure until the program has ended.
+    // For `help` the parser takes its exit code from the process, which is a failure until the program has ended.
     const isHelp = HELP_CODES.has(error.code) && output !== "";
     if (error.exitCode !== 0 && !isHelp) {
       const { usageError } = await import("./usage-error.ts");
@@ -99,7 +99,7 @@ async function describeProgram(
   return describe(await build(true), words, (name) => refusedGlobals(name).map(globalFlag));
 }
 
-/** What the parser says when it has shown help: for the flag, and for the command. */
+/** Codes of the parser after help was shown: for the flag, and for the command. */
 const HELP_CODES: ReadonlySet<string> = new Set(["commander.helpDisplayed", "commander.help"]);
 
 /** Help or the version. @param isPaged on a terminal, in the user's pager */

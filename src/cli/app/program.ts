@@ -9,7 +9,7 @@ import type { GlobalOptions } from "../session/session.ts";
 import { COMMANDS, isCommand } from "./commands.ts";
 import { GENERATOR_OPTIONS, GLOBAL_OPTIONS, helpLayout } from "./help-layout.ts";
 
-/** What the parser answers by itself. */
+/** Commands that the parser handles itself. */
 const BUILT_IN: readonly string[] = ["help", "version"];
 
 const EXAMPLES = `
@@ -49,7 +49,7 @@ export async function buildProgram(
       writeOut: onText,
       writeErr: () => {},
       getOutHelpWidth: () => columns,
-      // What is shown is painted later; asking Node whether it can be would open its streams.
+      // Colours are added later; a check by Node would open its streams.
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })

@@ -41,7 +41,7 @@ export function usageError(
   });
 }
 
-/** What to write for options of other programs: most are fields of the user's own generator. */
+/** Hints for options of other programs: most are fields of the user's generator. */
 const USUAL_OPTIONS: Readonly<Record<string, string>> = {
   steps: "With your own generator: --field steps=20",
   cfg: "With your own generator: --field cfg_scale=7, or what it calls it",
@@ -121,7 +121,7 @@ function tooManyPrompts(cause: CommanderError, argv: readonly string[], command:
 function withOnePrompt(command: string, line: readonly string[], count?: number): string | null {
   const first = line.findIndex((word) => word.startsWith("-"));
   const [prompt, options] = first === -1 ? [line, []] : [line.slice(0, first), line.slice(first)];
-  // Nothing tells a word after an option from its value unless the parser has read the line.
+  // A word after an option may be its value: only the parser can distinguish them.
   const isWord = (word: string) => !word.startsWith("-") || word === "--";
   const isTogether = count === undefined ? !options.some(isWord) : count === prompt.length;
   if (prompt.length === 0 || !isTogether) return null;

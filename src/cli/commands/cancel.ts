@@ -120,7 +120,7 @@ async function show(report: CancelReport, session: Session): Promise<void> {
   if (report.state === "completed") await session.console.note(`To save what is made: ${resumeCommand(id)}`);
 }
 
-/** What happened to a task that is over, or whose images are made, and what it cost. */
+/** Result of a cancellation, and its cost. */
 function outcomeText({ cancelled, requests, ...report }: CancelReport): string {
   const isMade = report.state === "completed";
   if (cancelled === 0 && !isMade) return `not cancelled: it is over already (${endStateText(report)})`;

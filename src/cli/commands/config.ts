@@ -116,7 +116,7 @@ async function runSet(session: Session, text: string, value: string): Promise<An
   };
 }
 
-/** A profile is for a service or for a generator. @throws UsageError where it would be for both */
+/** A profile is for a service or for a generator. @throws UsageError if it would be for both */
 function requireOneService(name: SettingName, stored: Settings, session: Session): void {
   const other = { generator: "baseUrl", baseUrl: "generator" } as const;
   if (name !== "generator" && name !== "baseUrl") return;

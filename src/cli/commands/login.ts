@@ -159,7 +159,7 @@ async function askKey(baseUrl: string | null, session: Session): Promise<string>
 }
 
 /**
- * Stores the key of the user's generator, bound to its origin; and the generator, where the profile has no service.
+ * Stores the key of the user's generator, bound to its origin; and the generator, if the profile has no service.
  * @param specText as `--generator` has it
  * @param verify whether the generator is asked about the key first
  * @throws AuthRequiredError if it refuses the key, NetworkError if it cannot be reached; nothing is stored then
@@ -197,7 +197,7 @@ async function loginGenerator(specText: string, verify: boolean, session: Sessio
   };
 }
 
-/** @returns null where none is needed @throws UsageError for one that cannot be sent */
+/** @returns null if none is needed @throws UsageError for one that cannot be sent */
 async function askGeneratorKey(
   { place, checkKey }: GeneratorLogin,
   { context }: Session,

@@ -18,7 +18,7 @@ async function runLogout(session: Session): Promise<Answer> {
   session.requireProfile();
   const { console, context } = session;
   const store = await session.settingsStore();
-  // First: they may hold the key even where the settings themselves cannot be read.
+  // First: they may contain the key even if the settings cannot be read.
   const leftovers = await store.removeLeftovers();
   const settings = await store.read();
   const ofAccount = SETTING_LIST.filter(isOfAccount);

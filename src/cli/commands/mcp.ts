@@ -46,7 +46,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
     budget,
     async settings(isIdle) {
       session.settings.forget();
-      // What is wrong with the generator in effect is said by what uses it.
+      // A problem of the generator in effect is reported when it is used.
       const target = await targetInEffect(session);
       const key = session.settings.generator() === undefined ? "" : await target.key().catch(() => "");
       const client = await clients.get(key, isIdle);

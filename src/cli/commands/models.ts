@@ -103,7 +103,7 @@ function creditsCell(model: Model): string {
   return needsSubscription(model) ? `${text} +` : text;
 }
 
-/** How many images a request makes that does not say how many. */
+/** Number of images of a request without --max-images. */
 function usualImages(most: number): number {
   return Math.min(most, IMAGES_BY_DEFAULT);
 }

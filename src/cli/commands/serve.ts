@@ -74,7 +74,7 @@ async function runServe(
   }
 }
 
-/** What happens to tasks: `14:30:05 task_3f9c completed, sdxl, 1024x1024, 8.1 s, 3 waiting`. */
+/** The line about an event of a task: `14:30:05 task_3f9c completed, sdxl, 1024x1024, 8.1 s, 3 waiting`. */
 export function eventLine(event: ServeEvent): LogLine {
   switch (event.kind) {
     case "ended":

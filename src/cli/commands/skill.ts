@@ -14,10 +14,10 @@ import template from "./skill.md?raw";
 /** The name of the skill, and of its folder. */
 const NAME = "imggen";
 
-/** How the file begins. A file that begins otherwise is another skill. */
+/** The beginning of the file. A file with another one is another skill. */
 const HEAD = `---\nname: ${NAME}\n`;
 
-/** Where Claude Code looks for the skills of a project. */
+/** The folder in which Claude Code looks for the skills of a project. */
 const DEFAULT_FOLDER = ".claude/skills";
 
 const EXAMPLES = `
@@ -35,7 +35,7 @@ export function register(command: Command, runWith: RunWith): void {
     .action(runWith(installSkill));
 }
 
-/** What a coding agent has to know to use imggen, as an agent skill. Its commands are run by a test. */
+/** Instructions for coding agents, as an agent skill. Its commands are run by a test. */
 function skillText(): string {
   const rows = exitCodeTable()
     .filter(({ code }) => code < 128)
@@ -69,7 +69,7 @@ async function installSkill(session: Session, folder: string = DEFAULT_FOLDER): 
 }
 
 /**
- * Keeps a copy of this skill with another text: whether it is an earlier release's or the user's, nobody can tell.
+ * Keeps a copy of this skill with another text: it may be an earlier release's or the user's.
  * @returns the copy; null if there is nothing to keep. @throws UsageError for another skill, or the disk's error
  */
 async function keepEarlier(file: string): Promise<string | null> {

@@ -81,9 +81,9 @@ async function latestTasks(which: "unfinished" | "all", context: Context): Promi
 const MAX_PROMPT_CHARACTERS = 40;
 
 /**
- * What a shell offers for the word at the cursor.
+ * Candidates for the word at the cursor.
  * @param words those before it, without the program's name
- * @param current what of it is typed already
+ * @param current the part of it that is typed already
  */
 export async function offer(words: readonly string[], current: string, from: Sources): Promise<Offer> {
   const line = readCommandLine(words, from.tree);

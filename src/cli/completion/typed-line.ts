@@ -1,6 +1,6 @@
 import type { CommandNode, Description, OptionNode } from "../help/command-tree.ts";
 
-/** What the words before the cursor mean. */
+/** The words before the cursor, parsed. */
 export interface CommandLine {
   command: CommandNode;
   /** All that the command takes. */
@@ -57,7 +57,7 @@ function acceptedOptions(
   return [...options, ...globalOptions.filter(({ long }) => !refuses.includes(long))];
 }
 
-/** The flag in a word, and its value where it is in the same word: `--model=z-image`, `-mz-image`. */
+/** The flag in a word, and its value if it is in the same word: `--model=z-image`, `-mz-image`. */
 export function readFlag(
   word: string,
   options: readonly OptionNode[],
@@ -72,7 +72,7 @@ export interface Candidate {
   description: string;
 }
 
-/** What may stand at the cursor. */
+/** Completions at the cursor. */
 export interface Offer {
   /** Names of files or folders besides, which the shell completes, and quotes, best. */
   paths: "files" | "manifests" | "folders" | "none";

@@ -5,7 +5,7 @@ import type { Context } from "../session/context.ts";
 import type { Session } from "../session/session.ts";
 import { canAsk, inputChunks, standardInput } from "./input-stream.ts";
 
-/** Asks the user for a prompt. @returns null where there is no terminal */
+/** Asks the user for a prompt. @returns null without a terminal */
 type Ask = () => Promise<string | null>;
 
 type PromptContext = Pick<Context, "stdin" | "resolvePath" | "signal">;
@@ -16,7 +16,7 @@ const LARGEST_PROMPT_BYTES = 1024 * 1024;
 /**
  * The prompt from exactly one source: the argument, a file, standard input (`-`, or no argument with input piped in),
  * or the user at the terminal.
- * @param ask asks the user; resolves to null where there is no terminal. Called only if there is no other source,
+ * @param ask asks the user; resolves to null without a terminal. Called only if there is no other source,
  * because opening the terminal takes time
  * @param argumentLabel names the first source in messages
  * @throws UsageError if there are two, or none, or the text is no UTF-8

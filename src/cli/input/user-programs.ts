@@ -5,7 +5,7 @@ import path from "node:path";
 import type { Environment } from "../../client/this-process.ts";
 import { UsageError } from "../../lib/error-types.ts";
 
-/** What edits a text where the user has not said: both come with their system. */
+/** The default editor: part of each system. */
 const USUAL_EDITOR = platform() === "win32" ? "notepad" : "vi";
 
 /**

@@ -48,12 +48,12 @@ export async function renderReport(
   if (!isOneScreen && report.files.length > 0) await console.note(which + savedLine(report, which));
 }
 
-/** Whether both streams end on one screen: then a line that names the file and says more is enough. */
+/** Whether both streams end on one screen: then one line with the file and its facts is enough. */
 function isLiveTerminal({ console, context: { stdout, stderr } }: Session): boolean {
   return stdout.isTTY === true && stderr.isTTY === true && !console.quiet;
 }
 
-/** What was saved, where standard output has the names of the files. */
+/** Line about the saved files, if standard output has their names. */
 function savedLine(report: TaskReport, which: string): string {
   const { files } = report;
   const count = pluralize(files.length, "image");
@@ -61,7 +61,7 @@ function savedLine(report: TaskReport, which: string): string {
   return `${savedLabel(which, report)}${separator} ${[count, ...sizeFacts(files[0]), ...costFacts(report)].join(", ")}.`;
 }
 
-/** What was saved, for a person at a terminal: each image, and for several what they cost together. */
+/** Lines about the saved files, for a terminal: one for each image, and for several their total cost. */
 async function savedLines(
   report: TaskReport,
   { context }: Session,
@@ -87,7 +87,7 @@ function savedLabel(which: string, { isSavedBefore }: TaskReport): string {
   return which === "" ? "Saved" : "saved";
 }
 
-/** What the images cost, and how long they took; nothing for what this run has only found. */
+/** Cost and duration of the images; empty if an earlier run saved them. */
 function costFacts({ credits, free, elapsedMs, isSavedBefore }: TaskReport): string[] {
   if (isSavedBefore) return [];
   return [creditsText(credits, free), ...(elapsedMs === null ? [] : [formatDuration(elapsedMs)])];

@@ -9,7 +9,7 @@ import { errorText } from "../../lib/error-text.ts";
 import { type ImageInfo, inspectFileAt } from "../../lib/image/inspect.ts";
 import type { Session } from "../session/session.ts";
 
-/** How large pictures may be, in characters; no more rows than the terminal has if null. */
+/** Maximum size of pictures, in characters; null: as many rows as the terminal has. */
 export interface Room {
   columns: number;
   rows: number | null;
@@ -43,7 +43,7 @@ export async function showInTerminal(
   }
 }
 
-/** How this run's terminal shows pictures. */
+/** Picture support of this run's terminal, detected once. */
 export function screenFor(session: Session): Promise<Screen> {
   const screen = screens.get(session) ?? findScreen(session);
   screens.set(session, screen);
@@ -60,7 +60,7 @@ function within(maxRoom: Room | null, screen: Screen): Screen {
   };
 }
 
-/** Null where it fails, which is said. */
+/** @returns null on a failure, after a warning */
 async function tryOrWarn<Result>(
   file: string,
   work: () => Promise<Result>,
@@ -81,7 +81,7 @@ async function imageIn(file: string): Promise<ImageInfo> {
   throw new UndecodableError(`it is ${inspection.problem}: ${inspection.detail}`);
 }
 
-/** How this terminal shows pictures. @param mayAsk whether it may be sent questions */
+/** Detects the picture support of the terminal. @param mayAsk whether it may be sent queries */
 export function findScreen({ context, console }: Session, mayAsk = true): Promise<Screen> {
   const { stdout, env } = context;
   return detectScreen({

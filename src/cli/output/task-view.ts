@@ -80,7 +80,7 @@ export function taskNotes(console: Console, isLive: boolean): RunNotes {
 function notesOfSeveral(console: Console): RunNotes {
   return {
     show(event) {
-      // Of those that wait, the next one says for whom.
+      // Only the next task in the queue is reported: it names the one that it waits for.
       const isNext = event.type === "progress" && event.waiting?.ahead === 1;
       if (isNext || event.type === "download_retry") void console.note(noteText(event));
     },

@@ -101,7 +101,7 @@ export function isInterrupted({ error }: TaskReport): boolean {
   return error?.type === "interrupted";
 }
 
-/** The first of them, how many there are, and where the rest is. */
+/** Names the first tasks, their number, and the command that lists the others. */
 async function showInterrupted(ids: readonly string[], session: Session, state: string): Promise<void> {
   if (ids.length === 0) return;
   const { signal } = session.context;

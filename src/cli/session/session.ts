@@ -21,7 +21,7 @@ import type { Context } from "./context.ts";
 /** The global flags, but for those of the console, which is there before the command line is parsed. */
 export type GlobalOptions = FlagsOf<Omit<typeof GLOBAL, "quiet" | "color">> & FlagsOf<typeof GENERATOR>;
 
-/** What one run of a command works with: its context, the global flags, and what follows from both. */
+/** Context and global flags of one run of a command, and the settings that follow from both. */
 export class Session implements ClientSession {
   readonly context: Context;
   readonly options: GlobalOptions;
@@ -132,7 +132,7 @@ export class Session implements ClientSession {
   };
 
   /**
-   * What `--verbose` logs: a line for each exchange with the service, without queries and without the key; not under
+   * The log of `--verbose`: a line for each exchange with the service, without queries and without the key; not under
    * `--quiet`.
    */
   get onExchange(): ClientSession["onExchange"] {

@@ -15,10 +15,10 @@ import {
 /** A line, or several: only what separates them ends a line, never anything inside one. */
 export type Text = string | readonly string[];
 
-/** Text that is folded at words where a terminal is too narrow for it. */
+/** Text that is wrapped at words if the terminal is too narrow. */
 export type Message = string | readonly (string | WholeLine)[];
 
-/** One part of a line of the result that a script is to use as it is. */
+/** A field of a result line that a script uses unchanged. */
 interface PathField {
   path: string;
 }
@@ -43,7 +43,7 @@ export class Console {
   readonly #color: boolean;
   #hasAnswered = false;
   readonly #awaited = new Set<string>();
-  /** Whether the last result is being written, or was: by another console, which `finish` has made. */
+  /** Whether `finish` has begun to write the last result, on another console. */
   #isFinished = false;
   readonly quiet: boolean;
   /** Whether standard error is for a program: every line on it is a JSON document. */
@@ -60,12 +60,11 @@ export class Console {
     this.events = options.events === true;
   }
 
-  /** How to colour what goes to a stream. */
+  /** The style for the text of a stream. */
   style(stream: "stdout" | "stderr"): TextStyle {
     return this.takesColors(stream) ? inColor : PLAIN;
   }
 
-  /** Whether what goes to a stream may have colours. */
   takesColors(stream: "stdout" | "stderr"): boolean {
     return this.#color && takesColors(this.#streams[stream], this.#streams.env);
   }
@@ -103,7 +102,7 @@ export class Console {
   }
 
   /**
-   * One line of the result, its fields two spaces apart. A path is written as it is where a script reads it, and
+   * One line of the result, its fields two spaces apart. A path is written unchanged for a script, and
    * escaped on a terminal. @throws OutputError as `result` does
    */
   async resultLine(...fields: readonly (string | PathField)[]): Promise<void> {
@@ -133,7 +132,7 @@ export class Console {
     await this.#result(`${text}]`);
   }
 
-  /** One of many JSON documents, to a reader that answers. @returns false where that has left @throws OutputError */
+  /** One of many JSON documents. @returns false if the reader is gone @throws OutputError */
   async message(value: unknown): Promise<boolean> {
     return this.#result(jsonSafe(JSON.stringify(value)));
   }
@@ -162,7 +161,7 @@ export class Console {
     await this.#write(stream, sequences);
   }
 
-  /** A question; the answer is typed on the same line. */
+  /** Prints a question; the answer is typed on the same line. */
   async question(text: string): Promise<void> {
     const { stderr } = this.#streams;
     this.beforeWrite();
@@ -199,7 +198,7 @@ export class Console {
     await this.#write("stderr", `${line}\n`);
   }
 
-  /** What even `--quiet` shows. @param paint colours its lines; by default their labels */
+  /** A message that `--quiet` shows too. @param paint colours its lines; by default their labels */
   async error(text: Message, paint: (style: TextStyle) => Paint = labelPaint): Promise<void> {
     if (this.events) return this.event(messageEvent("error", text));
     const { stderr } = this.#streams;

@@ -10,7 +10,7 @@ const BUSY_PIPE_PAUSE_MS = 5;
 const NON_BLOCKING = constants.O_WRONLY | constants.O_NONBLOCK;
 
 /**
- * Standard output or error as its file descriptor, where that is a file, a pipe or a socket: Node's own stream
+ * Standard output or error as its file descriptor, if that is a file, a pipe or a socket: Node's own stream
  * for it takes 6 ms to set up, of the 40 that `--version` takes with it. Null for a terminal or another device.
  */
 export function fdStream(fd: 1 | 2): OutputStream | null {
@@ -38,7 +38,7 @@ export function fdStream(fd: 1 | 2): OutputStream | null {
   };
 }
 
-/** @returns null for what needs Node's own stream: a terminal, or another device */
+/** @returns null for a terminal or another device, which needs Node's own stream */
 export function plainKind(fd: number): Stats | null {
   try {
     const kind = fstatSync(fd);

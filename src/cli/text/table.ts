@@ -5,7 +5,7 @@ import { roomOn } from "./fit.ts";
 import type { OutputStream } from "./output-stream.ts";
 import { countColumns, cutTo } from "./terminal-columns.ts";
 
-/** The style that a cell's text is shown in, without its padding; null for none. */
+/** The style of a cell's text, without its padding; null for none. */
 export type CellStyle = (cell: string, column: TableColumn) => TextStyleName | null;
 
 /**
@@ -51,34 +51,34 @@ function joined(cells: readonly string[]): string {
   return cells.join(" ".repeat(BETWEEN)).trimEnd();
 }
 
-/** A column by its heading, and what becomes of it where the terminal is too narrow for all of them. */
+/** A column, and its treatment if the terminal is too narrow for all of them. */
 export interface TableColumn {
   heading: string;
-  /** It is cut after all others, and never left out. */
+  /** Cut after all others, and never omitted. */
   keep?: boolean;
-  /** It is left out before all others. */
+  /** Omitted before all others. */
   spare?: boolean;
-  /** Its cells are never cut: part of one would say nothing. It may be left out. */
+  /** Never cut, because part of a cell would be useless. It may be omitted. */
   whole?: boolean;
-  /** Left out where it would be narrower than this. Default: 6. */
+  /** Minimum width; a narrower column is omitted. Default: 6. */
   least?: number;
   /** Whether the column is omitted if all its cells are the same. */
   varies?: boolean;
 }
 
-/** Text of a cell. Where there is too little room a path loses its beginning, up to a word, and other text its end. */
+/** Text of a cell. If there is too little room, a path loses its beginning, up to a word, and other text its end. */
 export type TableCell = string | { path: string };
 
-/** How many lines are fitted and written at a time. */
+/** Number of lines that are laid out and written at a time. */
 const LINES_AT_ONCE = 1000;
 /** Spaces between two columns. */
 const BETWEEN = 2;
-/** The fewest columns in which most cells still say something. */
+/** Minimum width at which most cells are still useful. */
 const DEFAULT_LEAST = 6;
 
 /**
- * How the cells of a table get as wide as their columns, and escaped, so that none breaks a line. Only where there is too
- * little room are cells cut or columns left out.
+ * Pads the cells of a table to the width of their columns, and escapes line breaks. Only if there is too
+ * little room are cells cut or columns omitted.
  * @param room columns of the terminal; Infinity if nothing may be cut
  */
 export function layOut(
@@ -131,10 +131,10 @@ function widthsWithin(
   shrink(widths, cuttable, least, () => totalWidth() - room);
   const leaving = others.toReversed().toSorted((a, b) => rank(columns[a]) - rank(columns[b]));
   for (const at of leaving) if (totalWidth() > room) widths[at] = 0;
-  // What has been left out may have made room for more of the rest.
+  // Omitted columns may have made room for the others.
   for (const at of others) if (widths[at] !== 0) widths[at] = fullWidths[at] ?? 0;
   shrink(widths, cuttable, least, () => totalWidth() - room);
-  // One that went before a wider one may fit into what is left.
+  // A column omitted before a wider one may fit into the remaining room.
   for (const at of leaving.toReversed().filter((each) => widths[each] === 0)) {
     widths[at] = fullWidths[at] ?? 0;
     if (totalWidth() > room) widths[at] = 0;

@@ -1,12 +1,11 @@
-// Apart from what else is known of a terminal: `string-width` takes longer to start than the program itself.
+// A separate file: `string-width` takes longer to start than the program itself.
 import stringWidth from "string-width";
 
-/** How many columns of a terminal a text takes. */
 export function countColumns(text: string): number {
   return stringWidth(text);
 }
 
-/** A text in so many columns of a terminal, with an ellipsis where something is missing. */
+/** Cuts a text to a number of columns, with an ellipsis for the omitted part. */
 export function cutTo(text: string, width: number, cut: "start" | "end" = "end"): string {
   if (countColumns(text) <= width) return text;
   const graphemes = [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment);

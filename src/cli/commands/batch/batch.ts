@@ -79,7 +79,7 @@ async function showPlan(plan: BatchPlan, { spec }: CheckedBatch, session: Sessio
     String(rows),
     String(credits ?? "?"),
   ]);
-  // The line above says all of rows that are alike.
+  // The line above describes all rows if they are alike.
   if (costs.length > 1) await (await import("../../text/table.ts")).showTable(COST_COLUMNS, costs, session);
   const estimate = estimateText(facts);
   if (estimate !== "") await console.note(estimate);

@@ -133,7 +133,7 @@ export async function make(
   }
 }
 
-/** The word for a level, where there are no marks. */
+/** Name of a level, for terminals without marks. */
 function checkStatus(level: Finding["level"]): string {
   return level === "news" ? "ok" : level;
 }
@@ -148,7 +148,7 @@ const MARKS: Readonly<Record<Finding["level"], { symbol: string; style: TextStyl
 const MAX_STATUS_LENGTH = "skipped".length;
 const MAX_NAME_LENGTH = Math.max(...CHECKS.map(({ name }) => name.length));
 
-/** Shows a finding under its check's name: a line, continued below its text where a terminal is too narrow. */
+/** Shows a finding under its check's name: a line, wrapped below its text if the terminal is too narrow. */
 async function showRow(
   { name, level, message, hint }: Finding & { name: string },
   { console, context: { stdout, env } }: Session,
@@ -162,16 +162,16 @@ async function showRow(
   await console.result(findingLines(head, [message, ...(hint?.split("\n") ?? [])], roomOn(stdout)), paint);
 }
 
-/** Puts all of it in one line where there is room; otherwise the next step begins a line. */
+/** Puts everything on one line if there is room; otherwise the next step begins a line. */
 function findingLines(head: string, parts: readonly string[], columns: number): string[] {
   const beside = head.length + 2;
-  // A part that ends in a command has no full stop of its own.
+  // A part that ends in a command has no full stop.
   const whole = parts.join(". ").replace(/([.?])\. /g, "$1 ");
   if (beside + whole.length <= columns) return [`${head.padEnd(beside)}${whole}`];
   return besideTerm(head.trimEnd(), parts.map(pieces), { columns, beside, least: 30, indent: 4 });
 }
 
-/** The document for programs: that of a failure where something must be fixed. */
+/** The JSON document: that of a failure if something must be fixed. */
 function doctorDocument(failed: readonly string[]): object {
   if (failed.length === 0) return { ok: true };
   const hint = "The hint of each check says what to do.";

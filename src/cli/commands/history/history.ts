@@ -62,9 +62,9 @@ function withSearch(words: readonly string[], flags: HistoryFlags): HistoryFlags
 interface Reading {
   /** Number of tasks shown. */
   shownCount: number;
-  /** How many tasks were passed over because they are at another service. */
+  /** Number of tasks that were skipped because they are at another service. */
   elsewhere: number;
-  /** Whether tasks are only counted: no more unreadable entries are named. */
+  /** Whether tasks are only counted, and unreadable entries no longer reported. */
   isCounting: boolean;
 }
 
@@ -126,7 +126,7 @@ async function summarize(
   return { json: { ok: true, ...sums }, show: async () => showSummary(sums, session) };
 }
 
-/** How many tasks to show at most. @throws UsageError */
+/** Maximum number of tasks to show. @throws UsageError */
 function parseLimit({ limit, all, summary }: HistoryFlags): number {
   if (limit !== undefined && summary)
     throw new UsageError("--summary counts every task that matches, so it takes no --limit.");
@@ -135,7 +135,7 @@ function parseLimit({ limit, all, summary }: HistoryFlags): number {
 
 const FIRST_TASK = 'To make an image, free of charge: imggen generate "a red fox" --sandbox';
 
-/** Says why there is nothing to show, and where the tasks are that there are. */
+/** Explains an empty list, and names the command that lists the other tasks. */
 async function showNone(elsewhere: number, flags: HistoryFlags, session: Session): Promise<void> {
   const { isSandbox } = session;
   const isOfGenerator = isOfOneGenerator(session);
@@ -148,12 +148,12 @@ async function showNone(elsewhere: number, flags: HistoryFlags, session: Session
   const others = elsewhere === 0 ? "." : `; ${elsewhere} ${there}: ${how}`;
   const isNew = elsewhere === 0 && !isFiltered(flags);
   await session.console.note([`${none}${others}`, ...(isNew ? [FIRST_TASK] : [])]);
-  // Tasks may be of a model that the matrix does not have; where none is, its name may be mistyped.
+  // Tasks may be of a model that is not in the matrix; if none is, its name may be mistyped.
   const mistyped = flags.model === undefined ? null : await mistypedModel(flags.model, session);
   if (mistyped !== null) await session.console.note(mistyped);
 }
 
-/** @param where the only tasks that were asked for; null for all but the sandbox's */
+/** @param where the location that the list is limited to; null for all but the sandbox */
 function noneText({ search, status, model, since }: HistoryQuery, where: string | null): string {
   const isOnlyOpen = status === "unfinished" && !isFiltered({ search, model, since });
   if (isOnlyOpen) return where === null ? "No task is unfinished" : `No task ${where} is unfinished`;
@@ -161,7 +161,7 @@ function noneText({ search, status, model, since }: HistoryQuery, where: string 
   return isFiltered({ search, status, model, since }) ? `No task ${here} matches` : `No tasks ${here} yet`;
 }
 
-/** Whether only the tasks of one generator are asked for: one that a flag names. */
+/** Whether the list is limited to a generator that a flag names. */
 function isOfOneGenerator({ isSandbox, settings }: Session): boolean {
   return !isSandbox && settings.flag("generator") !== undefined;
 }

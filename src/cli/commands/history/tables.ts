@@ -23,7 +23,6 @@ const MADE: readonly TableColumn[] = [
   { heading: "FILE", least: 12 },
 ];
 
-/** What the table needs of a task. */
 export type TaskRow = ReturnType<typeof taskRow>;
 
 export function taskRow({ report, status, generator }: ListedTask, context: Session["context"]) {
@@ -192,7 +191,7 @@ function figures(totals: Totals): string[] {
   return [String(totals.tasks), String(totals.images), totalCell(totals)];
 }
 
-/** `12`, `free`, `?` where no cost is documented, `12 + ?` where some are not. */
+/** `12`, `free`, `?` if no cost is documented, `12 + ?` if some are not. */
 function totalCell({ tasks, credits, undocumented, free = 0 }: Totals): string {
   if (free === tasks) return "free";
   if (undocumented === 0) return String(credits);
