@@ -19,7 +19,7 @@ import { type Answer, type RunWith, showAnswer } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
 const MORE = [
-  "What waits is not sent, at no charge. What runs at a free generator is given up.",
+  "Waiting tasks are not sent, at no charge. Running tasks of a free generator are aborted.",
   "If another imggen process has a task, that process ends it; cancel waits 10 s for it.",
   "A generator that can cancel is asked to stop what it has accepted. Only it can say whether that is charged.",
   "A paid request in flight is not cancelled, unless --wait is given. Tasks of the hosted service cannot be cancelled.",
@@ -90,7 +90,7 @@ async function isAllAgreed(
   if (paid === 0) return true;
   const what = `${pluralize(tasks.length, "task")}, ${paid} paid`;
   const refusal = `imggen cancel --all would cancel ${what}. Nothing was sent.`;
-  return isAgreedOrYes(`Cancel ${what}? What has begun may be charged.`, refusal, yes, session);
+  return isAgreedOrYes(`Cancel ${what}? Running tasks may be charged.`, refusal, yes, session);
 }
 
 async function cancelNamed(ids: readonly string[], flags: Flags, session: Session): Promise<number> {
@@ -117,15 +117,16 @@ async function show(report: CancelReport, session: Session): Promise<void> {
   if (report.error) return renderReport({ ...report, warnings: [], files: [] }, session);
   const id = report.taskId ?? report.ledgerId ?? "";
   await session.console.resultLine(id, outcomeText(report));
-  if (report.state === "completed") await session.console.note(`To save what is made: ${resumeCommand(id)}`);
+  if (report.state === "completed")
+    await session.console.note(`To save the completed images: ${resumeCommand(id)}`);
 }
 
 /** Result of a cancellation, and its cost. */
 function outcomeText({ cancelled, requests, ...report }: CancelReport): string {
   const isMade = report.state === "completed";
-  if (cancelled === 0 && !isMade) return `not cancelled: it is over already (${endStateText(report)})`;
+  if (cancelled === 0 && !isMade) return `not cancelled: already finished (${endStateText(report)})`;
   const part = requests === 1 ? "" : ` (${cancelled} of ${pluralize(requests, "request")})`;
-  if (cancelled === 0) return `not cancelled: made already, ${costText(report.charged)}`;
+  if (cancelled === 0) return `not cancelled: already completed, ${costText(report.charged)}`;
   return `cancelled${part}, ${costText(report.charged)}`;
 }
 
@@ -136,5 +137,5 @@ function endStateText(report: Omit<CancelReport, "cancelled" | "requests">): str
 
 function costText(charged: Charged): string {
   if (charged === "no") return "nothing was charged";
-  return charged === "yes" ? "what was made is charged" : "it may have been charged";
+  return charged === "yes" ? "completed images are charged" : "it may have been charged";
 }

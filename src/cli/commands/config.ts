@@ -122,12 +122,9 @@ function requireOneService(name: SettingName, stored: Settings, session: Session
   if (name !== "generator" && name !== "baseUrl") return;
   const otherValue = stored[other[name]];
   if (otherValue === undefined) return;
-  throw new UsageError(
-    `${other[name]} is set (${shownAddress(otherValue)}), and ${name} would take its place.`,
-    {
-      hint: `Nothing was stored. First: ${session.inProfile(`imggen config unset ${other[name]}`)}\nTo keep both, make a profile: add --profile <name>`,
-    },
-  );
+  throw new UsageError(`${other[name]} is set (${shownAddress(otherValue)}), and ${name} would replace it.`, {
+    hint: `Nothing was stored. First: ${session.inProfile(`imggen config unset ${other[name]}`)}\nTo keep both, make a profile: add --profile <name>`,
+  });
 }
 
 async function runUnset(session: Session, text: string): Promise<Answer> {

@@ -10,7 +10,7 @@ import type { Session } from "../session/session.ts";
 
 const MORE = [
   "A record goes with its kept copies and replies. Images, sidecars and the rows of batches stay, and so does the day's spending.",
-  "Kept are tasks that are open, of unknown outcome, or were begun by imggen serve less than 7 days ago.",
+  "Tasks that are open, of unknown outcome, or from imggen serve in the last 7 days are kept.",
 ];
 
 const EXAMPLES = `

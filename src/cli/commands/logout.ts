@@ -28,7 +28,7 @@ async function runLogout(session: Session): Promise<Answer> {
     json: { ok: true, removed: removed.length > 0, settings: removed },
     show: () => console.note(removedText(removed, settings)),
     async after() {
-      if (leftovers) await console.note("Removed what an interrupted login had left beside the settings.");
+      if (leftovers) await console.note("Removed the temporary files of an interrupted login.");
       for (const { variable } of ofAccount)
         if (variable !== undefined && context.env[variable])
           await console.warn(`${variable} is still set in this environment, and still applies.`);

@@ -31,7 +31,7 @@ async function runModels(session: Session, name: string | undefined, filter: Mod
     name,
     filter,
   );
-  if (leftOut !== null) await console.warn(`Its own list is left out. ${leftOut}`);
+  if (leftOut !== null) await console.warn(`Its list is not shown. ${leftOut}`);
   return { json: models, show };
 
   async function show(): Promise<void> {
@@ -50,7 +50,7 @@ async function runModels(session: Session, name: string | undefined, filter: Mod
   }
 }
 
-const NO_LIST = "This generator has no list of models: a name that is given with --model is handed on to it.";
+const NO_LIST = "This generator has no list of models: the name after --model is sent unchanged.";
 
 const REFERENCES: TableColumn = { heading: "REFS" };
 const IMAGES: TableColumn = { heading: "IMAGES" };
@@ -67,7 +67,7 @@ const COLUMNS: readonly TableColumn[] = [
 /** Explains the columns that are shown. */
 const legend = (leftOut: readonly TableColumn[]): string[] => [
   `? not documented.${leftOut.includes(REFERENCES) ? "" : " REFS: reference images, * by https only."}`,
-  ...(leftOut.includes(IMAGES) ? [] : ["IMAGES: made unless --max-images says otherwise (and the most)."]),
+  ...(leftOut.includes(IMAGES) ? [] : ["IMAGES: number without --max-images (and the maximum)."]),
   "CREDITS: in the order of the qualities; + needs a subscription.",
   "One model in full: imggen models <model>",
 ];
@@ -110,7 +110,7 @@ function usualImages(most: number): number {
 
 function imagesText(most: number | null): string {
   if (most === null) return UNDOCUMENTED;
-  return most > 1 ? `${usualImages(most)} unless --max-images says otherwise, up to ${most}` : "1";
+  return most > 1 ? `${usualImages(most)} without --max-images, up to ${most} with it` : "1";
 }
 
 function kindCell(kinds: Model["kinds"]): string {

@@ -94,7 +94,7 @@ function requireOneImageOut(
   };
   if (options.json) refuse("and --json both need standard output");
   if (!flags.wait) refuse("needs the image, and --no-wait does not wait for it");
-  if (flags.sidecar) refuse("has no place for a sidecar");
+  if (flags.sidecar) refuse("does not support a sidecar");
   if (context.stdout.isTTY) refuse("would write an image's bytes to the terminal", "Redirect it to a file.");
   if (mostImages > 1) refuse("takes one image", "Add --max-images 1, or choose a folder.");
 }

@@ -61,7 +61,7 @@ export async function startOnPort<Server>(
     if (!isOfPort(error)) throw error;
     const why = errorCode(error) === "EADDRINUSE" ? "is in use" : `cannot be opened: ${errorText(error)}`;
     throw new UsageError(`Port ${port} ${why}.`, {
-      hint: "Choose another with --port, or leave it out.",
+      hint: "Choose another with --port, or omit it.",
       cause: error,
     });
   }

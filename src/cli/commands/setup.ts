@@ -213,7 +213,7 @@ async function tell(
   for (const name of ["generator", "baseUrl"] as const) {
     const { variable = "" } = settingRow(name);
     if (context.env[variable])
-      await console.warn(`${variable} is set in this environment, and goes before it.`);
+      await console.warn(`${variable} is set in this environment, and overrides it.`);
   }
   await console.note(paid ? "Its images are paid, price not known." : "Its images are free.");
   const workflowFlag =

@@ -55,7 +55,7 @@ async function installSkill(session: Session, folder: string = DEFAULT_FOLDER): 
   const file = path.join(context.resolvePath(folder), NAME, "SKILL.md");
   try {
     const backup = await keepEarlier(file);
-    if (backup !== null) await console.note(`What was in it is kept in ${backup}`);
+    if (backup !== null) await console.note(`Its previous content is kept in ${backup}`);
     await makeFolder(path.dirname(file), 0o777);
     await replaceWhole(file, skillText(), 0o666);
   } catch (error) {

@@ -51,7 +51,7 @@ async function showReused(report: TaskReport, spec: CommandSpec, session: Sessio
     const which = report.taskId ?? report.ledgerId ?? "";
     await session.console.note(
       report.charged === "no"
-        ? `Made already as task ${which}: nothing was sent now.`
+        ? `Already completed as task ${which}: nothing was sent now.`
         : `Already charged as task ${which}: nothing was charged now.`,
     );
   }

@@ -39,7 +39,7 @@ function run(editor: string, file: string): Promise<string | null> {
       : spawn("sh", ["-c", `${editor} "$1"`, "sh", file], { stdio: "inherit" });
   return new Promise((resolve) => {
     child.on("error", (error) => resolve(`cannot be started (${error.message})`));
-    child.on("close", (code) => resolve(code === 0 ? null : `ended with exit code ${code}`));
+    child.on("close", (code) => resolve(code === 0 ? null : `exited with code ${code}`));
   });
 }
 
