@@ -24,11 +24,11 @@ const WRITTEN_COLUMNS = 80;
 
 /**
  * Prints the version, the first steps, or the help as the build wrote it: scripts ask for the one alone, and people for the
- * others first, and none needs a parser. What cannot be written in one go is left to the program, which can wait and report.
+ * others first, and none needs a parser. A partial write is left to the program, which can wait and report.
  */
 async function isAnsweredAtOnce(argv: readonly string[]): Promise<boolean> {
   try {
-    const text = argv.length <= 1 ? await textOf(argv[0]) : null;
+    const text = argv.length <= 1 ? await immediateText(argv[0]) : null;
     return text !== null && writeSync(1, text) === Buffer.byteLength(text);
   } catch {
     return false;
@@ -36,7 +36,7 @@ async function isAnsweredAtOnce(argv: readonly string[]): Promise<boolean> {
 }
 
 /** @returns null for everything else, and for help on a terminal that is narrower @throws if nothing was built */
-async function textOf(word: string | undefined): Promise<string | null> {
+async function immediateText(word: string | undefined): Promise<string | null> {
   if (VERSION_WORDS.has(word)) return `${VERSION}\n`;
   if (word !== undefined && !HELP_WORDS.has(word)) return null;
   const text =

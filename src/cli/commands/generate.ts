@@ -30,7 +30,7 @@ async function runGenerate(
   prompt: string | undefined,
   { seed, ...flags }: GenerateFlags,
 ): Promise<number> {
-  const text = await promptOf(session, prompt, flags);
+  const text = await resolvePrompt(session, prompt, flags);
   const { seeds } = await readSeedFlags(seed, session);
   if (seeds.length > 1) {
     const { runSeeds } = await import("./batch/run-seeds.ts");
@@ -47,7 +47,7 @@ async function runGenerate(
 }
 
 /** The prompt as it is given, or as the person at the terminal types or edits it. @throws UsageError */
-async function promptOf(
+async function resolvePrompt(
   session: Session,
   prompt: string | undefined,
   { promptFile, edit }: Pick<GenerateFlags, "promptFile" | "edit">,

@@ -32,7 +32,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   const { console, context } = session;
   const matrix = await (await targetInEffect(session)).matrix();
   const budget = new SessionBudget(matrix, flags.maxCredits);
-  folderOf(flags, session);
+  resolveFolder(flags, session);
   const { CurrentClient, serve } = await import("../../mcp/mcp-server.ts");
   const { outputFolder } = await import("../../mcp/output-folder.ts");
   if (context.stdin.isTTY)
@@ -46,15 +46,15 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
     budget,
     async settings(isIdle) {
       session.settings.forget();
-      // What is wrong with the generator in effect is said by what uses it.
+      // A problem of the generator in effect is reported when it is used.
       const target = await targetInEffect(session);
       const key = session.settings.generator() === undefined ? "" : await target.key().catch(() => "");
       const client = await clients.get(key, isIdle);
       const { values: defaults } = readRequestFlags({}, session);
-      const chosen = folderOf(flags, session);
+      const outputSettings = resolveFolder(flags, session);
       const takesAnyModel = session.settings.generator() !== undefined;
-      const places = { ...chosen, env: context.env, state: session.folders.state };
-      const findOutput = () => outputFolder(places);
+      const outputOptions = { ...outputSettings, env: context.env, state: session.folders.state };
+      const findOutput = () => outputFolder(outputOptions);
       return {
         client,
         matrix: await target.matrix(),
@@ -101,7 +101,7 @@ function forAgents(session: Session, budget: SessionBudget): ClientSession {
 }
 
 /** The folder that images go below, absolute. @throws UsageError */
-function folderOf(
+function resolveFolder(
   { output }: McpFlags,
   { settings, context }: Session,
 ): { folder: string; isGiven: boolean } {

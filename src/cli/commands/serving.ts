@@ -1,4 +1,4 @@
-// What `sandbox` and `serve` have in common.
+// Shared by `sandbox` and `serve`.
 import { once } from "node:events";
 import { platform } from "node:os";
 import { getExitCode } from "../../client/exit-codes.ts";
@@ -11,16 +11,16 @@ import type { RequestLine } from "../../sandbox/server.ts";
 import type { Session } from "../session/session.ts";
 import type { TextStyle, TextStyleName } from "../text/colors.ts";
 
-/** Where a server is, and with which key. */
+/** Address and key of a running server. */
 interface Address {
   baseUrl: string;
   apiKey: string;
   port: number;
-  /** Of OpenAI's API, with the same key. Absent: there is none. */
+  /** Base URL of OpenAI's API, with the same key; absent if the server has none. */
   openaiBaseUrl?: string;
 }
 
-/** Says how to use a server, and waits until it is to end. @returns the exit code, which says by what */
+/** Prints how to use a server, and waits for a signal. @returns the exit code of that signal */
 export async function serveUntilSignal(
   session: Session,
   { baseUrl, apiKey, port, openaiBaseUrl }: Address,
@@ -61,7 +61,7 @@ export async function startOnPort<Server>(
     if (!isPortError(error)) throw error;
     const why = errorCode(error) === "EADDRINUSE" ? "is in use" : `cannot be opened: ${errorText(error)}`;
     throw new UsageError(`Port ${port} ${why}.`, {
-      hint: "Choose another with --port, or leave it out.",
+      hint: "Choose another with --port, or omit it.",
       cause: error,
     });
   }

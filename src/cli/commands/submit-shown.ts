@@ -51,12 +51,12 @@ async function showReused(report: TaskReport, spec: CommandSpec, session: Sessio
     const which = report.taskId ?? report.ledgerId ?? "";
     await session.console.note(
       report.charged === "no"
-        ? `Made already as task ${which}: nothing was sent now.`
+        ? `Already completed as task ${which}: nothing was sent now.`
         : `Already charged as task ${which}: nothing was charged now.`,
     );
   }
-  const places = report.files.flatMap((file) => (file.path === null ? [] : path.dirname(file.path)));
-  const isElsewhere = folder !== null && places.length > 0 && !places.includes(folder);
+  const folders = report.files.flatMap((file) => (file.path === null ? [] : path.dirname(file.path)));
+  const isElsewhere = folder !== null && folders.length > 0 && !folders.includes(folder);
   const warnings = isElsewhere ? [...report.warnings, FOLDER_IGNORED] : report.warnings;
   return showReport({ ...report, warnings }, spec, session);
 }

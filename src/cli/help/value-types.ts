@@ -61,7 +61,7 @@ export function valueKind({ kind, suggestions: known, choices }: Option): ValueK
 const PATHS: ReadonlySet<ValueType | undefined> = new Set(["path", "manifest", "folder"]);
 
 /** The first argument of a command that takes a path and was given an empty one. */
-export function emptyPathOf(command: Command): string | undefined {
+export function emptyPathArgument(command: Command): string | undefined {
   const argument = command.registeredArguments.find(
     (each, at) =>
       PATHS.has(ARGUMENT_VALUES[each.name()]?.type) && [command.processedArgs[at]].flat().includes(""),

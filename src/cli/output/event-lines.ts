@@ -68,8 +68,8 @@ function eventLine(event: RunEvent): EventLine | null {
       };
     case "row_ended": {
       const { row, report, state } = event.result;
-      const ended = report === null ? "failed" : taskStatus(report);
-      const status = state === "new" ? "not_sent" : ended;
+      const endStatus = report === null ? "failed" : taskStatus(report);
+      const status = state === "new" ? "not_sent" : endStatus;
       return { type: "row", row: row.row, line: row.line, taskId: report?.taskId ?? null, status };
     }
     default:
