@@ -169,17 +169,17 @@ async function loginGenerator(specText: string, verify: boolean, session: Sessio
   const store = await session.settingsStore();
   const stored = await store.read();
   const login = generatorLogin(specText, session);
-  const { name, address: place, setting } = login;
+  const { name, address, setting } = login;
   const key = await askGeneratorKey(login, session);
   const isUsed = stored.baseUrl === undefined;
   if (!isUsed && key === null)
     throw new UsageError("No key was given, and this profile is for a service.", {
       hint: "Nothing was stored. To use the generator without a key, add --generator to a command.",
     });
-  const answer = verify && place !== null && (await login.verify(key, context.signal));
+  const answer = verify && address !== null && (await login.verify(key, context.signal));
   if (typeof answer === "object") await console.warn(`The key could not be checked. ${answer.message}`);
   const verified = answer === true;
-  const bound = key !== null && place !== null ? { generatorKey: key, generatorKeyOrigin: place.origin } : {};
+  const bound = key !== null && address !== null ? { generatorKey: key, generatorKeyOrigin: address.origin } : {};
   const changes: Settings = { ...bound, ...(isUsed && { generator: setting }) };
   await storeKey(changes, store, session);
   const shownKey = key === null ? null : maskKey(key);
@@ -199,10 +199,10 @@ async function loginGenerator(specText: string, verify: boolean, session: Sessio
 
 /** @returns null if none is needed @throws UsageError for one that cannot be sent */
 async function askGeneratorKey(
-  { address: place, checkKey }: GeneratorLogin,
+  { address, checkKey }: GeneratorLogin,
   { context }: Session,
 ): Promise<string | null> {
-  if (place === null) return null;
-  const key = await readSecret(`Key for ${place.host}, empty for none: `, context);
+  if (address === null) return null;
+  const key = await readSecret(`Key for ${address.host}, empty for none: `, context);
   return key === "" ? null : checkKey(key);
 }

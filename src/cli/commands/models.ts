@@ -28,7 +28,7 @@ async function runModels(session: Session, name: string | undefined, filter: Mod
   const { console } = session;
   const {
     models,
-    model: chosen,
+    model,
     names,
     undocumented,
     loaded,
@@ -41,7 +41,7 @@ async function runModels(session: Session, name: string | undefined, filter: Mod
   async function show(): Promise<void> {
     const described = models.filter(({ id }) => !names.has(id));
     const others = models.flatMap(({ id }) => (names.has(id) ? id : []));
-    if (chosen && models.length > 0) await showModel(chosen, session);
+    if (model && models.length > 0) await showModel(model, session);
     else if (models.length > 0) {
       if (described.length > 0) await showOverview(described, session);
       if (described.length > 0 && others.length > 0) await console.result("");

@@ -41,7 +41,7 @@ async function showDryRun(
   if (checkImages) await session.console.warn("--check-images was skipped: --dry-run opens no connection.");
   const { describeDryRun } = await import("../../client/request-plan.ts");
   const { request, uploads, described } = await describeDryRun(plan, session);
-  const sent = described?.sent ?? null;
+  const wireRequest = described?.sent ?? null;
   if (session.options.json) {
     const warningFields = warnings.length > 0 ? { warnings } : {};
     const files = uploads.map(({ path: file, bytes, sha256 }) => ({ file, bytes, sha256 }));
@@ -51,7 +51,7 @@ async function showDryRun(
     const seed = described?.seedBy && { seed: RANDOM };
     const facts = {
       request,
-      ...(sent && { sent }),
+      ...(wireRequest && { sent: wireRequest }),
       ...requests,
       ...size,
       ...seed,
@@ -64,7 +64,7 @@ async function showDryRun(
   }
   const count = described && described.requests > 1 ? `${described.requests} requests, ` : "";
   await session.console.result([
-    ...sentLines(sent ?? { method: "POST", url: "/generate-image", body: request }),
+    ...sentLines(wireRequest ?? { method: "POST", url: "/generate-image", body: request }),
     ...(described?.isModelOpen ? ["model: the server's default"] : []),
     ...(described?.isSizedByReference ? [`size: ${AS_REFERENCE}`] : []),
     ...(described?.seedBy ? [`seed: ${RANDOM} (chosen by ${described.seedBy})`] : []),
@@ -76,16 +76,16 @@ async function showDryRun(
 
 const AS_REFERENCE = "as the reference image";
 
-export function sentLines(sent: SentRequest): string[] {
-  if ("command" in sent) return [sent.command.map((word) => shellWord(word)).join(" ")];
+export function sentLines(request: SentRequest): string[] {
+  if ("command" in request) return [request.command.map((word) => shellWord(word)).join(" ")];
   // A workflow is long, and what it is given is what the user wants to see.
-  if (sent.workflow) return [`${sent.method} ${sent.url}`, ...sent.workflow];
-  return [`${sent.method} ${sent.url}`, ...JSON.stringify(sent.body, null, 2).split("\n")];
+  if (request.workflow) return [`${request.method} ${request.url}`, ...request.workflow];
+  return [`${request.method} ${request.url}`, ...JSON.stringify(request.body, null, 2).split("\n")];
 }
 
 /** Standard output carries the bytes of one image, and nothing else. @throws UsageError */
 function requireOneImageOut(
-  { maxImages: mostImages, outputLabel }: RequestPlan,
+  { maxImages, outputLabel }: RequestPlan,
   flags: SubmitFlags,
   { options, context }: Session,
 ): void {
@@ -96,5 +96,5 @@ function requireOneImageOut(
   if (!flags.wait) refuse("needs the image, and --no-wait does not wait for it");
   if (flags.sidecar) refuse("does not support a sidecar");
   if (context.stdout.isTTY) refuse("would write an image's bytes to the terminal", "Redirect it to a file.");
-  if (mostImages > 1) refuse("takes one image", "Add --max-images 1, or choose a folder.");
+  if (maxImages > 1) refuse("takes one image", "Add --max-images 1, or choose a folder.");
 }

@@ -53,8 +53,8 @@ const TYPES: { readonly [OfKind in Kind]?: ValueType } = {
 };
 
 /** Type and known values of an option. */
-export function valueKind({ kind, suggestions: known, choices }: Option): ValueKind {
-  if (known) return KNOWN[known];
+export function valueKind({ kind, suggestions, choices }: Option): ValueKind {
+  if (suggestions) return KNOWN[suggestions];
   return choices ? { type: "choice", values: choices } : { type: TYPES[kind] ?? "text" };
 }
 

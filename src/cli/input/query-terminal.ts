@@ -51,7 +51,7 @@ export function ask(
 }
 
 /** Maximum time to wait for an answer that is used. */
-const LONGEST_WAIT_MS = 500;
+const MAX_WAIT_MS = 500;
 /** Time in which a late answer is read and dropped. A terminal that has not begun one by then sends none. */
 const LATEST_ANSWER_MS = 2_000;
 const CTRL_C = "\u0003";
@@ -92,7 +92,7 @@ export function queryTerminal(question: string, { input, output, onInterrupt }: 
   const timers = [
     setTimeout(
       afterInput(() => answer.resolve("")),
-      LONGEST_WAIT_MS,
+      MAX_WAIT_MS,
     ),
     setTimeout(afterInput(end), LATEST_ANSWER_MS),
   ];

@@ -11,7 +11,7 @@ type Ask = () => Promise<string | null>;
 type PromptContext = Pick<Context, "stdin" | "resolvePath" | "signal">;
 
 // No model takes more than 20,000 characters; what is far beyond that is the wrong file.
-const LARGEST_PROMPT_BYTES = 1024 * 1024;
+const MAX_PROMPT_BYTES = 1024 * 1024;
 
 /**
  * The prompt from exactly one source: the argument, a file, standard input (`-`, or no argument with input piped in),
@@ -84,14 +84,14 @@ async function readAll(input: AsyncIterable<Buffer>): Promise<Buffer> {
   for await (const chunk of input) {
     chunks.push(chunk);
     size += chunk.length;
-    if (size > LARGEST_PROMPT_BYTES) break;
+    if (size > MAX_PROMPT_BYTES) break;
   }
   return Buffer.concat(chunks);
 }
 
 /** Text from bytes: strictly UTF-8, without a byte-order mark and without one line end at its end. */
 function decode(bytes: Buffer, source: string): string {
-  if (bytes.length > LARGEST_PROMPT_BYTES)
+  if (bytes.length > MAX_PROMPT_BYTES)
     throw new UsageError(`The prompt in ${source} is larger than 1 MiB.`);
   const text = bytes.toString("utf8");
   const invalid = firstInvalidByte(bytes);

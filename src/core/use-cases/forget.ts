@@ -100,12 +100,12 @@ export async function forget({ ids, skipped }: Forgettable, deps: RemoveDeps): P
 /** A process that is killed in it leaves no state: the next `forget` goes by the remaining records again. */
 async function removeSharedCopies({ ledger, clock, copyFolders }: RemoveDeps): Promise<void> {
   const beforeMs = clock.now() - MIN_COPY_AGE_MS;
-  let needed: Promise<Set<string> | null> | undefined;
+  let copiesInUse: Promise<Set<string> | null> | undefined;
   for (const folder of copyFolders)
     await usingStateFolder(folder, "The records were removed.", async () => {
       if (!isPresent(folder)) return;
-      needed ??= sharedCopies(ledger);
-      const digests = await needed;
+      copiesInUse ??= sharedCopies(ledger);
+      const digests = await copiesInUse;
       if (digests === null) return;
       removeOldFiles(folder, beforeMs, (name) => digests.has(COPY.exec(name)?.[1] ?? "") || !COPY.test(name));
     });

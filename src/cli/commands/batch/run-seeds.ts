@@ -55,10 +55,10 @@ async function showPlan(batch: CheckedBatch, session: Session): Promise<number> 
     await console.json(document);
     return 0;
   }
-  const { sent, seeds } = document;
+  const { sent: wireRequest, seeds } = document;
   const facts = planFacts(plan, batch.spec.matrix);
   await console.result([
-    ...(sent && seeds.length > 0 ? sentLines(sent) : []),
+    ...(wireRequest && seeds.length > 0 ? sentLines(wireRequest) : []),
     ...(seeds.length > 0 ? [`seeds: ${seedRanges(seeds)}`] : []),
     `${planText(facts, "request")}, nothing was sent`,
   ]);
