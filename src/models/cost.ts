@@ -64,7 +64,7 @@ export function unknownCostHint(matrix: Matrix, otherwise: Wording): Wording {
     return [
       otherwise,
       phrase`Or give its price with ${option("generatorPrice")} 4.`,
-      phrase`\nTo give its price, in credits per image, for all requests: ${action("run", "config set price 4")}`,
+      phrase`\nTo give its price, in credits per image, for all requests to the generator in the config: ${action("run", "config set price 4")}`,
     ];
   return [
     "Choose a model with a documented cost.",

@@ -156,11 +156,12 @@ export class JobPoll {
     return failedState(`${host} says: ${mask(words)}.`, words);
   }
 
-  #unusable({ status, headers, body }: HttpReply): PollReply {
-    const { mask, nowMs } = this.#server.asked(true);
-    const said = readErrorBody(mask(body)).words;
-    const words = `HTTP ${status}${said === null ? "" : `: ${said}`}`;
-    if (status === 401 || status === 403) return { outcome: "refused", error: this.#noKey(words) };
+  #unusable(reply: HttpReply): PollReply {
+    const { status, headers, body } = reply;
+    const { nowMs } = this.#server.asked(true);
+    const words = replyWords(reply, this.#server);
+    const error = keyRefusal(reply, this.#server);
+    if (error !== null) return { outcome: "refused", error };
     const retryAfterMs = isRetryable(status) ? statedWaitMs({ headers, body }, nowMs) : null;
     const isAboutAccount = ABOUT_ACCOUNT.has(status);
     return failedPoll(words, {
@@ -185,28 +186,35 @@ export class JobPoll {
     return new NoRoomError(message, { charged: "yes", hint, cause });
   }
 
-  #noKey(words: string): AuthRequiredError {
-    const { host, hasKey, keyVariable } = this.#server;
-    const store = action("run", "login --generator <url>");
-    const [message, hint] = hasKey
-      ? [
-          `${host} does not accept the key`,
-          phrase`To save its image, with a key that it accepts: ${action("resume")}`,
-        ]
-      : [
-          `${host} needs a key, and none is known for it`,
-          keyVariable === undefined
-            ? phrase`To store one: ${store}`
-            : phrase`Set ${keyVariable} to the key that it was submitted with, or store one: ${store}`,
-        ];
-    const facts = { charged: "yes", hint: ["The job goes on there.", hint] } as const;
-    return new AuthRequiredError(`${message} (${words}).`, facts);
-  }
-
   #elsewhere(): RejectedRequestError {
     const message = `The job's address is none of ${this.#server.host}, and the key does not go there.`;
     return new RejectedRequestError(message, { charged: "unknown" });
   }
+}
+
+function replyWords({ status, body }: HttpReply, server: ProviderServer): string {
+  const said = readErrorBody(server.mask(body)).words;
+  return `HTTP ${status}${said === null ? "" : `: ${said}`}`;
+}
+
+/** The error for a reply about an accepted job that refuses the key, or asks for one; null for any other reply. */
+export function keyRefusal(reply: HttpReply, server: ProviderServer): AuthRequiredError | null {
+  if (reply.status !== 401 && reply.status !== 403) return null;
+  const { host, hasKey, keyVariable } = server;
+  const store = action("run", "login --generator <url>");
+  const [message, hint] = hasKey
+    ? [
+        `${host} does not accept the key`,
+        phrase`To save its image, with a key that it accepts: ${action("resume")}`,
+      ]
+    : [
+        `${host} needs a key, and none is known for it`,
+        keyVariable === undefined
+          ? phrase`To store one: ${store}`
+          : phrase`Set ${keyVariable} to the key that it was submitted with, or store one: ${store}`,
+      ];
+  const facts = { charged: "yes", hint: ["The job goes on there.", hint] } as const;
+  return new AuthRequiredError(`${message} (${replyWords(reply, server)}).`, facts);
 }
 
 /** A new name for the reply to a poll. */

@@ -22,7 +22,7 @@ import {
   type SubmitHow,
 } from "./provider.ts";
 import { ReplyFile } from "./reply-file.ts";
-import { isSuccess, ownReplyFile, readReplyFile, type StoredReply, storedReply } from "./stored-reply.ts";
+import { ownReplyFile, readReplyFile, type StoredReply, storedReply } from "./stored-reply.ts";
 
 /** A server, and what every request has: the query of its URL, its key, the headers that the user has set. */
 export interface ServerOptions extends Pick<ServerSetup, "url" | "keyHeaders"> {
@@ -214,10 +214,10 @@ export class ProviderServer {
     return this.#headers;
   }
 
-  /** Asks it to end its work. Never throws. @returns whether it says that it has, or will; null without an answer */
-  cancel(method: "POST" | "PUT", at: string | OwnUrl, signal?: AbortSignal): Promise<boolean | null> {
+  /** Asks it to end its work. Never throws. @returns its reply; null without an answer */
+  cancel(method: "POST" | "PUT", at: string | OwnUrl, signal?: AbortSignal): Promise<HttpReply | null> {
     const request = { method, url: this.#urlOf(at), headers: this.#headers, signal } as const;
-    return wholeReply(this.#http, { ...request, timeoutMs: STOP_TIMEOUT_MS }).then(isSuccess, () => null);
+    return wholeReply(this.#http, { ...request, timeoutMs: STOP_TIMEOUT_MS }).catch(() => null);
   }
 
   /**

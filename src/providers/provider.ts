@@ -225,8 +225,9 @@ export interface Provider {
    */
   images?(job: Job): Promise<MadeImage[]>;
   /**
-   * Asks it to stop working on a task that it accepted. Never throws.
+   * Asks it to stop working on a task that it accepted.
    * @returns whether it says that it has stopped it, or will; null where it does not answer
+   * @throws AuthRequiredError where it refuses the key, or needs one
    */
   cancel?(taskId: string, signal: AbortSignal): Promise<boolean | null>;
   /** Headers for downloads from its own origin alone: its key. Absent: its results are elsewhere, at URLs that expire. */

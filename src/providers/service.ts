@@ -4,7 +4,7 @@ import { joinFirst } from "../lib/short-text.ts";
 import { action, phrase } from "../lib/wording.ts";
 import { namesModel, readErrorBody, replyWithoutImage } from "./failed-reply.ts";
 import { imagesMade, type ReplyImage } from "./found-images.ts";
-import { type Fields, JobPoll } from "./job-poll.ts";
+import { type Fields, JobPoll, keyRefusal } from "./job-poll.ts";
 import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import { jsonBody } from "./post-body.ts";
 import {
@@ -131,7 +131,8 @@ export function serviceProvider(
       if (reply.outcome !== "unknown" || poll) return reply;
       // A free server that can be told so ends its work where the request is given up.
       const canStop = signal.aborted && !job.isPaid && stopPath !== undefined;
-      return { ...reply, isStopped: canStop && (await server.cancel("POST", stopPath)) === true };
+      const stopped = canStop ? await server.cancel("POST", stopPath) : null;
+      return { ...reply, isStopped: stopped !== null && isSuccess(stopped) };
     },
     recover: (job) =>
       settledWithReply(job, server, async (hasSent) => {
@@ -145,7 +146,10 @@ export function serviceProvider(
     ...(cancelAt && {
       async cancel(id, signal) {
         const at = await cancelAt(id, signal).catch(() => null);
-        return at ? server.cancel(at.method, at.url, signal) : null;
+        const reply = at ? await server.cancel(at.method, at.url, signal) : null;
+        const refusal = reply && keyRefusal(reply, server);
+        if (refusal) throw refusal;
+        return reply && isSuccess(reply);
       },
     }),
     ...(models && {

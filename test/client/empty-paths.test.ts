@@ -106,4 +106,8 @@ describe("an address in place of a path", () => {
   it("is refused as the setting output", async () => {
     expect(await ran(["generate", "a fox", "--sandbox"], {}, { output: ADDRESS })).toEqual(isRefused);
   });
+
+  it("is refused by config set, and not stored", async () => {
+    expect(await ran(["config", "set", "output", ADDRESS])).toEqual(isRefused);
+  });
 });

@@ -330,3 +330,14 @@ it("a large result that is cut is asked for again, and leaves nothing", async ()
   expect(await poll(id)).toMatchObject({ outcome: "retry" });
   expect(await readdir(job.folder)).toEqual(["reply"]);
 });
+
+describe.each([REPLICATE, FAL])("$kind", (form) => {
+  it.each([401, 403])("says of a cancellation refused with %s that no key is known", async (status) => {
+    const refusing = { cancel: answers(() => form.error(status, "no key")) };
+    const { cancel, accepted } = await serviceWorld(form, refusing, { key: null });
+    await expect(cancel(await accepted())).rejects.toMatchObject({
+      type: "auth_required",
+      message: expect.stringContaining("needs a key, and none is known for it"),
+    });
+  });
+});

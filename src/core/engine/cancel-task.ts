@@ -95,8 +95,12 @@ async function endInFlight(
     return null;
   }
   let problem: string | null = null;
-  for (const job of acceptedJobs(heldTask.task))
-    problem = (await askToStop(heldTask, job, taskDeps)) ?? problem;
+  for (const job of acceptedJobs(heldTask.task)) {
+    const goesOn = await askToStop(heldTask, job, taskDeps);
+    // The provider would say the same of the others.
+    if (goesOn instanceof Error) throw goesOn;
+    problem = goesOn ?? problem;
+  }
   for (const [request, { state }] of heldTask.task.requests.entries()) {
     if (state !== "started") continue;
     if (!intent.isPaid) await giveUp(heldTask, request, taskDeps);

@@ -1,4 +1,4 @@
-import { NetworkError, ServiceError } from "../../api/api-errors.ts";
+import { AuthRequiredError, NetworkError, ServiceError } from "../../api/api-errors.ts";
 import { describeConnectionError } from "../../api/connection-errors.ts";
 import { isoTime } from "../../lib/clock.ts";
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
@@ -305,19 +305,23 @@ const POLL_EVERY_MS = 500;
 /**
  * Asks a provider to stop working on a request that it has accepted, and records what it then says of it. It is never
  * taken as not charged without the provider's word.
- * @returns why it goes on, as a clause; null if it has ended
+ * @returns why it goes on, as a clause, or as the error for a key that is refused or missing; null if it has ended
  */
 export async function askToStop(
   heldTask: HeldTask,
   job: AcceptedJob,
   deps: TaskDeps,
-): Promise<string | null> {
+): Promise<string | AuthRequiredError | null> {
   const { provider } = deps.connection;
   const name = providerName(deps.connection);
   if (!provider.cancel) return `${name} has accepted it, and cannot cancel`;
   const answer = await withinLimit(ANSWER_MS, timeLimit(ANSWER_MS), deps, async (limited) =>
     provider.cancel?.(job.id, limited),
-  );
+  ).catch((error: unknown) => {
+    if (error instanceof AuthRequiredError) return error;
+    throw error;
+  });
+  if (answer instanceof AuthRequiredError) return answer;
   if (answer === null) return `${name} was asked to stop it, and did not answer`;
   return answer ? recordStop(heldTask, job, name, deps) : `${name} did not stop it`;
 }
