@@ -13,17 +13,17 @@ const INVISIBLE = "[\\u00a0\\u00ad\\u200b-\\u200f\\u202a-\\u202f\\u2060-\\u2064\
 const INVISIBLE_ENDS = new RegExp(`^${INVISIBLE}+|${INVISIBLE}+$`, "g");
 
 /** A key as it is sent: without invisible characters at its ends. @throws UsageError for one inside */
-function visibleKey(given: string, label: string): string {
-  const key = given.replace(INVISIBLE_ENDS, "");
+function visibleKey(input: string, label: string): string {
+  const key = input.replace(INVISIBLE_ENDS, "");
   if (!new RegExp(INVISIBLE).test(key)) return key;
   throw new UsageError(`${label} holds an invisible character (a no-break or zero-width space).`, {
     hint: "Nothing was sent. Copy the key again.",
   });
 }
 
-/** The key as it goes into the Authorization header. @throws UsageError if it cannot be one (section 5) */
-export function checkApiKey(given: string, label: string): string {
-  const key = visibleKey(given, label);
+/** Checks an API key of the service (section 5). @throws UsageError */
+export function checkApiKey(input: string, label: string): string {
+  const key = visibleKey(input, label);
   refuseWrapped(key, label);
   if (!key.startsWith("sk-") || key.length === 3) {
     throw new UsageError(`${label} is not an API key: keys begin with "sk-".`);
@@ -36,7 +36,7 @@ export function checkApiKey(given: string, label: string): string {
   return key;
 }
 
-/** What is pasted along with a key. @throws UsageError */
+/** Refuses text pasted along with a key: a header name, quotes, a variable. @throws UsageError */
 function refuseWrapped(key: string, label: string): void {
   if (/^(?:authorization\s*:|bearer\s|basic\s)/i.test(key))
     throw new UsageError(`${label} is a whole header: give the key alone, without the words before it.`);
@@ -48,9 +48,9 @@ function refuseWrapped(key: string, label: string): void {
 
 const TRY_SANDBOX = phrase`\nTo try without an account, free of charge, ${action("trySandbox")}.`;
 
-/** A key as it goes into a header. @throws UsageError if it cannot be one */
-export function checkSecret(given: string, label: string): string {
-  const key = visibleKey(given, label);
+/** Checks that a key can be sent in a header. @throws UsageError */
+export function checkSecret(input: string, label: string): string {
+  const key = visibleKey(input, label);
   refuseWrapped(key, label);
   if (key !== "" && /^[\x20-\x7e\xa1-\xff]+$/.test(key) && key.trim() === key) return key;
   throw new UsageError(
@@ -59,12 +59,11 @@ export function checkSecret(given: string, label: string): string {
 }
 
 /**
- * A generator's key; or `user:password`, which some kinds are sent as UTF-8 in Base64, so it may hold any character but
- * controls.
+ * Checks a generator's key. `user:password` is sent in Base64, so it may contain any character but controls.
  * @param hasLogin whether it may be `user:password` @throws UsageError if it cannot be sent
  */
-export function checkGeneratorKey(given: string, label: string, hasLogin: boolean): string {
-  const key = visibleKey(given, label);
+export function checkGeneratorKey(input: string, label: string, hasLogin: boolean): string {
+  const key = visibleKey(input, label);
   if (!hasLogin || !key.includes(":")) return checkSecret(key, label);
   refuseWrapped(key, label);
   if (!hasControlCharacter(key) && key.isWellFormed()) return key;
@@ -80,8 +79,8 @@ export function requireApiKey(setting: { value: string; label: string } | undefi
 }
 
 /**
- * The service's address without a slash at its end. Plain http: is for this machine alone, because the key
- * travels with every request. @throws UsageError
+ * Checks a base URL, and removes the slash at its end. Plain http: is only for this machine, because each request
+ * carries the key. @throws UsageError
  */
 export function checkBaseUrl(text: string, label: string): string {
   refuseQuerySecret(text, label, phrase`Set IMGGEN_API_KEY, or store the key: ${action("run", "login")}`);
@@ -120,7 +119,7 @@ function refuseEndpoint(text: string, label: string): void {
     });
 }
 
-/** An address that lacks only its scheme, such as `example.com/api`, with it; null for anything else. */
+/** Adds the scheme to an address such as `example.com/api`; null for anything else. */
 export function withScheme(text: string): string | null {
   if (!/^[a-z0-9.-]*[a-z0-9](:\d+)?(\/|$)/i.test(text) || !URL.canParse(`https://${text}`)) return null;
   const { hostname } = new URL(`https://${text}`);
@@ -169,7 +168,7 @@ export function apiKeyFor(
   });
 }
 
-/** A base URL in the form in which two are compared. */
+/** Normal form of a base URL, for comparisons. */
 export function withoutSlash(baseUrl: string): string {
   return (URL.canParse(baseUrl) ? new URL(baseUrl).href : baseUrl).replace(/\/+$/, "");
 }

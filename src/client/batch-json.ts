@@ -24,14 +24,14 @@ import { describeFailure } from "./failure.ts";
 import { savedJson } from "./report-json.ts";
 import type { BatchRow, BatchSummary } from "./results.ts";
 
-/** A row as scripts get it: the object of `generate`, and which row it is. @param words the words of its error */
+/** JSON of a row: the object of `generate`, with the row's position. */
 export function rowJson({ row, isSkipped, report, error }: RowResult, words: Words): BatchRow {
-  const place = { row: row.row, line: row.line };
-  if (report) return { ...savedJson(report, words), ...place, ...(isSkipped && { skipped: true }) };
-  return { ...describeFailure(error, words), files: [], warnings: [], ...place };
+  const position = { row: row.row, line: row.line };
+  if (report) return { ...savedJson(report, words), ...position, ...(isSkipped && { skipped: true }) };
+  return { ...describeFailure(error, words), files: [], warnings: [], ...position };
 }
 
-/** The last line for scripts. The rows are those saved, skipped, unknown and failed; the rest is a part of the last. */
+/** JSON of a batch's totals. Rows that are pending or not sent count as failed too. */
 export function summaryJson({ counts, rows, charged }: BatchResult): BatchSummary {
   const { saved, skipped, unknown, pending, waiting, notSent, cost } = counts;
   const failed = counts.failed + pending + notSent;
@@ -55,10 +55,9 @@ export function summaryJson({ counts, rows, charged }: BatchResult): BatchSummar
 /** Extensions of the files that can be manifests, without the dot. */
 export const EXTENSIONS = MANIFEST_EXTENSIONS.map((extension) => extension.slice(1));
 
-/** The columns of a manifest, for its help. */
 export const COLUMNS = [...FIELD_NAMES, "output"].join(" ");
 
-const ROW_WORDS: Readonly<Record<RowState, string>> = {
+const ROW_STATE_TEXTS: Readonly<Record<RowState, string>> = {
   new: "not sent",
   waiting: "unfinished",
   unfinished: "unfinished",
@@ -67,10 +66,10 @@ const ROW_WORDS: Readonly<Record<RowState, string>> = {
   unknown: "outcome unknown",
 };
 
-/** How a row ended, in words. */
-export function rowWord(end: RowResult): string {
+/** Display text of a row's state. */
+export function rowStateText(end: RowResult): string {
   if (isWaiting(end)) return (end.report && openState(end.report.state)) ?? "waiting";
-  return end.isSkipped ? "saved before" : ROW_WORDS[end.state];
+  return end.isSkipped ? "saved before" : ROW_STATE_TEXTS[end.state];
 }
 
 /** Values of a row's request as texts, by their names: prompt, model, ratio, quality, and fields of a generator. */
@@ -87,16 +86,16 @@ export function rowValues({ checked: { request } }: CheckedRow): RowValues {
   };
 }
 
-/** Names of the values in which some of these differ. */
+/** Names of the values that are not the same in all rows. */
 export function differingNames(each: readonly RowValues[]): string[] {
   const names = new Set(each.flatMap(Object.keys));
   return [...names].filter((name) => new Set(each.map((values) => values[name])).size > 1);
 }
 
-/** Some values as one text; those of a generator's own fields with their names. */
+/** Joins values; those of generator fields get their names. */
 export function valuesText(values: RowValues, names: readonly string[], separator: string): string {
-  const textOf = (name: string, value: string) => (UNNAMED.has(name) ? value : `${name}=${value}`);
-  return names.flatMap((name) => (values[name] ? textOf(name, values[name]) : [])).join(separator);
+  const valueText = (name: string, value: string) => (UNNAMED.has(name) ? value : `${name}=${value}`);
+  return names.flatMap((name) => (values[name] ? valueText(name, values[name]) : [])).join(separator);
 }
 
 const UNNAMED: ReadonlySet<string> = new Set(["prompt", "model", "ratio", "quality", "cost"]);
@@ -112,7 +111,7 @@ export interface PlanFacts {
   charged: TotalCost;
   /** Whether `charged` is certain: rows of unknown outcome, and failed ones, may not have been charged. */
   isCertain: boolean;
-  /** What undocumented costs count as before a confirmation, in credits: each, and with all others. null for none. */
+  /** Estimate of undocumented costs for the confirmation, in credits: of each row, and of the run. null if all are documented. */
   estimate: { each: number; total: number } | null;
 }
 
@@ -132,7 +131,7 @@ export function planFacts({ rows, toSubmit, charged }: BatchPlan, matrix: Matrix
   };
 }
 
-/** A dry run as scripts get it: each row in the order of the manifest, and the sums. */
+/** JSON of a dry run: the rows in the order of the manifest, and the sums. */
 export function planJson({ rows, toSubmit }: BatchPlan) {
   return {
     rows: rows

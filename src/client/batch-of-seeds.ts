@@ -7,9 +7,9 @@ import { nextSeed, type WholeNumber } from "../lib/exact-integer.ts";
 import type { Words } from "../lib/wording.ts";
 import { FLAG_LABELS } from "../models/rules/rule.ts";
 import { rowJson, summaryJson } from "./batch-json.ts";
-import { type CheckedBatch, callOf, checkBatch, numbered } from "./batch-operations.ts";
+import { type CheckedBatch, checkBatch, numbered, readBatchCall } from "./batch-operations.ts";
 import type { ClientSession } from "./client-session.ts";
-import { OF_SEVERAL_SEEDS, requireFlagsOfSeveral, requireOneImageEach, seedText } from "./given-seeds.ts";
+import { requireFlagsOfSeveral, requireOneImageEach, SEVERAL_SEEDS, seedText } from "./given-seeds.ts";
 import { outputSettings } from "./given-values.ts";
 import type { FlagsOf } from "./options/option.ts";
 import type { GENERATE } from "./options/request-table.ts";
@@ -19,7 +19,7 @@ import { targetInEffect } from "./targets/target-in-effect.ts";
 type Flags = Omit<FlagsOf<typeof GENERATE>, "seed">;
 
 /**
- * A batch with one request for each seed. One that cannot be submitted is refused as a single request is.
+ * A batch with one request for each seed. A request that cannot be submitted gets the error of a single request.
  * @throws UsageError, InvalidRequestError
  */
 export async function batchOfSeeds(
@@ -33,7 +33,7 @@ export async function batchOfSeeds(
   await requireFolder(flags, session);
   const rows = numbered(seeds.map((seed) => ({ prompt, seed })));
   const kind = {
-    ...OF_SEVERAL_SEEDS,
+    ...SEVERAL_SEEDS,
     nameOf: ({ checked: { request } }: CheckedBatch["spec"]["rows"][number]) => seedText(request),
     // Other images in the folder have nothing to do with these.
     budgetOf: "rows" as const,
@@ -41,7 +41,7 @@ export async function batchOfSeeds(
     rowLabels: FLAG_LABELS,
     images: { label: FLAG_LABELS.image },
   };
-  const batch = await checkBatch(rows, callOf(flags, flags, session), kind, session);
+  const batch = await checkBatch(rows, readBatchCall(flags, flags, session), kind, session);
   const requests = batch.spec.rows.map((row) => ["", row.checked.request] as const);
   await (await targetInEffect(session)).describe(requests);
   return batch;
@@ -60,8 +60,8 @@ async function requireFolder(flags: Flags, session: ClientSession): Promise<void
 }
 
 /**
- * The whole as one document for a script: a result for each seed, in their order.
- * @param ends the rows that have ended; after a signal they may not be all of the plan
+ * One JSON document with a result for each seed, in their order.
+ * @param ends results of rows; after a signal some rows of the plan have none
  */
 export function seedsJson(
   plan: BatchPlan,
@@ -71,7 +71,7 @@ export function seedsJson(
 ): object {
   const byRow = new Map(ends.map((end) => [end.row.row, end]));
   const tasks = inOrder(plan).flatMap((row) => {
-    const end = byRow.get(row.row) ?? (result.stopped && notBegun(row, result.stopped));
+    const end = byRow.get(row.row) ?? (result.stopped && notStarted(row, result.stopped));
     if (!end) return [];
     const { row: _row, line: _line, ...task } = rowJson(end, words);
     return task;
@@ -79,8 +79,8 @@ export function seedsJson(
   return { ok: result.counts.isComplete, tasks, credits: summaryJson(result).credits };
 }
 
-/** A row that the run did not come to. One of an earlier run may have been charged. */
-function notBegun(row: PlannedRow, stopped: ImggenError): RowResult {
+/** Result of a row that this run did not start. A row of an earlier run may have been charged. */
+function notStarted(row: PlannedRow, stopped: ImggenError): RowResult {
   return isToSubmit(row) && row.resubmit === null ? notSent(row, stopped) : notRead(row, stopped);
 }
 
@@ -88,13 +88,13 @@ function inOrder({ rows }: BatchPlan): PlannedRow[] {
   return rows.toSorted((a, b) => a.row - b.row);
 }
 
-/** A dry run as scripts get it: the requests that a run would submit now, and the first of them. */
+/** JSON of a dry run: number of requests that a run would submit, and the first of them. */
 export function seedsPlanJson(
   plan: BatchPlan,
   described: DescribedRequest | null,
   warnings: readonly string[],
 ) {
-  const sent = described?.sent ?? null;
+  const firstRequest = described?.sent ?? null;
   const rows = inOrder(plan);
   const [first] = [...rows.filter(isToSubmit), ...rows];
   return {
@@ -103,7 +103,7 @@ export function seedsPlanJson(
     requests: plan.toSubmit.rows,
     seeds: rows.filter(isToSubmit).map(({ checked }) => checked.request.seed),
     request: first?.checked.request,
-    ...(sent && { sent }),
+    ...(firstRequest && { sent: firstRequest }),
     credits: documentedTotal(plan.toSubmit),
     ...(warnings.length > 0 && { warnings }),
   };

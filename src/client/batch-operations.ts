@@ -25,7 +25,7 @@ import type { RequestInput } from "../task/request.ts";
 import type { ProviderFields } from "../task/request-fields.ts";
 import { differingNames, rowValues, valuesText } from "./batch-json.ts";
 import { type ClientSession, openLedger } from "./client-session.ts";
-import { givenSeeds, OF_SEVERAL_SEEDS, requireOneImageEach } from "./given-seeds.ts";
+import { readSeedFlags, requireOneImageEach, SEVERAL_SEEDS } from "./given-seeds.ts";
 import { inputFrom, outputSettings, readRequestFlags, waitFrom } from "./given-values.ts";
 import type { BatchOptions, BatchRowOptions } from "./options/call-options.ts";
 import type { FlagsOf } from "./options/option.ts";
@@ -33,7 +33,6 @@ import type { BATCH, COMPARE, GENERATE, SUBMIT_MANY } from "./options/request-ta
 import type { DescribedRequest } from "./targets/target.ts";
 import { copiesForGenerator, targetInEffect, uncheckedCap } from "./targets/target-in-effect.ts";
 
-/** Flags of a batch, but for those of its requests. */
 type Flags = FlagsOf<typeof SUBMIT_MANY>;
 
 interface BatchCall
@@ -43,12 +42,12 @@ interface BatchCall
   validate?: boolean | undefined;
   /** Values of rows that do not set their own. */
   values: Omit<RequestInput, "prompt">;
-  /** Values of config.json for what these leave open. Default: the session's. */
-  saved?: SavedFields;
-  /** Where the values come from, for messages. */
+  /** Defaults from config.json for values that are not set. Default: the session's. */
+  savedFields?: SavedFields;
+  /** Origins of the values, for messages. */
   labels: Partial<Labels>;
   wait: WaitSettings;
-  /** How messages name `output`. */
+  /** Name of `output` in messages. */
   outputLabel?: string | undefined;
 }
 
@@ -56,17 +55,17 @@ interface BatchCall
 export interface CheckedBatch {
   spec: BatchSpec;
   skipped: readonly SkippedRow[];
-  /** What the user should know before anything is charged, each once. */
+  /** Warnings to show before anything is charged, each once. */
   warnings: readonly string[];
 }
 
 export type BatchRows = Iterable<BatchRowOptions> | AsyncIterable<BatchRowOptions>;
 
-/** How the rows of one kind of batch are read, checked and named. */
+/** Differences between batches of a manifest, of a comparison and of seeds. */
 export interface Kind
   extends Pick<RowDefaults, "rowLabels" | "skipsRows" | "throwsFirst" | "refusesUnused">,
     Partial<Pick<BatchSpec, "budgetOf" | "nameOf">> {
-  /** Model of the rows, for a generator that must be asked for one if there is none. */
+  /** Model of the rows; if absent, a generator is asked for its default. */
   model?: string | undefined;
   takesColumns?: boolean;
   /** File name template if the call has none. */
@@ -85,22 +84,22 @@ export async function batchOfManifest(
   const file = resolvePath(name);
   if (name !== "-" && isFolder(file))
     throw new UsageError(`${name} is a folder, not a manifest.`, { hint: MANIFEST_HINT });
-  const given = await givenSeeds(seed, session);
-  const [first, ...others] = given.seeds;
+  const seedFlags = await readSeedFlags(seed, session);
+  const [first, ...others] = seedFlags.seeds;
   if (others.length > 0) requireOneImageEach(flags);
   const hasSeveral = others.length > 0;
   const entries = readManifest(chunks, manifestFormat(name, file), {
     ...flags,
-    seeds: hasSeveral ? given : undefined,
+    seeds: hasSeveral ? seedFlags : undefined,
   });
   const folder = isStream(name, file) ? resolvePath(".") : path.dirname(file);
   const images = { resolvePath: (image: string) => path.resolve(folder, withHomeFolder(image)) };
-  const kind: Kind = { takesColumns: true, images, ...(hasSeveral && OF_SEVERAL_SEEDS) };
-  const call = callOf(flags, { ...flags, seed: hasSeveral ? undefined : first }, session);
+  const kind: Kind = { takesColumns: true, images, ...(hasSeveral && SEVERAL_SEEDS) };
+  const call = readBatchCall(flags, { ...flags, seed: hasSeveral ? undefined : first }, session);
   return checkBatch(entries, call, kind, session);
 }
 
-/** Checks the rows that a program gives. @throws ManifestError naming every bad row; UsageError */
+/** Checks the rows of a caller of the package. @throws ManifestError naming every bad row; UsageError */
 export async function batchOfRows(
   rows: BatchRows,
   options: BatchOptions,
@@ -122,7 +121,7 @@ export async function batchOfCombinations(
   session: ClientSession,
 ): Promise<CheckedBatch> {
   const { image, negative } = flags;
-  const call = callOf(flags, { image, negative }, session);
+  const call = readBatchCall(flags, { image, negative }, session);
   const { values, validate } = call;
   const hasSeveralSeeds = new Set(rows.map(({ seed }) => seed)).size > 1;
   const target = await targetInEffect(session);
@@ -143,7 +142,7 @@ export async function batchOfCombinations(
 
 /**
  * Plans a batch as a run would, within its budget. Opens no connection and writes nothing.
- * @returns the plan, and the first request that would be submitted; null: as it is
+ * @returns the plan, and the first request that would be submitted; null if the target sends it unchanged
  * @throws BudgetExceededError, InvalidRequestError, ManifestError
  */
 export async function planBatch(
@@ -159,34 +158,42 @@ export async function planBatch(
   return { plan, described: await target.describe(requests) };
 }
 
-/** Options of a command, with settings for those that are not given. @throws UsageError for a setting */
-export function callOf(
+/** Completes a command's flags from the settings. @throws UsageError for an invalid setting */
+export function readBatchCall(
   flags: Flags & Pick<FlagsOf<typeof GENERATE>, "again">,
   request: Parameters<typeof readRequestFlags>[0],
   session: ClientSession,
 ): BatchCall {
-  const given = readRequestFlags(request, session);
-  const labels = Object.entries(FLAG_LABELS).filter(([name]) => name in given.values);
+  const requestValues = readRequestFlags(request, session);
+  const labels = Object.entries(FLAG_LABELS).filter(([name]) => name in requestValues.values);
   return {
-    ...{ ...flags, ...outputSettings(flags, session), ...given },
-    labels: { ...Object.fromEntries(labels), ...given.labels },
+    ...{ ...flags, ...outputSettings(flags, session), ...requestValues },
+    labels: { ...Object.fromEntries(labels), ...requestValues.labels },
   };
 }
 
 export async function checkBatch(
   entries: AsyncIterable<ManifestEntry>,
   call: BatchCall,
-  { takesColumns, fileName, images: { label = FIELD_LABELS.image, ...place } = {}, ...kind }: Kind,
+  { takesColumns, fileName, images: { label = FIELD_LABELS.image, ...imageOptions } = {}, ...kind }: Kind,
   session: ClientSession,
 ): Promise<CheckedBatch> {
   const { context, words, settings } = session;
-  const { saved = session.saved, labels, name, template, validate = true, overwrite = false, sidecar } = call;
+  const {
+    savedFields = session.savedFields,
+    labels,
+    name,
+    template,
+    validate = true,
+    overwrite = false,
+    sidecar,
+  } = call;
   const target = await targetInEffect(session);
   const matrix = await target.matrix();
   const shard = call.shard === undefined ? null : parseShard(call.shard);
   const model = kind.model ?? call.values.model;
   const generator = await target.terms({ model, dryRun: call.dryRun, validate });
-  const copies = await copiesForGenerator(session, label, place);
+  const copies = await copiesForGenerator(session, label, imageOptions);
   const output = await outputFolder({
     ...{ output: call.output, label: call.outputLabel ?? "output", name, overwrite },
     resolvePath: context.resolvePath,
@@ -197,7 +204,7 @@ export async function checkBatch(
   const values = copies ? { ...call.values, image: absolute(call.values.image, context) } : call.values;
   const { rows, skipped, unused } = await checkRows(entries, {
     ...{ matrix, generator, copies, validate, values, labels, words, shard, template, name },
-    ...(saved && { savedFields: saved }),
+    ...(savedFields && { savedFields }),
     ...kind,
   });
   const unchecked = uncheckedCap(
@@ -230,7 +237,7 @@ function resubmittedStates({ again, retryFailed, resubmitUnknown }: BatchCall): 
   return [...(retryFailed ? ["failed" as const] : []), ...(resubmitUnknown ? ["unknown" as const] : [])];
 }
 
-/** Reference images of all rows, whose files are not looked for beside the manifest. */
+/** Resolves reference images of all rows in the working folder, not beside the manifest. */
 function absolute(
   images: readonly string[] | undefined,
   { resolvePath }: ClientSession["context"],
@@ -252,22 +259,22 @@ export async function* numbered(rows: readonly RowValues[]): AsyncGenerator<Mani
 
 /** @param usual the model of rows that name none @throws UsageError for the first value that no model supports */
 function requireKnownValues(rows: readonly RowValues[], usual: string | undefined, matrix: Matrix): void {
-  const given = (name: "model" | "ratio" | "quality") =>
+  const distinctValues = (name: "model" | "ratio" | "quality") =>
     [...new Set(rows.map((row) => row[name]))].filter((value) => value !== undefined);
-  const models = given("model");
+  const models = distinctValues("model");
   const compared = models.length === 0 ? [usual ?? DEFAULT_MODEL] : models;
   const refusals = [
     ...models.map((name) => unknownModel(name, FLAG_LABELS.model, matrix)),
-    ...given("ratio").map((value) => unknownRatio(value, FLAG_LABELS.ratio, matrix, compared)),
-    ...given("quality").map((value) => unknownQuality(value, FLAG_LABELS.quality)),
+    ...distinctValues("ratio").map((value) => unknownRatio(value, FLAG_LABELS.ratio, matrix, compared)),
+    ...distinctValues("quality").map((value) => unknownQuality(value, FLAG_LABELS.quality)),
   ];
   const first = refusals.find((refusal) => refusal !== null);
   if (first) throwRefusal(first, ["Nothing was sent.", first.hint]);
 }
 
 /**
- * Every combination of the values that `--field` gives: those between commas, unless they are in double quotes or the
- * field is given several times, each time with one value. @param without the name of one that is left out @throws UsageError
+ * Every combination of the values of `--field`. Commas separate values, unless the text is in double quotes or the field is
+ * repeated. @param without name of a field to omit @throws UsageError
  */
 export function fieldCombinations(
   { label, value }: { label: string; value: string },

@@ -9,28 +9,28 @@ import type { Profile } from "./profiles.ts";
 import type { ProcessContext } from "./this-process.ts";
 import type { Folders } from "./user-folders.ts";
 
-/** What a client works with: a command's session, or what a program that uses the package has given it. */
+/** Context, folders and settings of a client: of a command, or of a program that uses the package. */
 export interface ClientSession {
   readonly context: ProcessContext;
   readonly folders: Folders;
   readonly settings: EffectiveSettings;
-  /** The profile of the settings; null or absent for those without a name. */
+  /** Profile of the settings; null or absent for the default settings. */
   readonly profile?: Profile | null;
-  /** How messages name options. */
+  /** Names of options and commands in messages. */
   readonly words: Words;
   /** Whether the embedded sandbox takes the place of the configured service. */
   readonly isSandbox: boolean;
-  /** Values of config.json for what a request leaves open; absent: settings are not for its requests. */
-  readonly saved?: SavedFields | undefined;
-  /** Limits of the whole session, asked before each submit of a paid request. */
+  /** Defaults from config.json for request fields; absent if settings do not apply to its requests. */
+  readonly savedFields?: SavedFields | undefined;
+  /** Limits of the whole session, checked before each submit of a paid request. */
   readonly caps?: readonly Cap[] | undefined;
-  /** Called with what the user of the embedded sandbox should know. */
+  /** Called with notices of the embedded sandbox for the user. */
   readonly onSandboxNotice?: ((notice: SandboxNotice) => void) | undefined;
   /** Called after every exchange with the service. */
   readonly onExchange?: HttpClientOptions["onExchange"] | undefined;
 }
 
-/** The ledger of this machine. Apart from the connections, so that what only reads it does not load them. */
+/** The ledger of this machine. Separate from connections, so that commands that only read it do not load them. */
 export function openLedger({ folders, context }: Pick<ClientSession, "folders" | "context">): Ledger {
   return new Ledger(folders.state, context.clock, context.processes);
 }

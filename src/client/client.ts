@@ -23,7 +23,7 @@ import type {
 } from "./options/call-options.ts";
 import { type CALLS, checkOptions } from "./options/call-table.ts";
 import type { PublishedCalls } from "./published-calls.ts";
-import { imggenFailureOf, orFailure } from "./report-json.ts";
+import { orFailure, toImggenFailure } from "./report-json.ts";
 import type {
   BatchRow,
   BatchSummary,
@@ -47,17 +47,17 @@ export interface Client {
   generate(options: GenerateOptions): Promise<GenerateResult>;
   /**
    * The earlier task that answers for a request: finished if it is unfinished, downloaded again if its files are gone.
-   * Submits no new task; of an unfinished one it submits what was not sent. null where the request was never charged.
+   * Submits no new task; of an unfinished one it submits what was not sent. null if the request was never charged.
    */
   reuse(options: ReuseOptions): Promise<GenerateResult | null>;
   /**
-   * Submits many requests into one folder. The same rows again resume the batch. Nothing is sent before the first row
-   * is asked for, nor before every row is known to be good.
+   * Submits many requests into one folder. The same rows again resume the batch. Nothing is sent before the caller reads the
+   * first row, nor before every row has been checked.
    */
   batch(rows: Iterable<BatchRowOptions> | AsyncIterable<BatchRowOptions>, options?: BatchOptions): Batch;
   /** Finishes the tasks with these ids; without any, all unfinished ones. */
   resume(taskIds?: readonly string[], options?: ResumeOptions): Promise<ResumeResult>;
-  /** Polls one task. One that is queued before the user's own generator runs only where it is waited for or saved. */
+  /** Polls one task. A task in the queue of the user's own generator runs only if the call waits for it or saves it. */
   status(taskId: string, options?: StatusOptions): Promise<StatusResult>;
   /**
    * Ends what these tasks wait for, at no charge, gives up what runs at a free generator, and asks a generator that can
@@ -66,7 +66,7 @@ export interface Client {
   cancel(taskIds: readonly string[], options?: CancelOptions): Promise<CancelResult[]>;
   /** The tasks that were or may have been charged from this machine, newest first, and what cannot be read. Polls nothing. */
   history(options?: HistoryOptions): Promise<HistoryResult>;
-  /** The model matrix. A model of which it is not documented that it matches is left out. */
+  /** The model matrix. Omits models whose match is not documented. */
   models(filter?: ModelFilter): Model[];
   /** Checks a request against the model matrix and gives its cost. Sends nothing. */
   estimate(request: RequestOptions): Estimate;
@@ -84,11 +84,10 @@ export interface Batch extends AsyncIterable<BatchRow> {
   readonly summary: BatchSummary | null;
 }
 
-/** A client for a session, which is a command's or that of a program that uses the package. */
-export function clientOf(session: ClientSession, requestTimeoutMs?: number): Client {
+export function createSessionClient(session: ClientSession, requestTimeoutMs?: number): Client {
   const { words } = session;
   const calls = new Calls(words);
-  /** A login or a setting that has changed since the last call counts. */
+  /** Read at each call: a login or a setting may have changed. */
   const refreshed = () => {
     session.settings.forget();
     const models = modelsInEffect(session);
@@ -100,58 +99,58 @@ export function clientOf(session: ClientSession, requestTimeoutMs?: number): Cli
       ([calls, { Operations }]) =>
         new calls.PublishedCalls(session, new Operations(session, requestTimeoutMs)),
       (error) => {
-        // Too many open files now may be few enough at the next call.
+        // The next call tries again: too many files may be open only now.
         published = null;
         throw error;
       },
     );
     return published;
   };
-  /** @param leaving stops the call beside the caller's own signal */
+  /** @param breakSignal aborted when the caller breaks its loop over a batch */
   const call = async <Result>(
     name: keyof typeof CALLS,
     options: CallOptions,
     work: (published: PublishedCalls, signal: AbortSignal) => Promise<Result>,
-    leaving?: AbortSignal,
+    breakSignal?: AbortSignal,
   ) => {
     orFailure(() => checkOptions(name, options), words);
     session.settings.forget();
-    return calls.run([options.signal, leaving], async (signal) => work(await open(), signal));
+    return calls.run([options.signal, breakSignal], async (signal) => work(await open(), signal));
   };
   const close = async () => {
     await calls.close();
     await (await published?.catch(() => null))?.close();
   };
   return {
-    generate: (options) => call("generate", options, (does, signal) => does.generate(options, signal)),
-    reuse: (options) => call("reuse", options, (does, signal) => does.reuse(options, signal)),
+    generate: (options) => call("generate", options, (api, signal) => api.generate(options, signal)),
+    reuse: (options) => call("reuse", options, (api, signal) => api.reuse(options, signal)),
     batch: (rows, options = {}) =>
-      batchOf((onRow, leaving) =>
-        call("batch", options, (does, signal) => does.batch(rows, options, signal, onRow), leaving),
+      createBatch((onRow, breakSignal) =>
+        call("batch", options, (api, signal) => api.batch(rows, options, signal, onRow), breakSignal),
       ),
     resume: (taskIds = [], options = {}) =>
-      call("resume", options, async (does, signal) => {
+      call("resume", options, async (api, signal) => {
         if (![taskIds].flat().every(isId))
           throw new UsageError("resume: task ids must be a list of strings.");
-        return does.resume([taskIds].flat(), options, signal);
+        return api.resume([taskIds].flat(), options, signal);
       }),
     status: (taskId, options = {}) =>
-      call("status", options, async (does, signal) => {
+      call("status", options, async (api, signal) => {
         if (!isId(taskId)) throw new UsageError("status: the task id must be a string.");
-        return does.status(taskId, options, signal);
+        return api.status(taskId, options, signal);
       }),
     cancel: (taskIds, options = {}) =>
-      call("cancel", options, async (does, signal) => {
+      call("cancel", options, async (api, signal) => {
         if (![taskIds].flat().every(isId) || taskIds.length === 0)
           throw new UsageError("cancel: task ids must be a list of strings.");
-        return does.cancel([taskIds].flat(), options, signal);
+        return api.cancel([taskIds].flat(), options, signal);
       }),
-    history: (options = {}) => call("history", options, (does) => does.history(options)),
+    history: (options = {}) => call("history", options, (api) => api.history(options)),
     models: (filter = {}) => orFailure(() => findModels(filter, refreshed()).matching, words),
     estimate: (request) =>
       orFailure(() => {
         checkOptions("estimate", request);
-        return checkedFrom(request, refreshed(), termsFromSettings(session), session.saved);
+        return checkedFrom(request, refreshed(), termsFromSettings(session), session.savedFields);
       }, words),
     close,
     [Symbol.asyncDispose]: close,
@@ -162,8 +161,8 @@ function isId(id: unknown): id is string {
   return typeof id === "string" && id !== "";
 }
 
-function batchOf(
-  run: (onRow: (row: BatchRow) => Promise<void>, leaving: AbortSignal) => Promise<BatchSummary>,
+function createBatch(
+  run: (onRow: (row: BatchRow) => Promise<void>, breakSignal: AbortSignal) => Promise<BatchSummary>,
 ): Batch {
   let summary: BatchSummary | null = null;
   return {
@@ -171,19 +170,19 @@ function batchOf(
       return summary;
     },
     async *[Symbol.asyncIterator]() {
-      // Nothing is buffered: each row waits until it is taken, or the caller has left.
+      // Nothing is buffered: each row waits until the caller reads it, or breaks its loop.
       const { readable, writable } = new TransformStream<BatchRow, BatchRow>();
       const rows = writable.getWriter();
       const onRow = (row: BatchRow) => rows.write(row).catch(() => {});
-      const leaving = new AbortController();
-      const running = run(onRow, leaving.signal).finally(() => void rows.close().catch(() => {}));
-      // It is thrown once the rows that ended before it were taken.
+      const breakController = new AbortController();
+      const running = run(onRow, breakController.signal).finally(() => void rows.close().catch(() => {}));
+      // Thrown below, after the rows that ended before it.
       running.catch(() => {});
       try {
         yield* readable;
         summary = await running;
       } finally {
-        leaving.abort();
+        breakController.abort();
         await running.catch(() => {});
       }
     },
@@ -196,14 +195,12 @@ class Calls {
   readonly #running = new Set<Promise<unknown>>();
   readonly #words: Words;
 
-  /** @param words the words of failures */
   constructor(words: Words) {
     this.#words = words;
   }
 
   /**
-   * Runs a call.
-   * @param stops signals that abort it
+   * @param stops signals that abort the call
    * @throws ImggenFailure for every error; nothing is sent if the client is closed or a signal has aborted already
    */
   async run<Result>(
@@ -211,7 +208,7 @@ class Calls {
     work: (signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
     const controller = new AbortController();
-    // Of its own for each call: a signal that many calls share must not gather listeners.
+    // One per call: a signal that many calls share must not collect listeners.
     const anyStop = AbortSignal.any([this.#closing.signal, ...stops.filter((stop) => stop !== undefined)]);
     const abort = () => controller.abort(new InterruptedError(null));
     anyStop.addEventListener("abort", abort);
@@ -224,7 +221,7 @@ class Calls {
     try {
       return await call;
     } catch (error) {
-      throw imggenFailureOf(error, this.#words);
+      throw toImggenFailure(error, this.#words);
     } finally {
       this.#running.delete(call);
       anyStop.removeEventListener("abort", abort);

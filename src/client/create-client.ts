@@ -2,7 +2,7 @@ import { UsageError } from "../lib/error-types.ts";
 import { COMMAND_WORDS, type Words } from "../lib/wording.ts";
 import { readMatrix } from "../models/matrix-file/read-matrix.ts";
 import { checkApiKey, checkBaseUrl } from "./account.ts";
-import { type Client, clientOf } from "./client.ts";
+import { type Client, createSessionClient } from "./client.ts";
 import type { ClientSession } from "./client-session.ts";
 import { EffectiveSettings, type SettingFlags, settingFlags, storedSettings } from "./effective-settings.ts";
 import type { ClientOptions } from "./options/call-options.ts";
@@ -11,19 +11,19 @@ import { orFailure } from "./report-json.ts";
 import { ownGenerator } from "./targets/generator-setup.ts";
 import { MATRIX_FORM } from "./targets/matrix-setting.ts";
 import { thisProcess } from "./this-process.ts";
-import { foldersOf } from "./user-folders.ts";
+import { userFolders } from "./user-folders.ts";
 import { requireUtf8Variables } from "./valid-text.ts";
 
 /** Makes a client. Nothing is connected or written before its first call. @throws ImggenFailure for options it cannot use */
 export function createClient(options: ClientOptions = {}): Client {
   return orFailure(() => {
     checkOptions("createClient", options);
-    return clientOf(sessionOf(options), options.requestTimeoutMs);
+    return createSessionClient(createSession(options), options.requestTimeoutMs);
   }, PACKAGE_WORDS);
 }
 
 /** The session of a client: this process, with the options in place of its environment. */
-function sessionOf(options: ClientOptions): ClientSession {
+function createSession(options: ClientOptions): ClientSession {
   const { baseUrl, apiKey, sandbox, generator, generatorKey, home, matrix } = options;
   const isService = baseUrl !== undefined || apiKey !== undefined;
   if (sandbox && (isService || generator !== undefined))
@@ -37,12 +37,12 @@ function sessionOf(options: ClientOptions): ClientSession {
   const env =
     home === undefined ? current.env : { ...current.env, IMGGEN_HOME: home && current.resolvePath(home) };
   const context = { ...current, env };
-  const folders = foldersOf(context);
-  // Read again when it is needed; here, so that the message is about the option.
+  const folders = userFolders(context);
+  // Read here only so that an error names the option.
   if (matrix !== undefined) readMatrix(context.resolvePath(matrix), MATRIX_FORM);
   const overridden = {
     ...env,
-    // An option that names one service goes before a variable that names another.
+    // An option overrides a variable that names another service.
     ...(baseUrl !== undefined && { IMGGEN_GENERATOR: undefined }),
     ...variable("IMGGEN_GENERATOR_KEY", generatorKey),
     ...variable("IMGGEN_BASE_URL", baseUrl),
@@ -52,7 +52,7 @@ function sessionOf(options: ClientOptions): ClientSession {
   const read = () => storedSettings(folders.config);
   const settings = new EffectiveSettings(overridden, read, generatorSettings(options), sandbox === true);
   const setting = sandbox ? undefined : settings.flag("generator");
-  // As with the others: what is wrong with an option is said here.
+  // Checked here so that an error names the option.
   if (setting !== undefined) ownGenerator(setting, { settings, context, folders });
   return {
     context,
@@ -63,7 +63,7 @@ function sessionOf(options: ClientOptions): ClientSession {
   };
 }
 
-/** The options about a generator, as the settings that they take the place of. */
+/** Options about a generator as overrides of its settings. */
 function generatorSettings(options: ClientOptions): SettingFlags {
   const { generator, generatorModel, workflow, generatorConcurrency } = options;
   const { generatorTimeoutMs: timeoutMs, generatorPaid: isPaid } = options;

@@ -14,7 +14,7 @@ import type { Environment, ProcessContext } from "./this-process.ts";
 
 type SettingSource = "flag" | "environment" | "config" | "default";
 
-/** A value and where it came from. `label` names that place in messages. */
+/** A setting's value and its origin, which messages name by `label`. */
 export interface Effective {
   value: string;
   source: SettingSource;
@@ -33,7 +33,7 @@ export function switchValue(label: string, text: string): boolean {
   throw new UsageError(`${label} must be true or false.`);
 }
 
-/** Settings that flags of the command line give, by the flag's name. */
+/** Settings from flags of the command line, by the setting's name. */
 export type SettingFlags = { readonly [Name in SettingName]?: { value: string; label: string } };
 
 /** Settings as they apply: flag over environment over config file. The file is read once, when it is needed. */
@@ -56,7 +56,7 @@ export class EffectiveSettings {
     this.#isSandbox = isSandbox;
   }
 
-  /** Reads the config file again when it is next needed, for what outlasts a change of it. */
+  /** Discards the values of the config file, so that a long-lived client sees a change of it. */
   forget(): void {
     this.#file = undefined;
   }
@@ -68,9 +68,9 @@ export class EffectiveSettings {
   }
 
   /**
-   * The user's own generator, where it takes the place of a service: the sandbox goes before it; what a flag names goes
-   * before the environment, and that before the config.
-   * @throws UsageError where one place names a generator and a base URL, SettingsError
+   * The user's own generator, if new requests go to one. The sandbox overrides it; a flag overrides the environment, and that
+   * the config.
+   * @throws UsageError if one source names both a generator and a base URL, SettingsError
    */
   generator(): Effective | undefined {
     const { field = this.#flags.fieldJson } = this.#flags;
@@ -88,16 +88,16 @@ export class EffectiveSettings {
     return generator;
   }
 
-  /** The config file is read only where neither a flag nor the environment decides. */
+  /** Reads the config file only if neither a flag nor the environment decides. */
   #generatorInEffect(): Effective | undefined {
     const generator = this.#fromFlagOrEnvironment("generator");
     if (generator?.source === "flag") return generator;
     const baseUrl = this.#fromFlagOrEnvironment("baseUrl");
-    if (generator !== undefined || baseUrl !== undefined) return oneOf(generator, baseUrl);
-    return oneOf(this.stored("generator"), this.stored("baseUrl"));
+    if (generator !== undefined || baseUrl !== undefined) return requireOnlyOne(generator, baseUrl);
+    return requireOnlyOne(this.stored("generator"), this.stored("baseUrl"));
   }
 
-  /** What the config file has of a setting. @throws SettingsError */
+  /** Value in the config file. @throws SettingsError */
   stored(name: keyof Settings): Effective | undefined {
     this.#file ??= this.#read();
     const value = this.#file[name];
@@ -106,7 +106,7 @@ export class EffectiveSettings {
       : usable(name, { value, source: "config", label: `${name} from config.json` });
   }
 
-  /** Has a setting's value, for the rest of this run, as if its flag gave it; unless that gives another. */
+  /** Sets a value for the rest of this run, as a flag does; a real flag overrides it. */
   prefer(name: SettingName, value: string, label: string): void {
     this.#flags = { [name]: { value, label }, ...this.#flags };
   }
@@ -115,13 +115,11 @@ export class EffectiveSettings {
     return this.#flags;
   }
 
-  /** What a flag gives of a setting. */
   flag(name: SettingName): Effective | undefined {
     const flag = this.#flags[name];
     return flag && usable(name, { ...flag, source: "flag" });
   }
 
-  /** What a flag or the environment gives of a setting. */
   #fromFlagOrEnvironment(name: keyof Settings): Effective | undefined {
     if (!isUserSetting(name)) return undefined;
     const flag = this.flag(name);
@@ -133,19 +131,19 @@ export class EffectiveSettings {
       : undefined;
   }
 
-  /** Whether something is on: by its flag, else by the config. @throws UsageError if that says neither */
+  /** Whether a switch is on, by its flag or else its setting. @throws UsageError unless the setting is true or false */
   isOn(name: SettingName, flag = false): boolean {
     if (flag) return true;
     const setting = this.get(name);
     return setting !== undefined && switchValue(setting.label, setting.value);
   }
 
-  /** Above so many credits a batch asks first. Default 100. @throws UsageError if the config holds no number */
+  /** Cost above which a batch needs confirmation, in credits. Default 100. @throws UsageError unless the setting is a number */
   confirmAbove(): number {
     return this.#credits("confirmAbove") ?? Number(SETTINGS.confirmAbove.default);
   }
 
-  /** What a key may spend in a day, in credits; null if there is no limit. @throws UsageError */
+  /** Maximum cost per key and day, in credits; null for no limit. @throws UsageError */
   dailyCredits(): number | null {
     return this.#credits("dailyCredits");
   }
@@ -157,9 +155,9 @@ export class EffectiveSettings {
 }
 
 /** @throws UsageError for an empty path */
-function usable(name: keyof Settings, found: Effective): Effective {
-  if (isPath(name)) requirePath(found.value, found.label);
-  return found;
+function usable(name: keyof Settings, setting: Effective): Effective {
+  if (isPath(name)) requirePath(setting.value, setting.label);
+  return setting;
 }
 
 function isPath(name: keyof Settings): boolean {
@@ -168,9 +166,12 @@ function isPath(name: keyof Settings): boolean {
 
 /**
  * The generator, if one is set.
- * @throws UsageError if a base URL is set in the same place: only the user knows which of the two is to be charged
+ * @throws UsageError if the same source sets a base URL: only the user knows which of the two may charge
  */
-function oneOf(generator: Effective | undefined, baseUrl: Effective | undefined): Effective | undefined {
+function requireOnlyOne(
+  generator: Effective | undefined,
+  baseUrl: Effective | undefined,
+): Effective | undefined {
   if (generator === undefined || baseUrl === undefined) return generator;
   const hint =
     generator.source === "environment"
@@ -179,7 +180,7 @@ function oneOf(generator: Effective | undefined, baseUrl: Effective | undefined)
   throw new UsageError(`Both ${generator.label} and ${baseUrl.label} are set.`, { hint });
 }
 
-/** The key in effect, if it is one of an `imggen serve`. Damaged settings have none: whatever needs the key reports them. */
+/** The key in effect, if it is one of an `imggen serve`. None for damaged settings: the reader of the key reports those. */
 export function serverKey(settings: Pick<EffectiveSettings, "get">): Effective | undefined {
   try {
     const key = settings.get("apiKey");
@@ -190,12 +191,12 @@ export function serverKey(settings: Pick<EffectiveSettings, "get">): Effective |
   }
 }
 
-/** The settings that a config folder holds; none without a file. @throws SettingsError if the file is damaged */
+/** Settings of a config folder; empty without a file. @throws SettingsError if the file is damaged */
 export function storedSettings(configFolder: string): Settings {
   return readSettings(settingsFile(configFolder));
 }
 
-/** The stored settings of a config folder, to be changed. Loaded late: most commands only read them. */
+/** Store to change settings. Loaded late: most commands only read them. */
 export async function openSettingsStore(
   folder: string,
   { processes }: Pick<ProcessContext, "processes">,
@@ -204,16 +205,16 @@ export async function openSettingsStore(
   return new SettingsStore(folder, processes);
 }
 
-/** Values of options about a generator as the settings that they override. @param labelOf names an option in messages */
+/** Options about a generator as overrides of its settings. @param getLabel names an option in messages */
 export function settingFlags(
   values: { readonly [Name in SettingName]?: unknown },
-  labelOf: (name: string) => string,
+  getLabel: (name: string) => string,
 ): SettingFlags {
   const entries = Object.entries(values).flatMap(([name, value]) => {
     if (value === undefined) return [];
     // Several values are a JSON list, which holds any text.
     const text = Array.isArray(value) ? JSON.stringify(value) : String(value);
-    return [[name, { value: text, label: labelOf(name) }] as const];
+    return [[name, { value: text, label: getLabel(name) }] as const];
   });
   return Object.fromEntries(entries);
 }
@@ -221,19 +222,18 @@ export function settingFlags(
 /** The flags about a generator as the settings that they override. */
 export function generatorSettings(flags: FlagsOf<typeof GENERATOR>): SettingFlags {
   const rows: Options = GENERATOR;
-  const given = Object.entries(flags).filter(([name]) => name in rows);
-  return settingFlags(Object.fromEntries(given), (name) => (rows[name] ? longFlag(rows[name]) : name));
+  const values = Object.entries(flags).filter(([name]) => name in rows);
+  return settingFlags(Object.fromEntries(values), (name) => (rows[name] ? longFlag(rows[name]) : name));
 }
 
-/** A setting, as faces list it. */
 export interface SettingRow {
   name: SettingName;
   /** The environment variable that overrides it. */
   variable: string | undefined;
   help: string;
-  /** As it would be stored; undefined: nothing is set without it. */
+  /** In its stored form; undefined for none. */
   default: string | undefined;
-  /** Whether it names a generator, or is for one alone: it must not apply to the next one. */
+  /** Whether it belongs to one generator, and is removed when another one is set. */
   isOfGenerator: boolean;
 }
 

@@ -1,7 +1,7 @@
 import { type ErrorType, ImggenError } from "../lib/error-types.ts";
 import { InterruptedError } from "../lib/interrupted.ts";
 
-/** What a script can rely on: the exit code of each kind of failure. */
+/** Exit code of each error type. Part of the interface for scripts. */
 export const EXIT_CODES = {
   internal: 1,
   usage: 2,
@@ -22,15 +22,14 @@ export const EXIT_CODES = {
 /** 128 plus the signal's number, as shells count. */
 export const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
-/** The exit code of a kind of failure. */
 export type ExitCodeRow<Type extends ErrorType> = Type extends keyof typeof EXIT_CODES
   ? (typeof EXIT_CODES)[Type]
   : (typeof SIGNAL_CODES)[keyof typeof SIGNAL_CODES];
 
-/** A polled task that is still running: neither failed nor done. */
+/** Exit code for a polled task that still runs. */
 export const STILL_RUNNING = EXIT_CODES.pending;
 
-export function exitCodeOf(error: unknown): ExitCodeRow<ErrorType> {
+export function getExitCode(error: unknown): ExitCodeRow<ErrorType> {
   if (error instanceof InterruptedError) return SIGNAL_CODES[error.signal ?? "SIGINT"];
   if (error instanceof ImggenError && error.type !== "interrupted") return EXIT_CODES[error.type];
   return EXIT_CODES.internal;
@@ -38,7 +37,7 @@ export function exitCodeOf(error: unknown): ExitCodeRow<ErrorType> {
 
 type ExitCode = ExitCodeRow<ErrorType>;
 
-/** How bad each is for a command over several tasks: 0 is the worst. A code without a rank does not compile. */
+/** Severity for a command over several tasks: 0 is the worst. */
 const RANKS: Readonly<Record<ExitCode, number>> = {
   [SIGNAL_CODES.SIGINT]: 0,
   [SIGNAL_CODES.SIGTERM]: 1,
@@ -56,7 +55,6 @@ const RANKS: Readonly<Record<ExitCode, number>> = {
 };
 const WORST_FIRST = (Object.keys(RANKS).map(Number) as ExitCode[]).sort((a, b) => RANKS[a] - RANKS[b]);
 
-/** The worst of several exit codes. */
-export function worstOf(codes: readonly number[]): number {
+export function worstExitCode(codes: readonly number[]): number {
   return WORST_FIRST.find((code) => codes.includes(code)) ?? 0;
 }

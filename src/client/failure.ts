@@ -6,27 +6,27 @@ import { type Charged, chargedByNow, type ErrorType, ImggenError } from "../lib/
 import { action, phrase, resumeCommand, type Wording, type Words, worded } from "../lib/wording.ts";
 import type { FreeAt } from "../task/intent.ts";
 import { isResumable } from "../task/task.ts";
-import { exitCodeOf } from "./exit-codes.ts";
+import { getExitCode } from "./exit-codes.ts";
 import type { ErrorDetail, FailureJson } from "./results.ts";
 
 type FailedTask = Pick<TaskReport, "taskId" | "charged" | "state" | "free" | "isOnlyLost"> & {
   ledgerId?: string | null;
 };
 
-/** What a hint may name. */
-interface Known {
+/** Facts that a hint may name. */
+interface HintFacts {
   /** The task to resume, or null if there is nothing to resume. */
   resume: string | null;
   ledgerId: string | null;
-  /** A task that the reply to a submit of unknown outcome speaks of. */
+  /** Task named in the reply to a submit of unknown outcome. */
   mentionedTaskId: string | null;
   charged: Charged;
-  /** Where the task is free; undefined where it may cost something. */
+  /** Reason that the task is free; undefined if it may cost something. */
   free: FreeAt | undefined;
 }
 
 /** At most two lines, of one command each at most. */
-type Next = (facts: Known) => Wording[];
+type Next = (facts: HintFacts) => Wording[];
 
 const resumeOr = (...otherwise: Wording[]): Next => {
   return ({ resume }) => (resume === null ? otherwise : [resumeWith(resume)]);
@@ -34,7 +34,7 @@ const resumeOr = (...otherwise: Wording[]): Next => {
 
 const resumeWith = (taskId: string) => phrase`Resume with: ${action("resume", taskId)}`;
 
-/** What to do next, where the error itself does not know better. What it cost is said before it. */
+/** Next steps for errors without a hint of their own. The cost comes before them. */
 const NEXT_STEPS: Record<ErrorType, Next> = {
   internal: () => [
     phrase`This is a bug in imggen. To see what was begun, and its cost: ${action("history")}`,
@@ -56,7 +56,7 @@ const NEXT_STEPS: Record<ErrorType, Next> = {
   service_error: resumeOr("Try again later."),
   pending: resumeOr(phrase`Resume later: ${action("resume")}`),
   network: () => ["Check the network and try again."],
-  // Of a free reply a full disk may not have taken all.
+  // On a full disk, a part of a free reply may be lost.
   save_failed: ({ resume, charged }) =>
     resume === null ? [] : [[charged === "no" ? "" : "It is not lost.", resumeWith(resume)]],
   outcome_unknown: ({ ledgerId, mentionedTaskId: mentioned, free }) => {
@@ -75,22 +75,22 @@ const MAX_LINES = 2;
 /** Failures of the command line itself have no cost to speak of. */
 const FREE: ReadonlySet<ErrorType> = new Set(["usage", "budget_exceeded", "internal"]);
 
-function hintFor(type: ErrorType, facts: Known, words: Words): string {
+function hintFor(type: ErrorType, facts: HintFacts, words: Words): string {
   const cost = FREE.has(type) && facts.charged === "no" ? "" : costText(facts.charged, facts.free);
   const [first = "", ...more] = NEXT_STEPS[type](facts).map((step) => worded(step, words));
   return [`${cost} ${first}`.trim(), ...more].filter(Boolean).join("\n");
 }
 
-/** What to do about an error, without what it cost; empty if there is nothing to say. */
+/** Next step after an error, without its cost; may be empty. */
 export function adviceOn(error: ImggenError, words: Words): string {
   const facts = { resume: null, ledgerId: null, mentionedTaskId: null, free: undefined };
   const { hint = NEXT_STEPS[error.type]({ ...facts, charged: error.charged }) } = error.wording;
   return worded(hint, words);
 }
 
-/** What an error itself advises, and how its task is resumed, where there is room for that. */
+/** Hint of the error itself, with the command to resume its task if a line is left for it. */
 function ownHint(type: ErrorType, hint: string, resume: string | null, words: Words): string {
-  const advice = ended(hint);
+  const advice = withFullStop(hint);
   // Advice on a request that was refused here is about its fields alone.
   if (type === "invalid_request")
     return advice.startsWith("Nothing was") ? advice : `Nothing was sent. ${advice}`;
@@ -100,11 +100,11 @@ function ownHint(type: ErrorType, hint: string, resume: string | null, words: Wo
   return advice.includes(words.actions.resume(resume) ?? further) ? advice : [...lines, further].join("\n");
 }
 
-/** What a hint may end in that is to be pasted as it is: a command, a folder, a URL. */
+/** Ends of hints that users paste: a command, a folder, a URL. A full stop would break them. */
 const TO_PASTE = /(?::|\bsee) (?:imggen|chmod|sudo|npm) .*$|\/$|\bhttps?:\/\/\S+$/;
 
-/** A hint with a full stop, unless it ends in what is to be pasted. */
-function ended(hint: string): string {
+/** Adds a full stop, unless the hint ends in text to paste. */
+function withFullStop(hint: string): string {
   return TO_PASTE.test(hint) || /[.?]$/.test(hint) ? hint : `${hint}.`;
 }
 
@@ -119,7 +119,7 @@ function costText(charged: Charged, free: FreeAt | undefined): string {
   return free === "sandbox" ? "The sandbox is free." : COST[charged];
 }
 
-/** The one table from errors to what is shown of them. */
+/** Failure document of an error, for JSON and for people. */
 export function describeFailure(error: unknown, words: Words, task?: FailedTask): FailureJson {
   const expected = expectedError(error);
   const { type, key } = expected;
@@ -128,19 +128,19 @@ export function describeFailure(error: unknown, words: Words, task?: FailedTask)
   const resume = isOpen ? task.taskId : null;
   const mentionedTaskId = expected instanceof OutcomeUnknownError ? expected.mentionedTaskId : null;
   const { message, hint = "" } = expected.wording;
-  const own = worded(hint, words);
+  const advice = worded(hint, words);
   const facts = { resume, ledgerId: task?.ledgerId ?? null, mentionedTaskId, charged, free: task?.free };
   const detail = {
     type,
     key,
     message: worded(message, words),
-    hint: own === "" ? hintFor(type, facts, words) : ownHint(type, own, resume, words),
-    exitCode: exitCodeOf(error),
+    hint: advice === "" ? hintFor(type, facts, words) : ownHint(type, advice, resume, words),
+    exitCode: getExitCode(error),
     ...(expected instanceof ManifestError && { problems: expected.problems }),
   };
   return {
     ok: false,
-    // The compiler cannot see that the exit code is the type's; `exitCodeOf` reads it from the table.
+    // The compiler cannot see that the exit code is the type's; `getExitCode` reads it from the table.
     error: detail as ErrorDetail,
     taskId: task?.taskId ?? null,
     charged,
@@ -148,7 +148,7 @@ export function describeFailure(error: unknown, words: Words, task?: FailedTask)
   };
 }
 
-/** An unexpected error: a bug. It is never thrown. `cause` is the error; `charged` says what it may have cost. */
+/** A bug. Never thrown: wraps an unexpected error as its `cause`, for display. */
 class InternalError extends ImggenError {
   readonly type = "internal";
 }

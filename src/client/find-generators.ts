@@ -19,9 +19,8 @@ import type { ModelsOffered } from "./targets/target.ts";
 
 // Loaded only to look for generators.
 
-/** A generator that can be used. */
 export interface FoundGenerator {
-  /** As `--generator` has it. */
+  /** Value for `--generator`. */
   generator: string;
   /** The model of requests that name none; null if it is not known. */
   model: string | null;
@@ -33,13 +32,13 @@ export interface FoundGenerator {
 /** A server that answers on this machine. */
 export interface FoundServer extends FoundGenerator {
   port: number;
-  /** The names of its models, as many as are read. */
+  /** The first names of its list of models. */
   models: string[];
 }
 
 /** A server on this machine that requires a key. */
 export interface LockedServer {
-  /** As `--generator` has it. OpenAI's kind if its reply does not show another one. */
+  /** Value for `--generator`: of OpenAI's kind, if its reply does not show another one. */
   generator: string;
   port: number;
 }
@@ -53,9 +52,9 @@ export interface FoundService extends FoundGenerator {
 /** Time limit for each answer of a server on this machine, in milliseconds. */
 const ANSWER_MS = 1_000;
 const MAX_MODELS = 100;
-const LONGEST_NAME = 200;
+const MAX_NAME_LENGTH = 200;
 
-/** Kinds with servers on this machine. If a server is of several kinds, the last one counts: its API can do more than OpenAI's. */
+/** Kinds with servers on this machine. The last kind that a server answers as is used: its API can do more than OpenAI's. */
 const LOCAL_KINDS = (["openai", "sdapi", "comfyui"] as const).flatMap((name) => {
   const local: LocalServers | undefined = KINDS[name].local;
   return local === undefined ? [] : [{ name, local }];
@@ -75,9 +74,9 @@ export async function findServers(
   signal: AbortSignal,
   session: AskingSession,
 ): Promise<{ servers: FoundServer[]; locked: LockedServer[] }> {
-  const found = await Promise.all(ports.map((port) => serverAt(port, signal, session)));
+  const replies = await Promise.all(ports.map((port) => serverAt(port, signal, session)));
   signal.throwIfAborted();
-  const all = found.filter((each) => each !== null);
+  const all = replies.filter((each) => each !== null);
   return {
     servers: all.filter((each) => "models" in each),
     locked: all.filter((each) => !("models" in each)),
@@ -89,20 +88,20 @@ async function serverAt(
   signal: AbortSignal,
   session: AskingSession,
 ): Promise<FoundServer | LockedServer | null> {
-  const asked = await askKinds((name) => `${name}:http://localhost:${port}`, signal, session);
-  const spec = asked.findLast(({ reply }) => reply === "own")?.spec;
+  const replies = await askKinds((name) => `${name}:http://localhost:${port}`, signal, session);
+  const spec = replies.findLast(({ reply }) => reply === "own")?.spec;
   if (!spec) {
-    const [locked, ...others] = asked.filter(({ reply }) => reply === "locked");
-    // A server may answer every path so, and few are of another kind than OpenAI's.
+    const [locked, ...others] = replies.filter(({ reply }) => reply === "locked");
+    // A server may answer every path with 401, and most are of OpenAI's kind.
     return locked
-      ? { generator: (others.length === 0 ? locked : (asked[0] ?? locked)).spec.name, port }
+      ? { generator: (others.length === 0 ? locked : (replies[0] ?? locked)).spec.name, port }
       : null;
   }
-  const { names, loaded, needsName } = await modelsOf(spec, session);
-  const models = (names ?? []).filter((name) => name.length <= LONGEST_NAME).slice(0, MAX_MODELS);
-  const isOneOf = models.length > 1;
-  const needsModel = isOneOf && needsName;
-  const model = loaded ?? (isOneOf && !needsName ? null : (models[0] ?? null));
+  const { names, loaded, needsName } = await readModels(spec, session);
+  const models = (names ?? []).filter((name) => name.length <= MAX_NAME_LENGTH).slice(0, MAX_MODELS);
+  const hasSeveralModels = models.length > 1;
+  const needsModel = hasSeveralModels && needsName;
+  const model = loaded ?? (hasSeveralModels && !needsName ? null : (models[0] ?? null));
   return { generator: spec.name, port, model, needsModel, models, paid: isPaidByDefault(spec) };
 }
 
@@ -115,11 +114,11 @@ export async function otherKindAt(
   signal: AbortSignal,
   session: AskingSession,
 ): Promise<string | null> {
-  // A base path is the kind's own.
+  // Each kind has another base path.
   const { origin } = new URL(url);
-  const asked = await askKinds((name) => `${name}:${name === kind ? url : origin}`, signal, session);
-  const own = asked.filter(({ reply }) => reply === "own").map(({ spec }) => spec);
-  return own.some((spec) => spec.kind === kind) ? null : (own.at(-1)?.name ?? null);
+  const replies = await askKinds((name) => `${name}:${name === kind ? url : origin}`, signal, session);
+  const matching = replies.filter(({ reply }) => reply === "own").map(({ spec }) => spec);
+  return matching.some((spec) => spec.kind === kind) ? null : (matching.at(-1)?.name ?? null);
 }
 
 /** Asks a server, as each kind is asked. Never throws. */
@@ -165,14 +164,14 @@ async function replyAs(
   }
 }
 
-const NOTHING_SAID: ModelsOffered = { names: null, loaded: null, needsName: false };
+const NO_MODELS: ModelsOffered = { names: null, loaded: null, needsName: false };
 
 /** The models of a server; none if it cannot be asked. */
-async function modelsOf(spec: ServerSpec, session: AskingSession): Promise<ModelsOffered> {
+async function readModels(spec: ServerSpec, session: AskingSession): Promise<ModelsOffered> {
   try {
     return await modelsOffered({ spec, options: unsetOptions(spec) }, session, ANSWER_MS);
   } catch (error) {
-    if (error instanceof ImggenError || error instanceof ProviderError) return NOTHING_SAID;
+    if (error instanceof ImggenError || error instanceof ProviderError) return NO_MODELS;
     throw error;
   }
 }

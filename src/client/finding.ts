@@ -2,7 +2,7 @@ import { ImggenError } from "../lib/error-types.ts";
 
 /** The result of a check. */
 export interface Finding {
-  /** `news` is well too, and shown to everybody; `failed` must be fixed. */
+  /** `news` is fine too, and always shown; `failed` must be fixed. */
   level: "ok" | "news" | "skipped" | "warning" | "failed";
   /** A sentence if something is wrong; otherwise a few words without a full stop. */
   message: string;
@@ -27,11 +27,11 @@ const withHint = (level: Finding["level"]) => (message: string, hint: string | n
 export const warning = withHint("warning");
 export const failed = withHint("failed");
 
-/** A check cannot be made, and why. Another check reports the cause. */
+/** Reason that a check cannot be made. Another check reports the cause. */
 export class NotChecked extends Error {}
 
-/** What a check depends on. Another check reports an error of it. @throws NotChecked in place of an ImggenError */
-export async function needed<Found>(find: () => Found | Promise<Found>): Promise<Found> {
+/** Reads a dependency of a check. Another check reports its errors. @throws NotChecked in place of an ImggenError */
+export async function orNotChecked<Value>(find: () => Value | Promise<Value>): Promise<Value> {
   try {
     return await find();
   } catch (error) {

@@ -22,16 +22,16 @@ import { type Effective, namedSetting } from "./effective-settings.ts";
 import { fieldSettings, storedOwnFields } from "./given-values.ts";
 import { type PlainSetting, settingValue } from "./setting-parsers.ts";
 
-/** The user's own generator, and how it is used. */
+/** The user's own generator with its options. */
 export interface OwnGenerator {
   spec: GeneratorSpec;
   options: GeneratorOptions;
 }
 
-/** What a generator is read from. */
+/** Sources of a generator's options. */
 export type GeneratorSource = Pick<ClientSession, "settings"> & {
   context: Pick<ClientSession["context"], "env" | "resolvePath">;
-  /** Where packages that make images are installed. */
+  /** Folder of installed provider packages. */
   folders: Pick<ClientSession["folders"], "config">;
 };
 
@@ -56,14 +56,14 @@ const DEFAULTS = {
   headers: {},
 } as const;
 
-export function optionsOf(spec: GeneratorSpec, source: GeneratorSource): Omit<GeneratorOptions, "key"> {
+export function readOptions(spec: GeneratorSpec, source: GeneratorSource): Omit<GeneratorOptions, "key"> {
   const find = finder(spec, source);
-  const from = (place: Effective["source"]) => (name: SettingName) =>
-    find(name).find((each) => each.source === place);
+  const from = (origin: Effective["source"]) => (name: SettingName) =>
+    find(name).find((each) => each.source === origin);
   const { usual, most } = getConcurrency(spec);
   const valueIn = <Name extends PlainSetting, Fallback>(name: Name, fallback: Fallback) => {
-    const [found] = find(name);
-    return found ? settingValue(name, found) : fallback;
+    const [setting] = find(name);
+    return setting ? settingValue(name, setting) : fallback;
   };
   return {
     model: valueIn("generatorModel", DEFAULTS.model),
@@ -74,16 +74,16 @@ export function optionsOf(spec: GeneratorSpec, source: GeneratorSource): Omit<Ge
     defaults: { fields: fieldSettings(from("flag")) },
     savedFields: storedOwnFields(from("config")),
     fieldNames: getFieldNames(spec),
-    headers: headersOf(find, source),
+    headers: readHeaders(find, source),
     isPaid: isPaid(spec, find),
-    workflow: workflowOf(spec, find, source),
+    workflow: workflowSetting(spec, find, source),
   };
 }
 
 /** Headers with the values of their variables, a flag's before those of the config. @throws UsageError */
-function headersOf(find: Find, { context: { env } }: GeneratorSource): Record<string, string> {
-  const found = find("generatorHeader").reverse();
-  const entries = found.flatMap((setting) =>
+function readHeaders(find: Find, { context: { env } }: GeneratorSource): Record<string, string> {
+  const settings = find("generatorHeader").reverse();
+  const entries = settings.flatMap((setting) =>
     Object.entries(settingValue("generatorHeader", setting)).map(([name, variable]) => {
       const value = env[variable];
       if (value === undefined || value === "")
@@ -95,18 +95,18 @@ function headersOf(find: Find, { context: { env } }: GeneratorSource): Record<st
 }
 
 /** The file with the workflow of new requests; undefined for none. @throws UsageError for a generator that takes none */
-function workflowOf(
+function workflowSetting(
   spec: GeneratorSpec,
   find: Find,
   { context }: GeneratorSource,
 ): GeneratorOptions["workflow"] {
-  const [found] = find("workflow");
-  if (found === undefined) return undefined;
+  const [setting] = find("workflow");
+  if (setting === undefined) return undefined;
   if (spec.kind === "comfyui")
-    return { path: context.resolvePath(found.value), label: namedSetting("workflow", found) };
-  // One of the config is refused for a new request alone: tasks of this generator can be finished without it.
-  if (found.source === "config") return undefined;
-  throw wrongWorkflow(found.label, phrase`Add ${option("generator")} comfyui:<url>.`);
+    return { path: context.resolvePath(setting.value), label: namedSetting("workflow", setting) };
+  // Only a new request refuses one from the config: tasks of this generator can be finished without it.
+  if (setting.source === "config") return undefined;
+  throw wrongWorkflow(setting.label, phrase`Add ${option("generator")} comfyui:<url>.`);
 }
 
 function wrongWorkflow(label: string, remedy: Phrase): UsageError {
@@ -123,12 +123,12 @@ export interface SavedCause {
 
 const CAUSES = ["workflow", "generatorSize", "generatorModel"] as const;
 
-/** Those that apply to a new request to a generator. @throws UsageError for a workflow, if the generator takes none */
+/** Causes that apply to a new request. @throws UsageError for a workflow, if the generator does not support one */
 export function savedCauses(spec: GeneratorSpec, source: GeneratorSource): SavedCause[] {
   const find = finder(spec, source);
   const causes = CAUSES.flatMap((setting) => {
-    const [found] = find(setting);
-    return found?.source === "config" ? [{ setting, origin: namedSetting(setting, found) }] : [];
+    const [value] = find(setting);
+    return value?.source === "config" ? [{ setting, origin: namedSetting(setting, value) }] : [];
   });
   const workflow = causes.find(({ setting }) => setting === "workflow");
   if (workflow === undefined || spec.kind === "comfyui") return causes;
@@ -139,7 +139,7 @@ export function savedCauses(spec: GeneratorSpec, source: GeneratorSource): Saved
 type Find = (name: SettingName) => Effective[];
 
 /** Settings that could cost money, or disclose a secret, at another generator. */
-const OF_ITS_OWN: ReadonlySet<SettingName> = new Set([
+const BOUND_SETTINGS: ReadonlySet<SettingName> = new Set([
   "generatorHeader",
   "generatorPaid",
   "generatorFree",
@@ -151,32 +151,31 @@ function finder(spec: GeneratorSpec, { settings }: GeneratorSource): Find {
   const stored = settings.stored("generator");
   const isOwn = stored !== undefined && parseGeneratorSpec(stored.value, stored.label).name === spec.name;
   return (name) => {
-    const isMeant = isOwn || (stored === undefined && !OF_ITS_OWN.has(name));
-    return [settings.flag(name), isMeant ? settings.stored(name) : undefined].filter(
+    const applies = isOwn || (stored === undefined && !BOUND_SETTINGS.has(name));
+    return [settings.flag(name), applies ? settings.stored(name) : undefined].filter(
       (each) => each !== undefined,
     );
   };
 }
 
-/** Whether images are paid for. @throws UsageError */
 function isPaid(spec: GeneratorSpec, find: Find): boolean {
-  const said = saidOfCost(find);
-  return said === null ? isPaidByDefault(spec) : said === "paid";
+  const cost = readCostSetting(find);
+  return cost === null ? isPaidByDefault(spec) : cost === "paid";
 }
 
-/** Whether a flag or a setting says that images are free. @throws UsageError */
-export function isSaidFree(spec: GeneratorSpec, source: GeneratorSource): boolean {
-  return saidOfCost(finder(spec, source)) === "free";
+/** Whether a flag or a setting makes images free. @throws UsageError */
+export function isSetFree(spec: GeneratorSpec, source: GeneratorSource): boolean {
+  return readCostSetting(finder(spec, source)) === "free";
 }
 
 /** Price of an image without one in the matrix, in credits; null if it is not set. @throws UsageError */
-export function priceSet(spec: GeneratorSpec, source: GeneratorSource): number | null {
-  const [found] = finder(spec, source)("price");
-  return found === undefined ? null : settingValue("price", found);
+export function readPrice(spec: GeneratorSpec, source: GeneratorSource): number | null {
+  const [setting] = finder(spec, source)("price");
+  return setting === undefined ? null : settingValue("price", setting);
 }
 
-/** What is set about the cost of images. A flag goes before the config, whichever of the two it is. @throws UsageError */
-function saidOfCost(find: Find): "paid" | "free" | null {
+/** Cost of images by flag or config; a flag of either kind overrides the config. null if not set. @throws UsageError */
+function readCostSetting(find: Find): "paid" | "free" | null {
   const isOn = (setting: Effective | undefined) =>
     setting !== undefined && settingValue("generatorPaid", setting);
   for (const source of ["flag", "config"] as const) {
@@ -196,23 +195,19 @@ export function keyInEffect(spec: GeneratorSpec, source: GeneratorSource): strin
   return checkGeneratorKey(key.value, key.label, takesLogin(spec));
 }
 
-/** A key that is for one origin alone: the one in its kind's own variable, or the one that was stored. */
+/** A key for one origin only: from the variable of the generator's kind, or the stored one. */
 export function boundKey(spec: GeneratorSpec, { settings, context }: GeneratorSource): string | null {
   if (spec.kind === "command") return null;
   const variable = kindAtHome(spec)?.keyVariables.find((name) => context.env[name]);
   if (variable) return checkSecret(context.env[variable] ?? "", variable);
   const { origin } = new URL(spec.url);
   const stored = settings.stored("generatorKey");
-  const isMeant = stored !== undefined && settings.stored("generatorKeyOrigin")?.value === origin;
-  return isMeant ? checkGeneratorKey(stored.value, stored.label, takesLogin(spec)) : null;
+  const isForOrigin = stored !== undefined && settings.stored("generatorKeyOrigin")?.value === origin;
+  return isForOrigin ? checkGeneratorKey(stored.value, stored.label, takesLogin(spec)) : null;
 }
 
-/** The key in the environment if it is the one of a task's account: it was sent to that address before. Null if it is not. */
-export function keyOfAccount(
-  spec: GeneratorSpec,
-  keyId: string,
-  { settings }: GeneratorSource,
-): string | null {
+/** The key in the environment if the task was submitted with it, so that its address has it already; null otherwise. */
+export function accountKey(spec: GeneratorSpec, keyId: string, { settings }: GeneratorSource): string | null {
   const key = settings.get("generatorKey");
   if (spec.kind === "command" || key === undefined || key.source === "config") return null;
   const checked = checkGeneratorKey(key.value, key.label, takesLogin(spec));
@@ -230,13 +225,13 @@ export function withKey(
   key: string | null,
 ): GeneratorOptions {
   if (spec.kind === "command") return { ...options, key: null };
-  const made = spec.kind === "npm" ? { package: spec.version } : {};
+  const packageVersion = spec.kind === "npm" ? { package: spec.version } : {};
   const isSecret = key !== null || Object.keys(options.headers).length > 0;
   if (isSecret && !mayCarryKey(spec))
     throw new UsageError("The generator's key is only sent to https:// addresses, and within this machine.", {
       hint: `Nothing was sent. Put https before ${new URL(spec.url).host}, or unset the key: a server that needs none works over http.`,
     });
-  return { ...options, ...made, key };
+  return { ...options, ...packageVersion, key };
 }
 
 /** Whether the generator refuses every request because no key is set. */
@@ -244,7 +239,7 @@ export function lacksKey({ spec, options: { key, headers } }: OwnGenerator): boo
   return kindAtHome(spec) !== null && key === null && Object.keys(headers).length === 0;
 }
 
-/** @throws AuthRequiredError where it lacks a key */
+/** @throws AuthRequiredError if it lacks a key */
 export function requireKey(generator: OwnGenerator): void {
   const { spec } = generator;
   const kind = kindAtHome(spec);
@@ -255,14 +250,13 @@ export function requireKey(generator: OwnGenerator): void {
   });
 }
 
-/** An environment variable with the key of a kind of generator. `host`: the only one that gets it; null: the generator's own. */
+/** An environment variable with the key of a kind of generator. `host`: the only recipient; null: the generator in effect. */
 export interface GeneratorKey {
   variable: string;
   kind: string;
   host: string | null;
 }
 
-/** The variables with keys of services that make images. */
 export function generatorKeys(): GeneratorKey[] {
   return Object.entries(KINDS).flatMap(([kind, { url, keyVariables }]) =>
     keyVariables.map((variable) => ({ variable, kind, host: url === null ? null : new URL(url).host })),

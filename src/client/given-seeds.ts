@@ -9,31 +9,30 @@ import type { FlagsOf } from "./options/option.ts";
 import type { GENERATE } from "./options/request-table.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
 
-/** The seeds of a command's requests. */
-export interface GivenSeeds {
-  /** Of `--seed`; or of `--field`, if they are several. Empty for none. */
+export interface SeedFlags {
+  /** From `--seed`, or from `--field` if it has several. */
   seeds: readonly WholeNumber[];
   /** The generator's own name for a seed; undefined if it has none. */
   field: string | undefined;
 }
 
 /**
- * The seeds that a command's flags give: `--seed 1-40`, or `--field seed=1-40` with the generator's own name for a seed.
+ * Seeds of `--seed 1-40`, or of `--field seed=1-40` with the generator's name for a seed.
  * @throws UsageError if both give one
  */
-export async function givenSeeds(
+export async function readSeedFlags(
   flag: readonly WholeNumber[] = [],
   session: ClientSession,
-): Promise<GivenSeeds> {
+): Promise<SeedFlags> {
   const { settings } = session;
   const [plain, json] = [settings.flag("field"), settings.flag("fieldJson")];
   if (flag.length < 2 && plain === undefined && json === undefined) return { seeds: flag, field: undefined };
   const field = await seedField(session);
   const pairs = plain ? fieldPairs(plain.label, plain.value) : [];
-  const given = pairs.filter(([name]) => name === field).map(([, text]) => text);
+  const seedTexts = pairs.filter(([name]) => name === field).map(([, text]) => text);
   const isInJson = json && field !== undefined && Object.hasOwn(jsonFields(json.label, json.value), field);
-  if (flag.length > 0 && (given.length > 0 || isInJson)) throw seedTwice(field);
-  const text = given.join(",");
+  if (flag.length > 0 && (seedTexts.length > 0 || isInJson)) throw seedTwice(field);
+  const text = seedTexts.join(",");
   const seeds = plain && hasSeveralSeeds(text) ? seedsOption(`${plain.label} ${field}`, text) : flag;
   return { seeds, field };
 }
@@ -45,7 +44,7 @@ export function seedTwice(field = "seed"): UsageError {
   });
 }
 
-/** A generator that cannot be used is refused where a request is checked. */
+/** The generator's name for a seed; undefined for an unusable generator, which the check of the request reports. */
 async function seedField(session: ClientSession): Promise<string | undefined> {
   try {
     const target = await targetInEffect(session);
@@ -57,7 +56,7 @@ async function seedField(session: ClientSession): Promise<string | undefined> {
 }
 
 /** Names of rows that differ in their seeds, and of their files. */
-export const OF_SEVERAL_SEEDS = {
+export const SEVERAL_SEEDS = {
   fileName: "{slug}-{seed}-{task}.{ext}",
   nameOf: ({ line, checked: { request } }: CheckedRow) => `line ${line} ${seedText(request)}`.trimEnd(),
 };
@@ -81,13 +80,13 @@ type GenerateFlags = Omit<FlagsOf<typeof GENERATE>, "seed">;
 
 /** @throws UsageError for a flag that only one request can have */
 export function requireFlagsOfSeveral({ wait, reuse, checkImages }: GenerateFlags): void {
-  const flag = firstGiven({ "--no-wait": !wait, "--reuse": reuse, "--check-images": checkImages });
+  const flag = firstFlag({ "--no-wait": !wait, "--reuse": reuse, "--check-images": checkImages });
   if (flag) throw new UsageError(`${flag} cannot be used with several seeds.`, { hint: LEAVE_IT_OUT });
 }
 
 /** @throws UsageError for a flag that only a batch has */
 export function requireFlagsOfOne({ concurrency, retryFailed, resubmitUnknown }: GenerateFlags): void {
-  const flag = firstGiven({
+  const flag = firstFlag({
     "--concurrency": concurrency !== undefined,
     "--retry-failed": retryFailed,
     "--resubmit-unknown": resubmitUnknown,
@@ -98,6 +97,6 @@ export function requireFlagsOfOne({ concurrency, retryFailed, resubmitUnknown }:
     });
 }
 
-function firstGiven(flags: Readonly<Record<string, boolean | undefined>>): string | undefined {
+function firstFlag(flags: Readonly<Record<string, boolean | undefined>>): string | undefined {
   return Object.keys(flags).find((name) => flags[name]);
 }

@@ -21,9 +21,9 @@ interface Source {
 
 export interface RequestValues {
   values: Omit<RequestInput, "prompt">;
-  /** Values of config.json, for what `values` leaves open. */
-  saved: SavedFields;
-  /** Where each value came from, for messages about it. */
+  /** Defaults from config.json for fields that `values` lacks. */
+  savedFields: SavedFields;
+  /** Origins of the values, for messages. */
   labels: Partial<Labels>;
 }
 
@@ -33,27 +33,27 @@ type RequestFlags = Omit<InputFields, "prompt" | "fields">;
 export function readRequestFlags(flags: RequestFlags, { settings }: Source): RequestValues {
   const { model, ...others } = flags;
   const setting = settings.get("model", { value: model, label: FLAG_LABELS.model });
-  const saved = savedFields(settings);
-  if (setting === undefined || isOfService(setting, settings))
-    return { values: valuesOf(others), saved, labels: {} };
-  const values = valuesOf({ ...others, model: setting.value });
-  return { values, saved, labels: { model: setting.label } };
+  const savedFields = readSavedFields(settings);
+  if (setting === undefined || isServiceDefault(setting, settings))
+    return { values: toRequestValues(others), savedFields, labels: {} };
+  const values = toRequestValues({ ...others, model: setting.value });
+  return { values, savedFields, labels: { model: setting.label } };
 }
 
 /**
- * Whether a setting is the service's default model: which one the user's own generator has, its terms say, and a model in the
- * config is not for a server whose key is elsewhere.
+ * Whether a model setting is only the service's default. A generator's default is in its terms, and a model in the config does
+ * not apply to a server whose key is in the environment.
  */
-function isOfService({ source }: Effective, settings: EffectiveSettings): boolean {
+function isServiceDefault({ source }: Effective, settings: EffectiveSettings): boolean {
   if (source === "flag") return false;
   if (settings.generator() !== undefined) return true;
   return source === "config" && serverKey(settings)?.source === "environment";
 }
 
-/** The values of a request among flags; those that are not set are absent. */
-export function valuesOf(flags: RequestFlags): Omit<RequestInput, "prompt"> {
-  const given: InputFields = { ...flags, prompt: undefined, fields: undefined };
-  return fieldsFrom<InputFields>((name) => given[name]);
+/** Request fields among flags; fields that are not set are absent. */
+export function toRequestValues(flags: RequestFlags): Omit<RequestInput, "prompt"> {
+  const input: InputFields = { ...flags, prompt: undefined, fields: undefined };
+  return fieldsFrom<InputFields>((name) => input[name]);
 }
 
 /** Whether files among reference images can be uploaded; undefined if there are none. */
@@ -66,13 +66,12 @@ interface WaitOptions {
   pollIntervalMs?: number | undefined;
 }
 
-/** How long to wait, and how often to poll. */
 export function waitFrom({ timeoutMs, pollIntervalMs }: WaitOptions): WaitSettings {
   const schedule = pollIntervalMs === undefined ? null : fixedSchedule(pollIntervalMs);
   return { timeoutMs: timeoutMs ?? null, schedule };
 }
 
-/** The same with the setting `timeout`. @throws UsageError for the setting `timeout` */
+/** Adds the setting `timeout`. @throws UsageError if it is invalid */
 export function waitSettings(flags: WaitOptions, { settings }: Source): WaitSettings {
   const wait = waitFrom(flags);
   if (wait.timeoutMs !== null) return wait;
@@ -107,7 +106,7 @@ export function checkedFrom(
   options: RequestOptions,
   matrix: Matrix,
   generator: GeneratorTerms | null,
-  saved: SavedFields | undefined,
+  savedFields: SavedFields | undefined,
 ): CheckedRequest {
   if (options.prompt === undefined) throw new UsageError("There is no prompt.");
   const validate = options.validate !== false;
@@ -115,19 +114,19 @@ export function checkedFrom(
     validate,
     labels: FIELD_LABELS,
     generator,
-    ...(saved && { savedFields: saved }),
+    ...(savedFields && { savedFields }),
   });
 }
 
 type Find = (name: SettingName) => Effective | undefined;
 
-/** The values of config.json for fields that a request to the target in effect leaves open. @throws UsageError, SettingsError */
-export function savedFields(settings: Pick<EffectiveSettings, "stored" | "generator">): SavedFields {
+/** Defaults from config.json for request fields of the target in effect. @throws UsageError, SettingsError */
+export function readSavedFields(settings: Pick<EffectiveSettings, "stored" | "generator">): SavedFields {
   const [ratio, quality] = [settings.stored("ratio")?.value, settings.stored("quality")?.value];
-  const saved = { ...(ratio !== undefined && { ratio }), ...(quality !== undefined && { quality }) };
+  const defaults = { ...(ratio !== undefined && { ratio }), ...(quality !== undefined && { quality }) };
   // The others are for the generator that the config names: its terms have them.
   const isOfGenerator = settings.generator() !== undefined || settings.stored("generator") !== undefined;
-  return isOfGenerator ? saved : { ...saved, ...storedOwnFields((name) => settings.stored(name)) };
+  return isOfGenerator ? defaults : { ...defaults, ...storedOwnFields((name) => settings.stored(name)) };
 }
 
 /** The seed, negative prompt and fields of a generator. @throws UsageError */

@@ -1,8 +1,8 @@
 import { resolveModel } from "../models/find.ts";
 import { type Matrix, MODELS, QUALITIES, RATIOS } from "../models/matrix.ts";
 
-/** The values of options that the built-in matrix knows. The service may know others. */
-export const KNOWN_VALUES = {
+/** Values in the built-in matrix. The service may support others. */
+export const BUILT_IN_VALUES = {
   model: MODELS.map(({ id }) => id),
   ratio: RATIOS,
   quality: QUALITIES,
@@ -15,8 +15,8 @@ export function shortModelNames(matrix: Matrix): { id: string; name: string }[] 
 }
 
 /**
- * The ratios or qualities that one of several models takes, in the order of the first; null where none is named, or where the
- * service's document leaves open what one of them takes.
+ * Ratios or qualities that at least one of the models supports, in the order of the first model; null without models, or if the
+ * service's document does not list those of one model.
  */
 export function allowedByModels(
   names: readonly string[],

@@ -12,19 +12,19 @@ import { targetInEffect } from "./targets/target-in-effect.ts";
 
 /** The models of the target in effect. */
 export interface ModelList {
-  /** All that match, as scripts get them. */
+  /** Models that match the filter. */
   models: readonly Model[];
   /** The model that was named; null if none was. */
-  chosen: Model | null;
+  model: Model | null;
   /** Ids of models of which only the name is known, among those that match. */
   names: ReadonlySet<string>;
-  /** Ids of models of which it is not documented that they match. */
+  /** Ids of models whose match is not documented. */
   undocumented: readonly string[];
-  /** The model that a generator has loaded; null if it has none, or does not say. */
+  /** The model that a generator has loaded; null if it has none, or its API does not show it. */
   loaded: string | null;
   /** Whether a generator has no list of models. */
   hasNone: boolean;
-  /** Why a generator's own list is left out; null if it is not. */
+  /** Reason that a generator's own list is missing; null if it is not. */
   leftOut: string | null;
 }
 
@@ -43,18 +43,18 @@ export async function listModels(
 ): Promise<ModelList> {
   const target = await targetInEffect(session);
   const fromMatrix = await target.matrix();
-  const { others, loaded, leftOut } = await othersOf(target, fromMatrix);
+  const { others, loaded, leftOut } = await findOthers(target, fromMatrix);
   const matrix = [...fromMatrix, ...others];
   const unknown = name === undefined ? null : unknownModelText(name, matrix);
   if (unknown !== null) throw new UsageError(unknown, { hint: "To see all models: imggen models" });
-  const chosen = (name !== undefined && resolveModel(name, matrix)) || null;
-  const { aliasOf: _, ...itself } = chosen ?? {};
-  const { matching, undocumented } = findModels(filterOf(filter), chosen ? [itself as Model] : matrix);
+  const model = (name !== undefined && resolveModel(name, matrix)) || null;
+  const { aliasOf: _, ...itself } = model ?? {};
+  const { matching, undocumented } = findModels(parseFilter(filter), model ? [itself as Model] : matrix);
   return {
     models: matching,
-    chosen,
+    model,
     names: new Set(others.map(({ id }) => id)),
-    undocumented: chosen ? [] : undocumented.map(({ id }) => id),
+    undocumented: model ? [] : undocumented.map(({ id }) => id),
     loaded: name === undefined ? loaded : null,
     hasNone: target.kind !== "service" && matrix.length === 0,
     leftOut,
@@ -69,7 +69,7 @@ interface Others {
 }
 
 /** The models that a generator has beside the matrix. @throws ImggenError */
-async function othersOf(target: Target, fromMatrix: Matrix): Promise<Others> {
+async function findOthers(target: Target, fromMatrix: Matrix): Promise<Others> {
   let leftOut: string | null = null;
   const offer = await target.models().catch((error: unknown) => {
     if (!(error instanceof ImggenError) || fromMatrix.length === 0) throw error;
@@ -83,7 +83,7 @@ async function othersOf(target: Target, fromMatrix: Matrix): Promise<Others> {
 }
 
 /** A ratio that the document does not name may be one that a model without documented ratios takes. @throws UsageError */
-function filterOf({ kind, ratio, quality, references }: FlagsOf<typeof MODEL_FILTER>): ModelFilter {
+function parseFilter({ kind, ratio, quality, references }: FlagsOf<typeof MODEL_FILTER>): ModelFilter {
   if (ratio !== undefined) throwRefusal(malformedRatio(ratio, FLAG_LABELS.ratio));
   if (quality !== undefined) throwRefusal(unknownQuality(quality, FLAG_LABELS.quality));
   return { kind: kind === undefined ? undefined : KIND_WORDS.get(kind), ratio, quality, references };

@@ -10,26 +10,25 @@ import { historyEntry, unreadableFiles } from "./report-json.ts";
 import type { HistoryEntry, HistoryResult } from "./results.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
 
-/** How many tasks are shown by default. */
+/** Default number of tasks in a list. */
 export const HISTORY_LIMIT = 20;
 
-/** A task of the history, as lists show it. */
 export interface ListedTask {
   report: TaskReport;
-  /** Where an open task stands; how another one has ended. */
+  /** State of an open task, or outcome of another. */
   status: string;
   /** The name of the user's own generator that it is at; null at a service. */
   generator: string | null;
-  /** As scripts get it. */
+  /** For JSON output. */
   entry: HistoryEntry;
 }
 
-/** What is asked of a list. `generator`: only tasks at this one. */
+/** `generator`: only tasks at this one. */
 interface ListQuery extends HistoryQuery {
   generator?: string | undefined;
 }
 
-function listed(task: Task): ListedTask {
+function toListedTask(task: Task): ListedTask {
   return {
     report: taskReport(task),
     status: historyStatus(task),
@@ -45,31 +44,30 @@ export interface UnreadableTask {
 }
 
 /**
- * Every task that a query lets through, newest first, each read only when it is asked for; `elsewhere` stands for one that is
- * only at another service. Polls nothing.
- * @param labelOf names what was given, in messages
+ * Tasks that match a query, newest first, read one at a time; `elsewhere` stands for a match at another service. Polls nothing.
+ * @param getLabel names an option in messages
  * @throws UsageError
  */
 export async function* listedTasks(
   { generator, ...query }: ListQuery,
   session: ClientSession,
-  labelOf: (name: keyof HistoryQuery) => string,
+  getLabel: (name: keyof HistoryQuery) => string,
 ): AsyncGenerator<ListedTask | UnreadableTask | "elsewhere"> {
   const filter = await historyFilter(query, {
     generator,
     matrix: async () => (await targetInEffect(session)).matrix(),
     nowMs: session.context.clock.now(),
     isSandbox: session.isSandbox,
-    getLabel: labelOf,
+    getLabel: getLabel,
   });
-  for await (const found of chargedTasks(openLedger(session), filter)) {
-    if (found === "elsewhere") yield found;
-    else if ("kind" in found) yield { unreadable: found, message: describeUnreadable(found) };
-    else yield listed(found);
+  for await (const entry of chargedTasks(openLedger(session), filter)) {
+    if (entry === "elsewhere") yield entry;
+    else if ("kind" in entry) yield { unreadable: entry, message: describeUnreadable(entry) };
+    else yield toListedTask(entry);
   }
 }
 
-/** Open tasks that can be cancelled, and what is to be known beside them. */
+/** Open tasks that can be cancelled, and counts for the confirmation. */
 export interface CancellableTasks {
   tasks: ListedTask[];
   /** Number of paid tasks among them. */
@@ -86,7 +84,7 @@ export async function cancellableTasks(session: ClientSession): Promise<Cancella
   const { cancellable } = await import("../core/use-cases/cancel.ts");
   const { tasks, served, unreadable } = await cancellable(openLedger(session));
   return {
-    tasks: tasks.map(listed),
+    tasks: tasks.map(toListedTask),
     paid: tasks.filter(({ intent }) => intent.isPaid).length,
     served: served.length,
     warnings: unreadable.filter(mayBeTask).map(describeUnreadable),
@@ -100,8 +98,8 @@ export async function recentHistory(
 ): Promise<HistoryResult> {
   const tasks: HistoryEntry[] = [];
   const unreadable: UnreadableEntry[] = [];
-  const found = listedTasks(query, session, (name) => `history: ${name}`);
-  for await (const each of found) {
+  const entries = listedTasks(query, session, (name) => `history: ${name}`);
+  for await (const each of entries) {
     if (each === "elsewhere") continue;
     if ("unreadable" in each) unreadable.push(each.unreadable);
     else if (tasks.push(each.entry) >= limit) break;
@@ -112,32 +110,32 @@ export async function recentHistory(
 /** A task as a list of choices offers it. */
 export interface TaskChoice {
   id: string;
-  /** Where an open task stands; null once it has ended. */
-  word: string | null;
+  /** State of an open task; null once it has ended. */
+  state: string | null;
   prompt: string;
 }
 
 /** The latest tasks of the ledger, newest first. */
 export async function latestTasks(
   which: "unfinished" | "all",
-  most: number,
+  max: number,
   session: Pick<ClientSession, "folders" | "context">,
 ): Promise<TaskChoice[]> {
   const ledger = openLedger(session);
-  const found: TaskChoice[] = [];
+  const choices: TaskChoice[] = [];
   const entries = which === "all" ? ledger.newestFirst() : (await ledger.unfinished()).reverse();
   for await (const entry of entries) {
     if (entry.kind === "task") {
       const task = await ledger.withLostReplies(entry.task);
-      found.push({
+      choices.push({
         id: getTaskId(task) ?? task.id,
-        word: openTaskState(task),
+        state: openTaskState(task),
         prompt: task.intent.request.prompt,
       });
     }
-    if (found.length >= most) break;
+    if (choices.length >= max) break;
   }
-  return found;
+  return choices;
 }
 
 /** The sentence on a model of which no task is found, if its name is mistyped; null if the target has it. */

@@ -17,7 +17,7 @@ const UNCHECKED = "To store the key unchecked, add --no-verify.";
 
 /**
  * Asks a service whether it takes a key, which costs nothing.
- * @throws AuthRequiredError if not, ServiceError if something else answers, NetworkError if nothing does
+ * @throws AuthRequiredError if it refuses the key, ServiceError if something else answers, NetworkError if nothing does
  */
 export async function verifyAccount(
   account: { baseUrl: string; apiKey: string },
@@ -32,25 +32,25 @@ export async function verifyAccount(
 
 export type GeneratorLogin = ReturnType<typeof generatorLogin>;
 
-/** A generator to store, and the place that its key is for; null for a command. @throws UsageError */
+/** A generator to store, with the address that its key is for; null for a command. @throws UsageError */
 export function generatorLogin(text: string, session: TargetSession) {
   const spec = knownSpec(text, "--generator", session);
   const url = spec.kind === "command" ? null : new URL(spec.url);
   return {
     name: spec.name,
     setting: storedSpec(spec),
-    place: url && { host: url.host, origin: url.origin },
+    address: url && { host: url.host, origin: url.origin },
     /** @throws UsageError for a key that cannot be sent there */
-    checkKey(given: string): string {
+    checkKey(input: string): string {
       if (url !== null && !mayCarryKey({ url: url.href }))
         throw new UsageError("A key is only sent to https:// addresses, and within this machine.", {
           hint: "Nothing was stored. A server that needs no key works over http.",
         });
-      return checkGeneratorKey(given, "This key", takesLogin(spec));
+      return checkGeneratorKey(input, "This key", takesLogin(spec));
     },
     /**
      * Asks it for its models, which costs nothing.
-     * @returns whether they came, or why they are not known
+     * @returns whether it listed them, or the error of its list
      * @throws AuthRequiredError if it refuses the key, NetworkError if it cannot be reached
      */
     async verify(key: string | null, signal: AbortSignal): Promise<boolean | ServiceError> {
@@ -72,16 +72,16 @@ export function generatorLogin(text: string, session: TargetSession) {
 export async function pricedModel(
   session: TargetSession,
   model: string = DEFAULT_MODEL,
-  wanted: string | undefined = undefined,
+  preferredQuality: string | undefined = undefined,
 ) {
-  // What is wrong with the user's own file is no fault of the login.
+  // An invalid matrix file must not fail the login.
   const read = async () => (await targetInEffect(session)).matrix();
   const matrix = await read().catch(() => MODELS);
   if (resolveModel(model, matrix)?.credits !== null) return null;
   const next = matrix.find(({ credits, kinds }) => credits !== null && kinds?.includes("text-to-image"));
   if (next === undefined) return null;
-  const isWanted = (each: string) => each === wanted && documentedCost(next, each) !== null;
-  const quality = next.qualities?.find(isWanted) ?? cheapestQuality(next);
+  const isPreferred = (each: string) => each === preferredQuality && documentedCost(next, each) !== null;
+  const quality = next.qualities?.find(isPreferred) ?? cheapestQuality(next);
   const cost = quality === undefined ? costRange(next) : `${documentedCost(next, quality)} credits`;
   return { name: model, id: next.id, quality, cost };
 }

@@ -12,23 +12,23 @@ import { mayBeTask } from "../store/ledger-files.ts";
 import { StateFolderError } from "../store/store-errors.ts";
 import { isInHistory, OPEN_STATES, openTaskState } from "../task/task.ts";
 import { openLedger } from "./client-session.ts";
-import { type Finding, failed, needed, news, ok, warning } from "./finding.ts";
+import { type Finding, failed, news, ok, orNotChecked, warning } from "./finding.ts";
 import { proxyInUse } from "./targets/service-check.ts";
 import type { TargetSession } from "./targets/target.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
 
 const MIB = 1024 ** 2;
 /** The least free space: a task's file and the reserve beside it must fit, or nothing is submitted. */
-const LEAST_FREE_BYTES = MIB;
+const MIN_FREE_BYTES = MIB;
 /** Images take a few MiB each. */
-const LITTLE_FREE_BYTES = 100 * MIB;
+const LOW_FREE_BYTES = 100 * MIB;
 
-/** Folders of the ledger may belong to another user, for example where imggen was once run as root. */
+/** Folders of the ledger may belong to another user, for example after a run as root. */
 const LEDGER_FOLDERS = [".", "tasks", "tasks/open", "tasks/done"];
 
-/** Where the ledger is: a request is only submitted once it is on disk there. */
+/** Checks the ledger's folder: a request is only submitted once it is on disk there. */
 export async function checkState(session: TargetSession): Promise<Finding> {
-  const { state: folder } = await needed(() => session.folders);
+  const { state: folder } = await orNotChecked(() => session.folders);
   const { exists, mode, freeBytes } = await folderFacts(folder);
   const facts = { folder, exists, mode, freeBytes };
   const elsewhere = "or set IMGGEN_HOME to another folder.";
@@ -39,9 +39,9 @@ export async function checkState(session: TargetSession): Promise<Finding> {
   }
   const free = freeBytes === null ? null : bytesText(freeBytes);
   const little = `The disk of ${folder} has only ${free} left.`;
-  if (freeBytes !== null && freeBytes < LEAST_FREE_BYTES)
+  if (freeBytes !== null && freeBytes < MIN_FREE_BYTES)
     return failed(little, `Nothing can be submitted. Free some space, ${elsewhere}`, facts);
-  if (freeBytes !== null && freeBytes < LITTLE_FREE_BYTES) return warning(little, "Free some space.", facts);
+  if (freeBytes !== null && freeBytes < LOW_FREE_BYTES) return warning(little, "Free some space.", facts);
   if (allows(0o022, mode)) {
     const open = `Other users can write to ${folder} (mode ${mode}).`;
     return warning(open, `Run: chmod 700 ${shellWord(folder)}`, facts);
@@ -50,7 +50,7 @@ export async function checkState(session: TargetSession): Promise<Finding> {
   return ok(parts.filter(Boolean).join(", "), facts);
 }
 
-/** Where images go without `--output`. */
+/** Checks the working folder, which receives images without `--output`. */
 export async function checkFolder({ context }: TargetSession): Promise<Finding> {
   const hint = "Change to another folder, or save elsewhere with --output.";
   try {
@@ -64,48 +64,50 @@ export async function checkFolder({ context }: TargetSession): Promise<Finding> 
   }
 }
 
-/** What the ledger has left to do. */
+/** Checks the ledger for unfinished tasks. */
 export async function checkTasks(session: TargetSession): Promise<Finding> {
   const { context, isSandbox } = session;
-  const ledger = openLedger({ folders: await needed(() => session.folders), context });
+  const ledger = openLedger({ folders: await orNotChecked(() => session.folders), context });
   const { targets, served, unreadable: entries } = await tasksToResume([], isSandbox, ledger);
   const records = targets.flatMap(({ record }) => (record !== null && isInHistory(record) ? record : []));
-  const left = await Promise.all(
+  const tasks = await Promise.all(
     records.filter((record) => !ledger.isHeld(record)).map((record) => ledger.withLostReplies(record)),
   );
-  const inProgress = records.length - left.length + served.length;
-  const words = left.map(openTaskState);
-  const byWord = OPEN_STATES.map((word) => ({ word, count: words.filter((each) => each === word).length }));
-  const open = byWord.filter(({ word, count }) => word !== "unknown" && count > 0);
+  const inProgress = records.length - tasks.length + served.length;
+  const states = tasks.map(openTaskState);
+  const byState = OPEN_STATES.map((state) => ({
+    state,
+    count: states.filter((each) => each === state).length,
+  }));
+  const open = byState.filter(({ state, count }) => state !== "unknown" && count > 0);
   const unfinished = open.reduce((sum, { count }) => sum + count, 0);
-  const unknown = words.filter((word) => word === "unknown").length;
+  const unknown = states.filter((state) => state === "unknown").length;
   const unreadable = entries.filter(mayBeTask).length;
   const facts = { inProgress, unfinished, unknown, unreadable };
-  const states = open.map(({ word, count }) => `${count} ${word}`).join(", ");
-  const found = [
-    unfinished > 0 && `${pluralize(unfinished, "task is", "tasks are")} unfinished (${states}).`,
+  const stateCounts = open.map(({ state, count }) => `${count} ${state}`).join(", ");
+  const problems = [
+    unfinished > 0 && `${pluralize(unfinished, "task is", "tasks are")} unfinished (${stateCounts}).`,
     unknown > 0 && `The outcome of ${pluralize(unknown, "request")} is unknown.`,
     unreadable > 0 && `${pluralize(unreadable, "file")} of the ledger cannot be read.`,
   ].filter((message) => message !== false);
-  if (found.length === 0)
+  if (problems.length === 0)
     return inProgress === 0 ? ok("none unfinished", facts) : news(`${inProgress} in progress`, facts);
-  const canFinish = unfinished > 0 && found.length === 1;
+  const canFinish = unfinished > 0 && problems.length === 1;
   const purpose = canFinish ? "To finish them" : "To see what to do about each";
-  return warning(found.join(" "), `${purpose}: imggen resume${isSandbox ? " --sandbox" : ""}`, facts);
+  return warning(problems.join(" "), `${purpose}: imggen resume${isSandbox ? " --sandbox" : ""}`, facts);
 }
 
-/** What is known of a folder that imggen keeps something in. */
 interface FolderFacts {
   exists: boolean;
   /** As chmod takes it: `0700`. Null if it does not exist, or the platform has none. */
   mode: string | null;
   /** Free space of its disk, for this user; null if the system does not say. */
   freeBytes: number | null;
-  /** What keeps this user from creating files there; the rest is not known then. Null if nothing does. */
+  /** Error that prevents creating files there, and hides the other facts; null if there is none. */
   problem: unknown;
 }
 
-/** Inspects a folder, and creates nothing. One that is not there would be created in the nearest above it that is. */
+/** Inspects a folder, and creates nothing. For a missing folder, inspects the nearest parent that exists. */
 export async function folderFacts(folder: string, existing = folder): Promise<FolderFacts> {
   try {
     const stats = await promises.stat(existing);
@@ -114,7 +116,7 @@ export async function folderFacts(folder: string, existing = folder): Promise<Fo
     if (!stats.isDirectory()) throw Object.assign(new Error("not a folder"), { code: "ENOTDIR" });
     await promises.access(existing, constants.W_OK | constants.X_OK);
     const exists = existing === folder;
-    return { exists, mode: exists ? modeOf(stats) : null, freeBytes, problem: null };
+    return { exists, mode: exists ? modeText(stats) : null, freeBytes, problem: null };
   } catch (error) {
     const above = path.dirname(existing);
     if (errorCode(error) === "ENOENT" && above !== existing) return folderFacts(folder, above);
@@ -123,8 +125,8 @@ export async function folderFacts(folder: string, existing = folder): Promise<Fo
   }
 }
 
-/** A file's permission bits as chmod takes them: `0700`. Null where the platform has none. */
-export function modeOf({ mode }: Stats): string | null {
+/** A file's permission bits as chmod takes them: `0700`. Null if the platform has none. */
+export function modeText({ mode }: Stats): string | null {
   return platform() === "win32" ? null : (mode & 0o777).toString(8).padStart(4, "0");
 }
 
@@ -147,7 +149,7 @@ export async function checkProxy(session: TargetSession): Promise<Finding | null
   if (session.isSandbox) return ok("none for the embedded sandbox", { url: null });
   const proxies = proxiesFromEnvironment(session.context.env);
   if (proxies === undefined) return ok("none", { url: null });
-  const { kind, url } = await needed(async () => {
+  const { kind, url } = await orNotChecked(async () => {
     const target = await targetInEffect(session);
     return { kind: target.kind, url: target.url() };
   });

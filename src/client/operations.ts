@@ -15,24 +15,24 @@ import { UsageError } from "../lib/error-types.ts";
 import { type Destination, isAtGenerator } from "../task/intent.ts";
 import type { Task } from "../task/task.ts";
 import type { ClientSession } from "./client-session.ts";
+import { referencesFolder, workflowsFolder } from "./user-folders.ts";
 import { type Caller, Workspace } from "./workspace.ts";
 
-/** Where images go instead of where their task says; without an output: there. */
-export interface OtherPlace {
+/** Overrides of the destination in a task's intent; without an output, the intent's applies. */
+export interface DestinationOptions {
   output?: string | undefined;
   name?: string | undefined;
   overwrite?: boolean | undefined;
   sidecar?: boolean | undefined;
 }
 
-/** How tasks are polled, and where what is made is saved. */
-interface PollOptions extends OtherPlace {
+interface PollOptions extends DestinationOptions {
   /** null: each is polled once. */
   wait: WaitSettings | null;
 }
 
 interface PriceQuestion {
-  /** Asks a person whether to pay for a model whose price is not documented. Absent: nobody is asked. */
+  /** Confirms an undocumented price with a person. Absent if there is none to ask. */
   confirmPrice?: ((name: string) => Promise<boolean>) | undefined;
 }
 
@@ -44,13 +44,13 @@ export class Operations {
   readonly #session: ClientSession;
   readonly #workspace: Workspace;
 
-  /** @param requestTimeoutMs ends a submit, a poll or an idle download; undefined leaves each its own */
+  /** @param requestTimeoutMs timeout of a submit, a poll or an idle download; undefined: the default of each */
   constructor(session: ClientSession, requestTimeoutMs: number | undefined) {
     this.#session = session;
     this.#workspace = new Workspace(session, requestTimeoutMs);
   }
 
-  /** What a caller's tasks need, for use cases that have no operation of their own. */
+  /** Dependencies for use cases that have no operation here. */
   depsFor(caller: Caller) {
     return this.#workspace.depsFor(caller);
   }
@@ -77,32 +77,36 @@ export class Operations {
     return batch(spec, await this.#workspace.depsFor(caller).current(), events);
   }
 
-  /** Polls tasks by their ids, or by the images that were saved of them. */
+  /** Polls tasks by their ids, or by their saved images. */
   async status(
     names: readonly string[],
-    { wait, ...place }: PollOptions,
+    { wait, ...destinationOptions }: PollOptions,
     caller: Caller,
     events?: StatusEvents,
   ): Promise<TaskReport[]> {
     const { namedTasks, status } = await import("../core/use-cases/status.ts");
     const deps = this.#workspace.depsFor(caller);
-    const destination = await this.#otherPlace(place);
+    const destination = await this.#destination(destinationOptions);
     const tasks = await namedTasks(names, this.#session.context.resolvePath, deps.ledger);
     return status(tasks, { wait, destination }, deps, events);
   }
 
   /**
    * Finishes the tasks with these ids; without any, all unfinished ones.
-   * @param options.takesServed whether images of a server's tasks are saved where this command's are
+   * @param options.takesServed whether images of a server's tasks are saved to this command's destination
    */
   async resume(
     ids: readonly string[],
-    { wait, takesServed = false, ...place }: PollOptions & { wait: WaitSettings; takesServed?: boolean },
+    {
+      wait,
+      takesServed = false,
+      ...destinationOptions
+    }: PollOptions & { wait: WaitSettings; takesServed?: boolean },
     caller: Caller,
     events?: ResumeEvents,
   ): Promise<Resumed> {
     const { isSandbox, context } = this.#session;
-    const { overwrite = false, sidecar = false } = place;
+    const { overwrite = false, sidecar = false } = destinationOptions;
     const fallback = (): Destination => ({
       kind: "folder",
       folder: context.resolvePath("."),
@@ -110,14 +114,14 @@ export class Operations {
       overwrite,
       ...(sidecar && { sidecar }),
     });
-    const destination = await this.#otherPlace(place);
+    const destination = await this.#destination(destinationOptions);
     const served = takesServed ? { placeOfServed: fallback } : {};
     const spec = { ids, isSandbox, wait, destination, fallback, ...served };
     const { resume } = await import("../core/use-cases/resume.ts");
     return resume(spec, this.#workspace.depsFor(caller), events);
   }
 
-  /** Stops tracking tasks of which nothing more is to be had. @throws UsageError for one of which there may be */
+  /** Stops tracking tasks that cannot yield images. @throws UsageError for a task that still may */
   async dismiss(ids: readonly string[]): Promise<TaskReport[]> {
     const { ledger } = this.#workspace;
     const reports: TaskReport[] = [];
@@ -129,7 +133,7 @@ export class Operations {
     return reports;
   }
 
-  /** Ends what these tasks wait for, and asks providers to stop what they have accepted. @param wait null: what is paid is left */
+  /** Cancels queued requests, and asks providers to stop accepted ones. @param wait null: paid requests in flight are not cancelled */
   async cancel(
     ids: readonly string[],
     wait: WaitSettings | null,
@@ -140,7 +144,7 @@ export class Operations {
     return cancel({ ids, wait }, this.#workspace.depsFor(caller), onEnd);
   }
 
-  /** The tasks whose records can be removed: those with these ids, or all that were begun before a moment. @throws UsageError */
+  /** The tasks whose records can be removed: those with these ids, or all older than `before`. @throws UsageError */
   async forgettable(ids: readonly string[], before: string | undefined): Promise<Forgettable> {
     const { namedToForget, olderToForget } = await import("../core/use-cases/forget.ts");
     const deps = { ledger: this.#workspace.ledger, clock: this.#session.context.clock };
@@ -150,9 +154,11 @@ export class Operations {
   }
 
   /** Removes the records of tasks with their kept copies and replies; never images, sidecars or a batch's rows. */
-  async forget(found: Forgettable, signal: AbortSignal): Promise<Forgotten> {
+  async forget(tasks: Forgettable, signal: AbortSignal): Promise<Forgotten> {
     const { forget } = await import("../core/use-cases/forget.ts");
-    return forget(found, { ledger: this.#workspace.ledger, clock: this.#session.context.clock, signal });
+    const { context, folders } = this.#session;
+    const copyFolders = [referencesFolder(folders), workflowsFolder(folders)];
+    return forget(tasks, { ledger: this.#workspace.ledger, clock: context.clock, signal, copyFolders });
   }
 
   close(): Promise<void> {
@@ -172,7 +178,12 @@ export class Operations {
     }
   }
 
-  #otherPlace({ output, name, overwrite = false, sidecar = false }: OtherPlace): Promise<Destination | null> {
+  #destination({
+    output,
+    name,
+    overwrite = false,
+    sidecar = false,
+  }: DestinationOptions): Promise<Destination | null> {
     const { resolvePath } = this.#session.context;
     return resolveFileDestination({ output, name, overwrite, sidecar, resolvePath });
   }

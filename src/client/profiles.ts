@@ -6,7 +6,7 @@ import { settingsFile } from "../store/settings-file.ts";
 // A profile is a settings file of its own, in a folder of its name: an account's key and base URL are never mixed with
 // another's, and no two profiles have one name.
 
-/** The profile in use, and what chose it. */
+/** The profile in use, and the flag or variable that selects it. */
 export interface Profile {
   name: string;
   source: "flag" | "environment";
@@ -34,8 +34,8 @@ export function profileNames(configFolder: string): string[] {
 
 /** The folders of all settings: of those without a name, and of each profile. */
 export function settingsFolders(configFolder: string): string[] {
-  const named = profileNames(configFolder).map((name) => path.join(configFolder, FOLDER, name));
-  return [configFolder, ...named];
+  const profileFolders = profileNames(configFolder).map((name) => path.join(configFolder, FOLDER, name));
+  return [configFolder, ...profileFolders];
 }
 
 /** A command to paste, for the profile in use. */

@@ -26,7 +26,7 @@ import type {
   ReuseOptions,
   StatusOptions,
 } from "./options/call-options.ts";
-import { cancelJson, ImggenFailure, leftAlone, reportJson, savedJson, statusJson } from "./report-json.ts";
+import { cancelJson, ImggenFailure, reportJson, savedJson, skippedTasks, statusJson } from "./report-json.ts";
 import type {
   BatchRow,
   BatchSummary,
@@ -61,18 +61,18 @@ export class PublishedCalls {
       references: await this.#copies(),
       ...{ destination: await this.#destination(options), wait, maxCredits, reuse, again, repeated: null },
     };
-    const { caller, noted } = this.#callerOf(options, signal);
+    const { caller, noted } = this.#createCaller(options, signal);
     return this.#succeeded(noted(await this.#operations.generate(spec, caller)));
   }
 
-  /** @throws ImggenFailure where the earlier task has no image */
+  /** @throws ImggenFailure if the earlier task has no image */
   async reuse(options: ReuseOptions, signal: AbortSignal): Promise<GenerateResult | null> {
     const wait = waitFrom(options);
     const { checked } = await this.#checked(options);
     const copies = await this.#copies();
     const request = copies === null ? checked.request : await copies.asRecorded(checked.request);
     const destination = await this.#destination(options);
-    const { caller, noted } = this.#callerOf(options, signal);
+    const { caller, noted } = this.#createCaller(options, signal);
     const deps = await this.#operations.depsFor(caller).current();
     const earlier = await reuseEarlier(request, { wait, destination }, deps);
     return earlier && this.#succeeded(noted(earlier));
@@ -86,7 +86,7 @@ export class PublishedCalls {
   ): Promise<BatchSummary> {
     const { batchOfRows } = await import("./batch-operations.ts");
     const { spec } = await batchOfRows(rows, options, this.#session);
-    const { caller, noted } = this.#callerOf(options, signal);
+    const { caller, noted } = this.#createCaller(options, signal);
     const onEnd = (end: RowResult) => onRow(rowJson(end, this.#session.words));
     const result = await this.#operations.batch(spec, caller, { onEnd });
     signal.throwIfAborted();
@@ -95,10 +95,10 @@ export class PublishedCalls {
 
   async status(taskId: string, options: StatusOptions, signal: AbortSignal): Promise<StatusResult> {
     const wait = options.wait === true ? waitFrom(options) : null;
-    const { caller, noted } = this.#callerOf(options, signal);
+    const { caller, noted } = this.#createCaller(options, signal);
     const [report = reportOfId(taskId)] = await this.#operations.status(
       [taskId],
-      { ...placeOf(options), wait },
+      { ...outputOptions(options), wait },
       caller,
     );
     return statusJson(noted(report), this.#session.words);
@@ -106,16 +106,16 @@ export class PublishedCalls {
 
   async resume(ids: readonly string[], options: ResumeOptions, signal: AbortSignal): Promise<ResumeResult> {
     const wait = waitFrom(options);
-    const { caller, noted } = this.#callerOf(options, signal);
-    const resumed = await this.#operations.resume(ids, { ...placeOf(options), wait }, caller);
+    const { caller, noted } = this.#createCaller(options, signal);
+    const resumed = await this.#operations.resume(ids, { ...outputOptions(options), wait }, caller);
     const tasks = resumed.reports.map((report) => reportJson(noted(report), this.#session.words));
     const ok = resumed.unreadable.length === 0 && tasks.every((task) => task.ok);
-    return { ok, tasks, ...leftAlone(resumed) };
+    return { ok, tasks, ...skippedTasks(resumed) };
   }
 
   async cancel(ids: readonly string[], options: CancelOptions, signal: AbortSignal): Promise<CancelResult[]> {
     const wait = options.wait === true ? waitFrom(options) : null;
-    const { caller, noted } = this.#callerOf(options, signal);
+    const { caller, noted } = this.#createCaller(options, signal);
     const reports = await this.#operations.cancel(ids, wait, caller);
     return reports.map((report) => cancelJson(noted(report), this.#session.words));
   }
@@ -132,7 +132,7 @@ export class PublishedCalls {
     const target = await targetInEffect(this.#session);
     const matrix = await target.matrix();
     const terms = await target.terms(options);
-    return { checked: checkedFrom(options, matrix, terms, this.#session.saved), matrix };
+    return { checked: checkedFrom(options, matrix, terms, this.#session.savedFields), matrix };
   }
 
   /** Copies of reference images that are files; null for a service, which takes URLs. */
@@ -146,29 +146,29 @@ export class PublishedCalls {
     throw new ImggenFailure(result, report.error);
   }
 
-  #callerOf(options: CallOptions & { yes?: boolean | undefined }, signal: AbortSignal) {
+  #createCaller(options: CallOptions & { yes?: boolean | undefined }, signal: AbortSignal) {
     const { onProgress, noted } = listening(options.onProgress);
     const writeOut = () => Promise.reject(new InterruptedError(null));
     return { caller: { signal, onProgress, writeOut, acceptsOtherKey: options.yes === true }, noted };
   }
 
   #destination(options: OutputOptions): Promise<Destination> {
-    const { output, name, overwrite = false } = placeOf(options);
+    const { output, name, overwrite = false } = outputOptions(options);
     const { resolvePath } = this.#session.context;
     return resolveDestination({ output, name, overwrite, resolvePath, mayExist: true });
   }
 }
 
-/** Where a call saves images. @throws UsageError for standard output, which only the command line has */
-function placeOf({ output, name, overwrite }: OutputOptions): OutputOptions {
+/** Destination of a call's images. @throws UsageError for standard output, which only the command line has */
+function outputOptions({ output, name, overwrite }: OutputOptions): OutputOptions {
   if (output === "-") throw new UsageError('output takes a file or a folder, not "-".');
   return { output, name, overwrite };
 }
 
-/** A caller's listener. What it throws or rejects with ends nothing: what it is told of may be charged by then. */
+/** A caller's listener. Its errors do not end the call, because the task may be charged by then. */
 function listening(listener: OnTaskProgress = () => {}) {
   let warning: string | null = null;
-  let isSaid = false;
+  let hasWarned = false;
   const failed = (error: unknown) => {
     warning ??= `onProgress failed: ${errorText(error)}. The call continued.`;
   };
@@ -179,8 +179,8 @@ function listening(listener: OnTaskProgress = () => {}) {
     },
     /** A result with a warning of the first failure, unless an earlier result has it. */
     noted<Result extends { warnings: readonly string[] }>(result: Result): Result {
-      if (warning === null || isSaid) return result;
-      isSaid = true;
+      if (warning === null || hasWarned) return result;
+      hasWarned = true;
       return { ...result, warnings: [...result.warnings, warning] };
     },
   };

@@ -8,7 +8,7 @@ import { describeUnreadable, type UnreadableEntry } from "../store/ledger-files.
 import { freeAt } from "../task/intent.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import { getCharged, getTaskId, type OpenState, openState, type Task } from "../task/task.ts";
-import { exitCodeOf, STILL_RUNNING } from "./exit-codes.ts";
+import { getExitCode, STILL_RUNNING } from "./exit-codes.ts";
 import { describeFailure } from "./failure.ts";
 import type {
   CancelResult,
@@ -42,7 +42,7 @@ function isInFile(file: SavedFile): file is ImageFile {
   return file.path !== null;
 }
 
-/** What is known of a task, in the order in which scripts get it. */
+/** Facts about a task, in the order of the JSON output. */
 function taskFacts(report: TaskReport): TaskFacts {
   const { taskId, request, credits, charged, files, usage, submittedAt, completedAt } = report;
   const status = reportStatus(report);
@@ -51,13 +51,13 @@ function taskFacts(report: TaskReport): TaskFacts {
   return { taskId, status, ...state, request, credits, charged, files, ...spent, submittedAt, completedAt };
 }
 
-export function exitCodeOfReport(report: TaskReport): number {
-  if (report.error) return exitCodeOf(report.error);
+export function reportExitCode(report: TaskReport): number {
+  if (report.error) return getExitCode(report.error);
   return reportStatus(report) === "running" ? STILL_RUNNING : 0;
 }
 
 /** The status of a task, as in the JSON output. */
-export function statusOf(report: TaskReport): ReportStatus {
+export function taskStatus(report: TaskReport): ReportStatus {
   return reportStatus(report);
 }
 
@@ -66,10 +66,10 @@ export function displayState(report: TaskReport): ReportStatus | OpenState {
   return stateField(report).state ?? reportStatus(report);
 }
 
-/** Where an open task of the ledger stands. Of any other, a poll alone can tell. */
+/** State of an open task of the ledger; absent for any other task. */
 function stateField({ state, ledgerId }: TaskReport): { state?: OpenState } {
-  const word = ledgerId === null ? null : openState(state);
-  return word === null ? {} : { state: word };
+  const openTaskState = ledgerId === null ? null : openState(state);
+  return openTaskState === null ? {} : { state: openTaskState };
 }
 
 /** A task of the ledger as scripts get it. */
@@ -83,8 +83,8 @@ export function historyEntry(record: Task): HistoryEntry {
 }
 
 /**
- * A task as a poll saw it: a poll that succeeded says so even where the task is still running. A URL's query may be a
- * signature, so it stays out of what is only polled.
+ * JSON of a polled task: `ok` if the poll succeeded, even if the task still runs. Omits the queries of URLs, which may be
+ * signatures.
  */
 export function statusJson(report: TaskReport, words: Words): StatusResult {
   const { files } = report;
@@ -92,17 +92,16 @@ export function statusJson(report: TaskReport, words: Words): StatusResult {
   return { ...reportJson(report, words), status: reportStatus(report), urls, files };
 }
 
-/** What became of a task that was to be cancelled. */
 export function cancelJson(report: CancelReport, words: Words): CancelResult {
   return { ...reportJson(report, words), status: reportStatus(report), cancelled: report.cancelled };
 }
 
-/** The service's id of a task, where the ledger has it: one may be named by the beginning of an id, or by nothing. */
-export function nameOfTarget({ id, record }: ResumeTarget): string {
+/** Full id of a task: the service's if the ledger has it. The user may have given only its beginning, or none. */
+export function targetName({ id, record }: ResumeTarget): string {
   return (record && getTaskId(record)) ?? id ?? record?.id ?? "";
 }
 
-/** Whether a provider has taken a task, as far as is known: else its request ends at once with a signal. */
+/** Whether a provider may have accepted a task. If not, a signal ends its request at once. */
 export function isTaken({ record }: ResumeTarget): boolean {
   return record === null || getTaskId(record) !== null;
 }
@@ -114,13 +113,13 @@ export function areCharged(targets: readonly Pick<ResumeTarget, "record">[]): bo
   );
 }
 
-/** What `resume` has left alone, where there is any: tasks of a running server, and files that cannot be read. */
-export function leftAlone({ served, unreadable }: Resumed): Pick<ResumeResult, "served" | "unreadable"> {
+/** Tasks of a running server and unreadable files, which `resume` skips; absent if there are none. */
+export function skippedTasks({ served, unreadable }: Resumed): Pick<ResumeResult, "served" | "unreadable"> {
   const tasks = served.map(({ record, by }) => ({ taskId: getTaskId(record), pid: by.pid }));
   return { ...(tasks.length > 0 && { served: tasks }), ...unreadableFiles(unreadable) };
 }
 
-/** The files of the ledger that cannot be read, where there are any. */
+/** Unreadable files of the ledger; absent if there are none. */
 export function unreadableFiles(entries: readonly UnreadableEntry[]): Pick<ResumeResult, "unreadable"> {
   const files = entries.map((entry) => ({ file: entry.file, message: describeUnreadable(entry) }));
   return files.length > 0 ? { unreadable: files } : {};
@@ -157,7 +156,7 @@ export class ImggenFailure extends Error implements TaskFailure {
 }
 
 /** Any error as the failure of a call. @param words those of its message */
-export function imggenFailureOf(error: unknown, words: Words): ImggenFailure {
+export function toImggenFailure(error: unknown, words: Words): ImggenFailure {
   if (error instanceof ImggenFailure) return error;
   return new ImggenFailure({ ...describeFailure(error, words), files: [], warnings: [] }, error);
 }
@@ -167,6 +166,6 @@ export function orFailure<Result>(work: () => Result, words: Words): Result {
   try {
     return work();
   } catch (error) {
-    throw imggenFailureOf(error, words);
+    throw toImggenFailure(error, words);
   }
 }

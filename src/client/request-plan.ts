@@ -24,14 +24,14 @@ export type SubmitFlags = FlagsOf<typeof SUBMIT> & {
 /** The flags of `generate` for one request. */
 type OneRequestFlags = Omit<FlagsOf<typeof GENERATE>, "seed"> & { seed?: WholeNumber | undefined };
 
-/** A request that is checked, and all that is decided before it is sent. */
+/** A checked request with its destination, limits and reference images. */
 export interface RequestPlan extends GenerateSpec {
   references: RequestReferences | null;
-  /** The most images that it may make. */
-  mostImages: number;
-  /** What asked for the place of its images: the flag, or the setting. */
+  /** Maximum number of images that it may make. */
+  maxImages: number;
+  /** Origin of its destination: the flag, or the setting. */
   outputLabel: string;
-  /** The folder that the user wants images in; null if none is named. */
+  /** Folder of `--output`; null for a file, or without the flag. */
   folder: string | null;
 }
 
@@ -41,20 +41,20 @@ export async function checkedNew(
   flags: OneRequestFlags,
   session: ClientSession,
 ): Promise<{ checked: CheckedRequest } | { unusable: unknown }> {
-  const { values, saved, labels } = readRequestFlags(flags, session);
+  const { values, savedFields, labels } = readRequestFlags(flags, session);
   const uploads = canUpload(values.image, session);
   const target = await targetInEffect(session);
-  const asked = await target.terms({ ...flags, model: values.model }).then(
+  const terms = await target.terms({ ...flags, model: values.model }).then(
     (generator) => ({ generator }),
     (unusable: unknown) => ({ unusable }),
   );
-  if ("unusable" in asked) return asked;
-  const options = { validate: flags.validate, labels, savedFields: saved, uploads, ...asked };
+  if ("unusable" in terms) return terms;
+  const options = { validate: flags.validate, labels, savedFields, uploads, ...terms };
   return { checked: checkRequest({ ...values, prompt }, await target.matrix(), options) };
 }
 
 /**
- * Decides all that is decided before a request is sent. Reads files; connects nowhere, and sends nothing.
+ * Resolves destination, budget and reference images of a request. Reads files, but does not connect.
  * @param repeated the task whose request is submitted again; if its outcome is unknown, it is dismissed
  * @throws UsageError, BudgetExceededError
  */
@@ -73,13 +73,13 @@ export async function planRequest(
   const unchecked = uncheckedCap(target, flags, [plain]);
   const checked = unchecked === null ? plain : { ...plain, warnings: [...plain.warnings, unchecked] };
   const rules = { matrix, allowUndocumented: !flags.validate || unchecked !== null };
-  // Elsewhere when it is known that nothing charged earlier answers for the request: that costs nothing.
+  // A real run checks this later, once no earlier task answers for the request at no cost.
   if (maxCredits !== undefined && flags.dryRun) {
     const { checkBudget } = await import("../core/limits/budget.ts");
     checkBudget(checked, maxCredits, rules);
   }
-  const place = { output, name, overwrite, sidecar, resolvePath };
-  const destination = await resolveDestination({ ...place, mayExist: true });
+  const fileOptions = { output, name, overwrite, sidecar, resolvePath };
+  const destination = await resolveDestination({ ...fileOptions, mayExist: true });
   if (flags.dryRun) await requireFree(destination);
   const { model, maxImages } = checked.request;
   return {
@@ -87,14 +87,13 @@ export async function planRequest(
     wait: flags.wait ? wait : null,
     reuse: flags.reuse === true,
     again: flags.again === true,
-    mostImages: maxImages ?? resolveModel(model, matrix)?.maxImages ?? 1,
+    maxImages: maxImages ?? resolveModel(model, matrix)?.maxImages ?? 1,
     outputLabel,
-    // Where the user wants the images, unless that is an exact path, or nowhere.
     folder: flags.output !== undefined && destination.kind === "folder" ? destination.folder : null,
   };
 }
 
-/** The reference images that must be checked or uploaded, which few requests have, and what is said of them. */
+/** Opens reference images that must be checked or uploaded, and adds their warnings. Loaded late: few requests have any. */
 async function withReferences(
   checked: CheckedRequest,
   flags: SubmitFlags,
@@ -108,21 +107,24 @@ async function withReferences(
   return { references, checked: { ...checked, warnings: [...checked.warnings, ...warnings] } };
 }
 
-/** A request as it would be sent, and the files that would be uploaded before. */
+/** Request and uploads of a dry run. */
 export interface DryRun {
   request: GenerationRequest;
   uploads: Awaited<ReturnType<RequestReferences["plan"]>>["uploads"];
-  /** null: as it is. */
+  /** null if the target sends the request unchanged. */
   described: DescribedRequest | null;
 }
 
 /** Describes a planned request. Uploads nothing, and connects nowhere. @throws InvalidRequestError */
-export async function dryRunOf(
+export async function describeDryRun(
   { checked, references }: RequestPlan,
   session: ClientSession,
 ): Promise<DryRun> {
-  const made = withRepeatedSeed(checked);
-  const { request, uploads } = (await references?.plan(made)) ?? { request: made, uploads: [] };
-  const described = await (await targetInEffect(session)).describe([["", made]]);
+  const seededRequest = withRepeatedSeed(checked);
+  const { request, uploads } = (await references?.plan(seededRequest)) ?? {
+    request: seededRequest,
+    uploads: [],
+  };
+  const described = await (await targetInEffect(session)).describe([["", seededRequest]]);
   return { request, uploads, described };
 }

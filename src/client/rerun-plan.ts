@@ -12,7 +12,7 @@ import { FIELD_NAMES, type FieldNames, type RepeatedSeed } from "../task/request
 import { getSavedFiles, type Task } from "../task/task.ts";
 import { type ClientSession, openLedger } from "./client-session.ts";
 import { seedTwice } from "./given-seeds.ts";
-import { canUpload, fieldSettings, valuesOf } from "./given-values.ts";
+import { canUpload, fieldSettings, toRequestValues } from "./given-values.ts";
 import { type FlagsOf, RANDOM } from "./options/option.ts";
 import type { RERUN } from "./options/request-table.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
@@ -20,12 +20,12 @@ import { workflowCopy } from "./user-folders.ts";
 
 /** The earlier request is of another service than the one in effect: the user decides. */
 export interface OtherService {
-  /** Where it was submitted. */
+  /** Service of the earlier request. */
   at: string;
   kind: "sandbox" | "generator" | "service";
   /** The service in effect; undefined: none is configured. */
   configured: string | undefined;
-  /** Whether that is a free generator. */
+  /** Whether the service in effect is a free generator. */
   isFree: boolean;
   /** Whether the ledger knows of it: a sidecar may have been written by anyone. */
   isKnown: boolean;
@@ -33,16 +33,16 @@ export interface OtherService {
 
 /** The decisions of the user about a request that is made again. */
 interface AgainHow {
-  /** Throws where another service is not wanted. */
+  /** Throws if the user must confirm another service. */
   onOther: (other: OtherService) => never;
   /** The prompt in place of the earlier one, or the same. */
   promptFor: (earlier: string) => Promise<string>;
 }
 
 /**
- * The request of an image or a task once more, with its seed, and with what flags change. Of a task that is as many images as
- * before, of an image that one.
- * @returns `repeated`: its task; null where the request was changed, and does not stand for it
+ * The request of an image or a task again, with its seed and the changes of flags. A task gives as many images as before, an
+ * image only itself.
+ * @returns `repeated`: its task; null if the request was changed
  * @throws UsageError, InvalidRequestError
  */
 export async function checkedAgain(
@@ -52,9 +52,9 @@ export async function checkedAgain(
   { onOther, promptFor }: AgainHow,
 ): Promise<{ checked: CheckedRequest; repeated: Task | null }> {
   const isRandom = seedFlag === RANDOM;
-  const values = valuesOf({ ...flags, seed: isRandom ? undefined : seedFlag });
+  const values = toRequestValues({ ...flags, seed: isRandom ? undefined : seedFlag });
   const earlier = await findEarlierRequest(what, values.image !== undefined, session);
-  useProviderOf(earlier, session);
+  preferProvider(earlier, session);
   if (!flags.yes && !session.isSandbox) await requireSameService(earlier, session, onOther);
   await preferEarlier(earlier, session);
   const prompt = await promptFor(earlier.request.prompt);
@@ -70,9 +70,9 @@ export async function checkedAgain(
   const generator = terms && { ...terms, defaults: {}, savedFields: {} };
   const uploads = canUpload(generator ? input.image : values.image, session);
   const inherited = FIELD_NAMES.filter((name) => earlier.request[name] !== undefined);
-  const kept = inherited.filter((name) => name !== "prompt" && values[name] === undefined);
+  const unchangedNames = inherited.filter((name) => name !== "prompt" && values[name] === undefined);
   const labels = Object.fromEntries(
-    kept.map((name) => [name, `the request's ${FLAG_LABELS[name].slice(2)}`]),
+    unchangedNames.map((name) => [name, `the request's ${FLAG_LABELS[name].slice(2)}`]),
   );
   const options = { validate: flags.validate, labels, inherited, uploads, generator };
   const checked = checkedWith(again, await target.matrix(), options);
@@ -85,7 +85,7 @@ export async function checkedAgain(
 interface RequestAgain {
   input: RequestInput;
   seed?: WholeNumber;
-  /** The same seed where the request itself names none: the ledger keeps the request as it was given. */
+  /** The same seed if the request itself names none: the ledger keeps the request unchanged. */
   added?: RepeatedSeed;
 }
 
@@ -112,15 +112,15 @@ function checkedWith(
   return { ...checked, request, repeatedSeed: added };
 }
 
-/** Sentences about a seed that is known, and not used again. */
+/** Warnings if the earlier seed is not used again. */
 function seedWarnings(
-  { request, record, seed: known }: ImageOrigin,
+  { request, record, seed: earlierSeed }: ImageOrigin,
   isGiven: boolean,
-  used: WholeNumber | undefined,
+  newSeed: WholeNumber | undefined,
 ): string[] {
-  if (isGiven || used !== undefined || request.seed !== undefined) return [];
-  if (known !== undefined)
-    return [`The seed ${known} was left out: the generator in effect has no field for one.`];
+  if (isGiven || newSeed !== undefined || request.seed !== undefined) return [];
+  if (earlierSeed !== undefined)
+    return [`The seed ${earlierSeed} was left out: the generator in effect has no field for one.`];
   if (record === null || getSavedFiles(record).every(({ seed }) => seed === undefined)) return [];
   return [
     "The seeds of the task's images do not follow each other: these are new images. Rerun an image's file to make it again.",
@@ -141,7 +141,7 @@ function isOfGenerator(record: ImageOrigin["record"]): record is NonNullable<Ima
 
 /**
  * The earlier request's seed, negative prompt and fields, but for those that a flag gives under either name.
- * @returns `isSeedGiven`: whether a flag says which seed it is, or that it is a new one
+ * @returns `isSeedGiven`: whether a flag sets the seed, or asks for a new one
  */
 function withFieldFlags(
   merged: RequestInput,
@@ -166,15 +166,15 @@ function withFieldFlags(
 }
 
 /** Prefers the task's own provider if none is configured. */
-function useProviderOf({ record }: ImageOrigin, { settings, isSandbox }: ClientSession): void {
+function preferProvider({ record }: ImageOrigin, { settings, isSandbox }: ClientSession): void {
   const isConfigured = settings.get("generator") !== undefined || settings.get("baseUrl") !== undefined;
   if (isSandbox || isConfigured || !isOfGenerator(record)) return;
   settings.prefer("generator", record.intent.service.baseUrl, "The task's generator");
 }
 
 /**
- * Takes what the earlier task was made with at this generator, unless a flag says otherwise: its workflow, as a copy,
- * whatever became of the file; and that it was paid, because a free request is sent again after a loss.
+ * Applies the earlier task's workflow and cost at this generator, unless a flag overrides them: the private copy of the
+ * workflow, as the file may have changed; and paid, because a free request is sent again after a lost reply.
  */
 async function preferEarlier({ record }: ImageOrigin, session: ClientSession): Promise<void> {
   const { settings, folders } = session;

@@ -4,7 +4,7 @@ import type { RunEvent } from "../core/use-cases/run-events.ts";
 import { formatDuration } from "../lib/duration.ts";
 import { sentence } from "../lib/short-text.ts";
 
-/** What an event means to whoever follows the run, as a sentence; empty where there is nothing to be said. */
+/** Sentence about an event for the user; empty for events that are not shown. */
 export function eventText(event: RunEvent): string {
   switch (event.type) {
     case "uploading":
@@ -56,7 +56,7 @@ function outageText(outage: OutageEvent): string {
     : `Submitting is paused: ${why}.`;
 }
 
-/** What a task does from this event on; empty where that tells nothing of it. */
+/** Activity of a task after this event; empty if the event does not change it. */
 export function stepText(event: RunEvent): string {
   switch (event.type) {
     case "uploading":
@@ -77,13 +77,13 @@ export function stepText(event: RunEvent): string {
   }
 }
 
-/** `40%`, or how many requests are before a task; empty where that is not said, and for one request, which is named. */
+/** `40%`, or the number of requests before a task; empty if unknown, or for one request, whose holder is named. */
 export function shareText({ share, waiting }: ProgressFacts): string {
   if (waiting !== null) return waiting.ahead > 1 ? `${waiting.ahead} requests before it` : "";
   return share === null ? "" : `${Math.round(100 * Math.min(share, 1))}%`;
 }
 
-/** What is known of a task at the user's own generator, as the end of a sentence. */
+/** Progress of a task at the user's generator, as the end of a sentence. */
 export function progressText(facts: ProgressFacts): string {
   const step = facts.waiting === null ? "generating" : `waiting for ${facts.waiting.holder}`;
   return `${[step, shareText(facts)].filter(Boolean).join(", ")}.`;

@@ -15,7 +15,7 @@ import { SETTINGS, type SettingName, type SettingType, type TypeOfSetting } from
 import { checkApiKey, checkBaseUrl, checkGeneratorKey } from "./account.ts";
 import { type Effective, type EffectiveSettings, serverKey, switchValue } from "./effective-settings.ts";
 import { SIZE_FORMS } from "./options/global-options.ts";
-import { chosen } from "./options/option-kinds.ts";
+import { parseChoice } from "./options/option-kinds.ts";
 import type { ProcessContext } from "./this-process.ts";
 
 /** Dependencies of parsers that need more than the text. */
@@ -25,7 +25,7 @@ interface ParseDeps {
   context: Pick<ProcessContext, "resolvePath">;
 }
 
-/** Whether models are those of a generator, at an `imggen serve` too: it may have any, and any ratio is its own to refuse. */
+/** Whether requests go to a generator or an `imggen serve`, which may support any model and ratio. */
 function hasOwnModels({ settings }: ParseDeps): boolean {
   return settings.generator() !== undefined || serverKey(settings) !== undefined;
 }
@@ -48,13 +48,13 @@ function headers(label: string, text: string): Record<string, string> {
 }
 
 /**
- * The parser of each type of setting, the same for `config set`, the value in effect and doctor. A text is stored as it is
- * returned; of any other value the text that was given. @throws UsageError
+ * Parser of each type of setting. `config set` stores a parsed string; for any other value it stores the input.
+ * @throws UsageError
  */
 const PARSERS = {
   key: (label: string, text: string) => checkApiKey(text, label),
   baseUrl: (label: string, text: string) => checkBaseUrl(text, label),
-  // Loaded late: few have a generator of their own.
+  // Loaded late: few users have a generator.
   generator: async (label: string, text: string) => {
     const { parseGeneratorSpec, storedSpec } = await import("../providers/spec.ts");
     return storedSpec(parseGeneratorSpec(text, label));
@@ -64,7 +64,7 @@ const PARSERS = {
   seed: seedOption,
   pixels: (label: string, text: string) => wholeNumberOption(label, text, { min: 64, max: 8192 }),
   places: (label: string, text: string) => wholeNumberOption(label, text, { min: 1, max: 64 }),
-  sizeForm: (label: string, text: string) => chosen(text.trim(), label, SIZE_FORMS),
+  sizeForm: (label: string, text: string) => parseChoice(text.trim(), label, SIZE_FORMS),
   fields: providerFields,
   jsonFields,
   headers,

@@ -8,9 +8,9 @@ import { isLeftOutWarning } from "../models/rules/rule.ts";
 import { readSettings, type Settings } from "../store/settings-file.ts";
 import { SETTING_NAMES } from "../store/settings-table.ts";
 import { namedSetting } from "./effective-settings.ts";
-import { type Finding, needed, news, ok, warning } from "./finding.ts";
-import { savedFields } from "./given-values.ts";
-import { allows, folderFacts, modeOf } from "./machine-checks.ts";
+import { type Finding, news, ok, orNotChecked, warning } from "./finding.ts";
+import { readSavedFields } from "./given-values.ts";
+import { allows, folderFacts, modeText } from "./machine-checks.ts";
 import { inProfile } from "./profiles.ts";
 import { checkSetting } from "./setting-parsers.ts";
 import type { TargetSession } from "./targets/target.ts";
@@ -25,7 +25,7 @@ export interface CheckedSession extends TargetSession {
 export async function checkProfile(session: CheckedSession): Promise<Finding> {
   const { profile = null } = session;
   if (profile === null) return ok("none", { name: null, source: "default" });
-  await needed(() => session.folders);
+  await orNotChecked(() => session.folders);
   session.requireProfile();
   return news(`${profile.name} (${profile.label})`, { name: profile.name, source: profile.source });
 }
@@ -34,20 +34,20 @@ export async function checkProfile(session: CheckedSession): Promise<Finding> {
 export async function checkConfig(session: CheckedSession): Promise<Finding> {
   // Named before the profile, which another check reports.
   void session.folders;
-  await needed(() => session.requireProfile());
+  await orNotChecked(() => session.requireProfile());
   const { file } = await session.settingsStore();
   await checkValues(readSettings(file), file, session);
   // Reading has narrowed the modes where it could.
   const stats = await promises.stat(file).catch(() => null);
   const { problem } = await folderFacts(path.dirname(file));
-  const mode = stats && modeOf(stats);
+  const mode = stats && modeText(stats);
   const facts = { file, exists: stats !== null, mode };
   const open = await exposure(file);
   if (open !== null) return warning(open, `Run: chmod 600 ${shellWord(file)}`, facts);
   const fixed = `${file} cannot be changed: ${errorText(problem)}.`;
   const hint = "imggen login and imggen config set need to write there.";
   if (problem !== null) return warning(fixed, hint, facts);
-  const leftOut = await leftOutOf(session);
+  const leftOut = await findOmittedSettings(session);
   if (leftOut.length > 0) return warning(leftOut.join(" "), REMOVE, facts);
   return ok(`${file}${stats === null ? ", not there yet" : mode && `, mode ${mode}`}`, facts);
 }
@@ -55,7 +55,7 @@ export async function checkConfig(session: CheckedSession): Promise<Finding> {
 /** Warning if a disk shows the settings to other users: one that keeps no modes. Null if it does not. */
 export async function exposure(file: string): Promise<string | null> {
   const stats = await promises.stat(file).catch(() => null);
-  const mode = stats && modeOf(stats);
+  const mode = stats && modeText(stats);
   return allows(0o077, mode) ? `Other users may read ${file}, and the key in it (mode ${mode}).` : null;
 }
 
@@ -65,13 +65,13 @@ const REMOVE = "To remove a setting: imggen config unset <name>";
  * Warnings of saved values that are not part of requests.
  * @throws ImggenError if a saved setting makes requests impossible
  */
-async function leftOutOf(session: CheckedSession): Promise<string[]> {
+async function findOmittedSettings(session: CheckedSession): Promise<string[]> {
   const { settings } = session;
   try {
     const target = await targetInEffect(session);
     const generator = await target.terms({ dryRun: true });
     const model = generator === null ? settings.get("model")?.value : undefined;
-    const options = { savedFields: savedFields(settings), generator };
+    const options = { savedFields: readSavedFields(settings), generator };
     return checkRequest({ prompt: "a fox", model }, await target.matrix(), options).warnings.filter(
       isLeftOutWarning,
     );
@@ -86,14 +86,14 @@ async function leftOutOf(session: CheckedSession): Promise<string[]> {
 async function checkValues(settings: Settings, file: string, session: CheckedSession): Promise<void> {
   const read = async () => (await targetInEffect(session)).matrix();
   const matrix = await read().catch(() => null);
-  // The models have a check of their own, and without them nothing can be said of what names one.
+  // Another check reports an invalid matrix; without it, settings that name a model cannot be checked.
   const unchecked = matrix === null ? ["matrix", "model", "ratio"] : ["matrix"];
   const deps = { settings: session.settings, context: session.context, matrix: async () => matrix ?? [] };
   for (const name of SETTING_NAMES) {
     const value = settings[name];
     if (value === undefined || unchecked.includes(name)) continue;
     try {
-      // What is wrong with its file is named as a request names it.
+      // The same label as in an error of a request.
       const label = name === "workflow" ? namedSetting(name, { value, source: "config", label: name }) : name;
       await checkSetting(name, value, deps, label);
     } catch (error) {
@@ -108,10 +108,10 @@ async function checkValues(settings: Settings, file: string, session: CheckedSes
 
 /** The models that apply; the file that changes them, if there is one, is valid. */
 export async function checkModels(session: CheckedSession): Promise<Finding> {
-  const setting = await needed(() => session.settings.get("matrix"));
-  const target = await needed(() => targetInEffect(session));
-  // What is wrong with the settings of a generator is another check's to report.
-  await needed(() => target.url());
+  const setting = await orNotChecked(() => session.settings.get("matrix"));
+  const target = await orNotChecked(() => targetInEffect(session));
+  // Another check reports invalid settings of a generator.
+  await orNotChecked(() => target.url());
   const { length: count } = await target.matrix();
   const facts = { file: setting?.value ?? null, count };
   const { kind } = target;

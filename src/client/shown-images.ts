@@ -19,10 +19,10 @@ export interface FoundImage {
   image: ImageInfo;
 }
 
-/** The images that a word names, and what they were made from, if that is known. */
+/** Images of a file or task, with their request if it is known. */
 export interface FoundImages {
   origin: ImageOrigin | null;
-  /** The settings of its request that only some requests have, but for the seed: `negative`, `steps`. */
+  /** Generator fields of the request, such as `negative` and `steps`, without the seed. */
   settings: Readonly<Record<string, unknown>>;
   files: FoundImage[];
 }
@@ -49,23 +49,23 @@ export async function findImages(what: string, session: ClientSession): Promise<
     throw new UsageError(`There is neither an image file nor a task ${JSON.stringify(what)}.`, {
       hint: "To see the tasks of this machine: imggen history",
     });
-  const saved = getSavedFiles(record).flatMap(({ path, seed }) => (path === null ? [] : [{ path, seed }]));
-  if (saved.length === 0) {
+  const files = getSavedFiles(record).flatMap(({ path, seed }) => (path === null ? [] : [{ path, seed }]));
+  if (files.length === 0) {
     throw new UsageError(`No image of task ${what} is saved in a file.`, {
       hint: "imggen history shows the status of each task; imggen resume saves what is unfinished.",
     });
   }
   return withSettings(
     originOfTask(record),
-    saved.map(({ path, seed }) => foundImage(path, seed)),
+    files.map(({ path, seed }) => foundImage(path, seed)),
   );
 }
 
 /** The last image of the newest task that has one where it was saved. @throws UsageError if there is none */
 export async function newestImage(session: ClientSession): Promise<FoundImages> {
-  for await (const found of listedTasks({}, session, String)) {
-    if (found === "elsewhere" || "unreadable" in found) continue;
-    const last = found.report.files.findLast(({ path }) => path !== null && existsSync(path));
+  for await (const task of listedTasks({}, session, String)) {
+    if (task === "elsewhere" || "unreadable" in task) continue;
+    const last = task.report.files.findLast(({ path }) => path !== null && existsSync(path));
     if (last?.path) return findImages(last.path, session);
   }
   throw new UsageError("No saved image is left where it was saved.", {

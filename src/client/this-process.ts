@@ -8,23 +8,23 @@ import type { SandboxOptions } from "../sandbox/server.ts";
 
 export type Environment = Record<string, string | undefined>;
 
-/** What a client takes from its process: the command line's, or that of a program that uses the package. */
+/** Environment, clock and files of the process that a client runs in. */
 export interface ProcessContext {
   env: Environment;
   /**
-   * The absolute path of a file that a user named; `~/` is the home folder, where no shell has put it in place. Only a
-   * relative one needs the working folder. @throws SaveFailedError if that is gone, NoHomeError
+   * Absolute path of a file from the user; expands `~/` if no shell has. @throws SaveFailedError for a relative path if the
+   * working folder is missing, NoHomeError
    */
   resolvePath: (file: string) => string;
-  /** Mode of saved files: what the umask leaves of rw-rw-rw-. */
+  /** Mode of saved files: rw-rw-rw- without the umask's bits. */
   fileMode: number;
   clock: Clock;
   readonly processes: Processes;
   /** Uniform in [0, 1). */
   random: () => number;
-  /** Draws the embedded sandbox's images; where it is absent, the sandbox's own painter does. */
+  /** Draws the embedded sandbox's images. Default: the sandbox's painter. */
   readonly drawPicture?: SandboxOptions["draw"];
-  /** Ports on which servers are searched for; absent: the usual ones. */
+  /** Ports to search for servers. Default: those of each kind. */
   readonly localPorts?: readonly number[];
 }
 
@@ -40,9 +40,9 @@ export function thisProcess(): ProcessContext {
 }
 
 function resolvePath(file: string): string {
-  const named = withHomeFolder(file);
+  const expandedPath = withHomeFolder(file);
   try {
-    return path.resolve(named);
+    return path.resolve(expandedPath);
   } catch (error) {
     throw new SaveFailedError(`The working folder cannot be used: ${errorText(error)}.`, {
       hint: "Nothing was charged. Change to a folder that exists, or give absolute paths.",

@@ -19,12 +19,12 @@ export function referencesFolder({ state }: Pick<Folders, "state">): string {
   return path.join(state, "references");
 }
 
-/** The folder of what is known of servers' models between runs. */
+/** Cache of servers' models. */
 export function modelsFolder({ state }: Pick<Folders, "state">): string {
   return path.join(state, "models");
 }
 
-/** Where private copies of workflows are kept. */
+/** The folder of private copies of workflows. */
 export function workflowsFolder({ state }: Pick<Folders, "state">): string {
   return path.join(state, "workflows");
 }
@@ -35,10 +35,10 @@ export function workflowCopy(folders: Pick<Folders, "state">, sha256: string): s
 }
 
 /**
- * Where settings and state live: under IMGGEN_HOME, else at the platform's own places.
- * @throws UsageError if that is empty or relative, NoHomeError if neither that nor a home folder is known
+ * Folders of settings and state: below IMGGEN_HOME, or in the platform's standard folders.
+ * @throws UsageError if IMGGEN_HOME is empty or relative, NoHomeError without it and a home folder
  */
-export function foldersOf({ env }: Pick<ProcessContext, "env">): Folders {
+export function userFolders({ env }: Pick<ProcessContext, "env">): Folders {
   if (env.IMGGEN_HOME !== undefined) {
     const home = ownHome(env.IMGGEN_HOME);
     return { config: path.join(home, "config"), state: path.join(home, "state") };

@@ -4,12 +4,12 @@ import { UsageError } from "../lib/error-types.ts";
 import { truncate } from "../lib/short-text.ts";
 import type { Environment } from "./this-process.ts";
 
-/** Node's text in place of bytes that are not UTF-8. It may also be a character of the text itself. */
+/** Node decodes invalid UTF-8 to this character, which a valid text may contain too. */
 const REPLACEMENT = "\ufffd";
 
 const HINT = "Nothing was sent. Check the encoding of the terminal, or of the script that runs imggen.";
 
-/** @throws UsageError for an argument with bytes that are not UTF-8: another prompt would be sent than was written */
+/** @throws UsageError for an argument with bytes that are not UTF-8: they would be sent as another prompt */
 export function requireUtf8Arguments(argv: readonly string[]): void {
   for (const argument of argv)
     if (wasInvalid("cmdline", argument))
@@ -38,12 +38,12 @@ function wasInvalid(source: "cmdline" | "environ", text: string): boolean {
 
 /** The texts between zero bytes. */
 function parts(bytes: Buffer): Buffer[] {
-  const found: Buffer[] = [];
+  const texts: Buffer[] = [];
   for (let from = 0; from < bytes.length; ) {
     const end = bytes.indexOf(0, from);
     const to = end === -1 ? bytes.length : end;
-    found.push(bytes.subarray(from, to));
+    texts.push(bytes.subarray(from, to));
     from = to + 1;
   }
-  return found;
+  return texts;
 }

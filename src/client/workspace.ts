@@ -10,50 +10,49 @@ import { SANDBOX_SERVICE } from "../task/intent.ts";
 import { type ClientSession, openLedger } from "./client-session.ts";
 import type { Target } from "./targets/target.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
-import { targetOfTask } from "./targets/target-of-task.ts";
+import { taskTarget } from "./targets/target-of-task.ts";
 
-/** How the caller of some tasks is notified of them, and stops them. */
+/** Listeners and signal of a caller of tasks. */
 export interface Caller
   extends Pick<TaskDeps, "signal" | "onProgress" | "onPreview" | "writeOut" | "acceptsOtherKey"> {
-  /** Called with each free job that a provider has accepted and can stop: all that there are. Absent: none is offered. */
+  /** Called with all free jobs that a provider can stop, after each change. */
   onStoppable?: ((jobs: StoppableJobs) => void) | undefined;
 }
 
 /**
- * Where tasks are run: the ledger, and their accounts, which are connected when they are first needed and closed
- * together.
+ * The ledger and the connections of tasks. Each connection is opened on first use, and all are closed together.
  */
 export class Workspace {
   readonly ledger: Ledger;
   readonly #session: ClientSession;
   readonly #requestTimeoutMs: number | undefined;
   readonly #closers: (() => Promise<void>)[] = [];
-  /** By how the targets are set up: a changed setting applies to the next task. */
+  /** By key of their targets: a changed setting applies to the next task. */
   readonly #opened = new Map<string, Promise<Connection>>();
   /** Tasks of one account learn from each other. */
   readonly #schedules = new Map<Connection, PollingSchedules>();
 
-  /** @param requestTimeoutMs ends a submit, a poll or an idle download; undefined leaves each its own */
+  /** @param requestTimeoutMs timeout of a submit, a poll or an idle download; undefined: the default of each */
   constructor(session: ClientSession, requestTimeoutMs: number | undefined) {
     this.ledger = openLedger(session);
     this.#session = session;
     this.#requestTimeoutMs = requestTimeoutMs;
   }
 
-  /** What one caller's tasks need: the same for every task of an account. */
+  /** Dependencies of one caller's tasks, shared by all tasks of an account. */
   depsFor(caller: Caller): UseCaseDeps {
     // Every task that is waited for adds a listener, so a large number is not a leak.
     setMaxListeners(0, caller.signal);
-    const depsOf = new Map<Connection, TaskDeps>();
+    const depsByConnection = new Map<Connection, TaskDeps>();
     const { onStoppable, ...rest } = caller;
     const stoppable = onStoppable && new StoppableJobs(() => stoppable && onStoppable(stoppable));
     // Shared by all accounts: no image of one may replace another's.
     const published = new RunFileNames(this.#session.context.clock.now());
     const at = (connection: Connection) => {
       const deps =
-        depsOf.get(connection) ??
+        depsByConnection.get(connection) ??
         this.#deps(connection, { ...rest, ...(stoppable && { stoppable }), published });
-      depsOf.set(connection, deps);
+      depsByConnection.set(connection, deps);
       return deps;
     };
     return {
@@ -67,7 +66,7 @@ export class Workspace {
       },
       depsFor: async (intent, taskId) => {
         const acceptsOtherKey = caller.acceptsOtherKey === true;
-        return at(await this.#open(await targetOfTask(intent, taskId, acceptsOtherKey, this.#session)));
+        return at(await this.#open(await taskTarget(intent, taskId, acceptsOtherKey, this.#session)));
       },
     };
   }
@@ -98,7 +97,7 @@ export class Workspace {
     };
   }
 
-  /** Opens a connection once. One that could not be opened may be able to later. */
+  /** Opens a connection once; a failed attempt is repeated for the next task. */
   async #open(target: Target): Promise<Connection> {
     const key = await target.key();
     const open = async () => {

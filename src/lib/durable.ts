@@ -75,11 +75,13 @@ export function removeIfPossible(file: string): void {
 export function removeOldFiles(
   folder: string,
   beforeMs: number,
-  excluded: ReadonlySet<string> = new Set(),
+  isKept: (name: string) => boolean = () => false,
 ): void {
-  for (const name of readdirSync(folder)) {
+  for (const name of readdirSync(folder).filter((each) => !isKept(each))) {
     const file = path.join(folder, name);
-    if (!excluded.has(name) && statSync(file).mtimeMs < beforeMs) removeIfPossible(file);
+    // Another process may have removed it.
+    const { mtimeMs = beforeMs } = statSync(file, { throwIfNoEntry: false }) ?? {};
+    if (mtimeMs < beforeMs) removeIfPossible(file);
   }
 }
 

@@ -6,6 +6,11 @@ export function joinFirst(texts: readonly string[], max = MAX_ITEMS, separator =
   return [...texts.slice(0, max), ...others].join(separator);
 }
 
+/** `It has: a, b`, of the names that may take the place of an unknown one. */
+export function itHas(names: readonly string[]): string {
+  return names.length === 0 ? "It has none" : `It has: ${joinFirst(names)}`;
+}
+
 export function truncate(text: string, max: number): string {
   return text.length > max ? `${text.slice(0, max)}…` : text;
 }

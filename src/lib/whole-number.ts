@@ -1,39 +1,64 @@
 import { UsageError } from "./error-types.ts";
 import { MAX_SEED, nextSeed, parseSeed, type WholeNumber } from "./exact-integer.ts";
 
+/** Limits of a whole number, both included. */
+interface Range {
+  min: number | bigint;
+  /** Absent: none. */
+  max?: number | bigint;
+}
+
+/** The limit that a whole number exceeds: `at most 15`; null for one within its limits, and for any other value. */
+export function exceededLimit(value: unknown, { min, max }: Range): string | null {
+  const whole = typeof value === "string" && /^\s*-?\d+\s*$/.test(value) ? BigInt(value) : value;
+  if (typeof whole !== "bigint" && !Number.isInteger(whole)) return null;
+  if (Number(whole) < min) return `at least ${min}`;
+  return max !== undefined && (whole as number | bigint) > max ? `at most ${max}` : null;
+}
+
+/**
+ * The problem of a value that is no whole number within limits, to follow its name: `: at most 15`, ` is not a whole number
+ * (1 to 15)`.
+ * @param value a number, or its digits
+ */
+export function rangeProblem(value: unknown, range: Range): string {
+  const limit = exceededLimit(value, range);
+  if (limit !== null) return `: ${limit}`;
+  const { min, max } = range;
+  return ` is not a whole number (${max === undefined ? `${min} or more` : `${min} to ${max}`})`;
+}
+
+/** As `rangeProblem`, of a value that is no seed. */
+export function seedProblem(value: unknown): string {
+  const range = { min: 0, max: MAX_SEED };
+  const limit = exceededLimit(value, range);
+  if (limit?.startsWith("at most")) return ` is above ${MAX_SEED}, the largest that any generator takes`;
+  if (limit === null && Number.isInteger(value)) return " is rounded by JavaScript: give its digits as text";
+  return rangeProblem(value, range);
+}
+
 /**
  * Parses a whole number within limits.
- * @param limits.rangeText the limits for messages, if further limits are checked later
+ * @param limits.advised the limits for messages, if those are checked later
  * @throws UsageError naming the flag
  */
 export function wholeNumberOption(
   label: string,
   text: string,
-  limits: { min: number; max?: number; rangeText?: string },
+  limits: { min: number; max?: number; advised?: Range },
 ): number {
-  const { min, max = Number.MAX_SAFE_INTEGER } = limits;
-  const isWhole = /^-?\d+$/.test(text.trim());
-  const value = isWhole ? Number(text) : Number.NaN;
+  const { min, max = Number.MAX_SAFE_INTEGER, advised = limits } = limits;
+  const value = /^-?\d+$/.test(text.trim()) ? Number(text) : Number.NaN;
   if (value >= min && value <= max) return value;
-  const range = limits.rangeText ?? (limits.max === undefined ? `${min} or more` : `${min} to ${max}`);
-  const hasLimit = isWhole && limits.rangeText === undefined;
-  const problem = hasLimit ? rangeProblem(value < min, min, max) : ` is not a whole number (${range})`;
-  throw new UsageError(`${label} ${JSON.stringify(text)}${problem}.`);
-}
-
-function rangeProblem(isBelow: boolean, min: number | bigint, max: number | bigint): string {
-  return isBelow ? `: at least ${min}` : `: at most ${max}`;
+  const range = Number.isNaN(value) ? advised : { max, ...advised };
+  throw new UsageError(`${label} ${JSON.stringify(text)}${rangeProblem(text, range)}.`);
 }
 
 /** @throws UsageError naming the flag */
 export function seedOption(label: string, text: string): WholeNumber {
   const seed = parseSeed(text);
   if (seed !== null) return seed;
-  const isWhole = /^-?\d+$/.test(text.trim());
-  const problem = isWhole
-    ? rangeProblem(text.includes("-"), 0, MAX_SEED)
-    : ` is not a whole number (0 to ${MAX_SEED})`;
-  throw new UsageError(`${label} ${JSON.stringify(text)}${problem}.`, {
+  throw new UsageError(`${label} ${JSON.stringify(text)}${seedProblem(text)}.`, {
     hint: "Nothing was sent. Leave it out for a new seed each time.",
   });
 }

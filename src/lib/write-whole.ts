@@ -1,8 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { promises, readdirSync, renameSync } from "node:fs";
 import path from "node:path";
-import { DiskFile } from "./disk-file.ts";
-import { removeIfPossible, removeIfPresent, syncFolder, whileInUse, whileInUseSync } from "./durable.ts";
+import { DiskFile, ifSupported } from "./disk-file.ts";
+import {
+  isPresent,
+  removeIfPossible,
+  removeIfPresent,
+  syncFolder,
+  whileInUse,
+  whileInUseSync,
+} from "./durable.ts";
 import { publishOnce } from "./publish.ts";
 
 /** Eight random hexadecimal digits, different in every process. */
@@ -35,6 +42,17 @@ export async function createWhole(
     mode,
     async (temporary) => (await publishOnce(temporary, file)) !== "exists",
   );
+}
+
+/**
+ * Creates a private copy that is named by its content. One that is there has the same bytes, and is needed for longer: it
+ * becomes as new, and stays when old copies are removed.
+ * @throws the disk's error
+ */
+export async function createCopy(file: string, content: string | Uint8Array): Promise<void> {
+  if (await createWhole(file, content, 0o600)) return;
+  await ifSupported(() => promises.utimes(file, new Date(), new Date()));
+  if (!isPresent(file)) await createWhole(file, content, 0o600);
 }
 
 /** Variant of `createWhole` that replaces an existing file. */

@@ -1,5 +1,5 @@
 import { noFlag, type Options } from "../client/options/option.ts";
-import { imggenFailureOf } from "../client/report-json.ts";
+import { toImggenFailure } from "../client/report-json.ts";
 import type { TaskFailure, TaskResult } from "../client/results.ts";
 import { thumbnail, UndecodableError } from "../graphics/decoder.ts";
 import type { SavedFile } from "../task/saved-file.ts";
@@ -56,7 +56,7 @@ function nextStep({ taskId, resume }: TaskFailure): { next?: string } {
 
 /** The answer of a call that has failed, whatever was thrown. */
 export function failureAnswer(error: unknown): Answer {
-  return taskAnswer(imggenFailureOf(error, AGENT_WORDS).toJSON());
+  return taskAnswer(toImggenFailure(error, AGENT_WORDS).toJSON());
 }
 
 /** Large enough to see the subject of an image, and small in an agent's context. */

@@ -1,5 +1,6 @@
 import type { ImggenError } from "../lib/error-types.ts";
-import { joinFirst } from "../lib/short-text.ts";
+import { itHas } from "../lib/short-text.ts";
+import { rangeProblem } from "../lib/whole-number.ts";
 import {
   ANY_MODEL,
   type CheckedRequest,
@@ -255,19 +256,18 @@ function unknownToGenerator(
   return {
     kind: "refusal",
     message: `${origin}: the generator has no such model`,
-    hint: `It has: ${joinFirst(models)}`,
+    hint: itHas(models),
   };
 }
 
-/** Maximum number of requests of a task. */
-const MAX_REQUESTS = 64;
+/** Number of requests of a task. */
+const REQUESTS = { min: 1, max: 64 };
 
 /** Also applies without validation: each image is a request in the ledger. */
 function refuseTooManyImages({ input: { maxImages = 1 }, labels }: RuleInput): Refusal | undefined {
-  if (Number.isInteger(maxImages) && maxImages >= 1 && maxImages <= MAX_REQUESTS) return undefined;
-  const isTooMany = Number.isInteger(maxImages) && maxImages > MAX_REQUESTS;
-  const why = isTooMany ? `: at most ${MAX_REQUESTS}` : ` is not a whole number from 1 to ${MAX_REQUESTS}`;
-  const message = `${labels.maxImages} ${maxImages}${why}`;
+  const { min, max } = REQUESTS;
+  if (Number.isInteger(maxImages) && maxImages >= min && maxImages <= max) return undefined;
+  const message = `${labels.maxImages} ${maxImages}${rangeProblem(maxImages, REQUESTS)}`;
   return { kind: "refusal", message, hint: "Ask for the others with another command" };
 }
 

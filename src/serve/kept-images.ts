@@ -1,12 +1,12 @@
-import { promises, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Clock } from "../lib/clock.ts";
-import { DiskFile, ifSupported } from "../lib/disk-file.ts";
+import { DiskFile } from "../lib/disk-file.ts";
 import { removeIfPossible, removeOldFiles } from "../lib/durable.ts";
 import { sha256Hex } from "../lib/file-digest.ts";
 import { inspectBytes } from "../lib/image/inspect.ts";
-import { createWhole, randomDigits } from "../lib/write-whole.ts";
+import { createCopy, randomDigits } from "../lib/write-whole.ts";
 import { REFERENCE_TYPES } from "../task/request.ts";
 
 /** Lifetime of an image after its download, in milliseconds: the client may not have saved it. */
@@ -74,13 +74,11 @@ export async function keepReference(bytes: Buffer, folder: string): Promise<stri
   const inspection = inspectBytes(bytes);
   if (!inspection.ok || !REFERENCE_TYPES.includes(inspection.image.type)) return null;
   const file = path.join(folder, `${sha256Hex(bytes)}.${inspection.image.extension}`);
-  // One that is there already has the same bytes, and is needed for longer.
-  if (!(await createWhole(file, bytes, 0o600)))
-    await ifSupported(() => promises.utimes(file, new Date(), new Date()));
+  await createCopy(file, bytes);
   return pathToFileURL(file).href;
 }
 
 /** Removes old copies that no open task needs. @param digestsInUse names of files @throws the disk's error */
 export function removeOldReferences(folder: string, digestsInUse: ReadonlySet<string>, nowMs: number): void {
-  removeOldFiles(folder, nowMs - KEEP_MS, digestsInUse);
+  removeOldFiles(folder, nowMs - KEEP_MS, (name) => digestsInUse.has(name));
 }

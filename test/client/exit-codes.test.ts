@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { EXIT_CODES, SIGNAL_CODES, worstOf } from "../../src/client/exit-codes.ts";
+import { EXIT_CODES, SIGNAL_CODES, worstExitCode } from "../../src/client/exit-codes.ts";
 
 it.each(Object.values({ ...EXIT_CODES, ...SIGNAL_CODES }))("%i is worse than success", (code) => {
-  expect(worstOf([0, code])).toBe(code);
+  expect(worstExitCode([0, code])).toBe(code);
 });
 
 it("several tasks end with the code of the worst", () => {
-  expect(worstOf([])).toBe(0);
-  expect(worstOf([EXIT_CODES.pending, EXIT_CODES.auth_required, 0])).toBe(EXIT_CODES.auth_required);
+  expect(worstExitCode([])).toBe(0);
+  expect(worstExitCode([EXIT_CODES.pending, EXIT_CODES.auth_required, 0])).toBe(EXIT_CODES.auth_required);
 });

@@ -54,7 +54,7 @@ it("what waits for its turn in a living process is ended there, at no charge, an
     stdout: `${waiting}  cancelled, nothing was charged\n`,
   });
   expect(await second.end).toMatchObject({ ...CANCELLED, taskId: waiting });
-  expect((await world.run(["cancel", waiting])).stdout).toContain("it is over already (cancelled)");
+  expect((await world.run(["cancel", waiting])).stdout).toContain("already finished (cancelled)");
   reply();
   expect(await first.end).toMatchObject({ code: 0, charged: "yes" });
   expect(server.count()).toBe(1);

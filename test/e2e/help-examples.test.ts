@@ -42,7 +42,7 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
   },
   'imggen generate "a red fox" --generator sdapi:http://gpubox:7860 --seed 1-8 --dry-run': {
     images: 0,
-    prints: /^8 requests\. .*, nothing/m,
+    prints: /^8 requests, 8 to submit: .*, nothing/m,
   },
   'imggen generate "a red fox" -m gamma-image-2 -q 2K --dry-run': {
     images: 0,

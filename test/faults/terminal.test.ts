@@ -147,7 +147,7 @@ it("a terminal that says it is 0 columns wide, as some recorders do, holds nothi
 /** What a generation that works and one that is refused write, both streams, on a terminal of their own. */
 function onTerminal(world: ProgramWorld, columns: number, env: Record<string, string | undefined>) {
   const imggen = `timeout -s KILL 5 "${process.execPath}" "${BIN}"`;
-  const command = `stty cols ${columns}; ${imggen} generate "a fox" --poll-interval 100ms -o "${world.out}/"; ${imggen} generate ""`;
+  const command = `stty cols ${columns}; ${imggen} generate "a fox" --yes --poll-interval 100ms -o "${world.out}/"; ${imggen} generate ""`;
   return world.run([], { env, through: ["sh", "-c", 'exec script -qec "$0" /dev/null', command] });
 }
 

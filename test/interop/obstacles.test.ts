@@ -6,6 +6,7 @@ import type { Provider } from "../../src/providers/provider.ts";
 import type { RequestLine } from "../../src/server/http.ts";
 import { drawn, failing, scriptedProvider } from "../serve/provider-script.ts";
 import { quickClock } from "../support/quick-clock.ts";
+import { moment } from "../support/wait.ts";
 import { clientFor, failure, heldProvider, withOpenAi } from "./openai-client.ts";
 
 const PAID = { options: { isPaid: true } };
@@ -65,11 +66,13 @@ describe("a generator that is down", () => {
   });
 
   it("that does not accept connections is tried once, and answered to all that wait", async () => {
+    const haveCome = async () => (await server.ledger.unfinished()).length === 3;
     const provider = scriptedProvider(async () => {
-      await quickClock.sleep(10_000);
+      while (!(await haveCome())) await moment(5);
       return failing("unsent", "The connection timed out.");
     });
-    const { openai } = await withOpenAi({ provider, ...PAID, clock: quickClock });
+    const server = await withOpenAi({ provider, ...PAID, clock: quickClock });
+    const { openai } = server;
     const calls = [1, 2, 3].map((n) => failure(openai.images.generate({ prompt: `fox ${n}` })));
     for (const error of await Promise.all(calls)) expect(error).toMatchObject({ status: 503 });
     expect(provider.jobs).toHaveLength(1);

@@ -1,11 +1,15 @@
 import { expect, it } from "vitest";
-import { inOneLine, joinFirst, truncate } from "../../src/lib/short-text.ts";
+import { inOneLine, itHas, joinFirst, truncate } from "../../src/lib/short-text.ts";
 
 it("lists the first of many names, and says how many others there are", () => {
   expect(joinFirst(["a", "b"], 2)).toBe("a, b");
   expect(joinFirst(["a", "b", "c", "d"], 2)).toBe("a, b, and 2 more");
   expect(joinFirst(["a", "b"], 1, "; ")).toBe("a; and 1 more");
   expect(joinFirst([])).toBe("");
+});
+
+it("never prints an empty list of what there is", () => {
+  expect([itHas(["a", "b"]), itHas([])]).toEqual(["It has: a, b", "It has none"]);
 });
 
 it("marks a text that is cut", () => {

@@ -56,6 +56,8 @@ describe("a request", () => {
       error: { message: "black-forest-labs/flux-schnell has no input negative_prompt." },
     });
     expect(double.submits()).toEqual([]);
+    const without = await withInputs({ ...FLUX_INPUTS, aspect_ratio: { enum: [], type: "string" } });
+    expect((await without.submit({ ratio: "21:9" })).message).toMatch(/ has no ratio 21:9\. It has none\.$/);
   });
 
   it("is sent in pixels to a model that knows no ratios, or no such ratio", async () => {

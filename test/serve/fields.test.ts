@@ -29,8 +29,8 @@ describe("the document's API", () => {
   it.each([
     [{ steps: 20 }, '"steps" is not a field of this API. A generator\'s own field goes into "fields".'],
     [{ Prompt: "x" }, '"Prompt" is not a field of this API. A generator\'s own field goes into "fields".'],
-    [{ seed: 1.5 }, `Seed is not a whole number from 0 to ${SEED}.`],
-    [{ seed: -1 }, `Seed is not a whole number from 0 to ${SEED}.`],
+    [{ seed: 1.5 }, `Seed is not a whole number (0 to ${SEED}).`],
+    [{ seed: -1 }, "seed: at least 0."],
     [{ seed: "x" }, "seed has the wrong type."],
     [{ seed: null }, "seed has the wrong type."],
     [{ negative: ["a"] }, "negative has the wrong type."],

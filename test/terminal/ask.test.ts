@@ -110,7 +110,7 @@ describe.skipIf(!hasScreen)("on a real terminal", () => {
     );
     const failing = await Screen.start(args, { columns: 80, env: { EDITOR: "false" } });
     expect(await failing.end()).toBe(2);
-    expect((await failing.lines())[0]).toBe('error: The editor "false" ended with exit code 1.');
+    expect((await failing.lines())[0]).toBe('error: The editor "false" exited with code 1.');
   });
 
   it("sandbox prints two lines to paste, and a log that fits its meaning in colours", async () => {

@@ -11,7 +11,7 @@ const STICKY = 0o1000;
 const ROOT = 0;
 
 interface CompileCacheOptions {
-  /** Where the program keeps its state. Absolute; throws where no home folder is known. */
+  /** Absolute path of the program's state folder; throws if no home folder is known. */
   stateFolder: () => string;
   env: Environment;
   /** The user id that this process acts as; undefined if the system has none (Windows). */
@@ -48,8 +48,8 @@ export function enableCompileCache(options: CompileCacheOptions): void {
 
 /** Whether this is a folder, no link to one, that the user owns and whose mode has none of these bits. */
 function isOwn(folder: string, userId: number, forbiddenMode: number): boolean {
-  const found = lstatSync(folder, { throwIfNoEntry: false });
-  return found?.isDirectory() === true && found.uid === userId && (found.mode & forbiddenMode) === 0;
+  const stats = lstatSync(folder, { throwIfNoEntry: false });
+  return stats?.isDirectory() === true && stats.uid === userId && (stats.mode & forbiddenMode) === 0;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type Command, Help, type HelpConfiguration, type Option } from "commander";
 import { TOPIC_NAMES } from "../help/topic-names.ts";
-import { wordsOf } from "../session/command.ts";
+import { commandWords } from "../session/command.ts";
 import { besideTerm, wrapWords } from "../text/fit.ts";
 import type { OutputStream } from "../text/output-stream.ts";
 import { refusedGlobals } from "./commands.ts";
@@ -70,7 +70,7 @@ export function helpLayout(all: boolean): HelpConfiguration {
         [`Usage: ${help.commandUsage(command)}`],
         [help.commandDescription(command)],
         ...sections.map((section) => sectionLines(section, columns)).filter((lines) => lines.length > 0),
-        ...(all ? [] : [[`All options: ${["imggen", ...wordsOf(command)].join(" ")} --help --all`]]),
+        ...(all ? [] : [[`All options: ${["imggen", ...commandWords(command)].join(" ")} --help --all`]]),
       ];
       return `${parts.map((lines) => lines.join("\n")).join("\n\n")}\n`;
     },
@@ -92,21 +92,21 @@ function commaSeparated(names: readonly string[]): string[] {
   return names.map((name, at) => (at === names.length - 1 ? name : `${name},`));
 }
 
-/** Commands and options by what they are for; the global options are the last. */
+/** Commands and options by group; the global options are the last. */
 function fullSections(command: Command): Section[] {
-  const { own, globals } = optionsOf(command);
+  const { commandOptions, globals } = splitOptions(command);
   const commands = new Help().visibleCommands(command);
   return [
     argumentSection(command),
     ...grouped(commands, (each) => each.helpGroup() || "Commands:", commandItem),
     ...topicSections(command),
-    ...grouped(own, (option) => option.helpGroupHeading ?? "Options:", optionItem),
+    ...grouped(commandOptions, (option) => option.helpGroupHeading ?? "Options:", optionItem),
     ...grouped(globals, (option) => option.helpGroupHeading ?? GLOBAL_OPTIONS, optionItem).toReversed(),
   ];
 }
 
 function shortSections(command: Command): Section[] {
-  const { own, globals } = optionsOf(command);
+  const { commandOptions, globals } = splitOptions(command);
   const commands = new Help().visibleCommands(command);
   const brief = (option: Option): Item => [option.flags, firstClause(option.description)];
   if (command.parent === null) {
@@ -116,11 +116,14 @@ function shortSections(command: Command): Section[] {
       { heading: "Daily use:", items: daily.map(commandItem) },
       { heading: "Other commands:", names: others.map((each) => each.name()) },
       ...topicSections(command),
-      { heading: GLOBAL_OPTIONS, items: inOrder(DAILY_GLOBAL_OPTIONS, globals, nameOf).map(brief) },
+      { heading: GLOBAL_OPTIONS, items: inOrder(DAILY_GLOBAL_OPTIONS, globals, longName).map(brief) },
     ];
   }
-  const names = DAILY_OPTIONS[wordsOf(command).join(" ")];
-  const options = names === undefined ? own.filter((each) => !isAdvanced(each)) : inOrder(names, own, nameOf);
+  const names = DAILY_OPTIONS[commandWords(command).join(" ")];
+  const options =
+    names === undefined
+      ? commandOptions.filter((each) => !isAdvanced(each))
+      : inOrder(names, commandOptions, longName);
   const global = globals.filter(({ helpGroupHeading }) => helpGroupHeading === GLOBAL_OPTIONS);
   return [
     argumentSection(command),
@@ -148,8 +151,8 @@ function topicSections({ parent }: Command): Section[] {
 }
 
 function argumentSection(command: Command): Section {
-  const shown = new Help().visibleArguments(command);
-  return { heading: "Arguments:", items: shown.map((each) => [each.name(), each.description]) };
+  const visibleArguments = new Help().visibleArguments(command);
+  return { heading: "Arguments:", items: visibleArguments.map((each) => [each.name(), each.description]) };
 }
 
 function commandItem(command: Command): Item {
@@ -162,12 +165,14 @@ function optionItem({ flags, description }: Option): Item {
 }
 
 /** A command's own options, and the global ones that it takes; the one for help is the last. */
-function optionsOf(command: Command): { own: Option[]; globals: Option[] } {
+function splitOptions(command: Command): { commandOptions: Option[]; globals: Option[] } {
   const visible = new Help().visibleOptions(command);
-  if (command.parent === null) return { own: [], globals: visible };
-  const refused = refusedGlobals(wordsOf(command)[0] ?? "");
-  const taken = globalOptions(command.parent).filter((option) => !refused.includes(option.attributeName()));
-  return { own: visible.slice(0, -1), globals: [...taken, ...visible.slice(-1)] };
+  if (command.parent === null) return { commandOptions: [], globals: visible };
+  const refused = refusedGlobals(commandWords(command)[0] ?? "");
+  const acceptedGlobals = globalOptions(command.parent).filter(
+    (option) => !refused.includes(option.attributeName()),
+  );
+  return { commandOptions: visible.slice(0, -1), globals: [...acceptedGlobals, ...visible.slice(-1)] };
 }
 
 function globalOptions({ parent, options }: Command): readonly Option[] {
@@ -186,7 +191,7 @@ function inOrder<Value>(
   return names.flatMap((each) => values.filter((value) => name(value) === each));
 }
 
-function nameOf({ long }: Option): string {
+function longName({ long }: Option): string {
   return long?.slice("--".length) ?? "";
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { foldersOf } from "../../client/user-folders.ts";
+import { userFolders } from "../../client/user-folders.ts";
 import { VERSION } from "../../lib/version.ts";
 import { FIRST_STEPS } from "../help/bare-program.ts";
 import { headingPaint, inColor, loadColors, PLAIN, takesColors } from "../text/colors.ts";
@@ -11,7 +11,7 @@ import { enableCompileCache } from "./compile-cache.ts";
 export async function main(argv: readonly string[]): Promise<number> {
   if (await isAnsweredAtOnce(argv)) return 0;
   const { env } = process;
-  enableCompileCache({ stateFolder: () => foldersOf({ env }).state, env, userId: process.geteuid?.() });
+  enableCompileCache({ stateFolder: () => userFolders({ env }).state, env, userId: process.geteuid?.() });
   const { runInProcess } = await import("./process-context.ts");
   return runInProcess(argv);
 }
@@ -24,11 +24,11 @@ const WRITTEN_COLUMNS = 80;
 
 /**
  * Prints the version, the first steps, or the help as the build wrote it: scripts ask for the one alone, and people for the
- * others first, and none needs a parser. What cannot be written in one go is left to the program, which can wait and report.
+ * others first, and none needs a parser. A partial write is left to the program, which can wait and report.
  */
 async function isAnsweredAtOnce(argv: readonly string[]): Promise<boolean> {
   try {
-    const text = argv.length <= 1 ? await textOf(argv[0]) : null;
+    const text = argv.length <= 1 ? await immediateText(argv[0]) : null;
     return text !== null && writeSync(1, text) === Buffer.byteLength(text);
   } catch {
     return false;
@@ -36,7 +36,7 @@ async function isAnsweredAtOnce(argv: readonly string[]): Promise<boolean> {
 }
 
 /** @returns null for everything else, and for help on a terminal that is narrower @throws if nothing was built */
-async function textOf(word: string | undefined): Promise<string | null> {
+async function immediateText(word: string | undefined): Promise<string | null> {
   if (VERSION_WORDS.has(word)) return `${VERSION}\n`;
   if (word !== undefined && !HELP_WORDS.has(word)) return null;
   const text =

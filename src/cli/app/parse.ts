@@ -3,7 +3,7 @@ import { requireUtf8Arguments, requireUtf8Variables } from "../../client/valid-t
 import { UsageError } from "../../lib/error-types.ts";
 import type { Description } from "../help/command-tree.ts";
 import { HELP, MANUAL, topicAsked } from "../help/topic-names.ts";
-import { type RunWith, showAnswer, withHelpOf, wordsOf } from "../session/command.ts";
+import { commandWords, type RunWith, showAnswer, withHelpHint } from "../session/command.ts";
 import type { Context } from "../session/context.ts";
 import type { GlobalOptions } from "../session/session.ts";
 import { headingPaint } from "../text/colors.ts";
@@ -48,7 +48,7 @@ async function runLine(
   context: Context,
 ): Promise<number> {
   const outcome = { exitCode: 0 };
-  let shown = "";
+  let output = "";
   const topic = topicAsked(flags);
   const all = flags.includes("--all");
   const columns = helpColumns(context.stdout, all || topic !== undefined);
@@ -58,7 +58,7 @@ async function runLine(
     about: unknown = { ok: true, text: lines.join("\n") },
   ) =>
     showAnswer({ json: about, show: () => showLines(lines, isPaged, console, context) }, { json }, console);
-  const onText = (text: string) => (shown += text);
+  const onText = (text: string) => (output += text);
   const runWith = commandRunner(argv, context, console, outcome);
   const build = (inFull: boolean) => buildProgram(argv, { columns, onText, runWith }, inFull);
   if (topic === MANUAL) {
@@ -77,17 +77,17 @@ async function runLine(
     await program.parseAsync(argv, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    // For `help` the parser takes its exit code from the process, whose code says failure until the program has ended.
-    const isHelp = HELP_CODES.has(error.code) && shown !== "";
+    // For `help` the parser takes its exit code from the process, which is a failure until the program has ended.
+    const isHelp = HELP_CODES.has(error.code) && output !== "";
     if (error.exitCode !== 0 && !isHelp) {
       const { usageError } = await import("./usage-error.ts");
       throw usageError(error, flags, argv, program);
     }
     if (json && isHelp) return show([], false, await describeProgram(build, namedCommand(flags)));
   }
-  if (shown === "") return outcome.exitCode;
+  if (output === "") return outcome.exitCode;
   // Help as it fits a terminal; for a program as the parser wrote it.
-  const lines = json ? shown.trimEnd().split("\n") : fitHelp(shown.trimEnd(), columns, all);
+  const lines = json ? output.trimEnd().split("\n") : fitHelp(output.trimEnd(), columns, all);
   return show(lines, all);
 }
 
@@ -99,7 +99,7 @@ async function describeProgram(
   return describe(await build(true), words, (name) => refusedGlobals(name).map(globalFlag));
 }
 
-/** What the parser says when it has shown help: for the flag, and for the command. */
+/** Codes of the parser after help was shown: for the flag, and for the command. */
 const HELP_CODES: ReadonlySet<string> = new Set(["commander.helpDisplayed", "commander.help"]);
 
 /** Help or the version. @param isPaged on a terminal, in the user's pager */
@@ -130,17 +130,17 @@ function commandRunner(
       try {
         refuseGlobals(command, options);
         await refuseEmptyPath(command);
-        const done = await run(new Session(context, console, options, argv), ...args);
-        outcome.exitCode = typeof done === "number" ? done : await showAnswer(done, options, console);
+        const result = await run(new Session(context, console, options, argv), ...args);
+        outcome.exitCode = typeof result === "number" ? result : await showAnswer(result, options, console);
       } catch (error) {
-        throw withHelpOf(command, error);
+        throw withHelpHint(command, error);
       }
     };
 }
 
 /** @throws UsageError for a global flag that the command does not take */
 function refuseGlobals(command: Command, options: object): void {
-  const [name = ""] = wordsOf(command);
+  const [name = ""] = commandWords(command);
   const refused = refusedGlobals(name).find((each) => each in options);
   if (refused === undefined) return;
   const flag = globalFlag(refused);
@@ -152,8 +152,8 @@ function refuseGlobals(command: Command, options: object): void {
 /** The kinds of arguments are loaded only if one is empty. @throws UsageError */
 async function refuseEmptyPath(command: Command): Promise<void> {
   if (!command.args.includes("")) return;
-  const { emptyPathOf } = await import("../help/value-types.ts");
+  const { emptyPathArgument } = await import("../help/value-types.ts");
   const { requirePath } = await import("../../lib/home-folder.ts");
-  const label = emptyPathOf(command);
+  const label = emptyPathArgument(command);
   if (label !== undefined) requirePath("", label);
 }

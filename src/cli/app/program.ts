@@ -9,7 +9,7 @@ import type { GlobalOptions } from "../session/session.ts";
 import { COMMANDS, isCommand } from "./commands.ts";
 import { GENERATOR_OPTIONS, GLOBAL_OPTIONS, helpLayout } from "./help-layout.ts";
 
-/** What the parser answers by itself. */
+/** Commands that the parser handles itself. */
 const BUILT_IN: readonly string[] = ["help", "version"];
 
 const EXAMPLES = `
@@ -49,7 +49,7 @@ export async function buildProgram(
       writeOut: onText,
       writeErr: () => {},
       getOutHelpWidth: () => columns,
-      // What is shown is painted later; asking Node whether it can be would open its streams.
+      // Colours are added later; a check by Node would open its streams.
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })
@@ -63,16 +63,16 @@ export async function buildProgram(
   const { generator, ...ofGenerator } = GENERATOR;
   addOptions(program, { ...GLOBAL, generator }, GLOBAL_OPTIONS);
   addOptions(program, ofGenerator, GENERATOR_OPTIONS);
-  const [chosen] = namedCommand(argv);
-  if (!inFull && chosen !== undefined && !isCommand(chosen) && !BUILT_IN.includes(chosen)) {
-    throw (await import("./usage-error.ts")).unknownCommand(chosen, argv);
+  const [commandName] = namedCommand(argv);
+  if (!inFull && commandName !== undefined && !isCommand(commandName) && !BUILT_IN.includes(commandName)) {
+    throw (await import("./usage-error.ts")).unknownCommand(commandName, argv);
   }
-  const isAlone = !inFull && chosen !== undefined && isCommand(chosen);
+  const isAlone = !inFull && commandName !== undefined && isCommand(commandName);
   for (const [name, entry] of Object.entries(COMMANDS)) {
-    if (isAlone && name !== chosen) continue;
+    if (isAlone && name !== commandName) continue;
     const command = program.command(name).helpGroup(`${entry.group}:`);
     describeBriefly(command, entry.summary);
-    if (inFull || name === chosen) (await entry.load()).register(command, runWith);
+    if (inFull || name === commandName) (await entry.load()).register(command, runWith);
   }
   addBuiltIn(program, onText);
   return program;

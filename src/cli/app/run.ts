@@ -18,7 +18,7 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
     (word, at) => word === "--progress=json" || (word === "json" && flags[at - 1] === "--progress"),
   );
   const [quiet, color] = [flags.includes("--quiet"), !flags.includes("--no-color")];
-  const shown = { json, verbose: flags.includes("--verbose") };
+  const format = { json, verbose: flags.includes("--verbose") };
   const console = new Console(context, { quiet, color, events });
   context.onSecondSignal = async ({ signal }) => {
     if (console.hasAnswered) return;
@@ -28,7 +28,7 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
     const next = awaited.length > 0 ? givenUpText(awaited) : "To finish it: imggen resume";
     const error = new InterruptedError(signal, { charged: "unknown", hint: `${history}\n${next}` });
     // The command may still answer while this is written, which would be a second document.
-    await console.finish((last) => reportFailure(error, shown, last));
+    await console.finish((last) => reportFailure(error, format, last));
   };
   try {
     await loadColors([context.stdout, context.stderr], context.env);
@@ -40,7 +40,7 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
     const { parseAndRun } = await import("./parse.ts");
     return await parseAndRun(argv, { flags, json }, console, context);
   } catch (error) {
-    return await reportFailure(error, shown, console);
+    return await reportFailure(error, format, console);
   }
 }
 
@@ -53,9 +53,9 @@ async function reportFailure(
   const { failureLines } = await import("../text/phrases.ts");
   const failure = describeFailure(error, COMMAND_WORDS);
   if (json) {
-    const told = console.json(failure);
+    const output = console.json(failure);
     // Standard output itself failed, so standard error is used.
-    await told.catch(() => console.error(failureLines(failure)));
+    await output.catch(() => console.error(failureLines(failure)));
   } else {
     await console.error(failureLines(failure, { verbose }));
   }

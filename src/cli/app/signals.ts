@@ -2,13 +2,13 @@
 import { setMaxListeners } from "node:events";
 import { readFileSync } from "node:fs";
 import { platform } from "node:os";
-import { exitCodeOf } from "../../client/exit-codes.ts";
+import { getExitCode } from "../../client/exit-codes.ts";
 import { InterruptedError, type InterruptSignal } from "../../lib/interrupted.ts";
 import { callBeforeExit } from "../../lib/processes.ts";
 
 const SIGNALS: readonly InterruptSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
-/** How long the process is given to end by itself. */
+/** Grace period for the process to end by itself. */
 const LINGER_MS = 100;
 
 /** Time limit of the requests that stop jobs after a second signal, in milliseconds: the process exits within two seconds. */
@@ -18,7 +18,7 @@ const STOP_MS = 1_500;
  * The first signal asks the program to shut down cleanly; the second ends it at once, or within two seconds if
  * there are jobs to stop; the third at once.
  * @param onSecondSignal called for the second
- * @param stopping returns what asks others to stop; undefined where there is nothing to stop
+ * @param stopping returns the function that asks others to stop; undefined if there is nothing to stop
  * @returns aborts at the first, with an InterruptedError as its reason
  */
 export function interruptSignal(
@@ -52,7 +52,7 @@ function leaveNow(
   const latestMs = performance.now() + LINGER_MS;
   const leaveOnceIdle = () => {
     if (hasBusyThreads() && performance.now() < latestMs) setTimeout(leaveOnceIdle, 5);
-    else leave(exitCodeOf(reason), signal);
+    else leave(getExitCode(reason), signal);
   };
   setTimeout(leaveOnceIdle, LINGER_MS);
   lastWords(reason).then(leaveOnceIdle, leaveOnceIdle);
@@ -69,7 +69,7 @@ export function onSuspend(before: () => void, after: () => void): () => void {
     if (isStopping) return;
     isStopping = true;
     before();
-    // Without a listener it stops the process; where no shell could continue it, the system ignores it.
+    // Without a listener it stops the process; the system ignores it if no shell could continue the process.
     process.removeListener("SIGTSTP", suspend);
     process.kill(process.pid, "SIGTSTP");
     timer = setTimeout(onContinue, LINGER_MS);
@@ -122,7 +122,7 @@ export function isInForeground(): boolean {
  * that was given up) is not waited for. If nothing does, the process ends by itself before.
  */
 export function leaveSoon(exitCode: number, { reason }: AbortSignal): void {
-  // A command that ended with an error of its own may still be blocked in a write of its last message.
+  // A command that failed may still be blocked in a write of its last message.
   const signal = reason instanceof InterruptedError ? reason.signal : null;
   setTimeout(() => leave(exitCode, signal), LINGER_MS).unref();
 }

@@ -41,7 +41,7 @@ export function usageError(
   });
 }
 
-/** What to write for options of other programs: most are fields of the user's own generator. */
+/** Hints for options of other programs: most are fields of the user's generator. */
 const USUAL_OPTIONS: Readonly<Record<string, string>> = {
   steps: "With your own generator: --field steps=20",
   cfg: "With your own generator: --field cfg_scale=7, or what it calls it",
@@ -121,7 +121,7 @@ function tooManyPrompts(cause: CommanderError, argv: readonly string[], command:
 function withOnePrompt(command: string, line: readonly string[], count?: number): string | null {
   const first = line.findIndex((word) => word.startsWith("-"));
   const [prompt, options] = first === -1 ? [line, []] : [line.slice(0, first), line.slice(first)];
-  // Nothing tells a word after an option from its value unless the parser has read the line.
+  // A word after an option may be its value: only the parser can distinguish them.
   const isWord = (word: string) => !word.startsWith("-") || word === "--";
   const isTogether = count === undefined ? !options.some(isWord) : count === prompt.length;
   if (prompt.length === 0 || !isTogether) return null;
@@ -135,14 +135,14 @@ function withOnePrompt(command: string, line: readonly string[], count?: number)
 export function refuseOneDash(words: readonly string[], program: Command): void {
   const [name] = plainWords(words);
   const command = program.commands.find((each) => each.name() === name);
-  const known = [
+  const knownFlags = [
     "--help",
     ...[program, command].flatMap((each) => each?.options.map(({ long }) => long) ?? []),
   ];
   for (const word of words) {
-    const [, typed = "", meant = ""] = /^(-([a-z][\w-]+))(?:=|$)/.exec(word) ?? [];
-    if (!known.includes(`--${meant}`)) continue;
-    throw new UsageError(`Unknown option '${typed}'.`, { hint: `Did you mean --${meant}?` });
+    const [, typed = "", flagName = ""] = /^(-([a-z][\w-]+))(?:=|$)/.exec(word) ?? [];
+    if (!knownFlags.includes(`--${flagName}`)) continue;
+    throw new UsageError(`Unknown option '${typed}'.`, { hint: `Did you mean --${flagName}?` });
   }
 }
 
@@ -160,8 +160,8 @@ export function refuseTypographicDash(words: readonly string[]): void {
   for (const word of words) {
     const [, dash = "", name = ""] = DASH.exec(word) ?? [];
     if (name === "") continue;
-    const meant = name.length === 1 ? `-${name}` : `--${name}`;
-    const message = `The command line has ${dash} in place of a plain dash: ${meant} is meant.`;
+    const flag = name.length === 1 ? `-${name}` : `--${name}`;
+    const message = `The command line has ${dash} in place of a plain dash: ${flag} is meant.`;
     throw new UsageError(message, {
       hint: "Nothing was sent. To begin a prompt with it, write -- before the prompt.",
     });

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
-import { worstOf } from "../../client/exit-codes.ts";
+import { worstExitCode } from "../../client/exit-codes.ts";
 import { waitSettings } from "../../client/given-values.ts";
 import { type CancellableTasks, cancellableTasks } from "../../client/listed-tasks.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { CANCEL } from "../../client/options/task-table.ts";
-import { cancelJson, displayState, exitCodeOfReport } from "../../client/report-json.ts";
+import { cancelJson, displayState, reportExitCode } from "../../client/report-json.ts";
 import type { CancelReport } from "../../core/engine/cancel-task.ts";
 import type { Charged } from "../../lib/error-types.ts";
 import { UsageError } from "../../lib/error-types.ts";
@@ -19,7 +19,7 @@ import { type Answer, type RunWith, showAnswer } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
 const MORE = [
-  "What waits is not sent, at no charge. What runs at a free generator is given up.",
+  "Waiting tasks are not sent, at no charge. Running tasks of a free generator are aborted.",
   "If another imggen process has a task, that process ends it; cancel waits 10 s for it.",
   "A generator that can cancel is asked to stop what it has accepted. Only it can say whether that is charged.",
   "A paid request in flight is not cancelled, unless --wait is given. Tasks of the hosted service cannot be cancelled.",
@@ -42,15 +42,15 @@ export function register(command: Command, runWith: RunWith): void {
   addOptions(command, CANCEL).addHelpText("after", EXAMPLES).action(runWith(runCancel));
 }
 
-async function runCancel(session: Session, named: string[], flags: Flags): Promise<number | Answer> {
-  if (named.length > 0 && flags.all) throw new UsageError("--all takes no ids.");
-  if (named.length > 0) return cancelNamed(named, flags, session);
-  const found = await cancellableTasks(session);
-  for (const warning of found.warnings) await session.console.warn(warning);
-  if (found.served > 0) await session.console.note(servedText(found.served));
-  if (!flags.all || found.tasks.length === 0) return listAnswer(found, session);
-  if (!(await isAllAgreed(found, flags, session))) return declined(session);
-  const ids = found.tasks.map(({ entry }) => entry.id ?? "");
+async function runCancel(session: Session, taskIds: string[], flags: Flags): Promise<number | Answer> {
+  if (taskIds.length > 0 && flags.all) throw new UsageError("--all takes no ids.");
+  if (taskIds.length > 0) return cancelNamed(taskIds, flags, session);
+  const cancellable = await cancellableTasks(session);
+  for (const warning of cancellable.warnings) await session.console.warn(warning);
+  if (cancellable.served > 0) await session.console.note(servedText(cancellable.served));
+  if (!flags.all || cancellable.tasks.length === 0) return listAnswer(cancellable, session);
+  if (!(await isAllAgreed(cancellable, flags, session))) return declined(session);
+  const ids = cancellable.tasks.map(({ entry }) => entry.id ?? "");
   return cancelNamed(ids, flags, session);
 }
 
@@ -90,7 +90,7 @@ async function isAllAgreed(
   if (paid === 0) return true;
   const what = `${pluralize(tasks.length, "task")}, ${paid} paid`;
   const refusal = `imggen cancel --all would cancel ${what}. Nothing was sent.`;
-  return isAgreedOrYes(`Cancel ${what}? What has begun may be charged.`, refusal, yes, session);
+  return isAgreedOrYes(`Cancel ${what}? Running tasks may be charged.`, refusal, yes, session);
 }
 
 async function cancelNamed(ids: readonly string[], flags: Flags, session: Session): Promise<number> {
@@ -99,8 +99,8 @@ async function cancelNamed(ids: readonly string[], flags: Flags, session: Sessio
   const progress = await createProgress(session, taskView(null), { isBesideResults: ids.length > 1 });
   const reports = await withTasksShown(session, flags, progress, (operations, caller) =>
     operations.cancel(ids, wait, caller, async (report) => {
-      const shown = { show: () => show(report, session) };
-      const answer = flags.all ? shown : { ...shown, json: cancelJson(report, COMMAND_WORDS) };
+      const text = { show: () => show(report, session) };
+      const answer = flags.all ? text : { ...text, json: cancelJson(report, COMMAND_WORDS) };
       await showAnswer(answer, session.options, session.console);
     }),
   );
@@ -109,7 +109,7 @@ async function cancelNamed(ids: readonly string[], flags: Flags, session: Sessio
     const whole = { json: { ok: tasks.every(({ ok }) => ok), tasks }, show: async () => {} };
     await showAnswer(whole, session.options, session.console);
   }
-  return worstOf(reports.map(exitCodeOfReport));
+  return worstExitCode(reports.map(reportExitCode));
 }
 
 async function show(report: CancelReport, session: Session): Promise<void> {
@@ -117,24 +117,25 @@ async function show(report: CancelReport, session: Session): Promise<void> {
   if (report.error) return renderReport({ ...report, warnings: [], files: [] }, session);
   const id = report.taskId ?? report.ledgerId ?? "";
   await session.console.resultLine(id, outcomeText(report));
-  if (report.state === "completed") await session.console.note(`To save what is made: ${resumeCommand(id)}`);
+  if (report.state === "completed")
+    await session.console.note(`To save the completed images: ${resumeCommand(id)}`);
 }
 
-/** What happened to a task that is over, or whose images are made, and what it cost. */
+/** Result of a cancellation, and its cost. */
 function outcomeText({ cancelled, requests, ...report }: CancelReport): string {
   const isMade = report.state === "completed";
-  if (cancelled === 0 && !isMade) return `not cancelled: it is over already (${endWord(report)})`;
+  if (cancelled === 0 && !isMade) return `not cancelled: already finished (${endStateText(report)})`;
   const part = requests === 1 ? "" : ` (${cancelled} of ${pluralize(requests, "request")})`;
-  if (cancelled === 0) return `not cancelled: made already, ${costText(report.charged)}`;
+  if (cancelled === 0) return `not cancelled: already completed, ${costText(report.charged)}`;
   return `cancelled${part}, ${costText(report.charged)}`;
 }
 
-function endWord(report: Omit<CancelReport, "cancelled" | "requests">): string {
+function endStateText(report: Omit<CancelReport, "cancelled" | "requests">): string {
   if (report.state === "saved" || report.state === "dismissed") return report.state;
   return report.state === "not_sent" ? "never sent" : displayState(report);
 }
 
 function costText(charged: Charged): string {
   if (charged === "no") return "nothing was charged";
-  return charged === "yes" ? "what was made is charged" : "it may have been charged";
+  return charged === "yes" ? "completed images are charged" : "it may have been charged";
 }

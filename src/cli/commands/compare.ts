@@ -4,12 +4,12 @@ import {
   planFacts,
   planJson,
   rowJson,
+  rowStateText,
   rowValues,
-  rowWord,
   summaryJson,
 } from "../../client/batch-json.ts";
 import type { CheckedBatch } from "../../client/batch-operations.ts";
-import { givenSeeds } from "../../client/given-seeds.ts";
+import { readSeedFlags } from "../../client/given-seeds.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { COMPARE } from "../../client/options/request-table.ts";
 import type { CheckedRow } from "../../core/batch/batch-row.ts";
@@ -55,13 +55,13 @@ async function runCompare(
   const { batchOfCombinations, fieldCombinations, planBatch } = await import(
     "../../client/batch-operations.ts"
   );
-  const given = await givenSeeds(seed, session);
-  const isSeeded = given.seeds.length > 0;
+  const seedOptions = await readSeedFlags(seed, session);
+  const isSeeded = seedOptions.seeds.length > 0;
   const field = session.settings.flag("field");
-  const others = field && fieldCombinations(field, isSeeded ? given.field : undefined);
+  const others = field && fieldCombinations(field, isSeeded ? seedOptions.field : undefined);
   const axes: (readonly Partial<RowValues>[])[] = [
     ...AXES.map((name) => valuesOfAxis(name, flags[name])),
-    isSeeded ? given.seeds.map((each) => ({ seed: each })) : [{}],
+    isSeeded ? seedOptions.seeds.map((each) => ({ seed: each })) : [{}],
     others === undefined ? [{}] : others.map((fields) => ({ fields })),
   ];
   const rows = axes.reduce<RowValues[]>(
@@ -89,10 +89,10 @@ function valuesOfAxis(
 ): Partial<RowValues>[] {
   if (flag === undefined) return [{}];
   const values = flag.flatMap((each) => each.split(",")).map((value) => value.trim());
-  const chosen = [...new Set(values)].filter((value) => value !== "");
+  const uniqueValues = [...new Set(values)].filter((value) => value !== "");
   const hint = "Nothing was sent. Name at least one, or omit it for the default.";
-  if (chosen.length === 0) throw new UsageError(`--${name} is empty.`, { hint });
-  return chosen.map((value) => ({ [name]: value }));
+  if (uniqueValues.length === 0) throw new UsageError(`--${name} is empty.`, { hint });
+  return uniqueValues.map((value) => ({ [name]: value }));
 }
 
 function nothingLeft(skipped: readonly SkippedRow[]): UsageError {
@@ -111,7 +111,7 @@ function ownFields(rows: readonly CheckedRow[]): string[] {
   return differingNames(rows.map(rowValues)).filter((name) => !others.includes(name));
 }
 
-const columnsOf = (fields: readonly string[]): TableColumn[] => [
+const planColumns = (fields: readonly string[]): TableColumn[] => [
   { heading: "MODEL", keep: true, varies: true },
   { heading: "RATIO", whole: true, varies: true },
   { heading: "QUALITY", whole: true, varies: true },
@@ -119,7 +119,7 @@ const columnsOf = (fields: readonly string[]): TableColumn[] => [
   { heading: "CREDITS", whole: true, varies: true },
 ];
 
-function cellsOf(row: CheckedRow, fields: readonly string[], { isSandbox }: Session): string[] {
+function planCells(row: CheckedRow, fields: readonly string[], { isSandbox }: Session): string[] {
   const { credits } = row.checked;
   const values = rowValues(row);
   const free = isSandbox ? "sandbox" : credits === 0 ? "generator" : null;
@@ -139,8 +139,8 @@ async function showPlan(plan: BatchPlan, batch: CheckedBatch, session: Session):
   const { rows, matrix } = batch.spec;
   const fields = ownFields(rows);
   await showTable(
-    columnsOf(fields),
-    rows.map((row) => cellsOf(row, fields, session)),
+    planColumns(fields),
+    rows.map((row) => planCells(row, fields, session)),
     session,
   );
   const facts = planFacts(plan, matrix);
@@ -167,7 +167,7 @@ async function showCompared(
   }
   const fields = ownFields(batch.spec.rows);
   const columns: TableColumn[] = [
-    ...columnsOf(fields),
+    ...planColumns(fields),
     { heading: "SECONDS", spare: true, whole: true },
     { heading: "SIZE", spare: true, whole: true, varies: true },
     { heading: "FILE", least: 12 },
@@ -176,10 +176,10 @@ async function showCompared(
     const elapsedMs = end.report?.elapsedMs ?? null;
     const file = end.report?.files[0];
     return [
-      ...cellsOf(end.row, fields, session),
+      ...planCells(end.row, fields, session),
       elapsedMs === null ? "-" : (elapsedMs / 1000).toFixed(1),
       file ? `${file.width}×${file.height}` : "-",
-      file?.path ? { path: file.path } : `${rowWord(end)}: ${end.error?.message ?? ""}`,
+      file?.path ? { path: file.path } : `${rowStateText(end)}: ${end.error?.message ?? ""}`,
     ];
   });
   await showTable(columns, rows, session);
@@ -218,11 +218,11 @@ function skippedLines({ spec: { rows }, skipped }: CheckedBatch, session: Sessio
       limit === null ? reason.replace(/\.$/, "") : limitText(limit),
     ]);
   const models = [...reasons];
-  const shown = models.length > MAX_LINES ? models.slice(0, MAX_LINES - 1) : models;
-  const others = models.slice(shown.length);
+  const firstModels = models.length > MAX_LINES ? models.slice(0, MAX_LINES - 1) : models;
+  const others = models.slice(firstModels.length);
   const lines = [
     `${skipped.length} of ${rows.length + skipped.length} combinations are skipped:`,
-    ...shown.map(([model, each]) => `  ${each.length} of ${model}: ${[...new Set(each)].join("; ")}.`),
+    ...firstModels.map(([model, each]) => `  ${each.length} of ${model}: ${[...new Set(each)].join("; ")}.`),
   ];
   if (others.length === 0) return lines;
   const cells = others.reduce((count, [, each]) => count + each.length, 0);

@@ -24,7 +24,7 @@ Examples:
   $ imggen completion bash
   $ imggen completion zsh > _imggen`;
 
-/** What each shell runs to complete imggen's command lines. */
+/** Completion scripts of the shells. */
 const SCRIPTS: Readonly<Record<(typeof SHELLS)[number], string>> = { bash, zsh, fish, powershell };
 
 export function register(command: Command, runWith: RunWith): void {

@@ -41,7 +41,7 @@ function settingName(text: string): SettingName {
 }
 
 /** A setting as it is shown: keys are masked. */
-function shown(name: SettingName, { settings }: Session) {
+function maskedSetting(name: SettingName, { settings }: Session) {
   const setting = settings.get(name);
   if (!setting) return { name, value: settingRow(name).default ?? null, source: "default" };
   const value = name in SECRETS ? maskKey(setting.value) : shownValue(name, setting.value);
@@ -69,7 +69,7 @@ async function runList(session: Session): Promise<Answer> {
   const { profile } = session;
   const rows = [
     { name: "profile", value: profile?.name ?? null, source: profile?.source ?? "default" },
-    ...SETTING_LIST.map(({ name }) => shown(name, session)),
+    ...SETTING_LIST.map(({ name }) => maskedSetting(name, session)),
   ];
   const cells = rows.map(({ name, value, source }) => [name, value ?? "-", source]);
   return { json: rows, show: () => showTable(COLUMNS, cells, session) };
@@ -77,7 +77,7 @@ async function runList(session: Session): Promise<Answer> {
 
 async function runGet(session: Session, text: string): Promise<Answer> {
   const name = settingName(text);
-  const row = shown(name, session);
+  const row = maskedSetting(name, session);
   const { value } = row;
   const { console } = session;
   const show = () => (value === null ? console.note(`${name} is not set.`) : console.result(value));
@@ -116,13 +116,13 @@ async function runSet(session: Session, text: string, value: string): Promise<An
   };
 }
 
-/** A profile is for a service or for a generator. @throws UsageError where it would be for both */
+/** A profile is for a service or for a generator. @throws UsageError if it would be for both */
 function requireOneService(name: SettingName, stored: Settings, session: Session): void {
   const other = { generator: "baseUrl", baseUrl: "generator" } as const;
   if (name !== "generator" && name !== "baseUrl") return;
-  const held = stored[other[name]];
-  if (held === undefined) return;
-  throw new UsageError(`${other[name]} is set (${shownAddress(held)}), and ${name} would take its place.`, {
+  const otherValue = stored[other[name]];
+  if (otherValue === undefined) return;
+  throw new UsageError(`${other[name]} is set (${shownAddress(otherValue)}), and ${name} would replace it.`, {
     hint: `Nothing was stored. First: ${session.inProfile(`imggen config unset ${other[name]}`)}\nTo keep both, make a profile: add --profile <name>`,
   });
 }

@@ -9,8 +9,8 @@ import type { Answer, RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
 const MORE = [
-  "A record goes with its kept copies and replies. Images, sidecars and the rows of batches stay, and so does the day's spending.",
-  "Kept are tasks that are open, of unknown outcome, or were begun by imggen serve less than 7 days ago.",
+  "A record goes with its kept replies, and with the copies of reference images and workflows that no other record names and that are older than a day. Images, sidecars and the rows of batches stay, and so does the day's spending.",
+  "Tasks that are open, of unknown outcome, or from imggen serve in the last 7 days are kept.",
 ];
 
 const EXAMPLES = `
@@ -32,11 +32,13 @@ async function runForget(session: Session, ids: string[], flags: FlagsOf<typeof 
   if (before !== undefined && ids.length > 0) throw new UsageError("--before takes no ids.");
   const { Operations } = await import("../../client/operations.ts");
   const operations = new Operations(session, undefined);
-  const found = await operations.forgettable(ids, before);
+  const forgettable = await operations.forgettable(ids, before);
   const isAgreed =
-    before === undefined || found.ids.length === 0 || (await isBeforeAgreed(found.ids.length, yes, session));
-  const nothing = { forgotten: 0, skipped: found.skipped + found.ids.length };
-  const result = isAgreed ? await operations.forget(found, session.context.signal) : nothing;
+    before === undefined ||
+    forgettable.ids.length === 0 ||
+    (await isBeforeAgreed(forgettable.ids.length, yes, session));
+  const nothing = { forgotten: 0, skipped: forgettable.skipped + forgettable.ids.length };
+  const result = isAgreed ? await operations.forget(forgettable, session.context.signal) : nothing;
   if (before === undefined && result.skipped > 0)
     throw new UsageError(`${pluralize(result.skipped, "task")} changed meanwhile, and stayed.`, {
       hint: "To see the tasks of this machine: imggen history",
@@ -51,6 +53,6 @@ function isBeforeAgreed(count: number, yes: boolean | undefined, session: Sessio
 }
 
 function resultText({ forgotten, skipped }: { forgotten: number; skipped: number }): string {
-  const kept = skipped > 0 ? `, ${skipped} kept` : "";
-  return `${pluralize(forgotten, "task")} forgotten${kept}`;
+  const skippedText = skipped > 0 ? `, ${skipped} kept` : "";
+  return `${pluralize(forgotten, "task")} forgotten${skippedText}`;
 }

@@ -40,7 +40,7 @@ async function runGallery(session: Session, dir = ".", flags: FlagsOf<typeof GAL
     ledger: openLedger(session),
     findProfile: profilesByService(session.folders.config),
     signal: context.signal,
-    onProgress: (done, of) => line.set(`${done} of ${of} images`),
+    onProgress: (count, total) => line.set(`${count} of ${total} images`),
   }).finally(() => line.stop());
   const { images, unreadable, newThumbnails: thumbnailsMade } = gallery;
   return {
@@ -54,7 +54,7 @@ const MAX_NAMED = 3;
 
 async function show(
   page: string,
-  { images, unreadable, newThumbnails: made, hasDecoder }: Gallery,
+  { images, unreadable, newThumbnails, hasDecoder }: Gallery,
   session: Session,
 ): Promise<void> {
   const { console } = session;
@@ -64,8 +64,8 @@ async function show(
       "Without the optional package sharp there are no thumbnails: the page loads the images themselves.",
     );
   if (unreadable.length > 0) {
-    const named = unreadable.map(({ name, why }) => `${name} (${why})`);
-    await console.warn(`Skipped because they cannot be read: ${joinFirst(named, MAX_NAMED)}.`);
+    const fileTexts = unreadable.map(({ name, why }) => `${name} (${why})`);
+    await console.warn(`Skipped because they cannot be read: ${joinFirst(fileTexts, MAX_NAMED)}.`);
   }
-  await console.note(`${pluralize(images.length, "image")}, ${pluralize(made, "new thumbnail")}.`);
+  await console.note(`${pluralize(images.length, "image")}, ${pluralize(newThumbnails, "new thumbnail")}.`);
 }

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { givenSeeds, requireFlagsOfOne } from "../../client/given-seeds.ts";
+import { readSeedFlags, requireFlagsOfOne } from "../../client/given-seeds.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { GENERATE } from "../../client/options/request-table.ts";
 import { editedPrompt, isInteractive, readPrompt } from "../input/read-prompt.ts";
@@ -30,8 +30,8 @@ async function runGenerate(
   prompt: string | undefined,
   { seed, ...flags }: GenerateFlags,
 ): Promise<number> {
-  const text = await promptOf(session, prompt, flags);
-  const { seeds } = await givenSeeds(seed, session);
+  const text = await resolvePrompt(session, prompt, flags);
+  const { seeds } = await readSeedFlags(seed, session);
   if (seeds.length > 1) {
     const { runSeeds } = await import("./batch/run-seeds.ts");
     const readsInput = prompt === "-" || (prompt ?? flags.promptFile) === undefined;
@@ -47,7 +47,7 @@ async function runGenerate(
 }
 
 /** The prompt as it is given, or as the person at the terminal types or edits it. @throws UsageError */
-async function promptOf(
+async function resolvePrompt(
   session: Session,
   prompt: string | undefined,
   { promptFile, edit }: Pick<GenerateFlags, "promptFile" | "edit">,

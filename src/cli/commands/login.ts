@@ -52,7 +52,7 @@ async function runLogin(session: Session, options: LoginFlags): Promise<Answer> 
       },
     );
   const settings = new EffectiveSettings(session.context.env, () => stored);
-  const { baseUrl, isNew } = await baseUrlOf(options, settings, session);
+  const { baseUrl, isNew } = await findBaseUrl(options, settings, session);
   const apiKey = await askKey(baseUrl, session);
   const verified = options.verify && baseUrl !== null;
   if (verified) await verifyAccount({ baseUrl, apiKey }, session, session.context.signal);
@@ -105,7 +105,7 @@ async function offerModel(
 }
 
 /** Base URL that the key is checked at; null if it is not checked. @throws UsageError */
-async function baseUrlOf(
+async function findBaseUrl(
   options: LoginFlags,
   settings: EffectiveSettings,
   session: Session,
@@ -159,7 +159,7 @@ async function askKey(baseUrl: string | null, session: Session): Promise<string>
 }
 
 /**
- * Stores the key of the user's generator, bound to its origin; and the generator, where the profile has no service.
+ * Stores the key of the user's generator, bound to its origin; and the generator, if the profile has no service.
  * @param specText as `--generator` has it
  * @param verify whether the generator is asked about the key first
  * @throws AuthRequiredError if it refuses the key, NetworkError if it cannot be reached; nothing is stored then
@@ -169,7 +169,7 @@ async function loginGenerator(specText: string, verify: boolean, session: Sessio
   const store = await session.settingsStore();
   const stored = await store.read();
   const login = generatorLogin(specText, session);
-  const { name, place, setting } = login;
+  const { name, address: place, setting } = login;
   const key = await askGeneratorKey(login, session);
   const isUsed = stored.baseUrl === undefined;
   if (!isUsed && key === null)
@@ -197,9 +197,9 @@ async function loginGenerator(specText: string, verify: boolean, session: Sessio
   };
 }
 
-/** @returns null where none is needed @throws UsageError for one that cannot be sent */
+/** @returns null if none is needed @throws UsageError for one that cannot be sent */
 async function askGeneratorKey(
-  { place, checkKey }: GeneratorLogin,
+  { address: place, checkKey }: GeneratorLogin,
   { context }: Session,
 ): Promise<string | null> {
   if (place === null) return null;

@@ -18,7 +18,7 @@ async function runLogout(session: Session): Promise<Answer> {
   session.requireProfile();
   const { console, context } = session;
   const store = await session.settingsStore();
-  // First: they may hold the key even where the settings themselves cannot be read.
+  // First: they may contain the key even if the settings cannot be read.
   const leftovers = await store.removeLeftovers();
   const settings = await store.read();
   const ofAccount = SETTING_LIST.filter(isOfAccount);
@@ -28,7 +28,7 @@ async function runLogout(session: Session): Promise<Answer> {
     json: { ok: true, removed: removed.length > 0, settings: removed },
     show: () => console.note(removedText(removed, settings)),
     async after() {
-      if (leftovers) await console.note("Removed what an interrupted login had left beside the settings.");
+      if (leftovers) await console.note("Removed the temporary files of an interrupted login.");
       for (const { variable } of ofAccount)
         if (variable !== undefined && context.env[variable])
           await console.warn(`${variable} is still set in this environment, and still applies.`);

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { clientOf } from "../../client/client.ts";
+import { createSessionClient } from "../../client/client.ts";
 import { type ClientSession, openLedger } from "../../client/client-session.ts";
-import { exitCodeOf } from "../../client/exit-codes.ts";
-import { readRequestFlags, savedFields } from "../../client/given-values.ts";
+import { getExitCode } from "../../client/exit-codes.ts";
+import { readRequestFlags, readSavedFields } from "../../client/given-values.ts";
 import { MCP } from "../../client/options/command-table.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { targetInEffect } from "../../client/targets/target-in-effect.ts";
@@ -32,29 +32,29 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   const { console, context } = session;
   const matrix = await (await targetInEffect(session)).matrix();
   const budget = new SessionBudget(matrix, flags.maxCredits);
-  folderOf(flags, session);
+  resolveFolder(flags, session);
   const { CurrentClient, serve } = await import("../../mcp/mcp-server.ts");
   const { outputFolder } = await import("../../mcp/output-folder.ts");
   if (context.stdin.isTTY)
     await console.note("Waiting for an MCP client on standard input. To end it, press Ctrl-C.");
   const { clock, signal, stdin } = context;
   const ledger = openLedger(session);
-  const clients = new CurrentClient(() => clientOf(forAgents(session, budget)));
+  const clients = new CurrentClient(() => createSessionClient(forAgents(session, budget)));
   await serve({
     close: () => clients.close(),
     findTask: (id) => ledger.find(id),
     budget,
     async settings(isIdle) {
       session.settings.forget();
-      // What is wrong with the generator in effect is said by what uses it.
+      // A problem of the generator in effect is reported when it is used.
       const target = await targetInEffect(session);
       const key = session.settings.generator() === undefined ? "" : await target.key().catch(() => "");
       const client = await clients.get(key, isIdle);
       const { values: defaults } = readRequestFlags({}, session);
-      const chosen = folderOf(flags, session);
+      const outputSettings = resolveFolder(flags, session);
       const takesAnyModel = session.settings.generator() !== undefined;
-      const places = { ...chosen, env: context.env, state: session.folders.state };
-      const findOutput = () => outputFolder(places);
+      const outputOptions = { ...outputSettings, env: context.env, state: session.folders.state };
+      const findOutput = () => outputFolder(outputOptions);
       return {
         client,
         matrix: await target.matrix(),
@@ -77,7 +77,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
     onError: ({ message }) => void console.warn(message),
   });
   stdin.destroy();
-  return signal.aborted ? exitCodeOf(signal.reason) : 0;
+  return signal.aborted ? getExitCode(signal.reason) : 0;
 }
 
 /** The session of a client whose messages are for an agent. */
@@ -93,15 +93,15 @@ function forAgents(session: Session, budget: SessionBudget): ClientSession {
     },
     onSandboxNotice,
     onExchange,
-    get saved() {
-      return savedFields(settings);
+    get savedFields() {
+      return readSavedFields(settings);
     },
     caps: [budget],
   };
 }
 
 /** The folder that images go below, absolute. @throws UsageError */
-function folderOf(
+function resolveFolder(
   { output }: McpFlags,
   { settings, context }: Session,
 ): { folder: string; isGiven: boolean } {

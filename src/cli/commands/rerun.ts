@@ -33,14 +33,14 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
   const refuse = (other: OtherService) => {
     throw ofOtherService(other, session);
   };
-  const promptFor = (earlier: string) => promptOf(earlier, flags, session);
+  const promptFor = (earlier: string) => resolvePrompt(earlier, flags, session);
   const how = { onOther: refuse, promptFor };
   const { checked, repeated } = await checkedAgain(what, flags, session, how);
   return runRequest(checked, { ...flags, again: true }, session, repeated);
 }
 
 /** The prompt that flags give, or the earlier one; as the person at the terminal edits it. @throws UsageError */
-async function promptOf(
+async function resolvePrompt(
   earlier: string,
   { prompt, promptFile, edit = false }: RerunFlags,
   session: Session,

@@ -1,14 +1,14 @@
 import type { Command } from "commander";
-import { EXIT_CODES, worstOf } from "../../client/exit-codes.ts";
+import { EXIT_CODES, worstExitCode } from "../../client/exit-codes.ts";
 import { describeFailure } from "../../client/failure.ts";
 import { waitSettings } from "../../client/given-values.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { RESUME } from "../../client/options/task-table.ts";
 import {
   areCharged,
-  exitCodeOfReport,
-  leftAlone,
+  reportExitCode,
   reportJson,
+  skippedTasks,
   unreadableFiles,
 } from "../../client/report-json.ts";
 import type { TaskReport } from "../../core/engine/report.ts";
@@ -20,7 +20,7 @@ import { COMMAND_WORDS } from "../../lib/wording.ts";
 import { renderReport } from "../output/render.ts";
 import { withTasksShown } from "../output/task-progress.ts";
 import { isInterrupted, TasksShown } from "../output/tasks-shown.ts";
-import { previewImages, type Viewing, viewingOf } from "../output/viewing.ts";
+import { parseViewing, previewImages, type Viewing } from "../output/viewing.ts";
 import { addOptions } from "../session/add-options.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
@@ -41,15 +41,15 @@ export function register(command: Command, runWith: RunWith): void {
 
 async function runResume(session: Session, ids: string[], flags: ResumeFlags): Promise<number> {
   if (flags.dismiss) return runDismiss(session, ids);
-  const viewing = viewingOf(flags, session);
+  const viewing = parseViewing(flags, session);
   const { output, overwrite = false } = flags;
-  const place = { output, overwrite, sidecar: session.settings.isOn("sidecar") };
-  const spec = { ...place, wait: waitSettings(flags, session), takesServed: true };
+  const outputOptions = { output, overwrite, sidecar: session.settings.isOn("sidecar") };
+  const spec = { ...outputOptions, wait: waitSettings(flags, session), takesServed: true };
   const tasks = new TasksShown(session);
   const resumed = await withTasksShown(session, flags, tasks, (operations, caller) =>
     operations.resume(ids, spec, caller, shownEvents(viewing, tasks, session)),
   );
-  const exitCode = exitCodeOf(resumed);
+  const exitCode = resumeExitCode(resumed);
   await showResumed(resumed, ids, exitCode, session);
   return exitCode;
 }
@@ -71,7 +71,7 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
 /** Shows each task as it ends; after a signal, all that are left at once. */
 function shownEvents(viewing: Viewing, tasks: TasksShown, session: Session): ResumeEvents {
   // A task's picture, then its lines, then the next one's.
-  let shown = Promise.resolve();
+  let lastOutput = Promise.resolve();
   return {
     async onBegin({ targets, served, unreadable }) {
       for (const { message } of unreadableFiles(unreadable).unreadable ?? [])
@@ -80,15 +80,15 @@ function shownEvents(viewing: Viewing, tasks: TasksShown, session: Session): Res
       await tasks.begin(targets, areCharged(targets) ? "charged and not saved yet" : "not finished yet");
     },
     async onEnd(report, at) {
-      tasks.ended(at);
+      tasks.markEnded(at);
       if (session.options.json || tasks.isNamed(report)) return;
-      shown = shown
+      lastOutput = lastOutput
         .catch(() => {})
         .then(async () => {
           await previewImages(report.files, viewing, session);
           await renderReport(report, session, tasks.printing(at, report));
         });
-      await shown;
+      await lastOutput;
     },
   };
 }
@@ -101,11 +101,11 @@ function servedText(served: ResumeTargets["served"]): string {
 }
 
 /** An unknown outcome outweighs the rest: only the user can decide about it. */
-function exitCodeOf({ reports, unreadable }: Resumed): number {
-  const codes = reports.map(exitCodeOfReport);
+function resumeExitCode({ reports, unreadable }: Resumed): number {
+  const codes = reports.map(reportExitCode);
   const unknown = EXIT_CODES.outcome_unknown;
-  if (reports.some(isInterrupted)) return worstOf(codes);
-  return unreadable.length > 0 || codes.includes(unknown) ? unknown : worstOf(codes);
+  if (reports.some(isInterrupted)) return worstExitCode(codes);
+  return unreadable.length > 0 || codes.includes(unknown) ? unknown : worstExitCode(codes);
 }
 
 async function showResumed(
@@ -126,7 +126,7 @@ async function showResumed(
 }
 
 /** Whether any of some tasks was charged. */
-function mostCharged(reports: readonly TaskReport[]): Charged {
+function worstCharge(reports: readonly TaskReport[]): Charged {
   const each = reports.map(({ charged }) => charged);
   if (each.includes("yes")) return "yes";
   return each.includes("unknown") ? "unknown" : "no";
@@ -137,23 +137,23 @@ const MAX_IDS = 100;
 /** JSON document of a `resume` of several tasks. */
 function resumedJson(resumed: Resumed, exitCode: number, session: Session): object {
   const { reports } = resumed;
-  const rest = leftAlone(resumed);
+  const rest = skippedTasks(resumed);
   const interrupted = reports.filter(isInterrupted);
   if (interrupted.length === 0)
     return { ok: exitCode === 0, tasks: reports.map((report) => reportJson(report, COMMAND_WORDS)), ...rest };
-  const shown = interrupted.slice(0, MAX_IDS);
-  const ended = reports.filter((report) => !isInterrupted(report));
+  const visible = interrupted.slice(0, MAX_IDS);
+  const otherReports = reports.filter((report) => !isInterrupted(report));
   const resume = session.commandLine();
   const failure = describeFailure(
-    interruptedError(session.context.signal, mostCharged(interrupted)),
+    interruptedError(session.context.signal, worstCharge(interrupted)),
     COMMAND_WORDS,
   );
   return {
     ...failure,
     error: { ...failure.error, hint: `Resume with: ${resume}` },
     resume,
-    tasks: [...ended, ...shown].map((report) => reportJson(report, COMMAND_WORDS)),
-    pending: { count: interrupted.length, taskIds: shown.map(({ taskId }) => taskId) },
+    tasks: [...otherReports, ...visible].map((report) => reportJson(report, COMMAND_WORDS)),
+    pending: { count: interrupted.length, taskIds: visible.map(({ taskId }) => taskId) },
     ...rest,
   };
 }

@@ -5,7 +5,7 @@ import { shellWord } from "../../lib/shell-word.ts";
 import type { SentRequest } from "../../providers/provider.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 import type { Task } from "../../task/task.ts";
-import { viewingOf } from "../output/viewing.ts";
+import { parseViewing } from "../output/viewing.ts";
 import type { Session } from "../session/session.ts";
 import { creditsText } from "../text/phrases.ts";
 
@@ -21,7 +21,7 @@ export async function runRequest(
   repeated: Task | null = null,
 ): Promise<number> {
   const { planRequest } = await import("../../client/request-plan.ts");
-  const viewing = viewingOf(flags, session);
+  const viewing = parseViewing(flags, session);
   const plan = await planRequest(request, flags, session, repeated);
   if (plan.destination.kind === "stdout") requireOneImageOut(plan, flags, session);
   for (const warning of plan.checked.warnings) await session.console.warn(warning);
@@ -39,11 +39,11 @@ async function showDryRun(
 ): Promise<number> {
   const { credits, warnings } = plan.checked;
   if (checkImages) await session.console.warn("--check-images was skipped: --dry-run opens no connection.");
-  const { dryRunOf } = await import("../../client/request-plan.ts");
-  const { request, uploads, described } = await dryRunOf(plan, session);
+  const { describeDryRun } = await import("../../client/request-plan.ts");
+  const { request, uploads, described } = await describeDryRun(plan, session);
   const sent = described?.sent ?? null;
   if (session.options.json) {
-    const said = warnings.length > 0 ? { warnings } : {};
+    const warningFields = warnings.length > 0 ? { warnings } : {};
     const files = uploads.map(({ path: file, bytes, sha256 }) => ({ file, bytes, sha256 }));
     const uploading = files.length > 0 ? { uploads: files } : {};
     const requests = described && { requests: described.requests };
@@ -57,7 +57,7 @@ async function showDryRun(
       ...seed,
       credits,
       ...uploading,
-      ...said,
+      ...warningFields,
     };
     await session.console.json({ ok: true, dryRun: true, ...facts });
     return 0;
@@ -85,7 +85,7 @@ export function sentLines(sent: SentRequest): string[] {
 
 /** Standard output carries the bytes of one image, and nothing else. @throws UsageError */
 function requireOneImageOut(
-  { mostImages, outputLabel }: RequestPlan,
+  { maxImages: mostImages, outputLabel }: RequestPlan,
   flags: SubmitFlags,
   { options, context }: Session,
 ): void {
@@ -94,7 +94,7 @@ function requireOneImageOut(
   };
   if (options.json) refuse("and --json both need standard output");
   if (!flags.wait) refuse("needs the image, and --no-wait does not wait for it");
-  if (flags.sidecar) refuse("has no place for a sidecar");
+  if (flags.sidecar) refuse("does not support a sidecar");
   if (context.stdout.isTTY) refuse("would write an image's bytes to the terminal", "Redirect it to a file.");
   if (mostImages > 1) refuse("takes one image", "Add --max-images 1, or choose a folder.");
 }

@@ -74,7 +74,7 @@ async function runServe(
   }
 }
 
-/** What happens to tasks: `14:30:05 task_3f9c completed, sdxl, 1024x1024, 8.1 s, 3 waiting`. */
+/** The line about an event of a task: `14:30:05 task_3f9c completed, sdxl, 1024x1024, 8.1 s, 3 waiting`. */
 export function eventLine(event: ServeEvent): LogLine {
   switch (event.kind) {
     case "ended":
@@ -107,8 +107,8 @@ function endLine({
   if (end.name === "failed") {
     const isUnknown = end.outcome === "unknown";
     const next = isUnknown ? ` To dismiss it: imggen resume ${taskId} --dismiss` : "";
-    const word = isUnknown ? "outcome unknown" : "failed";
-    return { end: word, meaning: "error", after: `, ${facts}: ${end.detail}${next}` };
+    const status = isUnknown ? "outcome unknown" : "failed";
+    return { end: status, meaning: "error", after: `, ${facts}: ${end.detail}${next}` };
   }
   if (end.missing.length === 0) return { end: "completed", meaning: "saved", after: `, ${facts}` };
   return { end: "completed", meaning: "error", after: ` in part, ${facts}: ${end.missing.join(" ")}` };

@@ -1,8 +1,8 @@
-// What `sandbox` and `serve` have in common.
+// Shared by `sandbox` and `serve`.
 import { once } from "node:events";
 import { platform } from "node:os";
-import { exitCodeOf } from "../../client/exit-codes.ts";
-import { isOfPort } from "../../client/targets/sandbox-target.ts";
+import { getExitCode } from "../../client/exit-codes.ts";
+import { isPortError } from "../../client/targets/sandbox-target.ts";
 import type { Environment } from "../../client/this-process.ts";
 import { errorCode, errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
@@ -11,16 +11,16 @@ import type { RequestLine } from "../../sandbox/server.ts";
 import type { Session } from "../session/session.ts";
 import type { TextStyle, TextStyleName } from "../text/colors.ts";
 
-/** Where a server is, and with which key. */
+/** Address and key of a running server. */
 interface Address {
   baseUrl: string;
   apiKey: string;
   port: number;
-  /** Of OpenAI's API, with the same key. Absent: there is none. */
+  /** Base URL of OpenAI's API, with the same key; absent if the server has none. */
   openaiBaseUrl?: string;
 }
 
-/** Says how to use a server, and waits until it is to end. @returns the exit code, which says by what */
+/** Prints how to use a server, and waits for a signal. @returns the exit code of that signal */
 export async function serveUntilSignal(
   session: Session,
   { baseUrl, apiKey, port, openaiBaseUrl }: Address,
@@ -46,7 +46,7 @@ export async function serveUntilSignal(
   }
   const { signal } = context;
   if (!signal.aborted) await once(signal, "abort");
-  return exitCodeOf(signal.reason);
+  return getExitCode(signal.reason);
 }
 
 /** Starts a server on the port of the flag, or any that is free. @throws UsageError if the port cannot be opened */
@@ -58,10 +58,10 @@ export async function startOnPort<Server>(
   try {
     return await start(port);
   } catch (error) {
-    if (!isOfPort(error)) throw error;
+    if (!isPortError(error)) throw error;
     const why = errorCode(error) === "EADDRINUSE" ? "is in use" : `cannot be opened: ${errorText(error)}`;
     throw new UsageError(`Port ${port} ${why}.`, {
-      hint: "Choose another with --port, or leave it out.",
+      hint: "Choose another with --port, or omit it.",
       cause: error,
     });
   }

@@ -34,7 +34,7 @@ export function register(command: Command, runWith: RunWith): void {
 }
 
 /** The generators that were found, and where they were searched for. */
-interface Found {
+interface SearchResult {
   ports: readonly number[];
   /** The variables that may hold a service's key. */
   variables: readonly string[];
@@ -53,7 +53,7 @@ async function runSetup(session: Session): Promise<number> {
   const ports = context.localPorts ?? LOCAL_PORTS;
   const { servers, locked } = await findServers(ports, context.signal, session);
   const services = findServices(session);
-  const found: Found = {
+  const result: SearchResult = {
     ports,
     variables: generatorKeys().map(({ variable }) => variable),
     servers,
@@ -63,16 +63,16 @@ async function runSetup(session: Session): Promise<number> {
   if (options.json) {
     await console.json({
       ok: true,
-      ...found,
+      ...result,
       apiKey: hasApiKey(session),
       default: current,
       file: store.file,
     });
     return 0;
   }
-  const all = [...found.servers, ...found.services];
-  if (all.length > 0) await showFound(found, session);
-  else if (locked.length === 0) await console.note(nothingFound(found, session));
+  const all = [...result.servers, ...result.services];
+  if (all.length > 0) await showFound(result, session);
+  else if (locked.length === 0) await console.note(nothingFound(result, session));
   for (const { port, generator } of locked)
     await console.note(
       `The server on port ${port} requires a key. To store it: ${session.inProfile(`imggen login --generator ${shellWord(generator)}`)}`,
@@ -108,7 +108,7 @@ const COLUMNS: readonly TableColumn[] = [
   { heading: "FOUND BY", spare: true, whole: true },
 ];
 
-async function showFound({ servers, services }: Found, session: Session): Promise<void> {
+async function showFound({ servers, services }: SearchResult, session: Session): Promise<void> {
   const rows = [
     ...servers.map((server) => ({ ...server, by: `port ${server.port}${modelCount(server)}` })),
     ...services.map((service) => ({ ...service, by: service.variable })),
@@ -135,7 +135,7 @@ function commandsFor(all: readonly FoundGenerator[], session: Session): string[]
   });
 }
 
-function nothingFound({ ports, variables }: Found, session: Session): string[] {
+function nothingFound({ ports, variables }: SearchResult, session: Session): string[] {
   return [
     `No server for images answers on the ports ${ports.join(", ")} of this machine, and no service's key is in the environment (${variables.join(", ")}).`,
     "To try without an account, free of charge: imggen generate <prompt> --sandbox",
@@ -156,23 +156,23 @@ async function chooseDefault(
   store: SettingsStore,
   session: Session,
 ): Promise<number> {
-  const chosen = await askWhich(all, session);
-  if (chosen === null) {
+  const selection = await askWhich(all, session);
+  if (selection === null) {
     await session.console.note("Nothing was changed.");
     return 0;
   }
   const before = await store.read();
-  const isNew = before.generator !== chosen.generator;
+  const isNew = before.generator !== selection.generator;
   const stale = (isNew ? SETTING_LIST : [])
     .filter(({ name, isOfGenerator }) => before[name] !== undefined && isOfGenerator && !STAYS.has(name))
     .map(({ name }) => name);
-  const model = chosen.needsModel ? (chosen.model ?? undefined) : undefined;
+  const model = selection.needsModel ? (selection.model ?? undefined) : undefined;
   await store.update({
     ...Object.fromEntries(stale.map((name) => [name, undefined])),
-    generator: chosen.generator,
+    generator: selection.generator,
     ...((isNew || before.generatorModel === undefined) && { generatorModel: model }),
   });
-  await tell(chosen, await store.read(), stale, store.file, session);
+  await tell(selection, await store.read(), stale, store.file, session);
   return 0;
 }
 
@@ -184,8 +184,8 @@ async function askWhich(all: readonly FoundGenerator[], session: Session): Promi
     const answer = (await context.ask(`Which one should be the default? [${which}, Enter for none] `)).trim();
     context.signal.throwIfAborted();
     if (answer === "") return null;
-    const chosen = /^\d+$/.test(answer) ? all[Number(answer) - 1] : undefined;
-    if (chosen !== undefined) return chosen;
+    const choice = /^\d+$/.test(answer) ? all[Number(answer) - 1] : undefined;
+    if (choice !== undefined) return choice;
     await console.warn(`${JSON.stringify(answer)} is not one of them.`);
   }
   return null;
@@ -200,23 +200,23 @@ async function tell(
   session: Session,
 ): Promise<void> {
   const { console, context } = session;
-  const { generator, generatorModel, model: named } = now;
+  const { generator, generatorModel, model: defaultModel } = now;
   const ofModel = generatorModel === undefined ? "" : `, generatorModel ${generatorModel}`;
   await console.note(`generator is now ${generator}${ofModel}, in ${file}`);
   const removed = stale.filter((name) => now[name] === undefined);
   if (removed.length > 0)
     await console.note(`Removed, because it was for another generator: ${removed.join(", ")}.`);
-  if (named !== undefined && generatorModel === undefined)
+  if (defaultModel !== undefined && generatorModel === undefined)
     await console.warn(
-      `The setting model (${named}) applies to it too. To remove it: imggen config unset model`,
+      `The setting model (${defaultModel}) applies to it too. To remove it: imggen config unset model`,
     );
   for (const name of ["generator", "baseUrl"] as const) {
     const { variable = "" } = settingRow(name);
     if (context.env[variable])
-      await console.warn(`${variable} is set in this environment, and goes before it.`);
+      await console.warn(`${variable} is set in this environment, and overrides it.`);
   }
   await console.note(paid ? "Its images are paid, price not known." : "Its images are free.");
-  const needed =
+  const workflowFlag =
     generator?.startsWith("comfyui:") && model === null ? ` --workflow ${shellWord("fox.json")}` : "";
-  await console.note(`Next: ${session.inProfile('imggen generate "a red fox"')}${needed}`);
+  await console.note(`Next: ${session.inProfile('imggen generate "a red fox"')}${workflowFlag}`);
 }

@@ -28,17 +28,20 @@ export function register(command: Command, runWith: RunWith): void {
 
 async function runShow(
   session: Session,
-  named: readonly string[],
+  names: readonly string[],
   { open = false, size }: FlagsOf<typeof SHOW>,
 ): Promise<Answer> {
   const viewing = { preview: !open, open, room: size === undefined ? null : roomIn(size) };
   const { findImages, newestImage } = await import("../../client/shown-images.ts");
-  const found: FoundImages[] = named.length === 0 ? [await newestImage(session)] : [];
-  for (const what of named) found.push(await findImages(what, session));
-  const files = found.flatMap((each) => each.files);
-  const [only] = found;
+  const images: FoundImages[] = names.length === 0 ? [await newestImage(session)] : [];
+  for (const what of names) images.push(await findImages(what, session));
+  const files = images.flatMap((each) => each.files);
+  const [only] = images;
   return {
-    json: { ok: true, ...(only && found.length === 1 ? shownJson(only) : { images: found.map(shownJson) }) },
+    json: {
+      ok: true,
+      ...(only && images.length === 1 ? shownJson(only) : { images: images.map(shownJson) }),
+    },
     async show() {
       if (showsPictures(session)) return;
       for (const { path } of files) await session.console.resultLine({ path });
@@ -47,7 +50,7 @@ async function runShow(
       await previewImages(files, viewing, session);
       await openImages(files, viewing, session);
       if (showsPictures(session))
-        await session.console.note(found.flatMap((each) => captions(each, session)));
+        await session.console.note(images.flatMap((each) => captions(each, session)));
     },
   };
 }
@@ -64,14 +67,14 @@ function roomIn(size: string): Room {
 
 function shownJson({ files, origin }: FoundImages): object {
   const { taskId = null, request = null, credits = null } = origin ?? {};
-  const shown = files.map(({ path, seed, image: { mediaType, width, height } }) => ({
+  const fileFacts = files.map(({ path, seed, image: { mediaType, width, height } }) => ({
     path,
     mediaType,
     width,
     height,
     ...(seed !== null && { seed }),
   }));
-  return { taskId, request, credits, files: shown };
+  return { taskId, request, credits, files: fileFacts };
 }
 
 /** Lines for a person: names and sizes of the images, and the request that made them. */
@@ -82,7 +85,14 @@ function captions({ files, origin, settings }: FoundImages, { context }: Session
   );
   if (origin === null) return lines;
   const { prompt, model, ratio, quality } = origin.request;
-  const own = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
-  const facts = [model, ratio, quality, ...own, creditsText(origin.credits, origin.free), origin.taskId];
+  const settingTexts = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+  const facts = [
+    model,
+    ratio,
+    quality,
+    ...settingTexts,
+    creditsText(origin.credits, origin.free),
+    origin.taskId,
+  ];
   return [...lines, facts.filter((fact) => fact).join(", "), prompt];
 }

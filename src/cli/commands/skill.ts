@@ -14,10 +14,10 @@ import template from "./skill.md?raw";
 /** The name of the skill, and of its folder. */
 const NAME = "imggen";
 
-/** How the file begins. A file that begins otherwise is another skill. */
+/** The beginning of the file. A file with another one is another skill. */
 const HEAD = `---\nname: ${NAME}\n`;
 
-/** Where Claude Code looks for the skills of a project. */
+/** The folder in which Claude Code looks for the skills of a project. */
 const DEFAULT_FOLDER = ".claude/skills";
 
 const EXAMPLES = `
@@ -35,7 +35,7 @@ export function register(command: Command, runWith: RunWith): void {
     .action(runWith(installSkill));
 }
 
-/** What a coding agent has to know to use imggen, as an agent skill. Its commands are run by a test. */
+/** Instructions for coding agents, as an agent skill. Its commands are run by a test. */
 function skillText(): string {
   const rows = exitCodeTable()
     .filter(({ code }) => code < 128)
@@ -54,8 +54,8 @@ async function installSkill(session: Session, folder: string = DEFAULT_FOLDER): 
   const { console, context } = session;
   const file = path.join(context.resolvePath(folder), NAME, "SKILL.md");
   try {
-    const kept = await keepEarlier(file);
-    if (kept !== null) await console.note(`What was in it is kept in ${kept}`);
+    const backup = await keepEarlier(file);
+    if (backup !== null) await console.note(`Its previous content is kept in ${backup}`);
     await makeFolder(path.dirname(file), 0o777);
     await replaceWhole(file, skillText(), 0o666);
   } catch (error) {
@@ -69,11 +69,11 @@ async function installSkill(session: Session, folder: string = DEFAULT_FOLDER): 
 }
 
 /**
- * Keeps a copy of this skill with another text: whether it is an earlier release's or the user's, nobody can tell.
+ * Keeps a copy of this skill with another text: it may be an earlier release's or the user's.
  * @returns the copy; null if there is nothing to keep. @throws UsageError for another skill, or the disk's error
  */
 async function keepEarlier(file: string): Promise<string | null> {
-  const earlier = bytesOf(file);
+  const earlier = readIfPresent(file);
   if (earlier === null) return null;
   const text = earlier.toString("utf8");
   if (text === skillText()) return null;
@@ -87,7 +87,7 @@ async function keepEarlier(file: string): Promise<string | null> {
   }
 }
 
-function bytesOf(file: string): Buffer | null {
+function readIfPresent(file: string): Buffer | null {
   try {
     return readRegular(file);
   } catch (error) {

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
-import { worstOf } from "../../client/exit-codes.ts";
+import { worstExitCode } from "../../client/exit-codes.ts";
 import { waitSettings } from "../../client/given-values.ts";
 import { listedTasks } from "../../client/listed-tasks.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { STATUS } from "../../client/options/task-table.ts";
-import { displayState, exitCodeOfReport, statusJson } from "../../client/report-json.ts";
+import { displayState, reportExitCode, statusJson } from "../../client/report-json.ts";
 import type { TaskReport } from "../../core/engine/report.ts";
 import type { WaitSettings } from "../../core/polling/wait.ts";
 import type { StatusEvents } from "../../core/use-cases/status.ts";
@@ -12,7 +12,7 @@ import { COMMAND_WORDS, resumeCommand } from "../../lib/wording.ts";
 import { renderReport } from "../output/render.ts";
 import { withTasksShown } from "../output/task-progress.ts";
 import { TasksShown } from "../output/tasks-shown.ts";
-import { previewImages, type Viewing, viewingOf } from "../output/viewing.ts";
+import { parseViewing, previewImages, type Viewing } from "../output/viewing.ts";
 import { addOptions } from "../session/add-options.ts";
 import { type Answer, type RunWith, showAnswer } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
@@ -33,7 +33,7 @@ export function register(command: Command, runWith: RunWith): void {
 async function runStatus(session: Session, ids: string[], flags: FlagsOf<typeof STATUS>): Promise<number> {
   const settings = waitSettings(flags, session);
   const { output, overwrite = false } = flags;
-  const viewing = viewingOf(flags, session);
+  const viewing = parseViewing(flags, session);
   const sidecar = session.settings.isOn("sidecar");
   const spec = { wait: flags.wait ? settings : null, output, overwrite, sidecar };
   const isOfAll = ids.length === 0;
@@ -46,7 +46,7 @@ async function runStatus(session: Session, ids: string[], flags: FlagsOf<typeof 
     );
   const reports = names.length === 0 ? [] : await ask();
   if (isOfAll) await showAnswer(allAnswer(reports, session), session.options, session.console);
-  return worstOf(reports.map(exitCodeOfReport));
+  return worstExitCode(reports.map(reportExitCode));
 }
 
 /** The end of the answer about every open task: one document, or a note if there is none. */
@@ -61,10 +61,10 @@ function allAnswer(reports: readonly TaskReport[], { console }: Session): Answer
 /** Ids of the tasks that `history --unfinished` lists, newest first. */
 async function openIds(session: Session): Promise<string[]> {
   const ids: string[] = [];
-  for await (const found of listedTasks({ status: "unfinished" }, session, String)) {
-    if (found === "elsewhere") continue;
-    if ("unreadable" in found) await session.console.warn(found.message);
-    else if (found.report.ledgerId !== null) ids.push(found.report.ledgerId);
+  for await (const entry of listedTasks({ status: "unfinished" }, session, String)) {
+    if (entry === "elsewhere") continue;
+    if ("unreadable" in entry) await session.console.warn(entry.message);
+    else if (entry.report.ledgerId !== null) ids.push(entry.report.ledgerId);
   }
   return ids;
 }
@@ -78,8 +78,8 @@ function shownEvents(
   isOfAll: boolean,
 ): StatusEvents {
   return {
-    onBegin: (named) => tasks.begin(named, "not finished yet", wait !== null),
-    onPolled: (at) => tasks.ended(at),
+    onBegin: (targets) => tasks.begin(targets, "not finished yet", wait !== null),
+    onPolled: (at) => tasks.markEnded(at),
     async onEnd(report, at) {
       tasks.printing(at, report);
       if (output !== undefined) await previewImages(report.files, viewing, session);

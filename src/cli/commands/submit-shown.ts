@@ -1,5 +1,5 @@
 import path from "node:path";
-import { displayState, exitCodeOfReport, reportJson } from "../../client/report-json.ts";
+import { displayState, reportExitCode, reportJson } from "../../client/report-json.ts";
 import type { RequestPlan } from "../../client/request-plan.ts";
 import type { TaskReport } from "../../core/engine/report.ts";
 import { COMMAND_WORDS } from "../../lib/wording.ts";
@@ -51,12 +51,12 @@ async function showReused(report: TaskReport, spec: CommandSpec, session: Sessio
     const which = report.taskId ?? report.ledgerId ?? "";
     await session.console.note(
       report.charged === "no"
-        ? `Made already as task ${which}: nothing was sent now.`
+        ? `Already completed as task ${which}: nothing was sent now.`
         : `Already charged as task ${which}: nothing was charged now.`,
     );
   }
-  const places = report.files.flatMap((file) => (file.path === null ? [] : path.dirname(file.path)));
-  const isElsewhere = folder !== null && places.length > 0 && !places.includes(folder);
+  const folders = report.files.flatMap((file) => (file.path === null ? [] : path.dirname(file.path)));
+  const isElsewhere = folder !== null && folders.length > 0 && !folders.includes(folder);
   const warnings = isElsewhere ? [...report.warnings, FOLDER_IGNORED] : report.warnings;
   return showReport({ ...report, warnings }, spec, session);
 }
@@ -72,7 +72,7 @@ async function showReport(
   await previewImages(report.files, viewing, session);
   await print(report, session, destination.kind === "stdout");
   await openImages(report.files, viewing, session);
-  return exitCodeOfReport(report);
+  return reportExitCode(report);
 }
 
 async function print(report: TaskReport, session: Session, isOnStdout = false): Promise<void> {
@@ -85,5 +85,5 @@ export async function showUnusable(error: unknown, prompt: string, session: Sess
   const { unusableTask } = await import("../../client/targets/generator-setup.ts");
   const report = await unusableTask(error, prompt, session);
   await print(report, session);
-  return exitCodeOfReport(report);
+  return reportExitCode(report);
 }

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { foldersOf } from "../../client/user-folders.ts";
+import { userFolders } from "../../client/user-folders.ts";
 import type { Description } from "../help/command-tree.ts";
 import type { Context } from "../session/context.ts";
 import type { Console } from "../text/console.ts";
@@ -13,7 +13,7 @@ import {
   readCommandLine,
   readFlag,
 } from "./typed-line.ts";
-import { commandNames, type Sources, valuesOf } from "./values.ts";
+import { commandNames, offerValues, type Sources } from "./values.ts";
 
 /**
  * Answers a shell: on the first line which paths to offer, then a word on each line, with its description after two
@@ -32,7 +32,7 @@ export async function answerShell(
       findTasks: (which) => latestTasks(which, context),
       async findProfiles() {
         const { profileNames } = await import("../../client/profiles.ts");
-        return profileNames(foldersOf(context).config);
+        return profileNames(userFolders(context).config);
       },
       async findModels(profile) {
         const { Session } = await import("../session/session.ts");
@@ -71,8 +71,8 @@ async function latestTasks(which: "unfinished" | "all", context: Context): Promi
     import("../../client/listed-tasks.ts"),
     import("../../lib/short-text.ts"),
   ]);
-  const tasks = await latestTasks(which, MAX_TASKS, { folders: foldersOf(context), context });
-  return tasks.map(({ id, word, prompt }) => {
+  const tasks = await latestTasks(which, MAX_TASKS, { folders: userFolders(context), context });
+  return tasks.map(({ id, state: word, prompt }) => {
     const short = shortened(prompt, MAX_PROMPT_CHARACTERS);
     return { value: id, description: word === null ? short : `${word}: ${short}` };
   });
@@ -81,23 +81,23 @@ async function latestTasks(which: "unfinished" | "all", context: Context): Promi
 const MAX_PROMPT_CHARACTERS = 40;
 
 /**
- * What a shell offers for the word at the cursor.
+ * Candidates for the word at the cursor.
  * @param words those before it, without the program's name
- * @param current what of it is typed already
+ * @param current the part of it that is typed already
  */
 export async function offer(words: readonly string[], current: string, from: Sources): Promise<Offer> {
   const line = readCommandLine(words, from.tree);
   const { awaits, command, args, optionsEnded } = line;
-  if (awaits) return valuesOf(awaits, current, line, from);
+  if (awaits) return offerValues(awaits, current, line, from);
   if (!optionsEnded && /^--[^=]*=/.test(current)) return valueInFlag(current, line, from);
-  if (!optionsEnded && current.startsWith("-")) return flagsOf(line, current);
+  if (!optionsEnded && current.startsWith("-")) return offerFlags(line, current);
   if (command.commands.length > 0)
     return args.length > 0 ? NOTHING : among(commandNames(command.commands), current);
   const argument = command.arguments[args.length] ?? command.arguments.findLast(({ variadic }) => variadic);
-  return argument ? valuesOf(argument, current, line, from) : NOTHING;
+  return argument ? offerValues(argument, current, line, from) : NOTHING;
 }
 
-function flagsOf({ options, flags }: CommandLine, current: string): Offer {
+function offerFlags({ options, flags }: CommandLine, current: string): Offer {
   const open = options.filter(
     ({ long, repeatable }) => long.startsWith(current) && (repeatable || !flags.has(long)),
   );
@@ -108,7 +108,7 @@ function flagsOf({ options, flags }: CommandLine, current: string): Offer {
 async function valueInFlag(current: string, line: CommandLine, from: Sources): Promise<Offer> {
   const { option, value } = readFlag(current, line.options);
   if (!option) return NOTHING;
-  const { paths, candidates } = await valuesOf(option, value ?? "", line, from);
+  const { paths, candidates } = await offerValues(option, value ?? "", line, from);
   return {
     paths,
     candidates: candidates.map((each) => ({ ...each, value: `${option.long}=${each.value}` })),

@@ -1,6 +1,6 @@
 import type { CommandNode, Description, OptionNode } from "../help/command-tree.ts";
 
-/** What the words before the cursor mean. */
+/** The words before the cursor, parsed. */
 export interface CommandLine {
   command: CommandNode;
   /** All that the command takes. */
@@ -37,7 +37,7 @@ export function readCommandLine(
       line.awaits = null;
     } else if (line.optionsEnded || !word.startsWith("-") || word === "-") {
       const next = line.args.length > 0 ? undefined : line.command.commands.find(({ name }) => name === word);
-      if (next) Object.assign(line, { command: next, options: optionsOf(next, globalOptions) });
+      if (next) Object.assign(line, { command: next, options: acceptedOptions(next, globalOptions) });
       else line.args.push(word);
     } else if (word === "--") {
       line.optionsEnded = true;
@@ -50,11 +50,14 @@ export function readCommandLine(
   return line;
 }
 
-function optionsOf({ options, refuses }: CommandNode, globalOptions: readonly OptionNode[]): OptionNode[] {
+function acceptedOptions(
+  { options, refuses }: CommandNode,
+  globalOptions: readonly OptionNode[],
+): OptionNode[] {
   return [...options, ...globalOptions.filter(({ long }) => !refuses.includes(long))];
 }
 
-/** The flag in a word, and its value where it is in the same word: `--model=z-image`, `-mz-image`. */
+/** The flag in a word, and its value if it is in the same word: `--model=z-image`, `-mz-image`. */
 export function readFlag(
   word: string,
   options: readonly OptionNode[],
@@ -69,7 +72,7 @@ export interface Candidate {
   description: string;
 }
 
-/** What may stand at the cursor. */
+/** Completions at the cursor. */
 export interface Offer {
   /** Names of files or folders besides, which the shell completes, and quotes, best. */
   paths: "files" | "manifests" | "folders" | "none";

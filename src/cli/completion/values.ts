@@ -2,14 +2,13 @@ import type { Matrix } from "../../models/matrix.ts";
 import type { ArgumentNode, Description, OptionNode } from "../help/command-tree.ts";
 import { among, type Candidate, type CommandLine, NOTHING, type Offer } from "./typed-line.ts";
 
-/** Where the values of flags and arguments come from. */
+/** Sources of the values of flags and arguments. Each is read only if a value depends on it. */
 export interface Sources {
   tree: Description;
-  /** Tasks of the ledger, newest first. Asked only where a task is wanted. */
+  /** Tasks of the ledger, newest first. */
   findTasks: (which: "unfinished" | "all") => Promise<readonly Candidate[]>;
-  /** The models of a profile, or of the settings without a name. Asked only where a value depends on them. */
+  /** The models of a profile, or of the settings without a name. */
   findModels: (profile: string | undefined) => Promise<Matrix>;
-  /** Names of profiles. Asked only where one is wanted. */
   findProfiles: () => Promise<readonly string[]>;
 }
 
@@ -19,8 +18,8 @@ export function commandNames(commands: Description["command"]["commands"]): Cand
 
 type Kind = Pick<OptionNode | ArgumentNode, "type" | "values"> & { commaSeparated?: boolean };
 
-/** What a flag or an argument takes that begins with what is typed already. */
-export async function valuesOf(
+/** Values of a flag or an argument that begin with the typed text. */
+export async function offerValues(
   kind: Kind,
   current: string,
   line: CommandLine,
@@ -29,8 +28,8 @@ export async function valuesOf(
   if (!kind.commaSeparated) return singleValue(kind, current, line, from);
   const before = current.slice(0, current.lastIndexOf(",") + 1);
   const last = await singleValue(kind, current.slice(before.length), line, from);
-  const left = last.candidates.filter(({ value }) => !before.split(",").includes(value));
-  return { ...last, candidates: left.map((each) => ({ ...each, value: before + each.value })) };
+  const unusedCandidates = last.candidates.filter(({ value }) => !before.split(",").includes(value));
+  return { ...last, candidates: unusedCandidates.map((each) => ({ ...each, value: before + each.value })) };
 }
 
 async function singleValue(kind: Kind, current: string, line: CommandLine, from: Sources): Promise<Offer> {
@@ -64,7 +63,7 @@ async function singleValue(kind: Kind, current: string, line: CommandLine, from:
   }
 }
 
-/** Models by their whole ids; by the part after the slash only where no id begins so. */
+/** Models by their whole ids; by the part after the slash only if no id begins so. */
 async function modelsLike(current: string, matrix: Matrix): Promise<Offer> {
   const ids = matrix.map(({ id, kinds, notes }) => ({
     value: id,
@@ -81,7 +80,7 @@ async function modelsLike(current: string, matrix: Matrix): Promise<Offer> {
   return among(unique, current);
 }
 
-/** The ratios or qualities that one of the models given takes; null where that is not known. */
+/** The ratios or qualities that one of these models supports; null if not known. */
 async function allowedBy(line: CommandLine, field: "ratio" | "quality", from: Sources) {
   const { allowedByModels } = await import("../../client/known-values.ts");
   const names = (line.flags.get("--model") ?? []).flatMap((list) => list.split(","));
@@ -95,15 +94,15 @@ function modelsFor({ flags }: CommandLine, { findModels }: Sources): Promise<Mat
 
 const OF_UNFINISHED: ReadonlySet<string> = new Set(["resume", "cancel"]);
 
-/** What `resume` finishes is unfinished; `rerun` takes an image too. */
+/** Ids of tasks: unfinished ones for `resume`; `rerun` takes an image too. */
 async function tasksLike(
   current: string,
   { command, args }: CommandLine,
   { findTasks }: Sources,
 ): Promise<Offer> {
-  const found = await findTasks(OF_UNFINISHED.has(command.name) ? "unfinished" : "all");
+  const tasks = await findTasks(OF_UNFINISHED.has(command.name) ? "unfinished" : "all");
   const { candidates } = among(
-    found.filter(({ value }) => !args.includes(value)),
+    tasks.filter(({ value }) => !args.includes(value)),
     current,
   );
   return { paths: command.arguments[0]?.name.includes("file") ? "files" : "none", candidates };

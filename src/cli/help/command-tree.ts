@@ -1,7 +1,7 @@
 import { type Argument, type Command, Help, type Option } from "commander";
 import { VERSION } from "../../lib/version.ts";
 import { isRepeatable, TableOption } from "../session/add-options.ts";
-import { wordsOf } from "../session/command.ts";
+import { commandWords } from "../session/command.ts";
 import { type ExitCode, environmentTable, exitCodeTable, type Variable } from "./reference-tables.ts";
 import { ARGUMENT_VALUES, type ValueKind, type ValueType, valueKind } from "./value-types.ts";
 
@@ -61,9 +61,9 @@ function describeCommand(command: Command, refusedBy: (name: string) => string[]
     usage: HELP.commandUsage(command),
     arguments: command.registeredArguments.map(describeArgument),
     options: isRoot ? [] : ownOptions(command).filter(({ long }) => long !== "--help"),
-    refuses: refusedBy(wordsOf(command)[0] ?? ""),
+    refuses: refusedBy(commandWords(command)[0] ?? ""),
     commands: subcommands.map((each) => describeCommand(each, refusedBy)),
-    examples: examplesOf(command),
+    examples: parseExamples(command),
   };
 }
 
@@ -105,7 +105,7 @@ function heading(text: string | undefined): string | null {
 }
 
 /** Parsed from the help text, because the parser keeps the text below the options as a whole. */
-function examplesOf(command: Command): string[] {
+function parseExamples(command: Command): string[] {
   let help = "";
   command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
   return [...help.matchAll(/^ {2}\$ (.*?)(?: {3,}.*)?$/gm)].map(([, example = ""]) => example);

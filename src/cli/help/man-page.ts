@@ -33,7 +33,7 @@ export function manPage({ command, globalOptions, exitCodes, environment, versio
   ];
 }
 
-/** Folders of `foldersOf`, and what each holds. */
+/** Folders of `userFolders`, and what each holds. */
 const FILES = [
   [
     "$IMGGEN_HOME/config, $IMGGEN_HOME/state",

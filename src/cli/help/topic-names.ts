@@ -31,7 +31,7 @@ export type TopicName = (typeof TOPIC_NAMES)[number];
 /** The manual page, in roff: `imggen help man | man -l -`. */
 export const MANUAL = "man";
 
-/** What the help says of itself: the parser knows no help of `help`. */
+/** The topic about help itself: the parser has no help for `help`. */
 export const HELP = "help";
 
 /** The topic that a command line asks for: `help json`. */

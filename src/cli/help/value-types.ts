@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { SETTING_LIST } from "../../client/effective-settings.ts";
-import { KNOWN_VALUES } from "../../client/known-values.ts";
-import type { Kind, Known, Option } from "../../client/options/option.ts";
+import { BUILT_IN_VALUES } from "../../client/known-values.ts";
+import type { Kind, Option, SuggestionKind } from "../../client/options/option.ts";
 import { TOPIC_NAMES } from "./topic-names.ts";
 
 export type ValueType =
@@ -33,10 +33,10 @@ export interface ValueKind {
 /** The shells that there is a completion script for. */
 export const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
 
-const KNOWN: Readonly<Record<Known, ValueKind>> = {
-  model: { type: "model", values: KNOWN_VALUES.model },
-  ratio: { type: "ratio", values: KNOWN_VALUES.ratio },
-  quality: { type: "quality", values: KNOWN_VALUES.quality },
+const KNOWN: Readonly<Record<SuggestionKind, ValueKind>> = {
+  model: { type: "model", values: BUILT_IN_VALUES.model },
+  ratio: { type: "ratio", values: BUILT_IN_VALUES.ratio },
+  quality: { type: "quality", values: BUILT_IN_VALUES.quality },
   profile: { type: "profile" },
 };
 
@@ -53,7 +53,7 @@ const TYPES: { readonly [OfKind in Kind]?: ValueType } = {
 };
 
 /** Type and known values of an option. */
-export function valueKind({ kind, known, choices }: Option): ValueKind {
+export function valueKind({ kind, suggestions: known, choices }: Option): ValueKind {
   if (known) return KNOWN[known];
   return choices ? { type: "choice", values: choices } : { type: TYPES[kind] ?? "text" };
 }
@@ -61,7 +61,7 @@ export function valueKind({ kind, known, choices }: Option): ValueKind {
 const PATHS: ReadonlySet<ValueType | undefined> = new Set(["path", "manifest", "folder"]);
 
 /** The first argument of a command that takes a path and was given an empty one. */
-export function emptyPathOf(command: Command): string | undefined {
+export function emptyPathArgument(command: Command): string | undefined {
   const argument = command.registeredArguments.find(
     (each, at) =>
       PATHS.has(ARGUMENT_VALUES[each.name()]?.type) && [command.processedArgs[at]].flat().includes(""),

@@ -37,7 +37,7 @@ export function standardInput({ stdin, signal }: Input): AsyncGenerator<Buffer> 
   return inputChunks(async () => stdin, "Standard input cannot be read", signal);
 }
 
-const LONGEST_LINE = 64 * 1024;
+const MAX_LINE_LENGTH = 64 * 1024;
 
 /**
  * The next line of standard input, without its line end. A terminal stays open for another question.
@@ -46,13 +46,13 @@ const LONGEST_LINE = 64 * 1024;
 export async function readLine({ stdin, signal }: Input): Promise<string> {
   let text = "";
   const chunks = stdin.iterator?.({ destroyOnReturn: false }) ?? stdin;
-  const kept = {
+  const openStdin = {
     [Symbol.asyncIterator]: () => chunks[Symbol.asyncIterator](),
     destroy: () => stdin.destroy(),
   };
-  for await (const chunk of standardInput({ stdin: kept, signal })) {
+  for await (const chunk of standardInput({ stdin: openStdin, signal })) {
     text += chunk.toString("utf8");
-    if (text.includes("\n") || text.length > LONGEST_LINE) break;
+    if (text.includes("\n") || text.length > MAX_LINE_LENGTH) break;
   }
   return text.split("\n", 1)[0]?.replace(/\r$/, "") ?? "";
 }

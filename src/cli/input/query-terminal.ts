@@ -13,7 +13,7 @@ interface Terminal {
 }
 
 /**
- * Asks on the terminal and reads a line, which stays open for another question. Resolves with an empty text where the
+ * Asks on the terminal and reads a line, which stays open for another question. Resolves with an empty text if the
  * input ends first.
  * @param isHidden whether what is typed is not shown
  */
@@ -50,13 +50,12 @@ export function ask(
   });
 }
 
-/** How long the program waits for an answer that it uses. */
+/** Maximum time to wait for an answer that is used. */
 const LONGEST_WAIT_MS = 500;
-/** How long a later answer is read and dropped. A terminal that has not begun one by then answers nothing. */
+/** Time in which a late answer is read and dropped. A terminal that has not begun one by then sends none. */
 const LATEST_ANSWER_MS = 2_000;
 const CTRL_C = "\u0003";
 
-/** What comes of a query. */
 export interface Query {
   /** The answer; empty if the terminal has not sent all of it within half a second, or the user has pressed Ctrl-C. */
   answer: Promise<string>;

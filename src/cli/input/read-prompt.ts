@@ -5,7 +5,7 @@ import type { Context } from "../session/context.ts";
 import type { Session } from "../session/session.ts";
 import { canAsk, inputChunks, standardInput } from "./input-stream.ts";
 
-/** Asks the user for a prompt. @returns null where there is no terminal */
+/** Asks the user for a prompt. @returns null without a terminal */
 type Ask = () => Promise<string | null>;
 
 type PromptContext = Pick<Context, "stdin" | "resolvePath" | "signal">;
@@ -16,9 +16,9 @@ const LARGEST_PROMPT_BYTES = 1024 * 1024;
 /**
  * The prompt from exactly one source: the argument, a file, standard input (`-`, or no argument with input piped in),
  * or the user at the terminal.
- * @param ask asks the user; resolves to null where there is no terminal. Called only if there is no other source,
+ * @param ask asks the user; resolves to null without a terminal. Called only if there is no other source,
  * because opening the terminal takes time
- * @param given names the first source in messages
+ * @param argumentLabel names the first source in messages
  * @throws UsageError if there are two, or none, or the text is no UTF-8
  */
 export async function readPrompt(
@@ -26,17 +26,17 @@ export async function readPrompt(
   file: string | undefined,
   context: PromptContext,
   ask: Ask = async () => null,
-  given = "as an argument",
+  argumentLabel = "as an argument",
 ): Promise<string> {
   if (argument !== undefined && file !== undefined) {
-    throw new UsageError(`The prompt was given twice: ${given} and with --prompt-file.`);
+    throw new UsageError(`The prompt was given twice: ${argumentLabel} and with --prompt-file.`);
   }
   if (file !== undefined && file !== "-") return promptFromFile(file, context);
   if (argument !== undefined && argument !== "-") return argument;
-  const asked = argument === "-" || file === "-";
-  if (context.stdin.isTTY && !asked) return typedPrompt(ask, context);
+  const isExplicit = argument === "-" || file === "-";
+  if (context.stdin.isTTY && !isExplicit) return typedPrompt(ask, context);
   const text = decode(await readAll(standardInput(context)), "standard input");
-  if (text === "" && !asked) throw noPrompt();
+  if (text === "" && !isExplicit) throw noPrompt();
   return text;
 }
 
@@ -72,8 +72,8 @@ function noPrompt(): UsageError {
 }
 
 async function promptFromFile(file: string, { resolvePath, signal }: PromptContext): Promise<string> {
-  const place = resolvePath(file);
-  const chunks = inputChunks(() => openInput(place), `--prompt-file ${file} cannot be read`, signal);
+  const filePath = resolvePath(file);
+  const chunks = inputChunks(() => openInput(filePath), `--prompt-file ${file} cannot be read`, signal);
   return decode(await readAll(chunks), file);
 }
 

@@ -5,7 +5,7 @@ import path from "node:path";
 import type { Environment } from "../../client/this-process.ts";
 import { UsageError } from "../../lib/error-types.ts";
 
-/** What edits a text where the user has not said: both come with their system. */
+/** The default editor: part of each system. */
 const USUAL_EDITOR = platform() === "win32" ? "notepad" : "vi";
 
 /**
@@ -39,7 +39,7 @@ function run(editor: string, file: string): Promise<string | null> {
       : spawn("sh", ["-c", `${editor} "$1"`, "sh", file], { stdio: "inherit" });
   return new Promise((resolve) => {
     child.on("error", (error) => resolve(`cannot be started (${error.message})`));
-    child.on("close", (code) => resolve(code === 0 ? null : `ended with exit code ${code}`));
+    child.on("close", (code) => resolve(code === 0 ? null : `exited with code ${code}`));
   });
 }
 

@@ -1,4 +1,4 @@
-import { statusOf } from "../../client/report-json.ts";
+import { taskStatus } from "../../client/report-json.ts";
 import { progressText } from "../../client/run-text.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
 import { formatDuration } from "../../lib/duration.ts";
@@ -68,8 +68,8 @@ function eventLine(event: RunEvent): EventLine | null {
       };
     case "row_ended": {
       const { row, report, state } = event.result;
-      const ended = report === null ? "failed" : statusOf(report);
-      const status = state === "new" ? "not_sent" : ended;
+      const endStatus = report === null ? "failed" : taskStatus(report);
+      const status = state === "new" ? "not_sent" : endStatus;
       return { type: "row", row: row.row, line: row.line, taskId: report?.taskId ?? null, status };
     }
     default:

@@ -19,12 +19,12 @@ export async function createLivePreview(session: Session): Promise<LivePreview |
 }
 
 function livePreview({ console, context }: Session, screen: Screen): LivePreview {
-  let shown: ReplaceablePicture | null = null;
+  let currentPicture: ReplaceablePicture | null = null;
   let isBusy = false;
   let isOver = false;
   const erase = () => {
-    if (shown !== null) void writeTo(context.stderr, shown.erase);
-    shown = null;
+    if (currentPicture !== null) void writeTo(context.stderr, currentPicture.erase);
+    currentPicture = null;
   };
   // Whatever else is written would come between the picture and the status line.
   const { beforeWrite } = console;
@@ -47,7 +47,7 @@ function livePreview({ console, context }: Session, screen: Screen): LivePreview
     const picture = await replaceablePicture(image, screen);
     if (isOver || !context.isInForeground()) return;
     const drawn = console.picture(picture.draw, "stderr");
-    shown = picture;
+    currentPicture = picture;
     await drawn;
   };
   return {
@@ -55,10 +55,10 @@ function livePreview({ console, context }: Session, screen: Screen): LivePreview
       if (isBusy || isOver) return;
       isBusy = true;
       // The share is shown all the same.
-      const done = () => {
+      const onDrawn = () => {
         isBusy = false;
       };
-      draw(image).then(done, done);
+      draw(image).then(onDrawn, onDrawn);
     },
     stop,
   };

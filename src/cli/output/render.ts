@@ -48,20 +48,20 @@ export async function renderReport(
   if (!isOneScreen && report.files.length > 0) await console.note(which + savedLine(report, which));
 }
 
-/** Whether both streams end on one screen: then a line that names the file and says more is enough. */
+/** Whether both streams end on one screen: then one line with the file and its facts is enough. */
 function isLiveTerminal({ console, context: { stdout, stderr } }: Session): boolean {
   return stdout.isTTY === true && stderr.isTTY === true && !console.quiet;
 }
 
-/** What was saved, where standard output has the names of the files. */
+/** Line about the saved files, if standard output has their names. */
 function savedLine(report: TaskReport, which: string): string {
   const { files } = report;
   const count = pluralize(files.length, "image");
-  const said = report.isSavedBefore ? ":" : "";
-  return `${savedWord(which, report)}${said} ${[count, ...sizeOf(files[0]), ...costsOf(report)].join(", ")}.`;
+  const separator = report.isSavedBefore ? ":" : "";
+  return `${savedLabel(which, report)}${separator} ${[count, ...sizeFacts(files[0]), ...costFacts(report)].join(", ")}.`;
 }
 
-/** What was saved, for a person at a terminal: each image, and for several what they cost together. */
+/** Lines about the saved files, for a terminal: one for each image, and for several their total cost. */
 async function savedLines(
   report: TaskReport,
   { context }: Session,
@@ -69,12 +69,12 @@ async function savedLines(
 ): Promise<(string | WholeLine)[]> {
   const { files } = report;
   const mark = hasSymbols(context.env) ? `${SAVED_MARK} ` : "";
-  const text = `${mark}${which}${savedWord(which, report)}`;
-  const costs = costsOf(report);
+  const text = `${mark}${which}${savedLabel(which, report)}`;
+  const costs = costFacts(report);
   const lines: (string | WholeLine)[] = [];
   for (const file of files) {
     const name = file.path === null ? "to standard output" : shortPath(file.path, context);
-    const facts = [...sizeOf(file), ...(files.length === 1 ? costs : [])].join(", ");
+    const facts = [...sizeFacts(file), ...(files.length === 1 ? costs : [])].join(", ");
     lines.push(...(await withFacts(text, name, facts, roomOn(context.stderr))));
   }
   if (files.length > 1 && costs.length > 0) lines.push(`${files.length} images, ${costs.join(", ")}`);
@@ -82,18 +82,18 @@ async function savedLines(
 }
 
 /** The first words of an image's line; in lower case where something stands before them. */
-function savedWord(which: string, { isSavedBefore }: TaskReport): string {
+function savedLabel(which: string, { isSavedBefore }: TaskReport): string {
   if (isSavedBefore) return which === "" ? "Already saved" : "already saved";
   return which === "" ? "Saved" : "saved";
 }
 
-/** What the images cost, and how long they took; nothing for what this run has only found. */
-function costsOf({ credits, free, elapsedMs, isSavedBefore }: TaskReport): string[] {
+/** Cost and duration of the images; empty if an earlier run saved them. */
+function costFacts({ credits, free, elapsedMs, isSavedBefore }: TaskReport): string[] {
   if (isSavedBefore) return [];
   return [creditsText(credits, free), ...(elapsedMs === null ? [] : [formatDuration(elapsedMs)])];
 }
 
-function sizeOf(file: SavedFile | undefined): string[] {
+function sizeFacts(file: SavedFile | undefined): string[] {
   return file?.width ? [`${file.width}×${file.height}`] : [];
 }
 
@@ -104,11 +104,12 @@ export async function withFacts(
   facts: string,
   columns: number,
 ): Promise<(string | WholeLine)[]> {
-  const { columnsOf } = await import("../text/terminal-columns.ts");
+  const { countColumns } = await import("../text/terminal-columns.ts");
   const whole = `${text} ${name}`;
   const beside = facts === "" ? whole : `${whole} (${facts})`;
-  if (columnsOf(beside) <= columns) return [beside];
-  const isTooLong = columnsOf(name) + 2 > columns;
-  const named = columnsOf(whole) <= columns ? [{ whole }] : [text, { whole: isTooLong ? name : `  ${name}` }];
-  return facts === "" ? named : [...named, `  ${facts}`];
+  if (countColumns(beside) <= columns) return [beside];
+  const isTooLong = countColumns(name) + 2 > columns;
+  const lines =
+    countColumns(whole) <= columns ? [{ whole }] : [text, { whole: isTooLong ? name : `  ${name}` }];
+  return facts === "" ? lines : [...lines, `  ${facts}`];
 }

@@ -2,9 +2,9 @@ import { shareText, stepText } from "../../client/run-text.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
 import type { Console } from "../text/console.ts";
 
-/** What is known of a run from its events. Times are by the monotonic clock. */
+/** Progress of a run, derived from its events. Times are by the monotonic clock. */
 export interface RunProgress {
-  /** The task that was heard of last: the only one, where there is one. */
+  /** The task of the last event. */
   task: TaskProgress;
   names: readonly string[];
   /** The places in `names` of the tasks in each stage, in the order in which they reached it; not of those printed. */
@@ -16,9 +16,9 @@ export interface RunProgress {
 export type Stage = "finished" | "downloading" | "running";
 
 export interface TaskProgress {
-  /** What it does, such as `Generating`; empty before it does anything. */
+  /** Current step, such as `Generating`; empty before the first one. */
   step: string;
-  /** How far that is, as `shareText` says it. */
+  /** Share of the step that is done, as `shareText` formats it. */
   share: string;
   sinceMs: number;
   /** null before it is accepted. */
@@ -30,16 +30,16 @@ export interface TaskProgress {
 export interface BatchProgress {
   rows: number;
   /** Rows that have ended, those that were saved before included. */
-  ended: number;
-  /** The rows among these that this run had something to do for. */
-  endedNow: number;
-  /** Rows that this run has still something to do for. */
-  left: number;
+  endedRows: number;
+  /** Rows among these that were not saved before this run. */
+  endedInThisRun: number;
+  /** Rows that this run has still to finish. */
+  remainingRows: number;
   running: number;
   failed: number;
-  /** What earlier runs have charged of the budget, in credits. */
+  /** Credits of the budget that earlier runs have charged. */
   creditsBefore: number;
-  /** What may have been charged of it. */
+  /** Credits of the budget that may have been charged. */
   credits: number;
   /** null if no cost is known. */
   budget: number | null;
@@ -49,9 +49,9 @@ export interface BatchProgress {
 
 /** The lines of a run that stay on standard error. */
 export interface RunNotes {
-  /** @param run what was known before the event */
+  /** @param run the progress before the event */
   show(event: RunEvent, run: RunProgress): void;
-  /** Says what becomes worth a word as time passes; called each second on a terminal. */
+  /** Prints notes that depend on time alone; called each second on a terminal. */
   tick?(run: RunProgress, nowMs: number): void;
 }
 
@@ -72,7 +72,7 @@ export function newRun(): RunProgress {
   };
 }
 
-/** Takes an event into what is known. @returns whether it told anything new */
+/** Updates the progress by an event. @returns whether it has changed */
 export function fold(run: RunProgress, event: RunEvent, nowMs: number): boolean {
   const { task, names, stages, batch } = run;
   switch (event.type) {
@@ -104,11 +104,11 @@ function plannedBatch({ plan, cap }: Extract<RunEvent, { type: "planned" }>): Ba
   const credits = cap === null ? 0 : charged.credits + chargedForOthers.credits;
   return {
     rows: rows.length,
-    left: rows.filter(({ state, resubmit }) => state !== "saved" || resubmit !== null).length,
+    remainingRows: rows.filter(({ state, resubmit }) => state !== "saved" || resubmit !== null).length,
     creditsBefore: credits,
     credits,
     budget: cap ?? (toSubmit.credits || null),
-    ...{ ended: 0, endedNow: 0, running: 0, failed: 0, startMs: null },
+    ...{ endedRows: 0, endedInThisRun: 0, running: 0, failed: 0, startMs: null },
   };
 }
 
@@ -117,24 +117,24 @@ function batchAfter(
   event: Extract<RunEvent, { type: "row_begun" | "row_ended" }>,
   nowMs: number,
 ): BatchProgress {
-  const { running, ended, endedNow, left, failed, creditsBefore } = batch;
+  const { running, endedRows, endedInThisRun, remainingRows, failed, creditsBefore } = batch;
   if (event.type === "row_begun") return { ...batch, running: running + 1, startMs: batch.startMs ?? nowMs };
   const { isSkipped, state } = event.result;
   const now = isSkipped ? 0 : 1;
   return {
     ...batch,
     running: running - 1,
-    ended: ended + 1,
-    endedNow: endedNow + now,
-    left: left - now,
+    endedRows: endedRows + 1,
+    endedInThisRun: endedInThisRun + now,
+    remainingRows: remainingRows - now,
     failed: failed + (now && (state === "failed" || state === "unknown") ? 1 : 0),
     credits: creditsBefore + event.counts.cost.credits,
   };
 }
 
-/** @param stage null: it is in none any more */
+/** @param stage null: removed from all */
 function move(stages: RunProgress["stages"], at: number, stage: Stage | null): boolean {
-  const isLeft = Object.values(stages).some((places) => places.delete(at));
+  const isLeft = Object.values(stages).some((positions) => positions.delete(at));
   if (isLeft && stage !== null) stages[stage].add(at);
   return isLeft;
 }

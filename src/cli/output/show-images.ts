@@ -9,7 +9,7 @@ import { errorText } from "../../lib/error-text.ts";
 import { type ImageInfo, inspectFileAt } from "../../lib/image/inspect.ts";
 import type { Session } from "../session/session.ts";
 
-/** How large pictures may be, in characters; no more rows than the terminal has if null. */
+/** Maximum size of pictures, in characters; null: as many rows as the terminal has. */
 export interface Room {
   columns: number;
   rows: number | null;
@@ -24,35 +24,35 @@ const screens = new WeakMap<Session, Promise<Screen>>();
  */
 export async function showInTerminal(
   files: readonly string[],
-  wanted: Room | null,
+  maxRoom: Room | null,
   session: Session,
 ): Promise<void> {
   const screen = await screenFor(session);
-  const shown: DisplayImage[] = [];
+  const images: DisplayImage[] = [];
   for (const file of files) {
-    const image = await tried(file, () => imageIn(file), session);
-    if (image !== null) shown.push({ source: file, image });
+    const image = await tryOrWarn(file, () => imageIn(file), session);
+    if (image !== null) images.push({ source: file, image });
   }
   // Below the picture each file is named; `graphics` leaves room for one.
-  const room = within(wanted, { ...screen, rows: screen.rows - (files.length - 1) });
-  const grid = shown.length > 1 ? await renderGrid(shown, room).catch(() => null) : null;
-  for (const each of grid === null ? shown : [grid]) {
+  const room = within(maxRoom, { ...screen, rows: screen.rows - (files.length - 1) });
+  const grid = images.length > 1 ? await renderGrid(images, room).catch(() => null) : null;
+  for (const each of grid === null ? images : [grid]) {
     const name = typeof each.source === "string" ? each.source : "";
-    const picture = await tried(name, () => renderPicture(each, room), session);
+    const picture = await tryOrWarn(name, () => renderPicture(each, room), session);
     if (picture !== null) await session.console.picture(picture);
   }
 }
 
-/** How this run's terminal shows pictures. */
+/** Picture support of this run's terminal, detected once. */
 export function screenFor(session: Session): Promise<Screen> {
   const screen = screens.get(session) ?? findScreen(session);
   screens.set(session, screen);
   return screen;
 }
 
-function within(wanted: Room | null, screen: Screen): Screen {
-  if (wanted === null) return screen;
-  const { columns, rows } = wanted;
+function within(maxRoom: Room | null, screen: Screen): Screen {
+  if (maxRoom === null) return screen;
+  const { columns, rows } = maxRoom;
   return {
     ...screen,
     columns: Math.min(screen.columns, columns),
@@ -60,8 +60,8 @@ function within(wanted: Room | null, screen: Screen): Screen {
   };
 }
 
-/** Null where it fails, which is said. */
-async function tried<Result>(
+/** @returns null on a failure, after a warning */
+async function tryOrWarn<Result>(
   file: string,
   work: () => Promise<Result>,
   { console }: Session,
@@ -81,7 +81,7 @@ async function imageIn(file: string): Promise<ImageInfo> {
   throw new UndecodableError(`it is ${inspection.problem}: ${inspection.detail}`);
 }
 
-/** How this terminal shows pictures. @param mayAsk whether it may be sent questions */
+/** Detects the picture support of the terminal. @param mayAsk whether it may be sent queries */
 export function findScreen({ context, console }: Session, mayAsk = true): Promise<Screen> {
   const { stdout, env } = context;
   return detectScreen({

@@ -41,13 +41,13 @@ export async function createStatusLine(
 
 const SPINNER_COLUMNS = 2;
 const DEFAULT_COLUMNS = 80;
-/** How often it is checked whether a program that the shell moved to the background is in the foreground again. */
+/** Interval of the check whether a program in the background is in the foreground again. */
 const CHECK_MS = 80;
 
 /** A spinner and a few lines of text that stay at the end of a terminal, whatever else is written to it. */
 async function createLiveLine(console: Console, context: Context, paint: Paint): Promise<StatusLine> {
   const { default: ora } = await import("ora");
-  const { columnsOf, cutTo } = await import("../text/terminal-columns.ts");
+  const { countColumns, cutTo } = await import("../text/terminal-columns.ts");
   const { stderr } = context;
   const hasColors = console.style("stderr") !== PLAIN;
   const spinner: Ora = ora({
@@ -56,14 +56,14 @@ async function createLiveLine(console: Console, context: Context, paint: Paint):
     color: hasColors ? TEXT_STYLES.activity : false,
   });
   const columns = () => stderr.columns || DEFAULT_COLUMNS;
-  /** How many more rows than lines the terminal needs; each line is indented by the width of the spinner. */
+  /** Number of additional rows due to wrapping; each line is indented by the width of the spinner. */
   const addedRows = (lines: readonly string[]) =>
-    lines.reduce((sum, line) => sum + Math.ceil((columnsOf(line) + SPINNER_COLUMNS) / columns()) - 1, 0);
+    lines.reduce((sum, line) => sum + Math.ceil((countColumns(line) + SPINNER_COLUMNS) / columns()) - 1, 0);
   let resting = true;
   let isInBackground = false;
   let text: StatusText = "";
   let drawn: string[] = [];
-  /** What was drawn until the text changed: a resize may be reported only after that. */
+  /** The previous drawing: a resize may be reported only after the text has changed. */
   let drawnBefore: string[] = [];
   let drawnAt = columns();
   const painted = (mark: (line: string) => string) => {
@@ -135,7 +135,7 @@ async function createLiveLine(console: Console, context: Context, paint: Paint):
 }
 
 /**
- * A line that the terminal cuts where it is too narrow for it. A resize may be reported some frames late, and a frame
+ * A line that the terminal cuts instead of wrapping it. A resize may be reported some frames late, and a frame
  * that replaces a wrapped one must not be wrapped too: each would push rows up that nothing clears.
  */
 function unwrapped(line: string): string {

@@ -12,9 +12,9 @@ import { createStatusLine, type StatusLineOptions } from "./status-line.ts";
 /** Shows how a run gets on: on a terminal, in a few plain lines elsewhere, or as JSON for a program. */
 export interface Progress {
   show(event: RunEvent): void;
-  /** Shows the image as it is so far; absent where the terminal cannot, or nobody wants it. */
+  /** Shows a preview frame; absent if the terminal cannot, or previews are off. */
   preview?: ((image: Buffer) => void) | undefined;
-  /** Nothing is drawn after that; what must be said is still said. */
+  /** Ends drawing; messages are still printed. */
   stop(): void;
 }
 
@@ -91,7 +91,7 @@ export async function withTasksShown<Result>(
   } finally {
     progress.stop();
     forget();
-    // What can still be stopped needs its connections until the process ends.
+    // Jobs that a second signal may stop need their connections until the process ends.
     if (context.stopAccepted === undefined) await operations.close();
   }
 }

@@ -80,7 +80,7 @@ export function taskNotes(console: Console, isLive: boolean): RunNotes {
 function notesOfSeveral(console: Console): RunNotes {
   return {
     show(event) {
-      // Of those that wait, the next one says for whom.
+      // Only the next task in the queue is reported: it names the one that it waits for.
       const isNext = event.type === "progress" && event.waiting?.ahead === 1;
       if (isNext || event.type === "download_retry") void console.note(noteText(event));
     },
@@ -112,12 +112,12 @@ function stageLine(
 ): string[] {
   let more = stages[stage].size;
   if (more === 0) return [];
-  let [shown, fitting] = [`${stage}:`, `${stage}: ${more}`];
+  let [text, fitting] = [`${stage}:`, `${stage}: ${more}`];
   for (const at of stages[stage]) {
-    shown += `${shown.endsWith(":") ? "" : ","} ${names[at]}`;
-    if (shown.length > columns) break;
+    text += `${text.endsWith(":") ? "" : ","} ${names[at]}`;
+    if (text.length > columns) break;
     more -= 1;
-    const line = more === 0 ? shown : `${shown}, ${more} more`;
+    const line = more === 0 ? text : `${text}, ${more} more`;
     if (line.length <= columns) fitting = line;
   }
   return [fitting];

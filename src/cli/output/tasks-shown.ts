@@ -1,4 +1,4 @@
-import { isTaken, nameOfTarget } from "../../client/report-json.ts";
+import { isTaken, targetName } from "../../client/report-json.ts";
 import type { TaskReport } from "../../core/engine/report.ts";
 import type { ResumeTarget } from "../../core/use-cases/resume.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
@@ -28,7 +28,7 @@ export class TasksShown implements Progress {
    */
   async begin(tasks: readonly ResumeTarget[], state: string, areAwaited = true): Promise<void> {
     this.#tasks = tasks;
-    const names = tasks.map(nameOfTarget);
+    const names = tasks.map(targetName);
     const view = this.#areSeveral && areAwaited ? taskRows(names) : taskView(null);
     this.#progress = await createProgress(this.#session, view, { isBesideResults: this.#areSeveral });
     this.show({ type: "begun", names });
@@ -40,7 +40,7 @@ export class TasksShown implements Progress {
   }
 
   /** A task has ended. Its lines may have to wait for those of others. @param at its place among the tasks */
-  ended(at: number): void {
+  markEnded(at: number): void {
     this.show({ type: "ended", at });
   }
 
@@ -53,9 +53,9 @@ export class TasksShown implements Progress {
     }
     this.show({ type: "printed", at });
     this.#printed += 1;
-    const name = nameOfTarget(task);
-    const named = error?.message.includes(name) ? "" : `, ${name}`;
-    return `${this.#printed} of ${this.#tasks.length}${named}: `;
+    const name = targetName(task);
+    const nameSuffix = error?.message.includes(name) ? "" : `, ${name}`;
+    return `${this.#printed} of ${this.#tasks.length}${nameSuffix}: `;
   }
 
   stop(): void {
@@ -82,10 +82,10 @@ export class TasksShown implements Progress {
       this.stop();
       const { running, downloading } = this.#progress?.run.stages ?? newRun().stages;
       // A request that the service has not taken ends at once, so there is nothing to wait for.
-      const left = this.#tasks.filter(
+      const unfinished = this.#tasks.filter(
         (task, at) => (running.has(at) || downloading.has(at)) && isTaken(task),
       );
-      void showInterrupted(left.map(nameOfTarget), this.#session, state);
+      void showInterrupted(unfinished.map(targetName), this.#session, state);
     };
     if (signal.aborted) name();
     else signal.addEventListener("abort", name, { once: true });
@@ -94,14 +94,14 @@ export class TasksShown implements Progress {
 
 const FIRST_IDS = 20;
 /** The longest command, in characters. A longer one would fill the screen with the ids of its tasks. */
-const LONGEST_COMMAND = 600;
+const MAX_COMMAND_LENGTH = 600;
 
 /** Whether a signal ended the wait for a task. */
 export function isInterrupted({ error }: TaskReport): boolean {
   return error?.type === "interrupted";
 }
 
-/** The first of them, how many there are, and where the rest is. */
+/** Names the first tasks, their number, and the command that lists the others. */
 async function showInterrupted(ids: readonly string[], session: Session, state: string): Promise<void> {
   if (ids.length === 0) return;
   const { signal } = session.context;
@@ -112,7 +112,7 @@ async function showInterrupted(ids: readonly string[], session: Session, state: 
     `${interruptedError(signal, "yes").message} ${tasks} ${state}:`,
     ...ids.slice(0, FIRST_IDS).map((id) => `  ${id}`),
     ...(more > 0 ? [`  and ${more} more, which imggen history --all lists`] : []),
-    command.length > LONGEST_COMMAND
+    command.length > MAX_COMMAND_LENGTH
       ? "  To resume, run the same command again."
       : `  Resume with: ${command}`,
   ]);

@@ -4,7 +4,7 @@ import type { SavedFile } from "../../task/saved-file.ts";
 import type { Session } from "../session/session.ts";
 import type { Room } from "./show-images.ts";
 
-/** How saved images are shown. Settled before anything is charged: a setting may be wrong. */
+/** Display of saved images. Parsed before anything is charged: a setting may be wrong. */
 export interface Viewing {
   preview: boolean;
   open: boolean;
@@ -12,8 +12,8 @@ export interface Viewing {
   room?: Room | null;
 }
 
-/** @throws UsageError where the config says neither true nor false */
-export function viewingOf({ preview, open = false }: FlagsOf<typeof VIEW>, session: Session): Viewing {
+/** @throws UsageError if the setting is neither true nor false */
+export function parseViewing({ preview, open = false }: FlagsOf<typeof VIEW>, session: Session): Viewing {
   return { preview: session.settings.isOn("preview", preview), open };
 }
 

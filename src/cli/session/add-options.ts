@@ -1,7 +1,7 @@
 import { type Command, Option as ParserOption } from "commander";
 import type { Option, Options } from "../../client/options/option.ts";
 import { parseFlag } from "../../client/options/option-kinds.ts";
-import { withHelpOf } from "./command.ts";
+import { withHelpHint } from "./command.ts";
 
 /** An option of the parser that is made of a row of a table. Its value has the row's name. */
 export class TableOption extends ParserOption {
@@ -36,7 +36,7 @@ export function addOptions(command: Command, table: Options, heading?: string): 
           const value = parseFlag(row, text);
           return isRepeatable(row) ? [earlier ?? [], value].flat() : value;
         } catch (error) {
-          throw withHelpOf(command, error);
+          throw withHelpHint(command, error);
         }
       });
     }

@@ -5,25 +5,25 @@ import { UsageError } from "../../lib/error-types.ts";
 import type { Console } from "../text/console.ts";
 import type { GlobalOptions, Session } from "./session.ts";
 
-/** What a command's file offers: it adds its own flags, and says what to run. */
+/** Export of a command's file: registers its flags and its run function. */
 export interface CommandModule {
   register(command: Command, runWith: RunWith): void;
 }
 
-/** What a command does: as it is in a list of commands, and as the sentence that its help begins with. */
+/** Sets the summary for a list of commands, and the same as the first sentence of the command's help. */
 export function describeBriefly(command: Command, summary: string): Command {
   return command.summary(summary).description(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`);
 }
 
 /** The words that name a command, without the program's: `config set`. */
-export function wordsOf(command: Command): string[] {
-  return command.parent === null ? [] : [...wordsOf(command.parent), command.name()];
+export function commandWords(command: Command): string[] {
+  return command.parent === null ? [] : [...commandWords(command.parent), command.name()];
 }
 
-/** An error in a command's own arguments; without a hint of its own it refers to that command's help. */
-export function withHelpOf(command: Command, error: unknown): unknown {
+/** Adds a reference to the command's help to a usage error without a hint. */
+export function withHelpHint(command: Command, error: unknown): unknown {
   if (!(error instanceof UsageError) || error.hint !== null) return error;
-  const hint = `See ${["imggen", ...wordsOf(command), "--help"].join(" ")}.`;
+  const hint = `See ${["imggen", ...commandWords(command), "--help"].join(" ")}.`;
   return new UsageError(error.message, { hint, cause: error });
 }
 

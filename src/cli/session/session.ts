@@ -8,7 +8,7 @@ import {
 import type { GENERATOR, GLOBAL } from "../../client/options/global-options.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { inProfile, type Profile, profileFolder, requireProfile } from "../../client/profiles.ts";
-import { type Folders, foldersOf } from "../../client/user-folders.ts";
+import { type Folders, userFolders } from "../../client/user-folders.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { shellWord } from "../../lib/shell-word.ts";
@@ -21,7 +21,7 @@ import type { Context } from "./context.ts";
 /** The global flags, but for those of the console, which is there before the command line is parsed. */
 export type GlobalOptions = FlagsOf<Omit<typeof GLOBAL, "quiet" | "color">> & FlagsOf<typeof GENERATOR>;
 
-/** What one run of a command works with: its context, the global flags, and what follows from both. */
+/** Context and global flags of one run of a command, and the settings that follow from both. */
 export class Session implements ClientSession {
   readonly context: Context;
   readonly options: GlobalOptions;
@@ -63,9 +63,9 @@ export class Session implements ClientSession {
     if (this.profile !== null) requireProfile(this.folders.config, this.profile.name, this.profile.label);
   }
 
-  /** The folders of settings and state; not every command needs them. @throws UsageError as `foldersOf` */
+  /** The folders of settings and state; not every command needs them. @throws UsageError as `userFolders` */
   get folders(): Folders {
-    this.#folders ??= foldersOf(this.context);
+    this.#folders ??= userFolders(this.context);
     return this.#folders;
   }
 
@@ -81,9 +81,9 @@ export class Session implements ClientSession {
    */
   commandLine(flag?: string, without: readonly string[] = []): string {
     const { flags, rest } = this.#words;
-    const kept = flags.filter((word) => word === flag || !without.includes(word));
-    if (flag !== undefined && !kept.includes(flag)) kept.push(flag);
-    return ["imggen", ...kept, ...rest].map((word) => shellWord(word)).join(" ");
+    const remainingFlags = flags.filter((word) => word === flag || !without.includes(word));
+    if (flag !== undefined && !remainingFlags.includes(flag)) remainingFlags.push(flag);
+    return ["imggen", ...remainingFlags, ...rest].map((word) => shellWord(word)).join(" ");
   }
 
   /** Flags without a value, of those named, on the command line. */
@@ -132,14 +132,14 @@ export class Session implements ClientSession {
   };
 
   /**
-   * What `--verbose` logs: a line for each exchange with the service, without queries and without the key; not under
+   * The log of `--verbose`: a line for each exchange with the service, without queries and without the key; not under
    * `--quiet`.
    */
   get onExchange(): ClientSession["onExchange"] {
     if (!this.options.verbose) return undefined;
     return ({ method, url, result, elapsedMs }) => {
-      const place = withoutQuery(url);
-      void this.console.note(`${method} ${place}: ${result}, ${formatDuration(elapsedMs)}`);
+      const address = withoutQuery(url);
+      void this.console.note(`${method} ${address}: ${result}, ${formatDuration(elapsedMs)}`);
     };
   }
 }

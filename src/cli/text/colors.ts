@@ -3,7 +3,7 @@ import type { Environment } from "../../client/this-process.ts";
 import type { OutputStream } from "./output-stream.ts";
 
 /**
- * What a colour means, everywhere. Only the terminal's own basic colours: its theme makes them legible on its
+ * The meaning of each colour. Only the terminal's basic colours: its theme makes them legible on its
  * background, light or dark. They go on marks and labels, and never carry a meaning alone.
  */
 export const TEXT_STYLES = {
@@ -17,7 +17,7 @@ export const TEXT_STYLES = {
 
 export type TextStyleName = keyof typeof TEXT_STYLES;
 
-/** Puts a style on a text, or leaves the text as it is where there are to be no colours. */
+/** Applies a style to a text, or returns the text unchanged if colours are off. */
 export type TextStyle = (name: TextStyleName, text: string) => string;
 
 export const PLAIN: TextStyle = (_name, text) => text;
@@ -41,7 +41,7 @@ export async function loadColors(
   }
 }
 
-/** Whether a stream takes colours: none does unless it is a terminal that can, or FORCE_COLOR says so. */
+/** Whether a stream takes colours: a terminal that supports them, or any if FORCE_COLOR is set. */
 export function takesColors({ isTTY }: Pick<OutputStream, "isTTY">, env: Environment): boolean {
   const force = env.FORCE_COLOR;
   if (env.NO_COLOR) return false;
@@ -57,7 +57,7 @@ export function headingPaint(style: TextStyle): Paint {
   return (line) => (/^\w[\w -]*:$/.test(line) ? style("heading", line) : line);
 }
 
-/** Colours what a line of standard error begins with: the word or the mark that says what kind of line it is. */
+/** Colours the label at the beginning of a line of standard error: its first word or mark. */
 export function labelPaint(style: TextStyle): Paint {
   return (line) => {
     const [label = ""] = /^(?:error:|warning:|✓)/.exec(line) ?? [];

@@ -15,10 +15,10 @@ import {
 /** A line, or several: only what separates them ends a line, never anything inside one. */
 export type Text = string | readonly string[];
 
-/** Text that is folded at words where a terminal is too narrow for it. */
+/** Text that is wrapped at words if the terminal is too narrow. */
 export type Message = string | readonly (string | WholeLine)[];
 
-/** One part of a line of the result that a script is to use as it is. */
+/** A field of a result line that a script uses unchanged. */
 interface PathField {
   path: string;
 }
@@ -43,7 +43,7 @@ export class Console {
   readonly #color: boolean;
   #hasAnswered = false;
   readonly #awaited = new Set<string>();
-  /** Whether the last result is being written, or was: by another console, which `finish` has made. */
+  /** Whether `finish` has begun to write the last result, on another console. */
   #isFinished = false;
   readonly quiet: boolean;
   /** Whether standard error is for a program: every line on it is a JSON document. */
@@ -60,12 +60,11 @@ export class Console {
     this.events = options.events === true;
   }
 
-  /** How to colour what goes to a stream. */
+  /** The style for the text of a stream. */
   style(stream: "stdout" | "stderr"): TextStyle {
     return this.takesColors(stream) ? inColor : PLAIN;
   }
 
-  /** Whether what goes to a stream may have colours. */
   takesColors(stream: "stdout" | "stderr"): boolean {
     return this.#color && takesColors(this.#streams[stream], this.#streams.env);
   }
@@ -92,9 +91,9 @@ export class Console {
   async finish(write: (last: Console) => Promise<unknown>): Promise<void> {
     if (this.#isFinished) return;
     const last = new Console(this.#streams, { quiet: this.quiet, color: this.#color, events: this.events });
-    const written = write(last);
+    const lastWrite = write(last);
     this.#isFinished = true;
-    await written;
+    await lastWrite;
   }
 
   /** The result as text. @throws OutputError if the stream failed, but not if its reader has left */
@@ -103,16 +102,16 @@ export class Console {
   }
 
   /**
-   * One line of the result, its fields two spaces apart. A path is written as it is where a script reads it, and
+   * One line of the result, its fields two spaces apart. A path is written unchanged for a script, and
    * escaped on a terminal. @throws OutputError as `result` does
    */
   async resultLine(...fields: readonly (string | PathField)[]): Promise<void> {
     const isForPeople = this.#streams.stdout.isTTY === true;
-    const shown = fields.map((field) => {
+    const texts = fields.map((field) => {
       if (typeof field === "string") return printable(field);
       return isForPeople ? printable(field.path) : field.path;
     });
-    await this.#result(shown.join("  "));
+    await this.#result(texts.join("  "));
   }
 
   /** A JSON document on one line, harmless on a terminal: it parses to the very same value. @throws OutputError */
@@ -133,7 +132,7 @@ export class Console {
     await this.#result(`${text}]`);
   }
 
-  /** One of many JSON documents, to a reader that answers. @returns false where that has left @throws OutputError */
+  /** One of many JSON documents. @returns false if the reader is gone @throws OutputError */
   async message(value: unknown): Promise<boolean> {
     return this.#result(jsonSafe(JSON.stringify(value)));
   }
@@ -162,7 +161,7 @@ export class Console {
     await this.#write(stream, sequences);
   }
 
-  /** A question; the answer is typed on the same line. */
+  /** Prints a question; the answer is typed on the same line. */
   async question(text: string): Promise<void> {
     const { stderr } = this.#streams;
     this.beforeWrite();
@@ -199,11 +198,11 @@ export class Console {
     await this.#write("stderr", `${line}\n`);
   }
 
-  /** What even `--quiet` shows. @param paint colours its lines; by default their labels */
+  /** A message that `--quiet` shows too. @param paint colours its lines; by default their labels */
   async error(text: Message, paint: (style: TextStyle) => Paint = labelPaint): Promise<void> {
     if (this.events) return this.event(messageEvent("error", text));
     const { stderr } = this.#streams;
-    const lines = linesOf(text).flatMap((line) =>
+    const lines = messageLines(text).flatMap((line) =>
       typeof line === "string" ? fold(printable(line), stderr) : printable(line.whole),
     );
     await this.#write("stderr", `${lines.map(paint(this.style("stderr"))).join("\n")}\n`);
@@ -223,18 +222,18 @@ const LIST_CHUNK = 65_536;
 
 /** The prefix of a message (`error:`, `warning:`) becomes its type. */
 function messageEvent(usual: "note" | "error", text: Message): object {
-  const whole = linesOf(text).map(textOf).join("\n");
+  const whole = messageLines(text).map(lineText).join("\n");
   const [, type = usual, message] = /^(?:(error|warning): )?(.*)$/s.exec(whole) ?? [];
   return { type, message };
 }
 
 const UP_AND_CLEAR = "\u001b[1A\u001b[2K";
 
-function linesOf(text: Message): readonly (string | WholeLine)[] {
+function messageLines(text: Message): readonly (string | WholeLine)[] {
   return typeof text === "string" ? [text] : text;
 }
 
-function textOf(line: string | WholeLine): string {
+function lineText(line: string | WholeLine): string {
   return typeof line === "string" ? line : line.whole;
 }
 

@@ -10,7 +10,7 @@ const BUSY_PIPE_PAUSE_MS = 5;
 const NON_BLOCKING = constants.O_WRONLY | constants.O_NONBLOCK;
 
 /**
- * Standard output or error as its file descriptor, where that is a file, a pipe or a socket: Node's own stream
+ * Standard output or error as its file descriptor, if that is a file, a pipe or a socket: Node's own stream
  * for it takes 6 ms to set up, of the 40 that `--version` takes with it. Null for a terminal or another device.
  */
 export function fdStream(fd: 1 | 2): OutputStream | null {
@@ -21,24 +21,24 @@ export function fdStream(fd: 1 | 2): OutputStream | null {
   let writtenBytes = 0;
   return {
     isPipe: kind.isFIFO() || kind.isSocket(),
-    write(data, done) {
+    write(data, onDone) {
       const bytes = typeof data === "string" ? Buffer.from(data) : data;
       writtenBytes += bytes.length;
       const writeOn = writtenBytes > PIPE_BYTES ? writeSome : writeNow;
       // Written synchronously if no write is pending, so that the output is visible before the next step.
-      const written =
+      const currentWrite =
         under === null ? writeAll(fd, bytes, writeOn) : under.then(() => writeAll(fd, bytes, writeOn));
-      const told = written.then(() => done(), done);
-      under = told;
-      told.then(() => {
-        if (under === told) under = null;
+      const notification = currentWrite.then(() => onDone(), onDone);
+      under = notification;
+      notification.then(() => {
+        if (under === notification) under = null;
       });
       return true;
     },
   };
 }
 
-/** @returns null for what needs Node's own stream: a terminal, or another device */
+/** @returns null for a terminal or another device, which needs Node's own stream */
 export function plainKind(fd: number): Stats | null {
   try {
     const kind = fstatSync(fd);
@@ -92,6 +92,6 @@ async function writeAll(fd: number, bytes: Uint8Array, writeOn: Write): Promise<
 
 function writeSome(fd: number, bytes: Uint8Array): Promise<number> {
   return new Promise((resolve, reject) => {
-    write(fd, bytes, (error, written) => (error ? reject(error) : resolve(written)));
+    write(fd, bytes, (error, byteCount) => (error ? reject(error) : resolve(byteCount)));
   });
 }

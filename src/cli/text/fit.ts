@@ -16,7 +16,7 @@ const HANGING = 2;
 const PIECE =
   /(?<=: )(?:imggen|chmod|sudo|npm) .*|\(?\bimggen [a-z]+(?: (?:-{1,2}[a-z][\w-]*|<[^>]*>|\S*[\d_]\S*))*\S*|"[^"]*\/[^"]*"\S*|\S+/g;
 
-/** Accents, what only joins, and what is joined to an emoji. */
+/** Accents, joiners, and emoji that are joined to another. */
 const NO_COLUMN = lateRegex(String.raw`\u200d.|[\p{Mn}\p{Me}\p{Cf}]`, "gsu");
 /** Emoji and East Asian writing. */
 const TWO_COLUMNS = lateRegex(
@@ -25,7 +25,7 @@ const TWO_COLUMNS = lateRegex(
 );
 
 /**
- * How many columns of a terminal a text takes, well enough to fold it. `columnsOf` knows it of every character, and takes
+ * Approximate number of columns of a text, for wrapping. `countColumns` is exact for every character, but takes
  * longer to load than most commands run.
  */
 function measure(text: string): number {
@@ -56,7 +56,7 @@ export function fold(line: string, stream: Room): string[] {
 
 type Room = Pick<OutputStream, "isTTY" | "columns">;
 
-/** The columns that text on a stream may take: any number where it is no terminal. */
+/** Maximum number of columns of text on a stream: no limit without a terminal. */
 export function roomOn({ isTTY, columns }: Room): number {
   return isTTY && columns ? columns : Number.POSITIVE_INFINITY;
 }
@@ -67,9 +67,9 @@ interface Wrapping {
   indent: number;
   /** More spaces before all but the first. Default: none. */
   hanging?: number;
-  /** What every line but the last ends with. Default: nothing. */
+  /** Suffix of every line but the last. Default: none. */
   end?: string;
-  /** The columns that a text takes. Default: its length. */
+  /** Measures a text in columns. Default: its length. */
   measure?: (text: string) => number;
 }
 
@@ -91,18 +91,18 @@ export function wrapWords(
   return [...lines, line];
 }
 
-/** Where the text of a term stands. All in columns. */
+/** Position of the text of a term, in columns. */
 interface TermLayout {
   columns: number;
-  /** Where it begins beside the term. */
+  /** Beginning of text beside the term. */
   beside: number;
-  /** The least room beside the term; with less, the text stands below it. */
+  /** Minimum room beside the term; with less, the text is placed below it. */
   least: number;
-  /** Spaces before it there. */
+  /** Spaces before text below the term. */
   indent: number;
 }
 
-/** A term and its text, given as the words of each paragraph: beside it, or below it where there is too little room. */
+/** A term and its text, given as the words of each paragraph: beside it, or below it if there is too little room. */
 export function besideTerm(
   term: string,
   text: readonly (readonly string[])[],

@@ -8,12 +8,12 @@ export interface OutputStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
   readonly rows?: number;
-  /** Whether another program reads what is written. It may show it on the same terminal. */
+  /** Whether another program reads the stream. It may show it on the same terminal. */
   readonly isPipe?: boolean;
   /** Reports that the terminal's size has changed. */
   on?(event: "resize", listener: () => void): unknown;
   off?(event: "resize", listener: () => void): unknown;
-  write(data: string | Uint8Array, done: (error?: Error | null) => void): boolean;
+  write(data: string | Uint8Array, onDone: (error?: Error | null) => void): boolean;
 }
 
 /** Writes to a stream, and waits until that is done. @returns the error; null if there was none */
@@ -27,16 +27,16 @@ export function writeTo(stream: OutputStream, data: string | Uint8Array): Promis
   });
 }
 
-/** How long a write may take after a signal. */
+/** Timeout of a write after a signal. */
 const WRITE_AFTER_SIGNAL_MS = 500;
 
-/** The streams to which nothing is written any more, because their readers have stopped reading. */
+/** Streams that are no longer written to, because their readers have stopped reading. */
 const unread = new WeakSet<OutputStream>();
 
 /**
- * Does what `writeTo` does. After a signal a write that is not done within half a second is given up, and so is every later one to
+ * Writes as `writeTo` does. After a signal a write that is not done within half a second is given up, as is every later one to
  * that stream: a reader that has stopped reading must not keep the program from its end.
- * @returns the signal's reason, where it was given up
+ * @returns the signal's reason if it was given up
  */
 export async function writeToReader(
   stream: OutputStream,
@@ -53,10 +53,10 @@ export async function writeToReader(
     const onAbort = () => {
       timer = setTimeout(giveUp, WRITE_AFTER_SIGNAL_MS);
     };
-    const written = writeTo(stream, data);
+    const currentWrite = writeTo(stream, data);
     if (signal.aborted) onAbort();
     else signal.addEventListener("abort", onAbort, { once: true });
-    void written.then((error) => {
+    void currentWrite.then((error) => {
       clearTimeout(timer);
       signal.removeEventListener("abort", onAbort);
       resolve(error);
@@ -64,7 +64,7 @@ export async function writeToReader(
   });
 }
 
-/** Whether a write failed because the reader has gone away. Windows answers EOF where a pipe was closed. */
+/** Whether a write failed because the reader has gone away. Windows reports EOF for a closed pipe. */
 export function isClosedPipe(error: unknown, onPlatform: NodeJS.Platform = platform()): boolean {
   const code = errorCode(error);
   return code === "EPIPE" || (code === "EOF" && onPlatform === "win32");

@@ -10,7 +10,7 @@ import { pluralize } from "../../lib/whole-number.ts";
 import { resumeCommand } from "../../lib/wording.ts";
 import type { FreeAt } from "../../task/intent.ts";
 
-/** `2 credits`, `1 credit`, that it is free, or that the cost is unknown. */
+/** `2 credits`, `1 credit`, `free`, or an unknown cost. */
 export function creditsText(credits: number | null, free: FreeAt | null = null): string {
   if (free === "sandbox") return "free (sandbox)";
   if (free !== null || credits === 0) return "free";
@@ -23,7 +23,7 @@ export function creditsCell(credits: number | null, free: FreeAt | null = null):
   return free === null ? String(credits ?? "?") : "free";
 }
 
-/** What an event means to a person at a command, who can give flags and press Ctrl-C. */
+/** Text about an event for a person at a command, with advice about flags and Ctrl-C. */
 export function noteText(event: RunEvent): string {
   const text = eventText(event);
   if (event.type === "continuing") return text.replace(/\.$/, "; --again submits a new one.");
@@ -33,8 +33,8 @@ export function noteText(event: RunEvent): string {
 
 /**
  * The failure for a person: what happened, and what to do next. Only a manifest's problems have lines of their own.
- * @param which of several tasks it is of, to begin with
- * @param verbose whether to add the service's error key, which is for looking the error up
+ * @param which prefix that names the task if there are several
+ * @param verbose whether to add the service's error key, for looking the error up
  */
 export function failureLines(
   { error }: FailureJson,
@@ -42,14 +42,14 @@ export function failureLines(
 ): string[] {
   const isShown = verbose && error.key !== null && !error.message.includes(error.key);
   const key = isShown ? ` [${error.key}]` : "";
-  // Who pressed Ctrl-C made no mistake.
+  // Ctrl-C is no error of the user.
   const label = error.type === "interrupted" ? "" : "error: ";
   const text = `${label}${which}${error.message}${key}`;
   const lines = error.problems ? text.split("\n") : [text];
   return error.hint === "" ? lines : [...lines, ...error.hint.split("\n").map((line) => `  ${line}`)];
 }
 
-/** A file as a person names it from where they are: relative to the working folder, where that is shorter. */
+/** Path of a file, relative to the working folder if that is shorter. */
 export function shortPath(file: string, { resolvePath }: Pick<ProcessContext, "resolvePath">): string {
   try {
     const relative = path.relative(resolvePath("."), file);
@@ -62,7 +62,7 @@ export function shortPath(file: string, { resolvePath }: Pick<ProcessContext, "r
 
 /**
  * Text for a signal that comes while requests are in flight.
- * @param waitMs how long their replies are waited for; null: to their end, because they are paid for
+ * @param waitMs maximum wait for their replies; null: no limit, because they are paid
  * @param taskIds of those that have one
  */
 export function stoppingText(
@@ -92,7 +92,7 @@ function resumeText(taskIds: readonly string[]): string {
   return `to resume: ${others.length === 0 ? resumeCommand(taskId) : "imggen resume"}`;
 }
 
-/** What came of asking a provider to stop a task. Whether it is charged, only the provider can say. */
+/** Result of a cancel at a provider. Only the provider knows whether the task is charged. */
 export function stoppedText({ taskId, name, isStopped }: Stopped): string {
   if (isStopped === null) return `${name} did not answer, so task ${taskId} may go on.`;
   if (!isStopped) return `${name} did not cancel task ${taskId}, which goes on.`;

@@ -3,9 +3,9 @@ import type { TextStyleName } from "./colors.ts";
 import type { Console } from "./console.ts";
 import { roomOn } from "./fit.ts";
 import type { OutputStream } from "./output-stream.ts";
-import { columnsOf, cutTo } from "./terminal-columns.ts";
+import { countColumns, cutTo } from "./terminal-columns.ts";
 
-/** The style that a cell's text is shown in, without its padding; null for none. */
+/** The style of a cell's text, without its padding; null for none. */
 export type CellStyle = (cell: string, column: TableColumn) => TextStyleName | null;
 
 /**
@@ -16,7 +16,7 @@ export async function showTable(
   allColumns: readonly TableColumn[],
   allRows: readonly (readonly TableCell[])[],
   { console, context }: { console: Console; context: { stdout: OutputStream } },
-  styleOf: CellStyle = () => null,
+  cellStyle: CellStyle = () => null,
 ): Promise<TableColumn[]> {
   const { columns, rows } = withoutConstants(allColumns, allRows);
   const { fitted, leftOut } = layOut(columns, rows, roomOn(context.stdout));
@@ -26,7 +26,7 @@ export async function showTable(
   for (let from = 0; from < all.length; from += LINES_AT_ONCE) {
     const lines = all.slice(from, from + LINES_AT_ONCE).map(fitted);
     const styled = ({ column, text, padding }: FittedCell, at: number) => {
-      const name = from + at === 0 ? "heading" : styleOf(text, column);
+      const name = from + at === 0 ? "heading" : cellStyle(text, column);
       return (name === null ? text : style(name, text)) + padding;
     };
     const plain = lines.map((cells) => joined(cells.map(({ text, padding }) => text + padding)));
@@ -43,42 +43,42 @@ function withoutConstants(columns: readonly TableColumn[], rows: readonly (reado
     ({ varies }, at) => varies !== true || rows.length < 2 || rows.some((row) => row[at] !== rows[0]?.[at]),
   );
   if (isShown.every(Boolean)) return { columns, rows };
-  const shown = <Each>(each: readonly Each[]) => each.filter((_, at) => isShown[at]);
-  return { columns: shown(columns), rows: rows.map(shown) };
+  const visibleOnly = <Each>(each: readonly Each[]) => each.filter((_, at) => isShown[at]);
+  return { columns: visibleOnly(columns), rows: rows.map(visibleOnly) };
 }
 
 function joined(cells: readonly string[]): string {
   return cells.join(" ".repeat(BETWEEN)).trimEnd();
 }
 
-/** A column by its heading, and what becomes of it where the terminal is too narrow for all of them. */
+/** A column, and its treatment if the terminal is too narrow for all of them. */
 export interface TableColumn {
   heading: string;
-  /** It is cut after all others, and never left out. */
+  /** Cut after all others, and never omitted. */
   keep?: boolean;
-  /** It is left out before all others. */
+  /** Omitted before all others. */
   spare?: boolean;
-  /** Its cells are never cut: part of one would say nothing. It may be left out. */
+  /** Never cut, because part of a cell would be useless. It may be omitted. */
   whole?: boolean;
-  /** Left out where it would be narrower than this. Default: 6. */
+  /** Minimum width; a narrower column is omitted. Default: 6. */
   least?: number;
   /** Whether the column is omitted if all its cells are the same. */
   varies?: boolean;
 }
 
-/** Text of a cell. Where there is too little room a path loses its beginning, up to a word, and other text its end. */
+/** Text of a cell. If there is too little room, a path loses its beginning, up to a word, and other text its end. */
 export type TableCell = string | { path: string };
 
-/** How many lines are fitted and written at a time. */
+/** Number of lines that are laid out and written at a time. */
 const LINES_AT_ONCE = 1000;
 /** Spaces between two columns. */
 const BETWEEN = 2;
-/** The fewest columns in which most cells still say something. */
+/** Minimum width at which most cells are still useful. */
 const DEFAULT_LEAST = 6;
 
 /**
- * How the cells of a table get as wide as their columns, and escaped, so that none breaks a line. Only where there is too
- * little room are cells cut or columns left out.
+ * Pads the cells of a table to the width of their columns, and escapes line breaks. Only if there is too
+ * little room are cells cut or columns omitted.
  * @param room columns of the terminal; Infinity if nothing may be cut
  */
 export function layOut(
@@ -86,18 +86,18 @@ export function layOut(
   rows: readonly (readonly TableCell[])[],
   room: number,
 ): Layout {
-  const wanted = columns.map(({ heading }) => columnsOf(safeCell(heading).text));
+  const fullWidths = columns.map(({ heading }) => countColumns(safeCell(heading).text));
   for (const row of rows) {
     for (const [at, cell] of row.entries())
-      wanted[at] = Math.max(wanted[at] ?? 0, columnsOf(safeCell(cell).text));
+      fullWidths[at] = Math.max(fullWidths[at] ?? 0, countColumns(safeCell(cell).text));
   }
-  const widths = widthsWithin(columns, wanted, room);
-  const shown = columns.flatMap((column, at) => {
+  const widths = widthsWithin(columns, fullWidths, room);
+  const visibleColumns = columns.flatMap((column, at) => {
     const width = widths[at] ?? 0;
     return width === 0 ? [] : [{ column, at, width }];
   });
   const fitted = (row: readonly TableCell[]) =>
-    shown.map(({ column, at, width }) => ({ column, ...fitCell(safeCell(row[at] ?? ""), width) }));
+    visibleColumns.map(({ column, at, width }) => ({ column, ...fitCell(safeCell(row[at] ?? ""), width) }));
   return { fitted, leftOut: columns.filter((_, at) => widths[at] === 0) };
 }
 
@@ -114,29 +114,33 @@ interface Layout {
 }
 
 /** The width of each column; 0 for one that is left out. */
-function widthsWithin(columns: readonly TableColumn[], wanted: readonly number[], room: number): number[] {
-  const widths = [...wanted];
-  const needed = () => {
-    const shown = widths.filter((width) => width > 0);
-    return shown.reduce((sum, width) => sum + width, BETWEEN * (shown.length - 1));
+function widthsWithin(
+  columns: readonly TableColumn[],
+  fullWidths: readonly number[],
+  room: number,
+): number[] {
+  const widths = [...fullWidths];
+  const totalWidth = () => {
+    const visibleWidths = widths.filter((width) => width > 0);
+    return visibleWidths.reduce((sum, width) => sum + width, BETWEEN * (visibleWidths.length - 1));
   };
   const others = columns.flatMap(({ keep }, at) => (keep ? [] : [at]));
-  const kept = columns.flatMap(({ keep }, at) => (keep ? [at] : []));
+  const requiredColumns = columns.flatMap(({ keep }, at) => (keep ? [at] : []));
   const cuttable = others.filter((at) => !columns[at]?.whole);
   const least = columns.map((column) => column.least ?? DEFAULT_LEAST);
-  shrink(widths, cuttable, least, () => needed() - room);
+  shrink(widths, cuttable, least, () => totalWidth() - room);
   const leaving = others.toReversed().toSorted((a, b) => rank(columns[a]) - rank(columns[b]));
-  for (const at of leaving) if (needed() > room) widths[at] = 0;
-  // What has been left out may have made room for more of the rest.
-  for (const at of others) if (widths[at] !== 0) widths[at] = wanted[at] ?? 0;
-  shrink(widths, cuttable, least, () => needed() - room);
-  // One that went before a wider one may fit into what is left.
+  for (const at of leaving) if (totalWidth() > room) widths[at] = 0;
+  // Omitted columns may have made room for the others.
+  for (const at of others) if (widths[at] !== 0) widths[at] = fullWidths[at] ?? 0;
+  shrink(widths, cuttable, least, () => totalWidth() - room);
+  // A column omitted before a wider one may fit into the remaining room.
   for (const at of leaving.toReversed().filter((each) => widths[each] === 0)) {
-    widths[at] = wanted[at] ?? 0;
-    if (needed() > room) widths[at] = 0;
+    widths[at] = fullWidths[at] ?? 0;
+    if (totalWidth() > room) widths[at] = 0;
   }
   const one = columns.map(() => 1);
-  shrink(widths, kept, one, () => needed() - room);
+  shrink(widths, requiredColumns, one, () => totalWidth() - room);
   return widths;
 }
 
@@ -172,14 +176,14 @@ function safeCell(cell: TableCell): SafeCell {
 
 function fitCell(cell: SafeCell, width: number): { text: string; padding: string } {
   const cut = cutTo(cell.text, width, cell.cut);
-  const text = cell.cut === "start" && cut !== cell.text ? fromWord(cut, cell.text) : cut;
-  return { text, padding: " ".repeat(Math.max(0, width - columnsOf(text))) };
+  const text = cell.cut === "start" && cut !== cell.text ? fromWordStart(cut, cell.text) : cut;
+  return { text, padding: " ".repeat(Math.max(0, width - countColumns(text))) };
 }
 
 const BETWEEN_WORDS = /[\s/\\_.-]/;
 
 /** The end of a path, from the first whole word in it, unless much would be lost by that. */
-function fromWord(cut: string, whole: string): string {
+function fromWordStart(cut: string, whole: string): string {
   const end = cut.slice(1);
   if (BETWEEN_WORDS.test(whole.at(-end.length - 1) ?? "")) return cut;
   const at = end.search(BETWEEN_WORDS);

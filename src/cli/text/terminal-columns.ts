@@ -1,21 +1,20 @@
-// Apart from what else is known of a terminal: `string-width` takes longer to start than the program itself.
+// A separate file: `string-width` takes longer to start than the program itself.
 import stringWidth from "string-width";
 
-/** How many columns of a terminal a text takes. */
-export function columnsOf(text: string): number {
+export function countColumns(text: string): number {
   return stringWidth(text);
 }
 
-/** A text in so many columns of a terminal, with an ellipsis where something is missing. */
+/** Cuts a text to a number of columns, with an ellipsis for the omitted part. */
 export function cutTo(text: string, width: number, cut: "start" | "end" = "end"): string {
-  if (columnsOf(text) <= width) return text;
+  if (countColumns(text) <= width) return text;
   const graphemes = [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment);
   if (cut === "start") graphemes.reverse();
-  let used = 1;
+  let usedColumns = 1;
   let fitting = "";
   for (const grapheme of graphemes) {
-    used += columnsOf(grapheme);
-    if (used > width) break;
+    usedColumns += countColumns(grapheme);
+    if (usedColumns > width) break;
     fitting = cut === "start" ? grapheme + fitting : fitting + grapheme;
   }
   return cut === "start" ? `…${fitting}` : `${fitting}…`;

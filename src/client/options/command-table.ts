@@ -8,11 +8,11 @@ export const MODEL_FILTER = {
     { choices: ["text", "text-to-image", "edit", "image-to-image"] },
   ),
   ratio: option("text", "--ratio <w:h>", "only models that support this aspect ratio", {
-    known: "ratio",
+    suggestions: "ratio",
     agents: "Supports this aspect ratio, such as 16:9.",
   }),
   quality: option("text", "--quality <quality>", "only models that support this quality", {
-    known: "quality",
+    suggestions: "quality",
     agents: "Supports this quality.",
   }),
   references: option("whole", "--references <n>", "only models that take this many reference images", {

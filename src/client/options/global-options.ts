@@ -1,13 +1,13 @@
 import { type Option, type Options, option } from "./option.ts";
 
-/** Options that every command takes, but for those that it refuses. */
+/** Options of every command; some commands refuse a few. */
 export const GLOBAL = {
   json: option("flag", "--json", "print exactly one JSON document on standard output"),
   quiet: option("flag", "--quiet", "print only errors on standard error"),
   verbose: option("flag", "--verbose", "log HTTP requests"),
   color: option("on", "--no-color", "disable colours"),
   profile: option("text", "--profile <name>", "use the account and settings of this profile", {
-    known: "profile",
+    suggestions: "profile",
   }),
   sandbox: option("flag", "--sandbox", "use the embedded sandbox instead of the service (free, no account)"),
 } satisfies Options;

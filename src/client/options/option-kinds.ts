@@ -1,8 +1,14 @@
 import { durationOption } from "../../lib/duration.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { parseSeed } from "../../lib/exact-integer.ts";
+import { MAX_SEED, parseSeed } from "../../lib/exact-integer.ts";
 import { requirePath } from "../../lib/home-folder.ts";
-import { hasSeveralSeeds, seedOption, seedsOption, wholeNumberOption } from "../../lib/whole-number.ts";
+import {
+  exceededLimit,
+  hasSeveralSeeds,
+  seedOption,
+  seedsOption,
+  wholeNumberOption,
+} from "../../lib/whole-number.ts";
 import { isProviderFields } from "../../task/request-fields.ts";
 import { type Kind, longFlag, type Option, RANDOM } from "./option.ts";
 
@@ -14,6 +20,8 @@ interface KindRow {
   is: (value: unknown) => boolean;
   /** The end of a sentence: a value must be … */
   words: string;
+  /** Limits of a whole number that `is` checks, with words of their own. */
+  range?: { min: number; max?: bigint };
 }
 
 const isText = (value: unknown) => typeof value === "string";
@@ -27,11 +35,13 @@ const WHOLE: KindRow = {
   parse: wholeNumber,
   is: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
   words: "a whole number",
+  range: { min: 0 },
 };
 const SEED: KindRow = {
   parse: oneSeed,
   is: (value) => parseSeed(value) !== null,
   words: "a whole number, beyond 2^53 - 1 as text",
+  range: { min: 0, max: MAX_SEED },
 };
 const SWITCH: KindRow = { is: (value) => typeof value === "boolean", words: "true or false" };
 const TEXTS: KindRow = {
@@ -41,7 +51,10 @@ const TEXTS: KindRow = {
 };
 
 const KINDS: Readonly<Record<Kind, KindRow>> = {
-  text: { ...TEXT, parse: (text, label, { choices }) => (choices ? chosen(text, label, choices) : text) },
+  text: {
+    ...TEXT,
+    parse: (text, label, { choices }) => (choices ? parseChoice(text, label, choices) : text),
+  },
   path: PATH,
   folder: PATH,
   url: TEXT,
@@ -75,7 +88,8 @@ export function parseFlag(option: Option, text: string): unknown {
 }
 
 function wholeNumber(text: string, label: string, { min = 0, max, isAdvisory }: Option): number {
-  if (isAdvisory) return wholeNumberOption(label, text, { min: 0, rangeText: `${min} to ${max}` });
+  if (isAdvisory)
+    return wholeNumberOption(label, text, { min: 0, advised: { min, ...(max !== undefined && { max }) } });
   return wholeNumberOption(label, text, { min, ...(max !== undefined && { max }) });
 }
 
@@ -87,7 +101,7 @@ function oneSeed(text: string, label: string) {
 }
 
 /** One of the choices, in any case. @throws UsageError */
-export function chosen<Choice extends string>(
+export function parseChoice<Choice extends string>(
   text: string,
   label: string,
   choices: readonly Choice[],
@@ -98,11 +112,11 @@ export function chosen<Choice extends string>(
   throw new UsageError(`${label} ${JSON.stringify(text)} is ${none}.`);
 }
 
-/** What a value of an option must be, as the end of a sentence; null if it is right. */
+/** Requirement that a value breaks, as the end of a sentence; null if it is valid. */
 export function valueProblem(option: Option, value: unknown): string | null {
   const { kind, choices, min = 0, max, isAdvisory } = option;
-  const { is, words } = KINDS[kind];
-  if (!is(value)) return words;
+  const { is, words, range } = KINDS[kind];
+  if (!is(value)) return (range && exceededLimit(value, { ...range, min })) ?? words;
   if (choices && !choices.includes(String(value))) return `one of ${choices.join(", ")}`;
   if (typeof value !== "number" || isAdvisory) return null;
   if (max === undefined) return value < min ? `at least ${min}` : null;

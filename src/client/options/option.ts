@@ -2,7 +2,7 @@ import type { OnTaskProgress } from "../../core/engine/events.ts";
 import type { WholeNumber } from "../../lib/exact-integer.ts";
 import type { ProviderFields } from "../../task/request-fields.ts";
 
-/** In place of a seed: a new one. */
+/** Value of `--seed` for a new one. */
 export const RANDOM = "random";
 
 /** Values of options by kind. */
@@ -37,29 +37,29 @@ export type Kind = keyof Values;
 
 export type Group = "Prompt and model" | "Output" | "Cost" | "Waiting" | "Advanced";
 
-/** Values that are known, although a service or generator may know others: completion offers them. */
-export type Known = "model" | "ratio" | "quality" | "profile";
+/** Values that completion suggests; a service or generator may support others. */
+export type SuggestionKind = "model" | "ratio" | "quality" | "profile";
 
 /** One option: a flag and its line of help, an option of the package, a field of an agent's tool. */
 export interface Option<OfKind extends Kind = Kind, Choice extends string = string> {
   kind: OfKind;
-  /** As the parser takes it: `-m, --model <id>`; null for an option of the package alone. */
+  /** Declaration for the parser: `-m, --model <id>`; null for an option of the package only. */
   flag: string | null;
   /** For people, with the default in parentheses at its end. */
   help: string;
   group?: Group | undefined;
   min?: number;
   max?: number;
-  /** Only named in messages and schemas: the model matrix checks the limits, which --no-validate switches off. */
+  /** The limits are only for messages and schemas: the model matrix checks them, unless --no-validate is set. */
   isAdvisory?: boolean;
   /** All values that there are. */
   choices?: readonly Choice[];
-  known?: Known;
-  /** For agents, whose tools have only options with these words. */
+  suggestions?: SuggestionKind;
+  /** Description for agents. Their tools have only options with one. */
   agents?: string;
   /** The default of an agent's tool. */
   default?: number | boolean;
-  /** The flag's text is kept as it is: the value is parsed with the setting that it overrides. */
+  /** Overrides a setting: the flag's text is parsed as that setting's. */
   isSetting?: true;
 }
 

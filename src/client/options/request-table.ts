@@ -12,17 +12,17 @@ const advanced = inGroup("Advanced");
 export const REQUEST = {
   /** An id, or the part of it after the slash. Default: `vendor1/alpha-2`. */
   model: request("text", "-m, --model <id>", "model, see imggen models (default: vendor1/alpha-2)", {
-    known: "model",
+    suggestions: "model",
   }),
   /** `16:9`, or `auto`. */
   ratio: request("text", "-r, --ratio <w:h>", "aspect ratio, such as 16:9, or auto", {
-    known: "ratio",
+    suggestions: "ratio",
     agents:
       "Aspect ratio, as the model allows: auto, 1:1, 2:3, 3:2, 3:4, 4:3, 4:5, 5:4, 9:16, 16:9, 21:9 and others.",
   }),
   /** `basic`, `high`, `1K`, `2K` or `4K`, as the model allows. */
   quality: request("text", "-q, --quality <quality>", "basic, high, 1K, 2K or 4K, as the model allows", {
-    known: "quality",
+    suggestions: "quality",
     agents: "Quality or resolution, as the model allows.",
   }),
   maxImages: request("whole", "-n, --max-images <n>", "number of images, 1 to 15, as the model allows", {
@@ -151,7 +151,7 @@ export const GENERATE = {
 export const RERUN = {
   ...REQUEST,
   model: request("text", "-m, --model <id>", "model, see imggen models (default: the same)", {
-    known: "model",
+    suggestions: "model",
   }),
   image: IMAGE_OR_FILE,
   seed: request("seedOrRandom", "--seed <n>", "seed, or random for a new one (default: the same)"),
@@ -195,10 +195,12 @@ export const BATCH = {
 
 export const COMPARE = {
   model: request("list", "-m, --model <ids>", "models, comma-separated, see imggen models", {
-    known: "model",
+    suggestions: "model",
   }),
-  ratio: request("list", "-r, --ratio <ratios>", "aspect ratios, comma-separated", { known: "ratio" }),
-  quality: request("list", "-q, --quality <qualities>", "qualities, comma-separated", { known: "quality" }),
+  ratio: request("list", "-r, --ratio <ratios>", "aspect ratios, comma-separated", { suggestions: "ratio" }),
+  quality: request("list", "-q, --quality <qualities>", "qualities, comma-separated", {
+    suggestions: "quality",
+  }),
   image: REQUEST.image,
   seed: SEEDS,
   negative: REQUEST.negative,

@@ -133,7 +133,10 @@ export const HISTORY = {
     agents: "completed: saved. unfinished: waiting, running, accepted, made or unknown.",
   }),
   /** An id, or the part of it after the slash. */
-  model: option("text", "--model <id>", "only this model", { known: "model", agents: "Only this model." }),
+  model: option("text", "--model <id>", "only this model", {
+    suggestions: "model",
+    agents: "Only this model.",
+  }),
   /** A day such as `2026-01-31`, or an age: `12h`, `7d`, `2w`. */
   since: option(
     "text",

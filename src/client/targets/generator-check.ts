@@ -7,10 +7,10 @@ import { namedSetting } from "../effective-settings.ts";
 import { otherKindAt } from "../find-generators.ts";
 import { type Finding, failed, news, ok, skipped, warning } from "../finding.ts";
 import { lacksKey, type OwnGenerator } from "../generator-settings.ts";
-import { asFailure, asked } from "./open-generator.ts";
+import { asFailure, askGenerator } from "./open-generator.ts";
 import type { CheckHow, TargetCheck, TargetSession } from "./target.ts";
 
-/** The names of its models; null where it has no list. An error says why it does not tell them. */
+/** Names of its models; null if it has no list; or the error of the question. */
 type Reply = readonly string[] | null | ImggenError;
 
 /** Asks a generator for its models, which costs nothing. */
@@ -21,14 +21,14 @@ export async function checkGenerator(
 ): Promise<TargetCheck> {
   const startMs = performance.now();
   const ask = async (provider: Provider, signal: AbortSignal) => (await provider.models?.(signal)) ?? null;
-  const reply: Reply = await asked(generator, session, ask, timeoutMs).catch(asFailure);
+  const reply: Reply = await askGenerator(generator, session, ask, timeoutMs).catch(asFailure);
   const elapsedMs = performance.now() - startMs;
   return {
     async service() {
       const other = await otherKind(generator, reply, signal, session);
       return other === null
         ? checkReachable(generator, reply, elapsedMs, session)
-        : ofOtherKind(generator, other);
+        : otherKindFinding(generator, other);
     },
     key: () => checkKey(generator, reply),
     clock: () => null,
@@ -37,28 +37,28 @@ export async function checkGenerator(
   };
 }
 
-/** The generator of another kind that answers at its address, where it does not answer as its own kind does. */
+/** Generator of another kind at its address, if it does not answer as its own kind does. */
 async function otherKind(
   { spec }: OwnGenerator,
   reply: Reply,
   signal: AbortSignal,
   session: TargetSession,
 ): Promise<string | null> {
-  const isAsExpected = Array.isArray(reply) || (reply instanceof ImggenError && UNHEARD.has(reply.type));
+  const isAsExpected = Array.isArray(reply) || (reply instanceof ImggenError && INCONCLUSIVE.has(reply.type));
   if (spec.kind === "command" || spec.kind === "npm" || isAsExpected) return null;
   return otherKindAt(spec, signal, session);
 }
 
-/** Errors that say nothing of the kind of the server. */
-const UNHEARD: ReadonlySet<string> = new Set(["auth_required", "insufficient_credits"]);
+/** Errors that do not show the kind of a server. */
+const INCONCLUSIVE: ReadonlySet<string> = new Set(["auth_required", "insufficient_credits"]);
 
-function ofOtherKind({ spec, options }: OwnGenerator, other: string): Finding {
+function otherKindFinding({ spec, options }: OwnGenerator, other: string): Finding {
   const { name } = spec;
   const next = `To use it: imggen config set generator ${shellWord(other)}`;
   return failed(`${name} answers, but as ${other} does.`, next, { generator: name, paid: options.isPaid });
 }
 
-/** Whether the generator can be reached, and has the model that is set. */
+/** Checks whether the generator can be reached, and has the model of the settings. */
 function checkReachable(
   generator: OwnGenerator,
   reply: Reply,
@@ -99,14 +99,14 @@ function checkReachable(
   return news(`${answers}, with ${models}`, facts);
 }
 
-/** Kinds of servers that list their models, most of them. */
+/** Kinds of servers that usually list their models. */
 const WITH_LIST: ReadonlySet<string> = new Set(["openai", "sdapi"]);
 
 const FIX_COMMAND = "Use the program's full path, and make it executable.";
 const SEE_MODELS = "To see those that it has: imggen models";
 const LIST_MODELS = "Some servers have no list of models. If it makes images, nothing is wrong.";
 
-/** Whether the generator takes the key. */
+/** Checks whether the generator accepts the key. */
 function checkKey({ spec, options }: OwnGenerator, reply: Reply): Finding {
   if (spec.kind === "command") return ok("none, for a command", { key: null });
   const key = options.key === null ? null : maskKey(options.key);

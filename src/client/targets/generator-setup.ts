@@ -9,12 +9,12 @@ import type { Task } from "../../task/task.ts";
 import { type ClientSession, openLedger } from "../client-session.ts";
 import { type Effective, EffectiveSettings } from "../effective-settings.ts";
 import {
+  accountKey,
   boundKey,
   type GeneratorSource,
   keyInEffect,
-  keyOfAccount,
   type OwnGenerator,
-  optionsOf,
+  readOptions,
   unsetOptions,
   withKey,
 } from "../generator-settings.ts";
@@ -25,10 +25,10 @@ import {
 export function ownGenerator(setting: Effective, source: GeneratorSource): OwnGenerator {
   const spec = knownSpec(setting.value, setting.label, source);
   const key = keyInEffect(spec, source);
-  return { spec, options: { ...withKey(spec, optionsOf(spec, source), key), keyVariable: KEY_VARIABLE } };
+  return { spec, options: { ...withKey(spec, readOptions(spec, source), key), keyVariable: KEY_VARIABLE } };
 }
 
-/** Sent to the generator in effect whatever it is, and to a task's if it is the key of its account. */
+/** Its key goes to the generator in effect, and to a task's generator only if the task was submitted with it. */
 const KEY_VARIABLE = "IMGGEN_GENERATOR_KEY";
 
 const TASKS_GENERATOR = "The task's generator";
@@ -39,7 +39,7 @@ export function requireKnown(name: string, taskId: string, source: Pick<Generato
     knownSpec(name, TASKS_GENERATOR, source);
   } catch (cause) {
     if (!(cause instanceof UsageError)) throw cause;
-    // The alternative is advice for a new request.
+    // Other hints are advice for a new request.
     const hint = name.startsWith("npm:") ? (cause.hint?.replace(/^Nothing was sent\. /, " ") ?? "") : "";
     const message = `Task ${taskId} cannot be continued. ${cause.message}${hint}`;
     throw new MissingProviderError(message, { charged: "unknown", cause });
@@ -50,7 +50,7 @@ export function requireKnown(name: string, taskId: string, source: Pick<Generato
  * The generator of a stored task: the generator in effect, with its settings, or another one without settings, but for
  * the key of its account. Invalid settings count as none. @throws UsageError, as `ownGenerator`
  */
-export function generatorOf(
+export function taskGenerator(
   { baseUrl: name, keyId }: ServiceIdentity,
   source: GeneratorSource,
 ): OwnGenerator {
@@ -59,7 +59,7 @@ export function generatorOf(
   const isInEffect = inEffect?.name === parseGeneratorSpec(name, TASKS_GENERATOR).name;
   if (setting && isInEffect) return ownGenerator(setting, source);
   const spec = knownSpec(name, TASKS_GENERATOR, source);
-  const key = keyOfAccount(spec, keyId, source) ?? boundKey(spec, source);
+  const key = accountKey(spec, keyId, source) ?? boundKey(spec, source);
   const isSent = key === null && keyId !== GENERATOR_KEY_ID;
   return {
     spec,
@@ -67,7 +67,7 @@ export function generatorOf(
   };
 }
 
-/** The value; null where it is invalid, because an invalid setting is not meant for a stored task. */
+/** The value; null if it is invalid: an invalid setting must not stop a stored task. */
 function orNull<Value>(read: () => Value): Value | null {
   try {
     return read();
@@ -77,14 +77,14 @@ function orNull<Value>(read: () => Value): Value | null {
   }
 }
 
-/** Checks the flags about a generator, also where no task uses it. @throws UsageError */
+/** Checks the flags about a generator, even if no task uses it. @throws UsageError */
 export function checkFlags(source: GeneratorSource): void {
   const settings = new EffectiveSettings({}, () => ({}), source.settings.flags);
   const setting = settings.flag("generator") ?? source.settings.generator();
   if (setting === undefined) return;
   const read = () => knownSpec(setting.value, setting.label, source);
   const spec = setting.source === "flag" ? read() : orNull(read);
-  if (spec !== null) optionsOf(spec, { ...source, settings });
+  if (spec !== null) readOptions(spec, { ...source, settings });
 }
 
 /** A generator that is not the one in effect: no setting applies to it. @throws UsageError */
@@ -93,7 +93,7 @@ export function generatorNamed(name: string, source: GeneratorSource): OwnGenera
   return { spec, options: withKey(spec, unsetOptions(spec), boundKey(spec, source)) };
 }
 
-/** A generator as it is written, with all that is known of it. @throws UsageError for a package that is not installed */
+/** Parses a generator; a package is looked up in the config folder. @throws UsageError for a package that is not installed */
 export function knownSpec(
   text: string,
   label: string,
@@ -104,8 +104,7 @@ export function knownSpec(
 }
 
 /**
- * The report on an unfinished task for a prompt whose package cannot be used: a new request cannot even be checked then, and
- * would hide what the task may have cost.
+ * Reports an unfinished task for a prompt if its package is missing: the error of a new request would hide the task's cost.
  * @param error of the new request; thrown if no task waits for the package
  */
 export async function unusableTask(

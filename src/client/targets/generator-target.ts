@@ -13,17 +13,17 @@ import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
 import { type Effective, namedSetting } from "../effective-settings.ts";
 import {
   type GeneratorSource,
-  isSaidFree,
+  isSetFree,
   type OwnGenerator,
-  priceSet,
+  readPrice,
   savedCauses,
 } from "../generator-settings.ts";
-import { generatorOf, ownGenerator, requireKnown } from "./generator-setup.ts";
-import { describeRequests, problemsOf } from "./generator-work.ts";
+import { ownGenerator, requireKnown, taskGenerator } from "./generator-setup.ts";
+import { describeRequests, findProblems } from "./generator-work.ts";
 import { modelsInEffect } from "./matrix-setting.ts";
 import {
   asFailure,
-  asked,
+  askGenerator,
   generatorIdentity,
   modelsOffered,
   type OpenGenerator,
@@ -66,13 +66,13 @@ export class GeneratorTarget implements Target {
   }
 
   /** The generator of a stored task. @throws MissingProviderError */
-  static ofTask(identity: ServiceIdentity, taskId: string, session: TargetSession): GeneratorTarget {
+  static forTask(identity: ServiceIdentity, taskId: string, session: TargetSession): GeneratorTarget {
     const { baseUrl: name } = identity;
     requireKnown(name, taskId, session);
-    return new GeneratorTarget(name, () => generatorOf(identity, session), session);
+    return new GeneratorTarget(name, () => taskGenerator(identity, session), session);
   }
 
-  /** What it is, and how it is used. @throws UsageError, AuthRequiredError */
+  /** @throws UsageError, AuthRequiredError */
   get generator(): OwnGenerator {
     this.#generator ??= this.#read();
     return this.#generator;
@@ -131,10 +131,10 @@ export class GeneratorTarget implements Target {
     const session = this.#session;
     const causes = savedCauses(generator.spec, session);
     const hasSaved = causes.length > 0 || hasSavedFields(generator, session);
-    const problems = hasSaved ? await problemsOf(generator, causes, session) : {};
+    const problems = hasSaved ? await findProblems(generator, causes, session) : {};
     const isNeeded = model === undefined || validate !== false || generator.options.workflow !== undefined;
-    if (!isNeeded || dryRun === true) return { ...termsUnasked(generator, session), ...problems };
-    // What is wrong matters only to a request that names no model.
+    if (!isNeeded || dryRun === true) return { ...termsWithoutModels(generator, session), ...problems };
+    // An error matters only to a request that names no model.
     const offer = await modelsOffered(generator, session).catch(asFailure);
     const { names, loaded } = offer instanceof ImggenError ? { names: null, loaded: null } : offer;
     const current = lasts ? null : loaded;
@@ -149,7 +149,7 @@ export class GeneratorTarget implements Target {
 }
 
 /** The terms of requests to a generator that is not asked for its models. */
-function termsUnasked(generator: OwnGenerator, source: GeneratorSource): GeneratorTerms {
+function termsWithoutModels(generator: OwnGenerator, source: GeneratorSource): GeneratorTerms {
   const defaultModel = modelSet(generator, source)?.model ?? unknownModel(generator);
   return { ...usualTerms(generator, source), isFree: !generator.options.isPaid, defaultModel, models: null };
 }
@@ -157,15 +157,15 @@ function termsUnasked(generator: OwnGenerator, source: GeneratorSource): Generat
 /** Terms for a client that cannot wait. @returns null without a generator */
 export function termsFromSettings(source: GeneratorSource): GeneratorTerms | null {
   const setting = source.settings.generator();
-  return setting === undefined ? null : termsUnasked(ownGenerator(setting, source), source);
+  return setting === undefined ? null : termsWithoutModels(ownGenerator(setting, source), source);
 }
 
 /** The terms that follow from the settings. */
 function usualTerms(generator: OwnGenerator, source: GeneratorSource) {
   const { fieldNames, defaults, savedFields } = generator.options;
   const modelOrigin = modelSet(generator, source)?.origin;
-  const isFreeByDefault = !isSaidFree(generator.spec, source);
-  const price = priceSet(generator.spec, source);
+  const isFreeByDefault = !isSetFree(generator.spec, source);
+  const price = readPrice(generator.spec, source);
   return { isFreeByDefault, price, fieldNames, defaults, savedFields, modelOrigin };
 }
 
@@ -175,34 +175,34 @@ function hasSavedFields({ options: { savedFields } }: OwnGenerator, { settings }
   return isStored || seed !== undefined || negative !== undefined || Object.keys(fields ?? {}).length > 0;
 }
 
-/** Whether images cost money. If the server cannot be asked about the workflow, an error says so before a request is sent. */
+/** Whether images cost money. Without an answer about the workflow, `false`: the submit itself then fails before it is sent. */
 async function isPaid(generator: OwnGenerator, session: TargetSession): Promise<boolean> {
   if (generator.options.isPaid || generator.options.workflow === undefined) return generator.options.isPaid;
-  const prepared = await asked(generator, session, async (provider, signal) =>
+  const prepared = await askGenerator(generator, session, async (provider, signal) =>
     provider.prepare?.(signal),
   ).catch(asFailure);
   return prepared !== undefined && "isPaid" in prepared && prepared.isPaid;
 }
 
-/** The ids that a known server takes beside its own names: those of the hosted service that fit its models. */
+/** Ids of the service's models that this kind of server supports too. */
 function ownIds({ spec }: OwnGenerator): string[] {
   return knownModels(spec).map(({ id }) => id);
 }
 
 /**
- * The model that is set, with its origin, or the generator's default. The setting `model` applies to the generator of the same
- * config.
+ * Model of the settings with its origin, or the generator's default. The setting `model` applies only to the generator of the
+ * same config.
  */
 function modelSet(
   { spec, options }: OwnGenerator,
   { settings }: GeneratorSource,
 ): { model: string; origin?: string } | null {
-  const own = settings.flag("generatorModel") ?? settings.stored("generatorModel");
-  if (options.model !== null && own !== undefined)
-    return { model: options.model, origin: namedSetting("generatorModel", own) };
+  const generatorModel = settings.flag("generatorModel") ?? settings.stored("generatorModel");
+  if (options.model !== null && generatorModel !== undefined)
+    return { model: options.model, origin: namedSetting("generatorModel", generatorModel) };
   const setting = settings.get("model");
-  const isMeant = setting?.source === "environment" || settings.generator()?.source === "config";
-  if (setting !== undefined && isMeant)
+  const applies = setting?.source === "environment" || settings.generator()?.source === "config";
+  if (setting !== undefined && applies)
     return { model: setting.value, origin: namedSetting("model", setting) };
   const model = defaultModelOf(spec);
   return model === null ? null : { model };
@@ -210,7 +210,7 @@ function modelSet(
 
 /** The only model of a generator. An error if it has no model, or several and one must be named. */
 function onlyModel(generator: OwnGenerator, { names, needsName }: ModelsOffered): string | ImggenError {
-  // A workflow has a model of its own.
+  // The workflow contains the model.
   if (generator.options.workflow !== undefined) return ANY_MODEL;
   if (names === null) return unknownModel(generator);
   const [only, ...others] = names;

@@ -10,7 +10,7 @@ import type { Job, Prepared, Provider } from "../../providers/provider.ts";
 import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
 import type { OwnGenerator, SavedCause } from "../generator-settings.ts";
 import { modelsFolder } from "../user-folders.ts";
-import { providerOf, termsFor, throwNamed } from "./open-generator.ts";
+import { createProvider, termsFor, throwNamed } from "./open-generator.ts";
 import type { DescribedRequest, TargetSession } from "./target.ts";
 
 /**
@@ -64,7 +64,7 @@ export interface Problems {
 }
 
 /** Opens no connection. @param causes settings of config.json @throws UsageError, InvalidRequestError */
-export async function problemsOf(
+export async function findProblems(
   generator: OwnGenerator,
   causes: readonly SavedCause[],
   session: TargetSession,
@@ -72,8 +72,11 @@ export async function problemsOf(
   const { spec, options } = generator;
   const workflow = causes.find(({ setting }) => setting === "workflow");
   const read = withProvider(generator, session, async (provider, prepared) => {
-    const problem = (request: GenerationRequest, changed: Partial<GeneratorOptions> = {}, made = prepared) =>
-      unsupportedPart(jobFor(request, { ...options, ...changed }, made), provider);
+    const problem = (
+      request: GenerationRequest,
+      changed: Partial<GeneratorOptions> = {},
+      preparation = prepared,
+    ) => unsupportedPart(jobFor(request, { ...options, ...changed }, preparation), provider);
     const without = (request: GenerationRequest, setting: SavedCause["setting"]) => {
       if (setting === "generatorSize") return problem(request, { sizeForm: null });
       if (setting === "workflow") return problem(request, {}, { isPaid: false });
@@ -102,7 +105,7 @@ async function withProvider<Result>(
   use: (provider: Provider, prepared: Prepared | undefined) => Promise<Result>,
 ): Promise<Result> {
   const cacheFolder = modelsFolder(session.folders);
-  const provider = await providerOf(generator, session, { cacheFolder });
+  const provider = await createProvider(generator, session, { cacheFolder });
   try {
     return await use(provider, await provider.prepare?.(null));
   } catch (error) {
@@ -118,12 +121,12 @@ function jobFor(
   prepared: Prepared | undefined,
   resolvePath = (file: string) => file,
 ): Job {
-  const references = [request.image ?? []].flat().map((image) => referenceOf(image, resolvePath));
+  const references = [request.image ?? []].flat().map((image) => toReference(image, resolvePath));
   const { taskId, isPaid, options: work } = termsFor(request, options, prepared);
   return { request, taskId: taskId ?? "", index: 0, isPaid, options: work, references, folder: "" };
 }
 
-function referenceOf(image: string, resolvePath: (file: string) => string) {
+function toReference(image: string, resolvePath: (file: string) => string) {
   if (!isLocalFile(image)) return { url: image };
   return { file: /^file:/i.test(image) ? fileURLToPath(image) : resolvePath(image), mediaType: "image/*" };
 }

@@ -6,11 +6,11 @@ import { parseGeneratorSpec } from "../../providers/spec.ts";
 import type { EffectiveSettings } from "../effective-settings.ts";
 import type { ProcessContext } from "../this-process.ts";
 
-/** What the models of a run depend on. */
+/** Sources of the models of a run. */
 export interface MatrixSource {
   context: Pick<ProcessContext, "resolvePath">;
   settings: Pick<EffectiveSettings, "get" | "generator">;
-  /** The profile that the settings are of; null for those without a name. */
+  /** Profile of the settings; null for the default settings. */
   readonly profile?: { name: string } | null;
 }
 
@@ -48,5 +48,5 @@ function withFile(source: MatrixSource, base: MatrixBase): Matrix {
   return readMatrix(context.resolvePath(setting.value), advice, base);
 }
 
-/** The next step if a matrix file is wrong, wherever it was named. */
+/** Next step if a matrix file is invalid. */
 export const MATRIX_FORM: Wording = ["Nothing was sent.", phrase`File format: ${action("help", "matrix")}`];

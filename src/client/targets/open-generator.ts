@@ -43,17 +43,17 @@ export function modelsOffered(
       provider.models?.(signal),
       provider.loadedModel?.(signal),
     ]);
-    const listed = loaded && names?.find((name) => isAmong([loaded], name));
-    return { names, loaded: listed ?? loaded, needsName: provider.loadedModel === undefined };
+    const listedName = loaded && names?.find((name) => isAmong([loaded], name));
+    return { names, loaded: listedName ?? loaded, needsName: provider.loadedModel === undefined };
   };
-  return asked(generator, session, ask, timeoutMs);
+  return askGenerator(generator, session, ask, timeoutMs);
 }
 
 /** Context of a question to a generator. */
 export type AskingSession = Pick<TargetSession, "context" | "onExchange">;
 
-/** Opens a generator's provider. Nothing is sent or run. @param more what only its tasks need */
-export function providerOf(
+/** Opens a generator's provider. Nothing is sent or run. @param more dependencies of tasks only */
+export function createProvider(
   { spec, options }: OwnGenerator,
   { context: { env, clock }, onExchange }: AskingSession,
   more: Pick<ProviderDeps, "cacheFolder" | "workflows" | "packageKeys"> = {},
@@ -68,7 +68,7 @@ export function throwNamed(error: unknown): never {
 }
 
 /** Opens a generator for one question. @throws ImggenError, UsageError */
-export async function asked<Answer>(
+export async function askGenerator<Answer>(
   generator: OwnGenerator,
   session: AskingSession,
   ask: (provider: Provider, signal: AbortSignal) => Promise<Answer>,
@@ -78,7 +78,7 @@ export async function asked<Answer>(
   const { spec } = generator;
   const check = spec.kind === "command" ? "Check the path of its program." : SERVER_CHECK;
   const hint = `Nothing was charged. ${check}`;
-  const provider = await providerOf(generator, session);
+  const provider = await createProvider(generator, session);
   try {
     return await ask(provider, AbortSignal.timeout(timeoutMs));
   } catch (error) {
@@ -100,7 +100,7 @@ export function asFailure(error: unknown): ImggenError {
   throw error;
 }
 
-/** How long a turn lasts beyond the time limit of its request. */
+/** Extra time of a turn beyond its request's timeout. */
 const TURN_MARGIN_MS = 60_000;
 
 export interface OpenGenerator extends OpenTarget {
@@ -114,8 +114,8 @@ export async function openGenerator(generator: OwnGenerator, session: TargetSess
   const { folders, context } = session;
   const maskUrl = secretsMasker(options.key, options.headers);
   const onExchange = withMaskedUrls(session.onExchange, maskUrl);
-  const packageKeys = spec.kind === "command" ? await keysOfPackages(folders.config) : [];
-  const provider = await providerOf(
+  const packageKeys = spec.kind === "command" ? await readPackageKeys(folders.config) : [];
+  const provider = await createProvider(
     generator,
     { context, onExchange },
     { cacheFolder: modelsFolder(folders), workflows: workflowsFolder(folders), packageKeys },
@@ -142,14 +142,14 @@ export async function openGenerator(generator: OwnGenerator, session: TargetSess
       name: spec.name,
       package: options.package,
       ...(provider.prepare && { prepare }),
-      line: lineOf(spec, options, session),
+      line: generatorLine(spec, options, session),
     },
   };
   return { connection, close: async () => void (await Promise.all([provider.close(), downloads.close()])) };
 }
 
 /** A lease lasts a day at most, and a request's turn a little longer than the request. */
-const LONGEST_REQUEST_MS = 23 * 3_600_000;
+const MAX_REQUEST_MS = 23 * 3_600_000;
 
 /** The generator-only fields of a request, under the generator's names. */
 function sentFields(
@@ -168,43 +168,43 @@ function sentFields(
   };
 }
 
-/** The work of a new task, as the generator is set up now. */
+/** Terms of a new task under the generator's current options. */
 export function termsFor(
   request: GenerationRequest,
   options: GeneratorOptions,
   prepared: Prepared = { isPaid: false },
 ): IntentTerms {
   const { ratio, quality, model, maxImages = 1 } = request;
-  const { timeoutMs, sidePx, sizeForm, fieldNames, package: made } = options;
+  const { timeoutMs, sidePx, sizeForm, fieldNames, package: packageVersion } = options;
   const { workflow } = prepared;
   return {
     taskId: newTaskId(),
     isPaid: options.isPaid || prepared.isPaid,
     requests: maxImages,
-    requestMs: Math.min(timeoutMs, LONGEST_REQUEST_MS),
+    requestMs: Math.min(timeoutMs, MAX_REQUEST_MS),
     options: {
       model: model === ANY_MODEL ? null : model,
       ...pictureDimensions(ratio, quality, sidePx),
       sizeForm,
       ...sentFields(request, fieldNames),
-      ...(made !== undefined && { package: made }),
+      ...(packageVersion !== undefined && { package: packageVersion }),
       ...(workflow !== undefined && { workflow }),
     },
   };
 }
 
-/** The account of a generator, as its tasks name it. */
+/** Account of a generator in the ledger. */
 export function generatorIdentity({ spec, options: { key } }: OwnGenerator): ServiceIdentity {
   return { baseUrl: spec.name, keyId: key === null ? GENERATOR_KEY_ID : keyFingerprint(key) };
 }
 
-async function keysOfPackages(configFolder: string): Promise<string[]> {
+async function readPackageKeys(configFolder: string): Promise<string[]> {
   const { installedKeyVariables } = await import("../../providers/package/load.ts");
   return installedKeyVariables(configFolder);
 }
 
 /** The line before one server or command, over all processes of this state folder. */
-function lineOf(
+function generatorLine(
   spec: GeneratorSpec,
   { concurrency, timeoutMs }: GeneratorOptions,
   { folders, context }: TargetSession,

@@ -8,7 +8,7 @@ import { sandboxFolder } from "../user-folders.ts";
 import { serviceMatrix } from "./service-target.ts";
 import type { OpenHow, OpenTarget, Target, TargetCheck, TargetSession } from "./target.ts";
 
-/** How long a task takes, in milliseconds: less than at `imggen sandbox`, because a person waits. */
+/** Duration of a task: shorter than at `imggen sandbox`, because a person waits. */
 const LATENCY_MS = 300;
 
 /** The embedded sandbox: a service within this process. */
@@ -80,14 +80,13 @@ export async function startService<Service>(folder: string, start: () => Promise
   try {
     return await start();
   } catch (error) {
-    if (errorCode(error) === undefined || isOfPort(error)) throw error;
+    if (errorCode(error) === undefined || isPortError(error)) throw error;
     throw new StateFolderError(folder, error, {
       hint: "Nothing was sent. Free some space or fix its permissions, or set IMGGEN_HOME to another folder.",
     });
   }
 }
 
-/** Whether a system error says that a port could not be opened. */
-export function isOfPort(error: unknown): boolean {
+export function isPortError(error: unknown): boolean {
   return error instanceof Error && "syscall" in error && error.syscall === "listen";
 }

@@ -18,7 +18,6 @@ import type { DescribedRequest, ModelsOffered, TargetSession, TermsRequest } fro
 /** Time limit of the server's answer: it may be loading its generator's list. */
 const ASK_MS = 15_000;
 
-/** Facts that a server tells of its generator. */
 interface ServerFacts {
   names: string[];
   /** Whether its images cost nothing. */
@@ -26,8 +25,8 @@ interface ServerFacts {
 }
 
 /**
- * An `imggen serve`, which has the document's API, and the models of its own generator. Its key says so: it alone is asked for
- * more than the document names.
+ * An `imggen serve`: the service's API with a generator's models. Recognised by its key; other services do not get requests
+ * beyond the API document.
  */
 export class ServeTarget extends ServiceTarget {
   override readonly kind = "serve";
@@ -44,14 +43,14 @@ export class ServeTarget extends ServiceTarget {
 
   override terms = async ({ dryRun }: TermsRequest): Promise<GeneratorTerms> => {
     // A server that cannot be asked refuses the submit itself, with a better message.
-    const known = dryRun ? null : await this.#ask().catch(asNull);
+    const facts = dryRun ? null : await this.#ask().catch(asNull);
     return {
       isServer: true,
-      isFree: known?.isFree ?? false,
+      isFree: facts?.isFree ?? false,
       isFreeByDefault: true,
       defaultModel: ANY_MODEL,
-      models: known?.names ?? null,
-      // Under these names its requests have them.
+      models: facts?.names ?? null,
+      // Names of these fields in its requests.
       fieldNames: { seed: "seed", negative: "negative" },
       defaults: {},
       savedFields: {},

@@ -12,11 +12,11 @@ import { maskKey, withoutQuery } from "../../lib/redact.ts";
 import { COMMAND_WORDS, worded } from "../../lib/wording.ts";
 import { describeForeign, judgeProbe, type ProbeReply, probe } from "../../providers/service/probe.ts";
 import { apiKeyFor, requireApiKey, requireBaseUrl } from "../account.ts";
-import { type Finding, failed, needed, news, ok, skipped, warning } from "../finding.ts";
+import { type Finding, failed, news, ok, orNotChecked, skipped, warning } from "../finding.ts";
 import { inProfile } from "../profiles.ts";
 import type { CheckHow, TargetCheck, TargetSession } from "./target.ts";
 
-/** What came of asking the service, or why nothing did. */
+/** Reply of the service, or the error of the question. */
 type Answer = ProbeReply | Error;
 
 type Setting = { value: string; label: string };
@@ -36,7 +36,7 @@ export async function checkService(
   const { env } = session.context;
   const setting = account
     ? { value: account.baseUrl, label: "--base-url" }
-    : await needed(() => session.settings.get("baseUrl"));
+    : await orNotChecked(() => session.settings.get("baseUrl"));
   const ask = async () => {
     const baseUrl = requireBaseUrl(setting);
     const lookup = account === undefined ? { lookup: lookupIfAnswered } : {};
@@ -46,15 +46,16 @@ export async function checkService(
   };
   const answer: Answer = await ask().catch((error) => error);
   return {
-    service: () => reachOf(setting, answer, session),
+    service: () => reachFinding(setting, answer, session),
     key: () => keyFinding(setting, answer, session),
     clock: () => clockFinding(answer, session),
     isVerified: !(answer instanceof Error) && judgeProbe(answer) === "accepted",
-    failure: (kept, more) => failureOf(new URL(requireBaseUrl(setting)), answer, kept, more),
+    failure: (hintStart, hintEnd) =>
+      loginFailure(new URL(requireBaseUrl(setting)), answer, hintStart, hintEnd),
   };
 }
 
-/** Null if there is none that may be sent there: the check of the key says why. */
+/** Key for a base URL; null if there is none, which the check of the key reports. */
 function keyToSend(baseUrl: string, { settings }: TargetSession): string | null {
   try {
     return apiKeyFor({ value: baseUrl, label: "" }, settings);
@@ -64,8 +65,8 @@ function keyToSend(baseUrl: string, { settings }: TargetSession): string | null 
   }
 }
 
-/** Whether the base URL leads to the service. */
-function reachOf(setting: Setting | undefined, answer: Answer, session: TargetSession): Finding {
+/** Checks whether the base URL leads to the service. */
+function reachFinding(setting: Setting | undefined, answer: Answer, session: TargetSession): Finding {
   const url = new URL(requireBaseUrl(setting));
   const label = setting?.label ?? "";
   if (answer instanceof TransportError) return unreachable(url, answer, session);
@@ -93,13 +94,13 @@ function unreachable(url: URL, cause: TransportError, session: TargetSession): F
   return failed(message, hint, { baseUrl: url.href });
 }
 
-/** Whether the service takes the key. The service refuses a bad one also where the request costs nothing. */
+/** Checks whether the service accepts the key: it refuses a bad one even for a free request. */
 async function keyFinding(
   baseUrl: Setting | undefined,
   answer: Answer,
   session: TargetSession,
 ): Promise<Finding> {
-  const setting = await needed(() => session.settings.get("apiKey"));
+  const setting = await orNotChecked(() => session.settings.get("apiKey"));
   const key = maskKey(requireApiKey(setting));
   if (baseUrl) apiKeyFor(baseUrl, session.settings);
   const { label = "", source = "default" } = setting ?? {};
@@ -115,7 +116,7 @@ async function keyFinding(
 
 const MAX_SKEW_MS = 60_000;
 
-/** This machine's clock, compared with the service's; null if the service does not tell the time. */
+/** This machine's clock, compared with the service's; null if the reply has no date. */
 function clockFinding(answer: Answer, { context }: TargetSession): Finding | null {
   if (answer instanceof Error || answer.dateMs === null) return null;
   // The Date header was set about halfway through the exchange, and has whole seconds.
@@ -128,12 +129,12 @@ function clockFinding(answer: Answer, { context }: TargetSession): Finding | nul
 }
 
 /** The error of a login. */
-function failureOf(url: URL, answer: Answer, kept: string, more: string): Error | null {
+function loginFailure(url: URL, answer: Answer, hintStart: string, hintEnd: string): Error | null {
   if (answer instanceof TransportError) {
     const { message, hint } = describeConnectionError(
       answer,
       url,
-      `${kept} Check the base URL and try again. ${more}`,
+      `${hintStart} Check the base URL and try again. ${hintEnd}`,
     );
     return new NetworkError(message, { hint, cause: answer });
   }
@@ -142,11 +143,11 @@ function failureOf(url: URL, answer: Answer, kept: string, more: string): Error 
   if (verdict === "accepted") return null;
   if (verdict !== "refused") {
     const { message, hint } = describeForeign(answer, url);
-    return new ServiceError(message, { hint: [kept, hint, `\n${more}`] });
+    return new ServiceError(message, { hint: [hintStart, hint, `\n${hintEnd}`] });
   }
   return new AuthRequiredError("The service refused the API key.", {
     ...(answer.envelope.kind === "error" && { key: answer.envelope.key }),
-    hint: `${kept} Check the key on the service's API key page.`,
+    hint: `${hintStart} Check the key on the service's API key page.`,
   });
 }
 
@@ -160,8 +161,8 @@ export function proxyInUse(url: URL, { context }: TargetSession): ProxyInUse | n
 const NAME_SERVER_MS = 3_000;
 
 /**
- * The system's name resolution, once a name server has answered. It cannot be given up: where none answers it would
- * keep the process alive long after the result is shown.
+ * The system's name resolution, once a name server has answered. It cannot be aborted: without an answer it
+ * would keep the process alive long after the result is shown.
  */
 const lookupIfAnswered: LookupFunction = async (hostname, options, callback) => {
   if (await canBeAsked(hostname)) lookup(hostname, options, callback);

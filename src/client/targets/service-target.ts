@@ -40,8 +40,8 @@ export class ServiceTarget implements Target {
   models: Target["models"] = async () => null;
   describe: Target["describe"] = async () => null;
 
-  /** Read again each time: a login or a key may have changed, or come, since. */
-  async #accountNow(): Promise<ServiceAccount> {
+  /** Read again each time: a login may have changed it. */
+  async #currentAccount(): Promise<ServiceAccount> {
     const { configuredService } = await import("../account.ts");
     return this.#account ?? configuredService(this.#session.settings);
   }
@@ -49,7 +49,7 @@ export class ServiceTarget implements Target {
   /** @throws UsageError without a base URL, AuthRequiredError without a key */
   async identity(): Promise<ServiceIdentity> {
     const { keyFingerprint } = await import("../../lib/fingerprint.ts");
-    const { baseUrl, apiKey } = await this.#accountNow();
+    const { baseUrl, apiKey } = await this.#currentAccount();
     return { baseUrl, keyId: keyFingerprint(apiKey) };
   }
 
@@ -59,7 +59,7 @@ export class ServiceTarget implements Target {
   }
 
   async open({ requestTimeoutMs }: OpenHow): Promise<OpenTarget> {
-    const account = { ...(await this.#accountNow()), identity: await this.identity() };
+    const account = { ...(await this.#currentAccount()), identity: await this.identity() };
     const { connectService } = await import("./service-connection.ts");
     return connectService(account, { requestTimeoutMs, usesProxy: true }, this.#session);
   }
@@ -71,8 +71,8 @@ export class ServiceTarget implements Target {
 }
 
 /**
- * The models of the service, and of the sandbox: the built-in ones, changed by the matrix file. What reads that is loaded only
- * if there is one. @throws UsageError, SettingsError
+ * The models of the service, and of the sandbox: the built-in ones, changed by the matrix file. Its parser is loaded only if
+ * there is one. @throws UsageError, SettingsError
  */
 export async function serviceMatrix(source: MatrixSource): Promise<Matrix> {
   if (!hasFile(source)) return MODELS;
@@ -80,7 +80,7 @@ export async function serviceMatrix(source: MatrixSource): Promise<Matrix> {
   return serviceModels(source);
 }
 
-/** Without a home folder none is stored, and what only shows models needs none. */
+/** False without a home folder, which commands that only list models do not need. */
 function hasFile({ settings }: MatrixSource): boolean {
   try {
     return settings.get("matrix") !== undefined;

@@ -9,23 +9,23 @@ import { SandboxTarget } from "./sandbox-target.ts";
 import { ServiceTarget } from "./service-target.ts";
 import type { Target, TargetSession } from "./target.ts";
 
-/** The target of new requests. @throws UsageError where one place names two, SettingsError */
+/** The target of new requests. @throws UsageError if one source names two, SettingsError */
 export async function targetInEffect(
   session: TargetSession,
 ): Promise<SandboxTarget | ServiceTarget | GeneratorTarget> {
-  const generator = settingOf(() => session.settings.generator());
+  const generator = readSetting(() => session.settings.generator());
   if (generator !== undefined) {
     const { GeneratorTarget } = await import("./generator-target.ts");
     return GeneratorTarget.inEffect(generator, session);
   }
   if (session.isSandbox) return new SandboxTarget(session);
-  if (settingOf(() => serverKey(session.settings)) === undefined) return new ServiceTarget(session);
+  if (readSetting(() => serverKey(session.settings)) === undefined) return new ServiceTarget(session);
   const { ServeTarget } = await import("./serve-target.ts");
   return new ServeTarget(session);
 }
 
-/** A setting. Without a home folder none is stored, and what only shows models needs none. */
-function settingOf(read: () => Effective | undefined): Effective | undefined {
+/** Reads a setting; undefined without a home folder, which commands that only list models do not need. */
+function readSetting(read: () => Effective | undefined): Effective | undefined {
   try {
     return read();
   } catch (error) {
@@ -35,8 +35,8 @@ function settingOf(read: () => Effective | undefined): Effective | undefined {
 }
 
 /**
- * A sentence about a cap that a dry run does not check: an `imggen serve` alone knows whether its images cost nothing, and is
- * not asked. Null if the cap is checked, or there is none.
+ * A sentence about a cap that a dry run does not check: only an `imggen serve` itself knows whether its images are free, and a
+ * dry run does not ask it. Null if the cap is checked, or there is none.
  */
 export function uncheckedCap(
   { kind }: Pick<Target, "kind">,
@@ -49,8 +49,8 @@ export function uncheckedCap(
 }
 
 /**
- * Copies of the files among reference images for the user's generator, which gets the files themselves; null where a
- * service takes URLs.
+ * Copies of the files among reference images for the user's generator, which gets the files themselves; null for a
+ * service, which supports only URLs.
  * @param label how messages name a reference image
  */
 export async function copiesForGenerator(
@@ -64,7 +64,7 @@ export async function copiesForGenerator(
   return new PrivateCopies({ folder, checksUrls, label, resolvePath });
 }
 
-/** Checks the flags about a generator, also where no task uses it. @throws UsageError */
+/** Checks the flags about a generator, even if no task uses it. @throws UsageError */
 export async function checkGeneratorFlags(session: TargetSession): Promise<void> {
   if (session.isSandbox || Object.keys(session.settings.flags).length === 0) return;
   const { checkFlags } = await import("./generator-setup.ts");

@@ -11,11 +11,11 @@ import { type ServiceAccount, ServiceTarget } from "./service-target.ts";
 import type { Target, TargetSession } from "./target.ts";
 
 /**
- * The target of a stored task, of whichever profile. The sandbox is always available.
- * @param acceptsOtherKey whether another key than the task's will do
+ * The target of a stored task, of any profile. The sandbox is always available.
+ * @param acceptsOtherKey whether to continue with another key than the task's
  * @throws OtherAccountError, MissingProviderError
  */
-export async function targetOfTask(
+export async function taskTarget(
   intent: Pick<Intent, "service" | "taskId">,
   taskId: string,
   acceptsOtherKey: boolean,
@@ -29,7 +29,7 @@ export async function targetOfTask(
     });
   if (isAtGenerator(intent)) {
     const { GeneratorTarget } = await import("./generator-target.ts");
-    const target = GeneratorTarget.ofTask(identity, taskId, session);
+    const target = GeneratorTarget.forTask(identity, taskId, session);
     if (!acceptsOtherKey) requireSameKey(intent, target.identity, taskId);
     return target;
   }
@@ -46,7 +46,7 @@ export async function targetOfTask(
   }
 }
 
-/** The stored account that a task belongs to, of whichever profile; null if none is stored. */
+/** The stored account of a task, of any profile; null if none is stored. */
 function storedAccount({ baseUrl, keyId }: ServiceIdentity, configFolder: string): ServiceAccount | null {
   for (const folder of settingsFolders(configFolder)) {
     const account = accountIn(folder);

@@ -46,7 +46,7 @@ export interface TermsRequest {
 export interface ModelsOffered {
   /** Null if the generator has no list. */
   names: string[] | null;
-  /** The model that it has loaded, as its list names it; null if none is, or it does not say. */
+  /** The model that it has loaded, as its list names it; null if none is, or its API does not show it. */
   loaded: string | null;
   /** Whether every request must name a model. */
   needsName: boolean;
@@ -77,20 +77,19 @@ export interface DescribedRequest {
 
 export interface CheckHow {
   signal: AbortSignal;
-  /** Time limit of the answer; absent: the usual one. */
+  /** Timeout of the answer; absent: the default. */
   timeoutMs?: number | undefined;
 }
 
-/** The result of a check, in the words of doctor. A function throws an ImggenError that is a finding too. */
+/** Findings of a check. A function may throw an ImggenError, which doctor shows as a finding. */
 export interface TargetCheck {
   service(): Finding | Promise<Finding>;
   key(): Finding | Promise<Finding>;
   clock(): Finding | null;
-  /** Whether it has answered, and taken the key. */
+  /** Whether it has answered, and accepted the key. */
   isVerified: boolean;
-  /** @param kept beginning of a hint @param more its last line @returns the error of a login; null if nothing is wrong */
-  failure(kept: string, more: string): Error | null;
+  /** @param hintStart beginning of a hint @param hintEnd its last line @returns the error of a login; null if nothing is wrong */
+  failure(hintStart: string, hintEnd: string): Error | null;
 }
 
-/** A session, as far as targets depend on it. */
-export type TargetSession = Omit<ClientSession, "words" | "caps" | "saved">;
+export type TargetSession = Omit<ClientSession, "words" | "caps" | "savedFields">;

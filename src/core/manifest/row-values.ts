@@ -1,5 +1,7 @@
 import { UsageError } from "../../lib/error-types.ts";
 import { MAX_SEED, parseSeed, type WholeNumber } from "../../lib/exact-integer.ts";
+import { exceededLimit } from "../../lib/whole-number.ts";
+import { MAX_IMAGES } from "../../models/matrix.ts";
 import { jsonFields, providerFields } from "../../models/provider-fields.ts";
 import {
   type FieldForm,
@@ -46,6 +48,8 @@ interface Reader<Value> {
   /** @throws UsageError that says more of what is wrong than `takes` */
   as: (value: unknown) => Value | undefined;
   takes: string;
+  /** The problem of a value of the right form, to follow the value; null for any other. */
+  limit?: (value: unknown) => string | null;
 }
 
 const TEXT: Reader<string> = {
@@ -68,12 +72,14 @@ const WHOLE_NUMBER: Reader<number> = {
     return typeof number === "number" && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
   },
   takes: "a whole number",
+  limit: (value) => exceededLimit(value, MAX_IMAGES),
 };
 
 /** A number, or its digits as text, which a number beyond 2^53 - 1 must be: JSON rounds it. */
 const SEED: Reader<WholeNumber> = {
   as: (value) => parseSeed(value) ?? undefined,
   takes: `a whole number from 0 to ${MAX_SEED} (beyond ${Number.MAX_SAFE_INTEGER} in quotes)`,
+  limit: (value) => exceededLimit(value, { min: 0, max: MAX_SEED }),
 };
 
 /** An object, or the words of a CSV cell: `steps=20 cfg_scale=7`. */
@@ -105,12 +111,14 @@ class ValueReader {
   }
 
   /** A column's value; undefined if it is not set or not valid. */
-  read<Value>(column: ManifestColumn, { as, takes }: Reader<Value>): Value | undefined {
+  read<Value>(column: ManifestColumn, { as, takes, limit }: Reader<Value>): Value | undefined {
     const raw = this.#raw[column] ?? undefined;
     if (raw === undefined) return undefined;
     try {
       const value = as(raw);
-      if (value === undefined) this.problems.push(`${column} is ${described(raw)}, not ${takes}`);
+      const exceeded = value === undefined ? limit?.(raw) : null;
+      if (exceeded) this.problems.push(`${column} is ${described(raw)}: ${exceeded}`);
+      else if (value === undefined) this.problems.push(`${column} is ${described(raw)}, not ${takes}`);
       return value;
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;

@@ -5,7 +5,7 @@ import { UsageError } from "../../lib/error-types.ts";
 import { sha256Hex } from "../../lib/file-digest.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import { action, phrase } from "../../lib/wording.ts";
-import { createWhole } from "../../lib/write-whole.ts";
+import { createCopy } from "../../lib/write-whole.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import type { GenerationRequest } from "../../task/request.ts";
@@ -89,8 +89,7 @@ export class PrivateCopies implements RequestReferences {
       });
     try {
       await makeFolder(folder, 0o700);
-      // One that is there already has the same bytes.
-      await createWhole(this.#placeOf(file), bytes, 0o600);
+      await createCopy(this.#placeOf(file), bytes);
     } catch (error) {
       throw new StateFolderError(folder, error);
     }

@@ -1,9 +1,12 @@
 import type { Clock } from "../../lib/clock.ts";
+import { isPresent, removeOldFiles } from "../../lib/durable.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { parseSince } from "../../lib/local-time.ts";
 import { action, phrase } from "../../lib/wording.ts";
 import type { Ledger } from "../../store/ledger.ts";
+import { mayBeTask } from "../../store/ledger-files.ts";
 import { idTime, parseTaskName } from "../../store/ledger-name.ts";
+import { usingStateFolder } from "../../store/store-errors.ts";
 import { SANDBOX_SERVICE } from "../../task/intent.ts";
 import { displayId, isUnknown, STATES, type Task } from "../../task/task.ts";
 import { findNamed } from "../engine/named-tasks.ts";
@@ -27,6 +30,18 @@ interface ForgetDeps {
   ledger: Ledger;
   clock: Pick<Clock, "now">;
 }
+
+interface RemoveDeps extends ForgetDeps {
+  signal: AbortSignal;
+  /** Folders of private copies that several tasks may share: of reference images and of workflows. */
+  copyFolders: readonly string[];
+}
+
+/** Age of a shared copy that no task names, in milliseconds: a command makes its copies before its tasks. */
+const MIN_COPY_AGE_MS = 24 * 3_600_000;
+
+/** A private copy, named by the digest of its content, or its temporary file. */
+const COPY = /^\.?([\da-f]{64})\./;
 
 /** The tasks with these ids. @throws UsageError if one of them cannot be forgotten: then none is */
 export async function namedToForget(
@@ -70,17 +85,50 @@ export async function olderToForget(
   return forgettable;
 }
 
-/** Removes the records of tasks, unless they have changed since. */
-export async function forget(
-  { ids, skipped }: Forgettable,
-  { ledger, clock, signal }: ForgetDeps & { signal: AbortSignal },
-): Promise<Forgotten> {
+/** Removes the records of tasks, unless they have changed since, and the shared copies that no record names any longer. */
+export async function forget({ ids, skipped }: Forgettable, deps: RemoveDeps): Promise<Forgotten> {
+  const { ledger, clock, signal } = deps;
   let forgotten = 0;
   for (const id of ids) {
     signal.throwIfAborted();
     if (await ledger.forget(id, (task) => whyKept(task, clock.now()) === null)) forgotten += 1;
   }
+  await removeSharedCopies(deps);
   return { forgotten, skipped: skipped + ids.length - forgotten };
+}
+
+/** A process that is killed in it leaves no state: the next `forget` goes by the remaining records again. */
+async function removeSharedCopies({ ledger, clock, copyFolders }: RemoveDeps): Promise<void> {
+  const beforeMs = clock.now() - MIN_COPY_AGE_MS;
+  let needed: Promise<Set<string> | null> | undefined;
+  for (const folder of copyFolders)
+    await usingStateFolder(folder, "The records were removed.", async () => {
+      if (!isPresent(folder)) return;
+      needed ??= sharedCopies(ledger);
+      const digests = await needed;
+      if (digests === null) return;
+      removeOldFiles(folder, beforeMs, (name) => digests.has(COPY.exec(name)?.[1] ?? "") || !COPY.test(name));
+    });
+}
+
+/**
+ * Digests of the copies that any record names; null if others may be needed, because a record cannot be read or a process
+ * is at work, perhaps on a batch of days: its copies are older than most of its tasks.
+ */
+async function sharedCopies(ledger: Ledger): Promise<Set<string> | null> {
+  const digests = new Set<string>();
+  for await (const entry of ledger.newestFirst()) {
+    if (entry.kind !== "task") {
+      if (mayBeTask(entry)) return null;
+      continue;
+    }
+    const { task } = entry;
+    if (STATES[task.state].isOpen && ledger.isHeld(task)) return null;
+    const { request, options } = task.intent;
+    for (const url of [request.image ?? [], options.workflow ?? []].flat())
+      digests.add(url.slice(url.lastIndexOf("/") + 1).split(".", 1)[0] ?? "");
+  }
+  return digests;
 }
 
 function refused(message: string, next: string | ReturnType<typeof phrase>): UsageError {

@@ -1,6 +1,6 @@
 import { type ExactInteger, exactSeed, stringifyExact, type WholeNumber } from "../../lib/exact-integer.ts";
 import type { JsonValue } from "../../lib/json.ts";
-import { joinFirst, truncate } from "../../lib/short-text.ts";
+import { itHas, joinFirst, truncate } from "../../lib/short-text.ts";
 import { pictureDimensions } from "../../models/dimensions.ts";
 import type { Size } from "../../models/requested-size.ts";
 import { type Job, unsendable } from "../provider.ts";
@@ -233,7 +233,7 @@ function directPlace(graph: Graph, field: string): Place {
   const inputs = graph.get(id)?.inputs ?? {};
   if (!Object.hasOwn(inputs, input))
     throw unsendable(
-      `The node ${nameAt(graph, id)} has no input ${input} (field ${field}). It has: ${Object.keys(inputs).join(", ")}.`,
+      `The node ${nameAt(graph, id)} has no input ${input} (field ${field}). ${itHas(Object.keys(inputs))}.`,
     );
   return { id, input };
 }

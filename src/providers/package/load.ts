@@ -107,7 +107,7 @@ const OPTIONAL: Readonly<Record<string, { is: (value: unknown) => boolean; what:
   settings: NAMES,
   concurrency: {
     is: (value) => Number.isSafeInteger(value) && Number(value) >= 1,
-    what: "a whole number (1 or more)",
+    what: "1 or a larger whole number",
   },
   // Without the dot, the key would go to anybody's domain whose name ends alike.
   otherHosts: {

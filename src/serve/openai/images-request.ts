@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import { ExactInteger, MAX_SEED, parseExact, parseSeed } from "../../lib/exact-integer.ts";
+import { ExactInteger, parseExact, parseSeed, type WholeNumber } from "../../lib/exact-integer.ts";
 import { isJsonObject, isJsonValue } from "../../lib/json.ts";
-import { greatestCommonDivisor } from "../../lib/whole-number.ts";
+import { greatestCommonDivisor, rangeProblem, seedProblem } from "../../lib/whole-number.ts";
 import { MAX_IMAGES } from "../../models/matrix.ts";
 import { fieldValue } from "../../models/provider-fields.ts";
 import { quoteValue } from "../../models/rules/rule.ts";
@@ -28,7 +28,7 @@ export interface ImagesRequest {
 
 const text = (name: string) => z.nullish(z.string(`${name} is not a string.`));
 
-const COUNT = `n is not a whole number from ${MAX_IMAGES.min} to ${MAX_IMAGES.max}.`;
+const COUNT = { error: ({ input }: { input?: unknown }) => `n${rangeProblem(input, MAX_IMAGES)}.` };
 const SIZE = "size is not auto, or like 1024x1024.";
 const MAX_SIDE_PX = 16_384;
 
@@ -53,9 +53,11 @@ const IMAGES = z.nullish(
 /** A seed. -1 and null are none: a new one for each request. */
 const toSeed = (value: unknown) => {
   if (value === null || value === -1 || value === "-1") return undefined;
-  return parseSeed(value instanceof ExactInteger ? value.digits : value);
+  const digits = value instanceof ExactInteger ? value.digits : value;
+  return parseSeed(digits) ?? digits;
 };
-const SEED = `seed is not a whole number from 0 to ${MAX_SEED}.`;
+const isSeedOrNone = (value: unknown) => value === undefined || parseSeed(value) !== null;
+const SEED = { error: ({ input }: { input?: unknown }) => `seed${seedProblem(input)}.` };
 
 const BOOLEANS: ReadonlyMap<unknown, boolean> = new Map([
   ["true", true],
@@ -90,7 +92,7 @@ const FIELDS = z.object(
         z.boolean("stream is neither true nor false."),
       ),
     ),
-    seed: z.optional(z.pipe(z.transform(toSeed), z.optional(z.union([z.number(), z.string()], SEED)))),
+    seed: z.optional(z.pipe(z.transform(toSeed), z.custom<WholeNumber | undefined>(isSeedOrNone, SEED))),
     negative_prompt: text("negative_prompt"),
   },
   "The body is not a JSON object.",

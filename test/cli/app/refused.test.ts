@@ -16,7 +16,7 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
     "generate fox --progress xml",
     /^error: --progress "xml" is neither auto nor json\.\n {2}See imggen generate --help\./,
   ],
-  ["generate fox -m z-image -o - --sidecar", /no place for a sidecar/],
+  ["generate fox -m z-image -o - --sidecar", /not support a sidecar/],
   ["generate fox -m z-image -o - --no-wait", /--no-wait does not wait for it/],
   ["generate fox -m vendor2/beta-v4 -o -", /takes one image/],
   ["generate fox -m gamma-image-2 -q 1K --max-credits 1 --dry-run", /costs 2 credits/],

@@ -5,9 +5,9 @@ import { holds } from "../../support/holds.ts";
 
 const VIEW: BatchView = {
   rows: 40,
-  ended: 12,
-  endedNow: 10,
-  left: 28,
+  endedRows: 12,
+  endedInThisRun: 10,
+  remainingRows: 28,
   running: 4,
   failed: 2,
   credits: 24,
@@ -39,13 +39,19 @@ describe("the bar of a batch", () => {
   });
 
   it("counts only rows that this run has something to do for into the time left", () => {
-    expect(lines(98, { ended: 32, endedNow: 1, left: 8, elapsedMs: 5000 })[1]).toContain("about 40 s left");
-    expect(lines(98, { ended: 30, endedNow: 0, left: 10 })[1]).not.toContain("left");
+    expect(lines(98, { endedRows: 32, endedInThisRun: 1, remainingRows: 8, elapsedMs: 5000 })[1]).toContain(
+      "about 40 s left",
+    );
+    expect(lines(98, { endedRows: 30, endedInThisRun: 0, remainingRows: 10 })[1]).not.toContain("left");
   });
 
   it("rounds the time left, as it is not known to the second", () => {
-    expect(lines(98, { endedNow: 10, left: 9, elapsedMs: 30_100 })[1]).toContain("about 25 s left");
-    expect(lines(98, { endedNow: 10, left: 1, elapsedMs: 3000 })[1]).toContain("about 5 s left");
+    expect(lines(98, { endedInThisRun: 10, remainingRows: 9, elapsedMs: 30_100 })[1]).toContain(
+      "about 25 s left",
+    );
+    expect(lines(98, { endedInThisRun: 10, remainingRows: 1, elapsedMs: 3000 })[1]).toContain(
+      "about 5 s left",
+    );
   });
 
   it("says nothing of credits that are not known, and has a bar of letters where there are no symbols", () => {
@@ -57,9 +63,9 @@ describe("the bar of a batch", () => {
     const count = fc.nat(1_000_000);
     const view = fc.record({
       rows: count,
-      ended: count,
-      endedNow: count,
-      left: count,
+      endedRows: count,
+      endedInThisRun: count,
+      remainingRows: count,
       running: fc.nat(256),
       failed: count,
       credits: count,
@@ -68,7 +74,7 @@ describe("the bar of a batch", () => {
     });
     holds(
       fc.property(view, fc.integer({ min: 8, max: 200 }), (any, columns) => {
-        const some = { ...any, ended: Math.min(any.ended, any.rows) };
+        const some = { ...any, endedRows: Math.min(any.endedRows, any.rows) };
         for (const line of batchLines(some, columns, true)) expect(line.length).toBeLessThanOrEqual(columns);
       }),
     );

@@ -37,7 +37,7 @@ describe("imggen cancel", () => {
     });
     expect(await world.run(["cancel", "task_fox"])).toMatchObject({
       code: 0,
-      stdout: "task_fox  not cancelled: it is over already (cancelled)\n",
+      stdout: "task_fox  not cancelled: already finished (cancelled)\n",
     });
   });
 
@@ -165,8 +165,8 @@ describe("imggen cancel", () => {
     });
     expect(await world.run(["cancel", "task_fox"])).toEqual({
       code: 0,
-      stdout: "task_fox  cancelled (2 of 3 requests), what was made is charged\n",
-      stderr: "To save what is made: imggen resume task_fox\n",
+      stdout: "task_fox  cancelled (2 of 3 requests), completed images are charged\n",
+      stderr: "To save the completed images: imggen resume task_fox\n",
     });
   });
 });

@@ -73,6 +73,11 @@ describe("--seed, --negative and --field", () => {
   });
 
   it.each([
+    [
+      "18446744073709551616",
+      "2",
+      /^--seed "18446744073709551616" is above 18446744073709551615, the largest that any generator takes\.$/,
+    ],
     ["-1", "1", /^--seed "-1": at least 0\.$/],
     ["18446744073709551615", "2", /^--seed is too large: each further image has the next number/],
   ])("refuse the seed %s for %s images, and say what is wrong", async (seed, count, message) => {

@@ -49,7 +49,7 @@ describe("models", () => {
     const ids = (listed.document as unknown as { id: string }[]).map(({ id }) => id);
     expect(ids).toContain("gpt-image-2");
     expect(ids.filter((id) => MODELS.some((model) => model.id === id))).toEqual([]);
-    expect(listed.stderr).toContain("Its own list is left out.");
+    expect(listed.stderr).toContain("Its list is not shown.");
     const args = ["a fox", "--generator", "openai", "-m", "gamma-image-2", "--dry-run"];
     const { document } = await world.json(["generate", ...args], { env });
     expect(document.sent).toMatchObject({ body: { model: "gpt-image-2" } });

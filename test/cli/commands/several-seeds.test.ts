@@ -118,7 +118,10 @@ describe("generate --seed 1-3", () => {
     ["0-18446744073709551615", '--seed "0-18446744073709551615": at most 1000 seeds.'],
     ["1,,2", '--seed "" is not a whole number (0 to 18446744073709551615).'],
     ["1-x", '--seed "1-x" is not a whole number (0 to 18446744073709551615).'],
-    ["1-18446744073709551616", '--seed "18446744073709551616": at most 18446744073709551615.'],
+    [
+      "1-18446744073709551616",
+      '--seed "18446744073709551616" is above 18446744073709551615, the largest that any generator takes.',
+    ],
   ])("refuses the seeds %s", async (seeds, message) => {
     const { json } = await generatorWorld();
     const { code, document } = await json([...FOX, "--seed", seeds]);

@@ -44,7 +44,7 @@ it("it keeps a copy of what it replaces, every time, because the user may have a
     await appendFile(file, addition);
     const { code, stdout, stderr } = await run("install", "skills");
     const copy = path.join(folder, name);
-    expect([code, stdout, stderr]).toEqual([0, `${file}\n`, `What was in it is kept in ${copy}\n`]);
+    expect([code, stdout, stderr]).toEqual([0, `${file}\n`, `Its previous content is kept in ${copy}\n`]);
     expect([await readFile(copy, "utf8"), await readFile(file, "utf8")]).toEqual([text + addition, text]);
   }
   expect(await run("install", "skills")).toMatchObject({ code: 0, stderr: "" });

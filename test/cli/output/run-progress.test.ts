@@ -27,7 +27,7 @@ function batchWith(cap: number | null) {
 
 describe("what is known of a batch", () => {
   it("counts apart the rows that this run had something to do for, from the first that was begun", () => {
-    const counts = { rows: 3, ended: 2, endedNow: 1, left: 1, running: 1, failed: 1 };
+    const counts = { rows: 3, endedRows: 2, endedInThisRun: 1, remainingRows: 1, running: 1, failed: 1 };
     expect(batchWith(null)).toMatchObject({ ...counts, startMs: 100 });
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Console } from "../../../src/cli/text/console.ts";
 import { fold } from "../../../src/cli/text/fit.ts";
 import type { OutputStream } from "../../../src/cli/text/output-stream.ts";
-import { columnsOf } from "../../../src/cli/text/terminal-columns.ts";
+import { countColumns } from "../../../src/cli/text/terminal-columns.ts";
 
 const on = (columns: number, isTTY = true) => ({ isTTY, columns });
 
@@ -59,7 +59,7 @@ it.each([
   ["emoji", "🦊 ⌚ 👨‍👩‍👧"],
   ["typography", "“fox” – ‘snow’ … ✓ 2 × 3"],
 ])("folds %s by the columns that it takes", (_what, text) => {
-  const columns = columnsOf(text);
+  const columns = countColumns(text);
   expect(fold(text, on(columns))).toEqual([text]);
   expect(fold(text, on(columns - 1)).length).toBe(2);
 });

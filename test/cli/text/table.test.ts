@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { layOut, type TableCell, type TableColumn } from "../../../src/cli/text/table.ts";
-import { columnsOf, cutTo } from "../../../src/cli/text/terminal-columns.ts";
+import { countColumns, cutTo } from "../../../src/cli/text/terminal-columns.ts";
 
 const COLUMNS: readonly TableColumn[] = [
   { heading: "MODEL", keep: true },
@@ -109,7 +109,7 @@ it("no line is longer than the terminal, in any script, and no cell loses text w
   const rows = fc.array(fc.tuple(cell, cell, cell, cell), { maxLength: 5 });
   fc.assert(
     fc.property(rows, fc.integer({ min: 30, max: 300 }), (some, room) => {
-      for (const line of shown(room, some)) expect(columnsOf(line)).toBeLessThanOrEqual(room);
+      for (const line of shown(room, some)) expect(countColumns(line)).toBeLessThanOrEqual(room);
       expect(shown(300, some)).toEqual(shown(Number.POSITIVE_INFINITY, some));
     }),
   );

@@ -135,7 +135,9 @@ describe("the number of images", () => {
         expect(refusalOf({ ...draftOf(row), maxImages }).message).toBe(
           maxImages === 16
             ? "--max-images 16: at most 15"
-            : `--max-images ${maxImages} is not a whole number from 1 to 15`,
+            : Number.isInteger(maxImages)
+              ? `--max-images ${maxImages}: at least 1`
+              : `--max-images ${maxImages} is not a whole number (1 to 15)`,
         );
       }
     },

@@ -116,6 +116,13 @@ describe("what goes into a workflow", () => {
     expect(await problem({ fields: { toString: 4 } })).toMatch(/no place for toString/);
   });
 
+  it("says that a node has no inputs, if it has none", async () => {
+    const { problem } = await comfyWorld({
+      graph: { ...workflow(), "99": { class_type: "Note", inputs: {} } },
+    });
+    expect(await problem({ fields: { "99.text": "x" } })).toMatch(/ has no input text .* It has none\.$/);
+  });
+
   it("takes fields by a node's id or title and its input", async () => {
     const { submit, sent, problem } = await comfyWorld({ graph: workflow() });
     await submit({

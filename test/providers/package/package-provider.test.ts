@@ -230,7 +230,7 @@ describe("a package", () => {
     ["module.exports = { version: 1, title: 'x', url: 'https://x.example' };", "or no create"],
     ["throw new Error('boom');", "cannot be loaded: boom"],
     ["module.exports = null;", "its version is undefined"],
-    [`${HEAD}{}), concurrency: 0 };`, "its concurrency is not a whole number"],
+    [`${HEAD}{}), concurrency: 0 };`, "its concurrency is not 1 or a larger whole number"],
     [`${HEAD}{}), otherHosts: "images.example" };`, "its otherHosts is not the end of host names"],
     [`${HEAD}{}), keyVariables: "FOX_KEY" };`, "its keyVariables is not a list of texts"],
   ])("that is %s is refused", async (code, why) => {

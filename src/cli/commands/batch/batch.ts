@@ -79,7 +79,7 @@ async function showPlan(plan: BatchPlan, { spec }: CheckedBatch, session: Sessio
     String(rows),
     String(credits ?? "?"),
   ]);
-  // The line above says all of rows that are alike.
+  // The line above describes all rows if they are alike.
   if (costs.length > 1) await (await import("../../text/table.ts")).showTable(COST_COLUMNS, costs, session);
   const estimate = estimateText(facts);
   if (estimate !== "") await console.note(estimate);
@@ -93,6 +93,6 @@ async function showResult(result: ShownResult, folder: string, session: Session)
   await showSummary(result, session);
   const { saved, skipped } = result.counts;
   if (saved + skipped === 0 || session.context.stderr.isTTY !== true) return;
-  const shown = shortPath(folder, session.context) || ".";
-  await session.console.note(`To look through the images: imggen gallery ${shellWord(shown)}`);
+  const folderText = shortPath(folder, session.context) || ".";
+  await session.console.note(`To look through the images: imggen gallery ${shellWord(folderText)}`);
 }

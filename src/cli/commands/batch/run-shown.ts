@@ -1,4 +1,4 @@
-import { planFacts, rowWord } from "../../../client/batch-json.ts";
+import { planFacts, rowStateText } from "../../../client/batch-json.ts";
 import type { CheckedBatch } from "../../../client/batch-operations.ts";
 import type { FlagsOf } from "../../../client/options/option.ts";
 import type { SUBMIT_MANY } from "../../../client/options/request-table.ts";
@@ -13,7 +13,7 @@ import type { Session } from "../../session/session.ts";
 import { hasSymbols, type Paint, type TextStyle } from "../../text/colors.ts";
 import type { Console } from "../../text/console.ts";
 import { noteText, stoppingText } from "../../text/phrases.ts";
-import { estimateText, MAX_SHOWN, planText, questionOf, type ShownResult } from "./summary.ts";
+import { confirmationQuestion, estimateText, MAX_SHOWN, planText, type ShownResult } from "./summary.ts";
 
 /** Receives the results of a batch. */
 interface Listener {
@@ -37,9 +37,9 @@ export async function runShown(
   const progress = await createBatchProgress(session, spec);
   const usual = context.onSecondSignal;
   const ends: RowResult[] = [];
-  const confirm = async (doubt: Confirmation) => {
-    if (doubt.about === "folder") await console.note(doubt.message);
-    return isAgreed(questionOf(doubt), session);
+  const confirm = async (confirmation: Confirmation) => {
+    if (confirmation.about === "folder") await console.note(confirmation.message);
+    return isAgreed(confirmationQuestion(confirmation), session);
   };
   const events: BatchEvents = {
     confirm: canAsk(session) ? confirm : undefined,
@@ -99,8 +99,8 @@ export async function createBatchProgress(
 
 export type BatchView = Omit<BatchProgress, "creditsBefore" | "startMs"> & { elapsedMs: number };
 
-const BAR = { done: "━", left: "─" };
-const PLAIN_BAR = { done: "#", left: "-" };
+const BAR = { filled: "━", empty: "─" };
+const PLAIN_BAR = { filled: "#", empty: "-" };
 const MIN_BAR = 6;
 const MAX_BAR = 30;
 /** No rate before: too few rows. */
@@ -112,34 +112,37 @@ const RATE_AFTER_MS = 2000;
  * @param hasSymbols whether the terminal has more than letters
  */
 export function batchLines(view: BatchView, columns: number, hasSymbols: boolean): string[] {
-  const { rows, ended, endedNow, left, running, failed, credits, budget, elapsedMs } = view;
+  const { rows, endedRows, endedInThisRun, remainingRows, running, failed, credits, budget, elapsedMs } =
+    view;
   const rowParts = [
-    `${ended} of ${rows} rows`,
+    `${endedRows} of ${rows} rows`,
     failed > 0 && `${failed} failed`,
     running > 0 && `${running} running`,
   ];
   const text = fitting(rowParts, columns - MIN_BAR - 1);
   const width = Math.min(MAX_BAR, columns - text.length - 1);
-  const { done, left: rest } = hasSymbols ? BAR : PLAIN_BAR;
-  const full = rows === 0 ? width : Math.floor((ended / rows) * width);
-  const hasRate = endedNow > 0 && elapsedMs >= RATE_AFTER_MS;
+  const { filled, empty: rest } = hasSymbols ? BAR : PLAIN_BAR;
+  const full = rows === 0 ? width : Math.floor((endedRows / rows) * width);
+  const hasRate = endedInThisRun > 0 && elapsedMs >= RATE_AFTER_MS;
   const costParts = [
     budget !== null && `${credits} of ${budget} credits`,
-    hasRate && left > 0 && `about ${formatDuration(rounded((elapsedMs / endedNow) * left))} left`,
+    hasRate &&
+      remainingRows > 0 &&
+      `about ${formatDuration(rounded((elapsedMs / endedInThisRun) * remainingRows))} left`,
     elapsedMs >= 1000 && formatDuration(Math.floor(elapsedMs / 1000) * 1000),
-    hasRate && `${Math.max(1, Math.round((endedNow / elapsedMs) * 60_000))} rows/min`,
+    hasRate && `${Math.max(1, Math.round((endedInThisRun / elapsedMs) * 60_000))} rows/min`,
   ];
   return [
-    width < MIN_BAR ? text : `${done.repeat(full)}${rest.repeat(width - full)} ${text}`,
+    width < MIN_BAR ? text : `${filled.repeat(full)}${rest.repeat(width - full)} ${text}`,
     fitting(costParts, columns),
   ];
 }
 
 /** The parts of a line that fit, without those at its end that do not. */
 function fitting(parts: readonly (string | false)[], columns: number): string {
-  const shown = parts.filter(Boolean);
-  while (shown.join(" · ").length > columns) shown.pop();
-  return shown.join(" · ");
+  const visible = parts.filter(Boolean);
+  while (visible.join(" · ").length > columns) visible.pop();
+  return visible.join(" · ");
 }
 
 /** Rounds to 5 s below a minute, to 10 s below ten minutes, else to a minute. */
@@ -148,8 +151,8 @@ function rounded(ms: number): number {
   return Math.max(5_000, Math.round(ms / stepMs) * stepMs);
 }
 
-const DONE_ROWS = new RegExp(`^${BAR.done}+`);
-const LEFT_ROWS = new RegExp(`${BAR.left}+`);
+const DONE_ROWS = new RegExp(`^${BAR.filled}+`);
+const LEFT_ROWS = new RegExp(`${BAR.empty}+`);
 
 function barPaint(style: TextStyle): Paint {
   return (line, at) => {
@@ -164,7 +167,7 @@ function barPaint(style: TextStyle): Paint {
 /** A shorter pause is not mentioned. */
 const MIN_PAUSE_MS = 5_000;
 
-function batchNotes(console: Console, nameOf: BatchSpec["nameOf"]): RunNotes {
+function batchNotes(console: Console, rowName: BatchSpec["nameOf"]): RunNotes {
   const failures = new Map<string, number>();
   let isStopping = false;
   return {
@@ -183,7 +186,7 @@ function batchNotes(console: Console, nameOf: BatchSpec["nameOf"]): RunNotes {
           if (event.delayMs >= MIN_PAUSE_MS) void console.note(noteText(event));
           return;
         case "row_ended": {
-          const note = failureNote(event.result, nameOf(event.result.row), failures);
+          const note = failureNote(event.result, rowName(event.result.row), failures);
           if (note !== null) void console.error(note);
         }
       }
@@ -200,7 +203,7 @@ function failureNote(end: RowResult, name: string, failures: Map<string, number>
   // The summary names why nothing more is sent.
   if (error === null || (state === "new" && report === null)) return null;
   const task = state === "unfinished" && report?.taskId ? ` (task ${report.taskId})` : "";
-  const note = `${name}: ${rowWord(end)}${task}`;
+  const note = `${name}: ${rowStateText(end)}${task}`;
   if (error.type === "interrupted") return note;
   const kind = `${error.type} ${error.key ?? ""}`;
   const count = (failures.get(kind) ?? 0) + 1;

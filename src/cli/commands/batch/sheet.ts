@@ -4,8 +4,8 @@ import path from "node:path";
 import {
   differingNames,
   type RowValues,
+  rowStateText,
   rowValues,
-  rowWord,
   valuesText,
 } from "../../../client/batch-json.ts";
 import type { BatchSpec } from "../../../core/batch/batch-spec.ts";
@@ -32,14 +32,14 @@ export async function makeSheet(
   { output: { folder, overwrite }, budgetOf }: Pick<BatchSpec, "output" | "budgetOf">,
   { console, context: { fileMode } }: Session,
 ): Promise<string | null> {
-  const shown = ends.toSorted((a, b) => a.row.row - b.row.row).slice(0, MAX_PICTURES);
-  if (shown.length === 0) return null;
+  const rows = ends.toSorted((a, b) => a.row.row - b.row.row).slice(0, MAX_PICTURES);
+  if (rows.length === 0) return null;
   if (ends.length > MAX_PICTURES)
     await console.warn(`The contact sheet shows the first ${MAX_PICTURES} rows.`);
   try {
     // A folder has one batch, and any number of comparisons.
-    const of = budgetOf === "folder" ? "batch" : digestOf(shown);
-    const sheet = await contactSheet({ ...layOutSheet(shown.map(entryOf)), subject: of });
+    const of = budgetOf === "folder" ? "batch" : rowsDigest(rows);
+    const sheet = await contactSheet({ ...layOutSheet(rows.map(sheetEntry)), subject: of });
     for (let number = 1; ; number++) {
       const name = number === 1 ? "contact-sheet.png" : `contact-sheet-${number}.png`;
       const file = path.join(folder, name);
@@ -57,7 +57,7 @@ export async function makeSheet(
 }
 
 /** Digest of the rows' requests. */
-function digestOf(rows: readonly RowResult[]): string {
+function rowsDigest(rows: readonly RowResult[]): string {
   const keys = rows.map(({ row }) => row.key).join("\n");
   return createHash("sha256").update(keys).digest("hex").slice(0, 16);
 }
@@ -77,38 +77,38 @@ export interface SheetEntry {
   end: string;
 }
 
-function entryOf(end: RowResult): SheetEntry {
+function sheetEntry(end: RowResult): SheetEntry {
   const { row, report, state } = end;
   const elapsedMs = report?.elapsedMs ?? null;
   const seconds = elapsedMs === null ? "" : `${(elapsedMs / 1000).toFixed(1)} s`;
   return {
     image: report?.files[0]?.path ?? null,
     values: { ...rowValues(row), cost: creditsText(row.checked.credits, report?.free) },
-    end: joined([seconds, state === "saved" ? "" : rowWord(end)], DOT),
+    end: joined([seconds, state === "saved" ? "" : rowStateText(end)], DOT),
   };
 }
 
-const LONGEST_PROMPT = 400;
-const LONGEST_LABEL = 110;
+const MAX_PROMPT_LENGTH = 400;
+const MAX_LABEL_LENGTH = 110;
 const DOT = " · ";
 
 /** Labels pictures with the values in which they differ. The others are on top, once. */
 export function layOutSheet(entries: readonly SheetEntry[]): { top: string[]; cells: SheetCell[] } {
   const differing = differingNames(entries.map(({ values }) => values));
   const isCommon = (name: string) => !differing.includes(name);
-  const settingsOf = (values: RowValues, isShown: (name: string) => boolean) =>
+  const settingsText = (values: RowValues, isShown: (name: string) => boolean) =>
     valuesText(
       values,
       Object.keys(values).filter((name) => name !== "prompt" && isShown(name)),
       DOT,
     );
   const common = entries[0]?.values ?? {};
-  const prompt = isCommon("prompt") ? truncate(common.prompt ?? "", LONGEST_PROMPT) : "";
-  const settings = settingsOf(common, isCommon).replace(/credits?$/, "$& each");
+  const prompt = isCommon("prompt") ? truncate(common.prompt ?? "", MAX_PROMPT_LENGTH) : "";
+  const settings = settingsText(common, isCommon).replace(/credits?$/, "$& each");
   const cells = entries.map(({ image, values, end }) => {
-    const own = isCommon("prompt") ? "" : truncate(values.prompt ?? "", LONGEST_LABEL);
-    const facts = joined([settingsOf(values, (name) => !isCommon(name)), end], DOT);
-    return { image, label: joined([own, facts], "\n") };
+    const cellPrompt = isCommon("prompt") ? "" : truncate(values.prompt ?? "", MAX_LABEL_LENGTH);
+    const facts = joined([settingsText(values, (name) => !isCommon(name)), end], DOT);
+    return { image, label: joined([cellPrompt, facts], "\n") };
   });
   return { top: [prompt, settings].filter(Boolean), cells };
 }

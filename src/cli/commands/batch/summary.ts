@@ -1,5 +1,5 @@
 import type { PlanFacts } from "../../../client/batch-json.ts";
-import { EXIT_CODES, exitCodeOf } from "../../../client/exit-codes.ts";
+import { EXIT_CODES, getExitCode } from "../../../client/exit-codes.ts";
 import { adviceOn } from "../../../client/failure.ts";
 import type { BatchResult, Confirmation } from "../../../core/batch/batch-spec.ts";
 import type { BatchCounts } from "../../../core/batch/counts.ts";
@@ -33,27 +33,27 @@ export function planText(plan: PlanFacts, unit = "row"): string {
   return parts.filter(Boolean).join(", ");
 }
 
-/** How `confirmAbove` counts undocumented costs; empty if there are none. */
+/** The estimate of undocumented costs for `confirmAbove`; empty if there are none. */
 export function estimateText({ estimate }: PlanFacts): string {
   if (estimate === null) return "";
   return `A row of unknown cost counts as ${estimate.each} credits for confirmAbove, so ${estimate.total} in all.`;
 }
 
-/** What a person is asked to agree to, at the end of a line. */
-export function questionOf(doubt: Confirmation): string {
-  if (doubt.about === "costs")
-    return `Spend ${doubt.isEstimate ? "an estimated " : ""}${doubt.credits} credits?`;
-  return `Submit ${doubt.rows === 1 ? "it" : `all ${doubt.rows}`}?`;
+/** The question at the end of a line that asks for confirmation. */
+export function confirmationQuestion(confirmation: Confirmation): string {
+  if (confirmation.about === "costs")
+    return `Spend ${confirmation.isEstimate ? "an estimated " : ""}${confirmation.credits} credits?`;
+  return `Submit ${confirmation.rows === 1 ? "it" : `all ${confirmation.rows}`}?`;
 }
 
-/** How a batch ended, and its contact sheet: the path, null if none could be made; absent if none was asked for. */
+/** Result of a batch, and the path of its contact sheet: null if none could be made, absent if not requested. */
 export interface ShownResult extends BatchResult {
   sheet?: string | null;
   /** Whether standard input has its rows, or its prompt. */
   readsInput?: boolean;
 }
 
-/** How a batch ended, for a person. */
+/** Prints the summary of a batch, with its contact sheet. */
 export async function showSummary(result: ShownResult, session: Session): Promise<void> {
   for (const line of summaryLines(result, session)) await session.console.note(line);
   const room = roomOn(session.context.stderr);
@@ -63,7 +63,7 @@ export async function showSummary(result: ShownResult, session: Session): Promis
 /** So many failures of one kind are printed as they happen; the summary counts the rest. */
 export const MAX_SHOWN = 5;
 
-/** How a batch ended, and what the user can do next. */
+/** The counts of a batch, and the next steps. */
 function summaryLines(result: ShownResult, session: Session): string[] {
   const { counts, rows, stopped } = result;
   const { saved, skipped, failed, unknown, pending, waiting, underWay, notSent } = counts;
@@ -90,12 +90,14 @@ function summaryLines(result: ShownResult, session: Session): string[] {
 }
 
 /** `3 saved (2 of them before)`; `3 saved before`. */
-function savedText(saved: number, before: number): string {
-  if (before === 0) return `${saved} saved`;
-  return saved === 0 ? `${before} saved before` : `${saved + before} saved (${before} of them before)`;
+function savedText(savedRows: number, before: number): string {
+  if (before === 0) return `${savedRows} saved`;
+  return savedRows === 0
+    ? `${before} saved before`
+    : `${savedRows + before} saved (${before} of them before)`;
 }
 
-/** What this run has charged: from what is certain to what it may be. */
+/** Cost of this run: from the certain to the possible charge. */
 function spentText({ cost, uncertain }: BatchCounts): string {
   if (cost.rows === 0) return "Nothing was charged in this run.";
   if (uncertain.rows === 0) return `Charged in this run: ${costText(cost)}.`;
@@ -110,7 +112,7 @@ function stoppedText({ type, message }: ImggenError): string {
   return type === "interrupted" ? message : `Stopped: ${message}`;
 }
 
-/** What an error advises. What the batch has cost was said of all of it. */
+/** Advice of an error, without its cost: the summary has the cost of the whole batch. */
 function remedies(stopped: ImggenError): string[] {
   const advice = adviceOn(stopped, COMMAND_WORDS).replace(/^Nothing was (?:sent|charged)[^.]*\. ?/, "");
   return advice === "" ? [] : advice.split("\n");
@@ -126,8 +128,8 @@ function nextSteps({ counts, stopped, readsInput = false }: ShownResult, session
   const input = readsInput ? " with the same input" : "";
   // The same command charges again only what its line speaks of.
   const repeat = (flag?: string) => {
-    const left = session.givenFlags(AGAIN).filter((each) => each !== flag);
-    const without = left.length > 0 && ` without ${left.join(" and ")}`;
+    const flagsToOmit = session.givenFlags(AGAIN).filter((each) => each !== flag);
+    const without = flagsToOmit.length > 0 && ` without ${flagsToOmit.join(" and ")}`;
     const parts = [input, flag && `${input && " and"} with ${flag}`, without];
     return `run the same command again${parts.filter(Boolean).join("")}.`;
   };
@@ -154,6 +156,6 @@ const WITH_OWN_EXIT_CODE: ReadonlySet<ErrorType> = new Set([
 
 /** 0 if every row is saved; else why it ended early, or that some rows are not. */
 export function exitCodeOfBatch({ counts, stopped }: BatchResult): number {
-  if (stopped && WITH_OWN_EXIT_CODE.has(stopped.type)) return exitCodeOf(stopped);
+  if (stopped && WITH_OWN_EXIT_CODE.has(stopped.type)) return getExitCode(stopped);
   return counts.isComplete ? 0 : EXIT_CODES.partial;
 }

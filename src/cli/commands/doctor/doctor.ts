@@ -1,7 +1,15 @@
 import type { Command } from "commander";
 import { EXIT_CODES } from "../../../client/exit-codes.ts";
 import { describeFailure } from "../../../client/failure.ts";
-import { type Finding, failed, NotChecked, needed, ok, skipped, warning } from "../../../client/finding.ts";
+import {
+  type Finding,
+  failed,
+  NotChecked,
+  ok,
+  orNotChecked,
+  skipped,
+  warning,
+} from "../../../client/finding.ts";
 import { checkFolder, checkProxy, checkState, checkTasks, checkTls } from "../../../client/machine-checks.ts";
 import { checkConfig, checkModels, checkProfile } from "../../../client/settings-checks.ts";
 import type { TargetCheck } from "../../../client/targets/target.ts";
@@ -63,13 +71,13 @@ const CHECKS: readonly Check[] = [
   { name: "proxy", run: checkProxy },
   { name: "tls", run: checkTls },
   { name: "service", run: async (_session, target) => (await target).service(), next: FIX_URL },
-  { name: "key", run: async (_session, target) => (await needed(() => target)).key(), next: FIX_KEY },
-  { name: "clock", run: async (_session, target) => (await needed(() => target)).clock() },
+  { name: "key", run: async (_session, target) => (await orNotChecked(() => target)).key(), next: FIX_KEY },
+  { name: "clock", run: async (_session, target) => (await orNotChecked(() => target)).clock() },
 ];
 
 /** @throws UsageError, AuthRequiredError if the generator's settings are wrong, NotChecked if the settings cannot be read */
 async function askTarget(session: Session): Promise<TargetCheck> {
-  await needed(() => session.settings.get("baseUrl"));
+  await orNotChecked(() => session.settings.get("baseUrl"));
   const target = await targetInEffect(session);
   return target.check({ signal: session.context.signal });
 }
@@ -81,20 +89,23 @@ async function runDoctor(session: Session): Promise<number> {
   target.catch(() => {});
   const line = await createStatusLine(session);
   line.set("Checking");
-  const found = CHECKS.map(async (check) => ({ name: check.name, ...(await make(check, session, target)) }));
+  const findings = CHECKS.map(async (check) => ({
+    name: check.name,
+    ...(await make(check, session, target)),
+  }));
   try {
-    const rows = await inOrder(found, async (row) => {
+    const rows = await inOrder(findings, async (row) => {
       const isNews = row.level !== "ok" && row.level !== "skipped";
       if (!options.json && (isNews || options.verbose)) await showRow(row, session);
       return row;
     });
     context.signal.throwIfAborted();
-    const named = (wanted: Finding["level"]) =>
-      rows.flatMap(({ name, level }) => (level === wanted ? name : []));
-    const failed = named("failed");
-    const checks = rows.map(({ name, level, ...rest }) => ({ name, status: statusOf(level), ...rest }));
-    if (options.json) await console.json({ ...documentOf(failed), checks });
-    else await console.result(summaryOf(failed.length, named("warning").length));
+    const namesAtLevel = (requiredLevel: Finding["level"]) =>
+      rows.flatMap(({ name, level }) => (level === requiredLevel ? name : []));
+    const failed = namesAtLevel("failed");
+    const checks = rows.map(({ name, level, ...rest }) => ({ name, status: checkStatus(level), ...rest }));
+    if (options.json) await console.json({ ...doctorDocument(failed), checks });
+    else await console.result(summaryLine(failed.length, namesAtLevel("warning").length));
     return failed.length > 0 ? EXIT_CODES.usage : 0;
   } finally {
     line.stop();
@@ -102,7 +113,7 @@ async function runDoctor(session: Session): Promise<number> {
 }
 
 /** Longer than the check of the service takes, on a busy machine too. */
-const LONGEST_CHECK_MS = 7_000;
+const MAX_CHECK_MS = 7_000;
 const LATE = "A disk or a network that does not answer may be the cause.";
 
 /** Makes a check. Everything but a bug in imggen is a finding. @throws InterruptedError on a signal */
@@ -112,8 +123,8 @@ export async function make(
   target: Promise<TargetCheck>,
 ): Promise<Finding> {
   const { signal, clock } = session.context;
-  const ended = new AbortController();
-  const timeUp = clock.sleep(LONGEST_CHECK_MS, AbortSignal.any([signal, ended.signal]));
+  const checkEnd = new AbortController();
+  const timeUp = clock.sleep(MAX_CHECK_MS, AbortSignal.any([signal, checkEnd.signal]));
   const late = timeUp.then(() => warning("No result within 7 s.", LATE, {}));
   late.catch(() => {});
   try {
@@ -126,12 +137,12 @@ export async function make(
     if (errorCode(error) === undefined) throw error;
     return failed(`It cannot be checked: ${errorText(error)}.`, next, {});
   } finally {
-    ended.abort();
+    checkEnd.abort();
   }
 }
 
-/** The word for a level, where there are no marks. */
-function statusOf(level: Finding["level"]): string {
+/** Name of a level, for terminals without marks. */
+function checkStatus(level: Finding["level"]): string {
   return level === "news" ? "ok" : level;
 }
 
@@ -142,41 +153,41 @@ const MARKS: Readonly<Record<Finding["level"], { symbol: string; style: TextStyl
   warning: { symbol: "!", style: "warning" },
   failed: { symbol: "✗", style: "error" },
 };
-const LONGEST_STATUS = "skipped".length;
-const LONGEST_NAME = Math.max(...CHECKS.map(({ name }) => name.length));
+const MAX_STATUS_LENGTH = "skipped".length;
+const MAX_NAME_LENGTH = Math.max(...CHECKS.map(({ name }) => name.length));
 
-/** Shows a finding under its check's name: a line, continued below its text where a terminal is too narrow. */
+/** Shows a finding under its check's name: a line, wrapped below its text if the terminal is too narrow. */
 async function showRow(
   { name, level, message, hint }: Finding & { name: string },
   { console, context: { stdout, env } }: Session,
 ): Promise<void> {
   const { symbol, style } = MARKS[level];
   const hasMarks = stdout.isTTY === true && hasSymbols(env);
-  const mark = hasMarks ? symbol : statusOf(level);
-  const head = `${mark.padEnd(hasMarks ? 1 : LONGEST_STATUS)} ${name.padEnd(LONGEST_NAME)}`;
+  const mark = hasMarks ? symbol : checkStatus(level);
+  const head = `${mark.padEnd(hasMarks ? 1 : MAX_STATUS_LENGTH)} ${name.padEnd(MAX_NAME_LENGTH)}`;
   const styled = console.style("stdout")(style, mark);
   const paint: Paint = (line, at) => (at === 0 ? line.replace(mark, styled) : line);
-  await console.result(linesOf(head, [message, ...(hint?.split("\n") ?? [])], roomOn(stdout)), paint);
+  await console.result(findingLines(head, [message, ...(hint?.split("\n") ?? [])], roomOn(stdout)), paint);
 }
 
-/** Puts all of it in one line where there is room; otherwise the next step begins a line. */
-function linesOf(head: string, parts: readonly string[], columns: number): string[] {
+/** Puts everything on one line if there is room; otherwise the next step begins a line. */
+function findingLines(head: string, parts: readonly string[], columns: number): string[] {
   const beside = head.length + 2;
-  // A part that ends in a command has no full stop of its own.
+  // A part that ends in a command has no full stop.
   const whole = parts.join(". ").replace(/([.?])\. /g, "$1 ");
   if (beside + whole.length <= columns) return [`${head.padEnd(beside)}${whole}`];
   return besideTerm(head.trimEnd(), parts.map(pieces), { columns, beside, least: 30, indent: 4 });
 }
 
-/** The document for programs: that of a failure where something must be fixed. */
-function documentOf(failed: readonly string[]): object {
+/** The JSON document: that of a failure if something must be fixed. */
+function doctorDocument(failed: readonly string[]): object {
   if (failed.length === 0) return { ok: true };
   const hint = "The hint of each check says what to do.";
   const error = new UsageError(`Something must be fixed: ${failed.join(", ")}.`, { hint });
   return describeFailure(error, COMMAND_WORDS);
 }
 
-function summaryOf(failures: number, warnings: number): string {
+function summaryLine(failures: number, warnings: number): string {
   const problems = failures > 0 && pluralize(failures, "problem to fix", "problems to fix");
   const counts = [problems, warnings > 0 && pluralize(warnings, "warning")].filter((each) => each !== false);
   return counts.length === 0 ? "No problems found." : `${counts.join(", ")}.`;

@@ -6,7 +6,7 @@ import { findScreen } from "../../output/show-images.ts";
 import type { Session } from "../../session/session.ts";
 import { hasSymbols } from "../../text/colors.ts";
 
-/** The oldest Node that imggen is tested with, as package.json says too. */
+/** The oldest Node that imggen is tested with; the same as in package.json. */
 export const OLDEST_NODE = "20.19";
 
 export function checkNode({ context: { nodeVersion: version } }: Session): Finding {
@@ -40,11 +40,11 @@ const FOR_PACKAGES =
 const FOR_EXECUTABLES =
   "Images are saved without it, and shown by terminals that take image files. Thumbnails, contact sheets and other terminals need the npm package of imggen.";
 
-/** What this terminal can show. No result is a warning or a failure. */
+/** Capabilities of this terminal. No result is a warning or a failure. */
 export async function checkTerminal(session: Session): Promise<Finding> {
   const { context, console, options } = session;
   if (context.stdout.isTTY !== true) return ok("standard output is not a terminal", { isTerminal: false });
-  // Where standard error is no terminal, a query is written to standard output, into the JSON document.
+  // If standard error is no terminal, a query is written to standard output, into the JSON document.
   const screen = await findScreen(session, options.json !== true || context.stderr.isTTY === true);
   const { columns, rows, protocol } = screen;
   const colors = console.takesColors("stdout") ? COLORS[screen.colors] : "no colours";

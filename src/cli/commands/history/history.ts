@@ -28,18 +28,18 @@ export function register(command: Command, runWith: RunWith): void {
 
 async function runHistory(session: Session, words: string[], typed: HistoryFlags): Promise<Answer> {
   const flags = withSearch(words, withStatus(typed));
-  const limit = limitOf(flags);
+  const limit = parseLimit(flags);
   const generator = isOfOneGenerator(session) ? await (await targetInEffect(session)).name() : undefined;
-  const reading = { shown: 0, elsewhere: 0, isCounting: false };
+  const reading = { shownCount: 0, elsewhere: 0, isCounting: false };
   const tasks = tasksFrom({ ...flags, generator }, reading, session);
   const answer = flags.summary
-    ? await summaryOf(tasks, reading, session)
+    ? await summarize(tasks, reading, session)
     : {
-        json: entriesOf(tasks, limit, reading),
+        json: listEntries(tasks, limit, reading),
         show: () => listTable(tasks, limit, reading, session),
       };
   const after = async () => {
-    if (reading.shown === 0) await showNone(reading.elsewhere, flags, session);
+    if (reading.shownCount === 0) await showNone(reading.elsewhere, flags, session);
   };
   return { ...answer, after };
 }
@@ -61,10 +61,10 @@ function withSearch(words: readonly string[], flags: HistoryFlags): HistoryFlags
 
 interface Reading {
   /** Number of tasks shown. */
-  shown: number;
-  /** How many tasks were passed over because they are at another service. */
+  shownCount: number;
+  /** Number of tasks that were skipped because they are at another service. */
   elsewhere: number;
-  /** Whether tasks are only counted: no more unreadable entries are named. */
+  /** Whether tasks are only counted, and unreadable entries no longer reported. */
   isCounting: boolean;
 }
 
@@ -74,10 +74,10 @@ async function* tasksFrom(
   reading: Reading,
   session: Session,
 ): AsyncGenerator<ListedTask> {
-  for await (const found of listedTasks(query, session, (name) => `--${name}`)) {
-    if (found === "elsewhere") reading.elsewhere += 1;
-    else if (!("unreadable" in found)) yield found;
-    else if (!reading.isCounting) await session.console.warn(found.message);
+  for await (const entry of listedTasks(query, session, (name) => `--${name}`)) {
+    if (entry === "elsewhere") reading.elsewhere += 1;
+    else if (!("unreadable" in entry)) yield entry;
+    else if (!reading.isCounting) await session.console.warn(entry.message);
   }
 }
 
@@ -99,7 +99,7 @@ async function listTable(
     reading.isCounting = matching >= limit;
     if (matching > Math.max(limit - 1, MAX_COUNTED)) break;
   }
-  reading.shown = rows.length;
+  reading.shownCount = rows.length;
   if (rows.length > 0) await showTasks(rows, session);
   if (matching > rows.length) {
     const all = matching > MAX_COUNTED ? `more than ${MAX_COUNTED}` : matching;
@@ -108,26 +108,26 @@ async function listTable(
 }
 
 /** The entries of the JSON document. */
-async function* entriesOf(tasks: AsyncIterable<ListedTask>, limit: number, reading: Reading) {
+async function* listEntries(tasks: AsyncIterable<ListedTask>, limit: number, reading: Reading) {
   for await (const task of tasks) {
     yield task.entry;
-    if (++reading.shown >= limit) return;
+    if (++reading.shownCount >= limit) return;
   }
 }
 
-async function summaryOf(
+async function summarize(
   tasks: AsyncIterable<ListedTask>,
   reading: Reading,
   session: Session,
 ): Promise<Answer> {
   const { showSummary, summed } = await import("./tables.ts");
   const sums = await summed(tasks);
-  reading.shown = sums.total.tasks;
+  reading.shownCount = sums.total.tasks;
   return { json: { ok: true, ...sums }, show: async () => showSummary(sums, session) };
 }
 
-/** How many tasks to show at most. @throws UsageError */
-function limitOf({ limit, all, summary }: HistoryFlags): number {
+/** Maximum number of tasks to show. @throws UsageError */
+function parseLimit({ limit, all, summary }: HistoryFlags): number {
   if (limit !== undefined && summary)
     throw new UsageError("--summary counts every task that matches, so it takes no --limit.");
   return all ? Number.POSITIVE_INFINITY : (limit ?? HISTORY_LIMIT);
@@ -135,23 +135,25 @@ function limitOf({ limit, all, summary }: HistoryFlags): number {
 
 const FIRST_TASK = 'To make an image, free of charge: imggen generate "a red fox" --sandbox';
 
-/** Says why there is nothing to show, and where the tasks are that there are. */
+/** Explains an empty list, and names the command that lists the other tasks. */
 async function showNone(elsewhere: number, flags: HistoryFlags, session: Session): Promise<void> {
   const { isSandbox } = session;
   const isOfGenerator = isOfOneGenerator(session);
   const none = noneText(flags, isSandbox ? "in the sandbox" : isOfGenerator ? "of this generator" : null);
-  const places = isOfGenerator ? "elsewhere" : "at a real service";
+  const location = isOfGenerator ? "elsewhere" : "at a real service";
   const [there, how] =
-    isSandbox || isOfGenerator ? [places, "imggen history"] : ["in the sandbox", "imggen history --sandbox"];
+    isSandbox || isOfGenerator
+      ? [location, "imggen history"]
+      : ["in the sandbox", "imggen history --sandbox"];
   const others = elsewhere === 0 ? "." : `; ${elsewhere} ${there}: ${how}`;
   const isNew = elsewhere === 0 && !isFiltered(flags);
   await session.console.note([`${none}${others}`, ...(isNew ? [FIRST_TASK] : [])]);
-  // Tasks may be of a model that the matrix does not have; where none is, its name may be mistyped.
+  // Tasks may be of a model that is not in the matrix; if none is, its name may be mistyped.
   const mistyped = flags.model === undefined ? null : await mistypedModel(flags.model, session);
   if (mistyped !== null) await session.console.note(mistyped);
 }
 
-/** @param where the only tasks that were asked for; null for all but the sandbox's */
+/** @param where the location that the list is limited to; null for all but the sandbox */
 function noneText({ search, status, model, since }: HistoryQuery, where: string | null): string {
   const isOnlyOpen = status === "unfinished" && !isFiltered({ search, model, since });
   if (isOnlyOpen) return where === null ? "No task is unfinished" : `No task ${where} is unfinished`;
@@ -159,7 +161,7 @@ function noneText({ search, status, model, since }: HistoryQuery, where: string 
   return isFiltered({ search, status, model, since }) ? `No task ${here} matches` : `No tasks ${here} yet`;
 }
 
-/** Whether only the tasks of one generator are asked for: one that a flag names. */
+/** Whether the list is limited to a generator that a flag names. */
 function isOfOneGenerator({ isSandbox, settings }: Session): boolean {
   return !isSandbox && settings.flag("generator") !== undefined;
 }

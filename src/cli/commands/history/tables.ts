@@ -23,7 +23,6 @@ const MADE: readonly TableColumn[] = [
   { heading: "FILE", least: 12 },
 ];
 
-/** What the table needs of a task. */
 export type TaskRow = ReturnType<typeof taskRow>;
 
 export function taskRow({ report, status, generator }: ListedTask, context: Session["context"]) {
@@ -52,14 +51,14 @@ function shortName(name: string): string {
 export async function showTasks(tasks: readonly TaskRow[], session: Session): Promise<void> {
   const { stdout, clock } = session.context;
   const ids = tasks.map(({ id }) => id);
-  const shown = stdout.isTTY ? shortTaskIds(ids) : ids;
+  const idCells = stdout.isTTY ? shortTaskIds(ids) : ids;
   const timeText = stdout.isTTY ? (date: Date) => ageText(date, clock.now()) : localMinute;
   const hasGenerators = tasks.some(({ generator }) => generator !== null);
   const hasSeeds = tasks.some(({ seed }) => seed !== "");
   const columns = [...SUBMITTED, ...(hasGenerators ? [GENERATOR] : []), ...(hasSeeds ? [SEED] : []), ...MADE];
   const rows = tasks.map(({ submittedAt, status, credits, generator, seed, prompt, file }, at) => [
     submittedAt === null ? "" : timeText(new Date(submittedAt)),
-    shown[at] ?? "",
+    idCells[at] ?? "",
     status,
     credits,
     ...(hasGenerators ? [generator ?? ""] : []),
@@ -67,13 +66,13 @@ export async function showTasks(tasks: readonly TaskRow[], session: Session): Pr
     prompt,
     file,
   ]);
-  await showTable(columns, rows, session, styleOf);
+  await showTable(columns, rows, session, statusStyle);
 }
 
 /** The first file and how many there are besides; why there is none. */
 function fileCell({ files, state, error }: TaskReport, context: Session["context"]): TableCell {
   const [first, ...others] = files;
-  if (first === undefined) return state === "failed" ? reasonOf(error?.message ?? "") : "";
+  if (first === undefined) return state === "failed" ? shortReason(error?.message ?? "") : "";
   const name = first.path === null ? "standard output" : shortPath(first.path, context);
   return { path: others.length === 0 ? name : `${name} +${others.length}` };
 }
@@ -85,7 +84,7 @@ function seedCell({ files }: TaskReport): string {
 }
 
 /** Shortens a message that names its task, which the row does already. */
-function reasonOf(message: string): string {
+function shortReason(message: string): string {
   return /error code [^)]+/.exec(message)?.[0] ?? message;
 }
 
@@ -99,7 +98,7 @@ const STYLES: Readonly<Record<OpenState | "completed" | "failed", TextStyleName>
   failed: "error",
 };
 
-const styleOf: CellStyle = (cell, column) =>
+const statusStyle: CellStyle = (cell, column) =>
   column === STATUS ? (Object.entries(STYLES).find(([word]) => word === cell)?.[1] ?? null) : null;
 
 /** Totals of some tasks: images, and documented or possible costs. */
@@ -192,7 +191,7 @@ function figures(totals: Totals): string[] {
   return [String(totals.tasks), String(totals.images), totalCell(totals)];
 }
 
-/** `12`, `free`, `?` where no cost is documented, `12 + ?` where some are not. */
+/** `12`, `free`, `?` if no cost is documented, `12 + ?` if some are not. */
 function totalCell({ tasks, credits, undocumented, free = 0 }: Totals): string {
   if (free === tasks) return "free";
   if (undocumented === 0) return String(credits);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { make } from "../../../../src/cli/commands/doctor/doctor.ts";
 import { Session } from "../../../../src/cli/session/session.ts";
 import { Console } from "../../../../src/cli/text/console.ts";
-import { needed, ok } from "../../../../src/client/finding.ts";
+import { ok, orNotChecked } from "../../../../src/client/finding.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { UsageError } from "../../../../src/lib/error-types.ts";
 import { testContext } from "../../../support/in-process.ts";
@@ -41,7 +41,7 @@ describe("a check", () => {
 
   it("that cannot be made for what another reports is skipped, as is one with nothing to check", async () => {
     const wrong = () => Promise.reject(new UsageError("There is no service."));
-    const result = await made(() => needed<never>(wrong));
+    const result = await made(() => orNotChecked<never>(wrong));
     expect(result).toMatchObject({ level: "skipped", message: "There is no service.", hint: null });
     expect(await made(() => null)).toMatchObject({ level: "skipped", facts: {} });
   });
