@@ -176,7 +176,10 @@ it.each([
   [429, json({ detail: "busy" }, 429)],
 ])("ends no job because of %s of a server before fal", async (status, reply) => {
   const { accepted, poll } = await serviceWorld(FAL, { result: answers(() => reply) });
-  expect(await poll(await accepted())).toMatchObject({ outcome: "retry", rateLimited: status === 429 });
+  expect(await poll(await accepted())).toMatchObject({
+    outcome: "retry",
+    ...(status === 429 ? { rateLimited: true } : { rateLimited: false, isMissing: true }),
+  });
 });
 
 it.each([null, "flux", "../x/y", "fal-ai/flux?x"])("is refused for a model %j", async (model) => {

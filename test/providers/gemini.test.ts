@@ -49,7 +49,7 @@ describe("an answer", () => {
   });
 
   it("holds the image, and what it took, in the names that gateways write", async () => {
-    const parts = [{ inline_data: { mime_type: "image/png", data: DATA } }];
+    const parts = [{ inline_data: { mime_type: "image/png", data: `data:image/png;base64,${DATA}` } }];
     const said = { candidates: [{ content: { parts } }], usage_metadata: { total_token_count: 7 } };
     const { submit, provider } = await serviceWorld(GEMINI, { submit: answers(() => json(said)) });
     const { job, reply } = await submit();

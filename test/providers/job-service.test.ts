@@ -160,7 +160,7 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
     ["a failure with 503", json({ status: "Error", detail: [{ msg: "No." }] }, 503)],
   ])("ends no job because a poll is answered with %s", async (_what, reply) => {
     const { accepted, poll } = await serviceWorld(form, { poll: answers(() => reply) });
-    expect(await poll(await accepted())).toMatchObject({ outcome: "retry" });
+    expect(await poll(await accepted())).toMatchObject({ outcome: "retry", isMissing: true });
   });
 
   it("ends no job because the reply to a poll is cut", async () => {
@@ -168,6 +168,7 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
     const { accepted, poll } = await serviceWorld(form, { poll: cutShort(whole, whole.length - 5) });
     expect(await poll(await accepted())).toMatchObject({
       outcome: "retry",
+      isMissing: true,
       why: expect.stringMatching(/^its reply was cut/),
       connectionError: expect.any(Error),
     });
