@@ -125,14 +125,14 @@ export async function writeImageFile<Failure extends { outcome: string }>(
   const file = await DiskFile.createInBackground(path, 0o600);
   let result: ImageFile | BadImage | Failure | null = null;
   try {
-    result = await written(file, mode, write).finally(() => file.close());
+    result = await writeAndInspect(file, mode, write).finally(() => file.close());
     return result;
   } finally {
     if (result?.outcome !== "whole" && result?.outcome !== "other") removeIfPossible(path);
   }
 }
 
-async function written<Failure>(
+async function writeAndInspect<Failure>(
   file: DiskFile,
   mode: number | undefined,
   write: (sink: ByteSink) => Promise<Failure | null>,
@@ -148,8 +148,8 @@ async function written<Failure>(
     const why = inspection.ok ? null : `${PROBLEMS[inspection.problem]}: ${inspection.detail}`;
     if (image === undefined) return { outcome: "bad", why: why ?? "" };
     if (mode !== undefined) await file.setMode(mode);
-    const written = { image, bytes: sink.bytes, sha256 };
-    return why === null ? { outcome: "whole", ...written } : { outcome: "other", why, ...written };
+    const facts = { image, bytes: sink.bytes, sha256 };
+    return why === null ? { outcome: "whole", ...facts } : { outcome: "other", why, ...facts };
   } finally {
     await sink.abandon();
   }

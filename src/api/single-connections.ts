@@ -112,7 +112,7 @@ function isStreamed(body: OutgoingRequest["body"]): body is StreamedBody {
 }
 
 /** The longest head of a reply, in bytes: many times what Node allows by itself, and little to hold. */
-const LONGEST_HEAD_BYTES = 256 * 1024;
+const MAX_HEAD_BYTES = 256 * 1024;
 
 function requestOver(socket: Socket, { method, url, headers, body }: OutgoingRequest): ClientRequest {
   const length = isStreamed(body) && { "content-length": body.bytes };
@@ -124,7 +124,7 @@ function requestOver(socket: Socket, { method, url, headers, body }: OutgoingReq
     // What is unusual in a reply must not cost the task id in it: it is the only reply of its connection, so that no
     // other can be confused with it, and its content is checked.
     insecureHTTPParser: true,
-    maxHeaderSize: LONGEST_HEAD_BYTES,
+    maxHeaderSize: MAX_HEAD_BYTES,
   });
 }
 

@@ -60,7 +60,7 @@ export function optionsOf(spec: GeneratorSpec, source: GeneratorSource): Omit<Ge
   const find = finder(spec, source);
   const from = (place: Effective["source"]) => (name: SettingName) =>
     find(name).find((each) => each.source === place);
-  const { usual, most } = getConcurrency(spec);
+  const { usual, max: most } = getConcurrency(spec);
   const valueIn = <Name extends PlainSetting, Fallback>(name: Name, fallback: Fallback) => {
     const [found] = find(name);
     return found ? settingValue(name, found) : fallback;

@@ -14,7 +14,7 @@ export const SAVING_MUTANTS: Mutant[] = [
     bug: "an image is published before it was checked",
     edits: [
       instead(
-        "written",
+        "writeAndInspect",
         "inspectImage",
         `{ ok: true, image: { type: "png", mediaType: "image/png", extension: "png", width: 1, height: 1 } }`,
       ),

@@ -20,7 +20,7 @@ function accepting() {
     },
     async poll(taskId) {
       polled.add(taskId);
-      return { outcome: "state", task: { status: "running", word: "processing" } };
+      return { outcome: "state", task: { status: "running", providerState: "processing" } };
     },
   };
   return { provider, submitted, polled };

@@ -27,7 +27,7 @@ export function recordReply(
     case "accepted":
       return heldTask.record({ type: "accepted", ...of, taskId: reply.taskId });
     case "made": {
-      const { usage, kept, seeds } = reply;
+      const { usage, savedPath: kept, seeds } = reply;
       const facts = { ...(usage && { usage }), ...(kept && { kept }), ...(seeds && { seeds }) };
       return heldTask.record({ type: "completed", ...of, urls: [], ...NEVER_SEEN, ...facts });
     }
@@ -44,7 +44,7 @@ export function recordReply(
       return heldTask.record({ type: "waiting", ...of, why: reply.error?.message ?? "it was not sent" });
     case "unknown": {
       const { intent } = heldTask.task;
-      const { why, excerpt, kept } = reply;
+      const { why, excerpt, savedPath: kept } = reply;
       if (intent.isPaid)
         return heldTask.record({
           type: "unknown",

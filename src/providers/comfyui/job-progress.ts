@@ -19,9 +19,9 @@ export async function followJob(
 ): Promise<boolean> {
   const over = new AbortController();
   try {
-    const found = await server.find(jobId, signal);
-    if (found === null || found.place === "ended") return found !== null;
-    const graph = graphIn(found.graph);
+    const job = await server.find(jobId, signal);
+    if (job === null || job.state === "ended") return job !== null;
+    const graph = graphIn(job.graph);
     const progress = new JobProgress(jobId, typeof graph === "string" ? new Map() : graph);
     const onText = (text: string) => {
       const share = progress.after(text);
@@ -64,8 +64,8 @@ class JobProgress {
     this.#take(type, facts);
     const work = [...this.#work.values()];
     const all = work.reduce((sum, { steps }) => sum + steps, 0);
-    const done = work.reduce((sum, { steps, part }) => sum + steps * part, 0);
-    const share = all === 0 ? 0 : done / all;
+    const doneSteps = work.reduce((sum, { steps, part }) => sum + steps * part, 0);
+    const share = all === 0 ? 0 : doneSteps / all;
     // A node can begin anew, or turn out to have more steps; progress never goes back.
     if (share <= this.#share) return null;
     this.#share = share;
