@@ -122,10 +122,10 @@ async function resolve(
 ): Promise<LookupAddress[]> {
   const all = { ...options, all: true } as const;
   if (lookup === undefined) return (await import("node:dns")).promises.lookup(hostname, all);
-  return new Promise((done, fail) => {
+  return new Promise((succeed, fail) => {
     lookup(hostname, all, (error, addresses, family = 4) => {
       if (error) fail(error);
-      else done(typeof addresses === "string" ? [{ address: addresses, family }] : addresses);
+      else succeed(typeof addresses === "string" ? [{ address: addresses, family }] : addresses);
     });
   });
 }

@@ -30,27 +30,33 @@ export function connector({ proxies, lookup }: ConnectOptions = {}): Connector {
   return async (target, signal) => {
     signal.throwIfAborted();
     const proxy = proxyFor(target, proxies);
-    return proxy === null ? direct(target, lookup, signal) : through(proxy, target, signal);
+    return proxy === null
+      ? connectDirect(target, lookup, signal)
+      : connectThroughProxy(proxy, target, signal);
   };
 }
 
-function direct(target: URL, lookup: LookupFunction | undefined, signal: AbortSignal): Promise<Socket> {
+function connectDirect(
+  target: URL,
+  lookup: LookupFunction | undefined,
+  signal: AbortSignal,
+): Promise<Socket> {
   const to = { ...TRY_ADDRESSES, host: connectHost(target), port: connectPort(target), lookup };
-  if (target.protocol === "https:") return secured(target, to, signal);
+  if (target.protocol === "https:") return openTls(target, to, signal);
   if (isLoopbackHost(to.host)) to.lookup = thisMachineLookup(lookup);
-  return opened(connectTcp(to), "connect", signal);
+  return waitUntilOpen(connectTcp(to), "connect", signal);
 }
 
 /**
  * A connection through a proxy, which is asked for a tunnel even to `http:` targets. The proxy resolves the target's name, and its own address is the user's choice: no lookup of ours guards either.
  */
-async function through(proxy: ProxyInUse, target: URL, signal: AbortSignal): Promise<Socket> {
+async function connectThroughProxy(proxy: ProxyInUse, target: URL, signal: AbortSignal): Promise<Socket> {
   const url = new URL(proxy.url);
-  const socket = await direct(url, undefined, signal).catch((error) => {
+  const socket = await connectDirect(url, undefined, signal).catch((error) => {
     throw signal.aborted ? error : new ProxyError(proxy, error);
   });
   await askForTunnel(socket, url, target, signal);
-  return target.protocol === "https:" ? secured(target, { socket }, signal) : socket;
+  return target.protocol === "https:" ? openTls(target, { socket }, signal) : socket;
 }
 
 async function askForTunnel(socket: Socket, proxy: URL, target: URL, signal: AbortSignal): Promise<void> {
@@ -78,7 +84,7 @@ async function askForTunnel(socket: Socket, proxy: URL, target: URL, signal: Abo
 
 type Way = { socket: Socket } | { host: string; port: number; lookup: LookupFunction | undefined };
 
-async function secured(target: URL, way: Way, signal: AbortSignal): Promise<Socket> {
+async function openTls(target: URL, way: Way, signal: AbortSignal): Promise<Socket> {
   const tls = await import("node:tls");
   const host = connectHost(target);
   const socket = tls.connect({
@@ -89,7 +95,7 @@ async function secured(target: URL, way: Way, signal: AbortSignal): Promise<Sock
     ALPNProtocols: ["http/1.1"],
   });
   socket.on("session", (session) => tlsSessions.set(target.host, session));
-  return opened(socket, "secureConnect", signal);
+  return waitUntilOpen(socket, "secureConnect", signal);
 }
 
 /**
@@ -105,7 +111,7 @@ function connectPort({ protocol, port }: URL): number {
 }
 
 /** The socket, once it is open. */
-async function opened(
+async function waitUntilOpen(
   socket: Socket,
   event: "connect" | "secureConnect",
   signal: AbortSignal,

@@ -105,7 +105,7 @@ function plainText(error: unknown): string {
 
 /** The code of the innermost cause that has one: outer errors wrap it in codes of their own. */
 function deepestCode(error: unknown): string {
-  let code = error instanceof TransportError && error.timedOut && !error.sent ? "ETIMEDOUT" : "";
+  let code = error instanceof TransportError && error.timedOut && !error.wasSent ? "ETIMEDOUT" : "";
   for (let each = error; each instanceof Error; each = innerError(each)) code = ownCode(each) || code;
   return code;
 }

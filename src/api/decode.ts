@@ -21,14 +21,14 @@ export function isEncoded(header: string | string[] | undefined): boolean {
  * @param header Content-Encoding
  * @throws the decoder's error, with the code ERR_BUFFER_TOO_LARGE for a result of more than `maxBytes`
  */
-export async function decoded(
+export async function decodeBody(
   body: Buffer,
   header: string | string[] | undefined,
   limits: DecodeLimits,
 ): Promise<Buffer> {
   let bytes = body;
   for (const name of encodingsIn(header).reverse())
-    if (bytes.length > 0) bytes = await decodedOnce(bytes, name, limits);
+    if (bytes.length > 0) bytes = await decodeOnce(bytes, name, limits);
   return bytes;
 }
 
@@ -41,7 +41,7 @@ function encodingsIn(header: string | string[] | undefined): string[] {
   return applied.every((name) => KNOWN.has(name)) ? applied : [];
 }
 
-async function decodedOnce(
+async function decodeOnce(
   bytes: Buffer,
   name: string,
   { maxBytes: maxOutputLength, mayBeCut = false }: DecodeLimits,

@@ -2,7 +2,7 @@ import type { Clock } from "../lib/clock.ts";
 import { errorCode } from "../lib/error-text.ts";
 import { BlockedAddressError, looksPublic } from "./address.ts";
 import { connectionErrorText } from "./connection-errors.ts";
-import { decoded, isEncoded } from "./decode.ts";
+import { decodeBody, isEncoded } from "./decode.ts";
 import type { HttpClient } from "./http-client.ts";
 import { isRetryable, TRANSFER_POLICY } from "./retry.ts";
 import { statedWaitMs } from "./stated-wait.ts";
@@ -34,7 +34,7 @@ export interface DownloadOptions {
 const { idleMs: IDLE_TIMEOUT_MS, timeoutMs: TIMEOUT_MS } = TRANSFER_POLICY.download;
 /** A download that is slower than this over a whole period has failed: 1 KiB/s. */
 const PERIOD_MS = 60_000;
-const LEAST_BYTES_PER_PERIOD = 60 * 1024;
+const MIN_BYTES_PER_PERIOD = 60 * 1024;
 const MAX_REDIRECTS = 5;
 const MAX_FILE_BYTES = 100 * 1024 * 1024;
 
@@ -128,7 +128,7 @@ async function unpack(
   if (packed.length === 0) return null;
   const limits = { maxBytes: MAX_FILE_BYTES };
   try {
-    sink.write(await decoded(Buffer.concat(packed), headers["content-encoding"], limits));
+    sink.write(await decodeBody(Buffer.concat(packed), headers["content-encoding"], limits));
     return null;
   } catch (error) {
     if (errorCode(error) === "ERR_BUFFER_TOO_LARGE") return TOO_LARGE_A_FILE;
@@ -166,7 +166,7 @@ class MinimumSpeed {
     this.#bytes += bytes;
     if (nowMs - this.#startMs > TIMEOUT_MS) throw TOO_LONG;
     if (nowMs - this.#periodMs < PERIOD_MS) return;
-    if (this.#bytes < LEAST_BYTES_PER_PERIOD) throw TOO_SLOW;
+    if (this.#bytes < MIN_BYTES_PER_PERIOD) throw TOO_SLOW;
     this.begin();
   }
 }

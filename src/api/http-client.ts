@@ -1,7 +1,7 @@
 import { VERSION } from "../lib/version.ts";
 import { type ConnectOptions, type Connector, connector } from "./connect.ts";
 import { isOfThisProcess } from "./connection-errors.ts";
-import { decoded } from "./decode.ts";
+import { decodeBody } from "./decode.ts";
 import { mayBeProxied, proxyFor } from "./proxies.ts";
 import { SingleConnections } from "./single-connections.ts";
 import {
@@ -71,22 +71,25 @@ export class HttpClient {
     const single = isProxied && !mayBeProxied(url, headers) ? this.#unproxied : this.#single;
     const isShared =
       method !== "POST" && method !== "PUT" && single === this.#single && !this.#broken.delete(url.origin);
-    const noted = { onHead, onData: (chunk: Buffer) => receiver.onData(chunk) };
+    const observedReceiver = { onHead, onData: (chunk: Buffer) => receiver.onData(chunk) };
     const sendOver = (sender: Sender) =>
       new Promise<void>((resolve, reject) => {
-        sender.dispatch({ url, method, headers, body }, new Exchange(request, noted, resolve, reject));
+        sender.dispatch(
+          { url, method, headers, body },
+          new Exchange(request, observedReceiver, resolve, reject),
+        );
       });
     try {
       if (!isShared) await sendOver(single);
       else
         await sendOver(await this.#sharedConnections()).catch((error) => {
-          if (!(error instanceof TransportError) || error.sent || !isOfThisProcess(error)) throw error;
+          if (!(error instanceof TransportError) || error.wasSent || !isOfThisProcess(error)) throw error;
           // undici's parser is WebAssembly, which a flag of Node or a lack of memory can rule out.
           this.#shared = Promise.resolve(single);
           return sendOver(single);
         });
     } catch (error) {
-      if (isShared && error instanceof TransportError && error.sent) this.#broken.add(url.origin);
+      if (isShared && error instanceof TransportError && error.wasSent) this.#broken.add(url.origin);
       result = `${result}, ${error instanceof Error ? error.message : error}`;
       throw error;
     } finally {
@@ -167,7 +170,7 @@ export async function wholeReply(
   }
   const body = Buffer.concat(chunks);
   const limits = { maxBytes, mayBeCut: true };
-  const bytes = await decoded(body, reply.headers["content-encoding"], limits).catch(() => body);
+  const bytes = await decodeBody(body, reply.headers["content-encoding"], limits).catch(() => body);
   reply.body = bytes.toString("utf8");
   return reply;
 }

@@ -39,7 +39,8 @@ export async function imageHead(text: string, options: HeadOptions): Promise<Ima
     const reply = await requestHead(url, options);
     if ("kind" in reply) return reply;
     const { location } = reply.headers;
-    if (reply.status < 300 || reply.status >= 400 || typeof location !== "string") return judged(reply, url);
+    if (reply.status < 300 || reply.status >= 400 || typeof location !== "string")
+      return judgeHead(reply, url);
     target = URL.canParse(location, url.href) ? new URL(location, url).href : location;
   }
   return bad(`more than ${MAX_REDIRECTS} redirects`);
@@ -64,7 +65,7 @@ async function requestHead(url: URL, { http, signal }: HeadOptions): Promise<Hea
   }
 }
 
-function judged({ status, headers }: Head, { search }: URL): ImageHead {
+function judgeHead({ status, headers }: Head, { search }: URL): ImageHead {
   if (status === 405 || status === 501)
     return { kind: "unknown", why: `its server refuses HEAD (HTTP ${status})` };
   if ((status === 401 || status === 403) && search !== "")

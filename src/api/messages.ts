@@ -24,13 +24,13 @@ export async function listen(
 ): Promise<void> {
   const sockets = new Set<Socket>();
   const open = connector(connect);
-  const noted: typeof open = async (target, until) => {
+  const trackedConnect: typeof open = async (target, until) => {
     const socket = await open(target, until);
     sockets.add(socket);
     return socket;
   };
   const limits = { webSocket: { maxPayloadSize: MAX_BYTES } };
-  const dispatcher = getPool(url.origin, noted, signal, limits);
+  const dispatcher = getPool(url.origin, trackedConnect, signal, limits);
   const address = new URL(url.href);
   address.protocol = url.protocol === "https:" ? "wss:" : "ws:";
   try {

@@ -39,17 +39,17 @@ export type ReplyHeaders = Record<string, string | string[] | undefined>;
 
 /**
  * An exchange that did not complete. Thrown by the HTTP client and by a probe; elsewhere it is a `cause`.
- * `timedOut` says that it was given up; `sent` is false only where it is certain that not one byte of the request left: the connection was never
+ * `timedOut` says that it was given up; `wasSent` is false only if it is certain that not one byte of the request left: the connection was never
  * made, or the request was withdrawn before its headers were written.
  */
 export class TransportError extends Error {
   override readonly name = "TransportError";
-  readonly sent: boolean;
+  readonly wasSent: boolean;
   readonly timedOut: boolean;
 
-  constructor(message: string, facts: { sent: boolean; timedOut?: boolean; cause?: unknown }) {
+  constructor(message: string, facts: { wasSent: boolean; timedOut?: boolean; cause?: unknown }) {
     super(message, { cause: facts.cause });
-    this.sent = facts.sent;
+    this.wasSent = facts.wasSent;
     this.timedOut = facts.timedOut ?? false;
   }
 }
@@ -81,7 +81,7 @@ export class Exchange {
   #control: Control | null = null;
   #failure: TransportError | null = null;
   #timer: NodeJS.Timeout | undefined;
-  #sent = false;
+  #wasSent = false;
   #onGivenUp = () => {};
 
   constructor(
@@ -113,7 +113,7 @@ export class Exchange {
       return;
     }
     this.#control = control;
-    this.#sent = true;
+    this.#wasSent = true;
     this.#request.onSent?.();
   }
 
@@ -134,17 +134,17 @@ export class Exchange {
   }
 
   onResponseError(_control: Control | null, error: Error): void {
-    this.#fail(this.#failure ?? new TransportError(error.message, { sent: this.#sent, cause: error }));
+    this.#fail(this.#failure ?? new TransportError(error.message, { wasSent: this.#wasSent, cause: error }));
   }
 
   readonly #onAbort = (): void => {
     const cause = this.#request.signal?.reason;
-    this.#withdraw(new TransportError("interrupted", { sent: this.#sent, cause }));
+    this.#withdraw(new TransportError("interrupted", { wasSent: this.#wasSent, cause }));
   };
 
   #onTimeout(ms: number): void {
     const message = `no answer within ${formatDuration(ms)}`;
-    this.#withdraw(new TransportError(message, { sent: this.#sent, timedOut: true }));
+    this.#withdraw(new TransportError(message, { wasSent: this.#wasSent, timedOut: true }));
   }
 
   #progress(): void {

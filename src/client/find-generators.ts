@@ -3,7 +3,7 @@ import { ImggenError } from "../lib/error-types.ts";
 import { jsonOrNull } from "../lib/json.ts";
 import type { LocalServers } from "../providers/kind.ts";
 import {
-  defaultModelOf,
+  getDefaultModel,
   isPaidByDefault,
   isServerKind,
   KINDS,
@@ -182,7 +182,7 @@ export function findServices({ context: { env } }: Pick<AskingSession, "context"
     const variable = keyVariables.find((each) => env[each]);
     if (variable === undefined || url === null || !isServerKind(name)) return [];
     const spec: ServerSpec = { kind: name, name, url };
-    const model = defaultModelOf(spec) ?? firstModel;
+    const model = getDefaultModel(spec) ?? firstModel;
     return [{ generator: name, variable, model, needsModel, paid: isPaidByDefault(spec) }];
   });
 }

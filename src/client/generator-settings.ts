@@ -60,7 +60,7 @@ export function readOptions(spec: GeneratorSpec, source: GeneratorSource): Omit<
   const find = finder(spec, source);
   const from = (origin: Effective["source"]) => (name: SettingName) =>
     find(name).find((each) => each.source === origin);
-  const { usual, most } = getConcurrency(spec);
+  const { usual, max: most } = getConcurrency(spec);
   const valueIn = <Name extends PlainSetting, Fallback>(name: Name, fallback: Fallback) => {
     const [setting] = find(name);
     return setting ? settingValue(name, setting) : fallback;

@@ -1,12 +1,12 @@
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import { requestedSize } from "../models/requested-size.ts";
 import { imagesIn } from "./found-images.ts";
-import { type Fields, isFailedState, type JobPoll, type ReadState, wordsOf } from "./job-poll.ts";
+import { type Fields, fieldText, isFailedState, type JobPoll, type ReadState } from "./job-poll.ts";
 import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
 import type { Job, Provider } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
-import { base64Of, type LocalReference, referenceFiles } from "./reference-files.ts";
+import { type LocalReference, referenceFiles, toBase64 } from "./reference-files.ts";
 import { type Form, isJobId, jobIn, modelNamed, serviceProvider } from "./service.ts";
 
 /** Black Forest Labs. A job is polled at the address that its reply gives, on one of the service's own hosts. */
@@ -37,7 +37,7 @@ function createForm(server: ProviderServer): Form {
         path: `/${model}`,
         body: {
           prompt: job.request.prompt,
-          ...sizeOf(job, files[0]?.file),
+          ...sizeInput(job, files[0]?.file),
           ...referenceFields(files),
           ...fields,
         },
@@ -47,13 +47,13 @@ function createForm(server: ProviderServer): Form {
     seedsIn: ({ result }) => fieldsOf(result).seed,
     // The polling address does not follow from the id.
     read: (reply) =>
-      jobIn(reply, (said, isCut) => (isCut && said.polling_url === undefined ? null : idIn(said))),
+      jobIn(reply, (fields, isCut) => (isCut && fields.polling_url === undefined ? null : idIn(fields))),
     poll: (id, poll) => {
       const [address, cost] = id.split(`#${COST}`);
       const usage = cost ? { cost: Number(cost) } : null;
       return poll.get(
         server.ownUrl(address),
-        (said) => parseState(said, usage, poll),
+        (fields) => parseState(fields, usage, poll),
         ({ status, body }) => (status === 500 ? null : parseState(fieldsOf(jsonOrNull(body)), usage, poll)),
       );
     },
@@ -62,14 +62,14 @@ function createForm(server: ProviderServer): Form {
 
 const COST = "cost=";
 
-function parseState(said: Fields, usage: Fields | null, poll: JobPoll): ReadState {
-  const { status, result, details } = said;
+function parseState(fields: Fields, usage: Fields | null, poll: JobPoll): ReadState {
+  const { status, result, details } = fields;
   if (status === "Pending" || status === "Processing" || status === "Preview")
-    return { status: "running", word: status };
-  if (status === "Ready") return poll.finished(usage, said);
+    return { status: "running", providerState: status };
+  if (status === "Ready") return poll.finished(usage, fields);
   if (status === "Task not found") return "missing";
   if (!isFailedState(status)) return null;
-  const more = wordsOf(details ?? fieldsOf(result).error);
+  const more = fieldText(details ?? fieldsOf(result).error);
   return poll.failed(more === null ? status : `${status}: ${more}`);
 }
 
@@ -79,12 +79,12 @@ const BY_RATIO = /kontext|ultra/;
 const STEP_PX = 32;
 
 /** @param reference the file of the first reference image, if there is one */
-function sizeOf(job: Job, reference: string | undefined): Fields {
+function sizeInput(job: Job, reference: string | undefined): Fields {
   const { options, request } = job;
   const { model, sizeForm } = options;
   const ratio = request.ratio === "auto" ? undefined : request.ratio;
-  const wanted = requestedSize(job, reference);
-  const size = wanted && { width: stepped(wanted.width), height: stepped(wanted.height) };
+  const requested = requestedSize(job, reference);
+  const size = requested && { width: stepped(requested.width), height: stepped(requested.height) };
   if (sizeForm !== null) return sizeFields({ ratio, size }, null, sizeForm);
   if (BY_RATIO.test(model ?? "")) return ratio === undefined ? {} : { aspect_ratio: ratio };
   return request.ratio === "auto" ? {} : { ...size };
@@ -97,5 +97,5 @@ function stepped(px: number): number {
 /** `input_image`, `input_image_2`, …, in base64. */
 function referenceFields(files: readonly LocalReference[]): Fields {
   const nameAt = (at: number) => (at === 0 ? "input_image" : `input_image_${at + 1}`);
-  return Object.fromEntries(files.map((file, at) => [nameAt(at), base64Of(file)]));
+  return Object.fromEntries(files.map((file, at) => [nameAt(at), toBase64(file)]));
 }

@@ -11,7 +11,7 @@ import type { StoredReply } from "./stored-reply.ts";
 export type FailedReply = Pick<HttpReply | StoredReply, "status" | "headers" | "body">;
 
 /** Source of a reply, and the rules for reading it. */
-export interface Asked {
+export interface ReplySource {
   /** For messages. */
   host: string;
   isPaid: boolean;
@@ -26,21 +26,22 @@ export interface Asked {
 }
 
 /** The error for a reply that is not a success, with the server's own words in it. */
-export function failedReply(reply: FailedReply, asked: Asked): ProviderError {
-  const text = asked.mask(String(reply.body));
-  const said = readErrorBody(text);
-  const waitMs = statedWaitMs({ headers: reply.headers, body: text }, asked.nowMs);
-  const facts = { status: reply.status, isPaid: asked.isPaid, waitMs, said, text };
-  const found = RULES.find(([, holds]) => holds(facts))?.[0] ?? (asked.isPaid ? "lost" : "refused");
-  const [failure, message] = CASES[found === "lost" && saysNotCharged(said.words) ? "refused" : found];
-  const words = `HTTP ${reply.status}${afterColon(said)}`;
-  const details = refusalDetails(said);
-  if (found === "key") return new ProviderError(aboutKey(asked, words), failure, { details });
+export function failedReply(reply: FailedReply, source: ReplySource): ProviderError {
+  const text = source.mask(String(reply.body));
+  const errorBody = readErrorBody(text);
+  const waitMs = statedWaitMs({ headers: reply.headers, body: text }, source.nowMs);
+  const facts = { status: reply.status, isPaid: source.isPaid, waitMs, errorBody, text };
+  const failureCase = RULES.find(([, holds]) => holds(facts))?.[0] ?? (source.isPaid ? "lost" : "refused");
+  const [failure, message] =
+    CASES[failureCase === "lost" && saysNotCharged(errorBody.words) ? "refused" : failureCase];
+  const words = `HTTP ${reply.status}${afterColon(errorBody)}`;
+  const details = refusalDetails(errorBody);
+  if (failureCase === "key") return new ProviderError(aboutKey(source, words), failure, { details });
   const now = failure.kind === "busy" ? { ...failure, retryAfterMs: waitMs } : failure;
-  return new ProviderError(message(asked.host, words), now, { details });
+  return new ProviderError(message(source.host, words), now, { details });
 }
 
-function aboutKey({ host, hasKey, keyVariable }: Asked, words: string): string {
+function aboutKey({ host, hasKey, keyVariable }: ReplySource, words: string): string {
   const what = hasKey ? "does not accept the key" : "needs a key, and none was sent";
   const next =
     keyVariable === undefined
@@ -52,13 +53,13 @@ function aboutKey({ host, hasKey, keyVariable }: Asked, words: string): string {
 /** The error for a success without an image. A paid one is `lost`, unless it says that it was not charged. */
 export function replyWithoutImage(
   body: string,
-  { host, isPaid, mask }: Pick<Asked, "host" | "isPaid" | "mask">,
+  { host, isPaid, mask }: Pick<ReplySource, "host" | "isPaid" | "mask">,
 ): ProviderError {
-  const said = readErrorBody(mask(body));
-  const isUncharged = saysNotCharged(said.words) || said.codes.some((code) => MODERATED.test(code));
-  const kind = namesNoCredit(said) ? "credit" : !isPaid || isUncharged ? "refused" : "lost";
-  const message = `${host} answered without an image${afterColon(said)}.`;
-  return new ProviderError(message, CASES[kind][0], { details: refusalDetails(said) });
+  const errorBody = readErrorBody(mask(body));
+  const isUncharged = saysNotCharged(errorBody.words) || errorBody.codes.some((code) => MODERATED.test(code));
+  const kind = namesNoCredit(errorBody) ? "credit" : !isPaid || isUncharged ? "refused" : "lost";
+  const message = `${host} answered without an image${afterColon(errorBody)}.`;
+  return new ProviderError(message, CASES[kind][0], { details: refusalDetails(errorBody) });
 }
 
 /** Maximum length of a code, and of the name of a field. */
@@ -107,7 +108,7 @@ interface Facts {
   isPaid: boolean;
   /** The time after which another request is allowed, in milliseconds; null if the reply names none. */
   waitMs: number | null;
-  said: ErrorBody;
+  errorBody: ErrorBody;
   /** The body, with the key hidden. */
   text: string;
 }
@@ -119,8 +120,8 @@ const RULES: readonly (readonly [Case, holds: (reply: Facts) => boolean])[] = [
   ["credit", (reply) => isAboutLimits(reply) && LASTING_LIMIT.test(reply.text)],
   // Minutes cure it, whatever else its words and codes say.
   ["busy", (reply) => isAboutLimits(reply) && isShort(reply)],
-  ["credit", ({ status, said }) => status === 402 || namesNoCredit(said)],
-  ["credit", (reply) => isAboutLimits(reply) && isAboutMoney(reply.said)],
+  ["credit", ({ status, errorBody }) => status === 402 || namesNoCredit(errorBody)],
+  ["credit", (reply) => isAboutLimits(reply) && isAboutMoney(reply.errorBody)],
   ["busy", ({ status }) => status === 429],
   // It has made nothing yet: its model is loaded first.
   [
@@ -131,8 +132,8 @@ const RULES: readonly (readonly [Case, holds: (reply: Facts) => boolean])[] = [
   ["redirect", ({ status }) => [301, 307, 308].includes(status)],
   ["lost", ({ status }) => status === 408 || status < 400 || status >= 500],
   // Google says with 400 that a key is none.
-  ["key", ({ status, said }) => status === 400 && NO_KEY.test(said.words ?? "")],
-  ["refused", ({ said }) => isModeration(said)],
+  ["key", ({ status, errorBody }) => status === 400 && NO_KEY.test(errorBody.words ?? "")],
+  ["refused", ({ errorBody }) => isModeration(errorBody)],
   ["invalid", ({ status }) => [400, 413, 415, 422].includes(status)],
   ["key", ({ status }) => status === 401],
   ["account", ({ status }) => status === 403],
@@ -180,9 +181,9 @@ function namesNoCredit({ codes }: ErrorBody): boolean {
   return codes.some((code) => NO_CREDIT.test(code));
 }
 
-function isAboutMoney(said: ErrorBody): boolean {
-  const { codes, words } = said;
-  if (isModeration(said) || codes.some((code) => RATE_LIMIT.test(code))) return false;
+function isAboutMoney(errorBody: ErrorBody): boolean {
+  const { codes, words } = errorBody;
+  if (isModeration(errorBody) || codes.some((code) => RATE_LIMIT.test(code))) return false;
   return [words ?? "", ...codes].some((text) => ABOUT_MONEY.test(text.replace(/[_-]/g, " ")));
 }
 
@@ -232,7 +233,7 @@ export interface ErrorBody {
   field: string | null;
 }
 
-const LONGEST_WORDS = 500;
+const MAX_WORDS_LENGTH = 500;
 
 /**
  * Reads the body of a refusal in any of the forms that servers use: OpenAI's object, a text, `detail` as a text or a
@@ -241,7 +242,7 @@ const LONGEST_WORDS = 500;
 export function readErrorBody(body: string): ErrorBody {
   const json = lenientJson(body.replace(/^\uFEFF/, ""));
   if (json === null)
-    return { isJson: false, words: clause(ofText(body)), codes: [], code: null, field: null };
+    return { isJson: false, words: clause(bodyText(body)), codes: [], code: null, field: null };
   // Google's list of one error, too.
   const outer = [json].flat();
   const parts = [...outer, ...outer.map((each) => fieldsOf(each).error)].filter(isJsonObject);
@@ -272,17 +273,17 @@ function wordsIn(value: unknown, levels = MAX_LEVELS): string {
   const within = (each: unknown) => wordsIn(each, levels - 1);
   if (Array.isArray(value)) return value.map(within).filter(Boolean).join("; ");
   if (!isJsonObject(value)) return "";
-  const said = ERROR_FIELDS.map((name) => within(value[name])).find((text) => text.trim() !== "") ?? "";
+  const errorBody = ERROR_FIELDS.map((name) => within(value[name])).find((text) => text.trim() !== "") ?? "";
   // Where a field of the request is at fault: `["body", "size"]`.
-  return Array.isArray(value.loc) ? `${value.loc.join(".")}: ${said}` : said;
+  return Array.isArray(value.loc) ? `${value.loc.join(".")}: ${errorBody}` : errorBody;
 }
 
-function ofText(body: string): string {
+function bodyText(body: string): string {
   if (!/^\s*</.test(body)) return body;
   const title = /<title[^>]*>([^<]*)/i.exec(body)?.[1]?.trim();
   return title ? `a page with the title “${title}”` : "a page without a title";
 }
 
 function clause(text: string): string | null {
-  return truncate(inOneLine(text).replace(/\.$/, ""), LONGEST_WORDS) || null;
+  return truncate(inOneLine(text).replace(/\.$/, ""), MAX_WORDS_LENGTH) || null;
 }

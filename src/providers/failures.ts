@@ -12,7 +12,7 @@ import type { ImggenError } from "../lib/error-types.ts";
 import { type FailedPoll, ProviderError, type SubmitReply } from "./provider.ts";
 
 /** The error for a failure that was not charged, of a task or of a list of models. */
-export function errorOf(error: ProviderError): ImggenError {
+export function toImggenError(error: ProviderError): ImggenError {
   const { failure, message, details, hint = "Nothing was charged." } = error;
   const facts = { charged: "no", hint, details, cause: error } as const;
   if (failure.kind !== "account") return new ERRORS[failure.kind](message, facts);
@@ -35,18 +35,18 @@ function replyFor(error: ProviderError): SubmitReply {
   switch (failure.kind) {
     case "unsent":
     case "disk":
-      return { outcome: "not_sent", cause: error.cause ?? error, error: errorOf(error) };
+      return { outcome: "not_sent", cause: error.cause ?? error, error: toImggenError(error) };
     case "busy":
       return {
         outcome: "rate_limited",
         retryAfterMs: failure.retryAfterMs,
-        error: errorOf(error),
+        error: toImggenError(error),
         ...(failure.isStarting && { isStarting: true }),
       };
     case "account":
     case "invalid":
     case "refused":
-      return { outcome: "refused", error: errorOf(error) };
+      return { outcome: "refused", error: toImggenError(error) };
     case "lost": {
       const { kind: _, ...facts } = failure;
       return { outcome: "unknown", excerpt: null, ...facts, why: toClause(error.message), cause: error };
@@ -58,7 +58,7 @@ function replyFor(error: ProviderError): SubmitReply {
  * The outcome of a request. Never throws: after an unexpected error the outcome is unknown if the request was sent.
  * @param work calls its parameter at the last moment before the request can reach the other side
  */
-export async function settled<Reply extends SubmitReply | null>(
+export async function runRequest<Reply extends SubmitReply | null>(
   work: (onSent: () => void) => Promise<Reply>,
   onSent = () => {},
 ): Promise<Reply | SubmitReply> {

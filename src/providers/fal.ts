@@ -36,13 +36,13 @@ function createForm(server: ProviderServer): Form {
       const { model, fields } = job.options;
       const body = {
         prompt: job.request.prompt,
-        ...sizeOf(job),
+        ...sizeInput(job),
         ...(await referenceFields(job, context)),
         ...fields,
       };
       return { path: `/${model}`, body };
     },
-    read: (reply, job) => jobIn(reply, (said) => idIn(said, job)),
+    read: (reply, job) => jobIn(reply, (fields) => idIn(fields, job)),
     poll: (id, poll) => polled(id, server, poll),
     resultIn: imagesInReply,
     seedsIn: ({ seed }) => seed,
@@ -83,23 +83,23 @@ async function polled(id: string, server: ProviderServer, poll: JobPoll): Promis
   const { response, status } = parseAddresses(id);
   let isDone = false;
   let metrics: unknown;
-  const seen = await poll.get(server.ownUrl(status), (said) => {
-    isDone = said.status === "COMPLETED";
-    metrics = said.metrics;
-    const isRunning = isDone || said.status === "IN_QUEUE" || said.status === "IN_PROGRESS";
-    if (isRunning) return { status: "running", word: String(said.status) };
-    return isFailedState(said.status) ? poll.failed(failureWords(said.status, said)) : null;
+  const seen = await poll.get(server.ownUrl(status), (fields) => {
+    isDone = fields.status === "COMPLETED";
+    metrics = fields.metrics;
+    const isRunning = isDone || fields.status === "IN_QUEUE" || fields.status === "IN_PROGRESS";
+    if (isRunning) return { status: "running", providerState: String(fields.status) };
+    return isFailedState(fields.status) ? poll.failed(failureWords(fields.status, fields)) : null;
   });
   if (!isDone) return seen;
   return poll.get(
     server.ownUrl(response),
-    (said) => (Object.keys(said).length === 0 ? null : poll.finished(metrics, said)),
+    (fields) => (Object.keys(fields).length === 0 ? null : poll.finished(metrics, fields)),
     (reply) => failedIn(reply, poll),
   );
 }
 
-function failureWords(status: string, said: Fields): string {
-  const { words } = readErrorBody(JSON.stringify(said));
+function failureWords(status: string, fields: Fields): string {
+  const { words } = readErrorBody(JSON.stringify(fields));
   return words === null ? status : `${status}: ${words}`;
 }
 
@@ -111,7 +111,7 @@ function failedIn({ status, body }: HttpReply, poll: JobPoll): PolledState | nul
   return isOwn && words !== null ? poll.failed(`HTTP ${status}: ${words}`) : null;
 }
 
-function sizeOf(job: Job): Fields {
+function sizeInput(job: Job): Fields {
   const { options, request, references } = job;
   const { sizeForm } = options;
   const size = requestedSize(job);

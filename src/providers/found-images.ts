@@ -26,30 +26,30 @@ const JOB_URL = /_ur[il]s?$/i;
  * returned as a `data:` URL. Each once, in their order.
  */
 export function imagesIn(result: unknown): string[] {
-  return [...new Set(found(result, MAX_DEPTH))];
+  return [...new Set(findImages(result, MAX_DEPTH))];
 }
 
 /** As `imagesIn`, for a job's whole reply, whose result has no field of its own. */
-export function imagesInReply(said: Readonly<Record<string, unknown>>): string[] {
-  return imagesIn(Object.fromEntries(Object.entries(said).filter(([name]) => !JOB_URL.test(name))));
+export function imagesInReply(reply: Readonly<Record<string, unknown>>): string[] {
+  return imagesIn(Object.fromEntries(Object.entries(reply).filter(([name]) => !JOB_URL.test(name))));
 }
 
-function found(value: unknown, depth: number): string[] {
+function findImages(value: unknown, depth: number): string[] {
   if (typeof value === "string") return isImage(value) ? [value] : imageInBase64(value);
   if (depth === 0) return [];
-  if (Array.isArray(value)) return value.flatMap((each) => found(each, depth - 1));
+  if (Array.isArray(value)) return value.flatMap((each) => findImages(each, depth - 1));
   // xAI's mark of an image that was refused.
   if (!isJsonObject(value) || value.respect_moderation === false) return [];
-  const own = IMAGE_FIELDS.flatMap((name) => imageInField(name, value[name])).slice(0, 1);
+  const ownImage = IMAGE_FIELDS.flatMap((name) => imageInField(name, value[name])).slice(0, 1);
   const others = Object.entries(value).filter(
-    ([name, each]) => !NOT_RESULT.test(name) && !(typeof each === "string" && isOwnField(name, own)),
+    ([name, each]) => !NOT_RESULT.test(name) && !(typeof each === "string" && isOwnField(name, ownImage)),
   );
-  return [...own, ...others.flatMap(([, each]) => found(each, depth - 1))];
+  return [...ownImage, ...others.flatMap(([, each]) => findImages(each, depth - 1))];
 }
 
 /** Whether a text beside an object's image is not searched: it is the same image in another form, or its name. */
-function isOwnField(name: string, own: readonly string[]): boolean {
-  return own.length > 0 || IMAGE_FIELDS.includes(name);
+function isOwnField(name: string, ownImage: readonly string[]): boolean {
+  return ownImage.length > 0 || IMAGE_FIELDS.includes(name);
 }
 
 function imageInField(name: string, value: unknown): string[] {
@@ -75,11 +75,11 @@ function asData(base64: string): string {
 }
 
 /** The URLs of a job's result that its request did not hold: it may be repeated, and is no result. */
-export function resultUrls(urls: readonly string[], said: unknown, job: SentParts): string[] {
+export function resultUrls(urls: readonly string[], reply: unknown, job: SentParts): string[] {
   const { request, options, references } = job;
-  const { input, request: repeated } = fieldsOf(said);
-  const sent = new Set(urlsInRequest([request, options.fields, references, input, repeated]));
-  return urls.filter((url) => !sent.has(url));
+  const { input, request: repeated } = fieldsOf(reply);
+  const requestUrls = new Set(urlsInRequest([request, options.fields, references, input, repeated]));
+  return urls.filter((url) => !requestUrls.has(url));
 }
 
 type SentParts = Pick<Job, "request" | "options" | "references">;
@@ -110,13 +110,13 @@ export function base64Image(value: unknown): Buffer | null {
 const RESULT_FIELDS = ["data", "images", "image", "output", "outputs", "result", "results", "artifacts"];
 
 /** The images anywhere in the parts of a reply that servers name as its result, for a reply without one in its usual place. */
-export function imagesElsewhere(said: Readonly<Record<string, unknown>>, job: Job): ReplyImage[] {
-  return imagesMade(imagesIn(RESULT_FIELDS.map((name) => said[name])), said, job);
+export function imagesElsewhere(reply: Readonly<Record<string, unknown>>, job: Job): ReplyImage[] {
+  return resultImages(imagesIn(RESULT_FIELDS.map((name) => reply[name])), reply, job);
 }
 
 /** The images at URLs, those of `data:` URLs as bytes. None that the job's request held: some servers repeat it. */
-export function imagesMade(urls: readonly string[], said: unknown, job: SentParts): ReplyImage[] {
-  const images = resultUrls(urls, said, job).flatMap((url): ReplyImage[] =>
+export function resultImages(urls: readonly string[], reply: unknown, job: SentParts): ReplyImage[] {
+  const images = resultUrls(urls, reply, job).flatMap((url): ReplyImage[] =>
     isInline(url) ? base64Images([url]) : [{ url }],
   );
   return images.filter((image) => "url" in image || !isReference(image.bytes, job));
@@ -125,8 +125,8 @@ export function imagesMade(urls: readonly string[], said: unknown, job: SentPart
 function isReference(bytes: Buffer, { references }: Pick<Job, "references">): boolean {
   return references.some((reference) => {
     try {
-      const sent = "url" in reference ? base64Image(reference.url) : readFileSync(reference.file);
-      return sent?.equals(bytes) === true;
+      const referenceBytes = "url" in reference ? base64Image(reference.url) : readFileSync(reference.file);
+      return referenceBytes?.equals(bytes) === true;
     } catch {
       return false;
     }

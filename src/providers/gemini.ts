@@ -3,7 +3,7 @@ import { base64Images } from "./found-images.ts";
 import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import type { Job, Provider } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
-import { base64Of, referenceFiles } from "./reference-files.ts";
+import { referenceFiles, toBase64 } from "./reference-files.ts";
 import { jsonIn } from "./reply-json.ts";
 import {
   type Form,
@@ -35,7 +35,7 @@ const FORM: Form = {
 async function bodyFor(job: Job, context: JobContext): Promise<Record<string, unknown>> {
   const { prompt, ratio, quality } = job.request;
   const files = await referenceFiles(job, context);
-  const images = files.map((file) => ({ inlineData: { mimeType: file.mediaType, data: base64Of(file) } }));
+  const images = files.map((file) => ({ inlineData: { mimeType: file.mediaType, data: toBase64(file) } }));
   const hasSize = SIZES.test(quality ?? "") && takesSize(modelName(job));
   if (quality !== undefined && !hasSize)
     context.onWarning?.(`${modelName(job)} does not support the quality ${quality}: it was not sent.`);
@@ -74,14 +74,18 @@ function modelNames(json: unknown): string[] | null {
 function read(reply: StoredReply): ReadReply | null {
   const json = jsonIn(reply);
   if (json === undefined) return null;
-  const said = fieldsOf(json);
-  const candidates = [said.candidates].flat().map(fieldsOf);
+  const fields = fieldsOf(json);
+  const candidates = [fields.candidates].flat().map(fieldsOf);
   const parts = candidates.flatMap(({ content }) => fieldsOf(content).parts).filter(isJsonObject);
   const results = parts.filter(({ thought }) => thought !== true);
   const images = base64Images(results.map((part) => fieldsOf(part.inlineData ?? part.inline_data).data));
   const texts = results.map(({ text }) => text).filter((text) => typeof text === "string");
-  const why = whyNone(said, candidates[0] ?? {}, texts.join(" "));
-  return imagesOrNone(images, said.usageMetadata ?? said.usage_metadata, why ?? reply.body.toString("utf8"));
+  const why = whyNone(fields, candidates[0] ?? {}, texts.join(" "));
+  return imagesOrNone(
+    images,
+    fields.usageMetadata ?? fields.usage_metadata,
+    why ?? reply.body.toString("utf8"),
+  );
 }
 
 /** Reasons of the service's rules: the same would come of every try. */
@@ -89,11 +93,11 @@ const RULES = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION/;
 
 /** Why there is no image, in the usual form of an error; null where nothing says so. Gateways write the names with `_`. */
 function whyNone(
-  said: Record<string, unknown>,
+  fields: Record<string, unknown>,
   candidate: Record<string, unknown>,
   text: string,
 ): string | null {
-  const feedback = fieldsOf(said.promptFeedback ?? said.prompt_feedback);
+  const feedback = fieldsOf(fields.promptFeedback ?? fields.prompt_feedback);
   const blockReason = feedback.blockReason ?? feedback.block_reason;
   const blockReasonMessage = feedback.blockReasonMessage ?? feedback.block_reason_message;
   const finishReason = candidate.finishReason ?? candidate.finish_reason;

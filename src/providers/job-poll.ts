@@ -30,8 +30,8 @@ const ENDED =
   /^(?:failed|failure|error(?:ed)?|cancell?ed|aborted|rejected|expired|timed?[ _-]?out|(?:(?:request|content)[ _-])?moderated)$/i;
 
 /** Whether a state ends a job without an image. */
-export function isFailedState(word: unknown): word is string {
-  return typeof word === "string" && ENDED.test(word);
+export function isFailedState(state: unknown): state is string {
+  return typeof state === "string" && ENDED.test(state);
 }
 
 /**
@@ -46,9 +46,9 @@ const ABOUT_ACCOUNT: ReadonlySet<number> = new Set([402, 408, 425, 429]);
 /** Readers of the reply about a finished job. */
 interface ResultReaders {
   /** The URLs of its images. */
-  resultIn: (said: Fields) => string[];
+  resultIn: (fields: Fields) => string[];
   /** The seeds of its images, as the service has them; absent: it reports none. */
-  seedsIn?: ((said: Fields) => unknown) | undefined;
+  seedsIn?: ((fields: Fields) => unknown) | undefined;
 }
 
 /** One poll of a job of a service. A request that fails never ends the job; only the service's own word does. */
@@ -71,7 +71,7 @@ export class JobPoll {
    */
   async get(
     at: OwnUrl | null,
-    read: (said: Fields, json: unknown) => ReadState,
+    read: (fields: Fields, json: unknown) => ReadState,
     readFailure: (reply: HttpReply) => ReadState = () => null,
   ): Promise<PollReply> {
     if (at === null) return { outcome: "refused", error: this.#elsewhere() };
@@ -99,11 +99,11 @@ export class JobPoll {
   }
 
   /** The result of a poll whose answer is no HTTP reply. Never throws. */
-  async said(task: PolledState, said: unknown): Promise<PollReply> {
+  async reply(task: PolledState, toReply: unknown): Promise<PollReply> {
     try {
       return {
         outcome: "state",
-        task: await withReply(task, JSON.stringify(said), this.#how, this.#isUnrecorded),
+        task: await withReply(task, JSON.stringify(toReply), this.#how, this.#isUnrecorded),
       };
     } catch (error) {
       return this.#failed(error);
@@ -116,7 +116,7 @@ export class JobPoll {
 
   #replyIn(
     reply: HttpReply,
-    read: (said: Fields, json: unknown) => ReadState,
+    read: (fields: Fields, json: unknown) => ReadState,
     readFailure: (reply: HttpReply) => ReadState,
   ): PollReply {
     const { status } = reply;
@@ -127,7 +127,7 @@ export class JobPoll {
   }
 
   /** Reads a success. A page, an empty reply and one that was cut say nothing of the job. */
-  #read({ body, cut }: HttpReply, read: (said: Fields, json: unknown) => ReadState): PollReply {
+  #read({ body, cut }: HttpReply, read: (fields: Fields, json: unknown) => ReadState): PollReply {
     const json = lenientJson(body);
     this.#body = body;
     if (json === null && cut !== null)
@@ -141,11 +141,11 @@ export class JobPoll {
     return { outcome: "state", task };
   }
 
-  /** As `finishedState`. @param said the reply about the job */
-  finished(usage: unknown, said: Fields): PolledState {
+  /** As `finishedState`. @param fields the reply about the job */
+  finished(usage: unknown, fields: Fields): PolledState {
     const { resultIn, seedsIn } = this.#readers;
-    const urls = resultUrls(resultIn(said), said, this.#how.job);
-    const state = finishedState(this.#server, urls, usage, said);
+    const urls = resultUrls(resultIn(fields), fields, this.#how.job);
+    const state = finishedState(this.#server, urls, usage, fields);
     const seeds = reportedSeeds(seedsIn?.(fieldsOf(exactJson(this.#body))));
     return seeds !== null && state.status === "completed" ? { ...state, seeds } : state;
   }
@@ -158,7 +158,7 @@ export class JobPoll {
 
   #unusable(reply: HttpReply): PollReply {
     const { status, headers, body } = reply;
-    const { nowMs } = this.#server.asked(true);
+    const { nowMs } = this.#server.replySource(true);
     const words = replyWords(reply, this.#server);
     const error = keyRefusal(reply, this.#server);
     if (error !== null) return { outcome: "refused", error };
@@ -225,12 +225,12 @@ function pollFile({ job }: PollHow): string {
 /**
  * A polled state whose URLs are none but those for the ledger. If others are missing, its reply is in a file of the job's
  * folder, or is not to be kept.
- * @param said the reply; null: the file has it
+ * @param reply the reply; null: the file has it
  * @throws the disk's error
  */
 export async function withReply(
   task: PolledState,
-  said: string | null,
+  reply: string | null,
   how: PollHow,
   isUnrecorded = isInline,
   file = pollFile(how),
@@ -239,26 +239,26 @@ export async function withReply(
   if (!isRead) return task;
   if (!how.keepsReply) return { ...task, urls: [] };
   await makeFolder(how.job.folder, 0o700);
-  if (said !== null) await writeReply(file, said);
+  if (reply !== null) await writeReply(file, reply);
   return { ...task, urls: [], reply: file };
 }
 
 /**
  * A job that a service has finished. A job without a readable image may have been charged, unless a code says otherwise.
- * @param urls of its images, `data:` URLs among them @param usage the service's own @param said the whole reply
+ * @param urls of its images, `data:` URLs among them @param usage the service's own @param reply the whole reply
  */
 export function finishedState(
   server: ProviderServer,
   urls: string[],
   usage: unknown,
-  said: unknown,
+  reply: unknown,
 ): PolledState {
-  const asked = server.asked(true);
-  const readUsage = usageIn(usage, asked.mask);
-  const warnings = warningsOn(said, asked.host);
+  const source = server.replySource(true);
+  const readUsage = usageIn(usage, source.mask);
+  const warnings = warningsOn(reply, source.host);
   if (urls.length === 0) {
-    const text = JSON.stringify(said);
-    const none = replyWithoutImage(text, asked);
+    const text = JSON.stringify(reply);
+    const none = replyWithoutImage(text, source);
     if (none.failure.kind !== "lost") return failedState(none.message, text);
   }
   return {
@@ -275,7 +275,7 @@ function failedState(why: string, words: string): PolledState {
 }
 
 /** A field of a reply as a text. */
-export function wordsOf(said: unknown): string | null {
-  if (typeof said === "string") return said.trim().replace(/\.$/, "") || null;
-  return said === undefined || said === null ? null : JSON.stringify(said).slice(0, 500);
+export function fieldText(value: unknown): string | null {
+  if (typeof value === "string") return value.trim().replace(/\.$/, "") || null;
+  return value === undefined || value === null ? null : JSON.stringify(value).slice(0, 500);
 }

@@ -126,7 +126,7 @@ export function isServerKind(name: string): name is ServerKindName {
 }
 
 /** A generator as it is written. A package is known by its name alone. */
-export type GivenSpec = ServerSpec | CommandSpec | PackageName;
+export type ParsedSpec = ServerSpec | CommandSpec | PackageName;
 
 /** A generator's kind and address. */
 export type GeneratorSpec = ServerSpec | CommandSpec | PackageSpec;
@@ -164,7 +164,7 @@ export interface PackageSpec extends PackageName {
 }
 
 /** A generator's kind of server; null for a command. */
-export function kindOf(spec: GeneratorSpec): ServerKind | null {
+export function getServerKind(spec: GeneratorSpec): ServerKind | null {
   return spec.kind === "command" ? null : findServerKind(spec);
 }
 
@@ -191,7 +191,7 @@ export async function openProvider(
 /** Whether images are paid by default: all but those of a command and of a private network. */
 export function isPaidByDefault(spec: GeneratorSpec): boolean {
   if (spec.kind === "command") return false;
-  return kindOf(spec)?.isPaid ?? !isPrivateHost(new URL(spec.url).hostname);
+  return getServerKind(spec)?.isPaid ?? !isPrivateHost(new URL(spec.url).hostname);
 }
 
 /**
@@ -199,7 +199,7 @@ export function isPaidByDefault(spec: GeneratorSpec): boolean {
  * for any other.
  */
 export function kindAtHome(spec: GeneratorSpec): ServerKind | null {
-  const kind = kindOf(spec);
+  const kind = getServerKind(spec);
   if (kind === null || spec.kind === "command" || kind.url === null || kind.keyVariables.length === 0)
     return null;
   return new URL(spec.url).origin === new URL(kind.url).origin ? kind : null;
@@ -207,30 +207,30 @@ export function kindAtHome(spec: GeneratorSpec): ServerKind | null {
 
 /** The names of a generator's fields for a seed and a negative prompt. */
 export function getFieldNames(spec: GeneratorSpec): FieldNames {
-  return spec.kind === "command" ? PLACEHOLDER_NAMES : (kindOf(spec)?.fieldNamesAt(spec) ?? {});
+  return spec.kind === "command" ? PLACEHOLDER_NAMES : (getServerKind(spec)?.fieldNamesAt(spec) ?? {});
 }
 
 /** How many requests it takes at once, unless the user says so; and at most. */
-export function getConcurrency(spec: GeneratorSpec): { usual: number; most: number } {
-  const { concurrency: usual, maxConcurrency: most } = kindOf(spec) ?? LOCAL;
-  return { usual, most };
+export function getConcurrency(spec: GeneratorSpec): { usual: number; max: number } {
+  const { concurrency: usual, maxConcurrency: max } = getServerKind(spec) ?? LOCAL;
+  return { usual, max: max };
 }
 
 /** Whether every request to a generator must name a model. */
 export function needsModel(spec: GeneratorSpec): boolean {
-  return kindOf(spec)?.needsModel ?? false;
+  return getServerKind(spec)?.needsModel ?? false;
 }
 
 /** The models that a generator is known to have; it may have others. */
-export function knownModels(spec: GivenSpec): Matrix {
+export function knownModels(spec: ParsedSpec): Matrix {
   return kindModels(spec)?.matrix ?? [];
 }
 
 /** The model of requests that name none; null if it is not known. */
-export function defaultModelOf(spec: GivenSpec): string | null {
+export function getDefaultModel(spec: ParsedSpec): string | null {
   return kindModels(spec)?.default ?? null;
 }
 
-function kindModels(spec: GivenSpec) {
+function kindModels(spec: ParsedSpec) {
   return spec.kind === "command" || spec.kind === "npm" ? null : KINDS[spec.kind].modelsAt(spec);
 }

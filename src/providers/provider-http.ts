@@ -9,7 +9,7 @@ import { Slots } from "../lib/concurrency.ts";
 import { makeFolder } from "../lib/durable.ts";
 import { errorText } from "../lib/error-text.ts";
 import { secretsMasker, withoutQuery } from "../lib/redact.ts";
-import { type Asked, type FailedReply, failedReply } from "./failed-reply.ts";
+import { type FailedReply, failedReply, type ReplySource } from "./failed-reply.ts";
 import { isDiskFull, toClause } from "./failures.ts";
 import type { GeneratorOptions, ProviderDeps, ServerSetup } from "./kind.ts";
 import type { PostBody } from "./post-body.ts";
@@ -35,7 +35,7 @@ declare const OWN: unique symbol;
 /** An address that is the server's own: the key may go there. */
 export type OwnUrl = URL & { readonly [OWN]: true };
 
-const LONGEST_URL = 2000;
+const MAX_URL_LENGTH = 2000;
 
 /** The limit of a request that costs nothing: models, progress. */
 const GET_TIMEOUT_MS = 15_000;
@@ -114,7 +114,7 @@ export class ProviderServer {
         "content-type": body.type,
         "accept-encoding": "identity",
       };
-      const request = { method: "POST", url: this.#urlOf(to), headers, body: body.content } as const;
+      const request = { method: "POST", url: this.#resolveUrl(to), headers, body: body.content } as const;
       await this.#http.send({ ...request, signal, onSent }, reply);
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
@@ -122,8 +122,8 @@ export class ProviderServer {
     } finally {
       await reply.close();
     }
-    if (failure?.sent === false) throw this.#unsent(failure, signal);
-    const cut = failure && this.#reasonOf(failure, signal);
+    if (failure?.wasSent === false) throw this.#unsent(failure, signal);
+    const cut = failure && this.#failureReason(failure, signal);
     const stored = await storedReply(job, cut);
     if (stored === null) throw this.lost(cut ?? "it has no head");
     return stored;
@@ -139,7 +139,7 @@ export class ProviderServer {
     timeoutMs = GET_TIMEOUT_MS,
     maxBytes?: number,
   ): Promise<HttpReply> {
-    const request = { method: "GET", url: this.#urlOf(from), headers: this.#headers, signal } as const;
+    const request = { method: "GET", url: this.#resolveUrl(from), headers: this.#headers, signal } as const;
     return this.#ask({ ...request, timeoutMs: Math.min(timeoutMs, GET_TIMEOUT_MS) }, signal, maxBytes);
   }
 
@@ -185,7 +185,7 @@ export class ProviderServer {
   /** Sends a POST that costs nothing, and may be sent twice. @throws as `get` */
   tell(at: string, { type, content }: PostBody, signal: AbortSignal): Promise<HttpReply> {
     const headers = { ...this.#headers, "content-type": type };
-    const request = { method: "POST", url: this.#urlOf(at), timeoutMs: UPLOAD_TIMEOUT_MS } as const;
+    const request = { method: "POST", url: this.#resolveUrl(at), timeoutMs: UPLOAD_TIMEOUT_MS } as const;
     return this.#ask({ ...request, headers, body: content, signal }, signal);
   }
 
@@ -206,7 +206,7 @@ export class ProviderServer {
   ): Promise<void> {
     const messages = await import("../api/messages.ts").catch(() => null);
     const proxies = this.#proxies;
-    await messages?.listen(this.#urlOf(at), { headers: this.#headers, proxies, signal, ...to });
+    await messages?.listen(this.#resolveUrl(at), { headers: this.#headers, proxies, signal, ...to });
   }
 
   /** Headers for downloads from its own origin. */
@@ -216,7 +216,7 @@ export class ProviderServer {
 
   /** Asks it to end its work. Never throws. @returns its reply; null without an answer */
   cancel(method: "POST" | "PUT", at: string | OwnUrl, signal?: AbortSignal): Promise<HttpReply | null> {
-    const request = { method, url: this.#urlOf(at), headers: this.#headers, signal } as const;
+    const request = { method, url: this.#resolveUrl(at), headers: this.#headers, signal } as const;
     return wholeReply(this.#http, { ...request, timeoutMs: STOP_TIMEOUT_MS }).catch(() => null);
   }
 
@@ -225,7 +225,7 @@ export class ProviderServer {
    * @param address absolute
    */
   ownUrl(address: unknown): OwnUrl | null {
-    if (typeof address !== "string" || address.length > LONGEST_URL || !URL.canParse(address)) return null;
+    if (typeof address !== "string" || address.length > MAX_URL_LENGTH || !URL.canParse(address)) return null;
     const url = new URL(address);
     const isPlain = url.username === "" && url.password === "";
     return isPlain && (url.origin === this.#base.origin || this.#isOtherHost(url)) ? (url as OwnUrl) : null;
@@ -233,7 +233,7 @@ export class ProviderServer {
 
   /** @param relative a path below the base, with a query or without */
   urlBelow(relative: string): string {
-    return this.#urlOf(relative).href;
+    return this.#resolveUrl(relative).href;
   }
 
   #isOtherHost({ protocol, hostname, port }: URL): boolean {
@@ -243,7 +243,7 @@ export class ProviderServer {
   }
 
   /** A POST as people read it. @param to a path below the base */
-  shown(to: string, body: unknown): SentRequest {
+  describe(to: string, body: unknown): SentRequest {
     return { method: "POST", url: this.mask(withoutQuery(this.urlBelow(to))), body };
   }
 
@@ -255,14 +255,14 @@ export class ProviderServer {
   }
 
   /** The context for reading a reply of it. */
-  asked(isPaid: boolean): Asked {
+  replySource(isPaid: boolean): ReplySource {
     const { host, hasKey, keyVariable, mask } = this;
     return { host, hasKey, keyVariable, mask, isPaid, nowMs: this.#clock.now() };
   }
 
   /** The error for a reply that is not a success. */
   failure(reply: FailedReply, isPaid: boolean): ProviderError {
-    return failedReply(reply, this.asked(isPaid));
+    return failedReply(reply, this.replySource(isPaid));
   }
 
   /** A request that was sent, and whose reply is not whole. @param why a clause */
@@ -281,7 +281,7 @@ export class ProviderServer {
   }
 
   /** @param relative a path below the base, with a query or without; or a whole address */
-  #urlOf(relative: string | OwnUrl): URL {
+  #resolveUrl(relative: string | OwnUrl): URL {
     if (typeof relative !== "string") return relative;
     const url = new URL(this.#base.href);
     const [name = "", query] = relative.split("?");
@@ -320,7 +320,7 @@ export class ProviderServer {
       const { message, hint } = describeConnectionError(cause, this.#base);
       return new ProviderError(this.mask(message), { kind: "unsent" }, { cause, hint });
     }
-    const why = this.#reasonOf(cause, signal);
+    const why = this.#failureReason(cause, signal);
     const message = signal.aborted
       ? `Nothing was sent to ${this.host}: ${why}.`
       : `The generator at ${this.host} could not be reached: ${why}.`;
@@ -329,7 +329,7 @@ export class ProviderServer {
   }
 
   /** Why an exchange ended too early, as a clause. */
-  #reasonOf(failure: unknown, { aborted, reason }: AbortSignal): string {
+  #failureReason(failure: unknown, { aborted, reason }: AbortSignal): string {
     return this.mask(aborted ? toClause(errorText(reason)) : connectionErrorText(failure));
   }
 }

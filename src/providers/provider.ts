@@ -63,10 +63,10 @@ export type SubmitReply =
   /** The provider has the task, under an id to poll. */
   | { outcome: "accepted"; taskId: string }
   /**
-   * Its image is in the job's folder, or the reply there says where it is: `images` hands it over. `kept`: the file of the
+   * Its image is in the job's folder, or the reply there says where it is: `images` hands it over. `savedPath`: the file of the
    * reply, if it is a fallback's. `seeds`: as the provider reports them.
    */
-  | { outcome: "made"; usage: Usage | null; kept?: string | undefined; seeds?: Seeds | undefined }
+  | { outcome: "made"; usage: Usage | null; savedPath?: string | undefined; seeds?: Seeds | undefined }
   | { outcome: "refused"; error: ImggenError }
   /** `isStarting`: a free server that is not ready yet, and is waited for as long as the user waits. */
   | { outcome: "rate_limited"; retryAfterMs: number | null; error: ImggenError; isStarting?: true }
@@ -82,7 +82,7 @@ export interface UnknownReply {
   /** The beginning of a reply that could not be used; null if there was none. */
   excerpt: string | null;
   /** File of the saved reply; absent or null if there is none. */
-  kept?: string | null;
+  savedPath?: string | null;
   /** Whether the other side has certainly stopped working on it. */
   isStopped?: boolean;
   /** Whether it can be found out later, and not now, what became of it: `recover` tries again. */
@@ -96,7 +96,7 @@ export type PolledState =
    * `ahead`: how many others run or wait before it there, where that is known. `share`: its progress, from 0 to 1.
    * `isWaiting`: it has not begun.
    */
-  | { status: "running"; word: string | null; ahead?: number; share?: number; isWaiting?: true }
+  | { status: "running"; providerState: string | null; ahead?: number; share?: number; isWaiting?: true }
   /** `warnings`: sentences about the images, which are saved nevertheless. */
   | FinishedState
   /** `why`: the provider's words. `charged`: what is known for certain, if anything is. */
@@ -197,7 +197,7 @@ export interface Provider {
    * The seed that a job is sent with, given or chosen by imggen; null if there is none, or only the provider knows it. Never
    * throws.
    */
-  seedOf?(job: Job): WholeNumber | null;
+  getSeed?(job: Job): WholeNumber | null;
   /** The request that `submit` would send, for people to read. Opens no connection. @throws ProviderError */
   describe?(job: Job): Promise<SentRequest>;
   /** Sends the request: the only function that may cost money. Never throws. */
@@ -260,7 +260,13 @@ export type Failure =
   /** The provider will not make this image, or could not. */
   | { kind: "refused" }
   /** It may have been paid for, and there is no image. */
-  | { kind: "lost"; kept?: string | null; excerpt?: string | null; isStopped?: boolean; isAskable?: boolean };
+  | {
+      kind: "lost";
+      savedPath?: string | null;
+      excerpt?: string | null;
+      isStopped?: boolean;
+      isAskable?: boolean;
+    };
 
 interface ProviderErrorOptions extends ErrorOptions {
   hint?: Wording;

@@ -33,7 +33,7 @@ export interface LocalReference {
   file: string;
   mediaType: string;
   /** What stands for its bytes where they are only shown. */
-  shown?: string;
+  standIn?: string;
 }
 
 /**
@@ -77,7 +77,7 @@ export function referenceUrls(
 ): ReferenceUrl[] {
   return references.map((reference) => {
     const isLong = "file" in reference || /^data:/i.test(reference.url);
-    if (isShown && isLong) return shownReference(reference).shown ?? "";
+    if (isShown && isLong) return shownReference(reference).standIn ?? "";
     if ("url" in reference) return reference.url;
     // It may be another file by now than the one that was checked: a task may wait for days.
     checked(reference.file, referenceName(reference));
@@ -91,16 +91,16 @@ export function withoutDataPrefix(url: ReferenceUrl): ReferenceUrl {
 }
 
 /** A reference image's bytes in base64, or their stand-in. */
-export function base64Of({ file, shown }: LocalReference): string | Base64File {
-  return shown ?? new Base64File(file);
+export function toBase64({ file, standIn }: LocalReference): string | Base64File {
+  return standIn ?? new Base64File(file);
 }
 
 /** The stand-in for a reference image where nothing is sent: `<file fox.png>`. */
 function shownReference(reference: Reference): LocalReference {
-  if ("file" in reference) return { ...reference, shown: `<file ${path.basename(reference.file)}>` };
+  if ("file" in reference) return { ...reference, standIn: `<file ${path.basename(reference.file)}>` };
   const { url } = reference;
-  const shown = /^data:/i.test(url) ? "<a data: URL>" : `<${withoutQuery(url)}>`;
-  return { file: "", mediaType: "image/*", shown };
+  const standIn = /^data:/i.test(url) ? "<a data: URL>" : `<${withoutQuery(url)}>`;
+  return { file: "", mediaType: "image/*", standIn };
 }
 
 /** A reference image's name in messages. */

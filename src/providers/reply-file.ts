@@ -4,7 +4,7 @@ import type { ReplyHeaders, ReplyReceiver } from "../api/transport.ts";
 import type { Clock } from "../lib/clock.ts";
 import { DiskFile } from "../lib/disk-file.ts";
 import { isPresent, removeIfPossible, removeIfPresent, syncFolder, whileInUse } from "../lib/durable.ts";
-import { isSuccess, LARGEST_REPLY_BYTES, readReplyFile, type StoredReply, untaken } from "./stored-reply.ts";
+import { isSuccess, MAX_REPLY_BYTES, readReplyFile, type StoredReply, untaken } from "./stored-reply.ts";
 
 interface ReplyFileOptions {
   /** Whether it is paid for: a power cut must not lose it either, and it is written again until a disk takes it. */
@@ -23,7 +23,7 @@ interface ReplyFileOptions {
 }
 
 /** A large image in base64, and the image itself. */
-const LEAST_FREE_BYTES = 64 * 1024 * 1024;
+const MIN_FREE_BYTES = 64 * 1024 * 1024;
 const SYNC_EVERY_BYTES = 4 * 1024 * 1024;
 const WRITE_AGAIN_MS = 1_000;
 
@@ -42,7 +42,7 @@ function freeName(file: string): string {
 /** Checks that the disk has room for a reply that is paid for. @throws Error */
 function requireSpace(folder: string): void {
   const { bavail, bsize } = statfsSync(folder);
-  if (bavail * bsize < LEAST_FREE_BYTES) throw new Error("less than 64 MiB of the disk is free");
+  if (bavail * bsize < MIN_FREE_BYTES) throw new Error("less than 64 MiB of the disk is free");
 }
 
 /** A saved image's reply is removed from the disk, and a server that runs for weeks must not keep its end. */
@@ -107,7 +107,7 @@ export class ReplyFile implements ReplyReceiver {
 
   onData(chunk: Buffer): void {
     this.#bytes += chunk.length;
-    if (this.#bytes > LARGEST_REPLY_BYTES) throw new Error("it is larger than 128 MiB");
+    if (this.#bytes > MAX_REPLY_BYTES) throw new Error("it is larger than 128 MiB");
     if (!this.#isSuccess) {
       this.#error.push(chunk);
       return;

@@ -7,7 +7,7 @@ import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import { jsonBody } from "./post-body.ts";
 import type { FollowHow, Job, Provider } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
-import { base64Of, type ReferenceDeps, referenceFiles } from "./reference-files.ts";
+import { type ReferenceDeps, referenceFiles, toBase64 } from "./reference-files.ts";
 import { exactJson, jsonIn } from "./reply-json.ts";
 import { reportedSeeds } from "./seeds.ts";
 import { type Form, imagesOrNone, type ReadReply, type ServiceRequest, serviceProvider } from "./service.ts";
@@ -30,14 +30,14 @@ export function sdapiProvider(setup: ServerSetup, deps: ProviderDeps): Provider 
 }
 
 const OPTIONS_MS = 5_000;
-const LONGEST_NAME = 500;
+const MAX_NAME_LENGTH = 500;
 
 /** The model that the server has loaded; null where it does not say. Never throws. */
 async function loadedModel(server: Pick<ProviderServer, "get">, signal: AbortSignal): Promise<string | null> {
   const reply = await server.get("/sdapi/v1/options", signal, OPTIONS_MS).catch(() => null);
   const { sd_model_checkpoint: name } = fieldsOf(jsonOrNull(reply?.body ?? ""));
   const isName = reply?.status === 200 && typeof name === "string" && name !== "";
-  return isName && name.length <= LONGEST_NAME ? name : null;
+  return isName && name.length <= MAX_NAME_LENGTH ? name : null;
 }
 
 /** The job without its model, if the server has loaded it: not every server accepts a model by its listed name. */
@@ -72,10 +72,10 @@ function modelNames(list: unknown): string[] | null {
 function read(reply: StoredReply, job: Job): ReadReply | null {
   const json = jsonIn(reply);
   if (json === undefined) return null;
-  const said = fieldsOf(json);
-  const images = base64Images([said.images].flat());
-  const replyImages = images.length > 0 ? images : imagesElsewhere(said, job);
-  const { seed, all_seeds: seeds } = fieldsOf(exactJson(typeof said.info === "string" ? said.info : ""));
+  const fields = fieldsOf(json);
+  const images = base64Images([fields.images].flat());
+  const replyImages = images.length > 0 ? images : imagesElsewhere(fields, job);
+  const { seed, all_seeds: seeds } = fieldsOf(exactJson(typeof fields.info === "string" ? fields.info : ""));
   const reported = reportedSeeds(seeds ?? seed);
   return imagesOrNone(replyImages, null, reply.body.toString("utf8"), reported ?? undefined);
 }
@@ -101,7 +101,7 @@ async function imageRequest(job: Job, deps: ReferenceDeps): Promise<ServiceReque
   const [image] = await referenceFiles(job, deps);
   const plain = { prompt, ...requestedSize(job, image?.file), ...(model !== null && loading) };
   if (image === undefined) return { path: "/sdapi/v1/txt2img", body: { ...plain, ...fields } };
-  const images = { init_images: [base64Of(image)] };
+  const images = { init_images: [toBase64(image)] };
   return { path: "/sdapi/v1/img2img", body: { ...plain, ...images, ...fields } };
 }
 
@@ -117,13 +117,13 @@ async function whileFollowed<Result>(
   { signal, onProgress, onPreview }: FollowHow,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const done = new AbortController();
-  const until = AbortSignal.any([signal, done.signal]);
+  const over = new AbortController();
+  const until = AbortSignal.any([signal, over.signal]);
   const following = followProgress(server, clock, { onProgress, onPreview, signal: until });
   try {
     return await work();
   } finally {
-    done.abort();
+    over.abort();
     await following;
   }
 }
@@ -138,7 +138,7 @@ async function followProgress(
   { signal, onProgress, onPreview }: FollowHow,
 ): Promise<void> {
   let hasPreviews = onPreview !== undefined;
-  let shown: unknown = null;
+  let lastPreview: unknown = null;
   try {
     for (;;) {
       await clock.sleep(EVERY_MS, signal);
@@ -155,9 +155,9 @@ async function followProgress(
       // It says 0 before it has begun, and while it loads a model.
       if (progress <= 0 || progress > 1) continue;
       onProgress(progress);
-      const preview = hasPreviews && image !== shown ? base64Image(image) : null;
+      const preview = hasPreviews && image !== lastPreview ? base64Image(image) : null;
       if (preview !== null) onPreview?.(preview);
-      shown = image;
+      lastPreview = image;
     }
   } catch {
     // The image is what counts.

@@ -3,7 +3,7 @@ import { fieldsOf } from "../lib/json.ts";
 import { joinFirst } from "../lib/short-text.ts";
 import { action, phrase } from "../lib/wording.ts";
 import { namesModel, readErrorBody, replyWithoutImage } from "./failed-reply.ts";
-import { imagesMade, type ReplyImage } from "./found-images.ts";
+import { type ReplyImage, resultImages } from "./found-images.ts";
 import { type Fields, JobPoll, keyRefusal } from "./job-poll.ts";
 import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import { jsonBody } from "./post-body.ts";
@@ -26,8 +26,8 @@ import {
   readReplyFile,
   replyFile,
   resultFile,
+  runRequestWithReply,
   type StoredReply,
-  settledWithReply,
   storedReply,
 } from "./stored-reply.ts";
 
@@ -77,9 +77,9 @@ export interface Form {
   /** Polls a job. Never throws. */
   poll?(id: string, poll: JobPoll): Promise<PollReply>;
   /** The URLs of the images in the reply about a finished job, `data:` URLs among them. */
-  resultIn?(said: Fields): string[];
+  resultIn?(fields: Fields): string[];
   /** Seeds in the reply about a finished job, with all their digits. */
-  seedsIn?(said: Fields): unknown;
+  seedsIn?(fields: Fields): unknown;
   /** The address that cancels a job; null where it is not known. */
   cancelAt?(id: string, signal: AbortSignal): Promise<{ method: "POST" | "PUT"; url: OwnUrl } | null>;
   models?: ModelList;
@@ -112,14 +112,14 @@ export function serviceProvider(
     supports: form.supports,
     ...(form.isSizedByReference && { isSizedByReference: true }),
     check: form.check,
-    seedOf: (job) => givenSeed(job, options.fieldNames.seed),
+    getSeed: (job) => givenSeed(job, options.fieldNames.seed),
     async describe(job) {
       const { path, body } = await form.request(job, shownContext(deps, generatorUrl));
-      return server.shown(path, body);
+      return server.describe(path, body);
     },
     async submit(job, how) {
       const { signal, onWarning } = how;
-      const sent = async (onSent: () => void) => {
+      const work = async (onSent: () => void) => {
         const reply = await send(job, { ...how, onSent }, { ...deps, generatorUrl, signal, onWarning });
         try {
           return toOutcome(reply, job, server, form, onWarning);
@@ -127,7 +127,7 @@ export function serviceProvider(
           throw models ? await withModels(error, reply, server, models, signal) : error;
         }
       };
-      const reply = await settledWithReply(job, server, sent, how.onSent);
+      const reply = await runRequestWithReply(job, server, work, how.onSent);
       if (reply.outcome !== "unknown" || poll) return reply;
       // A free server that can be told so ends its work where the request is given up.
       const canStop = signal.aborted && !job.isPaid && stopPath !== undefined;
@@ -135,7 +135,7 @@ export function serviceProvider(
       return { ...reply, isStopped: stopped !== null && isSuccess(stopped) };
     },
     recover: (job) =>
-      settledWithReply(job, server, async (hasSent) => {
+      runRequestWithReply(job, server, async (hasSent) => {
         hasSent();
         const stored = await storedReply(job);
         const isCut = stored === null || (isSuccess(stored) && form.read(stored, job) === null);
@@ -181,7 +181,7 @@ function toOutcome(
     throw new ProviderError(message, { kind: "lost" });
   }
   if (isAccepted(read)) return { outcome: "accepted", taskId: read.id };
-  if ("none" in read) throw replyWithoutImage(read.none, server.asked(job.isPaid));
+  if ("none" in read) throw replyWithoutImage(read.none, server.replySource(job.isPaid));
   for (const warning of warningsOn(jsonIn(reply), server.host)) onWarning?.(warning);
   const seeds = reportedSeeds(read.seeds);
   return { outcome: "made", usage: usageIn(read.usage, server.mask), ...(seeds && { seeds }) };
@@ -200,9 +200,9 @@ async function imagesInResult(
   const result = await readReplyFile(resultFile(job));
   if (result === null) return null;
   const text = result.body.toString("utf8");
-  const said = fieldsOf(lenientJson(text));
-  const images = imagesMade(resultIn(said), said, job);
-  if (images.length === 0) throw replyWithoutImage(text, server.asked(job.isPaid));
+  const fields = fieldsOf(lenientJson(text));
+  const images = resultImages(resultIn(fields), fields, job);
+  if (images.length === 0) throw replyWithoutImage(text, server.replySource(job.isPaid));
   return images.map((image) =>
     "url" in image ? { kind: "url", url: image.url } : { kind: "bytes", bytes: image.bytes },
   );
@@ -244,8 +244,8 @@ async function withModels(
   }
   const names = list && isSuccess(list) ? namesIn(lenientJson(list.body)) : null;
   if (names === null || names.length === 0) return error;
-  const shown = joinFirst(names.map((name) => name.slice(0, MAX_NAME_LENGTH)));
-  const hint = `Nothing was charged. Its models: ${server.mask(shown)}`;
+  const modelNames = joinFirst(names.map((name) => name.slice(0, MAX_NAME_LENGTH)));
+  const hint = `Nothing was charged. Its models: ${server.mask(modelNames)}`;
   return new ProviderError(error.message, error.failure, { cause: error, hint, details });
 }
 
@@ -255,7 +255,7 @@ async function withModels(
  */
 export function jobIn(
   reply: StoredReply,
-  idIn: (said: Fields, isCut: boolean) => string | null,
+  idIn: (fields: Fields, isCut: boolean) => string | null,
 ): ReadReply | null {
   const json = jsonIn(reply);
   const isCut = json === undefined;

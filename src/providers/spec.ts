@@ -6,9 +6,9 @@ import { action, option, phrase, type Wording } from "../lib/wording.ts";
 import { parseGeneratorCommand } from "./command/command-words.ts";
 import {
   type GeneratorSpec,
-  type GivenSpec,
   isServerKind,
   KINDS,
+  type ParsedSpec,
   type ServerKindName,
   type ServerSpec,
 } from "./kinds.ts";
@@ -21,8 +21,8 @@ import {
  * again, but for the query of its address: that may be a secret, and the name is recorded and shown.
  * @param label names the option in messages @throws UsageError
  */
-export function parseGeneratorSpec(written: string, label: string): GivenSpec {
-  const text = written.trim();
+export function parseGeneratorSpec(input: string, label: string): ParsedSpec {
+  const text = input.trim();
   if (!text.startsWith("command:")) refuseQuerySecret(text, label, KEY_ELSEWHERE);
   if (/^https?:/i.test(text)) return serverSpec("openai", text, label);
   const [, kind = "", rest] = /^([a-z]+)(?::(.*))?$/s.exec(text) ?? [];
@@ -55,7 +55,7 @@ function hintFor(text: string): Wording {
 /** `@scope/name`, and an address in place of the package's own. */
 const PACKAGE = /^((?:@[a-z0-9-][\w.-]*\/)?[a-z0-9-][\w.-]*)(?::(https?:.*))?$/is;
 
-function packageSpec(text: string, rest: string, label: string): GivenSpec {
+function packageSpec(text: string, rest: string, label: string): ParsedSpec {
   const [, name, address] = PACKAGE.exec(rest.trim()) ?? [];
   if (name === undefined)
     throw refused(
@@ -91,7 +91,7 @@ function serverSpec(kind: ServerKindName, text: string, label: string): ServerSp
 }
 
 /** A generator with the query of its address, as only the settings have it. */
-export function storedSpec(spec: GivenSpec): string {
+export function storedSpec(spec: ParsedSpec): string {
   if (spec.kind === "command" || spec.url === null || withoutSearch(spec.url) === spec.url) return spec.name;
   return `${spec.kind === "npm" ? `npm:${spec.package}` : spec.kind}:${spec.url}`;
 }
@@ -116,7 +116,7 @@ function connectable(url: URL): URL {
  * One text for one server, however it is spelled and whatever is asked of it: requests to it take turns. Of a command its
  * command line.
  */
-export function placeOf(spec: GeneratorSpec | GivenSpec): string {
+export function queueKey(spec: GeneratorSpec | ParsedSpec): string {
   if (spec.kind === "command" || spec.url === null) return spec.name;
   const { protocol, hostname, port } = new URL(spec.url);
   const host = isLoopbackHost(hostname) ? "localhost" : bareHost(hostname);

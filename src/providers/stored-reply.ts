@@ -1,18 +1,18 @@
 import { promises, readFileSync, renameSync, statSync } from "node:fs";
 import path from "node:path";
-import { decoded } from "../api/decode.ts";
+import { decodeBody } from "../api/decode.ts";
 import type { ReplyHeaders } from "../api/transport.ts";
 import { isPresent, syncFile, syncFolder, whileInUse } from "../lib/durable.ts";
 import { errorText } from "../lib/error-text.ts";
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import { userId } from "../lib/processes.ts";
 import { writeSynced } from "../lib/write-whole.ts";
-import { settled, toClause } from "./failures.ts";
+import { runRequest, toClause } from "./failures.ts";
 import { type Job, ProviderError, type SubmitReply, type UnknownReply } from "./provider.ts";
 import { replyExcerpt } from "./reply-facts.ts";
 
 /** An image of 64 MiB in base64, and what is around it. */
-export const LARGEST_REPLY_BYTES = 128 * 1024 * 1024;
+export const MAX_REPLY_BYTES = 128 * 1024 * 1024;
 const END_OF_LINE = 10;
 
 /** A reply as it is on disk. */
@@ -36,12 +36,12 @@ export function ownReplyFile({ folder }: Pick<Job, "folder">): string {
 export function replyFile(job: Pick<Job, "folder" | "fallbackFiles">): string {
   const fallbacks = job.fallbackFiles ?? [];
   if (!fallbacks.some(isPresent)) return ownReplyFile(job);
-  let [found, maxBytes] = [ownReplyFile(job), fileSize(ownReplyFile(job))];
+  let [largest, maxBytes] = [ownReplyFile(job), fileSize(ownReplyFile(job))];
   for (const file of fallbacks) {
     const bytes = fileSize(file);
-    if (bytes > maxBytes) [found, maxBytes] = [file, bytes];
+    if (bytes > maxBytes) [largest, maxBytes] = [file, bytes];
   }
-  return found;
+  return largest;
 }
 
 const ROOT = 0;
@@ -102,39 +102,39 @@ export async function storedReply(job: Job, cut?: string | null): Promise<Stored
 
 /** None is asked for, but some proxies compress anyway. A body that cannot be decompressed stays as it is. */
 function unpacked(body: Buffer, encoding: string | string[] | undefined): Promise<Buffer> {
-  return decoded(body, encoding, { maxBytes: LARGEST_REPLY_BYTES, mayBeCut: true }).catch(() => body);
+  return decodeBody(body, encoding, { maxBytes: MAX_REPLY_BYTES, mayBeCut: true }).catch(() => body);
 }
 
 /** Maximum number of bytes read of an unusable reply for its excerpt. */
 const MAX_EXCERPT_BYTES = 64 * 1024;
 
 /** As `settled`. The outcome names the kept reply if it is unknown, or in a fallback's file. */
-export async function settledWithReply<Reply extends SubmitReply | null>(
+export async function runRequestWithReply<Reply extends SubmitReply | null>(
   job: Job,
   { mask }: { mask: (text: string) => string },
   work: (onSent: () => void) => Promise<Reply>,
   onSent?: () => void,
 ): Promise<Reply | SubmitReply> {
-  const reply = await settled(work, onSent);
-  if (reply?.outcome === "unknown") return { ...reply, ...(await keptReply(job, mask)) };
+  const reply = await runRequest(work, onSent);
+  if (reply?.outcome === "unknown") return { ...reply, ...(await findSavedReply(job, mask)) };
   if (reply?.outcome !== "made") return reply;
   const file = replyFile(job);
-  return file === ownReplyFile(job) ? reply : { ...reply, kept: file };
+  return file === ownReplyFile(job) ? reply : { ...reply, savedPath: file };
 }
 
 /** Never throws. */
-async function keptReply(
+async function findSavedReply(
   job: Job,
   mask: (text: string) => string,
-): Promise<Pick<UnknownReply, "kept" | "excerpt">> {
+): Promise<Pick<UnknownReply, "savedPath" | "excerpt">> {
   const file = await Promise.resolve(job)
     .then(replyFile)
     .catch(() => ownReplyFile(job));
   const { size } = await promises.stat(file).catch(() => ({ size: 0 }));
-  if (size === 0) return { kept: null, excerpt: null };
+  if (size === 0) return { savedPath: null, excerpt: null };
   const stored = await readReplyFile(file).catch(() => null);
   const text = stored?.body.toString("utf8", 0, MAX_EXCERPT_BYTES) ?? "";
-  return { kept: file, excerpt: replyExcerpt(text, mask) };
+  return { savedPath: file, excerpt: replyExcerpt(text, mask) };
 }
 
 /** File of the reply about a finished job whose images are not all at URLs. */

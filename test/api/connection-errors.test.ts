@@ -12,7 +12,7 @@ const SERVICE = new URL("https://api.example:8443/api");
 
 function broken(code: string): TransportError {
   const cause = Object.assign(new Error(`oh no: ${code}`), { code });
-  return new TransportError("fetch failed", { sent: false, cause });
+  return new TransportError("fetch failed", { wasSent: false, cause });
 }
 
 describe("a connection error in words", () => {
@@ -61,7 +61,7 @@ describe("a connection error in words", () => {
   it("looks through every wrapping to the innermost cause", () => {
     const all = new AggregateError([Object.assign(new Error(), { code: "ECONNREFUSED" }), new Error()]);
     const wrapped = Object.assign(new Error("proxy", { cause: all }), { code: "UND_ERR_ABORTED" });
-    const error = new TransportError("failed", { sent: false, cause: wrapped });
+    const error = new TransportError("failed", { wasSent: false, cause: wrapped });
     expect(describeConnectionError(error, SERVICE).message).toContain("the connection was refused");
   });
 
@@ -71,7 +71,7 @@ describe("a connection error in words", () => {
       { url: "http://ada:s3cret@proxy.example:3128", variable: "HTTPS_PROXY" },
       cause,
     );
-    const error = new TransportError("failed", { sent: false, cause: proxy });
+    const error = new TransportError("failed", { wasSent: false, cause: proxy });
     expect(describeConnectionError(error, SERVICE).message).toBe(
       "The proxy at proxy.example:3128 (HTTPS_PROXY) could not be reached: its name could not be found.",
     );
@@ -81,7 +81,7 @@ describe("a connection error in words", () => {
   });
 
   it("says that the time was up", () => {
-    const error = new TransportError("no answer within 10 ms", { sent: false, timedOut: true });
+    const error = new TransportError("no answer within 10 ms", { wasSent: false, timedOut: true });
     expect(describeConnectionError(error, SERVICE).message).toContain("the connection timed out");
   });
 
@@ -92,7 +92,7 @@ describe("a connection error in words", () => {
 });
 
 describe("a failure that another attempt would meet too", () => {
-  const failed = (cause: unknown) => new TransportError("failed", { sent: false, cause });
+  const failed = (cause: unknown) => new TransportError("failed", { wasSent: false, cause });
   it.each([
     ["a bug", new TypeError("x is not a function")],
     ["WebAssembly that is missing", new ReferenceError("WebAssembly is not defined")],

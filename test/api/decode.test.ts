@@ -1,6 +1,6 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { decoded } from "../../src/api/decode.ts";
+import { decodeBody } from "../../src/api/decode.ts";
 
 const TEXT = Buffer.from(JSON.stringify({ code: 0, message: "ok", data: { taskId: "task-1" } }));
 const LIMITS = { maxBytes: 1024 * 1024 };
@@ -16,13 +16,13 @@ describe("a compressed reply", () => {
     ["deflate, gzip", gzipSync(deflateSync(TEXT))],
     ["identity, gzip", gzipSync(TEXT)],
   ])("(%s) is read", async (encoding, body) => {
-    expect(await decoded(body, encoding, LIMITS)).toEqual(TEXT);
+    expect(await decodeBody(body, encoding, LIMITS)).toEqual(TEXT);
   });
 
   it("that was cut after the last of its text is read where it may be cut, and is an error otherwise", async () => {
     const cut = gzipSync(TEXT).subarray(0, -8);
-    expect(await decoded(cut, "gzip", { ...LIMITS, mayBeCut: true })).toEqual(TEXT);
-    await expect(decoded(cut, "gzip", LIMITS)).rejects.toThrow();
+    expect(await decodeBody(cut, "gzip", { ...LIMITS, mayBeCut: true })).toEqual(TEXT);
+    await expect(decodeBody(cut, "gzip", LIMITS)).rejects.toThrow();
   });
 
   it.each([
@@ -30,16 +30,16 @@ describe("a compressed reply", () => {
     ["that is gzip by name alone", "gzip", TEXT],
     ["of an object's own property", "__proto__", TEXT],
   ])("%s stays as it came", async (_what, encoding, body) => {
-    expect(await decoded(body, encoding, LIMITS)).toBe(body);
+    expect(await decodeBody(body, encoding, LIMITS)).toBe(body);
   });
 
   it("that is damaged is an error, and one that would be too large says so", async () => {
-    await expect(decoded(Buffer.from("nonsense"), "br", LIMITS)).rejects.toThrow();
+    await expect(decodeBody(Buffer.from("nonsense"), "br", LIMITS)).rejects.toThrow();
     const large = gzipSync(Buffer.alloc(2 * LIMITS.maxBytes));
-    await expect(decoded(large, "gzip", LIMITS)).rejects.toMatchObject({ code: "ERR_BUFFER_TOO_LARGE" });
+    await expect(decodeBody(large, "gzip", LIMITS)).rejects.toMatchObject({ code: "ERR_BUFFER_TOO_LARGE" });
   });
 
   it.each([undefined, "", "identity"])("and one that is none (%j) stay apart", async (encoding) => {
-    expect(await decoded(TEXT, encoding, LIMITS)).toBe(TEXT);
+    expect(await decodeBody(TEXT, encoding, LIMITS)).toBe(TEXT);
   });
 });

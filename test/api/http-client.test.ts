@@ -38,33 +38,33 @@ describe.each([
   describe("a request that never left", () => {
     it("was refused a connection", async () => {
       const answer = await exchange(ask(`http://127.0.0.1:${await deadPort()}/`));
-      expect(answer).toMatchObject({ sent: false, cause: { code: "ECONNREFUSED" } });
+      expect(answer).toMatchObject({ wasSent: false, cause: { code: "ECONNREFUSED" } });
     });
 
     it.each(["ENOTFOUND", "EAI_AGAIN"])("had a host whose name could not be looked up (%s)", async (code) => {
       const lookup: LookupFunction = (_host, _options, callback) =>
         callback(Object.assign(new Error(code), { code }), "");
       const answer = await exchange(ask("http://api.example/"), testClient({ lookup }));
-      expect(answer).toMatchObject({ sent: false, cause: { code } });
+      expect(answer).toMatchObject({ wasSent: false, cause: { code } });
     });
 
     it("waited for a connection that was never made", async () => {
       const lookup: LookupFunction = () => {};
       const answer = await exchange({ ...ask("http://api.example/"), timeoutMs: 50 }, testClient({ lookup }));
-      expect(answer).toMatchObject({ sent: false, timedOut: true });
+      expect(answer).toMatchObject({ wasSent: false, timedOut: true });
     });
 
     it("waited for a TLS handshake that was never answered", async () => {
       const port = await liveSockets(() => {});
       const answer = await exchange({ ...ask(`https://127.0.0.1:${port}/`), timeoutMs: 150 });
-      expect(answer).toMatchObject({ sent: false, timedOut: true });
+      expect(answer).toMatchObject({ wasSent: false, timedOut: true });
     });
 
     it("met an untrusted certificate, and sent nothing", async () => {
       const { server, heard } = untrustedServer();
       const port = await listenForTest(server);
       const answer = await exchange(ask(`https://127.0.0.1:${port}/`));
-      expect(answer).toMatchObject({ sent: false, cause: { code: "DEPTH_ZERO_SELF_SIGNED_CERT" } });
+      expect(answer).toMatchObject({ wasSent: false, cause: { code: "DEPTH_ZERO_SELF_SIGNED_CERT" } });
       expect(heard).toEqual([]);
     });
 
@@ -73,7 +73,7 @@ describe.each([
       ["hangs up during the TLS handshake", (socket) => void socket.once("data", () => socket.destroy())],
     ])("met a server that %s", async (_what, behave) => {
       const port = await liveSockets(behave);
-      expect(await exchange(ask(`https://127.0.0.1:${port}/`))).toMatchObject({ sent: false });
+      expect(await exchange(ask(`https://127.0.0.1:${port}/`))).toMatchObject({ wasSent: false });
     });
 
     it("was withdrawn before it had a connection, and does not leave when there is one", async () => {
@@ -86,14 +86,14 @@ describe.each([
       const answer = await exchange({ ...ask(url), timeoutMs: 30 }, testClient({ lookup }));
       found();
       await pause(50);
-      expect(answer).toMatchObject({ sent: false, timedOut: true });
+      expect(answer).toMatchObject({ wasSent: false, timedOut: true });
       expect(server.requests).toEqual([]);
     });
 
     it("was given up before it began", async () => {
       const server = await liveServer((_request, socket) => void socket.write(json({})));
       const request = { ...ask(server.origin), signal: AbortSignal.abort(new Error("stop")) };
-      expect(await exchange(request)).toMatchObject({ sent: false });
+      expect(await exchange(request)).toMatchObject({ wasSent: false });
       await pause(50);
       expect(server.requests).toEqual([]);
     });
@@ -102,19 +102,19 @@ describe.each([
   describe("a request that may have arrived", () => {
     it("was cut off after it was read", async () => {
       const server = await liveServer((_request, socket) => void socket.resetAndDestroy());
-      expect(await exchange(ask(server.origin))).toMatchObject({ sent: true, timedOut: false });
+      expect(await exchange(ask(server.origin))).toMatchObject({ wasSent: true, timedOut: false });
       expect(server.requests).toHaveLength(1);
     });
 
     it("was cut off before anything of it was read", async () => {
       const port = await liveSockets((socket) => void socket.destroy());
-      expect(await exchange(ask(`http://127.0.0.1:${port}/`))).toMatchObject({ sent: true });
+      expect(await exchange(ask(`http://127.0.0.1:${port}/`))).toMatchObject({ wasSent: true });
     });
 
     it("got no reply", async () => {
       const server = await liveServer(() => {});
       expect(await exchange({ ...ask(server.origin), timeoutMs: 500 })).toMatchObject({
-        sent: true,
+        wasSent: true,
         timedOut: true,
       });
     });
@@ -123,7 +123,7 @@ describe.each([
       const controller = new AbortController();
       const server = await liveServer(() => controller.abort(new Error("stop")));
       expect(await exchange({ ...ask(server.origin), signal: controller.signal })).toMatchObject({
-        sent: true,
+        wasSent: true,
         timedOut: false,
         cause: { message: "stop" },
       });
@@ -142,7 +142,7 @@ describe.each([
       ["with what is no HTTP: no header", "HTTP/1.1 200 OK\r\nno colon\r\n\r\n"],
     ])("was answered %s", async (_what, bytes) => {
       const server = await liveServer((_request, socket) => void socket.end(bytes));
-      expect(await exchange(ask(server.origin))).toMatchObject({ sent: true });
+      expect(await exchange(ask(server.origin))).toMatchObject({ wasSent: true });
     });
 
     it("was answered so slowly that its time ran out, however steady the drip", async () => {
@@ -152,7 +152,7 @@ describe.each([
         socket.on("close", () => clearInterval(drip));
       });
       expect(await exchange({ ...ask(server.origin), timeoutMs: 500 })).toMatchObject({
-        sent: true,
+        wasSent: true,
         timedOut: true,
       });
     });
@@ -218,7 +218,7 @@ describe.each([
   it("a request is withdrawn when the client closes", async () => {
     const client = testClient();
     const server = await liveServer(() => client.close());
-    expect(await exchange(ask(server.origin), client)).toMatchObject({ sent: true, timedOut: false });
+    expect(await exchange(ask(server.origin), client)).toMatchObject({ wasSent: true, timedOut: false });
   });
 
   it("a request that waits for its connection when the client closes is not sent", async () => {
@@ -229,7 +229,7 @@ describe.each([
     const client = testClient({ lookup });
     const asked = exchange({ ...ask(`http://api.example:${server.port}/`), timeoutMs: 300 }, client);
     await client.close();
-    expect(await asked).toMatchObject({ sent: false });
+    expect(await asked).toMatchObject({ wasSent: false });
     expect(server.requests).toEqual([]);
   });
 
@@ -251,7 +251,7 @@ describe.each([
     const port = await liveSockets((socket) => void sockets.push(socket.resume()));
     const request = { ...ask(`https://127.0.0.1:${port}/`), timeoutMs: 100 };
     const client = testClient();
-    expect(await exchange(request, client)).toMatchObject({ sent: false, timedOut: true });
+    expect(await exchange(request, client)).toMatchObject({ wasSent: false, timedOut: true });
     await client.close();
     await vi.waitFor(() => expect(sockets.map(({ closed }) => closed)).toEqual([true]), 2000);
   });
@@ -268,7 +268,7 @@ describe.each([
         throw new Error("too much");
       },
     });
-    const error = { name: "TransportError", sent: true, message: "too much" };
+    const error = { name: "TransportError", wasSent: true, message: "too much" };
     await expect(sending).rejects.toMatchObject(error);
     await pause(20);
     expect(chunks).toBe(1);
@@ -306,7 +306,7 @@ describe("a connection that is kept alive", () => {
     });
     const client = testClient();
     expect(await exchange(get(server.origin), client)).toMatchObject({ status: 200 });
-    expect(await exchange(get(server.origin), client)).toMatchObject({ sent: true });
+    expect(await exchange(get(server.origin), client)).toMatchObject({ wasSent: true });
     expect(server.requests).toHaveLength(2);
   });
 });

@@ -52,7 +52,7 @@ const toThisMachine: LookupFunction = (_host, options, callback) =>
 
 const acceptingServer = () => liveServer((_request, socket) => void socket.write(success({ taskId: "t" })));
 
-const NOT_SENT = expect.objectContaining({ name: "TransportError", sent: false });
+const NOT_SENT = expect.objectContaining({ name: "TransportError", wasSent: false });
 
 describe("a proxy", () => {
   it("is asked for a tunnel to an http: server", async () => {
@@ -171,7 +171,7 @@ describe("a request never left where its proxy", () => {
     const server = await acceptingServer();
     const proxy = await tunnelProxy("keep silent");
     const reply = post(server, { http: proxy.url }, { timeoutMs: 150 });
-    await expect(reply).rejects.toMatchObject({ sent: false, timedOut: true });
+    await expect(reply).rejects.toMatchObject({ wasSent: false, timedOut: true });
     expect(server.requests).toEqual([]);
   });
 });
@@ -179,7 +179,7 @@ describe("a request never left where its proxy", () => {
 it("a request that a tunnel took and lost may have arrived", async () => {
   const server = await liveServer((_request, socket) => void socket.resetAndDestroy());
   const proxy = await tunnelProxy("tunnel");
-  await expect(post(server, { http: proxy.url })).rejects.toMatchObject({ sent: true });
+  await expect(post(server, { http: proxy.url })).rejects.toMatchObject({ wasSent: true });
   expect(server.requests).toHaveLength(1);
 });
 

@@ -24,20 +24,20 @@ describe("whether a failure is worth a retry", () => {
     "a connection that ended with %s is, and so is an error without a code",
     (code) => {
       const cause = Object.assign(new Error("no connection"), { code });
-      expect(isRetryable(new TransportError("no connection", { sent: true, cause }))).toBe(true);
+      expect(isRetryable(new TransportError("no connection", { wasSent: true, cause }))).toBe(true);
       expect(isRetryable(new Error("anything"))).toBe(true);
     },
   );
 
   it("a fault of this process is not: another attempt would fail alike", () => {
     const cause = new ReferenceError("WebAssembly is not defined");
-    expect(isRetryable(new TransportError("failed", { sent: false, cause }))).toBe(false);
+    expect(isRetryable(new TransportError("failed", { wasSent: false, cause }))).toBe(false);
   });
 
   it("a rejected certificate, and an address that must not be connected to, are not", () => {
     const expired = Object.assign(new Error("expired"), { code: "CERT_HAS_EXPIRED" });
     for (const cause of [expired, new BlockedAddressError("127.0.0.1 is not a public address")])
-      expect(isRetryable(new TransportError("no connection", { sent: false, cause }))).toBe(false);
+      expect(isRetryable(new TransportError("no connection", { wasSent: false, cause }))).toBe(false);
   });
 });
 

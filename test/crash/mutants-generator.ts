@@ -65,7 +65,7 @@ export const GENERATOR_MUTANTS: Mutant[] = [
   },
   {
     bug: "ComfyUI is not asked for a job before it is sent again",
-    edits: [instead("sent", "server.find", "null"), returns("whereabouts", "null")],
+    edits: [instead("sendWorkflow", "server.find", "null"), returns("findSubmittedJob", "null")],
     shows: { scenario: GENERATORS.comfyui, at: /^kill at submit: charged$/ },
   },
   {

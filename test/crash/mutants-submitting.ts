@@ -39,7 +39,7 @@ export const SUBMITTING_MUTANTS: Mutant[] = [
   },
   {
     bug: "a submit whose connection broke after it was sent is sent again",
-    edits: [instead("submit", "error.sent", "error.timedOut")],
+    edits: [instead("submit", "error.wasSent", "error.timedOut")],
     shows: { scenario: IMPATIENT, at: incidentAt("submit: charged", "reset") },
   },
   {

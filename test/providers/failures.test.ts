@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { settled } from "../../src/providers/failures.ts";
+import { runRequest } from "../../src/providers/failures.ts";
 import { type Failure, ProviderError } from "../../src/providers/provider.ts";
 import { told } from "./job.ts";
 
 const ended = (failure: Failure, options = {}) =>
-  settled(async () => {
+  runRequest(async () => {
     throw new ProviderError("The words.", failure, options);
   });
 
@@ -41,12 +41,12 @@ describe("a failure", () => {
   });
 
   it("after which the request may be charged says what is known of it", async () => {
-    const reply = await ended({ kind: "lost", kept: "/x/reply", isStopped: true });
+    const reply = await ended({ kind: "lost", savedPath: "/x/reply", isStopped: true });
     expect(reply).toMatchObject({
       outcome: "unknown",
       why: "the words",
       excerpt: null,
-      kept: "/x/reply",
+      savedPath: "/x/reply",
       isStopped: true,
     });
   });
@@ -54,7 +54,7 @@ describe("a failure", () => {
 
 describe("an error that nobody expected", () => {
   it("before the request is sent costs nothing", async () => {
-    const reply = await settled(async () => {
+    const reply = await runRequest(async () => {
       throw new Error("a bug");
     });
     expect(told(reply)).toMatchObject({ what: "not_sent", message: "Nothing was sent: a bug." });
@@ -62,7 +62,7 @@ describe("an error that nobody expected", () => {
 
   it("once it is sent leaves it unknown", async () => {
     let calls = 0;
-    const reply = await settled(
+    const reply = await runRequest(
       async (onSent) => {
         onSent();
         onSent();

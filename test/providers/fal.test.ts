@@ -40,7 +40,10 @@ it("sends a reference image, with a size only where one was asked for", async ()
 it("asks for the result once the job is completed, and not before", async () => {
   const script = { poll: answers(FAL.ends?.running.poll ?? (() => json({}))) };
   const running = await serviceWorld(FAL, script);
-  expect(await running.state(await running.accepted())).toEqual({ status: "running", word: "IN_PROGRESS" });
+  expect(await running.state(await running.accepted())).toEqual({
+    status: "running",
+    providerState: "IN_PROGRESS",
+  });
   expect(running.double.asked("result")).toEqual([]);
   const { accepted, state, double } = await serviceWorld(FAL);
   expect(await state(await accepted())).toEqual({

@@ -59,7 +59,7 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
     const { submit } = await serviceWorld(form, { submit: answers(() => reply) });
     expect((await submit()).reply).toMatchObject({
       outcome: "unknown",
-      kept: expect.stringMatching(/reply$/),
+      savedPath: expect.stringMatching(/reply$/),
       excerpt: expect.any(String),
     });
   });

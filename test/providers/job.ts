@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { GeneratorOptions, ProviderDeps } from "../../src/providers/kind.ts";
-import { type GeneratorSpec, type GivenSpec, openProvider } from "../../src/providers/kinds.ts";
+import { type GeneratorSpec, openProvider, type ParsedSpec } from "../../src/providers/kinds.ts";
 import type { Job, PollHow, Provider, SubmitReply } from "../../src/providers/provider.ts";
 import type { JobOptions } from "../../src/task/intent.ts";
 import type { GenerationRequest } from "../../src/task/request.ts";
@@ -25,7 +25,7 @@ export const OPTIONS: GeneratorOptions = {
 
 /** A provider as the program opens it. */
 export function opened(
-  spec: GeneratorSpec | GivenSpec,
+  spec: GeneratorSpec | ParsedSpec,
   options: Partial<GeneratorOptions> = {},
   env: Record<string, string | undefined> = { PATH: process.env.PATH },
   deps: Partial<ProviderDeps> = {},

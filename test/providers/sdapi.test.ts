@@ -166,7 +166,7 @@ describe("a failure", () => {
     expect(paid).toMatchObject({
       what: "unknown",
       message,
-      reply: { kept: path.join(paid.job.folder, "reply") },
+      reply: { savedPath: path.join(paid.job.folder, "reply") },
     });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { isPrivateHost } from "../../src/api/address.ts";
 import { UsageError } from "../../src/lib/error-types.ts";
-import { mayCarryKey, parseGeneratorSpec, placeOf, storedSpec } from "../../src/providers/spec.ts";
+import { mayCarryKey, parseGeneratorSpec, queueKey, storedSpec } from "../../src/providers/spec.ts";
 import { words } from "../support/words.ts";
 
 const parsed = (text: string) => parseGeneratorSpec(text, "--generator");
@@ -115,5 +115,5 @@ it.each([
     ["command:paint {promptFile} {output}", "command: paint {promptFile} {output} "],
   ],
 ])("requests to %s take turns, however it is spelled", (place, texts) => {
-  expect(texts.map((text) => placeOf(parsed(text)))).toEqual(texts.map(() => place));
+  expect(texts.map((text) => queueKey(parsed(text)))).toEqual(texts.map(() => place));
 });

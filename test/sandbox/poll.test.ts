@@ -94,6 +94,9 @@ it("what the program reads of the replies is what they say", async () => {
     return parsePolledState(envelope.kind === "success" ? envelope.data : null);
   };
   expect(await finalState("a fox")).toMatchObject({ status: "completed", urls: [expect.any(String)] });
-  expect(await finalState("a fox [sandbox:slow=1m]")).toEqual({ status: "running", word: "processing" });
+  expect(await finalState("a fox [sandbox:slow=1m]")).toEqual({
+    status: "running",
+    providerState: "processing",
+  });
   expect(await finalState("a fox [sandbox:fail]")).toEqual({ status: "failed", errorCode: "1001" });
 });

@@ -21,7 +21,7 @@ function accepting() {
     },
     async poll(taskId) {
       polled.add(taskId);
-      return { outcome: "state", task: { status: "running", word: "processing" } };
+      return { outcome: "state", task: { status: "running", providerState: "processing" } };
     },
   };
   return { provider, submitted, polled };
@@ -60,7 +60,7 @@ it("a job whose provider reports its end is polled at once, long before its next
   const polls = counted();
   provider.poll = async () => {
     polls.add();
-    return { outcome: "state", task: { status: "running", word: null } };
+    return { outcome: "state", task: { status: "running", providerState: null } };
   };
   provider.follow = async () => {
     await polls.reached(1);

@@ -1,4 +1,4 @@
-import { settled } from "../../src/providers/failures.ts";
+import { runRequest } from "../../src/providers/failures.ts";
 import {
   type Failure,
   type Job,
@@ -24,7 +24,7 @@ export type { ScriptedProvider };
 /** A provider of the test's own. Without a script it makes every image at once. */
 export function scriptedProvider(answer: Answer = (job) => drawn(job)): ScriptedProvider {
   const submit: SupportedAnswer = (job, how, number) =>
-    settled(
+    runRequest(
       (onSent) =>
         answer(job, { ...how, onSent }, number).catch((error: unknown) => {
           if (!(error instanceof ProviderError) || error.failure.kind !== "unsent") onSent();

@@ -179,7 +179,8 @@ async function loginGenerator(specText: string, verify: boolean, session: Sessio
   const answer = verify && address !== null && (await login.verify(key, context.signal));
   if (typeof answer === "object") await console.warn(`The key could not be checked. ${answer.message}`);
   const verified = answer === true;
-  const bound = key !== null && address !== null ? { generatorKey: key, generatorKeyOrigin: address.origin } : {};
+  const bound =
+    key !== null && address !== null ? { generatorKey: key, generatorKeyOrigin: address.origin } : {};
   const changes: Settings = { ...bound, ...(isUsed && { generator: setting }) };
   await storeKey(changes, store, session);
   const shownKey = key === null ? null : maskKey(key);

@@ -26,15 +26,11 @@ export function register(command: Command, runWith: RunWith): void {
 
 async function runModels(session: Session, name: string | undefined, filter: ModelsFlags): Promise<Answer> {
   const { console } = session;
-  const {
-    models,
-    model,
-    names,
-    undocumented,
-    loaded,
-    hasNone,
-    leftOut,
-  } = await listModels(session, name, filter);
+  const { models, model, names, undocumented, loaded, hasNone, leftOut } = await listModels(
+    session,
+    name,
+    filter,
+  );
   if (leftOut !== null) await console.warn(`Its list is not shown. ${leftOut}`);
   return { json: models, show };
 

@@ -91,8 +91,7 @@ async function readAll(input: AsyncIterable<Buffer>): Promise<Buffer> {
 
 /** Text from bytes: strictly UTF-8, without a byte-order mark and without one line end at its end. */
 function decode(bytes: Buffer, source: string): string {
-  if (bytes.length > MAX_PROMPT_BYTES)
-    throw new UsageError(`The prompt in ${source} is larger than 1 MiB.`);
+  if (bytes.length > MAX_PROMPT_BYTES) throw new UsageError(`The prompt in ${source} is larger than 1 MiB.`);
   const text = bytes.toString("utf8");
   const invalid = firstInvalidByte(bytes);
   if (invalid !== -1)

@@ -6,7 +6,7 @@ import { option, phrase } from "../../lib/wording.ts";
 import type { GeneratorTerms } from "../../models/check-request.ts";
 import type { Matrix } from "../../models/matrix.ts";
 import { hasModel } from "../../providers/command/command-words.ts";
-import { defaultModelOf, knownModels, needsModel } from "../../providers/kinds.ts";
+import { getDefaultModel, knownModels, needsModel } from "../../providers/kinds.ts";
 import { parseGeneratorSpec } from "../../providers/spec.ts";
 import type { ServiceIdentity } from "../../task/intent.ts";
 import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
@@ -204,7 +204,7 @@ function modelSet(
   const applies = setting?.source === "environment" || settings.generator()?.source === "config";
   if (setting !== undefined && applies)
     return { model: setting.value, origin: namedSetting("model", setting) };
-  const model = defaultModelOf(spec);
+  const model = getDefaultModel(spec);
   return model === null ? null : { model };
 }
 

@@ -5,7 +5,7 @@ import { InvalidRequestError } from "../../models/invalid-request.ts";
 import { requestedSize } from "../../models/requested-size.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
 import type { GeneratorOptions } from "../../providers/kind.ts";
-import { kindOf } from "../../providers/kinds.ts";
+import { getServerKind } from "../../providers/kinds.ts";
 import type { Job, Prepared, Provider } from "../../providers/provider.ts";
 import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
 import type { OwnGenerator, SavedCause } from "../generator-settings.ts";
@@ -52,7 +52,7 @@ function seedChooser(
   const seeded = { ...job, request: { ...job.request, seed: 0 }, options: { ...job.options, fields } };
   if (unsupportedPart(seeded, provider) !== null) return null;
   // What imggen chooses differs with each task.
-  const [one, other] = ["1", "2"].map((taskId) => provider.seedOf?.({ ...job, taskId }) ?? null);
+  const [one, other] = ["1", "2"].map((taskId) => provider.getSeed?.({ ...job, taskId }) ?? null);
   if (one === null) return "the server";
   return one === other ? null : "imggen";
 }
@@ -81,7 +81,7 @@ export async function findProblems(
       if (setting === "generatorSize") return problem(request, { sizeForm: null });
       if (setting === "workflow") return problem(request, {}, { isPaid: false });
       if (request.model !== options.model) return problem(request);
-      return problem({ ...request, model: kindOf(spec)?.firstModel ?? ANY_MODEL });
+      return problem({ ...request, model: getServerKind(spec)?.firstModel ?? ANY_MODEL });
     };
     return {
       findProblem: (request: GenerationRequest) => problem(request),

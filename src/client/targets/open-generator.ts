@@ -11,11 +11,11 @@ import { keyFingerprint } from "../../lib/fingerprint.ts";
 import { keyMasker, secretsMasker } from "../../lib/redact.ts";
 import { isAmong } from "../../models/check-request.ts";
 import { pictureDimensions } from "../../models/dimensions.ts";
-import { errorOf } from "../../providers/failures.ts";
+import { toImggenError } from "../../providers/failures.ts";
 import type { GeneratorOptions, ProviderDeps } from "../../providers/kind.ts";
 import { type GeneratorSpec, openProvider } from "../../providers/kinds.ts";
 import { type Prepared, type Provider, ProviderError } from "../../providers/provider.ts";
-import { placeOf } from "../../providers/spec.ts";
+import { queueKey } from "../../providers/spec.ts";
 import {
   GENERATOR_KEY_ID,
   type IntentTerms,
@@ -64,7 +64,7 @@ export function createProvider(
 
 /** A provider's error as one for the user; any other is thrown as it is. */
 export function throwNamed(error: unknown): never {
-  throw error instanceof ProviderError ? errorOf(error) : error;
+  throw error instanceof ProviderError ? toImggenError(error) : error;
 }
 
 /** Opens a generator for one question. @throws ImggenError, UsageError */
@@ -209,7 +209,7 @@ function generatorLine(
   { concurrency, timeoutMs }: GeneratorOptions,
   { folders, context }: TargetSession,
 ): Line {
-  const digest = createHash("sha256").update(placeOf(spec)).digest("hex").slice(0, 16);
+  const digest = createHash("sha256").update(queueKey(spec)).digest("hex").slice(0, 16);
   const limits = { concurrency, forMs: timeoutMs + TURN_MARGIN_MS };
   return new Line(path.join(folders.state, "turns", digest), limits, context);
 }

@@ -8,7 +8,7 @@ import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
 import { keyMasker } from "../../lib/redact.ts";
 import type { GeneratorTerms } from "../../models/check-request.ts";
 import type { Matrix } from "../../models/matrix.ts";
-import { bodyOf } from "../../providers/service/http-service.ts";
+import { submitBody } from "../../providers/service/http-service.ts";
 import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
 import { configuredService } from "../account.ts";
 import { serverModels } from "./matrix-setting.ts";
@@ -66,7 +66,7 @@ export class ServeTarget extends ServiceTarget {
     requests: readonly (readonly [name: string, GenerationRequest])[],
   ): Promise<DescribedRequest> => {
     const [first] = requests;
-    const body = first && bodyOf(first[1], true);
+    const body = first && submitBody(first[1], true);
     return {
       sent: body ? { method: "POST", url: "/generate-image", body } : null,
       requests: 1,

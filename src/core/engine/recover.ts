@@ -47,7 +47,7 @@ export async function recoverRequest(
     return interruptedError(signal, heldTask.charged);
   if (reply?.outcome === "unknown" && reply.isAskable) return askedLater(heldTask, reply, deps);
   const keptFolder = ledger.work.hasReply(id, request, attempt) ? job.folder : null;
-  const unknownReply = reply ?? { ...LOST, kept: keptFolder };
+  const unknownReply = reply ?? { ...LOST, savedPath: keptFolder };
   const isAgain = unknownReply.outcome === "unknown" && !isPaid && tries < POLICY.submit.lost.attempts;
   if (isAgain)
     await heldTask.record({

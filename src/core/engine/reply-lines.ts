@@ -27,12 +27,8 @@ export function recordReply(
     case "accepted":
       return heldTask.record({ type: "accepted", ...of, taskId: reply.taskId });
     case "made": {
-      const { usage, seeds } = reply;
-      const facts = {
-        ...(usage && { usage }),
-        ...(reply.kept && { kept: reply.kept }),
-        ...(seeds && { seeds }),
-      };
+      const { usage, savedPath: kept, seeds } = reply;
+      const facts = { ...(usage && { usage }), ...(kept && { kept }), ...(seeds && { seeds }) };
       return heldTask.record({ type: "completed", ...of, urls: [], ...NEVER_SEEN, ...facts });
     }
     case "refused": {
@@ -48,14 +44,14 @@ export function recordReply(
       return heldTask.record({ type: "waiting", ...of, why: reply.error?.message ?? "it was not sent" });
     case "unknown": {
       const { intent } = heldTask.task;
-      const { why, excerpt } = reply;
+      const { why, excerpt, savedPath: kept } = reply;
       if (intent.isPaid)
         return heldTask.record({
           type: "unknown",
           ...of,
           why,
           ...(excerpt && { excerpt }),
-          ...(reply.kept && { kept: reply.kept }),
+          ...(kept && { kept }),
         });
       return heldTask.record({
         type: "failed",

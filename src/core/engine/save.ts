@@ -143,7 +143,7 @@ function imageSources(task: Task, withFurther: boolean, { connection, ledger }: 
     if (completion === null || each.attempt === null) return { kind: "none" };
     const { attempt } = each;
     const job = createJob(task, request, attempt.name, ledger.work);
-    const sentSeed = provider.seedOf?.(job) ?? null;
+    const sentSeed = provider.getSeed?.(job) ?? null;
     const seedOf = (at: number) => seedAt(completion.seeds, at) ?? sentSeed;
     const [first, ...more] = completion.urls.map((url, at) => ({
       ...atProvider(url, at, attempt.accepted?.id, job, provider),

@@ -242,7 +242,7 @@ class Sending {
       const why = cause instanceof Error ? cause.message : String(cause);
       return waits.isSent
         ? { outcome: "unknown", why, excerpt: null, cause }
-        : { outcome: "not_sent", cause: new TransportError(why, { sent: false, cause }) };
+        : { outcome: "not_sent", cause: new TransportError(why, { wasSent: false, cause }) };
     }
   }
 

@@ -9,11 +9,11 @@ import { isSuccess, type StoredReply } from "../stored-reply.ts";
 import { type Graph, graphIn } from "./graph.ts";
 
 /** A job as its server knows it. */
-export type FoundJob =
+export type ServerJob =
   /** `ahead`: number of jobs that run or wait before it. */
-  | { place: "waiting"; ahead: number; graph: unknown }
-  | { place: "running"; graph: unknown }
-  | { place: "ended"; entry: HistoryEntry };
+  | { state: "waiting"; ahead: number; graph: unknown }
+  | { state: "running"; graph: unknown }
+  | { state: "ended"; entry: HistoryEntry };
 
 /** A job that has ended, as the server's history has it. */
 export interface HistoryEntry {
@@ -60,14 +60,15 @@ export class ComfyServer {
    * @param historyFirst asks for less if the job has ended: the queue holds the workflows of all its jobs
    * @throws ProviderError, or the signal's reason
    */
-  async find(jobId: string, signal: AbortSignal, historyFirst = false): Promise<FoundJob | null> {
+  async find(jobId: string, signal: AbortSignal, historyFirst = false): Promise<ServerJob | null> {
     try {
-      const ended = historyFirst ? await this.#ended(jobId, signal) : null;
+      const finishedJob = historyFirst ? await this.#findInHistory(jobId, signal) : null;
       // A job goes from the queue into the history in one step, so that this order cannot miss it.
-      const found = ended ?? (await this.#queued(jobId, signal)) ?? (await this.#ended(jobId, signal));
-      if (found !== null) this.#missingSince.delete(jobId);
+      const job =
+        finishedJob ?? (await this.#findInQueue(jobId, signal)) ?? (await this.#findInHistory(jobId, signal));
+      if (job !== null) this.#missingSince.delete(jobId);
       else if (!this.#missingSince.has(jobId)) this.#missingSince.set(jobId, this.#clock.monotonicMs());
-      return found;
+      return job;
     } catch (error) {
       this.#missingSince.clear();
       throw error;
@@ -85,7 +86,7 @@ export class ComfyServer {
     return this.#removed.has(jobId);
   }
 
-  async #ended(jobId: string, signal: AbortSignal): Promise<FoundJob | null> {
+  async #findInHistory(jobId: string, signal: AbortSignal): Promise<ServerJob | null> {
     const history = await this.#json(`/history/${encodeURIComponent(jobId)}`, signal);
     if (!isJsonObject(history)) throw this.#unreadable();
     if (!Object.hasOwn(history, jobId)) return null;
@@ -93,20 +94,20 @@ export class ComfyServer {
     if (!isJsonObject(value)) throw this.#unreadable();
     const graph = graphIn(Array.isArray(value.prompt) ? value.prompt[2] : undefined);
     const entry = { outputs: fieldsOf(value.outputs), status: fieldsOf(value.status) };
-    return { place: "ended", entry: { ...entry, graph: typeof graph === "string" ? new Map() : graph } };
+    return { state: "ended", entry: { ...entry, graph: typeof graph === "string" ? new Map() : graph } };
   }
 
-  async #queued(jobId: string, signal: AbortSignal): Promise<FoundJob | null> {
+  async #findInQueue(jobId: string, signal: AbortSignal): Promise<ServerJob | null> {
     const { queue_running, queue_pending } = fieldsOf(await this.#json("/queue", signal));
     // A reply that is no queue, such as a proxy's own, does not say that the job is not in it.
     if (!Array.isArray(queue_running) || !Array.isArray(queue_pending)) throw this.#unreadable();
     const [running, pending] = [queue_running, queue_pending].map((rows) => rows.filter(Array.isArray));
     const current = running?.find(([, id]) => id === jobId);
-    if (current !== undefined) return { place: "running", graph: current[2] };
+    if (current !== undefined) return { state: "running", graph: current[2] };
     const waiting = pending?.find(([, id]) => id === jobId);
     if (waiting === undefined) return null;
     const before = pending?.filter(([number]) => Number(number) < Number(waiting[0])) ?? [];
-    return { place: "waiting", ahead: (running?.length ?? 0) + before.length, graph: waiting[2] };
+    return { state: "waiting", ahead: (running?.length ?? 0) + before.length, graph: waiting[2] };
   }
 
   /**
@@ -119,13 +120,13 @@ export class ComfyServer {
       this.#checked(await this.http.tell(at, jsonBody(body), limited));
     try {
       for (let tries = 0; tries < CANCEL_TRIES; tries++) {
-        const found = await this.find(jobId, limited);
-        if (found?.place === "waiting") {
+        const job = await this.find(jobId, limited);
+        if (job?.state === "waiting") {
           await tell("/queue", { delete: [jobId] });
           continue;
         }
-        if (found?.place === "running") await tell("/interrupt", { prompt_id: jobId });
-        if (found !== null) return found.place === "running";
+        if (job?.state === "running") await tell("/interrupt", { prompt_id: jobId });
+        if (job !== null) return job.state === "running";
         if (tries > 0) this.#removed.add(jobId);
         return tries > 0;
       }

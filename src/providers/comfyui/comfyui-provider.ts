@@ -7,10 +7,10 @@ import { chosenSeed } from "../seeds.ts";
 import { ComfyServer } from "./comfy-server.ts";
 import type { Graph } from "./graph.ts";
 import { followJob } from "./job-progress.ts";
-import { factsOf, requireOneOutput } from "./node-facts.ts";
-import { placed, placementLines, placementsIn, wantedValues } from "./placements.ts";
+import { loadNodeFacts, requireOneOutput } from "./node-facts.ts";
+import { fillWorkflow, jobValues, placementLines, placementsIn } from "./placements.ts";
 import { pollJob } from "./poll-job.ts";
-import { recovered, type SubmitContext, submitted, toJobId } from "./submit-job.ts";
+import { recoverJob, type SubmitContext, submitJob, toJobId } from "./submit-job.ts";
 import { Workflows } from "./workflow-file.ts";
 
 /** Makes images with a ComfyUI server: a job gets an id of ours, waits in the server's queue, and is polled. */
@@ -24,28 +24,28 @@ export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provide
     version: 1,
     supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "negative", "fields"],
     limits: { concurrency, submitMs: timeoutMs },
-    prepare: (signal) => prepared(context, signal),
+    prepare: (signal) => prepareWorkflow(context, signal),
     // Without the seed, which the id of the task decides.
     describe: async ({ request, options, references }) => {
-      const template = workflows.of(options);
+      const template = workflows.get(options);
       const { placements } = placementsFor(template, { request, options, references }, "<seed>");
-      const body = { prompt: Object.fromEntries(placed(template, placements)) };
-      return { ...http.shown("/prompt", body), workflow: placementLines(template, placements) };
+      const body = { prompt: Object.fromEntries(fillWorkflow(template, placements)) };
+      return { ...http.describe("/prompt", body), workflow: placementLines(template, placements) };
     },
     isSizedByReference: true,
     check: (job) => findProblem(job, workflows),
-    seedOf(job) {
+    getSeed(job) {
       try {
-        return placementsFor(workflows.of(job.options), job, chosenSeed(job)).seed;
+        return placementsFor(workflows.get(job.options), job, chosenSeed(job)).seed;
       } catch {
         return null;
       }
     },
-    submit: (job, how) => submitted(job, how, context),
-    recover: (job, { signal }) => recovered(job, signal, context),
+    submit: (job, how) => submitJob(job, how, context),
+    recover: (job, { signal }) => recoverJob(job, signal, context),
     isAtWork: (job, signal) =>
       server.find(toJobId(job), signal).then(
-        (found) => found !== null,
+        (serverJob) => serverJob !== null,
         () => true,
       ),
     poll: (taskId, how) => pollJob(taskId, server, how),
@@ -62,11 +62,14 @@ export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provide
 }
 
 /** Reads the workflow, and asks the server about its nodes. @throws ProviderError, UsageError */
-async function prepared({ workflows, server }: SubmitContext, signal: AbortSignal | null): Promise<Prepared> {
+async function prepareWorkflow(
+  { workflows, server }: SubmitContext,
+  signal: AbortSignal | null,
+): Promise<Prepared> {
   const workflow = await workflows.fromFile();
   if (workflow === null) return { isPaid: false };
   const { graph, sha256 } = workflow;
-  const facts = signal === null ? undefined : await factsOf(graph, server, signal);
+  const facts = signal === null ? undefined : await loadNodeFacts(graph, server, signal);
   requireOneOutput(graph, facts);
   const isPaid = [...(facts?.values() ?? [])].some((each) => each.isPaid);
   return { isPaid, workflow: sha256 };
@@ -77,7 +80,7 @@ type Parts = Pick<Job, "request" | "options" | "references">;
 /** The places of a request that is not sent yet: names stand for its reference images. @throws ProviderError */
 function placementsFor(graph: Graph, job: Parts, seed: WholeNumber) {
   const names = job.references.map((_, at) => `<reference image ${at + 1}>`);
-  return placementsIn(graph, wantedValues(job, names, requestedSize(job), seed));
+  return placementsIn(graph, jobValues(job, names, requestedSize(job), seed));
 }
 
 /** A sentence about what is wrong with a request; null for nothing. */
@@ -88,7 +91,7 @@ function findProblem(job: Parts, workflows: Workflows): string | null {
   if (workflow === undefined && model === null)
     return "Without a workflow, a ComfyUI server needs a model: the name of a checkpoint.";
   try {
-    placementsFor(workflows.of(job.options), job, 0);
+    placementsFor(workflows.get(job.options), job, 0);
     return null;
   } catch (error) {
     if (error instanceof ProviderError) return error.message;

@@ -84,8 +84,8 @@ export function nodeName(id: string, node: GraphNode): string {
 
 /** The nodes that have this title, in any case. */
 export function nodesTitled(graph: Graph, title: string): [string, GraphNode][] {
-  const wanted = title.toLowerCase();
-  return [...graph].filter(([, node]) => nodeTitle(node).toLowerCase() === wanted);
+  const lowerTitle = title.toLowerCase();
+  return [...graph].filter(([, node]) => nodeTitle(node).toLowerCase() === lowerTitle);
 }
 
 /** The classic text-to-image workflow for a checkpoint, if the user gives none. */

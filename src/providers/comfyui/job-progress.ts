@@ -35,9 +35,9 @@ export async function followJob(
   try {
     for (let opened = 0; opened < MAX_CONNECTIONS && !until.aborted; opened++) {
       // It may have ended while nobody listened.
-      const found = await server.find(jobId, signal);
-      if (found === null || found.place === "ended") return found !== null;
-      const graph = graphIn(found.graph);
+      const job = await server.find(jobId, signal);
+      if (job === null || job.state === "ended") return job !== null;
+      const graph = graphIn(job.graph);
       progress ??= new JobProgress(jobId, typeof graph === "string" ? new Map() : graph);
       const to = { onText, ...(onPreview && { onBytes }) };
       await server.http.listen(`/ws?clientId=${encodeURIComponent(jobId)}`, until, to);
@@ -71,8 +71,8 @@ class JobProgress {
     this.#take(type, facts);
     const work = [...this.#work.values()];
     const all = work.reduce((sum, { steps }) => sum + steps, 0);
-    const done = work.reduce((sum, { steps, part }) => sum + steps * part, 0);
-    const share = all === 0 ? 0 : done / all;
+    const doneSteps = work.reduce((sum, { steps, part }) => sum + steps * part, 0);
+    const share = all === 0 ? 0 : doneSteps / all;
     // A node can begin anew, or turn out to have more steps; progress never goes back.
     if (share <= this.#share) return null;
     this.#share = share;

@@ -23,7 +23,7 @@ const MAX_LISTED = 8;
  * Asks a server about the classes of a workflow.
  * @throws ProviderError for one that it does not have, or if it cannot be asked
  */
-export async function factsOf(
+export async function loadNodeFacts(
   graph: Graph,
   server: ComfyServer,
   signal: AbortSignal,
@@ -32,10 +32,10 @@ export async function factsOf(
   const facts = new Map<string, NodeFacts>();
   await mapConcurrent(classes, CONCURRENCY, async (name) => {
     const key = `${server.http.address} ${name}`;
-    const found = factsByClass.get(key) ?? readFacts(name, await server.objectInfo(name, signal));
-    if (found === null) return;
-    factsByClass.set(key, found);
-    facts.set(name, found);
+    const classFacts = factsByClass.get(key) ?? readFacts(name, await server.objectInfo(name, signal));
+    if (classFacts === null) return;
+    factsByClass.set(key, classFacts);
+    facts.set(name, classFacts);
   });
   const missing = [...graph].filter(([, { class_type }]) => !facts.has(class_type));
   if (missing.length === 0) return facts;
@@ -79,15 +79,15 @@ export function requireOneOutput(graph: Graph, facts: ReadonlyMap<string, NodeFa
   const titled = nodesTitled(graph, OUTPUT_TITLE);
   if (titled.length === 1) return;
   const saving = nodesWith("saved");
-  const found = [titled, saving, nodesWith("shown")].find((nodes) => nodes.length > 0) ?? [];
+  const outputs = [titled, saving, nodesWith("shown")].find((nodes) => nodes.length > 0) ?? [];
   // Nodes of unknown classes may add an output, and take none away.
   const mayHaveMore = [...graph.values()].some(({ class_type }) => !facts.has(class_type));
   if (mayHaveMore && titled.length === 0 && saving.length <= 1) return;
-  if (titled.length === 0 && found.length === 1) return;
-  const names = found.map(([id, node]) => nodeName(id, node)).join(", ");
+  if (titled.length === 0 && outputs.length === 1) return;
+  const names = outputs.map(([id, node]) => nodeName(id, node)).join(", ");
   throw unsendable(
-    found.length === 0
+    outputs.length === 0
       ? "The workflow has no node that saves an image: add a Save Image node."
-      : `The workflow has ${found.length} nodes that save images: ${names}. Give the right one, and no other, the title "${OUTPUT_TITLE}" in ComfyUI, and export it again.`,
+      : `The workflow has ${outputs.length} nodes that save images: ${names}. Give the right one, and no other, the title "${OUTPUT_TITLE}" in ComfyUI, and export it again.`,
   );
 }

@@ -6,13 +6,13 @@ import type { Size } from "../../models/requested-size.ts";
 import { type Job, unsendable } from "../provider.ts";
 import { reportedSeeds } from "../seeds.ts";
 import { type Graph, nodeName, nodesTitled } from "./graph.ts";
-import { candidates, distinct, linkedPlaces, type Place, titledPlaces } from "./places.ts";
+import { candidates, distinct, linkedInputs, type NodeInput, titledInputs } from "./node-inputs.ts";
 
 /** A value for a workflow. */
 type Value = JsonValue | ExactInteger;
 
 /** A value, and its place in a workflow. */
-export interface Placement extends Place {
+export interface Placement extends NodeInput {
   value: Value;
 }
 
@@ -20,11 +20,11 @@ export interface Placement extends Place {
 type JobParts = Pick<Job, "request" | "options">;
 
 /** The values of a job for a workflow, by name. */
-interface Wanted {
+interface JobValues {
   /** For placeholders: every value that there is. */
   values: ReadonlyMap<string, Value>;
   /** Values that must find a place. */
-  needed: ReadonlyMap<string, Value>;
+  requiredValues: ReadonlyMap<string, Value>;
   /** Names among these that may have no place: an upscaler has neither prompt nor seed. */
   optional: ReadonlySet<string>;
   /** Values that the user has set for one node's input: `3.steps`, `Title.steps`. */
@@ -40,29 +40,41 @@ const SEED_INPUT = /\.(?:noise_)?seed$/;
 /**
  * The values of a job.
  * @param images names of its reference images at the server @param size null: it is not known yet
- * @param chosen its seed, if it names none
+ * @param defaultSeed its seed, if it names none
  */
-export function wantedValues(job: JobParts, images: readonly string[], size: Size, chosen: Value): Wanted {
+export function jobValues(
+  job: JobParts,
+  images: readonly string[],
+  size: Size,
+  defaultSeed: Value,
+): JobValues {
   const { request, options } = job;
   const { seed, negative_prompt: other, negative = other, ...fields } = options.fields;
   const { model } = options;
   const [width, height] = [size?.width ?? "<width>", size?.height ?? "<height>"];
   const isDirect = ([name]: [string, Value]) => name.includes(".");
-  const needed = new Map<string, Value>([
+  const requiredValues = new Map<string, Value>([
     ["prompt", request.prompt],
-    ["seed", exactSeed(seed ?? chosen)],
+    ["seed", exactSeed(seed ?? defaultSeed)],
   ]);
-  if (negative !== undefined) needed.set("negative", negative);
-  if (model !== null) needed.set("model", model);
+  if (negative !== undefined) requiredValues.set("negative", negative);
+  if (model !== null) requiredValues.set("model", model);
   // `image` is the first one, `image2` the second.
-  for (const [at, image] of images.entries()) needed.set(at === 0 ? "image" : `image${at + 1}`, image);
-  for (const [name, value] of Object.entries(fields)) if (!isDirect([name, value])) needed.set(name, value);
+  for (const [at, image] of images.entries())
+    requiredValues.set(at === 0 ? "image" : `image${at + 1}`, image);
+  for (const [name, value] of Object.entries(fields))
+    if (!isDirect([name, value])) requiredValues.set(name, value);
   // A negative prompt that is not there is empty.
-  const values = new Map<string, Value>([["negative", ""], ["width", width], ["height", height], ...needed]);
-  if (isSizeAsked(job)) needed.set("width", width).set("height", height);
+  const values = new Map<string, Value>([
+    ["negative", ""],
+    ["width", width],
+    ["height", height],
+    ...requiredValues,
+  ]);
+  if (isSizeAsked(job)) requiredValues.set("width", width).set("height", height);
   return {
     values,
-    needed,
+    requiredValues: requiredValues,
     // Without a reference image, a workflow that has no place for the prompt is a mistake.
     optional: new Set(images.length === 0 ? [] : seed === undefined ? ["prompt", "seed"] : ["prompt"]),
     direct: Object.entries(fields)
@@ -87,38 +99,39 @@ function isSizeAsked({ request: { ratio, quality }, options }: JobParts): boolea
  */
 export function placementsIn(
   graph: Graph,
-  { values, needed, optional, direct }: Wanted,
+  { values, requiredValues, optional, direct }: JobValues,
 ): { placements: Placement[]; unplaced: string[]; seed: WholeNumber | null } {
-  const { filled, names, seedPlaces } = filledPlaceholders(graph, values);
-  const hasPlace = (name: string) =>
-    [titledPlaces, linkedPlaces, candidates].some((find) => find(graph, name).length > 0);
-  const unfilled = [...needed].filter(([name]) => !names.has(name));
-  const unplaced = unfilled.map(([name]) => name).filter((name) => optional.has(name) && !hasPlace(name));
-  const found = unfilled
+  const { filled, names, seedInputs } = filledPlaceholders(graph, values);
+  const hasInput = (name: string) =>
+    [titledInputs, linkedInputs, candidates].some((find) => find(graph, name).length > 0);
+  const unfilled = [...requiredValues].filter(([name]) => !names.has(name));
+  const unplaced = unfilled.map(([name]) => name).filter((name) => optional.has(name) && !hasInput(name));
+  const matches = unfilled
     .filter(([name]) => !unplaced.includes(name))
-    .flatMap(([name, value]) => findPlaces(graph, name).map((place) => ({ ...place, name, value })));
-  requireDistinct(graph, found);
-  const set = direct.map(([name, value]) => ({ ...directPlace(graph, name), value }));
-  const all = [...filled, ...found.map(({ id, input, value }) => ({ id, input, value })), ...set];
+    .flatMap(([name, value]) => findInputs(graph, name).map((nodeInput) => ({ ...nodeInput, name, value })));
+  requireDistinct(graph, matches);
+  const set = direct.map(([name, value]) => ({ ...findDirectInput(graph, name), value }));
+  const all = [...filled, ...matches.map(({ id, input, value }) => ({ id, input, value })), ...set];
   const placements = distinct(all);
   const seeds = [
-    ...seedPlaces,
-    ...found.filter(({ name }) => name === "seed"),
+    ...seedInputs,
+    ...matches.filter(({ name }) => name === "seed"),
     ...set.filter(({ input }) => SEED_INPUT.test(`.${input}`)),
   ];
   return { placements, unplaced, seed: commonSeed(placements, seeds) };
 }
 
 /** The seed that is at all of some places in the end; null if it is not one. */
-function commonSeed(placements: readonly Placement[], places: readonly Place[]): WholeNumber | null {
-  const isAt = ({ id, input }: Place) => places.some((each) => each.id === id && each.input === input);
+function commonSeed(placements: readonly Placement[], nodeInputs: readonly NodeInput[]): WholeNumber | null {
+  const isAt = ({ id, input }: NodeInput) =>
+    nodeInputs.some((each) => each.id === id && each.input === input);
   const seeds = new Set(placements.filter(isAt).map(({ value }) => reportedSeeds(value)?.[0] ?? null));
   const [seed = null, ...others] = seeds;
   return others.length === 0 ? seed : null;
 }
 
 /** A workflow with everything in its place. */
-export function placed(graph: Graph, placements: readonly Placement[]): Graph {
+export function fillWorkflow(graph: Graph, placements: readonly Placement[]): Graph {
   const result = new Map(graph);
   for (const { id, input, value } of placements) {
     const node = result.get(id);
@@ -132,8 +145,8 @@ const MAX_SHOWN = 200;
 /** Each value and its place as a line: `node 3 "Sampler" (KSampler).seed = 7`. */
 export function placementLines(graph: Graph, placements: readonly Placement[]): string[] {
   return placements.map(({ id, input, value }) => {
-    const shown = truncate(stringifyExact(value), MAX_SHOWN);
-    return `node ${nameAt(graph, id)} (${graph.get(id)?.class_type}).${input} = ${shown}`;
+    const text = truncate(stringifyExact(value), MAX_SHOWN);
+    return `node ${nameAt(graph, id)} (${graph.get(id)?.class_type}).${input} = ${text}`;
   });
 }
 
@@ -144,10 +157,12 @@ function nameAt(graph: Graph, id: string): string {
 
 /** The texts of a workflow with their placeholders filled, and the names that were among them. @throws ProviderError */
 function filledPlaceholders(graph: Graph, values: ReadonlyMap<string, Value>) {
-  const known = [...new Set([...NAMES, ...values.keys()])].map((name) => name.replace(/[^\w-]/g, "\\$&"));
-  const pattern = new RegExp(`\\{(${known.join("|")})\\}|%(${known.join("|")})%`, "g");
+  const namePatterns = [...new Set([...NAMES, ...values.keys()])].map((name) =>
+    name.replace(/[^\w-]/g, "\\$&"),
+  );
+  const pattern = new RegExp(`\\{(${namePatterns.join("|")})\\}|%(${namePatterns.join("|")})%`, "g");
   const filled: Placement[] = [];
-  const seedPlaces: Place[] = [];
+  const seedInputs: NodeInput[] = [];
   const names = new Set<string>();
   for (const [id, { inputs }] of graph) {
     const matchedValue = ([, braced, percent]: readonly string[]): Value => {
@@ -166,10 +181,10 @@ function filledPlaceholders(graph: Graph, values: ReadonlyMap<string, Value>) {
           ? matchedValue(first)
           : text.replace(pattern, (...match) => toText(matchedValue(match)));
       filled.push({ id, input, value });
-      if (first[0] === text && (first[1] ?? first[2]) === "seed") seedPlaces.push({ id, input });
+      if (first[0] === text && (first[1] ?? first[2]) === "seed") seedInputs.push({ id, input });
     }
   }
-  return { filled, names, seedPlaces };
+  return { filled, names, seedInputs: seedInputs };
 }
 
 /** A value within a text. */
@@ -185,14 +200,15 @@ function missingValue(name: string, node: string) {
 }
 
 /** The places of a name; several only if several nodes have it as their title. @throws ProviderError */
-function findPlaces(graph: Graph, name: string): Place[] {
-  const titled = titledPlaces(graph, name);
+function findInputs(graph: Graph, name: string): NodeInput[] {
+  const titled = titledInputs(graph, name);
   const isClear = new Set(titled.map(({ id }) => id)).size === titled.length;
-  const found = titled.length > 0 ? titled : linkedPlaces(graph, name);
-  if (found === titled ? isClear : found.length === 1) return found;
-  const possible = listPlaces(graph, found.length > 1 ? found : candidates(graph, name));
+  const nodeInputs = titled.length > 0 ? titled : linkedInputs(graph, name);
+  if (nodeInputs === titled ? isClear : nodeInputs.length === 1) return nodeInputs;
+  const possible = listInputs(graph, nodeInputs.length > 1 ? nodeInputs : candidates(graph, name));
   const could = possible === "" ? "" : `: it could be ${possible}`;
-  const what = found.length > 1 ? `${found.length} places for` : `no ${could && "certain "}place for`;
+  const what =
+    nodeInputs.length > 1 ? `${nodeInputs.length} places for` : `no ${could && "certain "}place for`;
   throw unsendable(
     `The workflow has ${what} ${name}${could}. Give the right node the title "${name}" in ComfyUI, or write {${name}} there, and export it again.`,
   );
@@ -200,35 +216,37 @@ function findPlaces(graph: Graph, name: string): Place[] {
 
 const MAX_LISTED = 8;
 
-function listPlaces(graph: Graph, places: readonly Place[]): string {
+function listInputs(graph: Graph, nodeInputs: readonly NodeInput[]): string {
   return joinFirst(
-    places.map(({ id, input }) => `${nameAt(graph, id)}.${input}`),
+    nodeInputs.map(({ id, input }) => `${nameAt(graph, id)}.${input}`),
     MAX_LISTED,
   );
 }
 
 /** A place for two values cannot be right for both: a negative prompt that leads to the prompt's own node. */
-function requireDistinct(graph: Graph, found: readonly (Place & { name: string })[]): void {
-  for (const [at, { id, input, name }] of found.entries()) {
-    const other = found.slice(0, at).find((each) => each.id === id && each.input === input);
+function requireDistinct(graph: Graph, nodeInputs: readonly (NodeInput & { name: string })[]): void {
+  for (const [at, { id, input, name }] of nodeInputs.entries()) {
+    const other = nodeInputs.slice(0, at).find((each) => each.id === id && each.input === input);
     if (other !== undefined)
       throw unsendable(
-        `The workflow has one place for ${other.name} and ${name}, ${listPlaces(graph, [other])}. Give each a node of its own with that title in ComfyUI, and export it again.`,
+        `The workflow has one place for ${other.name} and ${name}, ${listInputs(graph, [other])}. Give each a node of its own with that title in ComfyUI, and export it again.`,
       );
   }
 }
 
 /** The input that a field such as `3.steps` or `Title.steps` names. @throws ProviderError */
-function directPlace(graph: Graph, field: string): Place {
+function findDirectInput(graph: Graph, field: string): NodeInput {
   const at = field.lastIndexOf(".");
   const [title, input] = [field.slice(0, at), field.slice(at + 1)];
-  const found = graph.has(title) ? [title] : nodesTitled(graph, title).map(([id]) => id);
-  const [id, ...more] = found;
-  const named = `${JSON.stringify(title)} (field ${field})`;
-  if (id === undefined) throw unsendable(`The workflow has no node with the id or the title ${named}.`);
+  const nodeIds = graph.has(title) ? [title] : nodesTitled(graph, title).map(([id]) => id);
+  const [id, ...more] = nodeIds;
+  const quotedTitle = `${JSON.stringify(title)} (field ${field})`;
+  if (id === undefined) throw unsendable(`The workflow has no node with the id or the title ${quotedTitle}.`);
   if (more.length > 0) {
-    const ids = found.map((each) => `${each}.${input}`).join(" or ");
-    throw unsendable(`The workflow has ${found.length} nodes with the title ${named}: use an id, ${ids}.`);
+    const ids = nodeIds.map((each) => `${each}.${input}`).join(" or ");
+    throw unsendable(
+      `The workflow has ${nodeIds.length} nodes with the title ${quotedTitle}: use an id, ${ids}.`,
+    );
   }
   const inputs = graph.get(id)?.inputs ?? {};
   if (!Object.hasOwn(inputs, input))

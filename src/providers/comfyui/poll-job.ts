@@ -2,11 +2,11 @@ import { TransportError } from "../../api/transport.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { fieldsOf, isJsonObject } from "../../lib/json.ts";
 import { inOneLine } from "../../lib/short-text.ts";
-import { errorOf, failedPoll, toClause } from "../failures.ts";
+import { failedPoll, toClause, toImggenError } from "../failures.ts";
 import { finishedState, withReply } from "../job-poll.ts";
 import { type PolledState, type PollHow, type PollReply, ProviderError } from "../provider.ts";
 import type { ProviderServer } from "../provider-http.ts";
-import type { ComfyServer, FoundJob, HistoryEntry } from "./comfy-server.ts";
+import type { ComfyServer, HistoryEntry, ServerJob } from "./comfy-server.ts";
 import { nodesTitled, nodeTitle, OUTPUT_TITLE } from "./graph.ts";
 
 /** Default time limit of a poll, in milliseconds. */
@@ -17,10 +17,10 @@ export async function pollJob(jobId: string, server: ComfyServer, how: PollHow):
   const limit = AbortSignal.timeout(Math.ceil(how.timeoutMs ?? POLL_MS));
   const signal = AbortSignal.any([how.signal, limit]);
   try {
-    const found = await server.find(jobId, signal, true);
-    if (found === null) return missing(jobId, server);
-    const task = await jobState(found, server.http, signal);
-    return { outcome: "state", task: await withReply(task, JSON.stringify(found), how) };
+    const job = await server.find(jobId, signal, true);
+    if (job === null) return missing(jobId, server);
+    const task = await jobState(job, server.http, signal);
+    return { outcome: "state", task: await withReply(task, JSON.stringify(job), how) };
   } catch (error) {
     return unanswered(error, how.job.isPaid);
   }
@@ -33,14 +33,14 @@ function missing(jobId: string, server: ComfyServer): PollReply {
   return failedPoll(why, { isMissing: true });
 }
 
-async function jobState(found: FoundJob, http: ProviderServer, signal: AbortSignal): Promise<PolledState> {
-  switch (found.place) {
+async function jobState(job: ServerJob, http: ProviderServer, signal: AbortSignal): Promise<PolledState> {
+  switch (job.state) {
     case "waiting":
-      return { status: "running", word: "queued", ahead: found.ahead, isWaiting: true };
+      return { status: "running", providerState: "queued", ahead: job.ahead, isWaiting: true };
     case "running":
-      return { status: "running", word: "running", ahead: 0 };
+      return { status: "running", providerState: "running", ahead: 0 };
     case "ended":
-      return finalState(found.entry, http, signal);
+      return finalState(job.entry, http, signal);
   }
 }
 
@@ -88,7 +88,7 @@ function failed(why: string): PolledState {
 function unanswered(error: unknown, isPaid: boolean): PollReply {
   const { failure, cause } = error instanceof ProviderError ? error : { failure: null, cause: error };
   if (error instanceof ProviderError && failure?.kind === "account")
-    return { outcome: "refused", error: errorOf(error) };
+    return { outcome: "refused", error: toImggenError(error) };
   const connectionError = cause instanceof TransportError ? cause : null;
   const isBusy = failure?.kind === "busy";
   const isAnswered = failure !== null && connectionError === null && !isBusy;
@@ -118,14 +118,14 @@ function outputImages({ outputs, graph, status }: HistoryEntry): {
   const [titled] = nodesTitled(graph, OUTPUT_TITLE);
   const ids = titled === undefined ? Object.keys(outputs) : [titled[0]];
   const nodes = ids.map((id) => ({ id, images: imagesIn(outputs[id]) }));
-  const kept = nodes.map(({ id, images }) => ({
+  const savedImages = nodes.map(({ id, images }) => ({
     id,
     images: images.filter(({ type }) => type === "output"),
   }));
-  const found = [...kept, ...nodes].find(({ images }) => images.length > 0);
+  const node = [...savedImages, ...nodes].find(({ images }) => images.length > 0);
   const { nodes: cached } = messageIn(status, "execution_cached");
-  const isCached = Array.isArray(cached) && cached.some((id) => String(id) === found?.id);
-  return { images: found?.images ?? [], isCached };
+  const isCached = Array.isArray(cached) && cached.some((id) => String(id) === node?.id);
+  return { images: node?.images ?? [], isCached };
 }
 
 /** The files of a node: its images, else those of any other kind, such as `gifs` of a node that saves videos. */
@@ -148,10 +148,10 @@ function filesIn(list: unknown): ServerImage[] {
 
 /** The facts of the first message of a kind about a job; none if there is no such message. */
 function messageIn({ messages }: HistoryEntry["status"], kind: string): Readonly<Record<string, unknown>> {
-  const found = Array.isArray(messages)
+  const message = Array.isArray(messages)
     ? messages.find((each) => Array.isArray(each) && each[0] === kind)
     : [];
-  return fieldsOf(found?.[1]);
+  return fieldsOf(message?.[1]);
 }
 
 const MAX_WORDS = 500;
@@ -167,7 +167,7 @@ function failureIn({ status, graph }: HistoryEntry): string | null {
   const { node_id, node_type, exception_message } = error;
   const node = graph.get(String(node_id));
   const name = node ? nodeTitle(node) : String(node_type ?? "a node");
-  const said = typeof exception_message === "string" ? exception_message : "no reason was given";
-  const why = inOneLine(said).replace(/\.$/, "").slice(0, MAX_WORDS);
+  const reason = typeof exception_message === "string" ? exception_message : "no reason was given";
+  const why = inOneLine(reason).replace(/\.$/, "").slice(0, MAX_WORDS);
   return `The node ${JSON.stringify(name)} (${node_id ?? ""}) of class ${node_type} failed: ${why}.`;
 }

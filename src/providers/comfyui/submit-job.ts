@@ -5,8 +5,8 @@ import { fieldsOf, isJsonObject } from "../../lib/json.ts";
 import { inOneLine, joinFirst, truncate } from "../../lib/short-text.ts";
 import { replaceUnsynced } from "../../lib/write-whole.ts";
 import { requestedSize } from "../../models/requested-size.ts";
-import { type Asked, type FailedReply, failedReply } from "../failed-reply.ts";
-import { settled, toClause } from "../failures.ts";
+import { type FailedReply, failedReply, type ReplySource } from "../failed-reply.ts";
+import { runRequest, toClause } from "../failures.ts";
 import type { ProviderDeps } from "../kind.ts";
 import { formBody } from "../post-body.ts";
 import { type Job, ProviderError, type SubmitHow, type SubmitReply } from "../provider.ts";
@@ -16,7 +16,7 @@ import { chosenSeed } from "../seeds.ts";
 import { isSuccess } from "../stored-reply.ts";
 import type { ComfyServer } from "./comfy-server.ts";
 import { type Graph, nodeName } from "./graph.ts";
-import { placed, placementsIn, wantedValues } from "./placements.ts";
+import { fillWorkflow, jobValues, placementsIn } from "./placements.ts";
 import type { Workflows } from "./workflow-file.ts";
 
 export interface SubmitContext {
@@ -41,15 +41,15 @@ export function toJobId({ taskId, index }: Pick<Job, "taskId" | "index">): strin
 }
 
 /** Submits a job. A job whose reply was lost is looked for. Never throws. */
-export async function submitted(job: Job, how: SubmitHow, context: SubmitContext): Promise<SubmitReply> {
-  const reply = await settled((onSent) => sent(job, { ...how, onSent }, context), how.onSent);
+export async function submitJob(job: Job, how: SubmitHow, context: SubmitContext): Promise<SubmitReply> {
+  const reply = await runRequest((onSent) => sendWorkflow(job, { ...how, onSent }, context), how.onSent);
   if (reply.outcome !== "unknown") return reply;
-  const found = await recovered(job, how.signal, context);
-  return found?.outcome === "unknown" ? { ...reply, isAskable: true } : (found ?? reply);
+  const recoveredReply = await recoverJob(job, how.signal, context);
+  return recoveredReply?.outcome === "unknown" ? { ...reply, isAskable: true } : (recoveredReply ?? reply);
 }
 
 /** @throws ProviderError, or the signal's reason */
-async function sent(
+async function sendWorkflow(
   job: Job,
   how: SubmitHow,
   { server, workflows, deps }: SubmitContext,
@@ -60,17 +60,17 @@ async function sent(
   if ((await server.find(id, signal)) !== null) return { outcome: "accepted", taskId: id };
   const model = await checkpointNamed(job.options.model, server, signal);
   const files = job.references.length === 0 ? [] : await referenceFiles(job, { ...deps, signal });
-  const images = await uploaded(files, server, signal);
-  const template = workflows.of(job.options);
+  const images = await uploadImages(files, server, signal);
+  const template = workflows.get(job.options);
   const size = requestedSize(job, files[0]?.file);
-  const values = wantedValues({ ...job, options: { ...job.options, model } }, images, size, chosenSeed(job));
+  const values = jobValues({ ...job, options: { ...job.options, model } }, images, size, chosenSeed(job));
   const { placements, unplaced } = placementsIn(template, values);
   if (unplaced.includes("prompt"))
     how.onWarning?.("The workflow does not support a prompt: it has no effect on the image.");
-  const graph = placed(template, placements);
+  const graph = fillWorkflow(template, placements);
   noteJob(id, job);
   const reply = await server.post(id, graph, job, how);
-  if (!isSuccess(reply)) throw workflowRefusal(reply, graph, server.http.asked(job.isPaid));
+  if (!isSuccess(reply)) throw workflowRefusal(reply, graph, server.http.replySource(job.isPaid));
   const { prompt_id } = fieldsOf(jsonIn(reply));
   if (typeof prompt_id !== "string" || !/^[\w-]{1,100}$/.test(prompt_id))
     throw server.http.lost(reply.cut ?? "it names no job");
@@ -96,18 +96,18 @@ const LOOK_ONCE_MS = 5_000;
  * or not for as long as that takes. Never throws.
  * @param signal if it is aborted already, the server is asked once
  */
-export function recovered(
+export function recoverJob(
   job: Job,
   signal: AbortSignal,
   context: SubmitContext,
 ): Promise<SubmitReply | null> {
-  if (signal.aborted) return whereabouts(job, AbortSignal.timeout(LOOK_ONCE_MS), signal, context);
+  if (signal.aborted) return findSubmittedJob(job, AbortSignal.timeout(LOOK_ONCE_MS), signal, context);
   const limited = AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]);
-  return whereabouts(job, limited, limited, context);
+  return findSubmittedJob(job, limited, limited, context);
 }
 
 /** @param signal of each question @param until ends the search */
-async function whereabouts(
+async function findSubmittedJob(
   job: Job,
   signal: AbortSignal,
   until: AbortSignal,
@@ -158,7 +158,7 @@ const SUBFOLDER = "imggen";
  * Uploads reference images, each under a name made of its digest, so that one that is there already is replaced by the same
  * bytes. @returns the name of each for nodes @throws ProviderError
  */
-async function uploaded(
+async function uploadImages(
   files: readonly LocalReference[],
   server: ComfyServer,
   signal: AbortSignal,
@@ -176,8 +176,8 @@ const MAX_LISTED = 6;
 const MAX_DETAIL = 300;
 
 /** The error for a refused workflow, with each node's title, its input and the reason. */
-function workflowRefusal(reply: FailedReply, graph: Graph, asked: Asked): ProviderError {
-  const error = failedReply(reply, asked);
+function workflowRefusal(reply: FailedReply, graph: Graph, source: ReplySource): ProviderError {
+  const error = failedReply(reply, source);
   if (reply.status !== 400) return error;
   const { node_errors } = fieldsOf(lenientJson(String(reply.body)));
   const reasons = Object.entries(fieldsOf(node_errors)).flatMap(([id, value]) => {
@@ -188,8 +188,8 @@ function workflowRefusal(reply: FailedReply, graph: Graph, asked: Asked): Provid
     return each.map((one) => `${name}, ${reasonIn(one)}`);
   });
   if (reasons.length === 0) return error;
-  const reason = asked.mask(joinFirst(reasons, MAX_LISTED, "; "));
-  const message = `${asked.host} does not take the workflow: ${reason}.`;
+  const reason = source.mask(joinFirst(reasons, MAX_LISTED, "; "));
+  const message = `${source.host} does not take the workflow: ${reason}.`;
   return new ProviderError(message, { kind: "invalid" }, { cause: error });
 }
 

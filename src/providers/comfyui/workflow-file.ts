@@ -81,7 +81,7 @@ export class Workflows {
   }
 
   /** The workflow of a task. @throws ProviderError if its copy cannot be used */
-  of({ workflow }: Pick<JobOptions, "workflow">): Graph {
+  get({ workflow }: Pick<JobOptions, "workflow">): Graph {
     if (workflow === undefined) return CLASSIC;
     const cachedGraph = this.#graphs.get(workflow);
     if (cachedGraph !== undefined) return cachedGraph;

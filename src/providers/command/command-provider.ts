@@ -4,22 +4,22 @@ import { platform } from "node:os";
 import path from "node:path";
 import { errorText } from "../../lib/error-text.ts";
 import { requestedSize } from "../../models/requested-size.ts";
-import { settled } from "../failures.ts";
+import { runRequest } from "../failures.ts";
 import type { GeneratorOptions, ProviderDeps } from "../kind.ts";
 import { type Job, type Provider, ProviderError, type SubmitHow, type SubmitReply } from "../provider.ts";
 import { referenceFiles, shownContext } from "../reference-files.ts";
-import { filledCommand, hasPrompt, missingPlace, seedIn, shownCommand } from "./command-words.ts";
-import { failureOf, hasEndedWell, isCommandRunning, recoverCommand, runCommand } from "./run-command.ts";
+import { filledCommand, findUnsupported, hasPrompt, seedIn, shownCommand } from "./command-words.ts";
+import { commandFailure, hasEndedWell, isCommandRunning, recoverCommand, runCommand } from "./run-command.ts";
 import {
   clearScratch,
   extraImages,
   hasImage,
-  imageOf,
+  imageFile,
   keepImage,
   makeScratch,
   OUTPUT,
   removeScratch,
-  scratchOf,
+  scratchFolder,
   tooLarge,
   untilTooLarge,
   writtenFile,
@@ -40,17 +40,17 @@ export function commandProvider(
   deps: ProviderDeps,
 ): Provider {
   const closing = new AbortController();
-  const variables = { hidden: keyVariables, given: headers };
+  const variables = { hidden: keyVariables, headerVariables: headers };
   return {
     version: 1,
     supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "negative", "fields"],
     limits: { concurrency, submitMs: timeoutMs },
     isSizedByReference: true,
-    check: (job) => missingPlace(job, words),
-    seedOf: (job) => seedIn(words, job),
+    check: (job) => findUnsupported(job, words),
+    getSeed: (job) => seedIn(words, job),
     submit: (job, how) =>
-      settled(
-        (onSent) => submitted(words, job, { ...how, ...variables, onSent, killSignal: closing.signal }, deps),
+      runRequest(
+        (onSent) => submitJob(words, job, { ...how, ...variables, onSent, killSignal: closing.signal }, deps),
         how.onSent,
       ),
     async describe(job) {
@@ -58,7 +58,7 @@ export function commandProvider(
       return { command: shownCommand(words, job, images) };
     },
     recover: (job, { signal }) =>
-      settled(async (hasStarted) => {
+      runRequest(async (hasStarted) => {
         hasStarted();
         return recoverCommand(job, signal, deps.clock);
       }),
@@ -66,7 +66,7 @@ export function commandProvider(
     async images(job) {
       if (!hasImage(job)) throw new Error("the image that was kept is gone");
       const extra = (await extraImages(job)).map((file) => ({ kind: "file", file, isExtra: true }) as const);
-      return [{ kind: "file", file: imageOf(job) }, ...extra];
+      return [{ kind: "file", file: imageFile(job) }, ...extra];
     },
     models: () => noModels(words, deps.env.PATH),
     close: async () => closing.abort(),
@@ -75,18 +75,18 @@ export function commandProvider(
 
 interface RunHow
   extends Pick<SubmitHow, "signal" | "onSent">,
-    Pick<Parameters<typeof runCommand>[1], "hidden" | "given"> {
+    Pick<Parameters<typeof runCommand>[1], "hidden" | "headerVariables"> {
   killSignal: AbortSignal;
 }
 
 /** Runs a job's command. Of one that may have been paid for and left no image, the scratch folder is kept. @throws ProviderError */
-async function submitted(
+async function submitJob(
   words: readonly string[],
   job: Job,
   how: RunHow,
   deps: ProviderDeps,
 ): Promise<SubmitReply> {
-  const scratch = scratchOf(job);
+  const scratch = scratchFolder(job);
   await makeScratch(scratch);
   let isKept = false;
   try {
@@ -111,7 +111,7 @@ async function wordsFor(
   signal: AbortSignal,
   deps: ProviderDeps,
 ): Promise<string[]> {
-  const scratch = scratchOf(job);
+  const scratch = scratchFolder(job);
   const promptFile = path.join(scratch, "prompt.txt");
   await writeFile(promptFile, job.request.prompt);
   // A program of this machine may be given what this machine can reach.
@@ -129,25 +129,25 @@ async function run(
   { promptBytes, ...how }: RunHow & { promptBytes: number | null },
   deps: ProviderDeps,
 ): Promise<void> {
-  const scratch = scratchOf(job);
+  const scratch = scratchFolder(job);
   const { aborted, reason: cause } = how.signal;
   if (aborted) throw new ProviderError("The command was not started.", { kind: "unsent" }, { cause });
-  const [over, ended] = [new AbortController(), new AbortController()];
-  const watching = untilTooLarge(scratch, deps.clock, ended.signal).then(
+  const [over, watchEnd] = [new AbortController(), new AbortController()];
+  const watching = untilTooLarge(scratch, deps.clock, watchEnd.signal).then(
     () => over.abort(),
     () => {},
   );
   const killSignal = AbortSignal.any([how.killSignal, over.signal]);
   const end = await runCommand(words, { ...how, killSignal, env: deps.env, cwd: scratch });
-  ended.abort();
+  watchEnd.abort();
   await watching;
   if (over.signal.aborted) throw tooLarge(job);
-  const written = hasEndedWell(end) ? await writtenFile(scratch) : null;
-  if (written === null) {
-    const hidden = how.hidden.filter((name) => deps.env[name] && !Object.hasOwn(how.given, name));
-    throw failureOf(end, words[0] ?? "", { isPaid: job.isPaid, scratch, hidden, promptBytes });
+  const file = hasEndedWell(end) ? await writtenFile(scratch) : null;
+  if (file === null) {
+    const hidden = how.hidden.filter((name) => deps.env[name] && !Object.hasOwn(how.headerVariables, name));
+    throw commandFailure(end, words[0] ?? "", { isPaid: job.isPaid, scratch, hidden, promptBytes });
   }
-  await keepImage(written, job);
+  await keepImage(file, job);
 }
 
 /** A command has no models. @throws ProviderError if its program cannot be started */

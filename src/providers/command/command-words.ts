@@ -40,8 +40,8 @@ function findProblem(words: readonly string[]): string | null {
   const [program = ""] = words;
   const misspelt = namesIn(words).find((name) => isSpelledOddly(name));
   if (misspelt !== undefined) return `holds {${misspelt}}: it is spelled {${nearest(misspelt)}}`;
-  const lacks = (meant: string, what: string) => {
-    const near = namesIn(words).find((name) => nearest(name).startsWith(meant));
+  const lacks = (placeholder: string, what: string) => {
+    const near = namesIn(words).find((name) => nearest(name).startsWith(placeholder));
     return near === undefined ? what : `holds {${near}}, probably in place of {${nearest(near)}}`;
   };
   if (!holds(words, "output"))
@@ -74,8 +74,8 @@ export function hasModel(words: readonly string[]): boolean {
 
 /** Names in braces that are not placeholders. */
 function namesIn(words: readonly string[]): string[] {
-  const found = [...words.join(" ").matchAll(/\{([\w-]+)\}/g)].map(([, name = ""]) => name);
-  return found.filter((name) => !PLACEHOLDERS.includes(name));
+  const names = [...words.join(" ").matchAll(/\{([\w-]+)\}/g)].map(([, name = ""]) => name);
+  return names.filter((name) => !PLACEHOLDERS.includes(name));
 }
 
 const plain = (name: string) => name.replace(/[\W_]/g, "").toLowerCase();
@@ -147,21 +147,21 @@ export function seedIn(words: readonly string[], job: Job): WholeNumber | null {
 export function shownCommand(
   words: readonly string[],
   job: Job,
-  images: readonly Pick<LocalReference, "shown">[],
+  images: readonly Pick<LocalReference, "standIn">[],
 ): string[] {
   const fields = { seed: "<seed>", ...job.options.fields };
   const files = { promptFile: "<file with the prompt>", output: "<file for the image>" };
-  const shown = images.map((image) => image.shown ?? "<file>");
+  const imageNames = images.map((image) => image.standIn ?? "<file>");
   const size = requestedSize(job);
   return filledCommand(
     words,
     { ...job, options: { ...job.options, fields } },
-    { ...files, images: shown, size },
+    { ...files, images: imageNames, size },
   );
 }
 
 /** A sentence about an option of a job that a command does not support; null for none. */
-export function missingPlace(
+export function findUnsupported(
   { references, options: { model, fields } }: Pick<Job, "references" | "options">,
   words: readonly string[],
 ): string | null {

@@ -30,7 +30,7 @@ import {
   TimeLimitError,
   unsendable,
 } from "../provider.ts";
-import { clearScratch, hasImage, keepImage, removeScratch, scratchOf, writtenFile } from "./scratch.ts";
+import { clearScratch, hasImage, keepImage, removeScratch, scratchFolder, writtenFile } from "./scratch.ts";
 
 /** Everything of imggen's own, its keys included. */
 const OWN_VARIABLES = /^IMGGEN_/;
@@ -46,16 +46,16 @@ interface RunOptions
   /** Variables that it does not see: those of the providers' keys. */
   hidden: readonly string[];
   /** Variables of `--generator-header`, which it sees although they may be hidden. */
-  given: Readonly<Record<string, string>>;
+  headerVariables: Readonly<Record<string, string>>;
 }
 
 /** Runs a generator's command until it ends, or is ended by the signal. */
 export function runCommand(
   words: readonly string[],
-  { onSent, hidden, given, ...options }: RunOptions,
+  { onSent, hidden, headerVariables, ...options }: RunOptions,
 ): Promise<ProgramEnd> {
   const isHidden = (name: string) => OWN_VARIABLES.test(name) || hidden.includes(name);
-  const env = { ...environmentWithout(isHidden, options.env), ...given };
+  const env = { ...environmentWithout(isHidden, options.env), ...headerVariables };
   const onStarted = (pid: number) => {
     onSent();
     noteProcess(options.cwd, pid);
@@ -69,7 +69,7 @@ export function hasEndedWell(end: ProgramEnd): boolean {
 }
 
 /** What the end of a command means that has left no image. @param facts.hidden set variables that it has not seen */
-export function failureOf(
+export function commandFailure(
   end: ProgramEnd,
   program: string,
   { hidden, promptBytes, ...facts }: FailureFacts,
@@ -104,8 +104,8 @@ const ABOUT_KEY = /key|token|auth|credential|\b40[13]\b/i;
 function describeEnd(end: ProgramEnd, program: string): string {
   if (end.kind === "aborted" || end.kind === "too_much_output") return "was given up";
   if (end.kind === "ended" && end.code === 0) return "exited with code 0, but wrote no image to {output}";
-  const said = "stdout" in end && end.stderr.trim() === "" ? { ...end, stderr: end.stdout } : end;
-  return toClause(programFailure(said, program));
+  const result = "stdout" in end && end.stderr.trim() === "" ? { ...end, stderr: end.stdout } : end;
+  return toClause(programFailure(result, program));
 }
 
 /** One that is paid for and has run may have been charged, whatever it says but that it cannot work now. */
@@ -115,11 +115,11 @@ function classifyEnd(end: ProgramEnd, { isPaid, scratch }: { isPaid: boolean; sc
     const cannotBe = /^(?:E2BIG|ERR_.*)$/.test(errorCode(end.error) ?? "");
     return { kind: cannotBe ? "invalid" : "unsent" };
   }
-  const lost = { kind: "lost", kept: isPaid ? scratch : null } as const;
-  if (end.kind !== "ended") return { ...lost, isStopped: end.kind === "stopped" };
+  const failure = { kind: "lost", savedPath: isPaid ? scratch : null } as const;
+  if (end.kind !== "ended") return { ...failure, isStopped: end.kind === "stopped" };
   if (end.code === NOT_NOW) return { kind: "unsent" };
   // Killed by something else, such as a lack of memory, it may fare better the next time.
-  return isPaid || end.killedBy !== null ? { ...lost, isStopped: true } : { kind: "refused" };
+  return isPaid || end.killedBy !== null ? { ...failure, isStopped: true } : { kind: "refused" };
 }
 
 // A command whose imggen was killed: it may run on, or have ended meanwhile.
@@ -154,57 +154,57 @@ export async function recoverCommand(
 ): Promise<SubmitReply | null> {
   const completed = { outcome: "made", usage: null } as const;
   if (hasImage(job)) return completed;
-  const scratch = scratchOf(job);
+  const scratch = scratchFolder(job);
   if (!isPresent(scratch)) return null;
-  const left = noted(path.join(scratch, PROCESS_FILE));
-  const isKilled = left !== null && !job.isPaid && isRunning(left);
-  if (isKilled) signalGroup(left.pid, "SIGKILL");
-  else if (left !== null && !(await hasEnded(left, signal, clock)))
-    throw lost("The command still runs", { kept: scratch, isStopped: false });
-  const written = isKilled ? null : await writtenFile(scratch);
-  const isImage = written !== null && inspectFileAt(written).ok;
-  if (isImage) await keepImage(written, job);
+  const identity = readProcessFile(path.join(scratch, PROCESS_FILE));
+  const isKilled = identity !== null && !job.isPaid && isRunning(identity);
+  if (isKilled) signalGroup(identity.pid, "SIGKILL");
+  else if (identity !== null && !(await hasEnded(identity, signal, clock)))
+    throw lostImage("The command still runs", { savedPath: scratch, isStopped: false });
+  const file = isKilled ? null : await writtenFile(scratch);
+  const isImage = file !== null && inspectFileAt(file).ok;
+  if (isImage) await keepImage(file, job);
   if (isImage) await clearScratch(job);
   else if (!job.isPaid) await removeScratch(scratch);
   if (isImage) return completed;
-  if (!job.isPaid || left === null) return null;
-  throw lost("The command has ended, and left no whole image", { kept: scratch, isStopped: true });
+  if (!job.isPaid || identity === null) return null;
+  throw lostImage("The command has ended, and left no whole image", { savedPath: scratch, isStopped: true });
 }
 
 /** Whether a command runs on that a killed process has left. */
 export function isCommandRunning(job: Job): boolean {
-  const left = noted(path.join(scratchOf(job), PROCESS_FILE));
-  return left !== null && isRunning(left);
+  const identity = readProcessFile(path.join(scratchFolder(job), PROCESS_FILE));
+  return identity !== null && isRunning(identity);
 }
 
-function lost(what: string, facts: { kept: string; isStopped: boolean }): ProviderError {
+function lostImage(what: string, facts: { savedPath: string; isStopped: boolean }): ProviderError {
   return new ProviderError(`${what}.`, { kind: "lost", ...facts });
 }
 
-function isRunning(left: ProcessIdentity): boolean {
+function isRunning(identity: ProcessIdentity): boolean {
   // The group of process 1 would be every process: no note of ours names it.
-  return left.pid > 1 && systemProcesses().isAlive(left) === true;
+  return identity.pid > 1 && systemProcesses().isAlive(identity) === true;
 }
 
 /** Waits for a process, until the signal. At its time limit it is ended. @returns whether it has ended */
 async function hasEnded(
-  left: ProcessIdentity,
+  identity: ProcessIdentity,
   signal: AbortSignal,
   clock: Pick<Clock, "sleep">,
 ): Promise<boolean> {
-  while (isRunning(left) && !signal.aborted) await clock.sleep(CHECK_EVERY_MS, signal).catch(() => {});
-  if (!isRunning(left)) return true;
+  while (isRunning(identity) && !signal.aborted) await clock.sleep(CHECK_EVERY_MS, signal).catch(() => {});
+  if (!isRunning(identity)) return true;
   if (!(signal.reason instanceof TimeLimitError)) return false;
   for (const kind of ["SIGTERM", "SIGKILL"] as const) {
-    signalGroup(left.pid, kind);
-    for (let waitedMs = 0; waitedMs < GRACE_MS && isRunning(left); waitedMs += CHECK_EVERY_MS)
+    signalGroup(identity.pid, kind);
+    for (let waitedMs = 0; waitedMs < GRACE_MS && isRunning(identity); waitedMs += CHECK_EVERY_MS)
       await clock.sleep(CHECK_EVERY_MS);
   }
-  return !isRunning(left);
+  return !isRunning(identity);
 }
 
 /** null if there is none, or a crash cut it short. */
-function noted(file: string): ProcessIdentity | null {
+function readProcessFile(file: string): ProcessIdentity | null {
   try {
     return parseIdentity(jsonOrNull(readFileSync(file, "utf8")));
   } catch {

@@ -16,7 +16,7 @@ const MAX_IMAGE_BYTES = 100 * 1024 * 1024;
 const LOOK_EVERY_MS = 200;
 
 /** The working folder of a job's command, in the job's folder. It is gone when the command has ended, or is kept and named. */
-export function scratchOf({ folder }: Pick<Job, "folder">): string {
+export function scratchFolder({ folder }: Pick<Job, "folder">): string {
   return path.join(folder, "scratch");
 }
 
@@ -32,13 +32,13 @@ export async function removeScratch(scratch: string): Promise<void> {
 }
 
 /** The image of a command that ended well, outside its scratch folder. */
-export function imageOf({ folder }: Pick<Job, "folder">): string {
+export function imageFile({ folder }: Pick<Job, "folder">): string {
   return path.join(folder, "image");
 }
 
 /** Whether a job's image is in its place, to its last byte. */
 export function hasImage(job: Pick<Job, "folder">): boolean {
-  return isPresent(imageOf(job));
+  return isPresent(imageFile(job));
 }
 
 /**
@@ -57,13 +57,13 @@ export async function writtenFile(scratch: string): Promise<string | null> {
 }
 
 /** Input files of a command in its scratch folder. */
-const GIVEN = /^(?:prompt\.txt|reference-\d+\.\w+)$/;
+const INPUT_FILE = /^(?:prompt\.txt|reference-\d+\.\w+)$/;
 
 /** The whole images that a paid command has left in its scratch folder, once its own is in its place. */
 export async function extraImages(job: Pick<Job, "folder" | "isPaid">): Promise<string[]> {
   if (!job.isPaid) return [];
-  const entries = await readdir(scratchOf(job), { recursive: true, withFileTypes: true }).catch(() => []);
-  const outputs = entries.filter((entry) => entry.isFile() && !GIVEN.test(entry.name));
+  const entries = await readdir(scratchFolder(job), { recursive: true, withFileTypes: true }).catch(() => []);
+  const outputs = entries.filter((entry) => entry.isFile() && !INPUT_FILE.test(entry.name));
   const files = outputs.map(({ parentPath, name }) => path.join(parentPath, name)).sort();
   return files.filter(isWholeImage);
 }
@@ -79,7 +79,7 @@ function isWholeImage(file: string): boolean {
 
 /** Removes the scratch folder of a command whose image is in its place, unless other images are there that are paid for. */
 export async function clearScratch(job: Pick<Job, "folder" | "isPaid">): Promise<void> {
-  if ((await extraImages(job)).length === 0) await removeScratch(scratchOf(job));
+  if ((await extraImages(job)).length === 0) await removeScratch(scratchFolder(job));
 }
 
 async function isFilled(file: string): Promise<boolean> {
@@ -103,28 +103,28 @@ export async function untilTooLarge(scratch: string, clock: Clock, signal: Abort
 }
 
 export function tooLarge(job: Pick<Job, "folder" | "isPaid">): ProviderError {
-  const kept = job.isPaid ? scratchOf(job) : null;
+  const savedPath = job.isPaid ? scratchFolder(job) : null;
   return new ProviderError("The command's image is larger than 100 MiB.", {
     kind: "lost",
-    kept,
+    savedPath,
     isStopped: true,
   });
 }
 
 /** Gives a command's image its place, once it is on disk to its last byte. @throws ProviderError (lost) */
-export async function keepImage(written: string, job: Pick<Job, "folder" | "isPaid">): Promise<void> {
+export async function keepImage(file: string, job: Pick<Job, "folder" | "isPaid">): Promise<void> {
   // Before it is read or copied: a runaway program may have filled the disk.
-  if ((await stat(written)).size > MAX_IMAGE_BYTES) throw tooLarge(job);
+  if ((await stat(file)).size > MAX_IMAGE_BYTES) throw tooLarge(job);
   try {
-    giveToOwnerOfFolder(written);
-    await ifSupported(() => chmod(written, 0o600));
-    const opened = await open(written, "r+");
+    giveToOwnerOfFolder(file);
+    await ifSupported(() => chmod(file, 0o600));
+    const opened = await open(file, "r+");
     await opened.sync().finally(() => opened.close());
-    await rename(written, imageOf(job));
+    await rename(file, imageFile(job));
     await syncFolder(job.folder);
   } catch (cause) {
-    const kept = job.isPaid ? scratchOf(job) : null;
+    const savedPath = job.isPaid ? scratchFolder(job) : null;
     const message = `The command's image cannot be kept: ${errorText(cause)}.`;
-    throw new ProviderError(message, { kind: "lost", kept, isStopped: true }, { cause });
+    throw new ProviderError(message, { kind: "lost", savedPath, isStopped: true }, { cause });
   }
 }

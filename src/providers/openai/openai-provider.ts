@@ -14,7 +14,7 @@ import {
   serviceProvider,
 } from "../service.ts";
 import { isSuccess, type StoredReply } from "../stored-reply.ts";
-import { bodyOf, type ImageRequest, imageRequest } from "./openai-request.ts";
+import { encodeBody, type ImageRequest, imageRequest } from "./openai-request.ts";
 import { findServerForm, type ServerForm } from "./server-forms.ts";
 import { isGptImage } from "./size.ts";
 
@@ -33,7 +33,7 @@ export function openAiProvider(
       supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "negative", "fields"],
       check: findProblem,
       isSizedByReference: true,
-      request: (job, context) => requests.shown(job, context),
+      request: (job, context) => requests.describe(job, context),
       send: (job, how, context) => requests.send(job, how, context),
       read: readReply,
       models: { path: "/models", namesIn: (json) => modelNames(json, form) },
@@ -66,9 +66,9 @@ class Requests {
   }
 
   /** A request as it is shown: names stand for its files. */
-  async shown(job: Job, context: JobContext): Promise<ServiceRequest> {
+  async describe(job: Job, context: JobContext): Promise<ServiceRequest> {
     const { path, fields, files } = await imageRequest(job, { ...context, form: this.#form });
-    const names = files.map(({ shown }) => shown);
+    const names = files.map(({ standIn }) => standIn);
     const image = names.length === 1 ? names[0] : names;
     return { path, body: { ...fields, ...(names.length > 0 && { image }) } };
   }
@@ -87,10 +87,10 @@ class Requests {
   }
 
   async #post(request: ImageRequest, job: Job, how: SubmitHow): Promise<StoredReply> {
-    const left = Object.entries(request.fields).filter(
+    const remaining = Object.entries(request.fields).filter(
       ([name]) => Object.hasOwn(job.options.fields, name) || !this.#refused.has(key(request, name)),
     );
-    const body = bodyOf({ ...request, fields: Object.fromEntries(left) }, this.#seedField);
+    const body = encodeBody({ ...request, fields: Object.fromEntries(remaining) }, this.#seedField);
     return this.#server.post(request.path, body, job, how);
   }
 
@@ -137,8 +137,8 @@ const NOT_TAKEN =
 
 /** Whether a sentence says of a field that the server does not take it. */
 function mentionsName(name: string, words: string): boolean {
-  const named = new RegExp(`\\b${name}\\b`);
-  return words.split(/[.;] /).some((clause) => named.test(clause) && NOT_TAKEN.test(clause));
+  const pattern = new RegExp(`\\b${name}\\b`);
+  return words.split(/[.;] /).some((clause) => pattern.test(clause) && NOT_TAKEN.test(clause));
 }
 
 function key({ fields }: ImageRequest, name: string): string {

@@ -46,7 +46,7 @@ export async function imageRequest(job: Job, context: RequestContext): Promise<I
 }
 
 /** The body of a request. @throws the system's error if a file is not there */
-export function bodyOf(
+export function encodeBody(
   { fields, files }: Pick<ImageRequest, "fields" | "files">,
   seedField: string | undefined,
 ): PostBody {

@@ -26,7 +26,7 @@ export function installedPackage(spec: PackageName, configFolder: string): Packa
     throw new UsageError(`The package ${spec.package} is not installed for imggen.`, {
       hint: `Nothing was sent. Install it: npm install --prefix ${shellWord(folder)} ${spec.package}`,
     });
-  const { definition, version } = loaded(spec.package, modules, folder);
+  const { definition, version } = loadPackage(spec.package, modules, folder);
   const url = spec.url ?? definition.url.replace(/\/+$/, "");
   return { ...spec, url, version: `${spec.package}@${version}`, server: toServerKind(definition) };
 }
@@ -42,7 +42,7 @@ export function installedKeyVariables(configFolder: string): string[] {
   const { dependencies } = fieldsOf(jsonOrNull(readFileSync(file, "utf8")));
   return Object.keys(fieldsOf(dependencies)).flatMap((name) => {
     try {
-      return loaded(name, path.join(folder, "node_modules"), folder).definition.keyVariables ?? [];
+      return loadPackage(name, path.join(folder, "node_modules"), folder).definition.keyVariables ?? [];
     } catch {
       return [];
     }
@@ -57,18 +57,18 @@ interface Loaded {
 /** Packages of this process, by their folders: each has one thread. */
 const packages = new Map<string, Loaded>();
 
-function loaded(name: string, modules: string, folder: string): Loaded {
+function loadPackage(name: string, modules: string, folder: string): Loaded {
   const file = path.join(modules, name, "package.json");
   const cachedPackage = packages.get(file);
   if (cachedPackage !== undefined) return cachedPackage;
-  const found = read(name, file, modules, folder);
-  const problem = findProblem(found.definition);
+  const loadedPackage = read(name, file, modules, folder);
+  const problem = findProblem(loadedPackage.definition);
   if (problem !== null)
     throw new UsageError(`The package ${name} makes no images for this imggen: ${problem}.`, {
       hint: ["Nothing was sent.", phrase`Exports of a package: ${action("help", "npm")}`],
     });
-  packages.set(file, found);
-  return found;
+  packages.set(file, loadedPackage);
+  return loadedPackage;
 }
 
 /** @throws UsageError for a package that cannot be loaded */
@@ -130,7 +130,8 @@ function toServerKind(definition: ProviderPackage): ServerKind {
     fieldNamesAt: () => definition.fieldNames ?? {},
     open: async (setup, deps) => {
       const { packageProvider } = await import("./package-provider.ts");
-      const create = (given: ProviderSetup) => callPackage(title, () => definition.create(given));
+      const create = (providerSetup: ProviderSetup) =>
+        callPackage(title, () => definition.create(providerSetup));
       return packageProvider(setup, { ...definition, create }, deps);
     },
   };

@@ -7,7 +7,7 @@ import { itHas } from "../../lib/short-text.ts";
 import { requestedSize } from "../../models/requested-size.ts";
 import { failedPoll, toClause } from "../failures.ts";
 import { base64Images, imagesIn, isInline, type ReplyImage } from "../found-images.ts";
-import { type JobPoll, wordsOf } from "../job-poll.ts";
+import { fieldText, type JobPoll } from "../job-poll.ts";
 import type { ProviderDeps, ServerSetup } from "../kind.ts";
 import * as port from "../provider.ts";
 import { ProviderServer } from "../provider-http.ts";
@@ -84,10 +84,10 @@ function findProblem(
   }
 }
 
-const LONGEST_ID = 2000;
+const MAX_ID_LENGTH = 2000;
 
 function isId(id: unknown): id is string {
-  return typeof id === "string" && id !== "" && id.length <= LONGEST_ID && !hasControlCharacter(id);
+  return typeof id === "string" && id !== "" && id.length <= MAX_ID_LENGTH && !hasControlCharacter(id);
 }
 
 /** @throws ProviderError (invalid) where the package cannot make a request of a job; a signal's reason */
@@ -137,15 +137,15 @@ async function polled(
     const got: unknown[] = [];
     const reply = await poll.get(resolveUrl(at, server), (_said, json) => {
       got.push(json);
-      return { status: "running", word: null };
+      return { status: "running", providerState: null };
     });
     if (got.length === 0) throw new Unanswered(reply);
     return { status: 200, json: async () => got[0] };
   };
   try {
     if (!provider.poll) throw new TypeError("the package cannot poll");
-    const said = await provider.poll(id, { fetch });
-    return await poll.said(toPolledState(said, poll), said);
+    const state = await provider.poll(id, { fetch });
+    return await poll.reply(toPolledState(state, poll), state);
   } catch (error) {
     if (error instanceof Unanswered) return error.reply;
     return failedPoll(toClause(server.mask(errorText(error))));
@@ -165,14 +165,14 @@ async function pollEnded(
   }
 }
 
-function toPolledState(said: JobState, poll: JobPoll): port.PolledState {
-  switch (said.status) {
+function toPolledState(state: JobState, poll: JobPoll): port.PolledState {
+  switch (state.status) {
     case "running":
-      return { status: "running", word: null };
+      return { status: "running", providerState: null };
     case "failed":
-      return poll.failed(wordsOf(said.why) ?? "failed");
+      return poll.failed(fieldText(state.why) ?? "failed");
     case "done":
-      return poll.finished(said.usage, said);
+      return poll.finished(state.usage, state);
     default:
       throw new Error("the package says nothing of the job");
   }

@@ -45,7 +45,7 @@ interface Thread {
   worker: Worker;
   port: MessagePort;
   /** Is set to 1 and notified once there is a message. */
-  sent: Int32Array;
+  hasMessage: Int32Array;
   /** Calls without an answer yet. */
   waiting: Map<number, (result: () => Result) => void>;
 }
@@ -94,8 +94,8 @@ export class PackageThread {
   #create({ fetch, ...setup }: ProviderSetup): Provider {
     const owner = { number: this.#register(fetch), setup };
     const { functions } = this.#blockingCall({ name: "create", args: [], owner });
-    const poll = async (id: string, { fetch: own }: { fetch: Fetch }) => {
-      const number = this.#register(own);
+    const poll = async (id: string, { fetch: callFetch }: { fetch: Fetch }) => {
+      const number = this.#register(callFetch);
       try {
         return await this.#call({ name: "poll", args: [id], owner, fetch: number });
       } finally {
@@ -129,8 +129,8 @@ export class PackageThread {
       if (message !== undefined) this.#receive(thread, message);
       else if (leftMs <= 0) this.#end(thread, `it does not answer within ${formatDuration(BLOCKING_MS)}`);
       else {
-        Atomics.wait(thread.sent, 0, 0, leftMs);
-        Atomics.store(thread.sent, 0, 0);
+        Atomics.wait(thread.hasMessage, 0, 0, leftMs);
+        Atomics.store(thread.hasMessage, 0, 0);
       }
     }
     return answer();
@@ -153,16 +153,16 @@ export class PackageThread {
   /** Loads the package in a new thread. */
   #start(): Thread {
     const { port1, port2: port } = new MessageChannel();
-    const sent = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+    const hasMessage = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     const worker = new Worker(`(${threadMain})(require("node:worker_threads").workerData, require)`, {
       eval: true,
       execArgv: [],
       // The thread itself sends this to standard error.
       stdout: true,
-      workerData: { modules: this.#modules, name: this.#name, port, sent } satisfies ThreadStart,
+      workerData: { modules: this.#modules, name: this.#name, port, hasMessage } satisfies ThreadStart,
       transferList: [port],
     });
-    const thread: Thread = { worker, port: port1, sent, waiting: new Map() };
+    const thread: Thread = { worker, port: port1, hasMessage, waiting: new Map() };
     worker.stdout.resume();
     worker.on("error", (error) => this.#end(thread, error.message));
     worker.on("exit", (code) => this.#end(thread, `it ended with exit code ${code}`));
@@ -179,20 +179,20 @@ export class PackageThread {
     else {
       const onResult = thread.waiting.get(message.id);
       thread.waiting.delete(message.id);
-      onResult?.(() => this.#resultOf(message));
+      onResult?.(() => this.#toResult(message));
     }
   }
 
   /** @throws the error of the call */
-  #resultOf(answer: ThreadAnswer): Result {
+  #toResult(answer: ThreadAnswer): Result {
     if (!("error" in answer)) {
       const data: unknown = answer.json === undefined ? undefined : JSON.parse(answer.json);
       return { data, functions: new Set(answer.functions) };
     }
     const { error, fetch = 0 } = answer;
-    const own = this.#failed.get(fetch);
+    const fetchError = this.#failed.get(fetch);
     this.#failed.delete(fetch);
-    throw own ?? new Error(error);
+    throw fetchError ?? new Error(error);
   }
 
   async #fetchFor({ port }: Thread, { fetch, request, at }: ThreadFetch): Promise<void> {
@@ -229,22 +229,22 @@ interface ThreadStart {
   /** Name of the package. */
   name: string;
   port: MessagePort;
-  sent: Int32Array;
+  hasMessage: Int32Array;
 }
 
 /** Runs in the thread. It is passed as text, so it uses nothing but its parameters and what Node has. */
-function threadMain({ modules, name, port, sent }: ThreadStart, load: NodeJS.Require): void {
+function threadMain({ modules, name, port, hasMessage }: ThreadStart, load: NodeJS.Require): void {
   const vm: typeof import("node:vm") = load("node:vm");
   const { syncBuiltinESMExports }: typeof import("node:module") = load("node:module");
   type Functions = Record<string, (...args: unknown[]) => unknown>;
-  const requests = new Map<number, { done: (value: unknown) => void; fail: (error: Error) => void }>();
+  const requests = new Map<number, { succeed: (value: unknown) => void; fail: (error: Error) => void }>();
   const failedFetches = new WeakMap<object, number>();
   let last = 0;
 
   const post = (message: FromThread) => {
     port.postMessage(message);
-    Atomics.store(sent, 0, 1);
-    Atomics.notify(sent, 0);
+    Atomics.store(hasMessage, 0, 1);
+    Atomics.notify(hasMessage, 0);
   };
 
   const errorText = (error: unknown) => (error instanceof Error ? error.message : String(error));
@@ -286,7 +286,7 @@ function threadMain({ modules, name, port, sent }: ThreadStart, load: NodeJS.Req
   const fetchFrom = (fetch: number) => (at: unknown) => {
     const request = ++last;
     post({ fetch, request, at });
-    return new Promise((done, fail) => requests.set(request, { done, fail }));
+    return new Promise((succeed, fail) => requests.set(request, { succeed: succeed, fail }));
   };
 
   const loaded = async () => {
@@ -333,8 +333,8 @@ function threadMain({ modules, name, port, sent }: ThreadStart, load: NodeJS.Req
         const json = called === "load" ? JSON.stringify(value) : undefined;
         return post({ id, json, functions: listFunctions(functions) });
       }
-      const given = fetch === undefined ? args : [...args, { fetch: fetchFrom(fetch) }];
-      post({ id, json: JSON.stringify(await functions[called]?.(...given)), functions: [] });
+      const callArgs = fetch === undefined ? args : [...args, { fetch: fetchFrom(fetch) }];
+      post({ id, json: JSON.stringify(await functions[called]?.(...callArgs)), functions: [] });
     } catch (error) {
       const failed = failedFetches.get(Object(error));
       post({ id, error: errorText(error), ...(failed !== undefined && { fetch: failed }) });
@@ -349,6 +349,6 @@ function threadMain({ modules, name, port, sent }: ThreadStart, load: NodeJS.Req
       const error = new Error(message.error);
       failedFetches.set(error, message.request);
       waiting?.fail(error);
-    } else waiting?.done({ status: message.status, json: async () => message.value });
+    } else waiting?.succeed({ status: message.status, json: async () => message.value });
   });
 }

@@ -22,7 +22,7 @@ export interface ModelInput {
 export type ModelInputs = ReadonlyMap<string, ModelInput> | null;
 
 /** A model's inputs seldom change. */
-const KEPT_MS = 24 * 3_600_000;
+const CACHE_MS = 24 * 3_600_000;
 /** Form of the kept files: others are not read. */
 const CACHE_FORM = 2;
 /** No model has as many inputs. */
@@ -35,10 +35,10 @@ export async function modelInputs(
   deps: Pick<ProviderDeps, "clock" | "cacheFolder"> & Pick<ReferenceDeps, "signal" | "isShown">,
 ): Promise<ModelInputs> {
   const file = cacheFile(model, server, deps);
-  const kept = file === null ? null : await keptInputs(file, deps.clock.now());
-  if (kept || deps.isShown) return kept;
-  const inputs = await askedInputs(model, server, deps.signal).catch(() => null);
-  if (inputs !== null && file !== null) await keep(file, inputs, deps.clock.now());
+  const cached = file === null ? null : await readCache(file, deps.clock.now());
+  if (cached || deps.isShown) return cached;
+  const inputs = await requestInputs(model, server, deps.signal).catch(() => null);
+  if (inputs !== null && file !== null) await writeCache(file, inputs, deps.clock.now());
   return inputs;
 }
 
@@ -51,14 +51,14 @@ function cacheFile(
   return cacheFolder === undefined ? null : path.join(cacheFolder, `${digest}.json`);
 }
 
-async function keptInputs(file: string, nowMs: number): Promise<ModelInputs> {
+async function readCache(file: string, nowMs: number): Promise<ModelInputs> {
   const { at, inputs } = fieldsOf(jsonOrNull(await readFile(file, "utf8").catch(() => "")));
-  const isFresh = typeof at === "number" && at <= nowMs && nowMs - at < KEPT_MS;
+  const isFresh = typeof at === "number" && at <= nowMs && nowMs - at < CACHE_MS;
   return isFresh && isJsonObject(inputs) ? toInputMap(inputs, (input) => input as Partial<ModelInput>) : null;
 }
 
 /** A failed write only costs another request. */
-async function keep(file: string, inputs: NonNullable<ModelInputs>, at: number): Promise<void> {
+async function writeCache(file: string, inputs: NonNullable<ModelInputs>, at: number): Promise<void> {
   try {
     await makeFolder(path.dirname(file), 0o700);
     replaceUnsynced(file, JSON.stringify({ at, inputs: Object.fromEntries(inputs) }), 0o600);
@@ -67,13 +67,18 @@ async function keep(file: string, inputs: NonNullable<ModelInputs>, at: number):
   }
 }
 
-async function askedInputs(model: string, server: ProviderServer, signal: AbortSignal): Promise<ModelInputs> {
+async function requestInputs(
+  model: string,
+  server: ProviderServer,
+  signal: AbortSignal,
+): Promise<ModelInputs> {
   const [name = "", version] = model.split(":");
   const at = version === undefined ? `/models/${name}` : `/models/${name}/versions/${version}`;
   const reply = await server.get(at, signal);
   if (!isSuccess(reply)) return null;
-  const said = fieldsOf(jsonOrNull(reply.body));
-  const { openapi_schema: schema } = version === undefined ? fieldsOf(said.latest_version) : said;
+  const description = fieldsOf(jsonOrNull(reply.body));
+  const { openapi_schema: schema } =
+    version === undefined ? fieldsOf(description.latest_version) : description;
   const schemas = fieldsOf(fieldsOf(fieldsOf(schema).components).schemas);
   const { properties } = fieldsOf(schemas.Input);
   return isJsonObject(properties) ? toInputMap(properties, (input) => inputIn(input, schemas)) : null;
@@ -83,9 +88,9 @@ async function askedInputs(model: string, server: ProviderServer, signal: AbortS
 function inputIn(schema: Record<string, unknown>, schemas: Record<string, unknown>): Partial<ModelInput> {
   const { $ref: directRef, allOf, enum: values, type, format, items } = schema;
   const parts = [directRef, ...[allOf].flat().map((part) => fieldsOf(part).$ref)];
-  const named = parts.map((ref) => fieldsOf(schemas[String(ref).split("/").at(-1) ?? ""]).enum);
+  const references = parts.map((ref) => fieldsOf(schemas[String(ref).split("/").at(-1) ?? ""]).enum);
   const isUrl = format === "uri" || fieldsOf(items).format === "uri";
-  return { values: [values, ...named].find(isTexts) ?? null, isList: type === "array", isUrl };
+  return { values: [values, ...references].find(isTexts) ?? null, isList: type === "array", isUrl };
 }
 
 function toInputMap(

@@ -2,7 +2,7 @@ import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
 import { itHas } from "../../lib/short-text.ts";
 import { requestedSize } from "../../models/requested-size.ts";
 import { imagesIn } from "../found-images.ts";
-import { type Fields, isFailedState, type JobPoll, wordsOf } from "../job-poll.ts";
+import { type Fields, fieldText, isFailedState, type JobPoll } from "../job-poll.ts";
 import { type ProviderDeps, type ServerSetup, USUAL_NAMES } from "../kind.ts";
 import { sizeFields } from "../openai/size.ts";
 import { type Job, type PolledState, type Provider, unsendable } from "../provider.ts";
@@ -42,7 +42,7 @@ function createForm(server: ProviderServer, deps: ProviderDeps): Form {
         : { path: "/predictions", body: { version, input } };
     },
     read: (reply) => jobIn(reply, idIn),
-    poll: (id, poll) => poll.get(jobUrl(id), (said) => parseState(said, poll)),
+    poll: (id, poll) => poll.get(jobUrl(id), (fields) => parseState(fields, poll)),
     resultIn: ({ output }) => imagesIn(output),
     seedsIn: ({ output, logs }) => fieldsOf(output).seed ?? seedInLog(logs),
     async cancelAt(id, signal) {
@@ -55,17 +55,17 @@ function createForm(server: ProviderServer, deps: ProviderDeps): Form {
   };
 }
 
-function parseState(said: Fields, poll: JobPoll): PolledState | null {
-  const { status, error, metrics } = said;
+function parseState(fields: Fields, poll: JobPoll): PolledState | null {
+  const { status, error, metrics } = fields;
   switch (status) {
     case "starting":
     case "processing":
     case "queued":
-      return { status: "running", word: status };
+      return { status: "running", providerState: status };
     case "succeeded":
-      return poll.finished(metrics, said);
+      return poll.finished(metrics, fields);
     default:
-      return isFailedState(status) ? poll.failed(wordsOf(error) ?? status) : null;
+      return isFailedState(status) ? poll.failed(fieldText(error) ?? status) : null;
   }
 }
 
@@ -179,9 +179,9 @@ function urlInputs(allowed: NonNullable<ModelInputs>): string[] {
 }
 
 function noImageInput({ references, options }: Job, names: readonly string[], allowed: ModelInputs) {
-  const most = names.length === 0 ? "no reference image" : "one reference image";
+  const limit = names.length === 0 ? "no reference image" : "one reference image";
   const urls = names.length > 0 || allowed === null ? [] : urlInputs(allowed);
   const instead =
     urls.length === 0 ? "" : `: it could be for ${urls.join(" or ")}, which the field ${urls[0]}=<url> sets`;
-  return unsendable(`${options.model} takes ${most}, and there are ${references.length}${instead}.`);
+  return unsendable(`${options.model} takes ${limit}, and there are ${references.length}${instead}.`);
 }

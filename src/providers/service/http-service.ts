@@ -57,7 +57,7 @@ export class HttpImageService implements Provider {
       const reply = await this.#exchange({
         method: "POST",
         url: new URL(`${this.#options.baseUrl}/generate-image`),
-        body: JSON.stringify(bodyOf(request, this.#isServer)),
+        body: JSON.stringify(submitBody(request, this.#isServer)),
         timeoutMs: this.#submitMs,
         signal: how?.signal,
         onSent: how?.onSent,
@@ -65,7 +65,7 @@ export class HttpImageService implements Provider {
       return readSubmit(reply, this.#reading);
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
-      if (!error.sent) return { outcome: "not_sent", cause: error };
+      if (!error.wasSent) return { outcome: "not_sent", cause: error };
       return {
         outcome: "unknown",
         why: this.#maskKey(connectionErrorText(error)),
@@ -115,7 +115,7 @@ export class HttpImageService implements Provider {
 }
 
 /** The body of a submit: to a server without a model if any of its models will do. */
-export function bodyOf(
+export function submitBody(
   { model, ...others }: GenerationRequest,
   isServer: boolean,
 ): Partial<GenerationRequest> {

@@ -26,7 +26,7 @@ export interface ProbeReply {
   status: number;
   envelope: Envelope;
   /** The reply for people: `HTTP 404, an HTML page`. */
-  said: string;
+  summary: string;
   /** Whether it came from an API in OpenAI's style, as many image generators have. */
   isOpenAiStyle: boolean;
   /** The service's clock in milliseconds since the epoch, to the second; null if it does not tell. */
@@ -57,7 +57,7 @@ export async function probe({ options, baseUrl, apiKey, timeoutMs, signal }: Pro
     return {
       status,
       envelope,
-      said: `HTTP ${status}, ${described(text)}`,
+      summary: `HTTP ${status}, ${described(text)}`,
       isOpenAiStyle: baseUrl.endsWith("/v1") || /^\s*{\s*"error"\s*:\s*{/.test(text),
       dateMs: Number.isNaN(dateMs) ? null : dateMs,
       elapsedMs: performance.now() - start,
@@ -67,14 +67,14 @@ export async function probe({ options, baseUrl, apiKey, timeoutMs, signal }: Pro
   }
 }
 
-const LONGEST_TEXT = 80;
+const MAX_TEXT_LENGTH = 80;
 
 /** A body in a few words, or its own beginning. */
 function described(body: string): string {
   const text = inOneLine(body);
   if (text === "") return "an empty reply";
   if (isPage(text)) return HTML_PAGE;
-  return truncate(text, LONGEST_TEXT);
+  return truncate(text, MAX_TEXT_LENGTH);
 }
 
 /**
@@ -94,10 +94,10 @@ function generatorAddress({ origin, pathname }: URL): string {
 
 /** What is wrong where another server than the service has answered, and a question that leads on. */
 export function describeForeign(
-  { said, isOpenAiStyle }: ProbeReply,
+  { summary, isOpenAiStyle }: ProbeReply,
   url: URL,
 ): { message: string; hint: Wording } {
-  const message = `${url.href} answers, but not as the service does (${said}).`;
+  const message = `${url.href} answers, but not as the service does (${summary}).`;
   if (isOpenAiStyle) {
     const login = `login --generator ${shellWord(generatorAddress(url))}`;
     const hint = phrase`That is an address in OpenAI's style. To use it as your own generator: ${action("run", login)}`;

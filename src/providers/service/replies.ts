@@ -104,8 +104,8 @@ export function parseEnvelope(body: string, maskKey = (text: string) => text): E
   } catch {
     return { kind: "invalid", why: body.trim() === "" ? "an empty reply" : describeText(body) };
   }
-  const { code: written, message, data, detail } = fieldsOf(json);
-  const code = parseCode(written);
+  const { code: rawCode, message, data, detail } = fieldsOf(json);
+  const code = parseCode(rawCode);
   if (code === null) return { kind: "invalid", why: "JSON that is not the service's envelope" };
   if (code < 0) {
     const key = typeof message === "string" ? message : `code ${code}`;
@@ -142,7 +142,7 @@ export function isPage(body: string): boolean {
 /** Description of such a body in messages. */
 export const HTML_PAGE = "an HTML page";
 
-const LONGEST_TASK_ID = 256;
+const MAX_TASK_ID_LENGTH = 256;
 
 /**
  * A task id that is safe to store, print and send back: text of 1 to 256 characters with no control
@@ -152,7 +152,7 @@ export function isTaskId(value: unknown): value is string {
   return (
     typeof value === "string" &&
     value.trim() !== "" &&
-    value.length <= LONGEST_TASK_ID &&
+    value.length <= MAX_TASK_ID_LENGTH &&
     value.isWellFormed() &&
     !hasControlCharacter(value) &&
     !/\.\.[/\\]/.test(value)
@@ -185,7 +185,7 @@ export function parsePolledState(data: unknown, isServer = false): PolledState |
   const isShare = isServer && typeof share === "number" && share >= 0 && share <= 1;
   return {
     status: "running",
-    word: typeof status === "string" ? status : null,
+    providerState: typeof status === "string" ? status : null,
     ...(isShare && { share }),
   };
 }

@@ -119,7 +119,7 @@ describe("a row that is new", () => {
     const { provider } = run.deps.connection;
     provider.submit = async () => ({
       outcome: "not_sent",
-      cause: new TransportError("no route", { sent: false, cause: new Error("EHOSTUNREACH") }),
+      cause: new TransportError("no route", { wasSent: false, cause: new Error("EHOSTUNREACH") }),
     });
     const end = await ended(row, run);
     expect(end).toMatchObject({ state: "new", report: null, error: { type: "network", charged: "no" } });
@@ -354,7 +354,9 @@ describe("a row that was turned away with 429", () => {
 
 it("six free rows are saved when a service comes back after one failed request", async () => {
   const provider = scriptedProvider(async (job, _how, number) =>
-    number === 1 ? { outcome: "not_sent", cause: new TransportError("down", { sent: false }) } : drawn(job),
+    number === 1
+      ? { outcome: "not_sent", cause: new TransportError("down", { wasSent: false }) }
+      : drawn(job),
   );
   const outages: boolean[] = [];
   const onOutage = ({ down }: OutageEvent) => void outages.push(down);

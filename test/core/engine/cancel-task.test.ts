@@ -148,7 +148,7 @@ describe("a task that its provider has accepted", () => {
         if (entry.kind === "task") await world.deps.ledger.markCancelled(entry.task);
       // Its process looks for marks now and then.
       await pause(50);
-      return asked.length > 0 ? then : ofPoll({ status: "running", word: null });
+      return asked.length > 0 ? then : ofPoll({ status: "running", providerState: null });
     };
     Object.assign(world.provider, { cancel, poll });
     return { ...world, asked };

@@ -72,7 +72,7 @@ describe("what a second signal can stop", () => {
       poll: async () => {
         expect(stoppable.names).toHaveLength(isPaid ? 0 : 1);
         stop.abort(new InterruptedError("SIGINT"));
-        return { outcome: "state", task: { status: "running", word: null } };
+        return { outcome: "state", task: { status: "running", providerState: null } };
       },
       cancel: async (id: string) => asked.push(id) > 0,
     });

@@ -125,7 +125,7 @@ describe("a reply that comes after its process was stopped, and its outcome was 
 });
 
 describe("an accepted task", () => {
-  const RUNNING: PollReply = { outcome: "state", task: { status: "running", word: null } };
+  const RUNNING: PollReply = { outcome: "state", task: { status: "running", providerState: null } };
 
   /** Process 1 polls a job that is running. */
   async function polling() {

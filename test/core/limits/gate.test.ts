@@ -16,7 +16,7 @@ const ACCEPTED: SubmitReply = { outcome: "accepted", taskId: "task-1" };
 const LOST: SubmitReply = { outcome: "unknown", why: "reset", excerpt: null };
 const REFUSED: SubmitReply = { outcome: "refused", error: new RejectedRequestError("no such model") };
 const ACCOUNT: SubmitReply = { outcome: "refused", error: new AuthRequiredError("The key was refused.") };
-const UNSENT: SubmitReply = { outcome: "not_sent", cause: new TransportError("refused", { sent: false }) };
+const UNSENT: SubmitReply = { outcome: "not_sent", cause: new TransportError("refused", { wasSent: false }) };
 const busy = (retryAfterMs: number | null = null): SubmitReply => ({
   outcome: "rate_limited",
   retryAfterMs,
@@ -340,7 +340,7 @@ describe("while nothing can be sent", () => {
   it("is no outage if waiting would not help, or if a signal kept the request from being sent", async () => {
     const { gate, outages } = newGate();
     const cause = Object.assign(new Error("expired"), { code: "CERT_HAS_EXPIRED" });
-    await attempt(gate, { outcome: "not_sent", cause: new TransportError("x", { sent: false, cause }) });
+    await attempt(gate, { outcome: "not_sent", cause: new TransportError("x", { wasSent: false, cause }) });
     const signal = AbortSignal.abort(new CancelledError());
     end(gate, await entered(gate), UNSENT, "a", signal);
     expect(outages).toEqual([]);
@@ -474,7 +474,7 @@ describe("for a server", () => {
   it("what lasts is an outage too", async () => {
     const { gate, outages } = newGate(fakeClock(), { waits });
     const cause = Object.assign(new Error("expired"), { code: "CERT_HAS_EXPIRED" });
-    await attempt(gate, { outcome: "not_sent", cause: new TransportError("x", { sent: false, cause }) });
+    await attempt(gate, { outcome: "not_sent", cause: new TransportError("x", { wasSent: false, cause }) });
     expect(outages).toHaveLength(1);
   });
 

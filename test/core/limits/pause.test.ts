@@ -4,7 +4,7 @@ import { Gate } from "../../../src/core/limits/gate.ts";
 import type { PollReply } from "../../../src/providers/provider.ts";
 import { steppedClock } from "../../support/fake-clock.ts";
 
-const RUNNING: PollReply = { outcome: "state", task: { status: "running", word: null } };
+const RUNNING: PollReply = { outcome: "state", task: { status: "running", providerState: null } };
 const BUSY: PollReply = {
   outcome: "retry",
   why: "429",

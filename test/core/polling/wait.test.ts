@@ -241,7 +241,7 @@ describe("how long a result is waited for", () => {
 describe("answers without a word of the job", () => {
   const MISSING: PollReply = failedPoll("HTTP 404", { isMissing: true });
   const REFUSED: PollReply = failedPoll("refused", { connectionError: new Error("ECONNREFUSED") });
-  const THERE: PollReply = { outcome: "state", task: { status: "running", word: null } };
+  const THERE: PollReply = { outcome: "state", task: { status: "running", providerState: null } };
 
   /** Waits, with a poll a second and its answers in turn; the last one is repeated. */
   async function polledFor(replies: readonly PollReply[], options: Partial<WaitSpec> = {}) {

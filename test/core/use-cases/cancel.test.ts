@@ -49,7 +49,7 @@ function answering(
 
 const NO_KEY = new AuthRequiredError("No.");
 const NO_ROOM = new NoRoomError("The disk is full.", { charged: "yes" });
-const RUNNING: PollReply = { outcome: "state", task: { status: "running", word: null } };
+const RUNNING: PollReply = { outcome: "state", task: { status: "running", providerState: null } };
 const failed = (facts = {}): PollReply => ({
   outcome: "state",
   task: { status: "failed", errorCode: null, ...facts },

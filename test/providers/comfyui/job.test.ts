@@ -35,13 +35,13 @@ const state = (task: object) => ({ outcome: "state", task });
 describe("polling a job", () => {
   it("says how many are before it, that it runs, and where its image is", async () => {
     const { poll, double, provider, submit } = await taken();
-    const waiting = { status: "running", word: "queued", isWaiting: true };
+    const waiting = { status: "running", providerState: "queued", isWaiting: true };
     expect(await poll()).toEqual(state({ ...waiting, ahead: 0 }));
     const later = await submit({ index: 1 });
     const id = later.reply.outcome === "accepted" ? later.reply.taskId : "";
     double.begin();
     expect(await provider.poll?.(id, await polling())).toEqual(state({ ...waiting, ahead: 1 }));
-    expect(await poll()).toEqual(state({ status: "running", word: "running", ahead: 0 }));
+    expect(await poll()).toEqual(state({ status: "running", providerState: "running", ahead: 0 }));
     double.release();
     const url = `${double.url}/view?filename=imggen_00001_.png&subfolder=&type=output`;
     expect(await poll()).toEqual(state({ status: "completed", urls: [url] }));

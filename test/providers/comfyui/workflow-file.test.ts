@@ -111,7 +111,7 @@ describe("the private copy of a workflow", () => {
     if (workflow === null) throw new Error("no workflow");
     const copy = path.join(copies, `${workflow.sha256}.json`);
     const later = new Workflows(undefined, copies);
-    return { ...workflow, keep, copy, read: (name: string) => later.of({ workflow: name }) };
+    return { ...workflow, keep, copy, read: (name: string) => later.get({ workflow: name }) };
   }
 
   it("is named by its digest, and read again as the same workflow", async () => {

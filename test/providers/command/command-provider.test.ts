@@ -224,7 +224,7 @@ it.each([
   expect(await recover(free.job)).toBeNull();
   const paid = await generate({ isPaid: true });
   expect(paid).toMatchObject({ what: "unknown", left: ["scratch"] });
-  expect(paid.reply).toMatchObject({ kept: scratchOf(paid.job), isStopped: true });
+  expect(paid.reply).toMatchObject({ savedPath: scratchOf(paid.job), isStopped: true });
 });
 
 const MORE =
@@ -383,7 +383,11 @@ describe.skipIf(!existsSync("/proc/self/stat"))("after its process was killed, a
     ["half an image", 'head -c 50 "$picture" > "$1"'],
   ])("that is paid for and left %s is of unknown fate", async (_what, end) => {
     const { job, recover } = await left(`echo $$ > "$log"; sleep 1; ${end}`, { isPaid: true });
-    expect(await recover(job)).toMatchObject({ outcome: "unknown", kept: scratchOf(job), isStopped: true });
+    expect(await recover(job)).toMatchObject({
+      outcome: "unknown",
+      savedPath: scratchOf(job),
+      isStopped: true,
+    });
     expect(await readdir(job.folder)).toEqual(["scratch"]);
   });
 
@@ -473,5 +477,5 @@ it.each([true, false])("refuses an image of more than 100 MiB at once, paid: %s"
     message: "the command's image is larger than 100 MiB",
   });
   // What was paid for is kept.
-  expect(reply).toMatchObject({ kept: isPaid ? scratchOf(job) : null });
+  expect(reply).toMatchObject({ savedPath: isPaid ? scratchOf(job) : null });
 });

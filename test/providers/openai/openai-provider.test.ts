@@ -193,13 +193,13 @@ describe("an answer", () => {
     const { message, what, reply, job } = await failing(generator);
     expect(what).toBe("unknown");
     expect(message).toContain(said);
-    expect(reply).toMatchObject({ kept: path.join(job.folder, "reply"), excerpt: body.slice(0, 4096) });
+    expect(reply).toMatchObject({ savedPath: path.join(job.folder, "reply"), excerpt: body.slice(0, 4096) });
     expect(server.requests).toHaveLength(1);
     expect((await failing((await scriptedOpenAi(behave)).generator)).what).toBe("generation_failed");
     // After a crash it is worth the same.
     expect(await generator.provider.recover?.(job, ALONE)).toMatchObject({
       outcome: "unknown",
-      kept: expect.any(String),
+      savedPath: expect.any(String),
     });
   });
 
@@ -366,7 +366,7 @@ describe("a failure on the way", () => {
         why: expect.stringMatching(/: It took too long$/),
         isStopped: false,
       });
-      expect(reply).toMatchObject({ kept: kept === null ? null : expect.stringMatching(kept) });
+      expect(reply).toMatchObject({ savedPath: kept === null ? null : expect.stringMatching(kept) });
     },
   );
 

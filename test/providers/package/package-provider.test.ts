@@ -435,7 +435,7 @@ describe("a package that fails outside of its functions", () => {
       expect(reply).toMatchObject({
         outcome: "unknown",
         why: expect.stringMatching(why),
-        kept: path.join(job.folder, "reply"),
+        savedPath: path.join(job.folder, "reply"),
       });
     },
   );

@@ -162,7 +162,7 @@ describe("a task record", () => {
     [{ status: "running", errorCode: false }, "running"],
     [{ status: "running", errorCode: {} }, "running"],
   ])("%j is still running", (data, word) => {
-    expect(parsePolledState(data)).toEqual({ status: "running", word });
+    expect(parsePolledState(data)).toEqual({ status: "running", providerState: word });
   });
 
   it.each([undefined, null, "completed", 7, true])("%j is none", (data) => {
@@ -173,5 +173,8 @@ describe("a task record", () => {
 it("what only other kinds of service say is no part of a task's state", () => {
   const lost = { status: "failed", errorCode: 1001, detail: "cut", outcome: "unknown" };
   expect(parsePolledState(lost)).toEqual({ status: "failed", errorCode: "1001" });
-  expect(parsePolledState({ status: "queued", ahead: 3 })).toEqual({ status: "running", word: "queued" });
+  expect(parsePolledState({ status: "queued", ahead: 3 })).toEqual({
+    status: "running",
+    providerState: "queued",
+  });
 });

@@ -141,7 +141,7 @@ describe("a submit", () => {
     const service = testService(`http://127.0.0.1:${await deadPort()}/api`);
     expect(await service.submit({ request: REQUEST })).toMatchObject({
       outcome: "not_sent",
-      cause: { sent: false },
+      cause: { wasSent: false },
     });
   });
 });
@@ -150,7 +150,7 @@ describe("a poll of a task", () => {
   it("is one GET with the key and the id, as section 4.2 says", async () => {
     const server = await answering(success({ status: "processing" }));
     const reply = await testService(server.baseUrl).poll("a/b c&d=ü%");
-    expect(reply).toEqual({ outcome: "state", task: { status: "running", word: "processing" } });
+    expect(reply).toEqual({ outcome: "state", task: { status: "running", providerState: "processing" } });
     expect(server.requests).toMatchObject([
       {
         method: "GET",
@@ -228,7 +228,7 @@ describe("a poll of a task", () => {
 
   it("that met a network error says which", async () => {
     const service = testService(`http://127.0.0.1:${await deadPort()}/api`);
-    expect(await service.poll("t")).toMatchObject({ outcome: "retry", connectionError: { sent: false } });
+    expect(await service.poll("t")).toMatchObject({ outcome: "retry", connectionError: { wasSent: false } });
   });
 
   it("takes no longer than it was given", async () => {

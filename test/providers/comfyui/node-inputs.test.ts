@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { GraphNode } from "../../../src/providers/comfyui/graph.ts";
-import { linkedPlaces } from "../../../src/providers/comfyui/places.ts";
+import { linkedInputs } from "../../../src/providers/comfyui/node-inputs.ts";
 import { workflow } from "../../support/comfyui.ts";
 import { comfyWorld } from "./comfy-world.ts";
 
@@ -177,8 +177,8 @@ describe("what goes into a workflow", () => {
       ...chain,
       ["4998", { class_type: "Last", inputs: { text: "a cat", width: 64, height: 48 } }],
     ]);
-    expect(linkedPlaces(graph, "prompt")).toEqual([{ id: "4998", input: "text" }]);
-    expect(linkedPlaces(graph, "height")).toEqual([{ id: "4998", input: "height" }]);
+    expect(linkedInputs(graph, "prompt")).toEqual([{ id: "4998", input: "text" }]);
+    expect(linkedInputs(graph, "height")).toEqual([{ id: "4998", input: "height" }]);
   });
 
   it("never hangs at links that lead in a circle", async () => {

@@ -2,7 +2,7 @@ import { ExactInteger } from "../../lib/exact-integer.ts";
 import { type Graph, type GraphNode, isLink, type Link, nodesTitled } from "./graph.ts";
 
 /** An input of a node. */
-export interface Place {
+export interface NodeInput {
   id: string;
   input: string;
 }
@@ -24,7 +24,7 @@ function inputsFor(name: string): readonly string[] {
  * Inputs of the nodes with this name as their title, which survives every export: of each node all with a usual name, else
  * its only value.
  */
-export function titledPlaces(graph: Graph, name: string): Place[] {
+export function titledInputs(graph: Graph, name: string): NodeInput[] {
   return nodesTitled(graph, name).flatMap(([id, { inputs }]) => {
     const free = Object.keys(inputs).filter((input) => !isLink(inputs[input]));
     const usual = inputsFor(name).filter((input) => free.includes(input));
@@ -33,22 +33,22 @@ export function titledPlaces(graph: Graph, name: string): Place[] {
 }
 
 /** Places of a value by the links of the graph: several if they are not certain. */
-export function linkedPlaces(graph: Graph, name: string): Place[] {
+export function linkedInputs(graph: Graph, name: string): NodeInput[] {
   switch (name) {
     case "image":
       return valuesNamed(graph, ["image"], "string").filter(
         ({ id }) => graph.get(id)?.class_type === "LoadImage",
       );
     case "prompt": {
-      const found = behindSamplers(graph, "positive", textsBehind("positive"));
+      const prompts = behindSamplers(graph, "positive", textsBehind("positive"));
       // If no sampler leads to it, the only text of the workflow is no guess.
-      return found.length > 0 ? found : valuesNamed(graph, ["text", "prompt"], "string");
+      return prompts.length > 0 ? prompts : valuesNamed(graph, ["text", "prompt"], "string");
     }
     case "negative":
       return behindSamplers(graph, "negative", textsBehind("negative"));
     case "seed": {
-      const found = samplers(graph).flatMap(([id]) => numbersAt(graph, id, SEEDS));
-      return found.length > 0 ? distinct(found) : valuesNamed(graph, SEEDS, "number");
+      const seeds = samplers(graph).flatMap(([id]) => numbersAt(graph, id, SEEDS));
+      return seeds.length > 0 ? distinct(seeds) : valuesNamed(graph, SEEDS, "number");
     }
     case "width":
     case "height":
@@ -64,7 +64,7 @@ export function linkedPlaces(graph: Graph, name: string): Place[] {
 }
 
 /** Inputs that could be meant, for a message. */
-export function candidates(graph: Graph, name: string): Place[] {
+export function candidates(graph: Graph, name: string): NodeInput[] {
   const isText = name === "prompt" || name === "negative";
   const usual = inputsFor(name).filter((input) => input !== "value");
   return valuesNamed(graph, usual, isText ? "string" : null);
@@ -81,15 +81,15 @@ function samplers(graph: Graph): [string, GraphNode][] {
 }
 
 /** A step of a walk: the places at a node, or the links on which it goes on. */
-type Visit = (id: string, inputs: GraphNode["inputs"]) => { places: Place[] } | { links: Link[] };
+type Visit = (id: string, inputs: GraphNode["inputs"]) => { nodeInputs: NodeInput[] } | { links: Link[] };
 
 /**
  * Walks back from an input of the samplers along the links of a graph, from each of them to a node once: a workflow of thousands
  * of nodes must not be as many calls.
  */
-function behindSamplers(graph: Graph, input: string, visit: Visit): Place[] {
-  const found = samplers(graph).flatMap(([, { inputs }]) => {
-    const places: Place[] = [];
+function behindSamplers(graph: Graph, input: string, visit: Visit): NodeInput[] {
+  const reached = samplers(graph).flatMap(([, { inputs }]) => {
+    const nodeInputs: NodeInput[] = [];
     const seen = new Set<string>();
     const pending = [inputs[input]].filter(isLink);
     for (let link = pending.pop(); link !== undefined; link = pending.pop()) {
@@ -98,21 +98,21 @@ function behindSamplers(graph: Graph, input: string, visit: Visit): Place[] {
       if (node === undefined || seen.has(id)) continue;
       seen.add(id);
       const step = visit(id, node.inputs);
-      if ("places" in step) places.push(...step.places);
+      if ("nodeInputs" in step) nodeInputs.push(...step.nodeInputs);
       else pending.push(...step.links.reverse());
     }
-    return places;
+    return nodeInputs;
   });
-  return distinct(found);
+  return distinct(reached);
 }
 
 /** Visits the texts that a conditioning is made from. One that passes through another node keeps its role there. */
 function textsBehind(role: "positive" | "negative"): Visit {
   return (id, inputs) => {
     const texts = TEXTS.filter((input) => typeof inputs[input] === "string");
-    if (texts.length > 0) return { places: texts.map((input) => ({ id, input })) };
-    const named = [...TEXTS, role].map((input) => inputs[input]).find(isLink);
-    if (named !== undefined) return { links: [named] };
+    if (texts.length > 0) return { nodeInputs: texts.map((input) => ({ id, input })) };
+    const link = [...TEXTS, role].map((input) => inputs[input]).find(isLink);
+    if (link !== undefined) return { links: [link] };
     const others = Object.entries(inputs).filter(([input]) => input !== "positive" && input !== "negative");
     return { links: others.map(([, value]) => value).filter(isLink) };
   };
@@ -122,14 +122,14 @@ function textsBehind(role: "positive" | "negative"): Visit {
 function sizesBehind(graph: Graph, side: string): Visit {
   return (id, inputs) => {
     if (["width", "height"].every((each) => Object.hasOwn(inputs, each)))
-      return { places: numbersAt(graph, id, [side]) };
+      return { nodeInputs: numbersAt(graph, id, [side]) };
     const link = ["latent_image", "samples", "latent"].map((input) => inputs[input]).find(isLink);
     return { links: link === undefined ? [] : [link] };
   };
 }
 
 /** The numbers at a node's inputs: its own, or those of a node that does nothing but hold one. */
-function numbersAt(graph: Graph, id: string, names: readonly string[]): Place[] {
+function numbersAt(graph: Graph, id: string, names: readonly string[]): NodeInput[] {
   const inputs = graph.get(id)?.inputs ?? {};
   return names.flatMap((input) => {
     const value = inputs[input];
@@ -141,7 +141,7 @@ function numbersAt(graph: Graph, id: string, names: readonly string[]): Place[] 
   });
 }
 
-function valuesNamed(graph: Graph, names: readonly string[], type: "string" | "number" | null): Place[] {
+function valuesNamed(graph: Graph, names: readonly string[], type: "string" | "number" | null): NodeInput[] {
   return [...graph].flatMap(([id, { inputs }]) =>
     names
       .filter((input) => Object.hasOwn(inputs, input) && !isLink(inputs[input]))
@@ -159,7 +159,9 @@ function valueType(value: unknown) {
 }
 
 /** The last of each place. */
-export function distinct<Each extends Place>(places: readonly Each[]): Each[] {
-  const byName = new Map(places.map((place) => [JSON.stringify([place.id, place.input]), place]));
+export function distinct<Each extends NodeInput>(nodeInputs: readonly Each[]): Each[] {
+  const byName = new Map(
+    nodeInputs.map((nodeInput) => [JSON.stringify([nodeInput.id, nodeInput.input]), nodeInput]),
+  );
   return [...byName.values()];
 }
