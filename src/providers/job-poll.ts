@@ -193,8 +193,8 @@ export class JobPoll {
 }
 
 function replyWords({ status, body }: HttpReply, server: ProviderServer): string {
-  const said = readErrorBody(server.mask(body)).words;
-  return `HTTP ${status}${said === null ? "" : `: ${said}`}`;
+  const serverWords = readErrorBody(server.mask(body)).words;
+  return `HTTP ${status}${serverWords === null ? "" : `: ${serverWords}`}`;
 }
 
 /** The error for a reply about an accepted job that refuses the key, or asks for one; null for any other reply. */

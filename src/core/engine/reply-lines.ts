@@ -27,8 +27,12 @@ export function recordReply(
     case "accepted":
       return heldTask.record({ type: "accepted", ...of, taskId: reply.taskId });
     case "made": {
-      const { usage, savedPath: kept, seeds } = reply;
-      const facts = { ...(usage && { usage }), ...(kept && { kept }), ...(seeds && { seeds }) };
+      const { usage, savedPath, seeds } = reply;
+      const facts = {
+        ...(usage && { usage }),
+        ...(savedPath && { kept: savedPath }),
+        ...(seeds && { seeds }),
+      };
       return heldTask.record({ type: "completed", ...of, urls: [], ...NEVER_SEEN, ...facts });
     }
     case "refused": {
@@ -44,14 +48,14 @@ export function recordReply(
       return heldTask.record({ type: "waiting", ...of, why: reply.error?.message ?? "it was not sent" });
     case "unknown": {
       const { intent } = heldTask.task;
-      const { why, excerpt, savedPath: kept } = reply;
+      const { why, excerpt, savedPath } = reply;
       if (intent.isPaid)
         return heldTask.record({
           type: "unknown",
           ...of,
           why,
           ...(excerpt && { excerpt }),
-          ...(kept && { kept }),
+          ...(savedPath && { kept: savedPath }),
         });
       return heldTask.record({
         type: "failed",

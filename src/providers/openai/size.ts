@@ -45,7 +45,7 @@ const FIXED_SIZES = [
 
 /** Limits of gpt-image-2 and later models, which support any size within them. */
 const STEP_PX = 16;
-const LONGEST_PX = 3840;
+const MAX_PX = 3840;
 const WIDEST = 3;
 const FEWEST_PIXELS = 655_360;
 const MAX_PIXELS = 8_294_400;
@@ -62,7 +62,7 @@ function sizesNear(width: number, height: number): readonly (readonly [number, n
   const ratio = Math.min(WIDEST, Math.max(1 / WIDEST, width / height));
   const [least, most] = [Math.sqrt(FEWEST_PIXELS), Math.sqrt(MAX_PIXELS)];
   const mean = Math.min(most, Math.max(least, Math.sqrt(width * height)));
-  const longest = Math.min(LONGEST_PX, mean * Math.sqrt(Math.max(ratio, 1 / ratio)));
+  const longest = Math.min(MAX_PX, mean * Math.sqrt(Math.max(ratio, 1 / ratio)));
   const [w, h] = ratio >= 1 ? [longest, longest / ratio] : [longest * ratio, longest];
   const near = (px: number) => [Math.floor(px / STEP_PX) * STEP_PX, Math.ceil(px / STEP_PX) * STEP_PX];
   return near(w)
@@ -72,6 +72,6 @@ function sizesNear(width: number, height: number): readonly (readonly [number, n
 
 function isAllowed([w, h]: readonly [number, number]): boolean {
   const pixels = w * h;
-  const isWithin = Math.max(w, h) <= LONGEST_PX && pixels >= FEWEST_PIXELS && pixels <= MAX_PIXELS;
+  const isWithin = Math.max(w, h) <= MAX_PX && pixels >= FEWEST_PIXELS && pixels <= MAX_PIXELS;
   return isWithin && Math.max(w / h, h / w) <= WIDEST;
 }
