@@ -60,6 +60,8 @@ it.skipIf(!hasScreen)("README shows what its commands leave on a terminal", asyn
     if (real.startsWith("imggen login")) {
       await screen.shows(/^API key for /m);
       await screen.type(SANDBOX_KEY, "Enter");
+      await screen.shows(/by default\? \[Y\/n\]/);
+      await screen.type("Enter");
     }
     await screen.end();
     expect(comparable(await screen.lines(), folder), command).toEqual(comparable(lines, folder));
