@@ -2,6 +2,7 @@ import type { HttpReply } from "../api/http-client.ts";
 import { statedWaitMs } from "../api/stated-wait.ts";
 import type { RefusalDetails } from "../lib/error-types.ts";
 import { fieldsOf, isJsonObject } from "../lib/json.ts";
+import { shellWord } from "../lib/shell-word.ts";
 import { inOneLine, truncate } from "../lib/short-text.ts";
 import { type Failure, ProviderError } from "./provider.ts";
 import { lenientJson } from "./reply-json.ts";
@@ -14,6 +15,8 @@ export type FailedReply = Pick<HttpReply | StoredReply, "status" | "headers" | "
 export interface ReplySource {
   /** For messages. */
   host: string;
+  /** For commands: its base, without a query. */
+  address: string;
   isPaid: boolean;
   /** Whether the request carried a key. */
   hasKey: boolean;
@@ -41,12 +44,12 @@ export function failedReply(reply: FailedReply, source: ReplySource): ProviderEr
   return new ProviderError(message(source.host, words), now, { details });
 }
 
-function aboutKey({ host, hasKey, keyVariable }: ReplySource, words: string): string {
+function aboutKey({ host, address, hasKey, keyVariable }: ReplySource, words: string): string {
   const what = hasKey ? "does not accept the key" : "needs a key, and none was sent";
   const next =
     keyVariable === undefined
-      ? "Store one that it accepts: imggen login --generator <url>."
-      : `Set one that it accepts in ${keyVariable}, or store it with imggen login --generator.`;
+      ? `To store one that it accepts: imggen login --generator ${shellWord(address)}`
+      : `Set one that it accepts in ${keyVariable}.`;
   return `${host} ${what} (${words}). ${next}`;
 }
 

@@ -7,6 +7,7 @@ import { statedWaitMs } from "../api/stated-wait.ts";
 import { makeFolder, removeIfPossible } from "../lib/durable.ts";
 import { errorText } from "../lib/error-text.ts";
 import { fieldsOf } from "../lib/json.ts";
+import { shellWord } from "../lib/shell-word.ts";
 import { action, phrase } from "../lib/wording.ts";
 import { randomDigits } from "../lib/write-whole.ts";
 import { readErrorBody, replyWithoutImage, saysNotCharged } from "./failed-reply.ts";
@@ -200,8 +201,7 @@ function replyWords({ status, body }: HttpReply, server: ProviderServer): string
 /** The error for a reply about an accepted job that refuses the key, or asks for one; null for any other reply. */
 export function keyRefusal(reply: HttpReply, server: ProviderServer): AuthRequiredError | null {
   if (reply.status !== 401 && reply.status !== 403) return null;
-  const { host, hasKey, keyVariable } = server;
-  const store = action("run", "login --generator <url>");
+  const { host, hasKey, keyVariable, address } = server;
   const [message, hint] = hasKey
     ? [
         `${host} does not accept the key`,
@@ -210,8 +210,8 @@ export function keyRefusal(reply: HttpReply, server: ProviderServer): AuthRequir
     : [
         `${host} needs a key, and none is known for it`,
         keyVariable === undefined
-          ? phrase`To store one: ${store}`
-          : phrase`Set ${keyVariable} to the key that it was submitted with, or store one: ${store}`,
+          ? phrase`To store one: ${action("run", `login --generator ${shellWord(address)}`)}`
+          : `Set ${keyVariable} to the key that it was submitted with.`,
       ];
   const facts = { charged: "yes", hint: ["The job goes on there.", hint] } as const;
   return new AuthRequiredError(`${message} (${replyWords(reply, server)}).`, facts);

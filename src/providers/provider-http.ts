@@ -256,8 +256,8 @@ export class ProviderServer {
 
   /** The context for reading a reply of it. */
   replySource(isPaid: boolean): ReplySource {
-    const { host, hasKey, keyVariable, mask } = this;
-    return { host, hasKey, keyVariable, mask, isPaid, nowMs: this.#clock.now() };
+    const { host, address, hasKey, keyVariable, mask } = this;
+    return { host, address, hasKey, keyVariable, mask, isPaid, nowMs: this.#clock.now() };
   }
 
   /** The error for a reply that is not a success. */

@@ -75,7 +75,14 @@ const DEFINITE = [400, 401, 402, 403, 404, 405, 413, 415, 422, 429];
 it("any failure is one of those that a task knows, with a message in one line", () => {
   holds(
     fc.property(fc.integer({ min: 100, max: 599 }), body, fc.boolean(), (status, sent, isPaid) => {
-      const asked = { host: "gpubox", hasKey: true, isPaid, mask: (words: string) => words, nowMs: 0 };
+      const asked = {
+        host: "gpubox",
+        address: "http://gpubox/v1",
+        hasKey: true,
+        isPaid,
+        mask: (words: string) => words,
+        nowMs: 0,
+      };
       const { message, failure } = failedReply(
         { status, headers: { "retry-after": "1" }, body: sent },
         asked,

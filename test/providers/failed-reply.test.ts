@@ -5,6 +5,7 @@ const asked = {
   hasKey: true,
   keyVariable: "IMGGEN_GENERATOR_KEY",
   host: "gpubox:1234",
+  address: "http://gpubox:1234/v1",
   isPaid: true,
   mask: (text: string) => text,
   nowMs: 0,

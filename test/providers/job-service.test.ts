@@ -125,7 +125,7 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
     expect(await keyless.poll(await keyless.accepted())).toMatchObject({
       error: {
         message: expect.stringContaining("needs a key, and none is known for it"),
-        hint: expect.stringContaining("To store one: imggen login --generator <url>"),
+        hint: expect.stringContaining("To store one: imggen login --generator http://127.0.0.1:"),
       },
     });
   });
