@@ -31,19 +31,14 @@ export function readBrief(spec: PictureSpec) {
   const [land, light] = [find(words, moods.LANDS), find(words, moods.LIGHTS)];
   const colorNames = words.map((word) => find([word], moods.COLORS) ?? "");
   // In "a blue sea and a red boat", the boat has the colour right before it.
-  const subjectColor =
-    colorNames.find((color, at) => color && find(words.slice(at + 1, at + 3), SUBJECTS)) ?? usual;
+  const hue = colorNames.find((color, at) => color && find(words.slice(at + 1, at + 3), SUBJECTS)) ?? usual;
   const isGrey =
     words.some((word) => COLORLESS.test(word)) || excluded.has("color") || excluded.has("colour");
   return {
     ...spec,
     setting: setting ?? draw.pick(["mountains", "sea", "meadow"] as const),
     isCard: unknownSubject(prompt) !== null || !(setting || land || light),
-    subject: name && {
-      drawing: SUBJECTS[name],
-      main: draw.pick(hexes(subjectColor)),
-      isAfloat: home === "sea",
-    },
+    subject: name && { drawing: SUBJECTS[name], main: draw.pick(hexes(hue)), isAfloat: home === "sea" },
     light: moods.readLight(moods.LIGHTS[light ?? draw.pick(["day", "dusk", "golden", "dawn"] as const)]),
     land: moods.readLand(moods.LANDS[land ?? draw.pick(["summer", "spring", "autumn"] as const)]),
     isWinter: land === "winter" && !excluded.has("snow"),

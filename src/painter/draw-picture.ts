@@ -55,13 +55,12 @@ export async function* pngStream(
 
 /** Cuts the bytes into pieces of equal size, whatever the speed of the reader: output must be reproducible. */
 async function* equalPieces(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let remaining = Buffer.alloc(0);
+  let rest = Buffer.alloc(0);
   for await (const data of stream) {
-    remaining = Buffer.concat([remaining, data]);
-    for (; remaining.length >= IDAT_BYTES; remaining = remaining.subarray(IDAT_BYTES))
-      yield remaining.subarray(0, IDAT_BYTES);
+    rest = Buffer.concat([rest, data]);
+    for (; rest.length >= IDAT_BYTES; rest = rest.subarray(IDAT_BYTES)) yield rest.subarray(0, IDAT_BYTES);
   }
-  if (remaining.length > 0) yield remaining;
+  if (rest.length > 0) yield rest;
 }
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);

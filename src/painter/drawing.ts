@@ -43,7 +43,7 @@ function addCurves(line: Point[], targets: readonly Point[]): void {
 }
 
 /** Position of a drawing's foot, and size of its unit, in pixels: across (negative: mirrored) and down. */
-export type Position = readonly [x: number, y: number, across: number, down: number];
+export type Foot = readonly [x: number, y: number, across: number, down: number];
 
 export const [BLACK, SNOW, CREAM] = hexes("000000 f4f8ff f6ead8") as [Rgb, Rgb, Rgb];
 const INKS = { ink: "26202a", cream: "f6ead8", snow: "f4f8ff", red: "c9382f", lamp: "fff1b8" };
@@ -63,14 +63,8 @@ export function applyLight({ tint, haze }: Brief["light"], color: Rgb, far = 0):
 
 const LINE = /^(\w+)([-+]*)(!?)(?:\/(\d+))?(=?)\s+([A-Z].+)$/;
 
-/** The shapes of a drawing (notation: drawings.ts) at all these positions, line by line. */
-export function drawShapes(
-  brief: Brief,
-  drawing: string,
-  main: Rgb,
-  positions: readonly Position[],
-  far = 0,
-): Shape[] {
+/** The shapes of a drawing (notation: drawings.ts) with its foot at each position, line by line. */
+export function toShapes(brief: Brief, drawing: string, main: Rgb, feet: readonly Foot[], far = 0): Shape[] {
   const { lamps, glow } = brief.light;
   return drawing.split("\n").flatMap((line): Shape[] => {
     const [, name = "", shades = "", unlit, percent = "100", twin, notation = ""] = LINE.exec(line) ?? [];
@@ -85,7 +79,7 @@ export function drawShapes(
       unlit || name === "window" ? [color] : [mix(color, glow, 0.2), mix(color, BLACK, 0.2)];
     const shapes = readShapes(notation);
     const sides = twin ? [1, -1] : [1];
-    const outline = positions.flatMap(([x, y, across, down]) =>
+    const outline = feet.flatMap(([x, y, across, down]) =>
       sides.flatMap((side) =>
         shapes.map((line) =>
           line.map(([u, v]): Point => [x + (u - 50) * across * side, y + (v - 100) * down]),

@@ -1,6 +1,6 @@
 import { type Brief, gradeColor } from "./brief.ts";
 import { type Colors, mix, type Point, type Rgb, type Shape } from "./brush.ts";
-import { applyLight, BLACK, card, drawShapes, type Position, rectangle, SNOW } from "./drawing.ts";
+import { applyLight, BLACK, card, type Foot, rectangle, SNOW, toShapes } from "./drawing.ts";
 import { SCENERY } from "./drawings.ts";
 import { SETTINGS, WEATHERS } from "./moods.ts";
 
@@ -53,7 +53,7 @@ function row(stage: Stage, kind: keyof typeof SCENERY, numbers: number[]): Shape
   const isSky = palette === "sky";
   const usual = isSky ? light.sky : land[palette as "rock" | "foliage" | "blossom" | "concrete"];
   const mains = palette === "blossom" && !subject && colors.length > 0 ? colors : usual;
-  const groups = mains.map((main) => ({ main, positions: [] as Position[] }));
+  const groups = mains.map((main) => ({ main, feet: [] as Foot[] }));
   const count = Math.min(400, Math.ceil((width / unit) * many));
   for (let i = 0; i < count; i++) {
     const x = width * ((i + draw.between(-0.2, 1.2)) / count);
@@ -62,20 +62,20 @@ function row(stage: Stage, kind: keyof typeof SCENERY, numbers: number[]): Shape
     const size = (Math.min(unit * tall, height * 0.5) / 100) * draw.between(0.6, 1.15);
     const isInTheWay = kind === "pine" && far > 0.1 && subject && Math.abs(x - figureX) < unit * 0.24;
     const group = groups[Math.floor(draw.between(0, groups.length))];
-    if (!isInTheWay) group?.positions.push([x, y, size * side, size]);
+    if (!isInTheWay) group?.feet.push([x, y, size * side, size]);
   }
-  return groups.flatMap(({ main, positions }) => drawShapes(stage, drawing, main, positions, far + 0.001));
+  return groups.flatMap(({ main, feet }) => toShapes(stage, drawing, main, feet, far + 0.001));
 }
 
 function sky(stage: Stage): Shape[] {
   const { width, horizon, unit, light, sunX, excluded, random } = stage;
   const altitude = Math.min(0.8, light.altitude * random("sun").between(0.8, 1.15));
-  const sun: Position = [sunX, horizon * (1 - altitude) + unit * 0.05, unit / 900, unit / 900];
+  const sun: Foot = [sunX, horizon * (1 - altitude) + unit * 0.05, unit / 900, unit / 900];
   const isDark = excluded.has(light.stars === 1 ? "moon" : "sun");
   return [
     { outline: [rectangle(0, 0, width, horizon + unit * 0.12)], colors: light.sky, opacity: 1 },
     ...row(stage, "star", [170 * light.stars, 0.004, 0, 0, 0.55]),
-    ...drawShapes(stage, SCENERY.sun, light.sun, isDark ? [] : [sun]),
+    ...toShapes(stage, SCENERY.sun, light.sun, isDark ? [] : [sun]),
     ...row(stage, "cloud", [3, 0.08, 0, 0.1, 0.45]),
   ];
 }
@@ -110,7 +110,7 @@ function water(stage: Stage): Shape[] {
   return [
     ...mirrored,
     { outline: [rectangle(0, line, width, height - line)], colors, opacity: 0.62 },
-    ...drawShapes(stage, SCENERY.shine, color, [[sunX, height, unit / 130, (height - line) / 100]]),
+    ...toShapes(stage, SCENERY.shine, color, [[sunX, height, unit / 130, (height - line) / 100]]),
   ];
 }
 
@@ -123,8 +123,8 @@ function figure(stage: Stage, [tall = 0, down = 0]: number[]): Shape[] {
   const room = Math.min(y * 0.88, height * 0.9, Math.min(x, width - x) * 1.8);
   const size = Math.min(unit * tall * draw.between(0.85, 1.15), room) / 100;
   const across = size * draw.pick([side, side, 1, -1]);
-  const upright = drawShapes(stage, subject.drawing, subject.main, [[x, y, across, size]]);
+  const upright = toShapes(stage, subject.drawing, subject.main, [[x, y, across, size]]);
   if (!subject.isAfloat) return upright;
-  const below = drawShapes(stage, subject.drawing, subject.main, [[x, y, across, -size]]);
+  const below = toShapes(stage, subject.drawing, subject.main, [[x, y, across, -size]]);
   return [...below.map((shape) => ({ ...shape, opacity: shape.opacity * 0.35 })), ...upright];
 }
