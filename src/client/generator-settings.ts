@@ -146,12 +146,17 @@ const BOUND_SETTINGS: ReadonlySet<SettingName> = new Set([
   "price",
 ]);
 
+/** Whether a setting applies to the generator of the config alone, and so to none if the config has none. */
+export function needsStoredGenerator(name: SettingName): boolean {
+  return BOUND_SETTINGS.has(name);
+}
+
 /** Settings of the config apply to the generator that the config names; if it names none, to any. */
 function finder(spec: GeneratorSpec, { settings }: GeneratorSource): Find {
   const stored = settings.stored("generator");
   const isOwn = stored !== undefined && parseGeneratorSpec(stored.value, stored.label).name === spec.name;
   return (name) => {
-    const applies = isOwn || (stored === undefined && !BOUND_SETTINGS.has(name));
+    const applies = isOwn || (stored === undefined && !needsStoredGenerator(name));
     return [settings.flag(name), applies ? settings.stored(name) : undefined].filter(
       (each) => each !== undefined,
     );

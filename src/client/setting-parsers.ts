@@ -1,7 +1,7 @@
 import { parseUploadCommand } from "../core/references/upload-command.ts";
 import { timeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
-import { withHomeFolder } from "../lib/home-folder.ts";
+import { requirePath } from "../lib/home-folder.ts";
 import { parsePairs } from "../lib/pairs.ts";
 import { seedOption, wholeNumberOption } from "../lib/whole-number.ts";
 import { action, phrase } from "../lib/wording.ts";
@@ -95,11 +95,7 @@ const PARSERS = {
     throwRefusal(unknownQuality(text, label));
     return canonicalQuality(text) ?? text;
   },
-  folder: (label: string, text: string) => {
-    // The path itself is stored as it was given.
-    withHomeFolder(notBlank(label, text));
-    return text;
-  },
+  folder: (label: string, text: string) => requirePath(notBlank(label, text), label),
   duration: timeoutOption,
   switch: switchValue,
   command: (label: string, text: string) => parseUploadCommand(text, label).text,

@@ -32,22 +32,31 @@ const ADDRESS = /^[a-z][a-z\d+.-]+:\/\//i;
  * @throws NoHomeError; UsageError for an address such as s3://bucket/x, which would create folders of these names
  */
 export function withHomeFolder(file: string): string {
-  if (ADDRESS.test(file)) {
-    throw new UsageError(`${shownAddress(file)} is an address, not a path.`, {
-      hint: "Nothing was sent. Give a path on this machine.",
-    });
-  }
+  refuseAddress(file, "Give");
   const [, rest] = /^~(?:$|[/\\](.*)$)/s.exec(file) ?? [];
   if (rest === undefined && file !== "~") return file;
   // A trailing slash stays: it marks a folder.
   return `${homeFolder()}/${rest ?? ""}`;
 }
 
+function refuseAddress(file: string, needs: string): void {
+  if (!ADDRESS.test(file)) return;
+  throw new UsageError(`${shownAddress(file)} is an address, not a path.`, {
+    hint: `Nothing was sent or stored. ${needs} a path on this machine.`,
+  });
+}
+
 /**
- * Returns the path unchanged; an empty one would mean the working folder or the root.
- * @throws UsageError
+ * Returns the path unchanged.
+ * @throws UsageError for an empty one, which would mean the working folder or the root, and for an address
  */
 export function requirePath(file: string, label: string): string {
+  refuseAddress(file, `${label} needs`);
+  return requireNotEmpty(file, label);
+}
+
+/** Returns a path or an address unchanged. @throws UsageError for an empty one */
+export function requireNotEmpty(file: string, label: string): string {
   if (file === "") throw new UsageError(`${label} is empty.`, { hint: "Give it a path, or leave it out." });
   return file;
 }

@@ -107,6 +107,14 @@ describe("an address in place of a path", () => {
     expect(await ran(["generate", "a fox", "--sandbox"], {}, { output: ADDRESS })).toEqual(isRefused);
   });
 
+  it.each([
+    ["--output", ["generate", "a fox", "--sandbox", "--output", ADDRESS], {}, {}],
+    ["IMGGEN_OUTPUT", ["generate", "a fox", "--sandbox"], { IMGGEN_OUTPUT: ADDRESS }, {}],
+    ["output from config.json", ["generate", "a fox", "--sandbox"], {}, { output: ADDRESS }],
+  ])("is refused by the name of what holds it: %s", async (label, args, env, settings) => {
+    expect((await ran(args, env, settings)).stderr).toContain(`${label} needs a path on this machine.`);
+  });
+
   it("is refused by config set, and not stored", async () => {
     expect(await ran(["config", "set", "output", ADDRESS])).toEqual(isRefused);
   });

@@ -102,17 +102,25 @@ async function runSet(session: Session, text: string, value: string): Promise<An
   const store = await session.settingsStore();
   requireOneService(name, await store.read(), session);
   await store.update({ [name]: checked });
-  const { apiKeyBaseUrl: keyBaseUrl } = await store.read();
+  const { apiKeyBaseUrl: keyBaseUrl, generator } = await store.read();
   const isOther = name === "baseUrl" && keyBaseUrl !== undefined && keyBaseUrl !== checked;
+  const { needsStoredGenerator } = await import("../../client/generator-settings.ts");
+  const hasNoEffect = generator === undefined && needsStoredGenerator(name);
   const now = shownValue(name, checked);
+  const { console } = session;
   return {
     json: { ok: true, name, value: now },
-    show: () => session.console.note(`${name} is now ${now}`),
-    after: async () =>
-      isOther &&
-      session.console.warn(
-        `The stored API key belongs to ${keyBaseUrl}. To store one for this service: imggen login`,
-      ),
+    show: () => console.note(`${name} is now ${now}`),
+    after: async () => {
+      if (isOther)
+        await console.warn(
+          `The stored API key belongs to ${keyBaseUrl}. To store one for this service: imggen login`,
+        );
+      if (hasNoEffect)
+        await console.warn(
+          `${name} applies to the generator in the config, which has none. To set one: ${session.inProfile("imggen config set generator <spec>")}`,
+        );
+    },
   };
 }
 

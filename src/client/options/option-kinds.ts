@@ -1,7 +1,7 @@
 import { durationOption } from "../../lib/duration.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { MAX_SEED, parseSeed } from "../../lib/exact-integer.ts";
-import { requirePath } from "../../lib/home-folder.ts";
+import { requireNotEmpty, requirePath } from "../../lib/home-folder.ts";
 import {
   exceededLimit,
   hasSeveralSeeds,
@@ -74,7 +74,7 @@ const KINDS: Readonly<Record<Kind, KindRow>> = {
   flag: SWITCH,
   on: SWITCH,
   texts: TEXTS,
-  images: { ...TEXTS, parse: (text, label) => [requirePath(text, label)] },
+  images: { ...TEXTS, parse: (text, label) => [requireNotEmpty(text, label)] },
   list: TEXTS,
   fields: { is: isProviderFields, words: "an object that JSON can have" },
   signal: { is: (value) => value instanceof AbortSignal, words: "an AbortSignal" },

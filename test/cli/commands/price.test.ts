@@ -65,6 +65,15 @@ describe("the price of a paid generator's image", () => {
     expect((await json(["generate", "a fox", "--dry-run", ...free])).document.credits).toBe(0);
   });
 
+  it("is stored with a warning if the config has no generator that it could apply to", async () => {
+    const warning = "price applies to the generator in the config, which has none.";
+    const { set, run } = await paidWorld();
+    expect((await set("price", "4")).stderr).not.toContain("applies to the generator");
+    await run(["config", "unset", "generator"]);
+    expect(await set("price", "4")).toMatchObject({ code: 0, stderr: expect.stringContaining(warning) });
+    expect((await set("seed", "7")).stderr).not.toContain("applies to the generator");
+  });
+
   it("must be a whole number, and is no price of the service's models", async () => {
     const { set, run, server } = { ...(await paidWorld()), server: null };
     expect([(await set("price", "4.5")).code, server]).toEqual([2, null]);
