@@ -59,7 +59,7 @@ export interface JobOptions {
   /** Requested pixels; the image may have another size. */
   width: number;
   height: number;
-  /** How a size is sent; null: as usual for the provider. */
+  /** Form of a size in the request; null: the usual one of the provider. */
   sizeForm: SizeForm | null;
   /** The user's fields, under the provider's names: `steps`, `seed`, `negative_prompt`. */
   fields: ProviderFields;

@@ -62,7 +62,7 @@ export function whyGone(waited: WaitResult): string | null {
 type WaitDeps = Pick<TaskDeps, "connection" | "gate" | "clock" | "signal" | "onProgress" | "random"> &
   FollowedDeps;
 
-/** What a wait is given while the job's progress is reported. */
+/** Dependencies of a wait that also reports the job's progress. */
 export interface FollowedDeps {
   /** Called with the number of others before the task at its provider, where a poll says that. */
   onAhead?: (ahead: number) => void;

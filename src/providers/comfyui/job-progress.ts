@@ -34,7 +34,7 @@ export async function followJob(
   };
   try {
     for (let opened = 0; opened < MAX_CONNECTIONS && !until.aborted; opened++) {
-      // It may have ended while nobody listened.
+      // The job may have ended between two connections.
       const job = await server.find(jobId, signal);
       if (job === null || job.state === "ended") return job !== null;
       const graph = graphIn(job.graph);
