@@ -186,6 +186,31 @@ describe("a retry", () => {
     }
   });
 
+  it("finds a request that its client left within a quarter of an hour after its end, however long it took", async () => {
+    let passedMs = 0;
+    const clock = { ...systemClock, now: () => systemClock.now() + passedMs };
+    let release = () => {};
+    const isReleased = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const provider = scriptedProvider(async (job, { onSent }) => {
+      onSent();
+      await isReleased;
+      return drawn(job);
+    });
+    const server = await numbered({ provider, clock });
+    const proxy = await cutting(server.port);
+    const call = clientFor(server, proxy.port, { maxRetries: 0 }).images.generate(FOX);
+    await provider.sent(1);
+    proxy.cut();
+    await expect(call).rejects.toThrow();
+    passedMs = 20 * MINUTE_MS;
+    release();
+    await expect.poll(() => server.ledger.unfinished()).toEqual([]);
+    expect(await server.generate(FOX, RETRY)).toMatchObject({ status: 200 });
+    expect(provider.jobs).toHaveLength(1);
+  });
+
   it("is attached to the document's API too", async () => {
     const { post, provider, ended } = await numbered();
     const { body } = await post(JSON.stringify(FOX));
