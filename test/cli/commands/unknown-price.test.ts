@@ -60,6 +60,21 @@ describe("a first paid image of unknown price", () => {
     ]);
   });
 
+  it("is agreed to for each model by itself: a second one does not take the place of the first", async () => {
+    const world = await commandWorld();
+    for (const model of ["vendor1/alpha-2", "beta-v4"]) await world.run([...FOX, "-m", model], person("y\n"));
+    for (const model of ["vendor1/alpha-2", "beta-v4"]) {
+      const { code, stderr } = await world.run([...FOX, "--again", "-m", model], person(""));
+      expect([code, stderr]).toEqual([0, expect.not.stringContaining("Submit?")]);
+    }
+  });
+
+  it("is no question where it is free, of a model that is not known too", async () => {
+    const { run } = await commandWorld();
+    const { stderr } = await run([...FOX, "--sandbox", "--no-validate", "-m", "nosuch"], person(""));
+    expect(stderr).not.toContain("Submit?");
+  });
+
   it.each<[string, string[], Partial<RunOptions>]>([
     ["--json", ["--json"], person("")],
     ["--quiet", ["--quiet"], person("")],
