@@ -38,7 +38,7 @@ describe("the test tree", () => {
     expect([...loadedBy("faults/disk.test.ts")]).toContain("support/program.ts");
   });
 
-  it("waits by `moment` and `until` of its support alone", () => {
+  it("waits by `pause` and `until` of its support alone", () => {
     const wait = /(?:resolve(?:\w*)?\) =>|await) (?:void )?setTimeout\(|from "node:timers\/promises"/;
     const waiting = FILES.filter(
       (name) => !/^(support|bench|recording)\//.test(name) && wait.test(textOf(name)),

@@ -8,8 +8,8 @@ import type { ByteSink } from "../../src/api/transport.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { liveServer } from "../support/live-server.ts";
 import { type Behaviour, response } from "../support/scripted-server.ts";
-import { pause } from "../support/scripts.ts";
 import { testClient } from "../support/task-world.ts";
+import { pause } from "../support/wait.ts";
 
 const PUBLIC_HTTP = new URL("http://8.8.8.8/api");
 const HTTPS = new URL("https://api.example/api");

@@ -4,8 +4,8 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { FileSink } from "../../src/api/file-sink.ts";
 import { DiskFile } from "../../src/lib/disk-file.ts";
-import { pause } from "../support/scripts.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { pause } from "../support/wait.ts";
 
 const MIB = 1024 * 1024;
 

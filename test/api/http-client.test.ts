@@ -3,10 +3,10 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type HttpRequest, TransportError } from "../../src/api/transport.ts";
 import { deadPort, listenForTest, liveServer, liveSockets } from "../support/live-server.ts";
 import { json, response } from "../support/scripted-server.ts";
-import { pause } from "../support/scripts.ts";
 import { testClient } from "../support/task-world.ts";
 import { tunnelProxy } from "../support/tunnel-proxy.ts";
 import { untrustedServer } from "../support/untrusted-server.ts";
+import { pause } from "../support/wait.ts";
 
 interface Answer {
   status: number;

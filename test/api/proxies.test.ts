@@ -8,10 +8,10 @@ import { type Proxies, proxiesFromEnvironment, proxyFor } from "../../src/api/pr
 import { fakeClock } from "../support/fake-clock.ts";
 import { deadPort, listenForTest, liveServer } from "../support/live-server.ts";
 import { response, success } from "../support/scripted-server.ts";
-import { pause } from "../support/scripts.ts";
 import { testClient, testService } from "../support/task-world.ts";
 import { tunnelProxy } from "../support/tunnel-proxy.ts";
 import { untrustedServer } from "../support/untrusted-server.ts";
+import { pause } from "../support/wait.ts";
 import { words } from "../support/words.ts";
 
 const PROXIES = { http: "http://plain:1", https: "http://secure:2", except: "" };

@@ -2,9 +2,10 @@ import { describe, expect, it } from "vitest";
 import { wholeReply } from "../../src/api/http-client.ts";
 import { liveServer } from "../support/live-server.ts";
 import { type Behaviour, success } from "../support/scripted-server.ts";
-import { pause, replies } from "../support/scripts.ts";
+import { replies } from "../support/scripts.ts";
 import { testClient, testService } from "../support/task-world.ts";
 import { tunnelProxy } from "../support/tunnel-proxy.ts";
+import { pause } from "../support/wait.ts";
 
 const REQUEST = { prompt: "a fox", model: "gamma-image-2" };
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";

@@ -3,7 +3,7 @@ import type { BatchRow } from "../../src/client/index.ts";
 import { accepts, imagesIn } from "../support/batch-world.ts";
 import { runCommand } from "../support/in-process.ts";
 import { late } from "../support/scripts.ts";
-import { moment } from "../support/wait.ts";
+import { pause } from "../support/wait.ts";
 import { clientWorld, failureOf } from "./client-world.ts";
 
 const PRICED = { model: "gamma-image-2", quality: "1K", pollIntervalMs: 100 } as const;
@@ -121,7 +121,7 @@ describe("a client's batch", () => {
       .batch(foxes(10), { ...PRICED, output, concurrency: 1 })
       [Symbol.asyncIterator]();
     await rows.next();
-    await moment(300);
+    await pause(300);
     expect(server.submits().length).toBeLessThanOrEqual(3);
     await rows.return?.();
   });

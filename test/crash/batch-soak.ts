@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { pick, randomFrom } from "../support/random.ts";
-import { moment } from "../support/wait.ts";
+import { pause } from "../support/wait.ts";
 import { type BatchScenario, batch, manifestOf, placeIn, type Row } from "./batch-scenarios.ts";
 import { unsavedCharges } from "./disk.ts";
 import { judgeBatchRecovery } from "./judge-batch-recovery.ts";
@@ -105,10 +105,10 @@ async function killedTogether(
   const ended = commands.map((argv) => {
     const { child, ended } = world.begin(argv);
     const momentMs = random() * 40;
-    const kill = () => void moment(momentMs).then(() => child.kill("SIGKILL"));
+    const kill = () => void pause(momentMs).then(() => child.kill("SIGKILL"));
     // One in eight does not even come to the service.
     const at = Math.floor(random() * mostStages);
-    if (random() < 1 / 8) void moment(random() * 300).then(kill);
+    if (random() < 1 / 8) void pause(random() * 300).then(kill);
     else alarms.push({ at: at + 1, ring: kill });
     return ended;
   });

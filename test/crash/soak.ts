@@ -1,5 +1,5 @@
 import { randomFrom } from "../support/random.ts";
-import { moment } from "../support/wait.ts";
+import { pause } from "../support/wait.ts";
 import { unsavedCharges } from "./disk.ts";
 import { judgeRecovery } from "./judge-recovery.ts";
 import { idsIn, judgeRun } from "./judge-run.ts";
@@ -87,7 +87,7 @@ async function killed(
 ): Promise<{ run: Run; tookMs: number }> {
   const start = performance.now();
   const { child, ended } = world.begin(argv);
-  const alarm = moment(afterMs).then(() => child.kill("SIGKILL"));
+  const alarm = pause(afterMs).then(() => child.kill("SIGKILL"));
   const run = await ended;
   const tookMs = performance.now() - start;
   await alarm;

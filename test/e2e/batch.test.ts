@@ -6,7 +6,8 @@ import { NO_ACCOUNT } from "../support/command-world.ts";
 import { PICTURE } from "../support/images.ts";
 import { finished } from "../support/program.ts";
 import { serviceWorld } from "../support/program-world.ts";
-import { completedAt, inTurn, late, pause, stillRunning } from "../support/scripts.ts";
+import { completedAt, inTurn, late, stillRunning } from "../support/scripts.ts";
+import { pause } from "../support/wait.ts";
 import { words } from "../support/words.ts";
 
 /** A world with a manifest in it. */

@@ -3,7 +3,7 @@ import path from "node:path";
 import { expect, it } from "vitest";
 import { finished } from "../support/program.ts";
 import { type ProgramWorld, programWorld } from "../support/program-world.ts";
-import { pause } from "../support/scripts.ts";
+import { pause } from "../support/wait.ts";
 import { imageServer, served } from "./image-server.ts";
 
 const PAID = "--generator-paid";

@@ -8,7 +8,7 @@ import { finished, ROOT } from "../support/program.ts";
 import { success } from "../support/scripted-server.ts";
 import { QUICK } from "../support/shell.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { moment } from "../support/wait.ts";
+import { pause } from "../support/wait.ts";
 
 /** When files go, and which. */
 interface Moment {
@@ -43,7 +43,7 @@ async function worldWithoutFiles({ at, files }: Moment) {
   await reached("start");
   const server = await liveService(PICTURE, {
     submit: async (_request, socket) => {
-      if (at === "submit") await moment(REPLY_MS);
+      if (at === "submit") await pause(REPLY_MS);
       await reached("submit");
       socket.write(success({ taskId: "task-1" }));
     },

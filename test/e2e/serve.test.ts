@@ -5,7 +5,7 @@ import type { clientOf } from "../sandbox/live.ts";
 import { png } from "../support/images.ts";
 import { finished } from "../support/program.ts";
 import { programWorld } from "../support/program-world.ts";
-import { pause } from "../support/scripts.ts";
+import { pause } from "../support/wait.ts";
 import { imageServer, served } from "./image-server.ts";
 
 /** Polls until a task has ended. */

@@ -4,7 +4,8 @@ import { expect, it } from "vitest";
 import { accepts, byPrompt, foxes, jsonLines } from "../support/batch-world.ts";
 import { serviceWorld } from "../support/program-world.ts";
 import type { ServiceScript } from "../support/scripted-server.ts";
-import { completedAt, inTurn, late, pause, reset } from "../support/scripts.ts";
+import { completedAt, inTurn, late, reset } from "../support/scripts.ts";
+import { pause } from "../support/wait.ts";
 
 async function batchWorldOf(script: ServiceScript = {}) {
   const { server, world } = await serviceWorld({ submit: accepts, ...script });

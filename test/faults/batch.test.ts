@@ -11,8 +11,9 @@ import { liveServer } from "../support/live-server.ts";
 import { generatorEnvironment } from "../support/paid-world.ts";
 import { type ProgramWorld, programWorld, serviceWorld } from "../support/program-world.ts";
 import { type Behaviour, response, type ServiceScript } from "../support/scripted-server.ts";
-import { completedAt, inTurn, late, pause, silence, stillRunning } from "../support/scripts.ts";
+import { completedAt, inTurn, late, silence, stillRunning } from "../support/scripts.ts";
 import { killed, startedWhen, stopped } from "../support/started.ts";
+import { pause } from "../support/wait.ts";
 import { words } from "../support/words.ts";
 
 const FLAGS = ["-m", "z-image", "--yes", "--name", "{slug}", "--poll-interval", "100ms"];

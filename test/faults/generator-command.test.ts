@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { installExample } from "../support/doubles/example.ts";
 import { PICTURE } from "../support/images.ts";
 import { CANARY, programWorld } from "../support/program-world.ts";
-import { pause } from "../support/scripts.ts";
 import { isRunning, killed, startedWhen, stopped } from "../support/started.ts";
+import { pause } from "../support/wait.ts";
 
 /** A world whose generator is a shell script; `$log` is a file, `$picture` an image. */
 async function commandWorld(body: string, args = "{promptFile} {output}") {

@@ -4,8 +4,9 @@ import { liveServer } from "../support/live-server.ts";
 import { generatorEnvironment } from "../support/paid-world.ts";
 import { programWorld } from "../support/program-world.ts";
 import { type Behaviour, response } from "../support/scripted-server.ts";
-import { inTurn, pause, silence } from "../support/scripts.ts";
+import { inTurn, silence } from "../support/scripts.ts";
 import { handlesSignals, startedWhen } from "../support/started.ts";
+import { pause } from "../support/wait.ts";
 
 /** A paid generator, whose replies to requests for an image are these, and a key for it. */
 async function paidWorld(...behaviours: Behaviour[]) {

@@ -13,7 +13,6 @@ import {
   cutShort,
   drips,
   inTurn,
-  pause,
   replies,
   reset,
   silence,
@@ -22,6 +21,7 @@ import {
 import { QUICK } from "../support/shell.ts";
 import { startedWhen } from "../support/started.ts";
 import { tunnelProxy } from "../support/tunnel-proxy.ts";
+import { pause } from "../support/wait.ts";
 
 const PORTAL = response(200, "<html><title>Welcome to the hotel</title></html>", {
   "content-type": "text/html",

@@ -11,8 +11,8 @@ import { heavyPicture } from "../support/images.ts";
 import { paidWorld } from "../support/paid-world.ts";
 import { finished } from "../support/program.ts";
 import { json } from "../support/scripted-server.ts";
-import { pause } from "../support/scripts.ts";
 import { handlesSignals } from "../support/started.ts";
+import { pause } from "../support/wait.ts";
 
 const SAVED = { exit: 0, type: null, files: [expect.stringMatching(/\.png$/)], open: [], done: ["saved"] };
 

@@ -4,9 +4,10 @@ import { plantTasks } from "../support/many-tasks.ts";
 import { finished } from "../support/program.ts";
 import { programWorld, SAVED, serviceWorld } from "../support/program-world.ts";
 import type { Behaviour } from "../support/scripted-server.ts";
-import { completedAt, inTurn, late, pause, stillRunning } from "../support/scripts.ts";
+import { completedAt, inTurn, late, stillRunning } from "../support/scripts.ts";
 import { QUICK } from "../support/shell.ts";
 import { startedUntil, stopped } from "../support/started.ts";
+import { pause } from "../support/wait.ts";
 import { words } from "../support/words.ts";
 
 const ONTO_FULL_DISK = { through: ["sh", "-c", 'exec "$@" >/dev/full', "sh"] };

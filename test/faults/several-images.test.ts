@@ -9,8 +9,9 @@ import { paidWorld } from "../support/paid-world.ts";
 import { finished } from "../support/program.ts";
 import type { ProgramWorld } from "../support/program-world.ts";
 import type { Behaviour } from "../support/scripted-server.ts";
-import { inTurn, pause, silence } from "../support/scripts.ts";
+import { inTurn, silence } from "../support/scripts.ts";
 import { handlesSignals, killed, startedWhen, stopped } from "../support/started.ts";
+import { pause } from "../support/wait.ts";
 
 const usual =
   (part: Part, number = 1): Behaviour =>

@@ -8,18 +8,10 @@ import { PICTURE } from "../support/images.ts";
 import { finished, type ProgramResult } from "../support/program.ts";
 import { CANARY, type ProgramWorld, programWorld, SAVED, serviceWorld } from "../support/program-world.ts";
 import { type Behaviour, failure, response, success } from "../support/scripted-server.ts";
-import {
-  completedAt,
-  inTurn,
-  late,
-  pause,
-  replies,
-  silence,
-  stillRunning,
-  taskIs,
-} from "../support/scripts.ts";
+import { completedAt, inTurn, late, replies, silence, stillRunning, taskIs } from "../support/scripts.ts";
 import { settingsFile, storedSettings } from "../support/settings-file.ts";
 import { killed, startedUntil, startedWhen } from "../support/started.ts";
+import { pause } from "../support/wait.ts";
 
 const WHOLE = response(200, PICTURE);
 

@@ -32,8 +32,9 @@ import {
   type ServiceScript,
   success,
 } from "../support/scripted-server.ts";
-import { completedAt, inTurn, late, pause, replies, silence, stillRunning } from "../support/scripts.ts";
+import { completedAt, inTurn, late, replies, silence, stillRunning } from "../support/scripts.ts";
 import { handlesSignals, type Started, startedUntil, startedWhen, stopped } from "../support/started.ts";
+import { pause } from "../support/wait.ts";
 import { words } from "../support/words.ts";
 
 const SIGNALS = [

@@ -7,8 +7,9 @@ import { OPENAI } from "../support/doubles/synchronous.ts";
 import { paidWorld } from "../support/paid-world.ts";
 import type { ProgramWorld } from "../support/program-world.ts";
 import type { Behaviour } from "../support/scripted-server.ts";
-import { inTurn, pause, silence } from "../support/scripts.ts";
+import { inTurn, silence } from "../support/scripts.ts";
 import { handlesSignals, killed, startedWhen } from "../support/started.ts";
+import { pause } from "../support/wait.ts";
 
 /** Lets the time of every process be over that has announced itself, as if it had been stopped for so long. */
 async function endHolders({ home }: ProgramWorld): Promise<void> {

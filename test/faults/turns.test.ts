@@ -9,7 +9,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { ROOT } from "../support/program.ts";
 import { randomFrom } from "../support/random.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { moment, until } from "../support/wait.ts";
+import { pause, until } from "../support/wait.ts";
 
 let program = "";
 let ticketProgram = "";
@@ -160,17 +160,17 @@ describe("turns of several processes", () => {
     const run = { ...folders, turns: 100_000, atOnce: 3, concurrency: 2, forMs: 60_000, workMs: 5 };
     const runs = ["a", "b", "c", "d"].map((name) => started(file, { ...run, name }));
     const victims: ChildProcess[] = runs.slice(0, 2).map(({ child }) => child);
-    await moment(800);
+    await pause(800);
     for (let round = 0; round < 6; round++) {
       const stopped = runs[2 + (round % 2)]?.child;
       stopped?.kill("SIGSTOP");
-      await moment(50 + random() * 300);
+      await pause(50 + random() * 300);
       stopped?.kill("SIGCONT");
       if (round % 3 === 1) victims.pop()?.kill("SIGKILL");
-      await moment(50 + random() * 200);
+      await pause(50 + random() * 200);
     }
     const before = runs.slice(2).map(({ turned }) => turned.length);
-    await moment(1500);
+    await pause(1500);
     for (const { child } of runs) child.kill("SIGKILL");
     await Promise.all(runs.map(({ ended }) => ended));
     // Both that live go on, and no more had a turn at once than may.

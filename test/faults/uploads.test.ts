@@ -5,9 +5,9 @@ import { describe, expect, it } from "vitest";
 import { PICTURE } from "../support/images.ts";
 import { finished } from "../support/program.ts";
 import { CANARY, NOTHING_CHARGED, type ProgramWorld, SAVED, serviceWorld } from "../support/program-world.ts";
-import { pause } from "../support/scripts.ts";
 import { handlesSignals, isRunning, stopped } from "../support/started.ts";
 import { PRINTS_URL, type Uploader, uploader } from "../support/uploader.ts";
+import { pause } from "../support/wait.ts";
 
 const REFUSED = { ...NOTHING_CHARGED, exit: 2, type: "usage" };
 

@@ -6,9 +6,10 @@ import { liveService } from "../support/live-server.ts";
 import { BIN, finished } from "../support/program.ts";
 import { programWorld, SAVED } from "../support/program-world.ts";
 import { success } from "../support/scripted-server.ts";
-import { pause, replies } from "../support/scripts.ts";
+import { replies } from "../support/scripts.ts";
 import { QUICK } from "../support/shell.ts";
 import { hasTool } from "../support/tools.ts";
+import { pause } from "../support/wait.ts";
 
 // Faults of Windows, played to the built program on whatever system this is: see as-windows.cjs.
 

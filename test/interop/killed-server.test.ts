@@ -2,7 +2,7 @@ import OpenAI from "openai";
 import { expect, it } from "vitest";
 import { imageServer, served } from "../e2e/image-server.ts";
 import { programWorld } from "../support/program-world.ts";
-import { pause } from "../support/scripts.ts";
+import { pause } from "../support/wait.ts";
 
 const PAID = ["--generator-paid"];
 

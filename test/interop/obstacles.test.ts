@@ -2,11 +2,12 @@ import { rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Clock } from "../../src/lib/clock.ts";
+import { failedPoll } from "../../src/providers/failures.ts";
 import type { Provider } from "../../src/providers/provider.ts";
 import type { RequestLine } from "../../src/server/http.ts";
 import { drawn, failing, scriptedProvider } from "../serve/provider-script.ts";
 import { quickClock } from "../support/quick-clock.ts";
-import { moment } from "../support/wait.ts";
+import { pause } from "../support/wait.ts";
 import { clientFor, failure, heldProvider, withOpenAi } from "./openai-client.ts";
 
 const PAID = { options: { isPaid: true } };
@@ -68,7 +69,7 @@ describe("a generator that is down", () => {
   it("that does not accept connections is tried once, and answered to all that wait", async () => {
     const haveCome = async () => (await server.ledger.unfinished()).length === 3;
     const provider = scriptedProvider(async () => {
-      while (!(await haveCome())) await moment(5);
+      while (!(await haveCome())) await pause(5);
       return failing("unsent", "The connection timed out.");
     });
     const server = await withOpenAi({ provider, ...PAID, clock: quickClock });
@@ -144,14 +145,7 @@ describe("after something was sent", () => {
         onSent();
         return { outcome: "accepted", taskId: `their-${taskId}` };
       },
-      poll: async () => ({
-        outcome: "retry",
-        why: "HTTP 404",
-        rateLimited: false,
-        retryAfterMs: null,
-        connectionError: null,
-        isMissing: true,
-      }),
+      poll: async () => failedPoll("HTTP 404", { isMissing: true }),
     };
     const { openai } = await withOpenAi({ provider, options: { isPaid }, clock: quickClock });
     const error = await failure(openai.images.generate(FOX));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { mapConcurrent, Slots } from "../../src/lib/concurrency.ts";
-import { pause } from "../support/scripts.ts";
+import { pause } from "../support/wait.ts";
 
 describe("mapping with several calls at once", () => {
   it("keeps the order of the items, whichever ends first", async () => {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it, test } from "vitest";
 import { filterRows, pngStream } from "../../src/painter/draw-picture.ts";
-import { moment } from "../support/wait.ts";
+import { pause } from "../support/wait.ts";
 import { decodePng } from "./picture-spec.ts";
 
 const WIDTH = 512;
@@ -30,7 +30,7 @@ async function read(pauseMs: number): Promise<Buffer> {
   const parts: Buffer[] = [];
   for await (const part of pngStream(WIDTH, ROWS_TO_A_BAND * BANDS, bands())) {
     parts.push(part);
-    if (pauseMs > 0) await moment(pauseMs);
+    if (pauseMs > 0) await pause(pauseMs);
   }
   return Buffer.concat(parts);
 }

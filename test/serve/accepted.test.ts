@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { systemClock } from "../../src/lib/clock.ts";
 import { systemProcesses } from "../../src/lib/processes.ts";
+import { failedPoll } from "../../src/providers/failures.ts";
 import type { Provider } from "../../src/providers/provider.ts";
 import { Ledger } from "../../src/store/ledger.ts";
 import { counted } from "../support/counted.ts";
@@ -79,14 +80,7 @@ it("a job whose provider reports its end is polled at once, long before its next
 it("a job that its provider no longer knows has ended for clients, and is left open for resume", async () => {
   const folder = await temporaryFolder();
   const { provider } = accepting();
-  provider.poll = async () => ({
-    outcome: "retry",
-    why: "HTTP 404",
-    rateLimited: false,
-    retryAfterMs: null,
-    connectionError: null,
-    isMissing: true,
-  });
+  provider.poll = async () => failedPoll("HTTP 404", { isMissing: true });
   const live = await liveServer({ folder, provider, options: { isPaid: true }, clock: quickClock });
   const taskId = await live.accepted({ prompt: "a fox" });
   await expect.poll(async () => dataOf(await live.poll(taskId)).status).toBe("failed");

@@ -12,7 +12,7 @@ import type { GenerationRequest } from "../../src/task/request.ts";
 import { quickClock } from "../support/quick-clock.ts";
 import { identity, someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { moment } from "../support/wait.ts";
+import { pause } from "../support/wait.ts";
 import { drawn, endless, failing, type ScriptedProvider, scriptedProvider } from "./provider-script.ts";
 import { dataOf, liveServer, OPTIONS, SERVER } from "./serve-world.ts";
 
@@ -131,7 +131,7 @@ it("a task whose file cannot be read is named once, and the others go on", async
   await writeFile(path.join(open, "20200101T000000000-0123abcd.jsonl"), "no json\nno json\n");
   const { ended, events } = await nextProcess(left, scriptedProvider(), quickClock);
   expect(await ended(left.waiting)).toMatchObject({ status: "completed" });
-  await moment(MANY_SEARCHES_MS);
+  await pause(MANY_SEARCHES_MS);
   expect(events.filter(({ kind }) => kind === "dropped")).toHaveLength(1);
 });
 
@@ -166,7 +166,7 @@ it("two machines that both take a task for theirs send one request", async () =>
   const [a, b] = [await liveServer(machine("a")), await liveServer(machine("b"))];
   const blocking = await a.accepted({ prompt: "a fox" });
   await provider.sent(1);
-  await moment(MANY_SEARCHES_MS);
+  await pause(MANY_SEARCHES_MS);
   expect(provider.jobs).toHaveLength(1);
   open[0]?.();
   expect(await a.ended(blocking)).toMatchObject({ status: "completed" });
@@ -179,7 +179,7 @@ it("a free task that takes its time is not sent again by the searches for tasks"
   const { accepted, poll } = await liveServer({ provider, clock: quickClock });
   const taskId = await accepted({ prompt: "a fox" });
   await provider.sent(1);
-  await moment(MANY_SEARCHES_MS);
+  await pause(MANY_SEARCHES_MS);
   expect(dataOf(await poll(taskId)).status).toBe("processing");
   expect(provider.jobs).toHaveLength(1);
 });

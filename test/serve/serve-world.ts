@@ -14,7 +14,7 @@ import { GENERATOR_KEY_ID } from "../../src/task/intent.ts";
 import { ANY_MODEL } from "../../src/task/request.ts";
 import { type Answer, clientOf } from "../sandbox/live.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { moment } from "../support/wait.ts";
+import { pause } from "../support/wait.ts";
 import { scriptedProvider } from "./provider-script.ts";
 
 interface LiveOptions
@@ -113,7 +113,7 @@ export async function liveServer(live: LiveOptions = {}) {
     for (;;) {
       const data = dataOf(await client.poll(taskId));
       if (data.status === "completed" || data.status === "failed") return data;
-      await moment(10);
+      await pause(10);
     }
   };
   return { ...server, close, folder, ledger, events, ...client, ended };

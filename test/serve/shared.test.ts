@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { moment } from "../support/wait.ts";
+import { pause } from "../support/wait.ts";
 import { drawn, endless, failing, scriptedProvider } from "./provider-script.ts";
 import { dataOf, liveServer } from "./serve-world.ts";
 
@@ -15,7 +15,7 @@ async function several(count: number, options: Parameters<typeof liveServer>[0])
 
 it("four processes with one place never have two requests open, and send each once", async () => {
   const provider = scriptedProvider(async (job) => {
-    await moment(50);
+    await pause(50);
     return drawn(job);
   });
   const services = await several(4, { provider });
@@ -24,7 +24,7 @@ it("four processes with one place never have two requests open, and send each on
     for (const { accepted, ended } of services) {
       const taskId = await accepted({ prompt: "a fox" });
       tasks.push({ taskId, ended: () => ended(taskId) });
-      await moment(2);
+      await pause(2);
     }
   }
   await Promise.all(tasks.map(({ ended }) => ended()));

@@ -7,10 +7,10 @@ import { Tickets } from "../../src/lib/tickets.ts";
 import { SettingsStore } from "../../src/store/settings-store.ts";
 import { SETTING_NAMES } from "../../src/store/settings-table.ts";
 import { SettingsError } from "../../src/store/store-errors.ts";
-import { pause } from "../support/scripts.ts";
 import { identity, someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
+import { pause } from "../support/wait.ts";
 
 const self = someProcesses(1).as(1);
 

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { onTestFinished } from "vitest";
-import { pause } from "./scripts.ts";
+import { pause } from "./wait.ts";
 
 /** Listens and never accepts a connection. */
 const SLEEPER = `

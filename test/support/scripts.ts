@@ -1,4 +1,5 @@
 import { type Behaviour, type SeenRequest, success } from "./scripted-server.ts";
+import { pause } from "./wait.ts";
 
 // Ready-made behaviours of a scripted service.
 
@@ -61,10 +62,6 @@ export function late(ms: number, behave: Behaviour): Behaviour {
     await pause(ms);
     await behave(request, socket);
   };
-}
-
-export function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** Answers each look by the task that it asks for; one that is not named by `others`. */

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { finished, type ProgramOptions, type ProgramResult } from "./program.ts";
 import type { ProgramWorld } from "./program-world.ts";
 import type { ScriptedServer } from "./scripted-server.ts";
-import { pause } from "./scripts.ts";
+import { pause } from "./wait.ts";
 
 /** A program in the middle of its work. */
 export interface Started {

@@ -1,7 +1,7 @@
 import { platform } from "node:os";
 import { describe, expect, it } from "vitest";
 import { hasScreen, Screen } from "../support/screen.ts";
-import { moment } from "../support/wait.ts";
+import { pause } from "../support/wait.ts";
 
 const FOX = ["generate", "a red fox", "-m", "gamma-image-2", "-q", "1K", "--sandbox"];
 /** A fox that takes 4 s, and whose end is not waited for any longer than that. */
@@ -70,7 +70,7 @@ describe.skipIf(!hasScreen)("generate on a real terminal", () => {
       await screen.type("C-z");
       await screen.shows(/Suspended\./);
       await screen.type("bg", "Enter");
-      await moment(500);
+      await pause(500);
       expect((await screen.lines()).filter((line) => line.includes("Generating"))).toEqual([]);
       expect(await screen.hasCursor()).toBe(true);
       await screen.type("Enter");

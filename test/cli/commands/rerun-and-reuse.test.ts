@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { commandWorld, submitted } from "../../support/command-world.ts";
 import { PICTURE } from "../../support/images.ts";
 import { failure, response, success } from "../../support/scripted-server.ts";
-import { completedAt, inTurn, pause, replies } from "../../support/scripts.ts";
+import { completedAt, inTurn, replies } from "../../support/scripts.ts";
+import { pause } from "../../support/wait.ts";
 
 const FOX = ["generate", "a fox", "-m", "gamma-image-2", "-r", "16:9", "-q", "2K"];
 const FOX_REQUEST = { prompt: "a fox", model: "gamma-image-2", ratio: "16:9", quality: "2K" };

@@ -1,12 +1,12 @@
 import { mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { ServiceError } from "../../../src/api/api-errors.ts";
+import { AuthRequiredError, ServiceError } from "../../../src/api/api-errors.ts";
 import { findUnfinished } from "../../../src/core/engine/again.ts";
 import type { PollReply, SubmitReply } from "../../../src/providers/provider.ts";
 import { LINES } from "../../support/records.ts";
 import { type Answer, drawn, endless, lost } from "../../support/scripted-provider.ts";
-import { pause } from "../../support/scripts.ts";
+import { pause } from "../../support/wait.ts";
 import { type JobOptions, linesIn, workWorld } from "./work-world.ts";
 
 const { started } = LINES;
@@ -136,11 +136,12 @@ describe("a task that its provider has accepted", () => {
     task,
   });
   /** Marks the task at its first poll. @param then what the polls say after that */
-  async function cancelledWhilePolled(answer: boolean | null, then: PollReply) {
+  async function cancelledWhilePolled(answer: boolean | null | Error, then: PollReply) {
     const world = await workWorld({ answer: async () => ({ outcome: "accepted", taskId: "theirs" }) });
     const asked: string[] = [];
     const cancel = async (id: string) => {
       asked.push(id);
+      if (answer instanceof Error) throw answer;
       return answer;
     };
     const poll = async () => {
@@ -161,9 +162,12 @@ describe("a task that its provider has accepted", () => {
     expect(world.asked).toEqual(["theirs"]);
   });
 
-  it("goes on where the provider does not stop it", async () => {
+  it.each([
+    ["does not stop it", false],
+    ["refuses the key for that", new AuthRequiredError("No.")],
+  ])("goes on where the provider %s", async (_what, answer) => {
     const end = ofPoll({ status: "failed", errorCode: "E7" });
-    const world = await cancelledWhilePolled(false, end);
+    const world = await cancelledWhilePolled(answer, end);
     expect(await world.generate()).toMatchObject({ state: "failed", charged: "unknown" });
     expect(world.asked).toEqual(["theirs"]);
   });

@@ -11,7 +11,7 @@ import type { SubmitReply } from "../../../src/providers/provider.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { LINES } from "../../support/records.ts";
 import { type Answer, drawn, endless, lost, refused } from "../../support/scripted-provider.ts";
-import { moment, until } from "../../support/wait.ts";
+import { pause, until } from "../../support/wait.ts";
 import { keptIn, leaveImage, linesIn, workWorld } from "./work-world.ts";
 
 const { started } = LINES;
@@ -161,7 +161,7 @@ describe.each<[string, number | null, (world: WorkWorld) => void, string]>([
     const generating = world.generate();
     await until(() => world.provider.jobs.length > 0);
     end(world);
-    await moment(20);
+    await pause(20);
     const told = { type: "submit_interrupted", taskId: "task_1", waitMs: null };
     const isSignal = type === "interrupted";
     expect(world.events.filter((event) => event.type === "submit_interrupted")).toEqual(

@@ -7,7 +7,7 @@ import type { PollReply } from "../../../src/providers/provider.ts";
 import { png } from "../../support/images.ts";
 import { liveService } from "../../support/live-server.ts";
 import { type Answer, drawn, lost, refused } from "../../support/scripted-provider.ts";
-import { moment } from "../../support/wait.ts";
+import { pause } from "../../support/wait.ts";
 import { delayed, twoProcesses } from "./two-processes-world.ts";
 import { linesIn } from "./work-world.ts";
 
@@ -139,7 +139,7 @@ describe("an accepted task", () => {
     });
     const poll = async () => {
       polled();
-      if (reply === RUNNING) await moment(5);
+      if (reply === RUNNING) await pause(5);
       return reply;
     };
     Object.assign(world.provider, { poll });

@@ -7,10 +7,10 @@ import { type DownloadedImage, downloadImage } from "../../../src/core/images/do
 import { png, sha256 } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";
 import { type Behaviour, response } from "../../support/scripted-server.ts";
-import { pause } from "../../support/scripts.ts";
 import { taskWorld } from "../../support/task-world.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { tinyDisk } from "../../support/tiny-disk.ts";
+import { pause } from "../../support/wait.ts";
 
 const IMAGE = png();
 const HTML = "<!DOCTYPE html><title>Not here</title>";

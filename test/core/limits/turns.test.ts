@@ -12,7 +12,7 @@ import { fakeClock } from "../../support/fake-clock.ts";
 import { quickClock } from "../../support/quick-clock.ts";
 import { identity, someProcesses } from "../../support/some-processes.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { moment } from "../../support/wait.ts";
+import { pause } from "../../support/wait.ts";
 
 const LIMITS = { concurrency: 1, forMs: 60_000 };
 const SIGNAL = new AbortController().signal;
@@ -80,7 +80,7 @@ describe("a turn", () => {
       said.push(order);
       await turn.release();
     });
-    await moment();
+    await pause();
     await first.release();
     await Promise.all(ends);
     expect(said).toEqual(["b", "c", "c-2", "d"]);
@@ -104,7 +104,7 @@ describe("a turn", () => {
     const { as } = await newLines();
     const held = await as(1).take("b", { signal: SIGNAL });
     const earlier = taking(as(2), "a");
-    await moment();
+    await pause();
     expect(earlier).toMatchObject({ hasTurn: false });
     await held.release();
     await earlier.turn;
@@ -123,7 +123,7 @@ describe("a turn", () => {
       return true;
     };
     const first = taking(lineOf(folder, { ...world.as(1), isAlive }), "a");
-    await moment();
+    await pause();
     expect(isAsked).toBe(true);
     expect(first).toMatchObject({ hasTurn: false });
     // It takes one for a moment, and gives it back.
@@ -138,7 +138,7 @@ describe("a turn", () => {
     const { as } = await newLines({ ...LIMITS, concurrency: 2 });
     const held = await Promise.all([1, 2].map((pid) => as(pid).take(`a${pid}`, { signal: SIGNAL })));
     const third = taking(as(3), "b");
-    await moment();
+    await pause();
     expect(third).toMatchObject({ hasTurn: false });
     await held[0]?.release();
     await third.turn;
@@ -173,11 +173,11 @@ describe("a waiter", () => {
     const { as } = await newLines();
     const held = await as(2).take("a", { signal: SIGNAL });
     const [first, second] = [taking(as(1), "b"), taking(as(1), "c")];
-    await moment();
+    await pause();
     expect(first.told).toEqual([{ ahead: 1, holder: "another imggen process, pid 2" }]);
     await held.release();
     const turn = await first.turn;
-    await moment();
+    await pause();
     expect(second.told).toEqual([
       { ahead: 2, holder: "another imggen process, pid 2" },
       { ahead: 1, holder: "another task of this process" },
@@ -190,7 +190,7 @@ describe("a waiter", () => {
     const { folder, as } = await newLines();
     await put(folder, ticket("a", "turn"), leaseOf(9, 200_000, "elsewhere"));
     const waiting = taking(as(1), "b");
-    await moment();
+    await pause();
     expect(waiting.told).toEqual([
       { ahead: 1, holder: "a process on host elsewhere, for 4 minutes at most" },
     ]);
@@ -202,10 +202,10 @@ describe("a waiter", () => {
     const controller = new AbortController();
     const given = taking(as(1), "b", controller.signal);
     const next = taking(as(1), "c");
-    await moment();
+    await pause();
     controller.abort(new Error("enough"));
     await expect(given.turn).rejects.toThrow("enough");
-    await moment();
+    await pause();
     expect(next.told.at(-1)).toMatchObject({ ahead: 1 });
     await held.release();
     await (await next.turn).release();
@@ -222,7 +222,7 @@ describe("a waiter", () => {
     const { folder, as } = await newLines();
     await put(folder, ticket("a", "wait"), leaseOf(2, 300));
     const next = taking(as(1), "b");
-    await moment();
+    await pause();
     expect(next).toMatchObject({ hasTurn: false, told: [{ ahead: 1 }] });
     await next.turn;
     // It lives, so that its ticket stays for when it continues.
@@ -233,7 +233,7 @@ describe("a waiter", () => {
     const { folder, world, as } = await newLines();
     await as(1).take("a", { signal: SIGNAL });
     void taking(lineOf(folder, world.as(2), LIMITS, quickClock), "b");
-    await moment();
+    await pause();
     const ticketOf = async () => (await readdir(folder)).find((name) => name.startsWith("wait.b."));
     const name = (await ticketOf()) ?? "";
     await rm(path.join(folder, name));
@@ -244,9 +244,9 @@ describe("a waiter", () => {
     const { folder, as } = await newLines();
     const held = await as(1).take("a", { signal: SIGNAL });
     const others = ["b", "c", "d"].map((order) => taking(as(2), order));
-    await moment();
+    await pause();
     const last = taking(as(3), "e");
-    await moment(300);
+    await pause(300);
     expect(last.told.at(-1)).toEqual({ ahead: 4, holder: "another imggen process, pid 1" });
     expect((await readdir(folder)).map((name) => name.split(".").slice(0, 2)).sort()).toEqual([
       ["turn", "a"],
@@ -272,10 +272,10 @@ describe("a waiter", () => {
       sleep: (_ms: number, signal?: AbortSignal) => systemClock.sleep(60_000, signal),
     };
     void taking(lineOf(folder, { ...world.as(1), isAlive }, LIMITS, clock), "b");
-    await moment(100);
+    await pause(100);
     const before = asked;
     for (let round = 0; round < 50; round++) await put(folder, ticket(`c${round}`, "wait"), "");
-    await moment(20);
+    await pause(20);
     expect(asked - before).toBeLessThan(4);
   });
 
@@ -308,7 +308,7 @@ describe("what is in the folder", () => {
     const alias = `${folder}-alias`;
     await symlink(folder, alias);
     const next = taking(lineOf(alias, world.as(1)), "b");
-    await moment();
+    await pause();
     expect(next).toMatchObject({ hasTurn: false });
     await held.release();
     await next.turn;
@@ -322,8 +322,8 @@ it("sixty waiters leave a processor most of its time", async () => {
   const waiters = Array.from({ length: 60 }, (_, index) =>
     line.take(`1${String(index).padStart(2, "0")}`, { signal: SIGNAL }),
   );
-  await moment();
-  const cost = await cpuTimeOf(() => moment(2_500));
+  await pause();
+  const cost = await cpuTimeOf(() => pause(2_500));
   await held.release();
   for (const waiter of waiters) await (await waiter).release();
   expect(cost).toBeLessThan(1_000);

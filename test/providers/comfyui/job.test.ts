@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { workflow } from "../../support/comfyui.ts";
 import { PICTURE } from "../../support/images.ts";
-import { moment, until } from "../../support/wait.ts";
+import { pause, until } from "../../support/wait.ts";
 import { ALONE, polling } from "../job.ts";
 import { comfyWorld, type WorldOptions } from "./comfy-world.ts";
 
@@ -143,7 +143,7 @@ describe("polling a job", () => {
     const urls: unknown[] = [];
     for (const taskId of ["task_1", "task_2"]) {
       const { reply } = await submit({ taskId, fields: { seed: 7 } });
-      await moment(20);
+      await pause(20);
       const polled = await provider.poll?.(reply.outcome === "accepted" ? reply.taskId : "", await polling());
       urls.push(polled?.outcome === "state" && polled.task.status === "completed" && polled.task.urls);
     }

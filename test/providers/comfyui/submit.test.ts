@@ -5,7 +5,7 @@ import { toJobId } from "../../../src/providers/comfyui/submit-job.ts";
 import { workflow } from "../../support/comfyui.ts";
 import { PICTURE, sha256 } from "../../support/images.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { moment, until } from "../../support/wait.ts";
+import { pause, until } from "../../support/wait.ts";
 import { ALONE, OPTIONS, told } from "../job.ts";
 import { comfyWorld } from "./comfy-world.ts";
 
@@ -200,7 +200,7 @@ describe("a job whose reply is lost", () => {
     const stop = new AbortController();
     const asked = provider.submit(await job({ model: "dream" }), { ...ALONE, signal: stop.signal });
     await until(() => double.requests.some(({ target }) => target === "/prompt"));
-    await moment(100);
+    await pause(100);
     stop.abort(new Error("Ctrl-C"));
     expect(await asked).toMatchObject({ outcome: "unknown", isAskable: true });
   });

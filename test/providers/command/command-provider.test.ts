@@ -11,8 +11,8 @@ import { PICTURE } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";
 import { quickClock } from "../../support/quick-clock.ts";
 import { response } from "../../support/scripted-server.ts";
-import { pause } from "../../support/scripts.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { pause } from "../../support/wait.ts";
 import { ALONE, type JobParts, jobFor, opened, told } from "../job.ts";
 
 /** A command that runs a shell script, with what its arguments are. */

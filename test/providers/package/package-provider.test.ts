@@ -9,8 +9,8 @@ import { EXAMPLE, installExample } from "../../support/doubles/example.ts";
 import { PICTURE } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";
 import { type Behaviour, json } from "../../support/scripted-server.ts";
-import { pause } from "../../support/scripts.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { pause } from "../../support/wait.ts";
 import { ALONE, type JobParts, jobFor, opened, polling, told } from "../job.ts";
 
 const { signal } = ALONE;

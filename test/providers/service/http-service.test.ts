@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { OutcomeUnknownError } from "../../../src/api/api-errors.ts";
 import { deadPort, liveServer } from "../../support/live-server.ts";
 import { type Behaviour, failure, json, response, success } from "../../support/scripted-server.ts";
-import { pause } from "../../support/scripts.ts";
 import { TEST_KEY, testClient, testService } from "../../support/task-world.ts";
+import { pause } from "../../support/wait.ts";
 
 const REQUEST = { prompt: "a fox", model: "gamma-image-2" };
 const ENVELOPE = { code: 0, message: "ok", data: { taskId: "t" } };
