@@ -31,9 +31,10 @@ export function rangeProblem(value: unknown, range: Range): string {
 /** As `rangeProblem`, of a value that is no seed. */
 export function seedProblem(value: unknown): string {
   const range = { min: 0, max: MAX_SEED };
-  const limit = exceededLimit(value, range);
-  if (limit?.startsWith("at most")) return ` is above ${MAX_SEED}, the largest that any generator takes`;
-  if (limit === null && Number.isInteger(value)) return " is rounded by JavaScript: give its digits as text";
+  const isAbove = exceededLimit(value, { ...range, min: Number.NEGATIVE_INFINITY }) !== null;
+  if (isAbove) return ` is above ${MAX_SEED}, the largest that any generator takes`;
+  if (exceededLimit(value, range) === null && Number.isInteger(value))
+    return " is rounded by JavaScript: give its digits as text";
   return rangeProblem(value, range);
 }
 
