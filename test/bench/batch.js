@@ -121,11 +121,7 @@ const rows = [
     ? goal(
         `processor time a row of a shell loop's, over its own (${shown(cpuMs)} ms)`,
         of(loops, "cpuMs") / ROWS / cpuMs,
-        {
-          least: 12,
-          unit: "×",
-          peer: `shell loop ${shown(of(loops, "cpuMs") / ROWS)} ms`,
-        },
+        { least: 12, unit: "×", peer: `shell loop ${shown(of(loops, "cpuMs") / ROWS)} ms` },
       )
     : fact("processor time a row (no curl or no jq here to compare with)", cpuMs, "ms"),
   goal(`peak memory, ${ROWS} rows`, of(small, "peakMiB"), { most: 120, unit: "MiB" }),

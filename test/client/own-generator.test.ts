@@ -86,10 +86,7 @@ describe("how a generator is used", () => {
   });
 
   it("as flags and the config say, a field of a flag before the same of the config", () => {
-    const flags = {
-      field: '["steps=30","negative_prompt=no text, ever","hd=true"]',
-      generatorSide: "512",
-    };
+    const flags = { field: '["steps=30","negative_prompt=no text, ever","hd=true"]', generatorSide: "512" };
     const config = {
       generator: GPUBOX,
       field: "seed=7 steps=20",

@@ -11,11 +11,7 @@ const run = promisify(execFile);
 const INITIALIZE = {
   id: 1,
   method: "initialize",
-  params: {
-    protocolVersion: "2025-06-18",
-    capabilities: {},
-    clientInfo: { name: "test", version: "1" },
-  },
+  params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } },
 };
 
 const COPIED = ["src", "bin", ".build", ".github", ".rolldown.config.js", "package.json", "tsconfig.json"];

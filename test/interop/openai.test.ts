@@ -60,11 +60,7 @@ describe("OpenAI's client", () => {
     const own = { n: null, size: "auto", quality: "high", style: "vivid", background: null } as const;
     await openai.post("/images/edits", { body: { prompt: "a fox", images: [{ image_url: url }], ...own } });
     expect(provider.jobs).toMatchObject([
-      {
-        request: { prompt: "a fox", ratio: "auto" },
-        options: { fields: {} },
-        references: [{ url }],
-      },
+      { request: { prompt: "a fox", ratio: "auto" }, options: { fields: {} }, references: [{ url }] },
     ]);
     expect(provider.jobs[0]?.request).not.toHaveProperty("quality");
   });

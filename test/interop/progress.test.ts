@@ -28,10 +28,7 @@ it("the progress of a job at ComfyUI is in polls, and in a stream of OpenAI's cl
     double.release();
   }
   expect(events[0]).toMatchObject({ type: "imggen.progress", share: 0.5 });
-  expect(events.at(-1)).toMatchObject({
-    type: "image_generation.completed",
-    b64_json: expect.any(String),
-  });
+  expect(events.at(-1)).toMatchObject({ type: "image_generation.completed", b64_json: expect.any(String) });
 });
 
 it("the progress of several images is that of all of them, and an error after it is an event", async () => {

@@ -55,11 +55,7 @@ function pairs(text: fc.Arbitrary<string>): fc.Arbitrary<ProviderFields> {
       fc.array(text),
       fc.record({ scale: fc.integer(), path: text }),
     ),
-    {
-      minKeys: 1,
-      maxKeys: 3,
-      noNullPrototype: true,
-    },
+    { minKeys: 1, maxKeys: 3, noNullPrototype: true },
   );
 }
 

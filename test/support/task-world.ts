@@ -38,14 +38,7 @@ export function testClient(options: HttpClientOptions = {}): HttpClient {
 /** The service at an address, spoken to as imggen does, with time-outs short enough for a test. */
 export function testService(baseUrl: string, options: Partial<ServiceOptions> = {}): HttpImageService {
   const { http = testClient(), clock = fakeClock(), apiKey = TEST_KEY, ...rest } = options;
-  return new HttpImageService({
-    http,
-    clock,
-    apiKey,
-    baseUrl,
-    requestTimeoutMs: 2000,
-    ...rest,
-  });
+  return new HttpImageService({ http, clock, apiKey, baseUrl, requestTimeoutMs: 2000, ...rest });
 }
 
 export function testIdentity(baseUrl: string): ServiceIdentity {
