@@ -17,28 +17,22 @@ describe("the system's clock", () => {
     await expect(sleeping).rejects.toBe(reason);
   });
 
-  it.each([0, 10, 60_000])(
-    "does not begin to sleep %i ms under a signal that has come already",
-    async (ms) => {
-      const reason = new Error("stop");
+  it("does not begin to sleep under a signal that has come already", async () => {
+    const reason = new Error("stop");
+    for (const ms of [0, 10, 60_000])
       await expect(systemClock.sleep(ms, AbortSignal.abort(reason))).rejects.toBe(reason);
-    },
-  );
+  });
 
-  it.each([2 ** 31, 2 ** 40, Number.POSITIVE_INFINITY])(
-    "does not take %d ms for no time at all",
-    async (ms) => {
+  it("does not take a time that is too long for a timer for no time at all", async () => {
+    for (const ms of [2 ** 31, 2 ** 40, Number.POSITIVE_INFINITY]) {
       const controller = new AbortController();
       const sleeping = systemClock.sleep(ms, controller.signal).then(() => "slept");
-      const first = await Promise.race([
-        sleeping,
-        new Promise((resolve) => setTimeout(resolve, 20, "still asleep")),
-      ]);
+      const awake = new Promise((resolve) => setTimeout(resolve, 20, "still asleep"));
+      expect(await Promise.race([sleeping, awake])).toBe("still asleep");
       controller.abort(new Error("stop"));
       await expect(sleeping).rejects.toThrow("stop");
-      expect(first).toBe("still asleep");
-    },
-  );
+    }
+  });
 
   it("sets one timer for a sleep, not another for the last bit of it", async () => {
     const look = vi.spyOn(performance, "now");

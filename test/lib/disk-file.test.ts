@@ -30,21 +30,15 @@ function takeOfChunks(most: number): void {
   );
 }
 
+const modeOf = async (file: string) => (await stat(file)).mode & 0o777;
+
 describe("creating a file for oneself alone", () => {
   it("refuses a name that exists", async () => {
     const { path } = await newFile();
     expect(() => DiskFile.createExclusive(path, 0o600)).toThrow(expect.objectContaining({ code: "EEXIST" }));
   });
 
-  it("refuses it too while other work goes on", async () => {
-    const { path } = await newFile();
-    await expect(DiskFile.createInBackground(path, 0o600)).rejects.toMatchObject({ code: "EEXIST" });
-    const file = await DiskFile.createInBackground(`${path}-2`, 0o600);
-    file.close();
-    expect((await stat(`${path}-2`)).mode & 0o777).toBe(0o600);
-  });
-
-  it("lets exactly one of many win", async () => {
+  it("lets exactly one of many win while other work goes on", async () => {
     const name = path.join(await temporaryFolder(), "file");
     const tries = await Promise.allSettled(
       Array.from({ length: 16 }, () => DiskFile.createInBackground(name, 0o600)),
@@ -52,13 +46,15 @@ describe("creating a file for oneself alone", () => {
     const won = tries.filter((each) => each.status === "fulfilled");
     for (const { value } of won) value.close();
     expect(won).toHaveLength(1);
+    expect(await modeOf(name)).toBe(0o600);
+    await expect(DiskFile.createInBackground(name, 0o600)).rejects.toMatchObject({ code: "EEXIST" });
   });
 
   it("gives the file its mode, and another when asked to", async () => {
     const { path, file } = await newFile();
-    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(await modeOf(path)).toBe(0o600);
     await file.setMode(0o644);
-    expect((await stat(path)).mode & 0o777).toBe(0o644);
+    expect(await modeOf(path)).toBe(0o644);
   });
 });
 
@@ -73,85 +69,66 @@ describe("opening a file that is there", () => {
     const name = path.join(await temporaryFolder(), "file");
     await writeFile(name, "one ");
     const [a, b] = [DiskFile.openToAppend(name), DiskFile.openToAppend(name)];
-    for (const [file, text] of [
-      [a, "two "],
-      [b, "three "],
-      [a, "four"],
-    ] as const)
-      file.write(Buffer.from(text));
+    a.write(Buffer.from("two "));
+    b.write(Buffer.from("three "));
+    a.write(Buffer.from("four"));
     a.close();
     b.close();
     expect(await readFile(name, "utf8")).toBe("one two three four");
   });
 });
 
-describe("writing every byte", () => {
-  it("goes on after a short write", async () => {
-    const { path, file } = await newFile();
-    takeAtMost(3);
-    file.write(Buffer.from("all of these bytes"));
-    expect(await readFile(path, "utf8")).toBe("all of these bytes");
-  });
+const CHUNKS = ["all ", "of ", "", "these bytes"].map((text) => Buffer.from(text));
 
-  it("ends with EIO, not in a circle, where the disk takes nothing", async () => {
-    const { file } = await newFile();
-    takeAtMost(0);
-    expect(() => file.write(Buffer.from("x"))).toThrow(expect.objectContaining({ code: "EIO" }));
-  });
-
-  it("says ENOSPC where the disk is full", async ({ skip }) => {
-    const disk = tinyDisk(64);
-    if (disk === null) return skip("needs permission to mount");
-    const file = DiskFile.createExclusive(path.join(disk, "file"), 0o600);
-    onTestFinished(() => file.close());
-    expect(() => file.write(Buffer.alloc(100 * 1024))).toThrow(expect.objectContaining({ code: "ENOSPC" }));
-  });
-});
-
-describe("writing every byte of several chunks", () => {
-  const chunks = ["all ", "of ", "", "these bytes"].map((text) => Buffer.from(text));
-
+describe.each([
+  { what: "one chunk", take: takeAtMost, write: async (file: DiskFile) => file.write(Buffer.concat(CHUNKS)) },
+  { what: "several chunks", take: takeOfChunks, write: (file: DiskFile) => file.writeChunks(CHUNKS) },
+])("writing every byte of $what", ({ take, write }) => {
   it.each([1, 4, 5, 7, 8, 17, 18])("goes on where %i are taken at once", async (taken) => {
     const { path, file } = await newFile();
-    takeOfChunks(taken);
-    await file.writeChunks(chunks);
+    take(taken);
+    await write(file);
     expect(await readFile(path, "utf8")).toBe("all of these bytes");
   });
 
   it("ends with EIO, not in a circle, where the disk takes nothing", async () => {
     const { file } = await newFile();
-    takeOfChunks(0);
-    await expect(file.writeChunks(chunks)).rejects.toMatchObject({ code: "EIO" });
+    take(0);
+    await expect(write(file)).rejects.toMatchObject({ code: "EIO" });
   });
 });
 
-describe("reading", () => {
-  it("goes on where a read returns less than was asked for, to the end of the file", async () => {
-    const { file } = await newFile();
-    file.write(Buffer.from("0123456789"));
-    replaceCall(
-      "readSync",
-      (readSync) => (fd: number, buffer: Buffer, offset: number, length: number, position: number) =>
-        readSync(fd, buffer, offset, Math.min(length, 2), position),
-    );
-    expect(file.read(3, 5).toString()).toBe("34567");
-    expect(file.read(8, 100).toString()).toBe("89");
-    expect(file.read(10, 1)).toHaveLength(0);
-    expect(file.size).toBe(10);
-  });
+it("writing says ENOSPC where the disk is full", async ({ skip }) => {
+  const disk = tinyDisk(64);
+  if (disk === null) return skip("needs permission to mount");
+  const file = DiskFile.createExclusive(path.join(disk, "file"), 0o600);
+  onTestFinished(() => file.close());
+  expect(() => file.write(Buffer.alloc(100 * 1024))).toThrow(expect.objectContaining({ code: "ENOSPC" }));
 });
 
-describe("a closed file", () => {
-  it("is closed once, and touches no file that has its number by then", async () => {
-    const { path, file } = await newFile();
-    file.close();
-    const other = DiskFile.createExclusive(`${path}-2`, 0o600);
-    file.close();
-    expect(() => file.write(Buffer.from("x"))).toThrow(expect.objectContaining({ code: "EBADF" }));
-    await expect(file.sync()).rejects.toMatchObject({ code: "EBADF" });
-    await expect(file.writeChunks([Buffer.from("x")])).rejects.toMatchObject({ code: "EBADF" });
-    other.write(Buffer.from("own"));
-    other.close();
-    expect(await readFile(`${path}-2`, "utf8")).toBe("own");
-  });
+it("reading goes on where a read returns less than was asked for, to the end of the file", async () => {
+  const { file } = await newFile();
+  file.write(Buffer.from("0123456789"));
+  replaceCall(
+    "readSync",
+    (readSync) => (fd: number, buffer: Buffer, offset: number, length: number, position: number) =>
+      readSync(fd, buffer, offset, Math.min(length, 2), position),
+  );
+  expect(file.read(3, 5).toString()).toBe("34567");
+  expect(file.read(8, 100).toString()).toBe("89");
+  expect(file.read(10, 1)).toHaveLength(0);
+  expect(file.size).toBe(10);
+});
+
+it("a closed file is closed once, and touches no file that has its number by then", async () => {
+  const { path, file } = await newFile();
+  file.close();
+  const other = DiskFile.createExclusive(`${path}-2`, 0o600);
+  file.close();
+  expect(() => file.write(Buffer.from("x"))).toThrow(expect.objectContaining({ code: "EBADF" }));
+  await expect(file.sync()).rejects.toMatchObject({ code: "EBADF" });
+  await expect(file.writeChunks([Buffer.from("x")])).rejects.toMatchObject({ code: "EBADF" });
+  other.write(Buffer.from("own"));
+  other.close();
+  expect(await readFile(`${path}-2`, "utf8")).toBe("own");
 });

@@ -1,4 +1,4 @@
-import { mkdir, stat, writeFile } from "node:fs/promises";
+import { chmod, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import {
@@ -17,19 +17,16 @@ async function newFile(): Promise<string> {
   return file;
 }
 
+const modeOf = async (file: string) => (await stat(file)).mode & 0o777;
+
 describe("folders", () => {
-  it("are made with their parents", async () => {
+  it("are made with their parents, and left as they are where they exist", async () => {
     const folder = path.join(await temporaryFolder(), "a", "b", "c");
     await makeFolder(folder, 0o700);
-    expect((await stat(folder)).mode & 0o777).toBe(0o700);
-    expect((await stat(path.dirname(folder))).mode & 0o777).toBe(0o700);
-  });
-
-  it("are left as they are where they exist", async () => {
-    const folder = path.join(await temporaryFolder(), "a");
-    await mkdir(folder, { mode: 0o755 });
+    expect([await modeOf(folder), await modeOf(path.dirname(folder))]).toEqual([0o700, 0o700]);
+    await chmod(folder, 0o755);
     await makeFolder(folder, 0o700);
-    expect((await stat(folder)).mode & 0o777).toBe(0o755);
+    expect(await modeOf(folder)).toBe(0o755);
   });
 
   it("cannot be made below a file", async () => {
@@ -38,31 +35,19 @@ describe("folders", () => {
   });
 });
 
-describe("asking whether a file is there", () => {
-  it("says so", async () => {
-    const file = await newFile();
-    expect(isPresent(file)).toBe(true);
-    expect(isPresent(`${file}-2`)).toBe(false);
-  });
-
-  it("fails where the disk does not say", async () => {
-    const below = path.join(await newFile(), "below");
-    expect(() => isPresent(below)).toThrow(expect.objectContaining({ code: "ENOTDIR" }));
-  });
+it("a file is there or not, or the disk does not say", async () => {
+  const file = await newFile();
+  expect([isPresent(file), isPresent(`${file}-2`)]).toEqual([true, false]);
+  expect(() => isPresent(path.join(file, "below"))).toThrow(expect.objectContaining({ code: "ENOTDIR" }));
 });
 
 describe("removing what may not be there", () => {
-  it("removes a file, and does not mind its absence", async () => {
+  it("removes a file, does not mind its absence, and removes no folder", async () => {
     const file = await newFile();
     removeIfPresent(file);
     removeIfPresent(file);
     await expect(stat(file)).rejects.toMatchObject({ code: "ENOENT" });
-  });
-
-  it("does not remove a folder", async () => {
-    const folder = path.join(await temporaryFolder(), "folder");
-    await mkdir(folder);
-    await writeFile(path.join(folder, "kept"), "");
+    const folder = path.dirname(file);
     expect(() => removeIfPresent(folder)).toThrow();
     expect((await stat(folder)).isDirectory()).toBe(true);
   });
@@ -77,23 +62,19 @@ describe("removing what may not be there", () => {
   });
 });
 
-describe("an error's code", () => {
-  it.each([
-    [Object.assign(new Error("full"), { code: "ENOSPC" }), "ENOSPC"],
-    [Object.assign(new Error("odd"), { code: 7 }), undefined],
-    [new Error("none"), undefined],
-    [{ code: "ENOSPC" }, undefined],
-    ["ENOSPC", undefined],
-    [undefined, undefined],
-  ])("of %s is %s", (error, code) => {
-    expect(errorCode(error)).toBe(code);
-  });
+it.each([
+  [Object.assign(new Error("full"), { code: "ENOSPC" }), "ENOSPC"],
+  [Object.assign(new Error("odd"), { code: 7 }), undefined],
+  [new Error("none"), undefined],
+  [{ code: "ENOSPC" }, undefined],
+  ["ENOSPC", undefined],
+  [undefined, undefined],
+])("an error's code of %s is %s", (error, code) => {
+  expect(errorCode(error)).toBe(code);
 });
 
-describe("syncing a folder", () => {
-  it("works only where there is one", async () => {
-    const folder = await temporaryFolder();
-    await expect(syncFolder(folder)).resolves.toBeUndefined();
-    await expect(syncFolder(path.join(folder, "none"))).rejects.toMatchObject({ code: "ENOENT" });
-  });
+it("syncing a folder works only where there is one", async () => {
+  const folder = await temporaryFolder();
+  await expect(syncFolder(folder)).resolves.toBeUndefined();
+  await expect(syncFolder(path.join(folder, "none"))).rejects.toMatchObject({ code: "ENOENT" });
 });

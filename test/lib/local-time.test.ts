@@ -2,12 +2,10 @@ import { describe, expect, it } from "vitest";
 import { ageText, localDay, localMinute, parseSince } from "../../src/lib/local-time.ts";
 import { words } from "../support/words.ts";
 
-describe("local time", () => {
-  it("is the day and the minute of the clock on the wall", () => {
-    const date = new Date(2026, 0, 5, 9, 7, 59);
-    expect(localDay(date)).toBe("2026-01-05");
-    expect(localMinute(date)).toBe("2026-01-05 09:07");
-  });
+it("local time is the day and the minute of the clock on the wall", () => {
+  const date = new Date(2026, 0, 5, 9, 7, 59);
+  expect(localDay(date)).toBe("2026-01-05");
+  expect(localMinute(date)).toBe("2026-01-05 09:07");
 });
 
 describe("since when", () => {

@@ -117,14 +117,12 @@ describe("publishing where it cannot be done", () => {
   });
 });
 
-describe("a name", () => {
-  it("is taken by a link that leads nowhere, and free where nothing is, or where its folder is a file", async () => {
-    const { folder, temporary, target } = await finishedFile();
-    expect(await nameIsTaken(target)).toBe(false);
-    expect(await nameIsTaken(path.join(temporary, "below"))).toBe(false);
-    await symlink(path.join(folder, "nowhere"), target);
-    expect(await nameIsTaken(target)).toBe(true);
-  });
+it("a name is taken by a link that leads nowhere, and free where nothing is, or where its folder is a file", async () => {
+  const { folder, temporary, target } = await finishedFile();
+  expect(await nameIsTaken(target)).toBe(false);
+  expect(await nameIsTaken(path.join(temporary, "below"))).toBe(false);
+  await symlink(path.join(folder, "nowhere"), target);
+  expect(await nameIsTaken(target)).toBe(true);
 });
 
 describe("reading what another process publishes", () => {

@@ -36,21 +36,18 @@ describe("a URL for people", () => {
   });
 });
 
-describe("an API key for people", () => {
-  it("shows its last four characters where it is long enough to stay secret", () => {
-    expect(maskKey("sk-0123456789abcdefg")).toBe("sk-…defg");
-  });
-
-  it("shows nothing of a shorter one", () => {
-    expect(maskKey("sk-0123456789abcdef")).toBe("sk-…");
-    expect(maskKey("sk-")).toBe("sk-…");
-  });
-
-  it("of another generator does not claim to begin with sk-", () => {
-    expect(maskKey("")).toBe("…");
-    expect(maskKey("0123456789abcdefghij")).toBe("…ghij");
-  });
-});
+it.each([
+  ["sk-0123456789abcdefg", "sk-…defg"],
+  ["sk-0123456789abcdef", "sk-…"],
+  ["sk-", "sk-…"],
+  ["", "…"],
+  ["0123456789abcdefghij", "…ghij"],
+])(
+  "of the API key %j are shown the last characters, if it is long enough to stay secret: %j",
+  (key, shown) => {
+    expect(maskKey(key)).toBe(shown);
+  },
+);
 
 describe("a text from elsewhere", () => {
   const KEY = "sk-Canary+5f3e/9a7c=1b8d2046";

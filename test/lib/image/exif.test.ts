@@ -21,7 +21,7 @@ describe("width and height are those that a viewer shows", () => {
 
   it("of an AVIF that is to be turned", async () => {
     const bytes = await sharp(WIDE).avif().toBuffer();
-    const turned = Buffer.concat([bytes]);
+    const turned = Buffer.from(bytes);
     const at = turned.indexOf("pixi");
     // Some property of the image that is as long as the one that turns it, with a size of its own.
     expect(at).toBeGreaterThan(0);

@@ -1,7 +1,8 @@
 import { deflateSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { cpuTimeOf } from "../../support/cpu-time.ts";
-import { acceptedLengths, buildPng, inspect, pngChunk, pngHeader, pngSignature } from "./builders.ts";
+import { buildPng, inspect, pngChunk, pngHeader, pngSignature } from "./builders.ts";
+import { itIsWhole, itMayBeFollowed } from "./whole-image.ts";
 
 const image = { type: "png", mediaType: "image/png", extension: "png" };
 const pixels = pngChunk("IDAT", Buffer.from([1, 2, 3]));
@@ -15,27 +16,14 @@ function withoutMatch(chunk: Buffer): Buffer {
 }
 
 describe("a PNG", () => {
-  it("is recognised with its size", () => {
-    expect(inspect(buildPng(300, 20))).toEqual({ ok: true, image: { ...image, width: 300, height: 20 } });
-  });
-
-  it("is incomplete at every length but its own", () => {
-    const bytes = buildPng(40, 30, 16);
-    expect(acceptedLengths(bytes)).toEqual([bytes.length]);
-  });
+  itIsWhole(buildPng(40, 30, 16), { ...image, width: 40, height: 30 });
+  itMayBeFollowed(buildPng(2, 2), { ...image, width: 2, height: 2 });
 
   it("says how much of it is there, and how much would be needed", () => {
     const bytes = Buffer.concat([pngSignature, pngHeader(9, 9), pngChunk("IDAT", Buffer.alloc(8123)), end]);
-    expect(inspect(bytes.subarray(0, 512))).toEqual({
-      ok: false,
-      problem: "incomplete",
-      detail: "PNG cut short at byte 512 of at least 8,180",
-    });
+    const detail = "PNG cut short at byte 512 of at least 8,180";
+    expect(inspect(bytes.subarray(0, 512))).toEqual({ ok: false, problem: "incomplete", detail });
     expect(bytes.length).toBe(8180);
-  });
-
-  it("may be followed by other bytes", () => {
-    expect(inspect(Buffer.concat([buildPng(2, 2), Buffer.from("trailing")]))).toMatchObject({ ok: true });
   });
 
   it("may have unknown chunks", () => {
@@ -90,29 +78,17 @@ describe("a PNG", () => {
     });
   });
 
-  it.each([1, 7])("of 8 rows that holds %i is not whole, although every checksum is correct", (rows) => {
-    const data = pngChunk("IDAT", deflateSync(Buffer.alloc(rows * 10)));
-    const bytes = Buffer.concat([pngSignature, pngHeader(9, 8), data, end]);
-    expect(inspect(bytes)).toMatchObject({ problem: "incomplete" });
-  });
-
-  it("whose compressed pixels are cut short is not whole", () => {
-    const cut = deflateSync(Buffer.from(Array.from({ length: 80 }, (_, at) => (at * 37) % 256))).subarray(
-      0,
-      -30,
-    );
-    const bytes = Buffer.concat([pngSignature, pngHeader(9, 8), pngChunk("IDAT", cut), end]);
-    expect(inspect(bytes)).toMatchObject({ problem: "incomplete" });
-  });
-
+  const noise = deflateSync(Buffer.from(Array.from({ length: 80 }, (_, at) => (at * 37) % 256)));
   it.each([
-    ["with more rows than its header says", 0, 90],
-    ["that is interlaced", 1, 8 * 9 + 15],
-  ])("%s is whole", (_what, interlaced, count) => {
+    ["that holds 1 of 8 rows, although every checksum is correct,", 0, deflateSync(Buffer.alloc(10)), false],
+    ["that holds 7 of 8 rows", 0, deflateSync(Buffer.alloc(70)), false],
+    ["whose compressed pixels are cut short", 0, noise.subarray(0, -30), false],
+    ["with more rows than its header says", 0, deflateSync(Buffer.alloc(90)), true],
+    ["that is interlaced", 1, deflateSync(Buffer.alloc(8 * 9 + 15)), true],
+  ])("%s is whole or not", (_what, interlaced, data, ok) => {
     const header = Buffer.from([0, 0, 0, 9, 0, 0, 0, 8, 8, 0, 0, 0, interlaced]);
-    const data = pngChunk("IDAT", deflateSync(Buffer.alloc(count)));
-    const bytes = Buffer.concat([pngSignature, pngChunk("IHDR", header), data, end]);
-    expect(inspect(bytes)).toMatchObject({ ok: true });
+    const bytes = Buffer.concat([pngSignature, pngChunk("IHDR", header), pngChunk("IDAT", data), end]);
+    expect(inspect(bytes)).toMatchObject(ok ? { ok } : { problem: "incomplete" });
   });
 
   it("whose size was altered is damaged, since its checksum says so", () => {
