@@ -1,7 +1,7 @@
 import { type TaskReport, taskReport } from "../core/engine/report.ts";
 import { chargedTasks, type HistoryQuery, historyFilter, historyStatus } from "../core/use-cases/history.ts";
 import { unknownModelText } from "../models/find.ts";
-import { describeUnreadable, mayBeTask, type UnreadableEntry } from "../store/ledger-files.ts";
+import { describeUnreadable, mayBeCharged, type UnreadableEntry } from "../store/ledger-files.ts";
 import { isAtGenerator } from "../task/intent.ts";
 import { getTaskId, openTaskState, type Task } from "../task/task.ts";
 import { type ClientSession, openLedger } from "./client-session.ts";
@@ -87,7 +87,7 @@ export async function cancellableTasks(session: ClientSession): Promise<Cancella
     tasks: tasks.map(toListedTask),
     paid: tasks.filter(({ intent }) => intent.isPaid).length,
     served: served.length,
-    warnings: unreadable.filter(mayBeTask).map(describeUnreadable),
+    warnings: unreadable.filter(mayBeCharged).map(describeUnreadable),
   };
 }
 
@@ -104,7 +104,7 @@ export async function recentHistory(
     if ("unreadable" in each) unreadable.push(each.unreadable);
     else if (tasks.push(each.entry) >= limit) break;
   }
-  return { tasks, ...unreadableFiles(unreadable.filter(mayBeTask)) };
+  return { tasks, ...unreadableFiles(unreadable.filter(mayBeCharged)) };
 }
 
 /** A task as a list of choices offers it. */
@@ -123,7 +123,7 @@ export async function latestTasks(
 ): Promise<TaskChoice[]> {
   const ledger = openLedger(session);
   const choices: TaskChoice[] = [];
-  const entries = which === "all" ? ledger.newestFirst() : (await ledger.unfinished()).reverse();
+  const entries = which === "all" ? ledger.tasksNewestFirst() : (await ledger.unfinished()).reverse();
   for await (const entry of entries) {
     if (entry.kind === "task") {
       const task = await ledger.withLostReplies(entry.task);

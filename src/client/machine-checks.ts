@@ -8,7 +8,7 @@ import { errorCode, errorText } from "../lib/error-text.ts";
 import { ImggenError } from "../lib/error-types.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { pluralize } from "../lib/whole-number.ts";
-import { mayBeTask } from "../store/ledger-files.ts";
+import { mayBeCharged } from "../store/ledger-files.ts";
 import { StateFolderError } from "../store/store-errors.ts";
 import { isInHistory, OPEN_STATES, openTaskState } from "../task/task.ts";
 import { openLedger } from "./client-session.ts";
@@ -82,7 +82,7 @@ export async function checkTasks(session: TargetSession): Promise<Finding> {
   const open = byState.filter(({ state, count }) => state !== "unknown" && count > 0);
   const unfinished = open.reduce((sum, { count }) => sum + count, 0);
   const unknown = states.filter((state) => state === "unknown").length;
-  const unreadable = entries.filter(mayBeTask).length;
+  const unreadable = entries.filter(mayBeCharged).length;
   const facts = { inProgress, unfinished, unknown, unreadable };
   const stateCounts = open.map(({ state, count }) => `${count} ${state}`).join(", ");
   const problems = [

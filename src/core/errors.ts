@@ -39,9 +39,9 @@ export class ClaimedError extends ImggenError {
 /** The error for a task that another process has, or another call of this one. */
 export async function claimedBy(
   task: Task,
-  ledger: Pick<Ledger, "workerOn" | "processes">,
+  ledger: Pick<Ledger, "findWorker" | "processes">,
 ): Promise<ClaimedError> {
-  const worker = describeWorker(await ledger.workerOn(task), ledger.processes.self);
+  const worker = describeWorker(await ledger.findWorker(task), ledger.processes.self);
   const message = `${worker} is working on task ${displayId(task)}.`;
   return new ClaimedError(message, { charged: getCharged(task) });
 }

@@ -9,7 +9,7 @@ import { isSameProcess, type ProcessIdentity, parseIdentity } from "../lib/proce
 import { readPublished } from "../lib/publish.ts";
 import { createWhole } from "../lib/write-whole.ts";
 import type { Ledger } from "../store/ledger.ts";
-import { UnreadableRecordError, usingStateFolder } from "../store/store-errors.ts";
+import { UnreadableRecordError, withStateFolderErrors } from "../store/store-errors.ts";
 import { newTaskId } from "../task/task-id.ts";
 
 /** Lifetime of an Idempotency-Key, in milliseconds. */
@@ -193,7 +193,7 @@ export class Calls {
   }
 
   #guarded<Result>(action: () => Promise<Result>): Promise<Result> {
-    return usingStateFolder(this.#folder, "Nothing was sent.", action);
+    return withStateFolderErrors(this.#folder, "Nothing was sent.", action);
   }
 
   #filePath(name: string): string {

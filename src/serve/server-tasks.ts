@@ -7,7 +7,7 @@ import { Gate } from "../core/limits/gate.ts";
 import { POLICY } from "../core/limits/policy.ts";
 import { PollingSchedules } from "../core/polling/choose-schedule.ts";
 import { errorText } from "../lib/error-text.ts";
-import { describeUnreadable, mayBeTask } from "../store/ledger-files.ts";
+import { describeUnreadable, mayBeCharged } from "../store/ledger-files.ts";
 import type { ServiceIdentity } from "../task/intent.ts";
 import { displayId, STATES, type Task } from "../task/task.ts";
 import { isNewTaskId } from "../task/task-id.ts";
@@ -84,7 +84,7 @@ export async function findTask(
   if (!isNewTaskId(taskId)) return null;
   const here = runner.find(taskId);
   if (here !== null) return here.task;
-  const task = await ledger.findWhole(taskId);
+  const task = await ledger.findExact(taskId);
   return task?.intent.server === name ? task : null;
 }
 
@@ -123,7 +123,7 @@ async function adoptOnce(
         skippedIds.add(task.id);
         onEvent?.({ kind: "dropped", taskId: displayId(task), why });
       } else if (!ledger.isHeld(task)) await clients.adopt(task);
-    } else if (mayBeTask(entry) && !reportedFiles.has(entry.file)) {
+    } else if (mayBeCharged(entry) && !reportedFiles.has(entry.file)) {
       reportedFiles.add(entry.file);
       onEvent?.({ kind: "dropped", taskId: entry.file, why: describeUnreadable(entry) });
     }

@@ -4,7 +4,6 @@ import { makeFolder } from "../lib/durable.ts";
 import { readField } from "../lib/read-file.ts";
 import { replaceWhole } from "../lib/write-whole.ts";
 
-/** A paid model without a documented price. */
 export interface UnpricedModel {
   /** The provider's name in the ledger. */
   address: string;
@@ -12,8 +11,8 @@ export interface UnpricedModel {
 }
 
 /**
- * The models that a person has agreed to pay for without a documented price. One small file for each, so that no process
- * rewrites another's.
+ * The models without a documented price that the user has agreed to pay for. One small file for each, so that
+ * processes do not overwrite each other's.
  */
 export class AgreedPrices {
   readonly #folder: string;
@@ -22,7 +21,10 @@ export class AgreedPrices {
     this.#folder = path.join(stateFolder, "agreed-prices");
   }
 
-  /** Whether a person agrees. Asks once for each model, and again if its file is missing or damaged. Throws what `ask` throws. */
+  /**
+   * Whether the user agrees. Asks again only if the record is missing or damaged.
+   * @throws what `ask` throws
+   */
   async agree(unpriced: UnpricedModel, ask: () => Promise<boolean>): Promise<boolean> {
     if (this.#has(unpriced)) return true;
     if (!(await ask())) return false;
@@ -31,7 +33,7 @@ export class AgreedPrices {
   }
 
   #has(unpriced: UnpricedModel): boolean {
-    const file = this.#fileOf(unpriced);
+    const file = this.#recordPath(unpriced);
     try {
       return (["address", "model"] as const).every((name) => readField(file, name) === unpriced[name]);
     } catch {
@@ -39,16 +41,16 @@ export class AgreedPrices {
     }
   }
 
-  /** A folder that cannot be written must not keep an image from being made: the question comes again. */
+  /** Ignores disk errors, because the request may still be submitted; the user is asked again next time. */
   async #record(unpriced: UnpricedModel): Promise<void> {
     try {
       await makeFolder(this.#folder, 0o700);
       const { address, model } = unpriced;
-      await replaceWhole(this.#fileOf(unpriced), `${JSON.stringify({ address, model })}\n`, 0o600);
+      await replaceWhole(this.#recordPath(unpriced), `${JSON.stringify({ address, model })}\n`, 0o600);
     } catch {}
   }
 
-  #fileOf({ address, model }: UnpricedModel): string {
+  #recordPath({ address, model }: UnpricedModel): string {
     const name = createHash("sha256").update(`${address}\0${model}`).digest("hex").slice(0, 32);
     return path.join(this.#folder, `${name}.json`);
   }

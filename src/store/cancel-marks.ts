@@ -9,8 +9,8 @@ import { StateFolderError } from "./store-errors.ts";
 const CHECK_INTERVAL_MS = 250;
 
 /**
- * Marks of tasks that the user cancelled while another process held them: an empty file for each, named by the task's
- * id. That process, or the next one that takes the task, cancels it before it sends a request.
+ * Marks of tasks that the user cancelled while another process held them: one empty file each, named by the task's
+ * id. The process that holds the task cancels it before it sends a request.
  */
 export class CancelMarks {
   readonly #folder: string;
@@ -31,7 +31,7 @@ export class CancelMarks {
     }
   }
 
-  /** @throws StateFolderError on a disk error: the task may have been reported as cancelled */
+  /** @throws StateFolderError on a disk error, because the task may have been reported as cancelled */
   has(id: string): boolean {
     try {
       return isPresent(this.#path(id));
@@ -40,7 +40,7 @@ export class CancelMarks {
     }
   }
 
-  /** Never throws: a leftover does no harm. */
+  /** Never throws, because a leftover does no harm. */
   remove(id: string): void {
     try {
       if (this.has(id)) removeIfPossible(this.#path(id));
@@ -49,7 +49,6 @@ export class CancelMarks {
     }
   }
 
-  /** Removes the marks of ended tasks. */
   async sweep(isFinished: (id: string) => Promise<boolean>): Promise<void> {
     for (const name of unsortedNames(this.#folder))
       if (isId(name) && (await isFinished(name))) this.remove(name);
@@ -57,7 +56,7 @@ export class CancelMarks {
 
   /**
    * Calls `onMark` repeatedly while a task is marked. Does not keep the process alive.
-   * @returns stops the watch
+   * @returns a function that stops the watch
    */
   watch(id: string, onMark: () => void): () => void {
     const calls = this.#watched.get(id) ?? new Set();
@@ -77,7 +76,7 @@ export class CancelMarks {
       for (const name of unsortedNames(this.#folder))
         for (const call of this.#watched.get(name) ?? []) call();
     } catch {
-      // The next check may succeed. Before a request is sent, its mark is looked up by name anyway.
+      // The next check may succeed. Independently, each task checks its mark before it sends a request.
     }
   }
 

@@ -5,64 +5,68 @@ import { errorCode } from "../lib/error-text.ts";
 import { STATES, summaryLines, type Task } from "../task/task.ts";
 import { type LedgerFiles, unsortedNames } from "./ledger-files.ts";
 import { dayFolder, isId, openName, parseTaskName } from "./ledger-name.ts";
-import { adoptedClaims, isRowEnded, recordAdoptedEnd, recordRowEnd } from "./row-claims.ts";
+import { findAdoptedClaims, hasRowOutcome, recordAdoptedOutcome, recordRowOutcome } from "./row-claims.ts";
 
-interface LedgerOfAll {
+interface TaskLedger {
   readonly folder: string;
   readonly files: LedgerFiles;
   isHeld(task: Task): boolean;
 }
 
 /**
- * Removes records of finished tasks with all that was kept of them. The move of one file takes a record out of the ledger,
- * whole; all else is removed after it, and by the next sweep if this process is killed. What accounts have spent stays.
+ * Removes records of finished tasks with all of their files. Moving the record out of the ledger comes first; if
+ * the process is killed after that, the next sweep removes the other files. Charges stay in the daily sums.
  */
 export class ForgottenTasks {
-  readonly #ledger: LedgerOfAll;
+  readonly #ledger: TaskLedger;
   readonly #folder: string;
   #adopted: ReadonlyMap<string, readonly string[]> | null = null;
 
-  constructor(ledger: LedgerOfAll) {
+  constructor(ledger: TaskLedger) {
     this.#ledger = ledger;
     this.#folder = path.join(ledger.folder, "forgotten");
   }
 
   /**
-   * Removes a task's record, unless it is not finished or `mayForget` is false of it.
-   * @returns whether it was removed @throws the disk's error
+   * @returns false if the task is not finished or `mayForget` returns false
+   * @throws the disk's error
    */
   async forget(id: string, mayForget: (task: Task) => boolean): Promise<boolean> {
     const { files } = this.#ledger;
     const entry = await files.readDone(id);
     if (entry?.kind !== "task" || STATES[entry.task.state].isOpen || !mayForget(entry.task)) return false;
-    if (!(await this.#removeLeftIntent(id))) return false;
+    if (!(await this.#removeLeftoverIntent(id))) return false;
     await this.#recordInClaims(entry.task);
     await makeFolder(this.#folder, 0o700);
     const name = path.basename(entry.file);
     try {
       await whileInUse(() => renameSync(entry.file, path.join(this.#folder, name)));
     } catch (error) {
-      // Another process has reopened it, or has forgotten it.
+      // Another process has reopened or removed it.
       if (errorCode(error) === "ENOENT") return false;
       throw error;
     }
     await syncFolder(this.#folder);
     await syncFolder(path.dirname(entry.file));
-    this.#finish(name);
+    this.#removeFiles(name);
     return true;
   }
 
-  /** Removes what killed processes have left of forgotten tasks. @throws the disk's error */
+  /**
+   * Completes removals that killed processes began.
+   * @throws the disk's error
+   */
   sweep(): void {
-    for (const name of unsortedNames(this.#folder)) if (parseTaskName(name) !== undefined) this.#finish(name);
+    for (const name of unsortedNames(this.#folder))
+      if (parseTaskName(name) !== undefined) this.#removeFiles(name);
   }
 
   /**
-   * Removes the intent of a process that was killed while it began a task which another one finished: without the finished
-   * record it would wait to be submitted.
-   * @returns false if a process is at work on it
+   * Removes the leftover intent of a killed process for the same task, which would be submitted once the finished
+   * record is gone.
+   * @returns false if a process is working on the task
    */
-  async #removeLeftIntent(id: string): Promise<boolean> {
+  async #removeLeftoverIntent(id: string): Promise<boolean> {
     const { files } = this.#ledger;
     const open = await files.readOpen(openName(id));
     if (open === null) return true;
@@ -72,18 +76,21 @@ export class ForgottenTasks {
     return true;
   }
 
-  /** Has the claims of the task's rows say how it ended: without that a row would be of unknown outcome. */
+  /**
+   * Records the outcome in the claims of the task's rows, because without it those rows would have an unknown
+   * outcome.
+   */
   async #recordInClaims(task: Task): Promise<void> {
     const { folder } = this.#ledger;
     const { claim, id } = task;
     if (claim !== null && isPresent(path.join(folder, "batches", claim)))
-      if (!(await isRowEnded(folder, claim, id))) recordRowEnd(folder, claim, summaryLines(task));
-    this.#adopted ??= await adoptedClaims(folder);
-    for (const file of this.#adopted.get(id) ?? []) await recordAdoptedEnd(file, task);
+      if (!(await hasRowOutcome(folder, claim, id))) recordRowOutcome(folder, claim, summaryLines(task));
+    this.#adopted ??= await findAdoptedClaims(folder);
+    for (const file of this.#adopted.get(id) ?? []) await recordAdoptedOutcome(file, task);
   }
 
-  /** Removes what is kept of a task whose record is out of the ledger, and the record last. */
-  #finish(name: string): void {
+  /** Removes the files of a task, and its moved record last, so that an interrupted removal is repeated. */
+  #removeFiles(name: string): void {
     const id = parseTaskName(name);
     if (id === undefined || !isId(id)) return;
     const { folder } = this.#ledger;

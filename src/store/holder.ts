@@ -2,12 +2,11 @@ import { randomBytes } from "node:crypto";
 import type { ProcessIdentity } from "../lib/processes.ts";
 import type { HeldTicket, Tickets } from "../lib/tickets.ts";
 
-/** Lifetime of a ticket without renewal, in milliseconds: the process may be stopped or suspended. */
 export const HOLDER_MS = 60_000;
 
 /**
- * The identity of this process as a holder of tasks: a mark, and one ticket for all of its tasks, so that neither
- * waiting nor polling writes to their files. The ticket exists while any task is held.
+ * This process as a holder of tasks. One ticket covers all of its tasks, so that neither waiting nor polling
+ * writes to their files.
  */
 export class Holder {
   readonly mark = randomBytes(8).toString("hex");
@@ -21,7 +20,7 @@ export class Holder {
     this.#tickets = tickets;
   }
 
-  /** Announces a task as held by this process. @throws the disk's error */
+  /** @throws the disk's error */
   async hold(id: string): Promise<void> {
     this.#taskIds.add(id);
     if (this.#ticket !== null) return;
@@ -59,14 +58,13 @@ export class Holder {
   }
 
   /**
-   * null: no such process is known to be alive.
+   * Returns the living process with this mark, or null.
    * @throws the disk's error
    */
   findProcess(mark: string | null): ProcessIdentity | null {
     return mark === null ? null : (this.#tickets.active(ticketName(mark))[0]?.lease.by ?? null);
   }
 
-  /** Removes tickets of dead processes. */
   sweep(): void {
     this.#tickets.sweep();
   }
@@ -85,9 +83,8 @@ export class Holder {
   }
 
   /**
-   * Renews the ticket, or takes a new one after it expired, as on a suspended laptop: tasks that no other process has
-   * taken are still held. The expired ticket stays until there is a new one, so that the next renewal retries after a
-   * disk error.
+   * Renews the ticket, or replaces it after it expired, as on a suspended laptop. The expired ticket stays until
+   * then, so that the next renewal retries after a disk error.
    */
   async #renew(): Promise<void> {
     try {
@@ -98,7 +95,7 @@ export class Holder {
       this.#ticket = ticket;
       previous.release();
     } catch {
-      // Another process may take the tasks over; this one notices before it submits or ends any.
+      // Another process may take the tasks over. This process detects that before it submits or ends a task.
     }
   }
 }

@@ -10,14 +10,14 @@ const MIN_LENGTH = 6;
 /** Common prefix of the service's ids, which users often omit. */
 const MARK = "task_";
 
-/** Whether a text may be a prefix: not empty, and not a complete id of the ledger. */
-export function mayStandForId(text: string): boolean {
+/** Whether a text may be a prefix of an id: not empty, and not a complete id of the ledger. */
+export function mayBePrefix(text: string): boolean {
   return text !== "" && !isId(text);
 }
 
 /** Finds tasks by prefixes of the service's or the ledger's ids, or by short ids, all with or without `task_`. */
 export class IdPrefixes {
-  /** For each text, the newest task of each matching id. */
+  /** By text and id. */
   readonly #matches: Map<string, Map<string, Task>>;
 
   constructor(texts: Iterable<string>) {
@@ -28,41 +28,38 @@ export class IdPrefixes {
     return this.#matches.size === 0;
   }
 
-  /** Call with newer tasks first. */
+  /** Newer tasks must be added first. */
   add(record: Task): void {
     const { id } = record;
     const taskId = getTaskId(record);
     const ids = taskId === null ? [id] : [id, taskId];
-    // Users see only the service's id of a task that has one.
+    // Users see the service's id if there is one.
     const short = shortTaskId(ids.at(-1) ?? id);
     for (const [text, matches] of this.#matches) {
-      const match = withoutMark(text) === short ? ids.at(-1) : ids.find((each) => begins(each, text));
+      const match = withoutMark(text) === short ? ids.at(-1) : ids.find((each) => matchesPrefix(each, text));
       if (match !== undefined && !matches.has(match)) matches.set(match, record);
     }
   }
 
-  /**
-   * The task of each text that matches.
-   * @throws UsageError if a text matches several
-   */
+  /** @throws UsageError if a text matches several tasks */
   resolve(): Map<string, Task> {
     const tasks = new Map<string, Task>();
     for (const [text, matches] of this.#matches) {
       const [record, ...others] = matches.values();
-      if (others.length > 0) throw ambiguous(text, [...matches.keys()]);
+      if (others.length > 0) throw ambiguousPrefix(text, [...matches.keys()]);
       if (record) tasks.set(text, record);
     }
     return tasks;
   }
 }
 
-/** A sequential number: `task_1` is then a complete id, not a prefix of `task_10`. */
-const COUNT = /(?<![A-Za-z0-9])\d{1,6}$/;
+/** A sequential number at the end of an id. `task_1` is a complete id, not a prefix of `task_10`. */
+const SEQUENCE_NUMBER = /(?<![A-Za-z0-9])\d{1,6}$/;
 
-function begins(id: string, text: string): boolean {
+function matchesPrefix(id: string, text: string): boolean {
   const start = [text, MARK + text].find((each) => id.startsWith(each));
   if (text.length < MIN_LENGTH || start === undefined) return false;
-  return start === id || start.length <= (COUNT.exec(id)?.index ?? id.length);
+  return start === id || start.length <= (SEQUENCE_NUMBER.exec(id)?.index ?? id.length);
 }
 
 function withoutMark(text: string): string {
@@ -71,7 +68,7 @@ function withoutMark(text: string): string {
 
 const MAX_LISTED = 3;
 
-function ambiguous(text: string, ids: readonly string[]): UsageError {
-  const message = `${ids.length} tasks fit ${JSON.stringify(text)}: ${joinFirst(ids, MAX_LISTED)}.`;
-  return new UsageError(message, { hint: "Give more of the id." });
+function ambiguousPrefix(text: string, ids: readonly string[]): UsageError {
+  const message = `${ids.length} tasks match ${JSON.stringify(text)}: ${joinFirst(ids, MAX_LISTED)}.`;
+  return new UsageError(message, { hint: "Enter more characters of the id." });
 }

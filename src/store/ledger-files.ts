@@ -10,15 +10,14 @@ import { dayFolder, doneName, openName, parseTaskName, partCount, partName } fro
 import { UnreadableRecordError } from "./store-errors.ts";
 import type { ReadTask } from "./task-lines.ts";
 
-/** A task, or an unreadable file that the user is warned about. */
 export type LedgerEntry = { file: string } & (ReadTask | { kind: "foreign" });
 
-/** Sorted file names; empty if the folder is missing or not a folder. */
+/** Empty if the folder is missing or not a folder. */
 export function listFolder(folder: string): string[] {
   return unsortedNames(folder).sort();
 }
 
-/** As `listFolder`, unsorted. */
+/** Empty if the folder is missing or not a folder. */
 export function unsortedNames(folder: string): string[] {
   try {
     return readdirSync(folder);
@@ -29,13 +28,13 @@ export function unsortedNames(folder: string): string[] {
   }
 }
 
-/** Number of reads before other events, such as signals, are handled. */
+/** A pause after this many reads lets signals be handled. */
 const READS_PER_TURN = 64;
 let reads = 0;
 
 /**
- * Reads the parts of a task synchronously: thousands are read in a row, and a round trip to a thread takes five times
- * as long as the read. The parser of lines is loaded at the first read: a submit does not need it.
+ * Reads synchronously, because an asynchronous read of a small file takes five times as long. The parser is loaded
+ * at the first read, because a submit does not need it.
  */
 async function readParts(id: string, files: readonly string[]): Promise<ReadTask> {
   reads += 1;
@@ -45,18 +44,18 @@ async function readParts(id: string, files: readonly string[]): Promise<ReadTask
   return readTaskLines(id, contents);
 }
 
-/** Hidden files and files of the system, which are not reported. */
+/** Files that are not reported. */
 const SYSTEM_FILE = /^\.|^(?:thumbs\.db|desktop\.ini)$/i;
 
 /**
- * The files of a ledger: unfinished tasks in `open/`, finished ones in `done/<day>/<hour and minute>/`. Further parts
- * stay in `parts/`, so that a task is finished or reopened by moving one file.
+ * The files of a ledger: unfinished tasks in `open/`, finished tasks in `done/<day>/<hour and minute>/`. Further
+ * parts stay in `parts/`, so that moving one file finishes or reopens a task.
  */
 export class LedgerFiles {
   readonly openFolder: string;
   readonly #doneFolder: string;
   readonly #partsFolder: string;
-  /** Cached listings, names by id: a batch reads thousands of tasks. */
+  /** Cached file names by folder and id, because a batch reads thousands of tasks. */
   readonly #namesByFolder = new Map<string, Map<string, string>>();
 
   constructor(ledgerFolder: string) {
@@ -65,7 +64,7 @@ export class LedgerFiles {
     this.#partsFolder = path.join(ledgerFolder, "parts");
   }
 
-  /** A part of an unfinished task. @param part 1 for the first */
+  /** @param part 1 for the first */
   part(id: string, part: number): string {
     if (part === 1) return path.join(this.openFolder, openName(id));
     return path.join(this.#partsFolder, dayFolder(id), partName(id, part));
@@ -75,16 +74,15 @@ export class LedgerFiles {
     return isPresent(this.part(id, 1));
   }
 
-  /** Reads all parts of an unfinished task; null if it was just moved. */
+  /** Returns null if the task was just moved. */
   async readOpen(name: string): Promise<LedgerEntry | null> {
     const id = parseTaskName(name);
-    if (id === undefined) return otherEntry(this.openFolder, name);
+    if (id === undefined) return foreignEntry(this.openFolder, name);
     const files = [this.part(id, 1)];
     for (let part = 2; isPresent(this.part(id, part)); part++) files.push(this.part(id, part));
     return readEntry(id, files);
   }
 
-  /** null: not a finished task. */
   async readDone(id: string): Promise<LedgerEntry | null> {
     const folder = this.#minuteFolder(id);
     const cachedName = this.#namesByFolder.get(folder)?.get(id);
@@ -99,8 +97,8 @@ export class LedgerFiles {
   }
 
   /**
-   * The finished tasks whose names match, newest first, read lazily.
-   * @param since an id: no older tasks; `isWanted` then gets only names of tasks
+   * The finished tasks whose file names match, newest first, read lazily.
+   * @param since id of the oldest task to include
    */
   async *doneNewestFirst(isWanted: (name: string) => boolean, since = ""): AsyncGenerator<LedgerEntry> {
     for (const folder of this.#minutes()) {
@@ -114,9 +112,9 @@ export class LedgerFiles {
   }
 
   /**
-   * The latest finished tasks whose names match, newest first.
+   * The latest finished tasks whose file names match, newest first.
    * @param max number of tasks
-   * @param folders maximum number of folders to list, so that a long history of other tasks takes no longer
+   * @param folders number of folders to search, so that a long history does not slow it down
    */
   async recentDone(
     isWanted: (name: string) => boolean,
@@ -138,8 +136,8 @@ export class LedgerFiles {
   }
 
   /**
-   * Moves a task to the finished ones, where no process can take it over. Not synced: after a power cut it is in one
-   * place or the other, and its last line marks it as finished.
+   * Moves a task to the finished ones. Not synced, because the last line of the task marks it as finished even if
+   * a power cut undoes the move.
    */
   async moveToDone(task: Task): Promise<void> {
     const folder = this.#minuteFolder(task.id);
@@ -154,7 +152,7 @@ export class LedgerFiles {
 
   async #readDoneNamed(folder: string, name: string): Promise<LedgerEntry | null> {
     const id = parseTaskName(name);
-    if (id === undefined) return otherEntry(folder, name);
+    if (id === undefined) return foreignEntry(folder, name);
     const furtherParts = Array.from({ length: partCount(name) - 1 }, (_, at) => this.part(id, at + 2));
     return readEntry(id, [path.join(folder, name), ...furtherParts]);
   }
@@ -163,7 +161,6 @@ export class LedgerFiles {
     return path.join(this.#doneFolder, dayFolder(id));
   }
 
-  /** The folders by minute of the tasks' start, the latest first. */
   *#minutes(): Generator<string> {
     for (const day of listFolder(this.#doneFolder).reverse()) {
       const folder = path.join(this.#doneFolder, day);
@@ -188,11 +185,10 @@ async function readEntry(id: string, files: readonly string[]): Promise<LedgerEn
   }
 }
 
-function otherEntry(folder: string, name: string): LedgerEntry | null {
+function foreignEntry(folder: string, name: string): LedgerEntry | null {
   return SYSTEM_FILE.test(name) ? null : { file: path.join(folder, name), kind: "foreign" };
 }
 
-/** Does nothing if another process has moved the file. */
 async function moveInto(folder: string, file: string, target: string): Promise<void> {
   const move = () => whileInUse(() => renameSync(file, target));
   try {
@@ -205,10 +201,8 @@ async function moveInto(folder: string, file: string, target: string): Promise<v
   }
 }
 
-/** A file in the ledger's folders that cannot be read as a task. */
 export type UnreadableEntry = Exclude<LedgerEntry, { kind: "task" }>;
 
-/** A warning about a file that is never deleted. */
 export function describeUnreadable(entry: UnreadableEntry): string {
   switch (entry.kind) {
     case "stub":
@@ -223,12 +217,12 @@ export function describeUnreadable(entry: UnreadableEntry): string {
 }
 
 /**
- * Guards a decision about money against an unreadable file that may be a charged task.
+ * Refuses a decision about money while an unreadable file may be a charged task.
  * @param clause the unknown fact, as in `so its cost is not known`
  * @param otherwise how to continue without the file, as a sentence
  * @throws UnreadableRecordError
  */
-export function requireReadable(entry: LedgerEntry, clause: string, otherwise?: Wording): void {
+export function assertReadable(entry: LedgerEntry, clause: string, otherwise?: Wording): void {
   const { file } = entry;
   if (entry.kind === "damaged")
     throw new UnreadableRecordError(file, entry.why, clause, otherwise, entry.cause);
@@ -236,7 +230,6 @@ export function requireReadable(entry: LedgerEntry, clause: string, otherwise?: 
     throw new UnreadableRecordError(file, "a newer imggen wrote it", clause, otherwise);
 }
 
-/** Whether an entry may be a charged, unfinished task. */
-export function mayBeTask({ kind }: UnreadableEntry): boolean {
+export function mayBeCharged({ kind }: UnreadableEntry): boolean {
   return kind === "damaged" || kind === "newer";
 }

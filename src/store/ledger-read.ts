@@ -2,21 +2,21 @@ import { isSameRequest, type RequestIdentity, type ServiceIdentity } from "../ta
 import type { GenerationRequest } from "../task/request.ts";
 import { fileDigests } from "../task/saved-file.ts";
 import { getSavedFiles, getTaskId, type Task } from "../task/task.ts";
-import { IdPrefixes, mayStandForId } from "./id-prefix.ts";
+import { IdPrefixes, mayBePrefix } from "./id-prefix.ts";
 import type { LedgerEntry, LedgerFiles } from "./ledger-files.ts";
 import {
+  durationTag,
   fileTag,
   findFileTags,
   findTaskTag,
   hasTag,
   idTime,
-  kindTag,
   parseTaskName,
   requestTag,
   taskTag,
 } from "./ledger-name.ts";
 
-// The ledger is searched by file names, so that little of a long history is read.
+// Searches use file names, so that only matching tasks are read.
 
 /** More tasks would hardly improve the estimated duration. */
 const MAX_RECENT_TASKS = 50;
@@ -27,25 +27,21 @@ interface Entries {
   entries(isWanted: (name: string) => boolean, since?: string): AsyncGenerator<LedgerEntry>;
 }
 
-/**
- * The newest task with each of these ids.
- * @param byPrefix whether unique prefixes count as ids
- */
-export async function findEach(
+/** @param byPrefix whether unique prefixes count as ids */
+export async function findByIds(
   ids: readonly string[],
   ledger: Entries,
   byPrefix: boolean,
 ): Promise<Map<string, Task>> {
-  const tasks = await findWhole(ids, ledger);
+  const tasks = await findExact(ids, ledger);
   if (!byPrefix) return tasks;
-  const prefixes = new IdPrefixes(ids.filter((id) => !tasks.has(id) && mayStandForId(id)));
+  const prefixes = new IdPrefixes(ids.filter((id) => !tasks.has(id) && mayBePrefix(id)));
   if (prefixes.isEmpty) return tasks;
   for await (const entry of ledger.entries(() => true)) if (entry.kind === "task") prefixes.add(entry.task);
   return new Map([...tasks, ...prefixes.resolve()]);
 }
 
-/** One pass over the names of the ledger; reads only candidates. */
-async function findWhole(ids: readonly string[], ledger: Entries): Promise<Map<string, Task>> {
+async function findExact(ids: readonly string[], ledger: Entries): Promise<Map<string, Task>> {
   const tasks = new Map<string, Task>();
   const missing = new Set(ids);
   const tags = new Set(ids.map(taskTag));
@@ -62,8 +58,7 @@ async function findWhole(ids: readonly string[], ledger: Entries): Promise<Map<s
   return tasks;
 }
 
-/** The newest tasks of files with these digests, in one pass over the names of the ledger. */
-export async function findFiles(sha256s: ReadonlySet<string>, ledger: Entries): Promise<Map<string, Task>> {
+export async function findByFiles(sha256s: ReadonlySet<string>, ledger: Entries): Promise<Map<string, Task>> {
   const tags = new Set([...sha256s].map(fileTag));
   const tasks = new Map<string, Task>();
   for await (const entry of ledger.entries((name) => findFileTags(name).some((tag) => tags.has(tag)))) {
@@ -75,8 +70,7 @@ export async function findFiles(sha256s: ReadonlySet<string>, ledger: Entries): 
   return tasks;
 }
 
-/** All tasks for the same request of the same account, newest first. */
-export async function* sameRequest(
+export async function* findSameRequest(
   identity: RequestIdentity,
   ledger: Entries,
   sinceMs?: number,
@@ -90,13 +84,12 @@ export async function* sameRequest(
   }
 }
 
-/** The latest finished tasks of one service, model and quality, oldest first. */
-export async function recentOfKind(
+export async function recentSimilarTasks(
   request: Pick<GenerationRequest, "model" | "quality">,
   service: Pick<ServiceIdentity, "baseUrl">,
   files: Pick<LedgerFiles, "recentDone">,
 ): Promise<Task[]> {
-  const tag = kindTag(request, service);
+  const tag = durationTag(request, service);
   const recent = await files.recentDone((name) => hasTag(name, tag), MAX_RECENT_TASKS, MAX_RECENT_FOLDERS);
   const tasks = recent.flatMap((entry) => (entry.kind === "task" ? [entry.task] : []));
   return tasks

@@ -18,50 +18,51 @@ import { ForgottenTasks } from "./forgotten-tasks.ts";
 import { Holder } from "./holder.ts";
 import { type LedgerEntry, LedgerFiles, listFolder } from "./ledger-files.ts";
 import { idTime, isTemporaryName, openName, parseTaskName, TEMPORARY_MARK } from "./ledger-name.ts";
-import { findEach, findFiles, recentOfKind, sameRequest } from "./ledger-read.ts";
-import { recordRowEnd } from "./row-claims.ts";
+import { findByFiles, findByIds, findSameRequest, recentSimilarTasks } from "./ledger-read.ts";
+import { recordRowOutcome } from "./row-claims.ts";
 import { DailySpending } from "./running-sum.ts";
 import { Servers } from "./servers.ts";
-import { StateFolderError, usingStateFolder } from "./store-errors.ts";
+import { StateFolderError, withStateFolderErrors } from "./store-errors.ts";
 import { LEDGER_VERSION, syncIfPossible, TaskFile } from "./task-file.ts";
 import { WorkFolders } from "./work-folders.ts";
 
 /** Well below the system's limit of open files. */
-const FILES_AT_ONCE = 32;
+const MAX_OPEN_FILES = 32;
 
-/** Earlier sums are useless; the margin is for clocks that are set back. */
+/** Age of the oldest daily sum to keep. Only today's is used; the margin is for clocks that are set back. */
 const MAX_SPENDING_AGE_MS = 7 * 24 * 3_600_000;
 
 const BEGIN_HINT =
   "Nothing was sent. Free some space or fix its permissions, or set IMGGEN_HOME to another folder.";
 
-export interface Owned {
+export interface OwnedTask {
   task: Task;
-  /** 1: this process began the task. */
+  /** Number of the part that this process created. */
   part: number;
   file: TaskFile;
 }
 
 export interface BeginOptions {
-  /** Default: a new one. */
+  /** Default: a new id. */
   id?: string;
-  /** Whether other processes may use the same id; only one of them begins the task. */
+  /** Whether other processes may begin the task under the same id. Only one of them succeeds. */
   isShared?: boolean;
-  /** Whether its first request counts as sent, because it is submitted immediately. */
+  /** Whether the first request counts as submitted, because it is submitted immediately. */
   isSent?: boolean;
-  /** See the intent's line. */
+  /** Name of the claim on a batch's row. */
   claim?: string | undefined;
   once?: boolean;
-  /** Last check whether the task may begin, called with a synced temporary file of the task. Default: yes. */
+  /** Final check whether the task may begin, called with its synced temporary file. Default: always true. */
   isFree?: (temporary: string) => Promise<boolean>;
 }
 
 /**
- * All tasks submitted from this machine. A task is a file, `<id>.jsonl`, and after each takeover one more,
- * `<id>.2.jsonl` and so on: its parts. Each part is created once, by the process that then holds the task, and no
- * other ever writes to it. So the process that created the last part is the one that may work on the task. It checks
- * this before and after it writes that a request is sent or that the task is over; of two simultaneous processes at
- * least one sees the other's part. The tickets of `Holder` only show which tasks are not to be disturbed.
+ * All tasks submitted from this machine. A task is a file, `<id>.jsonl`, and one more part for each takeover, such
+ * as `<id>.2.jsonl`. Only the process that created a part writes to it, and the creator of the last part may work
+ * on the task.
+ * A process checks that its part is the last one both before and after it records a submit or the end of the task,
+ * so that of two simultaneous processes at least one sees the other's part. The tickets of `Holder` only show that
+ * a task must not be disturbed.
  */
 export class Ledger {
   readonly folder: string;
@@ -71,9 +72,8 @@ export class Ledger {
   readonly work: WorkFolders;
   readonly servers: Servers;
   readonly cancels: CancelMarks;
-  /** Possible charges of accounts, by day. */
   readonly spending: DailySpending;
-  /** Turns of tasks that compete to answer for the same request. */
+  /** Tickets that serialise tasks for the same request. */
   readonly requests: Tickets;
   readonly files: LedgerFiles;
   readonly #forgotten: ForgottenTasks;
@@ -100,23 +100,23 @@ export class Ledger {
 
   /**
    * Records an intent durably, before its request may be sent.
-   * @returns "taken" if another process has begun the task, or even finished it
+   * @returns "taken" if another process has begun or finished the task
    * @throws StateFolderError
    */
-  async begin(intent: Intent): Promise<Owned>;
-  async begin(intent: Intent, options: BeginOptions): Promise<Owned | "taken">;
-  async begin(intent: Intent, options: BeginOptions = {}): Promise<Owned | "taken"> {
+  async begin(intent: Intent): Promise<OwnedTask>;
+  async begin(intent: Intent, options: BeginOptions): Promise<OwnedTask | "taken">;
+  async begin(intent: Intent, options: BeginOptions = {}): Promise<OwnedTask | "taken"> {
     const { id = this.newId(), isFree, isShared = false } = options;
-    return usingStateFolder(this.folder, BEGIN_HINT, async () => {
+    return withStateFolderErrors(this.folder, BEGIN_HINT, async () => {
       await makeFolder(this.files.openFolder, 0o700);
       keepReserve(this.folder);
       await this.#holder.hold(id);
-      let owned: Owned | null = null;
+      let owned: OwnedTask | null = null;
       try {
         const line = this.#intentLine(id, intent, options);
         const file = this.files.part(id, 1);
         const created = isShared
-          ? await TaskFile.createWhole(
+          ? await TaskFile.createAtomically(
               file,
               line,
               async (temporary) => this.#isFree(id, temporary, isFree),
@@ -161,8 +161,8 @@ export class Ledger {
     return isoTime(this.clock.now());
   }
 
-  /** Removes the new file if its name cannot be synced: it would look like a sent request. */
-  async #syncName(owned: Owned): Promise<void> {
+  /** Removes the new file if its name cannot be synced, because it would look like a submitted request. */
+  async #syncName(owned: OwnedTask): Promise<void> {
     try {
       await syncFolder(this.files.openFolder);
     } catch (error) {
@@ -173,24 +173,24 @@ export class Ledger {
   }
 
   /**
-   * Withdraws an unsent task, unless another process has it by now. A process that takes it over before its file is
-   * removed reads that it is not to be sent.
+   * Withdraws an unsent task. A process that takes it over before its file is removed reads that it must not be
+   * sent.
    * @throws StateFolderError
    */
-  async withdraw(owned: Owned): Promise<void> {
+  async withdraw(owned: OwnedTask): Promise<void> {
     const { task, file, part } = owned;
     const lines = task.requests.map(
       (_, request) => ({ type: "not_sent", at: this.#now, why: WITHDRAWN, request }) as const,
     );
     await this.guarded(async () => {
       for (const line of lines) await file.record(line);
-      if (part > 1 || !this.isLast(owned)) await this.end(owned, lines.reduce(withLine, task));
+      if (part > 1 || !this.hasLastPart(owned)) await this.end(owned, lines.reduce(withLine, task));
       else this.#discard(owned);
     });
     this.#holder.release(task.id);
   }
 
-  #discard({ file }: Owned): void {
+  #discard({ file }: OwnedTask): void {
     file.closeIfPossible();
     removeIfPresent(file.path);
   }
@@ -203,39 +203,35 @@ export class Ledger {
     return this.#guardedSync(() => this.#holder.isHeld(id, holder));
   }
 
-  /** Whether the holder of a task cannot be checked: on another machine or in a container. */
+  /** Whether the holder is on another machine or in a container, and so cannot be checked. */
   isUnreachable({ holder }: Task): boolean {
     const holderProcess = this.#guardedSync(() => this.#holder.findProcess(holder));
     return holderProcess !== null && this.processes.isAlive(holderProcess) === null;
   }
 
-  /**
-   * The process that works on a task; null if none is known.
-   * @throws StateFolderError
-   */
-  async workerOn(task: Task): Promise<ProcessIdentity | null> {
+  /** @throws StateFolderError */
+  async findWorker(task: Task): Promise<ProcessIdentity | null> {
     const latest = (await this.#readOpen(task.id)) ?? task;
     return this.#guardedSync(() => this.#holder.findProcess(latest.holder)) ?? this.livingServer(latest);
   }
 
   /**
-   * The living server that owns a task, even while it does not work on it; null: none. A lost request is left to the
-   * user.
+   * Returns the running server that a task belongs to, or null. A task of unknown outcome is left to the user.
    * @throws StateFolderError
    */
   async livingServer(task: Task): Promise<ProcessIdentity | null> {
     const { server } = task.intent;
     if (server === undefined || isUnknown(task)) return null;
-    return this.guarded(async () => this.servers.living(server));
+    return this.guarded(async () => this.servers.findLiving(server));
   }
 
   /**
-   * Takes an unfinished task without a living holder: creates its next part, then goes by the state of all parts.
-   * @param server the server that takes its own task; other processes leave it alone while the server lives
-   * @returns "held" while another process has it, "ended" if it is no longer unfinished
+   * Takes over an unfinished task whose holder is not alive, by creating its next part.
+   * @param server id of the calling server; only it may take its tasks while it runs
+   * @returns "held" if another process has the task, "ended" if the task is finished
    * @throws StateFolderError
    */
-  async take(task: Task, server?: string): Promise<Owned | "held" | "ended"> {
+  async take(task: Task, server?: string): Promise<OwnedTask | "held" | "ended"> {
     return this.guarded(async () => {
       if (server !== task.intent.server && (await this.livingServer(task)) !== null) return "held";
       const latest = (await this.#readOpen(task.id)) ?? null;
@@ -251,7 +247,7 @@ export class Ledger {
     });
   }
 
-  async #nextPart({ id, parts, mark }: Task): Promise<Owned | "held" | "ended"> {
+  async #nextPart({ id, parts, mark }: Task): Promise<OwnedTask | "held" | "ended"> {
     const line: Line<"taken"> = { type: "taken", at: this.#now, holder: this.#holder.mark };
     const isOwn = mark === this.#holder.mark;
     const part = isOwn ? parts : parts + 1;
@@ -259,11 +255,11 @@ export class Ledger {
     if (file === null) return isOwn ? "ended" : "held";
     try {
       if (!isOwn) await syncFolder(path.dirname(file.path));
-      // The last writer may have ended before its line was synced, and the next step relies on it.
+      // The last writer may have ended before it synced its line, and the next step relies on that line.
       for (let each = 1; each < part; each++) await syncIfPossible(this.files.part(id, each));
       const task = await this.#readOpen(id);
       if (task !== null && task.parts === part) return { task, part, file };
-      // A part is never removed: later parts would be lost.
+      // Never remove a part, because later parts would not be found.
       file.release(this.#now);
       return task === null ? "ended" : "held";
     } catch (error) {
@@ -290,16 +286,15 @@ export class Ledger {
   }
 
   /**
-   * Whether this process still has a task: its part is the last one, and the task has not ended.
+   * Whether this process still has an unfinished task, because no other process has created a later part.
    * @throws the disk's error
    */
-  isLast({ task, part, file }: Owned): boolean {
+  hasLastPart({ task, part, file }: OwnedTask): boolean {
     if (isPresent(this.files.part(task.id, part + 1)) || !file.isInPlace()) return false;
     return part === 1 || this.files.isOpen(task.id);
   }
 
-  /** Releases an unfinished task for the next process. */
-  release({ task, file }: Owned, isMine: boolean): void {
+  release({ task, file }: OwnedTask, isMine: boolean): void {
     try {
       if (isMine) file.release(this.#now);
       else file.close();
@@ -309,18 +304,17 @@ export class Ledger {
   }
 
   /**
-   * Moves a task to the finished ones.
    * @param task in its final state
-   * @returns false if another process has the task by now: it decides
+   * @returns false if another process has taken the task over
    */
-  async end(owned: Owned, task: Task): Promise<boolean> {
+  async end(owned: OwnedTask, task: Task): Promise<boolean> {
     try {
-      const isLast = this.isLast(owned);
+      const isStillMine = this.hasLastPart(owned);
       owned.file.close();
-      if (!isLast) return false;
-      if (task.claim !== null) recordRowEnd(this.folder, task.claim, summaryLines(task));
+      if (!isStillMine) return false;
+      if (task.claim !== null) recordRowOutcome(this.folder, task.claim, summaryLines(task));
       await this.files.moveToDone({ ...task, parts: owned.part });
-      if (owned.part > 1 && (await this.reopenAnswered(task.id))) return true;
+      if (owned.part > 1 && (await this.reopenIfAnswered(task.id))) return true;
       this.work.remove(task.id);
       this.cancels.remove(task.id);
       if (task.intent.isPaid && getCharged(task) === "no") this.spending.forget(task.id);
@@ -331,12 +325,12 @@ export class Ledger {
   }
 
   /**
-   * Reopens a finished task if a later answer shows that it is not finished. A holder that has lost the task may
-   * record an answer while the next holder ends the task: both check after their write, so that one of them sees it.
-   * @returns whether it was moved
+   * Reopens a finished task if a late reply shows that it is not finished. A process that has lost the task may
+   * record a reply while the next process ends it; both check after their write, so that one of them sees it.
+   * @returns whether the task was reopened
    * @throws StateFolderError
    */
-  async reopenAnswered(id: string): Promise<boolean> {
+  async reopenIfAnswered(id: string): Promise<boolean> {
     return this.guarded(async () => {
       if (this.files.isOpen(id)) return false;
       const entry = await this.files.readDone(id);
@@ -359,10 +353,10 @@ export class Ledger {
   }
 
   /**
-   * The missing lines for requests whose process ended before a reply came.
-   * @param task read after its process ended, which may have written more before
+   * Returns the missing lines, which record that the outcome of each request is unknown because its process ended.
+   * @param task read after that process ended, so that all of its lines are included
    */
-  lostRequestLines({ id, intent, requests }: Task): Line<"unknown">[] {
+  lostReplyLines({ id, intent, requests }: Task): Line<"unknown">[] {
     if (!intent.isPaid) return [];
     return requests.flatMap(({ state, attempt }, request) => {
       if (state !== "started" || attempt === null || this.work.hasTrace(id, request, attempt.name)) return [];
@@ -370,18 +364,18 @@ export class Ledger {
     });
   }
 
-  /** A task as users see it: replies that can no longer come count as lost, even before `resume` records that. */
+  /**
+   * Returns the task with an unknown outcome for replies that can no longer arrive, even before `resume` records
+   * it.
+   */
   async withLostReplies(task: Task): Promise<Task> {
     if (!task.requests.some(({ state }) => state === "started") || this.isHeld(task)) return task;
     const entry = await this.read(task.id);
     if (entry?.kind !== "task" || this.isHeld(entry.task)) return entry?.kind === "task" ? entry.task : task;
-    return this.lostRequestLines(entry.task).reduce(withLine, entry.task);
+    return this.lostReplyLines(entry.task).reduce(withLine, entry.task);
   }
 
-  /**
-   * Marks a task as cancelled, for its present holder and the next.
-   * @throws StateFolderError
-   */
+  /** @throws StateFolderError */
   async markCancelled({ id }: Task): Promise<void> {
     await this.guarded(() => this.cancels.add(id));
   }
@@ -402,7 +396,7 @@ export class Ledger {
       const names = listFolder(this.files.openFolder).filter(
         (name) => !isTemporaryName(name) && !isExcluded(name),
       );
-      const entries = await mapConcurrent(names, FILES_AT_ONCE, async (name) => {
+      const entries = await mapConcurrent(names, MAX_OPEN_FILES, async (name) => {
         const entry = await this.files.readOpen(name);
         return entry?.kind === "task" && this.#isLeftover(entry.task) ? null : entry;
       });
@@ -410,10 +404,7 @@ export class Ledger {
     });
   }
 
-  /**
-   * Whether this is the leftover intent of a process that was killed while it began a task that another one has
-   * finished.
-   */
+  /** Whether a task is the leftover intent of a killed process, although another process has finished the task. */
   #isLeftover(task: Task): boolean {
     return isOnlyBegun(task) && this.files.isDone(task.id);
   }
@@ -425,7 +416,7 @@ export class Ledger {
     throw cause ?? new Error(`${entry.file} changed while it was read`);
   }
 
-  /** By the ledger's id, unfinished or finished; null if there is none. */
+  /** Returns an unfinished or finished task by the ledger's id, or null. */
   async read(id: string): Promise<LedgerEntry | null> {
     return this.guarded(async () => {
       const open = await this.files.readOpen(openName(id));
@@ -435,14 +426,14 @@ export class Ledger {
   }
 
   /** All tasks, newest first, read lazily. */
-  newestFirst(): AsyncGenerator<LedgerEntry> {
+  tasksNewestFirst(): AsyncGenerator<LedgerEntry> {
     return this.entries(() => true);
   }
 
   /**
-   * As `newestFirst`.
-   * @param isWanted selects finished tasks by their names
-   * @param since an id: no finished task that is older
+   * All tasks that match, newest first, read lazily.
+   * @param isWanted filter for the file names of finished tasks
+   * @param since id of the oldest finished task to include
    */
   async *entries(isWanted: (name: string) => boolean, since = ""): AsyncGenerator<LedgerEntry> {
     const open = (await this.unfinished()).reverse();
@@ -463,68 +454,68 @@ export class Ledger {
     return done ? undefined : value;
   }
 
-  /** As `findEach`. */
   async find(id: string): Promise<Task | null> {
-    return (await this.findEach([id])).get(id) ?? null;
+    return (await this.findByIds([id])).get(id) ?? null;
   }
 
   /**
-   * The newest task with each of these ids, the service's or the ledger's, complete or a unique prefix of at least 6
+   * Finds the newest task for each id: the service's id or the ledger's, or a unique prefix of at least 6
    * characters. Unknown ids are omitted.
-   * @throws UsageError if a prefix matches several
+   * @throws UsageError if a prefix matches several tasks
    */
-  findEach(ids: readonly string[]): Promise<Map<string, Task>> {
-    return findEach(ids, this, true);
+  findByIds(ids: readonly string[]): Promise<Map<string, Task>> {
+    return findByIds(ids, this, true);
   }
 
-  /** The newest task with exactly this id. */
-  async findWhole(id: string): Promise<Task | null> {
-    return (await findEach([id], this, false)).get(id) ?? null;
+  async findExact(id: string): Promise<Task | null> {
+    return (await findByIds([id], this, false)).get(id) ?? null;
   }
 
   /**
-   * The newest task of a file with this digest.
+   * Finds the newest task with an image file of this digest.
    * @param sha256 in hex
    */
   async findByFile(sha256: string): Promise<Task | null> {
-    return (await findFiles(new Set([sha256]), this)).get(sha256) ?? null;
+    return (await findByFiles(new Set([sha256]), this)).get(sha256) ?? null;
   }
 
-  /** As `findByFile`, for many files in one pass. Unknown ones are omitted. */
+  /** As `findByFile`, for many files in one pass. Unknown digests are omitted. */
   findByFiles(sha256s: ReadonlySet<string>): Promise<Map<string, Task>> {
-    return findFiles(sha256s, this);
+    return findByFiles(sha256s, this);
   }
 
   /**
-   * All tasks for the same request of the same account, newest first.
-   * @param sinceMs milliseconds since the epoch: no finished task that was begun earlier. Default: all
-   * @param onOther called for files that are unreadable or not tasks
+   * All tasks for the same request and account, newest first.
+   * @param sinceMs start time of the oldest finished task to include, in milliseconds since the epoch; default:
+   * all
+   * @param onOther called for entries that are not readable tasks
    */
-  sameRequest(
+  findSameRequest(
     identity: RequestIdentity,
     sinceMs?: number,
     onOther?: (entry: LedgerEntry) => void,
   ): AsyncGenerator<Task, undefined> {
-    return sameRequest(identity, this, sinceMs, onOther);
+    return findSameRequest(identity, this, sinceMs, onOther);
   }
 
-  /** The latest finished tasks of one service, model and quality, oldest first; a few dozen at most. */
-  recentOfKind(
+  /** The latest finished tasks of one service, model and quality, oldest first; at most 50. */
+  recentSimilarTasks(
     request: Pick<GenerationRequest, "model" | "quality">,
     service: Pick<ServiceIdentity, "baseUrl">,
   ): Promise<Task[]> {
-    return this.guarded(() => recentOfKind(request, service, this.files));
+    return this.guarded(() => recentSimilarTasks(request, service, this.files));
   }
 
   /**
-   * Removes the record of a finished task, with its kept copies and replies. What it has cost stays in the day's sum.
-   * @returns false if it is not finished, or `mayForget` is false of it @throws StateFolderError
+   * Removes the record of a finished task, with its copies and replies. Its charge stays in the day's sum.
+   * @returns false if the task is not finished, or `mayForget` returns false
+   * @throws StateFolderError
    */
   async forget(id: string, mayForget: (task: Task) => boolean): Promise<boolean> {
     return this.guarded(() => this.#forgotten.forget(id, mayForget));
   }
 
-  /** Removes what killed processes left beside the tasks. */
+  /** Removes leftovers of killed processes. */
   async sweep(): Promise<void> {
     await removeOldTemporaryFiles(
       this.files.openFolder,
@@ -540,10 +531,7 @@ export class Ledger {
     this.#holder.sweep();
   }
 
-  /**
-   * @throws StateFolderError in place of a system error; other errors are not about the folder, such as an ambiguous
-   * id
-   */
+  /** @throws StateFolderError in place of a system error; other errors, such as an ambiguous id, are unchanged */
   protected async guarded<Result>(action: () => Promise<Result>): Promise<Result> {
     try {
       return await action();
@@ -552,9 +540,9 @@ export class Ledger {
     }
   }
 
-  #guardedSync<Result>(question: () => Result): Result {
+  #guardedSync<Result>(action: () => Result): Result {
     try {
-      return question();
+      return action();
     } catch (error) {
       throw errorCode(error) === undefined ? error : new StateFolderError(this.folder, error);
     }
@@ -563,7 +551,7 @@ export class Ledger {
   protected readonly makeRoom = () => releaseReserve(this.folder);
 }
 
-/** Reason for an unknown outcome after the submitting process ended. */
+/** Reason for an unknown outcome, as a text in the ledger. */
 export const ENDED_MEANWHILE = "the process that had sent it ended before the reply had come";
 
 const WITHDRAWN = "it was withdrawn";
@@ -574,11 +562,11 @@ function isOnlyBegun({ state, requests }: Task): boolean {
 
 const RESERVE_BYTES = 64 * 1024;
 
-const NAME = ".reserve";
+const RESERVE_NAME = ".reserve";
 
 /** Reserves disk space, so that a task id can be recorded even on a full disk. */
 function keepReserve(folder: string): void {
-  const reserve = path.join(folder, NAME);
+  const reserve = path.join(folder, RESERVE_NAME);
   if (isPresent(reserve)) return;
   try {
     const file = DiskFile.createExclusive(reserve, 0o600);
@@ -597,5 +585,5 @@ function keepReserve(folder: string): void {
 }
 
 function releaseReserve(folder: string): void {
-  removeIfPresent(path.join(folder, NAME));
+  removeIfPresent(path.join(folder, RESERVE_NAME));
 }

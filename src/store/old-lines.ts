@@ -2,15 +2,15 @@ import { fieldsOf, isJsonObject } from "../lib/json.ts";
 import { serviceTerms } from "../task/intent.ts";
 import { LEDGER_VERSION } from "./task-file.ts";
 
-/** Version 1: one attempt at a time, and no parts. */
+/** Version 1 had one attempt at a time, and no parts. */
 const OLD_VERSION = 1;
 
-/** Mark for processes of an earlier version; no process of this version has it. */
+/** Mark of a holder of an earlier version; no running process has it. */
 const NO_HOLDER = "";
 
 const ANSWERS: ReadonlySet<unknown> = new Set(["refused", "unknown", "accepted", "completed", "failed"]);
 
-/** Converts the lines of an earlier version's task file; lines of the current version are unchanged. */
+/** Converts the lines of an earlier version; current lines are unchanged. */
 export function upgradeLines(lines: readonly unknown[]): unknown[] {
   const intent = fieldsOf(lines[0]);
   // Earlier files of version 2 had the terms in the field `work`.
@@ -40,7 +40,7 @@ export function upgradeLines(lines: readonly unknown[]): unknown[] {
       attempts.set(request, (attempts.get(request) ?? 0) + 1);
       return [{ type: "started", ...attemptFields() }];
     }
-    // Its reply was lost: a paid request is not sent again.
+    // Its reply was lost, and a paid request must not be submitted again.
     if (type === "waiting" && facts.sent === true) return [{ why: "", ...attemptFields(), type: "unknown" }];
     if (type === "rate_limited" || type === "waiting")
       return [{ why: "", ...attemptFields(), type: "waiting" }];

@@ -13,28 +13,24 @@ import type { Line } from "../task/line.ts";
 import { summaryLines, type Task } from "../task/task.ts";
 import { unsortedNames } from "./ledger-files.ts";
 import { isId } from "./ledger-name.ts";
-import { usingStateFolder } from "./store-errors.ts";
+import { withStateFolderErrors } from "./store-errors.ts";
 import { formatLine, LEDGER_VERSION } from "./task-file.ts";
 
 const CLAIM_NAME = /^([0-9a-f]+-\d+)\.(\d+)$/;
 const CLAIM_PATH = /^[0-9a-f]+\/[0-9a-f]+-\d+\.\d+$/;
-const FILES_AT_ONCE = 32;
+const MAX_OPEN_FILES = 32;
 
-/**
- * Written and synced before the first request of the claim's task is sent. Not a line of a task: the task parser
- * ignores it.
- */
+/** Line that is synced before the first request of a claim's task is sent. The task parser ignores it. */
 const BEGUN_LINE = `${JSON.stringify({ type: "begun" })}\n`;
 
-/** An attempt at a row with an outcome unknown to both the ledger and the claim. */
+/** An attempt at a row whose outcome neither the ledger nor the claim contains. */
 export interface LostTask {
   kind: "lost";
   file: string;
-  /** The initial task; null if even that is unknown. */
+  /** The task before its first request; null if unknown. */
   task: Task | null;
 }
 
-/** An attempt at a row, by its claim. */
 export interface ClaimedAttempt {
   name: string;
   row: string;
@@ -43,10 +39,11 @@ export interface ClaimedAttempt {
 }
 
 /**
- * The claims on a batch's rows: a small file for each attempt, named by row and attempt number. It is created
- * atomically with the intent of its task, so that all processes use that task's id. Before the task's first request
- * is sent, the claim gets the line `begun`; before the task's file is moved, the lines of its outcome. So a claim
- * tells the outcome of a task that the ledger lacks: without either, no request was ever sent.
+ * The claims on a batch's rows: one small file for each attempt, named by row and attempt number. A claim is
+ * created atomically with its task's intent, so that all processes use the same task id.
+ * The line `begun` is added before the first request is sent, and the outcome before the task's file is moved. So
+ * the claim alone shows the outcome if the task is missing from the ledger; without either line, no request was
+ * sent.
  */
 export class RowClaims {
   readonly #batch: string;
@@ -60,13 +57,13 @@ export class RowClaims {
   }
 
   /**
-   * The task ids of each row, first attempt first; the path of the claim in place of an id if it is damaged.
+   * Reads the task ids of each row by attempt. A damaged claim's path takes the place of its task id.
    * @throws StateFolderError
    */
   async load(): Promise<Map<string, string[]>> {
     return this.#guarded(async () => {
       const entries = unsortedNames(this.#folder).sort().flatMap(claimedAttempt);
-      const ids = await mapConcurrent(entries, FILES_AT_ONCE, ({ name }) => this.#readOwner(name));
+      const ids = await mapConcurrent(entries, MAX_OPEN_FILES, ({ name }) => this.#readOwner(name));
       const claims = new Map<string, string[]>();
       for (const [at, { row, number }] of entries.entries()) {
         const attempts = claims.get(row) ?? [];
@@ -78,7 +75,7 @@ export class RowClaims {
   }
 
   /**
-   * All present claims, unsorted, except known ones.
+   * Lists all claims that are not known yet, unsorted.
    * @throws StateFolderError
    */
   async list(isKnown: (name: string) => boolean): Promise<ClaimedAttempt[]> {
@@ -87,7 +84,7 @@ export class RowClaims {
   }
 
   /**
-   * The reference to a claim in its task.
+   * The claim's name in its task.
    * @param attempt 1 for the first
    */
   claimName(row: string, attempt: number): string {
@@ -96,7 +93,7 @@ export class RowClaims {
 
   /**
    * Claims an attempt at a row for a task.
-   * @returns the id of the task that has it: this one, or an earlier one
+   * @returns the id of the task that has the claim: this task, or an earlier one
    * @throws StateFolderError
    */
   async claim(
@@ -113,16 +110,13 @@ export class RowClaims {
     });
   }
 
-  /**
-   * @returns the id of the attempt's task
-   * @throws StateFolderError
-   */
-  async owner(row: string, attempt: number): Promise<string> {
+  /** @throws StateFolderError */
+  async findTaskId(row: string, attempt: number): Promise<string> {
     return this.#guarded(() => this.#readOwner(attemptName(row, attempt)));
   }
 
   /**
-   * The outcome of a task that the ledger no longer has, from its claim.
+   * Reads the outcome of a task from its claim, for a task that is no longer in the ledger.
    * @returns null if no request was ever sent; "lost" if the claim has no outcome
    * @throws StateFolderError
    */
@@ -134,7 +128,7 @@ export class RowClaims {
     return this.#guarded(async () => {
       const content = await readText(file);
       const id = parseTaskId(content.split("\n", 1)[0] ?? "");
-      // A bare id belongs to a task that another command began.
+      // A bare id is the claim of a task that another command began.
       if (id === null || !content.startsWith("{")) return { kind: "lost", file, task: null };
       const { readTaskLines } = await import("./task-lines.ts");
       const result = readTaskLines(id, [content]);
@@ -146,8 +140,8 @@ export class RowClaims {
   }
 
   /**
-   * Reads the task id of a claim, which begins with the task's intent or is a bare id.
-   * @returns the id; for a damaged claim its path, which is no task's id, so that the row is not submitted again
+   * Reads a claim's task id, from its intent or as a bare id.
+   * @returns the id; the path of a damaged claim, which matches no task, so that the row is not submitted again
    */
   async #readOwner(name: string): Promise<string> {
     const file = path.join(this.#folder, name);
@@ -159,7 +153,7 @@ export class RowClaims {
     if (this.#hasFolder) return;
     await makeFolder(this.#folder, 0o700);
     this.#hasFolder = true;
-    // Only before a claim is written, never in a dry run. Leftovers do no harm.
+    // Only here, because a dry run must not remove files. Leftovers do no harm.
     await removeOldTemporaryFiles(
       this.#folder,
       (name) => temporaryTarget(name) !== undefined,
@@ -168,7 +162,7 @@ export class RowClaims {
   }
 
   #guarded<Result>(action: () => Promise<Result>): Promise<Result> {
-    return usingStateFolder(this.#folder, "Nothing was sent for this row.", action);
+    return withStateFolderErrors(this.#folder, "Nothing was sent for this row.", action);
   }
 }
 
@@ -178,10 +172,10 @@ export function attemptName(row: string, attempt: number): string {
 }
 
 /**
- * Whether a claim records the end of its task: another process has finished it, and its file was removed since.
+ * Whether a claim records the end of its task.
  * @throws the disk's error
  */
-export async function isRowEnded(ledgerFolder: string, claim: string, id: string): Promise<boolean> {
+export async function hasRowOutcome(ledgerFolder: string, claim: string, id: string): Promise<boolean> {
   const { readTaskLines } = await import("./task-lines.ts");
   const read = readTaskLines(id, [await readText(claimFile(ledgerFolder, claim))]);
   return read.kind === "task" && read.task.state !== "waiting";
@@ -207,11 +201,11 @@ export async function recordRowBegun(ledgerFolder: string, claim: string): Promi
  * Records the outcome of a claim's task.
  * @throws the disk's error, unless the claim was removed
  */
-export function recordRowEnd(ledgerFolder: string, claim: string, lines: readonly Line[]): void {
+export function recordRowOutcome(ledgerFolder: string, claim: string, lines: readonly Line[]): void {
   try {
     const file = DiskFile.openToAppend(claimFile(ledgerFolder, claim));
     try {
-      // A line cut short by a crash must not spoil the next one.
+      // The last line may be incomplete after a crash.
       file.write(Buffer.from(`\n${lines.map(formatLine).join("")}`));
     } finally {
       file.close();
@@ -221,11 +215,14 @@ export function recordRowEnd(ledgerFolder: string, claim: string, lines: readonl
   }
 }
 
-/** A claim that holds an id alone is no longer. */
+/** Maximum size of a claim that contains only a task id. */
 const MAX_ID_BYTES = 64;
 
-/** The claims that hold nothing but a task's id, by that id. @throws the disk's error */
-export async function adoptedClaims(ledgerFolder: string): Promise<Map<string, string[]>> {
+/**
+ * Returns the paths of the claims that contain only a task id, by that id.
+ * @throws the disk's error
+ */
+export async function findAdoptedClaims(ledgerFolder: string): Promise<Map<string, string[]>> {
   const claims = new Map<string, string[]>();
   const batches = path.join(ledgerFolder, "batches");
   for (const batch of unsortedNames(batches))
@@ -238,8 +235,11 @@ export async function adoptedClaims(ledgerFolder: string): Promise<Map<string, s
   return claims;
 }
 
-/** Has a claim that holds an id alone say what the task was and how it ended, synced. @throws the disk's error */
-export async function recordAdoptedEnd(claim: string, task: Task): Promise<void> {
+/**
+ * Replaces a claim that contains only a task id by one with the task's intent and outcome, durably.
+ * @throws the disk's error
+ */
+export async function recordAdoptedOutcome(claim: string, task: Task): Promise<void> {
   const { id, intent, submittedAt } = task;
   const end = summaryLines(task).map(formatLine).join("");
   await replaceWhole(claim, intentLine(id, intent, submittedAt) + end, 0o600);
@@ -249,19 +249,18 @@ function intentLine(id: string, intent: Intent, at: string): string {
   return formatLine({ type: "intent", v: LEDGER_VERSION, id, at, holder: "", ...intent });
 }
 
-/** @throws Error for a name that no claim has: a task's file may have been edited */
+/** @throws Error for an invalid claim name, because a task's file may have been edited */
 function claimFile(ledgerFolder: string, claim: string): string {
-  if (!CLAIM_PATH.test(claim)) throw new Error(`${claim} is no claim of a batch's row`);
+  if (!CLAIM_PATH.test(claim)) throw new Error(`${claim} is not a claim on a batch's row`);
   return path.join(ledgerFolder, "batches", claim);
 }
 
-/** @returns a list of one; empty if the file is not a claim */
+/** @returns a list of one element; empty if the file is not a claim */
 function claimedAttempt(name: string): ClaimedAttempt[] {
   const [, row, attempt] = CLAIM_NAME.exec(name) ?? [];
   return row === undefined ? [] : [{ name, row, number: Number(attempt) }];
 }
 
-/** The task's id in the first line of its claim, or null. */
 function parseTaskId(line: string): string | null {
   const id = line.startsWith("{") ? fieldsOf(jsonOrNull(line)).id : line;
   return typeof id === "string" && isId(id) ? id : null;

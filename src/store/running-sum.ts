@@ -6,30 +6,26 @@ import { makeFolder, removeIfPossible, removeIfPresent, syncFolder } from "../li
 import { errorCode } from "../lib/error-text.ts";
 import { unsortedNames } from "./ledger-files.ts";
 import { isId } from "./ledger-name.ts";
-import { usingStateFolder } from "./store-errors.ts";
+import { withStateFolderErrors } from "./store-errors.ts";
 
-/** The value of a file. Files with the same key count once. */
+/** A file's contribution to the sum. Files with the same key count once. */
 interface Entry {
   key: string;
   value: number;
 }
 
-/** A sum over the names of a folder's files, which other processes create and remove. Each name is parsed once. */
+/** A sum over the file names of a folder that other processes change. Each name is parsed once. */
 export class RunningSum {
   readonly #folder: string;
   readonly #parseName: (name: string) => Entry | null;
   #entries = new Map<string, Entry | null>();
 
-  /** @param parseName entry of a file by its name, which may be anything; null if it does not count */
+  /** @param parseName returns the entry for any file name; null if the file does not count */
   constructor(folder: string, parseName: (name: string) => Entry | null) {
     this.#folder = folder;
     this.#parseName = parseName;
   }
 
-  /**
-   * Includes every file that exists during the whole call.
-   * @throws the disk's error
-   */
   total(): number {
     const before = this.#entries;
     const cachedEntry = (name: string) => {
@@ -48,34 +44,31 @@ export interface Charge {
   task: string;
   /** Index of the request in its task. */
   request: number;
-  /** Number of the task's part written by the submitting process. */
+  /** Number of the task's part that the submitting process wrote. */
   part: number;
   /** Fingerprint of the account's key. */
   keyId: string;
   credits: number;
 }
 
-/** Whether a submit stays within the cap; otherwise the account's spending without it. */
+/** `spent`: the day's charges without this submit, in credits. */
 export type Announcement = { ok: true } | { ok: false; spent: number };
 
-/** Sums are in millionths: sums of decimals are inexact. */
+/** Sums are in millionths of a credit, because sums of decimals are inexact. */
 const UNITS = 1_000_000;
 const MAX_CREDITS = 1_000_000_000;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const KEY_ID = /^[\w-]{1,64}$/;
-const NAME =
+const CHARGE_NAME =
   /^(?<task>[^.]+)\.(?<request>\d{1,4})\.(?<part>\d{1,6})\.(?<keyId>[\w-]{1,64})\.(?<credits>\d{1,10}(?:\.\d{1,6})?)$/;
-/** Maximum number of attempts: two processes that withdraw for each other collide less and less often. */
 const MAX_ATTEMPTS = 8;
 const FIRST_DELAY_MS = 2;
-/** Maximum number of cached sums. */
 const MAX_SUMS = 16;
 
 /**
- * The possible charges of accounts by day, over all processes and providers: an empty file each,
- * `<day>/<task>.<request>.<part>.<key>.<credits>`. A process announces a submit before it, and withdraws its
- * announcement if the submit was refused or never sent. A request that two processes of a task have announced counts
- * once.
+ * The possible charges of accounts by day, over all processes and providers: one empty file each,
+ * `<day>/<task>.<request>.<part>.<key>.<credits>`. A process announces each submit beforehand, and withdraws the
+ * announcement if the submit was refused or not sent.
  */
 export class DailySpending {
   readonly #folder: string;
@@ -91,8 +84,9 @@ export class DailySpending {
   }
 
   /**
-   * Announces a submit, if the day's sum with it stays within the cap. Each process lists the others after it has
-   * created its own file, so that no two exceed the cap together. A request that is already announced counts once.
+   * Announces a submit, if the day's sum with it stays within the cap. Each process creates its file before it
+   * lists all files, so that two processes cannot exceed the cap together. A request that is already announced
+   * counts once.
    * @param day local day, such as `2026-01-31`
    * @param cap in credits; null: no cap
    * @throws StateFolderError
@@ -100,17 +94,17 @@ export class DailySpending {
   async announce(day: string, charge: Charge, cap: number | null): Promise<Announcement> {
     const folder = this.#dayFolder(day);
     const file = path.join(folder, chargeName(charge));
-    return usingStateFolder(this.#folder, HINT, async () => {
+    return withStateFolderErrors(this.#folder, HINT, async () => {
       await makeFolder(folder, 0o700);
       for (let attempt = 1; ; attempt++) {
-        const isNew = createOnce(file);
+        const isNew = createIfMissing(file);
         const units = this.#sum(day, charge.keyId).total();
         if (cap === null || units <= toUnits(cap)) {
-          // A power cut after the submit must not reduce a limited sum.
+          // A charge must still count towards the cap after a power cut.
           if (cap !== null) await syncFolder(folder);
           return { ok: true };
         }
-        // If it is not new, an earlier attempt may have been charged.
+        // An older file may stand for an attempt that was charged.
         if (isNew) removeIfPresent(file);
         if (attempt === MAX_ATTEMPTS || !isNew)
           return { ok: false, spent: (units - toUnits(charge.credits)) / UNITS };
@@ -119,18 +113,15 @@ export class DailySpending {
     });
   }
 
-  /**
-   * After a submit was refused or never sent.
-   * @throws StateFolderError
-   */
+  /** @throws StateFolderError */
   async withdraw(day: string, charge: Charge): Promise<void> {
     const file = path.join(this.#dayFolder(day), chargeName(charge));
-    await usingStateFolder(this.#folder, HINT, async () => removeIfPresent(file));
+    await withStateFolderErrors(this.#folder, HINT, async () => removeIfPresent(file));
   }
 
   /**
-   * Removes the announcements of a task that ended without a charge. Never throws: leftovers only make the sum too
-   * high.
+   * Removes the announcements of a task that was not charged. Never throws, because leftovers only make the sum
+   * too high.
    */
   forget(task: string): void {
     try {
@@ -138,14 +129,11 @@ export class DailySpending {
         for (const name of unsortedNames(path.join(this.#folder, day)))
           if (name.startsWith(`${task}.`)) removeIfPossible(path.join(this.#folder, day, name));
     } catch {
-      // The disk does not list it.
+      // Leftovers only make the sum too high.
     }
   }
 
-  /**
-   * Removes the days before this one.
-   * @throws the disk's error
-   */
+  /** @throws the disk's error */
   sweep(day: string): void {
     for (const name of unsortedNames(this.#folder))
       if (DAY.test(name) && name < day)
@@ -153,11 +141,11 @@ export class DailySpending {
   }
 
   /**
-   * The possible charges of an account on a day, in credits.
+   * In credits.
    * @throws StateFolderError
    */
   async total(day: string, keyId: string): Promise<number> {
-    return usingStateFolder(this.#folder, HINT, async () => this.#sum(day, keyId).total() / UNITS);
+    return withStateFolderErrors(this.#folder, HINT, async () => this.#sum(day, keyId).total() / UNITS);
   }
 
   #sum(day: string, keyId: string): RunningSum {
@@ -178,18 +166,22 @@ export class DailySpending {
 
 const HINT = "Nothing was sent. Free some space or fix its permissions, then try again.";
 
-/** @throws TypeError for a charge that would not parse, or would be another path */
+/** @throws TypeError if the charge does not give a valid file name */
 function chargeName({ task, request, part, keyId, credits }: Charge): string {
   const price = (toUnits(credits) / UNITS).toFixed(6).replace(/\.?0+$/, "");
   const name = `${task}.${request}.${part}.${keyId}.${price}`;
-  if (!isId(task) || !KEY_ID.test(keyId) || !NAME.test(name) || !(credits >= 0 && credits <= MAX_CREDITS))
+  if (
+    !isId(task) ||
+    !KEY_ID.test(keyId) ||
+    !CHARGE_NAME.test(name) ||
+    !(credits >= 0 && credits <= MAX_CREDITS)
+  )
     throw new TypeError("not a charge");
   return name;
 }
 
-/** The request and its price in millionths; null for another account and for foreign names. */
 function parseEntry(name: string, keyId: string): Entry | null {
-  const { groups } = NAME.exec(name) ?? {};
+  const { groups } = CHARGE_NAME.exec(name) ?? {};
   if (groups?.keyId !== keyId || !isId(groups.task ?? "")) return null;
   const credits = Number(groups.credits);
   if (credits > MAX_CREDITS) return null;
@@ -203,10 +195,10 @@ function toUnits(credits: number): number {
 }
 
 /**
- * @returns whether the file is new
+ * @returns false if the file exists
  * @throws the disk's error
  */
-function createOnce(file: string): boolean {
+function createIfMissing(file: string): boolean {
   try {
     DiskFile.createExclusive(file, 0o600).close();
     return true;

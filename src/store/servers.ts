@@ -3,19 +3,21 @@ import type { Clock } from "../lib/clock.ts";
 import type { Processes, ProcessIdentity } from "../lib/processes.ts";
 import { type HeldTicket, Tickets } from "../lib/tickets.ts";
 
-/** Lifetime of a server's ticket without renewal, in milliseconds: it may be suspended. */
+/** Lifetime of a server's ticket without renewal: long, because the server may be suspended. */
 const LIVING_MS = 60_000;
 
 const RENEW_MS = LIVING_MS / 3;
 
-/** A registered process of a server. */
 export interface LivingServer {
-  /** Renews the ticket when due. Never throws. */
+  /** Renews the registration when due. Never throws. */
   renew(): Promise<void>;
   end(): void;
 }
 
-/** The running servers (`imggen serve`): each process holds a ticket, because many tasks wait in it. */
+/**
+ * The running `imggen serve` processes. Each holds a ticket, so that no other process takes its waiting tasks
+ * over.
+ */
 export class Servers {
   readonly #tickets: Tickets;
   readonly #clock: Pick<Clock, "now">;
@@ -26,7 +28,6 @@ export class Servers {
   }
 
   /**
-   * Registers this process as one of a server.
    * @param server letters and digits
    * @throws the disk's error
    */
@@ -38,28 +39,25 @@ export class Servers {
       renew: async () => {
         if (this.#clock.now() < renewAtMs) return;
         try {
-          // A suspended process loses it.
+          // The ticket expires while the process is suspended.
           if (!ticket.renew(LIVING_MS)) ticket = await this.#take(server);
           renewAtMs = this.#clock.now() + RENEW_MS;
         } catch {
-          // Without the ticket another process may take waiting tasks over, which does no harm.
+          // Another process may take waiting tasks over, which does no harm.
         }
       },
       end: () => {
         try {
           ticket.release();
         } catch {
-          // It ends with this process.
+          // The ticket ends with this process.
         }
       },
     };
   }
 
-  /**
-   * A running process of a server; null if there is none.
-   * @throws the disk's error
-   */
-  living(server: string): ProcessIdentity | null {
+  /** @throws the disk's error */
+  findLiving(server: string): ProcessIdentity | null {
     const tickets = this.#tickets.active(ticketName(server));
     return tickets.find(({ lease }) => lease.by !== null)?.lease.by ?? null;
   }

@@ -15,10 +15,9 @@ export type Settings = { [Name in SettingName]?: string } & {
   generatorKeyOrigin?: string;
 };
 
-/** Settings that accompany another one. */
-export const COMPANIONS = ["apiKeyBaseUrl", "generatorKeyOrigin"] as const;
+/** Settings that are stored and removed together with a key. */
+export const KEY_BINDINGS = ["apiKeyBaseUrl", "generatorKeyOrigin"] as const;
 
-/** Whether users see this setting. */
 export function isUserSetting(name: keyof Settings): name is SettingName {
   return Object.hasOwn(SETTINGS, name);
 }
@@ -28,8 +27,8 @@ export function settingsFile(folder: string): string {
 }
 
 /**
- * Empty if there is no file. Narrows modes wider than the owner's. Synchronous, because every command begins with it
- * and `node:fs` is already loaded.
+ * Returns no settings if the file does not exist. Removes other users' permissions. Synchronous, because every
+ * command begins with it and `node:fs` is already loaded.
  * @throws SettingsError if the file is damaged or cannot be read
  */
 export function readSettings(file: string): Settings {
@@ -52,23 +51,23 @@ export function readSettings(file: string): Settings {
 function parseSettings(text: string, file: string): Settings {
   const json = readObject(text, file);
   const settings: Settings = {};
-  for (const name of [...SETTING_NAMES, ...COMPANIONS]) {
+  for (const name of [...SETTING_NAMES, ...KEY_BINDINGS]) {
     const value = Object.hasOwn(json, name) ? json[name] : undefined;
     if (value === undefined) continue;
     if (typeof value !== "string" && !(isUserSetting(name) && isPlain(value)))
       throw corrupt(file, `"${name}" must be a string`);
     settings[name] = String(value);
   }
-  return withKeyBound(settings);
+  return bindKeys(settings);
 }
 
-/** Whether users may write this value without quotes. */
+/** Values that users may write without quotes. */
 function isPlain(value: unknown): boolean {
   return typeof value === "number" || typeof value === "boolean" || value instanceof ExactInteger;
 }
 
-/** Binds a key of an earlier release's file to the base URL beside it. */
-export function withKeyBound({ apiKeyBaseUrl, generatorKeyOrigin, ...settings }: Settings): Settings {
+/** Binds a key without a bound address, as in files of earlier releases, to the stored base URL. */
+export function bindKeys({ apiKeyBaseUrl, generatorKeyOrigin, ...settings }: Settings): Settings {
   const { apiKey, baseUrl, generatorKey } = settings;
   const bound = apiKey === undefined ? undefined : (apiKeyBaseUrl ?? baseUrl);
   const origin = generatorKey === undefined ? undefined : generatorKeyOrigin;
@@ -79,13 +78,16 @@ export function withKeyBound({ apiKeyBaseUrl, generatorKeyOrigin, ...settings }:
   };
 }
 
-/** Tolerates a byte-order mark; an empty file has no settings. */
+/**
+ * Accepts a byte-order mark, and an empty file.
+ * @throws SettingsError
+ */
 export function readObject(text: string, file: string): Record<string, unknown> {
   const body = text.replace(/^\uFEFF/, "").trim();
   if (body === "") return {};
   let json: unknown;
   try {
-    // Keeps the digits of 64-bit seeds.
+    // Preserves the digits of 64-bit seeds.
     json = parseExact(body);
   } catch (error) {
     throw corrupt(file, "it is not JSON", error);
@@ -96,12 +98,12 @@ export function readObject(text: string, file: string): Record<string, unknown> 
 
 function corrupt(file: string, why: string, cause?: unknown): SettingsError {
   return new SettingsError("usage", `The settings file is damaged: ${file} (${why}).`, {
-    hint: "It was left as it is. Fix it or move it away, then try again.",
+    hint: "The file is unchanged. Fix it or move it away, then try again.",
     cause,
   });
 }
 
-/** Removes other users' permissions; ignored if this user or the disk cannot change modes. */
+/** Removes other users' permissions, if the system allows it. */
 function narrowMode(file: string, mode: number): void {
   if (platform() === "win32") return;
   try {

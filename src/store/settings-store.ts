@@ -9,14 +9,13 @@ import { errorCode, errorText } from "../lib/error-text.ts";
 import type { Processes } from "../lib/processes.ts";
 import { type HeldTicket, Tickets } from "../lib/tickets.ts";
 import { unsortedNames } from "./ledger-files.ts";
-import { readObject, readSettings, type Settings, settingsFile, withKeyBound } from "./settings-file.ts";
+import { bindKeys, readObject, readSettings, type Settings, settingsFile } from "./settings-file.ts";
 import { SettingsError } from "./store-errors.ts";
 
-/** Many simultaneous changes take seconds on a slow disk; waiting does no harm. */
+/** Long, because many simultaneous changes take seconds on a slow disk. */
 const MAX_WAIT_MS = 20_000;
 const RETRY_MS = 10;
 
-/** Lease for a change of the settings, in milliseconds. */
 const CHANGE_MS = 10_000;
 
 const CONFIG = "config";
@@ -24,7 +23,6 @@ const CONFIG = "config";
 /** `undefined` removes a setting. */
 type Changes = { [Name in keyof Settings]?: string | undefined };
 
-/** Changes the settings file for login, logout and config, by means of conf. */
 export class SettingsStore {
   readonly file: string;
   readonly #processes: Processes;
@@ -34,22 +32,20 @@ export class SettingsStore {
     this.#processes = processes;
   }
 
-  /** @throws SettingsError if the file is damaged or cannot be read */
   async read(): Promise<Settings> {
     return readSettings(this.file);
   }
 
   /**
-   * Two processes never lose each other's change. A new key comes with its base URL.
-   * @throws SettingsError if the file is damaged, or the disk did not store all of the new one
+   * Changes settings without losing simultaneous changes of other processes.
+   * @throws SettingsError if the file is damaged, or the disk is full
    */
   async update(changes: Changes): Promise<void> {
     await this.#exclusively(async () => this.#write(await this.read(), changes));
   }
 
   /**
-   * Removes leftovers of processes that were killed while writing, which may contain the key.
-   * @returns false if there was none
+   * Removes leftovers of killed processes, which may contain the key.
    * @throws SettingsError
    */
   async removeLeftovers(): Promise<boolean> {
@@ -58,7 +54,7 @@ export class SettingsStore {
     return true;
   }
 
-  /** Runs `work` while no other process writes settings, after removing leftovers. */
+  /** Runs `work` while no other process writes settings. Removes leftovers first. */
   async #exclusively(work: () => Promise<void>): Promise<void> {
     const folder = path.dirname(this.file);
     try {
@@ -74,13 +70,13 @@ export class SettingsStore {
       if (error instanceof SettingsError) throw error;
       const message = `The settings could not be written to ${this.file}: ${errorText(error)}.`;
       throw new SettingsError("save_failed", message, {
-        hint: "The old ones are as they were.",
+        hint: "The file is unchanged.",
         cause: error,
       });
     }
   }
 
-  /** @throws Error naming the process that has the turn, after the maximum wait */
+  /** @throws Error after the maximum wait, with the id of the process that writes settings */
   async #waitForTicket(folder: string): Promise<HeldTicket> {
     const tickets = new Tickets(folder, this.#processes, systemClock);
     tickets.sweep(CONFIG);
@@ -95,19 +91,19 @@ export class SettingsStore {
   }
 
   async #write(before: Settings, changes: Changes): Promise<void> {
-    const after = withKeyBound(withoutUndefined({ ...before, ...changes }));
-    await proveRoom(this.file, 2 * Buffer.byteLength(JSON.stringify(after)) + 4096);
+    const after = bindKeys(withoutUndefined({ ...before, ...changes }));
+    await checkDiskSpace(this.file, 2 * Buffer.byteLength(JSON.stringify(after)) + 4096);
     const { apiKeyBaseUrl, generatorKeyOrigin } = after;
     const all = { ...changes, apiKeyBaseUrl, generatorKeyOrigin };
     try {
       await this.#writeInMode(0o600, all);
     } catch (error) {
-      // The disk refuses modes: conf skips the default one.
+      // The file system does not support modes; conf does not set its default mode, 0o666.
       if (!isModeError(error)) throw error;
       await this.#writeInMode(0o666, all);
     }
     giveToOwnerOfFolder(this.file);
-    if (!isDeepStrictEqual(await this.read(), after)) throw new Error("the disk did not take all of it");
+    if (!isDeepStrictEqual(await this.read(), after)) throw new Error("the disk did not store all of it");
   }
 
   async #writeInMode(configFileMode: number, changes: Changes): Promise<void> {
@@ -116,10 +112,9 @@ export class SettingsStore {
       cwd: path.dirname(this.file),
       configName: "config",
       configFileMode,
-      // Keeps settings of a later release.
       deserialize: (text) => readObject(text, this.file),
     });
-    // In one step: a key must never be stored with another service's address.
+    // In one step, because a key must never be stored with another service's address.
     conf.store = withoutUndefined({ ...conf.store, ...changes });
   }
 }
@@ -132,14 +127,14 @@ function withoutUndefined(fields: object): Settings {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-// Not covered by conf: a full disk, and a process killed during a write.
+// conf does not handle a full disk, or a process killed during a write.
 
 /**
- * conf reports success even after a short write, so this probe first checks for space. It has random bytes: it must
- * not leak the settings if the process is killed, and zeros may take no space.
+ * Checks for disk space, because conf reports success even after an incomplete write. The probe is random, because
+ * a leftover must not contain settings, and zeros may take no space.
  * @throws the system's error
  */
-export async function proveRoom(settingsFile: string, bytes: number): Promise<void> {
+export async function checkDiskSpace(settingsFile: string, bytes: number): Promise<void> {
   const probe = `${settingsFile}.probe`;
   const file = DiskFile.createExclusive(probe, 0o600);
   try {
@@ -155,11 +150,11 @@ export async function proveRoom(settingsFile: string, bytes: number): Promise<vo
 const LEFTOVER = /^\.(?:probe|tmp-\d{10}[0-9a-f]{6})$/;
 
 /**
- * The leftovers of killed processes beside the settings, or beside the target of a link, which conf follows. Only the
- * process with the turn may remove them.
+ * Finds leftovers of killed processes beside the settings file, or beside the target of a symbolic link, because
+ * conf writes there. Only the process with the ticket may remove them.
  */
 export function findLeftovers(file: string): string[] {
-  return [...new Set([file, realFile(file)])].flatMap((each) => {
+  return [...new Set([file, resolveLink(file)])].flatMap((each) => {
     const [folder, name] = [path.dirname(each), path.basename(each)];
     const isLeftover = (other: string) => other.startsWith(name) && LEFTOVER.test(other.slice(name.length));
     return unsortedNames(folder)
@@ -168,8 +163,7 @@ export function findLeftovers(file: string): string[] {
   });
 }
 
-/** The target of a symbolic link; the file itself if it is not a link or does not exist. */
-function realFile(file: string): string {
+function resolveLink(file: string): string {
   try {
     return realpathSync(file);
   } catch (error) {

@@ -1,11 +1,8 @@
 interface Setting {
-  /** Type of the value, with a parser in `client/setting-parsers.ts`. */
+  /** Type of the value; `client/setting-parsers.ts` has a parser for each. */
   type: string;
-  /** Environment variable that overrides it. */
   variable?: string;
-  /** Text for help. */
   help: string;
-  /** In stored form; absent if there is no default. */
   default?: string;
 }
 
@@ -124,7 +121,7 @@ export type SettingName = keyof typeof TABLE;
 export type TypeOfSetting<Name extends SettingName> = (typeof TABLE)[Name]["type"];
 export type SettingType = TypeOfSetting<SettingName>;
 
-/** All settings in the order of `imggen config`. All values are texts. */
+/** In the order of `imggen config`. All values are texts. */
 export const SETTINGS: Readonly<Record<SettingName, Setting & { type: SettingType }>> = TABLE;
 export const SETTING_NAMES = Object.keys(SETTINGS) as readonly SettingName[];
 
@@ -137,7 +134,7 @@ const GENERATOR_ONLY: ReadonlySet<SettingName> = new Set([
   "price",
 ]);
 
-/** Whether a setting names or configures one generator, and must not apply to the next one. */
+/** Whether a setting is for one generator, and must not apply to another. */
 export function isGeneratorSetting(name: SettingName): boolean {
   return GENERATOR_ONLY.has(name) || name.startsWith("generator");
 }

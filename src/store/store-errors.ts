@@ -4,24 +4,21 @@ import { userId } from "../lib/processes.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import type { Wording } from "../lib/wording.ts";
 
-/**
- * The state folder cannot be read or written; `cause` is the disk's error. Tasks that were accepted before are in the
- * ledger.
- */
+/** The state folder cannot be read or written. Tasks that were accepted before are in the ledger. */
 export class StateFolderError extends ImggenError {
   readonly type = "save_failed";
 
   constructor(folder: string, cause: unknown, facts: ErrorFacts = {}) {
     const { hint = "Free some space or fix its permissions, then try again." } = facts;
-    super(`The state folder ${folder} cannot be used: ${errorText(cause)}${refusedFile(cause, folder)}.`, {
+    super(`The state folder ${folder} cannot be used: ${errorText(cause)}${fileOfError(cause, folder)}.`, {
       ...facts,
-      hint: [hint, ...ownershipHint(cause, folder)],
+      hint: [hint, ...ownershipAdvice(cause, folder)],
       cause,
     });
   }
 }
 
-/** A record that a decision about money depends on cannot be read. */
+/** A record that decides about money cannot be read. */
 export class UnreadableRecordError extends ImggenError {
   readonly type = "save_failed";
 
@@ -31,23 +28,21 @@ export class UnreadableRecordError extends ImggenError {
    * @param otherwise how to continue without the record, as a sentence
    */
   constructor(file: string, why: string, clause: string, otherwise?: Wording, cause?: unknown) {
-    const [fixed = `Fix ${file}, or move it away.`] = ownershipHint(cause, file);
+    const [fixed = `Fix ${file}, or move it away.`] = ownershipAdvice(cause, file);
     const hint = ["Nothing was sent.", otherwise ?? "", fixed];
     super(`${file} cannot be read (${why}), ${clause}.`, { hint, cause });
   }
 }
 
-/** The refused file, unless the message already names it. */
-function refusedFile(cause: unknown, folder: string): string {
+function fileOfError(cause: unknown, folder: string): string {
   const file = cause instanceof Error && "path" in cause ? cause.path : undefined;
   return typeof file === "string" && file !== folder ? `: ${file}` : "";
 }
 
-/** The part of a ledger path below the state folder. */
 const LEDGER_IN_STATE = /[/\\]tasks(?:[/\\].*)?$/;
 
-/** Advice about files owned by another user, as a list; empty for other causes. */
-function ownershipHint(cause: unknown, file: string): string[] {
+/** Advice about files of another user. */
+function ownershipAdvice(cause: unknown, file: string): string[] {
   const isForeign = ["EACCES", "EPERM"].includes(errorCode(cause) ?? "");
   // Windows has no such command, and root does not need it.
   if (!isForeign || !userId()) return [];
@@ -55,11 +50,8 @@ function ownershipHint(cause: unknown, file: string): string[] {
   return [`If another user owns it, as after sudo: sudo chown -R "$USER" ${shellWord(state)}`];
 }
 
-/**
- * Wraps an action on a folder below the state folder.
- * @throws StateFolderError in place of a system error
- */
-export async function usingStateFolder<Result>(
+/** @throws StateFolderError in place of a system error */
+export async function withStateFolderErrors<Result>(
   folder: string,
   hint: string,
   action: () => Promise<Result>,
@@ -72,9 +64,7 @@ export async function usingStateFolder<Result>(
   }
 }
 
-/**
- * The settings file is damaged (`type` is `usage`) or could not be written (`save_failed`); the file is unchanged.
- */
+/** The settings file is damaged (`usage`) or could not be written (`save_failed`). It is unchanged. */
 export class SettingsError extends ImggenError {
   readonly type: "usage" | "save_failed";
 

@@ -7,31 +7,28 @@ import { randomDigits } from "../lib/write-whole.ts";
 import type { Line } from "../task/line.ts";
 import { TEMPORARY_MARK } from "./ledger-name.ts";
 
-/** Version of new files; older ones can be read too. */
+/** Version of new files. Older versions can be read too. */
 export const LEDGER_VERSION = 2;
 
-/** Includes the line feed. */
 export function formatLine(line: Line): string {
   return `${JSON.stringify(line)}\n`;
 }
 
-const DISPENSABLE: ReadonlySet<Line["type"]> = new Set(["started", "waiting", "gone"]);
+const DISPENSABLE_LINES: ReadonlySet<Line["type"]> = new Set(["started", "waiting", "gone"]);
 
 /**
- * Whether the reserve may be released for a line. Dispensable lines matter only until the next line, and losing one
- * never causes a second submit.
+ * Whether the reserve file may be released to write a line. Losing a dispensable line never causes a second
+ * submit.
  */
 export function mayUseReserve({ type }: Line): boolean {
-  return !DISPENSABLE.has(type);
+  return !DISPENSABLE_LINES.has(type);
 }
 
-/**
- * One part of a task, open for appending by the process that created it. `record` returns once the line is synced.
- */
+/** One part of a task, open for appending. */
 export class TaskFile {
   readonly path: string;
   readonly #file: DiskFile;
-  /** Whether the last line may be incomplete, so that the next one must begin on a new line. */
+  /** Whether the last line may be incomplete, so that the next line must follow a line feed. */
   #isTorn: boolean;
   readonly #makeRoom: () => void;
 
@@ -44,8 +41,7 @@ export class TaskFile {
   }
 
   /**
-   * Creates the file with its first line, which is the claim. The reserve is not released for it: nothing is
-   * submitted on a full disk.
+   * Creates the file with its first line. Never releases the reserve, because nothing is submitted on a full disk.
    * @throws EEXIST, or the disk's error
    */
   static async create(path: string, first: Line, makeRoom: () => void): Promise<TaskFile> {
@@ -57,10 +53,7 @@ export class TaskFile {
     }
   }
 
-  /**
-   * As `create`, for a further part, which stays even without a complete first line: another part may follow it by
-   * then.
-   */
+  /** As `create`, but never removes the file after an error, because another part may already follow it. */
   static async createPart(path: string, first: Line, makeRoom: () => void): Promise<TaskFile> {
     const file = new TaskFile(path, DiskFile.createExclusive(path, 0o600), false, makeRoom);
     try {
@@ -73,12 +66,11 @@ export class TaskFile {
   }
 
   /**
-   * As `create`, but atomically, for a name that other processes read: they must not mistake an incomplete file for a
-   * dead process's.
-   * @param isFree called with the temporary file once it is synced
-   * @returns null if `isFree` returns false, or the name is taken
+   * As `create`, but atomically, because other processes would take an incomplete file for that of a dead process.
+   * @param isFree called with the synced temporary file
+   * @returns null if `isFree` returns false, or the file exists
    */
-  static async createWhole(
+  static async createAtomically(
     path: string,
     first: Line,
     isFree: (temporary: string) => Promise<boolean>,
@@ -99,10 +91,7 @@ export class TaskFile {
     }
   }
 
-  /**
-   * Opens a part that this process created before.
-   * @throws ENOENT
-   */
+  /** @throws ENOENT */
   static async reopen(path: string, makeRoom: () => void): Promise<TaskFile> {
     const file = DiskFile.openToAppend(path);
     try {
@@ -115,15 +104,15 @@ export class TaskFile {
     }
   }
 
-  /** Whether the file is still in place: the task has not ended, and no other file replaced it. */
+  /** Whether the file was neither moved, as at the end of its task, nor replaced. */
   isInPlace(): boolean {
     return this.#file.isAt(this.path);
   }
 
   /**
-   * Appends a line and syncs it. On a full disk the reserve is released for a vital line.
+   * Appends a line and syncs it. On a full disk, releases the reserve file for a vital line.
    * @param isVital default: by the line's type
-   * @throws the system's error if even that did not help
+   * @throws the system's error if the disk is still full
    */
   async record(line: Line, isVital = mayUseReserve(line)): Promise<void> {
     try {
@@ -149,14 +138,15 @@ export class TaskFile {
   }
 
   /**
-   * Closes a part of an unfinished task. The line is not synced: it matters only while this process lives.
+   * Closes a part of an unfinished task. Its last line is not synced, because it matters only while this process
+   * lives.
    * @param at ISO 8601
    */
   release(at: string): void {
     try {
       this.#write({ type: "released", at });
     } catch {
-      // Disk error: the task waits until this process ends.
+      // After a disk error, the task stays held until this process ends.
     }
     this.#file.close();
   }
@@ -165,12 +155,12 @@ export class TaskFile {
     this.#file.close();
   }
 
-  /** For a file with its last line: an error no longer matters. */
+  /** Ignores errors, for a file that needs no more lines. */
   closeIfPossible(): void {
     try {
       this.#file.close();
     } catch {
-      // A descriptor is closed even if close reports an error.
+      // A file is closed even if `close` reports an error.
     }
   }
 }
@@ -181,6 +171,6 @@ export async function syncIfPossible(path: string): Promise<void> {
     const file = DiskFile.openToRead(path);
     await file.sync().finally(() => file.close());
   } catch {
-    // Taking the task reports a disk error, or that the task is finished.
+    // The caller detects a disk error or a moved file when it reads the task.
   }
 }

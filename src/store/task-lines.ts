@@ -11,16 +11,15 @@ import { LEDGER_VERSION } from "./task-file.ts";
 
 export type ReadTask =
   | { kind: "task"; task: Task }
-  /** The process ended while it wrote the intent: no request was sent. */
+  /** The process ended while it wrote the intent, before any request was sent. */
   | { kind: "stub" }
-  /** `cause`: the system's error, if the file could not be read; its content may be intact. */
+  /** `cause`: the error if the file could not be read. Its content may be intact. */
   | { kind: "damaged"; why: string; cause?: unknown }
   | { kind: "newer"; version: number };
 
-/** Limit against damaged or foreign lines. */
+/** Limit that detects damaged lines. */
 const MAX_REQUESTS = 64;
 
-/** A schema for each field of a line's type; the compiler checks names and types. */
 type Fields<Of> = { [Name in keyof Of]-?: z.ZodMiniType<Of[Name]> };
 
 const text = z.string();
@@ -70,7 +69,6 @@ const terms = {
 const requestFields = { at: text, request: z.number().check(z.int(), z.nonnegative()) };
 const attemptFields = { ...requestFields, attempt: text };
 
-/** Fields of each line except its type. */
 const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
   intent: {
     v: z.literal(LEDGER_VERSION),
@@ -80,7 +78,7 @@ const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
     attempt: z.exactOptional(text),
     claim: z.exactOptional(text),
     once: z.exactOptional(z.literal(true)),
-    // Keeps fields of later releases, so that the request compares as equal.
+    // Preserves fields of later releases, so that the request compares as equal.
     request: z.custom<GenerationRequest>(isRequest),
     service: z.object({ baseUrl: text, keyId: text }),
     credits: numberOrNull,
@@ -98,7 +96,7 @@ const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
   refused: {
     ...attemptFields,
     error: z.object({
-      // An error type of a newer release must not turn the request into a possibly charged one.
+      // A newer release's error type must not turn a refused request into a possibly charged one.
       type: z.custom<ErrorType>((type) => typeof type === "string"),
       key: textOrNull,
       message: text,
@@ -141,20 +139,19 @@ const SCHEMAS = new Map(
 );
 
 /**
- * Builds a task from the lines of its parts. Incomplete lines (after a crash) are skipped; the next line is always
- * separate. A complete first line that is not an intent means damage.
- * @param parts their contents, in order
+ * Builds a task from the lines of its parts. Incomplete lines, left by a crash, are skipped.
+ * @param parts contents of the files, in order
  */
 export function readTaskLines(id: string, [content = "", ...more]: readonly string[]): ReadTask {
   if (!content.includes("\n")) return { kind: "stub" };
   const [first, ...rest] = upgradeLines(splitLines(content));
   const intent = parseLine(first);
-  if (intent === null || intent.type !== "intent") return unreadable(first);
+  if (intent === null || intent.type !== "intent") return unreadableTask(first);
   const task = parseLines(rest).reduce(withLine, begunTask(id, intent));
   return { kind: "task", task: more.reduce(withPart, task) };
 }
 
-/** The task after one more part; without a holder if the part has no complete first line. */
+/** Without a holder if the part's first line is incomplete. */
 function withPart(task: Task, content: string): Task {
   const nextTask = { ...task, holder: null, mark: "", parts: task.parts + 1 };
   return parseLines(splitLines(content)).reduce(withLine, nextTask);
@@ -171,7 +168,7 @@ function parseLines(lines: readonly unknown[]): Line[] {
   return lines.map(parseLine).filter((line) => line !== null);
 }
 
-function unreadable(line: unknown): ReadTask {
+function unreadableTask(line: unknown): ReadTask {
   if (typeof line !== "object" || line === null)
     return { kind: "damaged", why: "its first line is not JSON" };
   const version = "v" in line ? line.v : undefined;
@@ -182,6 +179,5 @@ function unreadable(line: unknown): ReadTask {
 function parseLine(json: unknown): Line | null {
   const type = isJsonObject(json) && typeof json.type === "string" ? json.type : "";
   const checked = SCHEMAS.get(type)?.safeParse(json);
-  // LINES guarantees the fields of each type, which the compiler cannot see.
   return checked?.success ? (checked.data as Line) : null;
 }

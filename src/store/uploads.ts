@@ -3,22 +3,21 @@ import path from "node:path";
 import { makeFolder } from "../lib/durable.ts";
 import { readField } from "../lib/read-file.ts";
 import { createWhole, replaceWhole } from "../lib/write-whole.ts";
-import { usingStateFolder } from "./store-errors.ts";
+import { withStateFolderErrors } from "./store-errors.ts";
 
-/** An upload of a file by a command. */
 export interface UploadKey {
   /** Digest of the file, in hex. */
   sha256: string;
-  /** The command as configured: another one uploads to another place. */
+  /** The configured command, because another command uploads to another place. */
   command: string;
 }
 
-/** Whether the URL of an upload can serve another request. A query may be an expiring signature. */
+/** Whether an uploaded file's URL may be used again. A query may be an expiring signature. */
 export function isReusable(url: string): boolean {
   return new URL(url).search === "";
 }
 
-/** The URLs of uploaded files, so that the same content is uploaded once. One small file for each upload. */
+/** The URLs of uploaded files, so that no file is uploaded twice. */
 export class UploadCache {
   readonly #folder: string;
 
@@ -26,29 +25,27 @@ export class UploadCache {
     this.#folder = path.join(stateFolder, "uploads");
   }
 
-  /**
-   * The URL of an earlier upload, or null.
-   * @throws StateFolderError
-   */
+  /** @throws StateFolderError */
   async find(key: UploadKey): Promise<string | null> {
-    return usingStateFolder(this.#folder, "Nothing was sent.", async () => readField(this.#path(key), "url"));
+    return withStateFolderErrors(this.#folder, "Nothing was sent.", async () =>
+      readField(this.#path(key), "url"),
+    );
   }
 
   /**
    * Records an upload durably.
-   * @param earlier the replaced URL, as known to the caller
-   * @returns the URL to send: that of another process that was first to upload the same content, if it is reusable
+   * @param earlier the replaced URL, as read by the caller
+   * @returns the URL to send: another process's, if that process was first and its URL is reusable
    * @throws StateFolderError
    */
   async record(key: UploadKey, url: string, earlier: string | null): Promise<string> {
     const now = await this.find(key);
-    return usingStateFolder(this.#folder, "Nothing was sent.", async () => {
+    return withStateFolderErrors(this.#folder, "Nothing was sent.", async () => {
       await makeFolder(this.#folder, 0o700);
       const file = this.#path(key);
       const text = `${JSON.stringify({ url, sha256: key.sha256 })}\n`;
       if (now !== earlier && now !== null && isReusable(now)) return now;
       if (now === null && (await createWhole(file, text, 0o600))) return url;
-      // The file has the earlier URL, one with a query, or none.
       const other = now === null ? await this.find(key) : null;
       if (other !== null && isReusable(other)) return other;
       await replaceWhole(file, text, 0o600);

@@ -6,16 +6,16 @@ import { randomDigits } from "../lib/write-whole.ts";
 import { unsortedNames } from "./ledger-files.ts";
 import { isId } from "./ledger-name.ts";
 
-/** Retries, because a killed command may still write. */
+/** Retries, because a command that is being killed may still write. */
 const REMOVE_OPTIONS = { recursive: true, force: true, maxRetries: 5 } as const;
 
 const SCRATCH = "scratch-";
-/** Longer than any wait for a job. */
+/** Longer than any poll of a job. */
 const MAX_SCRATCH_AGE_MS = 24 * 3_600_000;
 
 /**
- * Private folders for provider replies until their images are saved, one for each attempt to submit a request. A
- * folder is removed only at the end of its task, or by the user.
+ * Private folders for provider replies until their images are saved, one for each attempt. A folder is removed
+ * only after the end of its task, or by the user.
  */
 export class WorkFolders {
   readonly folder: string;
@@ -24,29 +24,27 @@ export class WorkFolders {
     this.folder = path.join(ledgerFolder, "work");
   }
 
-  /** May not exist. */
   attemptFolder(id: string, request: number, attempt: string): string {
     return path.join(this.folder, id, `${request}-${attempt}`);
   }
 
   /**
-   * A folder for replies about a job outside the ledger. The provider has them too, so `sweep` removes an old one.
+   * A new folder for replies about a job that is not in the ledger. `sweep` removes it when it is old, because the
+   * provider has the replies too.
    */
   scratch(): string {
     return path.join(this.folder, `${SCRATCH}${randomDigits()}`);
   }
 
-  /**
-   * Creates the folder of a new attempt.
-   * @throws the disk's error
-   */
+  /** @throws the disk's error */
   async begin(id: string, request: number, attempt: string): Promise<void> {
     await makeFolder(this.attemptFolder(id, request, attempt), 0o700);
   }
 
   /**
-   * Copies a saved reply, durably, to a folder that only the user removes: the original is removed with its task.
-   * @param reply the file of the reply, if it is outside the attempt's folder
+   * Copies a reply durably to a folder that only the user removes, because the reply folder is removed with its
+   * task.
+   * @param reply path of a reply outside the reply folder
    * @returns the folder's path
    * @throws the disk's error
    */
@@ -59,7 +57,7 @@ export class WorkFolders {
     return target;
   }
 
-  /** Removes the replies of an ended task. Leftovers do no harm. */
+  /** Never throws, because leftovers do no harm. */
   remove(id: string): void {
     try {
       rmSync(path.join(this.folder, id), REMOVE_OPTIONS);
@@ -68,10 +66,6 @@ export class WorkFolders {
     }
   }
 
-  /**
-   * Removes leftovers of ended tasks.
-   * @param isFinished whether the task with this id has ended
-   */
   async sweep(isFinished: (id: string) => Promise<boolean>, nowMs: number): Promise<void> {
     for (const name of unsortedNames(this.folder)) {
       const isLeftover = isId(name) ? await isFinished(name) : this.#isOldScratch(name, nowMs);
@@ -85,26 +79,25 @@ export class WorkFolders {
     return stats ? nowMs - stats.mtimeMs > MAX_SCRATCH_AGE_MS : false;
   }
 
-  /** Whether a reply of an attempt is saved: any non-empty, visible file. */
+  /** Whether an attempt has a saved reply: a non-empty file that is not hidden. */
   hasReply(id: string, request: number, attempt: string): boolean {
     return this.#nonEmptyFiles(id, request, attempt).some((name) => !name.startsWith("."));
   }
 
-  /** As `hasReply`, but the provider's hidden notes count too, from which it can determine the outcome. */
+  /** As `hasReply`, but the provider's hidden notes also count, because they may show the outcome. */
   hasTrace(id: string, request: number, attempt: string): boolean {
     return this.#nonEmptyFiles(id, request, attempt).length > 0;
   }
 
   #nonEmptyFiles(id: string, request: number, attempt: string): string[] {
     const folder = this.attemptFolder(id, request, attempt);
-    // Another process may be working in it.
     const sizeBytes = (name: string) =>
       statSync(path.join(folder, name), { throwIfNoEntry: false })?.size ?? 0;
     return unsortedNames(folder).filter((name) => sizeBytes(name) > 0);
   }
 }
 
-/** Syncs a folder recursively, and gives its content to the owner of the folder above. */
+/** Syncs a folder recursively, and gives its files to the owner of the parent folder. */
 async function syncTree(folder: string): Promise<void> {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const file = path.join(folder, entry.name);

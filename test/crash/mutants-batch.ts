@@ -60,7 +60,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
   },
   {
     bug: "a claim does not say how its task has ended",
-    edits: [without("Ledger.end", "recordRowEnd")],
+    edits: [without("Ledger.end", "recordRowOutcome")],
     shows: { scenario: CLEARED, at: UNDISTURBED },
   },
   {
@@ -86,7 +86,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
   {
     bug: "a row whose task cannot be read is submitted again",
     edits: [
-      without("readAttempt", "requireReadable"),
+      without("readAttempt", "assertReadable"),
       instead("nextStep", "unreadable", "submitRow(row, length + 1, run)"),
     ],
     shows: { scenario: REPEATED, at: /^EIO at operation \d+, read .*\.f[0-9a-f]+\.jsonl$/ },

@@ -189,7 +189,7 @@ describe("an image that a client has", () => {
     const { accepted, ended, ledger, close } = await liveServer({ folder });
     const taskId = await accepted({ prompt: "a fox" });
     await ended(taskId);
-    const task = await ledger.findWhole(taskId);
+    const task = await ledger.findExact(taskId);
     if (task?.state !== "saved") throw new Error("not saved");
     const [saved] = task.files;
     const line = (await readdir(path.join(folder, "tasks", "done"), { recursive: true })).find((name) =>

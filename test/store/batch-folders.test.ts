@@ -15,8 +15,8 @@ async function newFolders() {
 describe("what the ledger knows of folders", () => {
   it("is nothing at first: an id is unknown, and a path stands for itself; nothing is written", async () => {
     const { as, folder } = await newFolders();
-    expect(await as().byId(ID)).toBeNull();
-    expect(await as().byPath("/out")).toBe("/out");
+    expect(await as().findById(ID)).toBeNull();
+    expect(await as().findByPath("/out")).toBe("/out");
     await as().recordPath("/out", "/out");
     await expect(stat(folder)).rejects.toMatchObject({ code: "ENOENT" });
   });
@@ -24,24 +24,24 @@ describe("what the ledger knows of folders", () => {
   it("is an id's path, the first that was recorded", async () => {
     const { as } = await newFolders();
     for (const origin of ["/a\nb", "/other"]) await as().recordId(ID, { origin, isShared: false });
-    expect(await as().byId(ID)).toEqual({ origin: "/a\nb", isShared: false });
+    expect(await as().findById(ID)).toEqual({ origin: "/a\nb", isShared: false });
   });
 
   it("is shared until it is recorded as this ledger's alone", async () => {
     const { as } = await newFolders();
     await as().recordId(ID, { origin: "/out", isShared: true });
-    expect(await as().byId(ID)).toEqual({ origin: "/out", isShared: true });
+    expect(await as().findById(ID)).toEqual({ origin: "/out", isShared: true });
     await as().recordId(ID, { origin: "/out", isShared: false });
-    expect(await as().byId(ID)).toEqual({ origin: "/out", isShared: false });
+    expect(await as().findById(ID)).toEqual({ origin: "/out", isShared: false });
   });
 
   it("is the latest folder seen at a path", async () => {
     const { as } = await newFolders();
     await as().recordId(ID, { origin: "/out", isShared: false });
     await as().recordPath("/new", "/out");
-    expect(await as().byPath("/new")).toBe("/out");
+    expect(await as().findByPath("/new")).toBe("/out");
     await as().recordPath("/new", "/other");
-    expect(await as().byPath("/new")).toBe("/other");
+    expect(await as().findByPath("/new")).toBe("/other");
   });
 
   it("is for its owner only, and leaves no drafts", async () => {
@@ -58,7 +58,7 @@ describe("what the ledger knows of folders", () => {
     const { as, folder } = await newFolders();
     await mkdir(folder);
     await writeFile(path.join(folder, ID), '{"fol');
-    expect(await as().byId(ID)).toBeNull();
+    expect(await as().findById(ID)).toBeNull();
   });
 
   it("says where it cannot be written that nothing was sent", async () => {

@@ -23,7 +23,7 @@ describe("a task in the ledger is found", () => {
     const { ledger, ids } = await ledgerWith("task_3f9c81", "task_81ab02");
     expect((await ledger.find("task_3"))?.id).toBe(ids[0]);
     expect((await ledger.find("task_81ab"))?.id).toBe(ids[1]);
-    const both = await ledger.findEach(["task_3f9", "task_81ab02"]);
+    const both = await ledger.findByIds(["task_3f9", "task_81ab02"]);
     expect([...both].map(([id, record]) => [id, record.id]).sort()).toEqual([
       ["task_3f9", ids[0]],
       ["task_81ab02", ids[1]],
@@ -52,7 +52,7 @@ describe("a task in the ledger is found", () => {
   it("not by what is the short id of several, or of one and the beginning of another: they are named", async () => {
     const same = await ledgerWith("task_1_9c81-ab02", "task_2_9c81-ab02", "9c81ab0245");
     await expect(same.ledger.find("9c81ab02")).rejects.toMatchObject({
-      message: '3 tasks fit "9c81ab02": 9c81ab0245, task_2_9c81-ab02, task_1_9c81-ab02.',
+      message: '3 tasks match "9c81ab02": 9c81ab0245, task_2_9c81-ab02, task_1_9c81-ab02.',
     });
   });
 
@@ -76,7 +76,7 @@ describe("a task in the ledger is found", () => {
     const { ledger } = await ledgerWith("task_3f9c81", "task_3f0002", "task_3f0003", "task_3f0004");
     await expect(ledger.find("task_3f")).rejects.toMatchObject({
       type: "usage",
-      message: '4 tasks fit "task_3f": task_3f0004, task_3f0003, task_3f0002, and 1 more.',
+      message: '4 tasks match "task_3f": task_3f0004, task_3f0003, task_3f0002, and 1 more.',
     });
   });
 });

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/p
 import path from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { HeldTask } from "../../src/core/engine/held.ts";
-import { Ledger, type Owned } from "../../src/store/ledger.ts";
+import { Ledger, type OwnedTask } from "../../src/store/ledger.ts";
 import type { LedgerEntry } from "../../src/store/ledger-files.ts";
 import { StateFolderError } from "../../src/store/store-errors.ts";
 import type { Line } from "../../src/task/line.ts";
@@ -40,7 +40,7 @@ async function take(ledger: Ledger, task: Task) {
   return result;
 }
 
-const taken = async (ledger: Ledger, id: string): Promise<Owned> => {
+const taken = async (ledger: Ledger, id: string): Promise<OwnedTask> => {
   const task = await ledger.find(id);
   const owned = task && (await take(ledger, task));
   if (owned === null || typeof owned === "string") throw new Error(`not taken: ${owned}`);
@@ -72,7 +72,7 @@ describe("beginning a task", () => {
       isSent: true,
       claim: "ab/cd-1.1",
       once: true,
-    })) as Owned;
+    })) as OwnedTask;
     file.close();
     expect(task).toMatchObject({ state: "started", claim: "ab/cd-1.1", isOnce: true });
     expect(await ledger.read(task.id)).toMatchObject({ task });
@@ -104,7 +104,7 @@ describe("taking an unfinished task", () => {
     expect(await take(as(2), task)).toBe("held");
     expect(await take(ledger, task)).toBe("held");
     expect(as(2).isHeld(task)).toBe(true);
-    expect(await as(2).workerOn(task)).toMatchObject({ pid: 1 });
+    expect(await as(2).findWorker(task)).toMatchObject({ pid: 1 });
   });
 
   it("creates a part when that process is dead, and leaves its part as it is", async () => {
@@ -159,7 +159,7 @@ describe("taking an unfinished task", () => {
     ledger.release(again, true);
     expect(await typesIn(begun.file.path)).toEqual(["intent", "released", "taken", "released"]);
     expect(await taken(as(2), begun.task.id)).toMatchObject({ part: 2 });
-    expect(ledger.isLast(begun)).toBe(false);
+    expect(ledger.hasLastPart(begun)).toBe(false);
   });
 
   it("is possible again even if the disk reports an error when the file is closed", async () => {
@@ -197,7 +197,7 @@ describe("a process that was stopped", () => {
   async function stopped(...lines: Line[]) {
     const world = await ledgerWorld(2);
     const owned = await begunTask(world.ledger, {}, ...lines);
-    expect(world.ledger.isLast(owned)).toBe(true);
+    expect(world.ledger.hasLastPart(owned)).toBe(true);
     world.clock.advance(60_000);
     return { ...world, owned, other: world.as(2), id: owned.task.id };
   }
@@ -205,7 +205,7 @@ describe("a process that was stopped", () => {
   it("has lost a task that another one has taken, and ends nothing", async () => {
     const { ledger, owned, other, id, open } = await stopped(started, accepted);
     await taken(other, id);
-    expect(ledger.isLast(owned)).toBe(false);
+    expect(ledger.hasLastPart(owned)).toBe(false);
     expect(await ledger.end(owned, owned.task)).toBe(false);
     expect(await readdir(open)).toEqual([`${id}.jsonl`]);
   });
@@ -213,20 +213,20 @@ describe("a process that was stopped", () => {
   it("has lost a task that another one has finished since, or whose file was replaced", async () => {
     const { ledger, owned, other, id } = await stopped(started, refused);
     await finishTask(other, await taken(other, id));
-    expect(ledger.isLast(owned)).toBe(false);
+    expect(ledger.hasLastPart(owned)).toBe(false);
     const copied = await stopped();
     await writeFile(`${copied.owned.file.path}.new`, "");
     await rename(`${copied.owned.file.path}.new`, copied.owned.file.path);
-    expect(copied.ledger.isLast(copied.owned)).toBe(false);
+    expect(copied.ledger.hasLastPart(copied.owned)).toBe(false);
   });
 
   it("has a further part's task no longer once the first part is moved", async () => {
     const { as, processes, owned, other, id } = await stopped(started, refused);
     const second = await taken(other, id);
-    expect(other.isLast(second)).toBe(true);
+    expect(other.hasLastPart(second)).toBe(true);
     processes.die(2);
     await as(3).files.moveToDone(owned.task);
-    expect(other.isLast(second)).toBe(false);
+    expect(other.hasLastPart(second)).toBe(false);
   });
 
   it("withdraws nothing that another one has taken, and what it withdraws is not sent", async () => {
@@ -241,10 +241,10 @@ describe("a process that was stopped", () => {
     const second = await taken(other, id);
     for (const line of [unknown, dismissed]) await second.file.record(line);
     await finishTask(other, second);
-    expect(await ledger.reopenAnswered(id)).toBe(false);
+    expect(await ledger.reopenIfAnswered(id)).toBe(false);
     expect(ledger.isOpen(id)).toBe(false);
     await owned.file.record(accepted);
-    expect(await ledger.reopenAnswered(id)).toBe(true);
+    expect(await ledger.reopenIfAnswered(id)).toBe(true);
     expect(await ledger.unfinished()).toMatchObject([{ task: { id, state: "accepted", parts: 2 } }]);
     ledger.release(owned, false);
     expect(await taken(other, id)).toMatchObject({ task: { state: "accepted" } });
@@ -365,7 +365,7 @@ describe("a task of a process that has ended", () => {
     const { ledger, as, processes } = await ledgerWorld(2);
     const { task } = await begunTask(ledger, { ...WORK, isPaid: false }, started);
     processes.die(1);
-    expect(as(2).lostRequestLines((await as(2).find(task.id)) as Task)).toEqual([]);
+    expect(as(2).lostReplyLines((await as(2).find(task.id)) as Task)).toEqual([]);
   });
 });
 
@@ -413,7 +413,7 @@ describe("tasks by their ids", () => {
     }
     const [first, second, third] = tasks.map(({ task }) => task.id);
     if (tasks[1]) await finishTask(ledger, tasks[1]);
-    const found = await ledger.findEach(["task-1", "task-2", first ?? "", "task-9"]);
+    const found = await ledger.findByIds(["task-1", "task-2", first ?? "", "task-9"]);
     expect([...found].map(([id, task]) => [id, task.id]).sort()).toEqual(
       [
         ["task-1", third],
@@ -434,7 +434,7 @@ describe("all tasks, newest first,", () => {
       if (at % 3 !== 0) await finishTask(ledger, task);
       clock.advance(9 * 3_600_000);
     }
-    expect((await all(ledger.newestFirst())).map(idOf)).toEqual(ids);
+    expect((await all(ledger.tasksNewestFirst())).map(idOf)).toEqual(ids);
   });
 
   it("are read only as far as they are asked for", async () => {
@@ -443,8 +443,8 @@ describe("all tasks, newest first,", () => {
       await finishTask(ledger, await begunTask(ledger));
       clock.advance(1000);
     }
-    const files = (await all(ledger.newestFirst())).map(({ file }) => file);
-    const entries = ledger.newestFirst();
+    const files = (await all(ledger.tasksNewestFirst())).map(({ file }) => file);
+    const entries = ledger.tasksNewestFirst();
     await entries.next();
     for (const file of files) await writeFile(file, "garbage\n");
     expect(await entries.next()).toMatchObject({ value: { kind: "damaged", file: files[1] } });
@@ -453,9 +453,9 @@ describe("all tasks, newest first,", () => {
 
   it("are none where there is no ledger, or a file in its place", async () => {
     const { ledger, state } = await ledgerWorld();
-    expect(await all(ledger.newestFirst())).toEqual([]);
+    expect(await all(ledger.tasksNewestFirst())).toEqual([]);
     await plant(state, "tasks", "");
-    expect(await all(ledger.newestFirst())).toEqual([]);
+    expect(await all(ledger.tasksNewestFirst())).toEqual([]);
   });
 
   it("are not disturbed by strange files among the finished", async () => {
@@ -466,7 +466,7 @@ describe("all tasks, newest first,", () => {
     await plant(path.join(ledger.folder, "done", "2026-01-31"), ".DS_Store", "");
     for (const name of [".DS_Store", "Thumbs.db", "notes.txt"])
       await plant(path.join(ledger.folder, "done", "2026-01-31", "1200"), name, "");
-    const entries = await all(ledger.newestFirst());
+    const entries = await all(ledger.tasksNewestFirst());
     expect(entries.map(({ kind }) => kind).sort()).toEqual(["foreign", "task"]);
   });
 });
@@ -496,7 +496,7 @@ describe("finding a task", () => {
     await finishedWith(ledger, accepted, completed, saved);
     clock.advance(60_000);
     await finishedWith(ledger, { ...accepted, taskId: "task-2" }, completed, saved);
-    const [newest] = await all(ledger.newestFirst());
+    const [newest] = await all(ledger.tasksNewestFirst());
     await writeFile(newest?.file ?? "", "garbage\n");
     expect(await ledger.find("task-1")).not.toBeNull();
     expect(await ledger.find("task-2")).toBeNull();
@@ -517,17 +517,17 @@ describe("finding a task", () => {
     await finishTask(ledger, other);
     clock.advance(60_000);
     const { task } = await begunTask(ledger, {}, accepted);
-    const found = ledger.sameRequest({ ...INTENT, request: { model: "gamma-image-2", prompt: "a fox" } });
+    const found = ledger.findSameRequest({ ...INTENT, request: { model: "gamma-image-2", prompt: "a fox" } });
     expect((await all(found)).map(({ id }) => id)).toEqual([task.id, older]);
-    const recent = ledger.sameRequest(INTENT, clock.now() - 30_000);
+    const recent = ledger.findSameRequest(INTENT, clock.now() - 30_000);
     expect((await all(recent)).map(({ id }) => id)).toEqual([task.id]);
     // Systems put hidden files into any folder, here into that of a later minute.
     await plant(path.join(state, "tasks/done/2026-01-31/2359"), ".DS_Store", "");
-    const despite = ledger.sameRequest(INTENT);
+    const despite = ledger.findSameRequest(INTENT);
     expect((await all(despite)).map(({ id }) => id)).toEqual([task.id, older]);
-    const since = ledger.sameRequest(INTENT, clock.now() - 3_600_000);
+    const since = ledger.findSameRequest(INTENT, clock.now() - 3_600_000);
     expect((await all(since)).map(({ id }) => id)).toEqual([task.id, older]);
     const service = { ...INTENT.service, keyId: "fedcba9876543210" };
-    expect((await ledger.sameRequest({ ...INTENT, service }).next()).done).toBe(true);
+    expect((await ledger.findSameRequest({ ...INTENT, service }).next()).done).toBe(true);
   });
 });

@@ -25,7 +25,7 @@ describe("the latest tasks of one kind", () => {
     await leftTask(ledger, request("second"), ...end);
     const prompts = async (quality?: string) => {
       const wanted = { ...kind, ...(quality !== undefined && { quality }) };
-      const records = await ledger.recentOfKind(wanted, INTENT.service);
+      const records = await ledger.recentSimilarTasks(wanted, INTENT.service);
       return records.map(({ intent }) => intent.request.prompt);
     };
     expect(await prompts()).toEqual(["first", "second"]);
@@ -36,7 +36,7 @@ describe("the latest tasks of one kind", () => {
   it("are of any key: how long a task takes is not the key's doing", async () => {
     const { ledger } = await ledgerWorld();
     await leftTask(ledger, { service: { ...INTENT.service, keyId: "fedcba9876543210" } }, ...end);
-    expect(await ledger.recentOfKind(kind, INTENT.service)).toHaveLength(1);
+    expect(await ledger.recentSimilarTasks(kind, INTENT.service)).toHaveLength(1);
   });
 
   it("are 50 at the most, the newest, and none that is unfinished", async () => {
@@ -46,7 +46,9 @@ describe("the latest tasks of one kind", () => {
       clock.advance(each % 10 === 0 ? MINUTE : 1);
     }
     await leftTask(ledger, { credits: 99 }, accepted);
-    const credits = (await ledger.recentOfKind(kind, INTENT.service)).map(({ intent }) => intent.credits);
+    const credits = (await ledger.recentSimilarTasks(kind, INTENT.service)).map(
+      ({ intent }) => intent.credits,
+    );
     expect(credits).toEqual(Array.from({ length: 50 }, (_, index) => index + 5));
   });
 });

@@ -3,10 +3,10 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import {
   attemptName,
-  isRowEnded,
+  hasRowOutcome,
   RowClaims,
   recordRowBegun,
-  recordRowEnd,
+  recordRowOutcome,
 } from "../../src/store/row-claims.ts";
 import { StateFolderError } from "../../src/store/store-errors.ts";
 import { summaryLines } from "../../src/task/task.ts";
@@ -72,7 +72,7 @@ describe("claiming an attempt at a row", () => {
     const { as, folder } = await newClaims();
     await as().claim(ROW, 1, { ...taskOf(ID), intent: null });
     expect(await readFile(path.join(folder, `${ROW}.1`), "utf8")).toBe(`${ID}\n`);
-    expect([await as().owner(ROW, 1), await as().claim(ROW, 1, taskOf(LATER))]).toEqual([ID, ID]);
+    expect([await as().findTaskId(ROW, 1), await as().claim(ROW, 1, taskOf(LATER))]).toEqual([ID, ID]);
   });
 
   it("refuses a state folder that cannot be written, and says that nothing was sent", async () => {
@@ -97,7 +97,7 @@ describe("an attempt that is claimed", () => {
       await as().claim(OTHER, 1, taskOf(ID));
       const file = path.join(folder, `${ROW}.1`);
       await writeFile(file, damage);
-      expect(await as().owner(ROW, 1), damage).toBe(file);
+      expect(await as().findTaskId(ROW, 1), damage).toBe(file);
       expect(await as().claim(ROW, 1, taskOf(LATER)), damage).toBe(file);
       expect(await as().load(), damage).toEqual(
         new Map([
@@ -223,18 +223,21 @@ describe("what becomes of a claim's task", () => {
     const { as, ledger } = await newClaims();
     await as().claim(ROW, 1, taskOf(ID));
     const claim = as().claimName(ROW, 1);
-    expect([await isRowEnded(ledger, claim, ID), await as().read(ROW, 1)]).toEqual([false, null]);
+    expect([await hasRowOutcome(ledger, claim, ID), await as().read(ROW, 1)]).toEqual([false, null]);
     await recordRowBegun(ledger, claim);
     await recordRowBegun(ledger, claim);
-    expect([await isRowEnded(ledger, claim, ID), (await as().read(ROW, 1))?.kind]).toEqual([false, "lost"]);
-    recordRowEnd(
+    expect([await hasRowOutcome(ledger, claim, ID), (await as().read(ROW, 1))?.kind]).toEqual([
+      false,
+      "lost",
+    ]);
+    recordRowOutcome(
       ledger,
       claim,
       summaryLines(recordOf([LINES.started, LINES.accepted, LINES.completed, LINES.saved])),
     );
-    expect(await isRowEnded(ledger, claim, ID)).toBe(true);
+    expect(await hasRowOutcome(ledger, claim, ID)).toBe(true);
     expect(await as().read(ROW, 1)).toMatchObject({ task: { state: "saved", claim: null } });
-    expect(await as().owner(ROW, 1)).toBe(ID);
+    expect(await as().findTaskId(ROW, 1)).toBe(ID);
   });
 
   it("has its first line synced before a request is sent", async () => {
@@ -263,17 +266,17 @@ describe("what becomes of a claim's task", () => {
     const { ledger } = await ledgerWorld();
     const owned = await begunTask(ledger, {}, LINES.started, LINES.refused);
     const name = `${BATCH}/${ROW}.1`;
-    expect(() => recordRowEnd(ledger.folder, name, [])).not.toThrow();
+    expect(() => recordRowOutcome(ledger.folder, name, [])).not.toThrow();
     await expect(recordRowBegun(ledger.folder, name)).rejects.toMatchObject({ code: "ENOENT" });
-    await expect(isRowEnded(ledger.folder, name, owned.task.id)).rejects.toMatchObject({ code: "ENOENT" });
+    await expect(hasRowOutcome(ledger.folder, name, owned.task.id)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
   it("is written nowhere else, whatever a task's file names as its claim", async () => {
     const { ledger } = await newClaims();
     for (const name of ["../../x", `${BATCH}/../x`, `${BATCH}/${ROW}`, "", `/${BATCH}/${ROW}.1`]) {
-      expect(() => recordRowEnd(ledger, name, [])).toThrow("no claim");
-      await expect(recordRowBegun(ledger, name)).rejects.toThrow("no claim");
-      await expect(isRowEnded(ledger, name, ID)).rejects.toThrow("no claim");
+      expect(() => recordRowOutcome(ledger, name, [])).toThrow("not a claim");
+      await expect(recordRowBegun(ledger, name)).rejects.toThrow("not a claim");
+      await expect(hasRowOutcome(ledger, name, ID)).rejects.toThrow("not a claim");
     }
   });
 });

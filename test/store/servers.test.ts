@@ -41,9 +41,9 @@ it("what was asked of a server is left to it while it lives, and is anybody's th
   await as(1).servers.join(NAME);
   const task = await waitingTask(as(1));
   expect(await as(2).take(task)).toBe("held");
-  expect(await as(2).workerOn(task)).toMatchObject({ pid: 1 });
+  expect(await as(2).findWorker(task)).toMatchObject({ pid: 1 });
   processes.die(1);
-  expect(await as(2).workerOn(task)).toBeNull();
+  expect(await as(2).findWorker(task)).toBeNull();
   expect(await as(2).take(task)).toMatchObject({ task: { id: task.id } });
 });
 
@@ -61,14 +61,14 @@ it("a server is there until it ends, or gives no sign of life for a minute", asy
   clock.ms += 50_000;
   await living.renew();
   clock.ms += 50_000;
-  expect(as(2).servers.living(NAME)).toMatchObject({ pid: 1 });
-  expect(as(2).servers.living("fedcba9876543210")).toBeNull();
+  expect(as(2).servers.findLiving(NAME)).toMatchObject({ pid: 1 });
+  expect(as(2).servers.findLiving("fedcba9876543210")).toBeNull();
   clock.ms += 11_000;
-  expect(as(2).servers.living(NAME)).toBeNull();
+  expect(as(2).servers.findLiving(NAME)).toBeNull();
   await living.renew();
-  expect(as(2).servers.living(NAME)).toMatchObject({ pid: 1 });
+  expect(as(2).servers.findLiving(NAME)).toMatchObject({ pid: 1 });
   living.end();
-  expect(as(2).servers.living(NAME)).toBeNull();
+  expect(as(2).servers.findLiving(NAME)).toBeNull();
 });
 
 it("files that are no server's hold nobody, and what killed servers left is removed by the next", async () => {
@@ -84,8 +84,8 @@ it("files that are no server's hold nobody, and what killed servers left is remo
   );
   await mkdir(path.join(servers, `server-${NAME}..00000002`));
   for (const name of await readdir(servers)) await utimes(path.join(servers, name), 1, 1);
-  expect(as(2).servers.living(NAME)).toBeNull();
+  expect(as(2).servers.findLiving(NAME)).toBeNull();
   await as(1).servers.join(NAME);
-  expect(as(2).servers.living(NAME)).toMatchObject({ pid: 1 });
+  expect(as(2).servers.findLiving(NAME)).toMatchObject({ pid: 1 });
   expect(await readdir(servers)).toHaveLength(3);
 });

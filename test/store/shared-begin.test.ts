@@ -1,19 +1,19 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Ledger, Owned } from "../../src/store/ledger.ts";
+import type { Ledger, OwnedTask } from "../../src/store/ledger.ts";
 import { finishTask } from "../support/finish-task.ts";
 import { ledgerWorld } from "../support/ledger-world.ts";
 import { INTENT, LINES, linesOf } from "../support/records.ts";
 
 /** Begins a task under a name that others know too; its file is closed after the test at the latest. */
-async function beginAs(ledger: Ledger, id: string): Promise<Owned | "taken"> {
+async function beginAs(ledger: Ledger, id: string): Promise<OwnedTask | "taken"> {
   const task = await ledger.begin(INTENT, { id, isShared: true });
   if (task !== "taken") onTestFinished(() => task.file.close());
   return task;
 }
 
-const begun = async (ledger: Ledger, id: string): Promise<Owned> => {
+const begun = async (ledger: Ledger, id: string): Promise<OwnedTask> => {
   const task = await beginAs(ledger, id);
   if (task === "taken") throw new Error("taken");
   return task;
@@ -126,7 +126,7 @@ describe("beginning a task under a name that several processes know", () => {
     expect(await as(1).unfinished()).toEqual([]);
     expect(await as(1).read(id)).toMatchObject({ task: { state: "saved" } });
     const all = [];
-    for await (const entry of as(1).newestFirst()) all.push(entry);
+    for await (const entry of as(1).tasksNewestFirst()) all.push(entry);
     expect(all).toHaveLength(1);
   });
 

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { onTestFinished } from "vitest";
-import { Ledger, type Owned } from "../../src/store/ledger.ts";
+import { Ledger, type OwnedTask } from "../../src/store/ledger.ts";
 import type { Intent } from "../../src/task/intent.ts";
 import type { Line } from "../../src/task/line.ts";
 import { fakeClock } from "./fake-clock.ts";
@@ -26,7 +26,7 @@ export async function begunTask(
   ledger: Ledger,
   intent: Partial<Intent> = {},
   ...lines: Line[]
-): Promise<Owned> {
+): Promise<OwnedTask> {
   const task = await ledger.begin({ ...INTENT, ...intent });
   onTestFinished(() => task.file.close());
   for (const line of lines) await task.file.record(line);

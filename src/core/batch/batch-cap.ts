@@ -1,6 +1,6 @@
 import { ImggenError } from "../../lib/error-types.ts";
 import { option, phrase } from "../../lib/wording.ts";
-import { requireReadable } from "../../store/ledger-files.ts";
+import { assertReadable } from "../../store/ledger-files.ts";
 import type { ClaimedAttempt } from "../../store/row-claims.ts";
 import { mayBeCharged, spentCredits } from "../../task/task.ts";
 import { BudgetExceededError } from "../errors.ts";
@@ -79,7 +79,7 @@ class ClaimedCredits {
     const entry = await readAttempt({ key: row, attempts: [] }, number - 1, this.#deps);
     // A lost request may have been charged.
     if (entry?.kind === "lost") return entry.task?.intent.credits ?? null;
-    if (entry !== null) requireReadable(entry, "so it is not known what the batch costs");
+    if (entry !== null) assertReadable(entry, "so it is not known what the batch costs");
     if (entry?.kind !== "task") return null;
     const { task } = entry;
     if (mayBeCharged(task)) return spentCredits(task) ?? 0;

@@ -21,8 +21,8 @@ export interface FoundBatch {
 /** Finds the batch of a folder: by its id, else by its path. Changes nothing. @param folder absolute, links resolved */
 export async function findBatch(folder: string, folders: BatchFolders): Promise<FoundBatch> {
   const id = await readFolderId(folder);
-  const record = id === null ? null : await folders.byId(id);
-  const origin = record?.origin ?? (await folders.byPath(folder));
+  const record = id === null ? null : await folders.findById(id);
+  const origin = record?.origin ?? (await folders.findByPath(folder));
   const isKnown = id === null || record !== null;
   return { id, origin, isForeign: !isKnown || record?.isShared === true, isKnown };
 }

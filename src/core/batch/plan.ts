@@ -1,7 +1,7 @@
 import { mapConcurrent } from "../../lib/concurrency.ts";
 import { errorCode } from "../../lib/error-text.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import { type LedgerEntry, requireReadable } from "../../store/ledger-files.ts";
+import { assertReadable, type LedgerEntry } from "../../store/ledger-files.ts";
 import { isId } from "../../store/ledger-name.ts";
 import { attemptName, type LostTask, type RowClaims } from "../../store/row-claims.ts";
 import { replacingPaid } from "../../task/request.ts";
@@ -34,7 +34,7 @@ export type Attempt = LedgerEntry | LostTask | null;
 
 /** Source of attempts. */
 export interface AttemptDeps {
-  claims: Pick<RowClaims, "owner" | "read">;
+  claims: Pick<RowClaims, "findTaskId" | "read">;
   ledger: Pick<Ledger, "read" | "isOpen" | "isHeld" | "withLostReplies">;
 }
 
@@ -47,14 +47,14 @@ export async function readAttempt(row: Attempted, at: number, deps: AttemptDeps)
   const { claims, ledger } = deps;
   let id = row.attempts[at] ?? "";
   // A claim that looked damaged may not have been complete yet.
-  if (!isId(id)) id = row.attempts[at] = await claims.owner(row.key, at + 1);
+  if (!isId(id)) id = row.attempts[at] = await claims.findTaskId(row.key, at + 1);
   if (!isId(id)) return { kind: "lost", file: id, task: null };
   const entry = await ledger.read(id);
   if (entry?.kind === "task" && !mayHaveEnded(entry.task, ledger))
     return { ...entry, task: await ledger.withLostReplies(entry.task) };
   // Damaged bytes stay so, and their row is of unknown outcome. What the disk does not give may be there later.
   if (entry?.kind === "damaged" && errorCode(entry.cause) !== undefined)
-    requireReadable(entry, "so it is not known what was charged for its row");
+    assertReadable(entry, "so it is not known what was charged for its row");
   if (entry !== null && entry.kind !== "task") return entry;
   const claimed = asEnded(await claims.read(row.key, at + 1));
   if (entry !== null) return claimed?.kind === "task" ? claimed : entry;
@@ -149,7 +149,7 @@ const ROWS_AT_ONCE = 16;
 
 /** Sources of the results of earlier runs. */
 export interface PlanDeps extends AttemptDeps {
-  claims: Pick<RowClaims, "load" | "list" | "owner" | "read">;
+  claims: Pick<RowClaims, "load" | "list" | "findTaskId" | "read">;
   /** States of the rows that are submitted again. */
   resubmits: ReadonlySet<RowState>;
   /** Whether the cost of a row that is not in the plan counts, by its key; null: no such cost counts. */

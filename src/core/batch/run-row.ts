@@ -206,7 +206,7 @@ async function continueRow(row: PlannedRow, heldTask: HeldTask, run: BatchContex
 async function resubmitUnknown(row: PlannedRow, task: Task, run: BatchContext): Promise<Step> {
   const { ledger } = run.deps;
   return withHeld(row, task, run, async (heldTask) => {
-    for (const line of ledger.lostRequestLines(heldTask.task)) await heldTask.record(line);
+    for (const line of ledger.lostReplyLines(heldTask.task)) await heldTask.record(line);
     if (!isUnknown(heldTask.task)) {
       // Another process has advanced it since it was read.
       await heldTask.leave();
@@ -280,7 +280,7 @@ function requireAccount(
 
 /** The newest task for the row's request that is not one of its attempts: perhaps the one that a damaged claim named. */
 async function sameRequest({ checked, attempts }: PlannedRow, { deps }: BatchContext): Promise<Task | null> {
-  for await (const task of deps.ledger.sameRequest(requestIdentity(checked.request, deps.connection)))
+  for await (const task of deps.ledger.findSameRequest(requestIdentity(checked.request, deps.connection)))
     if (!attempts.includes(task.id)) return task;
   return null;
 }

@@ -3,7 +3,7 @@ import { interruptedError } from "../../lib/interrupted.ts";
 import type { HeldTicket } from "../../lib/tickets.ts";
 import { option, phrase } from "../../lib/wording.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import { type LedgerEntry, requireReadable } from "../../store/ledger-files.ts";
+import { assertReadable, type LedgerEntry } from "../../store/ledger-files.ts";
 import { requestTag } from "../../store/ledger-name.ts";
 import { isSameRequest, type RequestIdentity } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
@@ -160,7 +160,7 @@ async function newestAnswer(
   isWanted: (task: Task) => boolean,
 ): Promise<EarlierTask | null> {
   let perhaps: EarlierTask | null = null;
-  for await (const task of ledger.sameRequest(identity, undefined, requireRead)) {
+  for await (const task of ledger.findSameRequest(identity, undefined, requireRead)) {
     if (!isWanted(task)) continue;
     const earlier = earlierTask(await ledger.withLostReplies(task), ledger);
     const answer = REUSE[earlier.state];
@@ -179,7 +179,7 @@ export function earlierTask(task: Task, ledger: Ledger): EarlierTask {
  * @throws UnreadableRecordError
  */
 function requireRead(entry: LedgerEntry): void {
-  requireReadable(
+  assertReadable(
     entry,
     "and may be this request, charged already",
     phrase`To submit the request anyway: ${option("again")}.`,

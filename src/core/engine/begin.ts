@@ -2,7 +2,7 @@ import { prepareAddressCheck } from "../../api/address.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
 import { action, phrase } from "../../lib/wording.ts";
-import type { BeginOptions, Owned } from "../../store/ledger.ts";
+import type { BeginOptions, OwnedTask } from "../../store/ledger.ts";
 import type { Destination, Intent } from "../../task/intent.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 import { begunTask } from "../../task/task.ts";
@@ -70,7 +70,7 @@ export async function beginAndDrive(
   // Before it is sent, that would delay the submit, and polls can do without.
   const onSent = () => void (wait !== null && setImmediate(() => void downloads.prepareShared()));
   const goal = { sends: true, wait, destination, isContinued: false, onSent };
-  const hold = (owned: Owned) =>
+  const hold = (owned: OwnedTask) =>
     new HeldTask(deps.ledger, owned, (message) => {
       warnings.push(message);
       deps.onProgress({ type: "ledger_warning", message });
@@ -95,7 +95,7 @@ export async function beginAndDrive(
     try {
       const overCap = await takeFrom(deps.caps, task, 0);
       if (overCap !== null) return unsent(id, intent, warnings, overCap, deps);
-      let owned: Owned | "taken";
+      let owned: OwnedTask | "taken";
       try {
         owned = await deps.ledger.begin(intent, { ...begin, id, isSent: true });
       } catch (error) {

@@ -36,7 +36,7 @@ export async function cancelHeld(
   const before = heldTask.task;
   let problem: string | null = null;
   try {
-    for (const line of deps.ledger.lostRequestLines(before)) await heldTask.record(line);
+    for (const line of deps.ledger.lostReplyLines(before)) await heldTask.record(line);
     await endWaiting(heldTask, deps);
     if (isInFlight(heldTask.task)) problem = await endInFlight(heldTask, wait, deps);
     // A request that was not sent after all waits again.

@@ -32,7 +32,7 @@ export async function dismissTask(
   const heldTask = await holdTask(task, ledger, () => {});
   if (heldTask === "held") throw await claimedBy(task, ledger);
   if (heldTask === "ended") throw outcomeIsKnown(task);
-  for (const line of ledger.lostRequestLines(heldTask.task)) await heldTask.record(line);
+  for (const line of ledger.lostReplyLines(heldTask.task)) await heldTask.record(line);
   if (!mayDismiss(heldTask.task)) {
     await heldTask.leave();
     throw outcomeIsKnown(heldTask.task);

@@ -3,8 +3,8 @@ import { removeIfPossible } from "../../lib/durable.ts";
 import { errorCode, errorText } from "../../lib/error-text.ts";
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
 import { action, phrase } from "../../lib/wording.ts";
-import type { Ledger, Owned } from "../../store/ledger.ts";
-import { isRowEnded, recordRowBegun } from "../../store/row-claims.ts";
+import type { Ledger, OwnedTask } from "../../store/ledger.ts";
+import { hasRowOutcome, recordRowBegun } from "../../store/row-claims.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import { mayUseReserve } from "../../store/task-file.ts";
 import type { Line } from "../../task/line.ts";
@@ -29,7 +29,7 @@ const NOT_SUBMITTED = "The request was not submitted again. Free some space or f
  */
 export class HeldTask {
   readonly #ledger: Ledger;
-  readonly #owned: Owned;
+  readonly #owned: OwnedTask;
   readonly #onWarning: (message: string) => void;
   #task: Task;
   #attempts = 0;
@@ -40,7 +40,7 @@ export class HeldTask {
   #warnedJobs = -1;
   #isLost = false;
 
-  constructor(ledger: Ledger, owned: Owned, onWarning: (message: string) => void) {
+  constructor(ledger: Ledger, owned: OwnedTask, onWarning: (message: string) => void) {
     this.#ledger = ledger;
     this.#owned = owned;
     this.#task = owned.task;
@@ -65,7 +65,7 @@ export class HeldTask {
   /** Whether another process has taken the task over, or ended it. @throws StateFolderError if the disk cannot tell */
   get isLost(): boolean {
     try {
-      this.#isLost ||= !this.#ledger.isLast(this.#owned);
+      this.#isLost ||= !this.#ledger.hasLastPart(this.#owned);
     } catch (error) {
       throw new StateFolderError(this.#ledger.folder, error);
     }
@@ -75,7 +75,7 @@ export class HeldTask {
   /** The error of a process that has lost the task. It names who has it. */
   async takenOver(): Promise<TakenOverError> {
     const worker = describeWorker(
-      await this.#ledger.workerOn(this.#task).catch(() => null),
+      await this.#ledger.findWorker(this.#task).catch(() => null),
       this.#ledger.processes.self,
     );
     const name = displayId(this.#task);
@@ -96,7 +96,7 @@ export class HeldTask {
     const isWritten = await this.#catchUp(mayUseReserve(line));
     // Whether the task is lost by now is not known yet: another process may have taken it over since the submit.
     if (isResumable(this.#task.state))
-      await this.#ledger.reopenAnswered(this.#task.id).catch((error: unknown) => this.#warn(error));
+      await this.#ledger.reopenIfAnswered(this.#task.id).catch((error: unknown) => this.#warn(error));
     return isWritten;
   }
 
@@ -133,7 +133,7 @@ export class HeldTask {
   async #isRowOver(): Promise<boolean> {
     const { claim, id, requests } = this.#task;
     if (claim === null || requests.some(({ attempts }) => attempts.length > 0)) return false;
-    if (await isRowEnded(this.#ledger.folder, claim, id)) return true;
+    if (await hasRowOutcome(this.#ledger.folder, claim, id)) return true;
     await recordRowBegun(this.#ledger.folder, claim);
     return false;
   }

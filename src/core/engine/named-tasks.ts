@@ -12,9 +12,9 @@ export interface NamedTask {
 /** The tasks with these ids, each once. @throws UsageError for an id that fits several tasks */
 export async function findNamed(
   ids: readonly string[],
-  ledger: Pick<Ledger, "findEach">,
+  ledger: Pick<Ledger, "findByIds">,
 ): Promise<NamedTask[]> {
-  const records = await ledger.findEach(ids);
+  const records = await ledger.findByIds(ids);
   return distinct(ids.map((id) => ({ id, record: records.get(id) ?? null })));
 }
 

@@ -59,14 +59,14 @@ const GOLDEN_SECTION = (Math.sqrt(5) - 1) / 2;
  * from each task that completes while it runs: the rows of a batch learn from each other.
  */
 export class PollingSchedules {
-  readonly #ledger: Pick<Ledger, "recentOfKind" | "clock">;
+  readonly #ledger: Pick<Ledger, "recentSimilarTasks" | "clock">;
   readonly #service: Pick<ServiceIdentity, "baseUrl">;
   readonly #expectedMs: number | null;
   readonly #kinds = new Map<string, Promise<Kind>>();
 
   /** @param taskMs how long the service's tasks take, if that is known and need not be learned */
   constructor(
-    ledger: Pick<Ledger, "recentOfKind" | "clock">,
+    ledger: Pick<Ledger, "recentSimilarTasks" | "clock">,
     service: Pick<ServiceIdentity, "baseUrl">,
     taskMs?: number,
   ) {
@@ -124,7 +124,7 @@ export class PollingSchedules {
   /** Empty if the ledger cannot be read: the code that writes to it reports the error, and polling works without it. */
   async #history(kind: Pick<GenerationRequest, "model" | "quality">): Promise<CompletionInterval[]> {
     try {
-      const records = await this.#ledger.recentOfKind(kind, this.#service);
+      const records = await this.#ledger.recentSimilarTasks(kind, this.#service);
       const intervals = records.flatMap((task) => {
         const { seenMs = null, pendingMs = null } = getCompletion(task) ?? {};
         return seenMs === null ? [] : [{ seenMs, pendingMs }];

@@ -163,7 +163,7 @@ async function inOtherHands(
   counts: { cancelled: number; requests: number },
   { ledger }: UseCaseDeps,
 ): Promise<ClaimedError> {
-  const worker = await ledger.workerOn(record);
+  const worker = await ledger.findWorker(record);
   const { self } = ledger.processes;
   const { taskId, ledgerId, charged } = taskFacts(record);
   const facts: ErrorFacts = { charged };

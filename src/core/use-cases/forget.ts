@@ -4,9 +4,9 @@ import { UsageError } from "../../lib/error-types.ts";
 import { parseSince } from "../../lib/local-time.ts";
 import { action, phrase } from "../../lib/wording.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import { mayBeTask } from "../../store/ledger-files.ts";
+import { mayBeCharged } from "../../store/ledger-files.ts";
 import { idTime, parseTaskName } from "../../store/ledger-name.ts";
-import { usingStateFolder } from "../../store/store-errors.ts";
+import { withStateFolderErrors } from "../../store/store-errors.ts";
 import { SANDBOX_SERVICE } from "../../task/intent.ts";
 import { displayId, isUnknown, STATES, type Task } from "../../task/task.ts";
 import { findNamed } from "../engine/named-tasks.ts";
@@ -102,7 +102,7 @@ async function removeSharedCopies({ ledger, clock, copyFolders }: RemoveDeps): P
   const beforeMs = clock.now() - MIN_COPY_AGE_MS;
   let copiesInUse: Promise<Set<string> | null> | undefined;
   for (const folder of copyFolders)
-    await usingStateFolder(folder, "The records were removed.", async () => {
+    await withStateFolderErrors(folder, "The records were removed.", async () => {
       if (!isPresent(folder)) return;
       copiesInUse ??= sharedCopies(ledger);
       const digests = await copiesInUse;
@@ -117,9 +117,9 @@ async function removeSharedCopies({ ledger, clock, copyFolders }: RemoveDeps): P
  */
 async function sharedCopies(ledger: Ledger): Promise<Set<string> | null> {
   const digests = new Set<string>();
-  for await (const entry of ledger.newestFirst()) {
+  for await (const entry of ledger.tasksNewestFirst()) {
     if (entry.kind !== "task") {
-      if (mayBeTask(entry)) return null;
+      if (mayBeCharged(entry)) return null;
       continue;
     }
     const { task } = entry;

@@ -57,7 +57,7 @@ export async function* chargedTasks(
   const { sinceMs = Number.NEGATIVE_INFINITY, isOfService = () => true } = filter;
   const isOpenAlone = filter.status === "unfinished";
   // Open tasks are few, however long the history.
-  for await (const entry of isOpenAlone ? (await ledger.unfinished()).reverse() : ledger.newestFirst()) {
+  for await (const entry of isOpenAlone ? (await ledger.unfinished()).reverse() : ledger.tasksNewestFirst()) {
     if (entry.kind !== "task") {
       yield entry;
       continue;

@@ -1,6 +1,6 @@
 import type { ProcessIdentity } from "../../lib/processes.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import { mayBeTask, type UnreadableEntry } from "../../store/ledger-files.ts";
+import { mayBeCharged, type UnreadableEntry } from "../../store/ledger-files.ts";
 import { type Destination, SANDBOX_SERVICE } from "../../task/intent.ts";
 import { endsUnsent, getTaskId, isResumable, type Task } from "../../task/task.ts";
 import {
@@ -64,7 +64,7 @@ export async function resume(
   const reports = await resumeMany(targets, spec, deps, onEnd);
   // Housekeeping: the next resume tries again where this one cannot.
   if (ids.length === 0 && !deps.signal.aborted) await deps.ledger.sweep().catch(() => {});
-  return { reports, served, unreadable: unreadable.filter(mayBeTask) };
+  return { reports, served, unreadable: unreadable.filter(mayBeCharged) };
 }
 
 /**

@@ -53,7 +53,7 @@ export async function namedTasks(
     }),
   );
   const ids = names.map((name, at) => origins[at]?.taskId ?? name);
-  const records = await ledger.findEach(ids.filter((_, at) => !origins[at]?.record));
+  const records = await ledger.findByIds(ids.filter((_, at) => !origins[at]?.record));
   return ids.map((id, at) => ({ id, record: origins[at]?.record ?? records.get(id) ?? null }));
 }
 

@@ -6,7 +6,7 @@ import { type RunRowsSpec, runRows } from "../../../src/core/batch/run-rows.ts";
 import { createIntent } from "../../../src/core/engine/begin.ts";
 import { Gate, type GateDeps } from "../../../src/core/limits/gate.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
-import type { Ledger, Owned } from "../../../src/store/ledger.ts";
+import type { Ledger, OwnedTask } from "../../../src/store/ledger.ts";
 import { RowClaims } from "../../../src/store/row-claims.ts";
 import type { Intent } from "../../../src/task/intent.ts";
 import { accepts } from "../../support/batch-world.ts";
@@ -77,7 +77,7 @@ export async function claimedTask(
   ledger: Ledger,
   row: Pick<PlannedRow, "key">,
   { attempt = 1, intent = INTENT }: { attempt?: number; intent?: Intent } = {},
-): Promise<Owned> {
+): Promise<OwnedTask> {
   const id = await claimedOnly(claims, ledger, row, { attempt, intent });
   const task = await ledger.begin(intent, { id, isShared: true, claim: claims.claimName(row.key, attempt) });
   if (task === "taken") throw new Error("taken");
@@ -88,7 +88,7 @@ export async function claimedTask(
 export function begunByOther(
   { other, claims, run }: Awaited<ReturnType<typeof newRun>>,
   row: PlannedRow,
-): Promise<Owned> {
+): Promise<OwnedTask> {
   const destination = { kind: "folder", ...run.output } as const;
   const intent = createIntent({ checked: row.checked, destination, wait: null }, other.deps);
   return claimedTask(claims, other.deps.ledger, row, { intent });

@@ -72,7 +72,7 @@ describe("the first image of two is saved when it is ready", () => {
 
   it("though the disk fails once the second is made, and both are saved", async () => {
     const failing = delayed(async (job) => {
-      vi.spyOn(world.deps.ledger, "isLast").mockImplementationOnce(() => {
+      vi.spyOn(world.deps.ledger, "hasLastPart").mockImplementationOnce(() => {
         throw Object.assign(new Error("i/o error"), { code: "EIO" });
       });
       return drawn(job);
