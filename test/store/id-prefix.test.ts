@@ -19,34 +19,45 @@ async function ledgerWith(...taskIds: (string | null)[]) {
 }
 
 describe("a task in the ledger is found", () => {
-  it("by a beginning of the service's id that no other has, finished or not", async () => {
-    const { ledger, ids } = await ledgerWith("task_3f9c81", "task_81ab02");
-    expect((await ledger.find("task_3"))?.id).toBe(ids[0]);
-    expect((await ledger.find("task_81ab"))?.id).toBe(ids[1]);
-    const both = await ledger.findByIds(["task_3f9", "task_81ab02"]);
-    expect([...both].map(([id, record]) => [id, record.id]).sort()).toEqual([
-      ["task_3f9", ids[0]],
-      ["task_81ab02", ids[1]],
-    ]);
+  it.each<[string, string[], Record<string, number | null>]>([
+    [
+      "by a beginning of the service's id that no other has, finished or not",
+      ["task_3f9c81", "task_81ab02"],
+      { task_3: 0, task_81ab: 1 },
+    ],
+    ["by its whole id, though another's begins so", ["task-1", "task-10", "task-11"], { "task-1": 0 }],
+    [
+      "by its short id, which its images' names have, and by a beginning, both without task_ too",
+      ["task_3f9c81ab0245", "task_77e0-c1d2f3", "task-1"],
+      { "81ab0245": 0, task_81ab0245: 0, "3f9c81": 0, e0c1d2f3: 1, task1: 2 },
+    ],
+    ["as the newest of those that have one id", ["task_3f9c81", "task_3f9c81"], { task_3f9: 1 }],
+    [
+      "not by a beginning that ends within the number by which its service counts",
+      ["task_10", "job-2026/120034"],
+      { task_1: null, "job-2026/12": null, "job-2026/": 1 },
+    ],
+    [
+      "not by fewer than 6 characters, nor by what stands elsewhere in its id",
+      ["task_3f9c81"],
+      { task_: null, "": null, _3f9c81: null, TASK_3: null },
+    ],
+  ])("%s", async (_what, taskIds, found) => {
+    const { ledger, ids } = await ledgerWith(...taskIds);
+    for (const [text, at] of Object.entries(found))
+      expect([text, (await ledger.find(text))?.id]).toEqual([text, at === null ? undefined : ids[at]]);
   });
 
-  it("by a beginning of the ledger's own id", async () => {
+  it("by a beginning of the ledger's own id, and by its short id", async () => {
     const { ledger, ids } = await ledgerWith(null, "task_81ab02");
-    expect((await ledger.find(ids[0]?.slice(0, 13) ?? ""))?.id).toBe(ids[0]);
+    for (const text of [ids[0]?.slice(0, 13), ids[0]?.slice(-8)])
+      expect((await ledger.find(text ?? ""))?.id).toBe(ids[0]);
   });
 
-  it("by its whole id, though that is the beginning of another's", async () => {
-    const { ledger, ids } = await ledgerWith("task-1", "task-10", "task-11");
-    expect((await ledger.find("task-1"))?.id).toBe(ids[0]);
-  });
-
-  it("by its short id, which its images' names have, and by a beginning, both without task_ too", async () => {
-    const { ledger, ids } = await ledgerWith("task_3f9c81ab0245", "task_77e0-c1d2f3", null, "task-1");
-    for (const text of ["81ab0245", "task_81ab0245", "3f9c81"])
-      expect((await ledger.find(text))?.id).toBe(ids[0]);
-    expect((await ledger.find("e0c1d2f3"))?.id).toBe(ids[1]);
-    expect((await ledger.find(ids[2]?.slice(-8) ?? ""))?.id).toBe(ids[2]);
-    expect((await ledger.find("task1"))?.id).toBe(ids[3]);
+  it("in one look with others", async () => {
+    const { ledger, ids } = await ledgerWith("task_3f9c81", "task_81ab02");
+    const both = await ledger.findByIds(["task_3f9", "task_81ab02"]);
+    expect([both.get("task_3f9")?.id, both.get("task_81ab02")?.id, both.size]).toEqual([...ids, 2]);
   });
 
   it("not by what is the short id of several, or of one and the beginning of another: they are named", async () => {
@@ -54,22 +65,6 @@ describe("a task in the ledger is found", () => {
     await expect(same.ledger.find("9c81ab02")).rejects.toMatchObject({
       message: '3 tasks match "9c81ab02": 9c81ab0245, task_2_9c81-ab02, task_1_9c81-ab02.',
     });
-  });
-
-  it("as the newest of those that have one id", async () => {
-    const { ledger, ids } = await ledgerWith("task_3f9c81", "task_3f9c81");
-    expect((await ledger.find("task_3f9"))?.id).toBe(ids[1]);
-  });
-
-  it("not by a beginning that ends within the number by which its service counts", async () => {
-    const { ledger, ids } = await ledgerWith("task_10", "job-2026/120034");
-    for (const text of ["task_1", "job-2026/12"]) expect(await ledger.find(text)).toBeNull();
-    expect((await ledger.find("job-2026/"))?.id).toBe(ids[1]);
-  });
-
-  it("not by fewer than 6 characters, nor by what stands elsewhere in its id", async () => {
-    const { ledger } = await ledgerWith("task_3f9c81");
-    for (const text of ["task_", "", "_3f9c81", "TASK_3"]) expect(await ledger.find(text)).toBeNull();
   });
 
   it("not by a beginning that fits several: they are named", async () => {

@@ -71,14 +71,7 @@ it("names of earlier releases give their ids", () => {
 });
 
 it("names that are no task's have no id", () => {
-  const names = [
-    `${ID}.jsonl.bak`,
-    `${ID}.x1.jsonl`,
-    `${ID}`,
-    "notes.txt",
-    `../${ID}.jsonl`,
-    partName(ID, 2),
-  ];
+  const names = [`${ID}.jsonl.bak`, `${ID}.x1.jsonl`, ID, "notes.txt", `../${ID}.jsonl`, partName(ID, 2)];
   for (const name of names) expect(parseTaskName(name)).toBeUndefined();
 });
 

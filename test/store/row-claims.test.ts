@@ -78,11 +78,7 @@ describe("claiming an attempt at a row", () => {
   it("refuses a state folder that cannot be written, and says that nothing was sent", async () => {
     const file = path.join(await temporaryFolder(), "file");
     await writeFile(file, "");
-    const error = await new RowClaims(file, BATCH)
-      .claim(ROW, 1, taskOf(ID))
-      .catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(StateFolderError);
-    expect(error).toMatchObject({
+    await expect(new RowClaims(file, BATCH).claim(ROW, 1, taskOf(ID))).rejects.toMatchObject({
       type: "save_failed",
       charged: "no",
       message: expect.stringContaining(file),
@@ -90,33 +86,31 @@ describe("claiming an attempt at a row", () => {
   });
 });
 
-describe("an attempt that is claimed", () => {
-  it("and was damaged since, is given as its path, so that the row never counts as not begun", async () => {
-    const isGiven = async (damage: string) => {
-      const { as, folder } = await newClaims();
-      await as().claim(OTHER, 1, taskOf(ID));
-      const file = path.join(folder, `${ROW}.1`);
-      await writeFile(file, damage);
-      expect(await as().findTaskId(ROW, 1), damage).toBe(file);
-      expect(await as().claim(ROW, 1, taskOf(LATER)), damage).toBe(file);
-      expect(await as().load(), damage).toEqual(
-        new Map([
-          [ROW, [file]],
-          [OTHER, [ID]],
-        ]),
-      );
-    };
-    // All at once, because some are waited for: they could be lines that another process has not finished.
-    const damages = [
-      '{"type":"intent"}\n',
-      '{"type":"intent","v":1,',
-      '{"id":"../x"}\n',
-      "\0\0\0\0",
-      "",
-      "notes\n",
-    ];
-    await Promise.all(damages.map(isGiven));
-  });
+it("an attempt that is claimed and was damaged since, is given as its path, so that the row never counts as not begun", async () => {
+  const isGiven = async (damage: string) => {
+    const { as, folder } = await newClaims();
+    await as().claim(OTHER, 1, taskOf(ID));
+    const file = path.join(folder, `${ROW}.1`);
+    await writeFile(file, damage);
+    expect(await as().findTaskId(ROW, 1), damage).toBe(file);
+    expect(await as().claim(ROW, 1, taskOf(LATER)), damage).toBe(file);
+    expect(await as().load(), damage).toEqual(
+      new Map([
+        [ROW, [file]],
+        [OTHER, [ID]],
+      ]),
+    );
+  };
+  // All at once, because some are waited for: they could be lines that another process has not finished.
+  const damages = [
+    '{"type":"intent"}\n',
+    '{"type":"intent","v":1,',
+    '{"id":"../x"}\n',
+    "\0\0\0\0",
+    "",
+    "notes\n",
+  ];
+  await Promise.all(damages.map(isGiven));
 });
 
 describe("loading a batch's claims", () => {
