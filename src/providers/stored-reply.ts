@@ -118,8 +118,17 @@ export async function runRequestWithReply<Reply extends SubmitReply | null>(
   const reply = await runRequest(work, onSent);
   if (reply?.outcome === "unknown") return { ...reply, ...(await findSavedReply(job, mask)) };
   if (reply?.outcome !== "made") return reply;
-  const file = replyFile(job);
+  const file = findReplyFile(job);
   return file === ownReplyFile(job) ? reply : { ...reply, savedPath: file };
+}
+
+/** As `replyFile`, but never throws: its images were read, so a disk that fails now must not end the job. */
+function findReplyFile(job: Job): string {
+  try {
+    return replyFile(job);
+  } catch {
+    return ownReplyFile(job);
+  }
 }
 
 /** Never throws. */
@@ -127,9 +136,7 @@ async function findSavedReply(
   job: Job,
   mask: (text: string) => string,
 ): Promise<Pick<UnknownReply, "savedPath" | "excerpt">> {
-  const file = await Promise.resolve(job)
-    .then(replyFile)
-    .catch(() => ownReplyFile(job));
+  const file = findReplyFile(job);
   const { size } = await promises.stat(file).catch(() => ({ size: 0 }));
   if (size === 0) return { savedPath: null, excerpt: null };
   const stored = await readReplyFile(file).catch(() => null);

@@ -5,6 +5,7 @@ import { makeFolder, syncFile, syncFolder } from "../lib/durable.ts";
 import { randomDigits } from "../lib/write-whole.ts";
 import { unsortedNames } from "./ledger-files.ts";
 import { isId } from "./ledger-name.ts";
+import { StateFolderError } from "./store-errors.ts";
 
 /** Retries, because a command that is being killed may still write. */
 const REMOVE_OPTIONS = { recursive: true, force: true, maxRetries: 5 } as const;
@@ -79,7 +80,10 @@ export class WorkFolders {
     return stats ? nowMs - stats.mtimeMs > MAX_SCRATCH_AGE_MS : false;
   }
 
-  /** Whether an attempt has a saved reply: a non-empty file that is not hidden. */
+  /**
+   * Whether an attempt has a saved reply: a non-empty file that is not hidden.
+   * @throws StateFolderError if the disk cannot tell
+   */
   hasReply(id: string, request: number, attempt: string): boolean {
     return this.#nonEmptyFiles(id, request, attempt).some((name) => !name.startsWith("."));
   }
@@ -93,7 +97,11 @@ export class WorkFolders {
     const folder = this.attemptFolder(id, request, attempt);
     const sizeBytes = (name: string) =>
       statSync(path.join(folder, name), { throwIfNoEntry: false })?.size ?? 0;
-    return unsortedNames(folder).filter((name) => sizeBytes(name) > 0);
+    try {
+      return unsortedNames(folder).filter((name) => sizeBytes(name) > 0);
+    } catch (error) {
+      throw new StateFolderError(this.folder, error);
+    }
   }
 }
 

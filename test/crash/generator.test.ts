@@ -56,12 +56,17 @@ describe("wherever a generate was stopped", () => {
   );
 });
 
-it("whatever the disk says of a reply that has arrived, or of a turn that ends, its image is saved, and the next", {
+it("whatever the disk says of a reply that has arrived, of a turn that ends or of an image that is saved, each is saved once", {
   timeout,
 }, async () => {
+  const failuresOf = (points: Point[], operation: RegExp) =>
+    points.filter(({ name }) => name.startsWith("EIO ") && operation.test(name));
   const choose = (points: Point[]) => {
-    const failures = points.filter(({ name }) => /^EIO .*( (close|stat) reply|unlink turn\..*)$/.test(name));
-    return failures.slice(0, failures.findIndex(({ name }) => / unlink turn\./.test(name)) + 1);
+    const atReply = failuresOf(points, / (close|stat) (imggen-)?reply[^ ]*$| unlink turn\./);
+    const firstTurn = atReply.findIndex(({ name }) => / unlink turn\./.test(name));
+    const [atFolder] = failuresOf(points, / readdir \d-\d\.\d$/);
+    const [atImage] = failuresOf(points, / read [^.]*\.png$/);
+    return [...atReply.slice(0, firstTurn + 1), atFolder, atImage].filter((point) => point !== undefined);
   };
   const outcomes = await trySingles(GENERATORS.twoImages, program, { modes: EVERY_FAILURE, choose });
   expectSound("a disk that fails at a reply, or at the end of a turn", outcomes);

@@ -66,9 +66,11 @@ export async function continueNamed(task: Task, spec: ContinueSpec, deps: UseCas
   if (task.state === "failed" || (mayBeAsked && endedJobs(task).length > 0))
     return reported(taskReport(task), () => askAgain(task, spec, deps));
   if (task.state !== "saved") return continueTask(task, spec, deps);
-  if (spec.destination === null && (await areWhole(getSavedFiles(task))))
-    return { ...(await continueTask(task, spec, deps)), isSavedBefore: true };
-  return reported(taskReport(task), () => saveAgain(task, spec, deps));
+  return reported(taskReport(task), async () => {
+    if (spec.destination === null && (await areWhole(getSavedFiles(task))))
+      return { ...(await continueTask(task, spec, deps)), isSavedBefore: true };
+    return saveAgain(task, spec, deps);
+  });
 }
 
 /**

@@ -1,16 +1,25 @@
 import { createReadStream, promises } from "node:fs";
 import { giveToOwnerOfFolder } from "../../lib/disk-file.ts";
 import { removeIfPossible } from "../../lib/durable.ts";
+import { errorText } from "../../lib/error-text.ts";
 import { hasContent } from "../../lib/file-digest.ts";
 import { typeFromName } from "../../lib/image/format.ts";
 import { inspectFileAt } from "../../lib/image/inspect.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
+import { SaveFailedError } from "../errors.ts";
 import { type DownloadedImage, diskFailure } from "./download-image.ts";
 
-/** Whether a saved file is unchanged, byte for byte. An image written to standard output counts as unchanged. */
+/**
+ * Whether a saved file is unchanged, byte for byte. An image written to standard output counts as unchanged.
+ * @throws SaveFailedError if the disk cannot read it now: it may be unchanged, and must not be saved a second time
+ */
 export async function isWhole({ path: file, ...facts }: SavedFile): Promise<boolean> {
-  return file === null || (await hasContent(file, facts).catch(() => false));
+  if (file === null) return true;
+  return hasContent(file, facts).catch((cause: unknown) => {
+    const message = `The saved image ${file} cannot be read now: ${errorText(cause)}.`;
+    throw new SaveFailedError(message, { charged: "yes", cause });
+  });
 }
 
 /** Whether a file is a copy of a saved image: its bytes, or what they are converted to for the file's name. */
