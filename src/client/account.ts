@@ -2,7 +2,7 @@ import { isLoopbackHost } from "../api/address.ts";
 import { AuthRequiredError } from "../api/api-errors.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { hasControlCharacter } from "../lib/late-regex.ts";
-import { withoutOperation } from "../lib/operation-path.ts";
+import { removeApiPath } from "../lib/operation-path.ts";
 import { refuseQuerySecret } from "../lib/query-secret.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { action, phrase } from "../lib/wording.ts";
@@ -112,7 +112,7 @@ function refuseEndpoint(text: string, label: string): void {
     throw new UsageError(`${label} ends with an operation of the service.`, {
       hint: `Did you mean ${service}?`,
     });
-  const generator = withoutOperation(text);
+  const generator = removeApiPath(text);
   if (generator !== text)
     throw new UsageError(`${label} is an address in OpenAI's style, not the service's.`, {
       hint: phrase`To use it: ${action("run", `login --generator ${shellWord(generator)}`)}`,

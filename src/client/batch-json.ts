@@ -14,7 +14,7 @@ import type { RowResult } from "../core/batch/row-result.ts";
 import { likelyCredits } from "../core/limits/budget.ts";
 import { MANIFEST_EXTENSIONS } from "../core/manifest/manifest-format.ts";
 import { pluralize } from "../lib/whole-number.ts";
-import type { Words } from "../lib/wording.ts";
+import type { Vocabulary } from "../lib/wording.ts";
 import { highestCost } from "../models/cost.ts";
 import type { Matrix } from "../models/matrix.ts";
 import { generatorFieldTexts } from "../task/request.ts";
@@ -25,7 +25,7 @@ import { savedJson } from "./report-json.ts";
 import type { BatchRow, BatchSummary } from "./results.ts";
 
 /** JSON of a row: the object of `generate`, with the row's position. */
-export function rowJson({ row, isSkipped, report, error }: RowResult, words: Words): BatchRow {
+export function rowJson({ row, isSkipped, report, error }: RowResult, words: Vocabulary): BatchRow {
   const position = { row: row.row, line: row.line };
   if (report) return { ...savedJson(report, words), ...position, ...(isSkipped && { skipped: true }) };
   return { ...describeFailure(error, words), files: [], warnings: [], ...position };

@@ -4,7 +4,7 @@ import { notRead, notSent, type RowResult } from "../core/batch/row-result.ts";
 import { resolveDestination } from "../core/images/destination.ts";
 import { type ImggenError, UsageError } from "../lib/error-types.ts";
 import { nextSeed, type WholeNumber } from "../lib/exact-integer.ts";
-import type { Words } from "../lib/wording.ts";
+import type { Vocabulary } from "../lib/wording.ts";
 import { FLAG_LABELS } from "../models/rules/rule.ts";
 import { rowJson, summaryJson } from "./batch-json.ts";
 import { type CheckedBatch, checkBatch, numbered, readBatchCall } from "./batch-operations.ts";
@@ -67,7 +67,7 @@ export function seedsJson(
   plan: BatchPlan,
   ends: readonly RowResult[],
   result: BatchResult,
-  words: Words,
+  words: Vocabulary,
 ): object {
   const byRow = new Map(ends.map((end) => [end.row.row, end]));
   const tasks = inOrder(plan).flatMap((row) => {

@@ -11,7 +11,7 @@ import { readManifest, readRows } from "../core/manifest/read-manifest.ts";
 import type { WaitSettings } from "../core/polling/wait.ts";
 import { planOfBatch } from "../core/use-cases/batch.ts";
 import { UsageError } from "../lib/error-types.ts";
-import { withHomeFolder } from "../lib/home-folder.ts";
+import { expandHome } from "../lib/home-folder.ts";
 import { isFolder } from "../lib/read-file.ts";
 import { DEFAULT_MODEL, type Matrix } from "../models/matrix.ts";
 import { fieldPairs, fieldValue } from "../models/provider-fields.ts";
@@ -93,7 +93,7 @@ export async function batchOfManifest(
     seeds: hasSeveral ? seedFlags : undefined,
   });
   const folder = isStream(name, file) ? resolvePath(".") : path.dirname(file);
-  const images = { resolvePath: (image: string) => path.resolve(folder, withHomeFolder(image)) };
+  const images = { resolvePath: (image: string) => path.resolve(folder, expandHome(image)) };
   const kind: Kind = { takesColumns: true, images, ...(hasSeveral && SEVERAL_SEEDS) };
   const call = readBatchCall(flags, { ...flags, seed: hasSeveral ? undefined : first }, session);
   return checkBatch(entries, call, kind, session);

@@ -1,6 +1,6 @@
 import type { HttpClientOptions } from "../api/http-client.ts";
 import type { Cap } from "../core/limits/caps.ts";
-import type { Words } from "../lib/wording.ts";
+import type { Vocabulary } from "../lib/wording.ts";
 import type { SavedFields } from "../models/saved-fields.ts";
 import type { SandboxNotice } from "../sandbox/server.ts";
 import { Ledger } from "../store/ledger.ts";
@@ -17,7 +17,7 @@ export interface ClientSession {
   /** Profile of the settings; null or absent for the default settings. */
   readonly profile?: Profile | null;
   /** Names of options and commands in messages. */
-  readonly words: Words;
+  readonly words: Vocabulary;
   /** Whether the embedded sandbox takes the place of the configured service. */
   readonly isSandbox: boolean;
   /** Defaults from config.json for request fields; absent if settings do not apply to its requests. */

@@ -3,7 +3,7 @@
 import { TransformStream } from "node:stream/web";
 import { UsageError } from "../lib/error-types.ts";
 import { InterruptedError } from "../lib/interrupted.ts";
-import type { Words } from "../lib/wording.ts";
+import type { Vocabulary } from "../lib/wording.ts";
 import { freeOfCharge } from "../models/cost.ts";
 import { findModels, type ModelFilter } from "../models/find.ts";
 import type { Model } from "../models/matrix.ts";
@@ -193,9 +193,9 @@ function createBatch(
 class Calls {
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
-  readonly #words: Words;
+  readonly #words: Vocabulary;
 
-  constructor(words: Words) {
+  constructor(words: Vocabulary) {
     this.#words = words;
   }
 

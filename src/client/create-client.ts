@@ -1,5 +1,5 @@
 import { UsageError } from "../lib/error-types.ts";
-import { COMMAND_WORDS, type Words } from "../lib/wording.ts";
+import { COMMAND_VOCABULARY, type Vocabulary } from "../lib/wording.ts";
 import { readMatrix } from "../models/matrix-file/read-matrix.ts";
 import { checkApiKey, checkBaseUrl } from "./account.ts";
 import { type Client, createSessionClient } from "./client.ts";
@@ -81,7 +81,7 @@ function variable(name: string, value: string | undefined): Record<string, strin
 }
 
 /** The words of the package: options as calls take them, and commands where a call has no counterpart. */
-export const PACKAGE_WORDS: Words = {
+export const PACKAGE_WORDS: Vocabulary = {
   options: {
     output: "output",
     name: "name",
@@ -105,7 +105,7 @@ export const PACKAGE_WORDS: Words = {
     home: "home",
   },
   actions: {
-    ...COMMAND_WORDS.actions,
+    ...COMMAND_VOCABULARY.actions,
     setApiKey: () => "Give createClient an apiKey, set IMGGEN_API_KEY, or run imggen login.",
     setBaseUrl: () => "Give createClient a baseUrl, or run imggen login --base-url <url>.",
     trySandbox: () => "use createClient({ sandbox: true })",

@@ -2,7 +2,7 @@ import path from "node:path";
 import { UsageError } from "../lib/error-types.ts";
 import { requirePath } from "../lib/home-folder.ts";
 import { isServerKey } from "../lib/redact.ts";
-import { wholeNumberOption } from "../lib/whole-number.ts";
+import { parseWholeNumberOption } from "../lib/whole-number.ts";
 import { action, option, phrase } from "../lib/wording.ts";
 import { isUserSetting, readSettings, type Settings, settingsFile } from "../store/settings-file.ts";
 import type { SettingsStore } from "../store/settings-store.ts";
@@ -150,7 +150,7 @@ export class EffectiveSettings {
 
   #credits(name: SettingName): number | null {
     const setting = this.get(name);
-    return setting ? wholeNumberOption(setting.label, setting.value, { min: 0 }) : null;
+    return setting ? parseWholeNumberOption(setting.label, setting.value, { min: 0 }) : null;
   }
 }
 

@@ -2,8 +2,15 @@ import { OutcomeUnknownError } from "../api/api-errors.ts";
 import type { TaskReport } from "../core/engine/report.ts";
 import { toSubmitAgain } from "../core/engine/task-error.ts";
 import { ManifestError } from "../core/errors.ts";
-import { type Charged, chargedByNow, type ErrorType, ImggenError } from "../lib/error-types.ts";
-import { action, phrase, resumeCommand, type Wording, type Words, worded } from "../lib/wording.ts";
+import { type Charged, type ErrorType, ImggenError, possibleCharge } from "../lib/error-types.ts";
+import {
+  action,
+  formatWording,
+  phrase,
+  resumeCommand,
+  type Vocabulary,
+  type Wording,
+} from "../lib/wording.ts";
 import type { FreeAt } from "../task/intent.ts";
 import { isResumable } from "../task/task.ts";
 import { getExitCode } from "./exit-codes.ts";
@@ -75,28 +82,28 @@ const MAX_LINES = 2;
 /** Failures of the command line itself have no cost to speak of. */
 const FREE: ReadonlySet<ErrorType> = new Set(["usage", "budget_exceeded", "internal"]);
 
-function hintFor(type: ErrorType, facts: HintFacts, words: Words): string {
+function hintFor(type: ErrorType, facts: HintFacts, words: Vocabulary): string {
   const cost = FREE.has(type) && facts.charged === "no" ? "" : costText(facts.charged, facts.free);
-  const [first = "", ...more] = NEXT_STEPS[type](facts).map((step) => worded(step, words));
+  const [first = "", ...more] = NEXT_STEPS[type](facts).map((step) => formatWording(step, words));
   return [`${cost} ${first}`.trim(), ...more].filter(Boolean).join("\n");
 }
 
 /** Next step after an error, without its cost; may be empty. */
-export function adviceOn(error: ImggenError, words: Words): string {
+export function adviceOn(error: ImggenError, words: Vocabulary): string {
   const facts = { resume: null, ledgerId: null, mentionedTaskId: null, free: undefined };
   const { hint = NEXT_STEPS[error.type]({ ...facts, charged: error.charged }) } = error.wording;
-  return worded(hint, words);
+  return formatWording(hint, words);
 }
 
 /** Hint of the error itself, with the command to resume its task if a line is left for it. */
-function ownHint(type: ErrorType, hint: string, resume: string | null, words: Words): string {
+function ownHint(type: ErrorType, hint: string, resume: string | null, words: Vocabulary): string {
   const advice = withFullStop(hint);
   // Advice on a request that was refused here is about its fields alone.
   if (type === "invalid_request")
     return advice.startsWith("Nothing was") ? advice : `Nothing was sent. ${advice}`;
   const lines = advice.split("\n");
   if (resume === null || lines.length >= MAX_LINES) return advice;
-  const further = worded(resumeWith(resume), words);
+  const further = formatWording(resumeWith(resume), words);
   return advice.includes(words.actions.resume(resume) ?? further) ? advice : [...lines, further].join("\n");
 }
 
@@ -120,7 +127,7 @@ function costText(charged: Charged, free: FreeAt | undefined): string {
 }
 
 /** Failure document of an error, for JSON and for people. */
-export function describeFailure(error: unknown, words: Words, task?: FailedTask): FailureJson {
+export function describeFailure(error: unknown, words: Vocabulary, task?: FailedTask): FailureJson {
   const expected = expectedError(error);
   const { type, key } = expected;
   const charged = task?.charged ?? expected.charged;
@@ -128,12 +135,12 @@ export function describeFailure(error: unknown, words: Words, task?: FailedTask)
   const resume = isOpen ? task.taskId : null;
   const mentionedTaskId = expected instanceof OutcomeUnknownError ? expected.mentionedTaskId : null;
   const { message, hint = "" } = expected.wording;
-  const advice = worded(hint, words);
+  const advice = formatWording(hint, words);
   const facts = { resume, ledgerId: task?.ledgerId ?? null, mentionedTaskId, charged, free: task?.free };
   const detail = {
     type,
     key,
-    message: worded(message, words),
+    message: formatWording(message, words),
     hint: advice === "" ? hintFor(type, facts, words) : ownHint(type, advice, resume, words),
     exitCode: getExitCode(error),
     ...(expected instanceof ManifestError && { problems: expected.problems }),
@@ -156,5 +163,5 @@ class InternalError extends ImggenError {
 function expectedError(error: unknown): ImggenError {
   if (error instanceof ImggenError) return error;
   const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return new InternalError(`Unexpected error: ${what}`, { cause: error, charged: chargedByNow() });
+  return new InternalError(`Unexpected error: ${what}`, { cause: error, charged: possibleCharge() });
 }

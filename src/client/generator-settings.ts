@@ -1,5 +1,5 @@
 import { AuthRequiredError } from "../api/api-errors.ts";
-import { timeoutOption } from "../lib/duration.ts";
+import { parseTimeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { keyFingerprint } from "../lib/fingerprint.ts";
 import { shellWord } from "../lib/shell-word.ts";
@@ -50,7 +50,7 @@ const DEFAULTS = {
   model: null,
   sidePx: Number(SETTINGS.generatorSide.default),
   sizeForm: null,
-  timeoutMs: timeoutOption("", SETTINGS.generatorTimeout.default ?? ""),
+  timeoutMs: parseTimeoutOption("", SETTINGS.generatorTimeout.default ?? ""),
   defaults: {},
   savedFields: {},
   headers: {},

@@ -1,7 +1,7 @@
 import type { CheckedRow } from "../core/batch/batch-row.ts";
 import { ImggenError, UsageError } from "../lib/error-types.ts";
 import type { WholeNumber } from "../lib/exact-integer.ts";
-import { hasSeveralSeeds, seedsOption } from "../lib/whole-number.ts";
+import { hasSeveralSeeds, parseSeedsOption } from "../lib/whole-number.ts";
 import { fieldPairs, jsonFields } from "../models/provider-fields.ts";
 import type { GenerationRequest, RequestInput } from "../task/request.ts";
 import type { ClientSession } from "./client-session.ts";
@@ -33,7 +33,7 @@ export async function readSeedFlags(
   const isInJson = json && field !== undefined && Object.hasOwn(jsonFields(json.label, json.value), field);
   if (flag.length > 0 && (seedTexts.length > 0 || isInJson)) throw seedTwice(field);
   const text = seedTexts.join(",");
-  const seeds = plain && hasSeveralSeeds(text) ? seedsOption(`${plain.label} ${field}`, text) : flag;
+  const seeds = plain && hasSeveralSeeds(text) ? parseSeedsOption(`${plain.label} ${field}`, text) : flag;
   return { seeds, field };
 }
 

@@ -1,8 +1,8 @@
 import { fixedSchedule } from "../core/polling/fixed-schedules.ts";
 import type { WaitSettings } from "../core/polling/wait.ts";
-import { timeoutOption } from "../lib/duration.ts";
+import { parseTimeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
-import { seedOption } from "../lib/whole-number.ts";
+import { parseSeedOption } from "../lib/whole-number.ts";
 import { checkRequest, type GeneratorTerms } from "../models/check-request.ts";
 import type { Matrix } from "../models/matrix.ts";
 import { jsonFields, providerFields } from "../models/provider-fields.ts";
@@ -76,7 +76,7 @@ export function waitSettings(flags: WaitOptions, { settings }: Source): WaitSett
   const wait = waitFrom(flags);
   if (wait.timeoutMs !== null) return wait;
   const timeout = settings.get("timeout");
-  return timeout ? { ...wait, timeoutMs: timeoutOption(timeout.label, timeout.value) } : wait;
+  return timeout ? { ...wait, timeoutMs: parseTimeoutOption(timeout.label, timeout.value) } : wait;
 }
 
 /** Destination of images and time to wait for them, from flags or settings. @throws UsageError for a setting */
@@ -133,7 +133,7 @@ export function readSavedFields(settings: Pick<EffectiveSettings, "stored" | "ge
 export function storedOwnFields(find: Find): GeneratorFields {
   const [seed, negative] = [find("seed"), find("negative")];
   return {
-    ...(seed && { seed: seedOption(seed.label, seed.value) }),
+    ...(seed && { seed: parseSeedOption(seed.label, seed.value) }),
     ...(negative && { negative: negative.value }),
     fields: fieldSettings(find),
   };

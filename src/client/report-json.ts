@@ -2,8 +2,8 @@ import type { CancelReport } from "../core/engine/cancel-task.ts";
 import { type ReportStatus, reportStatus, type TaskReport, taskReport } from "../core/engine/report.ts";
 import type { Resumed, ResumeTarget } from "../core/use-cases/resume.ts";
 import type { Charged } from "../lib/error-types.ts";
-import { shownAddress } from "../lib/query-secret.ts";
-import type { Words } from "../lib/wording.ts";
+import { redactAddress } from "../lib/query-secret.ts";
+import type { Vocabulary } from "../lib/wording.ts";
 import { describeUnreadable, type UnreadableEntry } from "../store/ledger-files.ts";
 import { freeAt } from "../task/intent.ts";
 import type { SavedFile } from "../task/saved-file.ts";
@@ -24,7 +24,7 @@ import type {
 } from "./results.ts";
 
 /** A task's report as scripts get it: the success object, or the failure object. @param words the words of its error */
-export function reportJson(report: TaskReport, words: Words): TaskResult {
+export function reportJson(report: TaskReport, words: Vocabulary): TaskResult {
   const { elapsedMs, files, warnings, reused, error } = report;
   const more = reused && { reused };
   if (error)
@@ -33,7 +33,7 @@ export function reportJson(report: TaskReport, words: Words): TaskResult {
 }
 
 /** As `reportJson`, of a task that saves into files. */
-export function savedJson(report: TaskReport, words: Words): GenerateResult | TaskFailure {
+export function savedJson(report: TaskReport, words: Vocabulary): GenerateResult | TaskFailure {
   const result = reportJson(report, words);
   return result.ok ? { ...result, files: result.files.filter(isInFile) } : result;
 }
@@ -78,7 +78,7 @@ export function historyEntry(record: Task): HistoryEntry {
   return {
     id: report.ledgerId,
     ...taskFacts(report),
-    service: shownAddress(record.intent.service.baseUrl),
+    service: redactAddress(record.intent.service.baseUrl),
   };
 }
 
@@ -86,13 +86,13 @@ export function historyEntry(record: Task): HistoryEntry {
  * JSON of a polled task: `ok` if the poll succeeded, even if the task still runs. Omits the queries of URLs, which may be
  * signatures.
  */
-export function statusJson(report: TaskReport, words: Words): StatusResult {
+export function statusJson(report: TaskReport, words: Vocabulary): StatusResult {
   const { files } = report;
   const urls = report.urls.map((url) => url.replace(/[?#].*$/s, ""));
   return { ...reportJson(report, words), status: reportStatus(report), urls, files };
 }
 
-export function cancelJson(report: CancelReport, words: Words): CancelResult {
+export function cancelJson(report: CancelReport, words: Vocabulary): CancelResult {
   return { ...reportJson(report, words), status: reportStatus(report), cancelled: report.cancelled };
 }
 
@@ -156,13 +156,13 @@ export class ImggenFailure extends Error implements TaskFailure {
 }
 
 /** Any error as the failure of a call. @param words those of its message */
-export function toImggenFailure(error: unknown, words: Words): ImggenFailure {
+export function toImggenFailure(error: unknown, words: Vocabulary): ImggenFailure {
   if (error instanceof ImggenFailure) return error;
   return new ImggenFailure({ ...describeFailure(error, words), files: [], warnings: [] }, error);
 }
 
 /** @throws ImggenFailure in place of whatever was thrown */
-export function orFailure<Result>(work: () => Result, words: Words): Result {
+export function orFailure<Result>(work: () => Result, words: Vocabulary): Result {
   try {
     return work();
   } catch (error) {

@@ -2,7 +2,7 @@ import type { ProgressFacts } from "../core/engine/events.ts";
 import type { OutageEvent } from "../core/limits/gate.ts";
 import type { RunEvent } from "../core/use-cases/run-events.ts";
 import { formatDuration } from "../lib/duration.ts";
-import { sentence } from "../lib/short-text.ts";
+import { toSentence } from "../lib/short-text.ts";
 
 /** Sentence about an event for the user; empty for events that are not shown. */
 export function eventText(event: RunEvent): string {
@@ -16,7 +16,7 @@ export function eventText(event: RunEvent): string {
     case "submitting":
       return "Submitting the request.";
     case "submit_retry":
-      return `${event.isLost ? sentence(event.why) : `Not sent yet: ${event.why}`} Next try in ${formatDuration(event.delayMs)}.`;
+      return `${event.isLost ? toSentence(event.why) : `Not sent yet: ${event.why}`} Next try in ${formatDuration(event.delayMs)}.`;
     case "submit_interrupted":
       return event.waitMs === null
         ? `Stopping. Waiting for the reply of task ${event.taskId}, which is paid for.`

@@ -1,9 +1,9 @@
 import { parseUploadCommand } from "../core/references/upload-command.ts";
-import { timeoutOption } from "../lib/duration.ts";
+import { parseTimeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { requirePath } from "../lib/home-folder.ts";
 import { parsePairs } from "../lib/pairs.ts";
-import { seedOption, wholeNumberOption } from "../lib/whole-number.ts";
+import { parseSeedOption, parseWholeNumberOption } from "../lib/whole-number.ts";
 import { action, phrase } from "../lib/wording.ts";
 import { resolveModel } from "../models/find.ts";
 import { canonicalQuality, type Matrix } from "../models/matrix.ts";
@@ -62,9 +62,9 @@ const PARSERS = {
   },
   generatorKey: (label: string, text: string) => checkGeneratorKey(text, label, true),
   text: notBlank,
-  seed: seedOption,
-  pixels: (label: string, text: string) => wholeNumberOption(label, text, { min: 64, max: 8192 }),
-  places: (label: string, text: string) => wholeNumberOption(label, text, { min: 1, max: 64 }),
+  seed: parseSeedOption,
+  pixels: (label: string, text: string) => parseWholeNumberOption(label, text, { min: 64, max: 8192 }),
+  places: (label: string, text: string) => parseWholeNumberOption(label, text, { min: 1, max: 64 }),
   sizeForm: (label: string, text: string) => parseChoice(text.trim(), label, SIZE_FORMS),
   fields: providerFields,
   jsonFields,
@@ -96,10 +96,10 @@ const PARSERS = {
     return canonicalQuality(text) ?? text;
   },
   folder: (label: string, text: string) => requirePath(notBlank(label, text), label),
-  duration: timeoutOption,
+  duration: parseTimeoutOption,
   switch: switchValue,
   command: (label: string, text: string) => parseUploadCommand(text, label).text,
-  credits: (label: string, text: string) => wholeNumberOption(label, text, { min: 0 }),
+  credits: (label: string, text: string) => parseWholeNumberOption(label, text, { min: 0 }),
   // Commands are run in other folders, so a relative path would lead elsewhere.
   matrix: async (label: string, text: string, { context }: ParseDeps) => {
     const file = context.resolvePath(notBlank(label, text));

@@ -4,7 +4,7 @@ import { errorText } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";
 import type { WholeNumber } from "../lib/exact-integer.ts";
 import { fileSha256 } from "../lib/file-digest.ts";
-import { type ImageInfo, inspectFileAt } from "../lib/image/inspect.ts";
+import { type ImageInfo, inspectFile } from "../lib/image/inspect.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { generatorFieldTexts } from "../task/request.ts";
 import { getSavedFiles } from "../task/task.ts";
@@ -81,7 +81,7 @@ function withSettings(origin: ImageOrigin | null, files: FoundImage[]): FoundIma
 /** @throws UsageError unless it is a whole image of a type that is known */
 function foundImage(path: string, seed: WholeNumber | undefined): FoundImage {
   try {
-    const inspection = inspectFileAt(path);
+    const inspection = inspectFile(path);
     if (inspection.ok) return { path, image: inspection.image, seed: seed ?? null };
     const what = inspection.problem === "incomplete" ? "incomplete" : "not an image that can be shown";
     throw new UsageError(`${path} is ${what}: ${inspection.detail}.`);

@@ -2,7 +2,7 @@ import path from "node:path";
 import { SaveFailedError } from "../core/errors.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { errorText } from "../lib/error-text.ts";
-import { withHomeFolder } from "../lib/home-folder.ts";
+import { expandHome } from "../lib/home-folder.ts";
 import { type Processes, systemProcesses } from "../lib/processes.ts";
 import type { SandboxOptions } from "../sandbox/server.ts";
 
@@ -40,7 +40,7 @@ export function thisProcess(): ProcessContext {
 }
 
 function resolvePath(file: string): string {
-  const expandedPath = withHomeFolder(file);
+  const expandedPath = expandHome(file);
   try {
     return path.resolve(expandedPath);
   } catch (error) {

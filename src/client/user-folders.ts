@@ -1,7 +1,7 @@
 import { platform } from "node:os";
 import path from "node:path";
 import { UsageError } from "../lib/error-types.ts";
-import { homeFolder, requirePath, withHomeFolder } from "../lib/home-folder.ts";
+import { expandHome, homeFolder, requirePath } from "../lib/home-folder.ts";
 import type { ProcessContext } from "./this-process.ts";
 
 export interface Folders {
@@ -69,7 +69,7 @@ export function userFolders({ env }: Pick<ProcessContext, "env">): Folders {
  * what was charged in one folder would not be known in another.
  */
 function ownHome(value: string): string {
-  const home = withHomeFolder(requirePath(value, "IMGGEN_HOME"));
+  const home = expandHome(requirePath(value, "IMGGEN_HOME"));
   if (path.isAbsolute(home)) return home;
   throw new UsageError(`IMGGEN_HOME ${JSON.stringify(value)} must be an absolute path.`, {
     hint: "Nothing was sent. In another folder it would be another ledger, which knows nothing of what was charged.",

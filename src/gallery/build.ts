@@ -6,10 +6,10 @@ import { isoTime } from "../lib/clock.ts";
 import { makeFolder } from "../lib/durable.ts";
 import { errorCode, errorText } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";
-import { nameIsTaken } from "../lib/publish.ts";
+import { isNameTaken } from "../lib/publish.ts";
 import { isFolder, readHead } from "../lib/read-file.ts";
 import { shellWord } from "../lib/shell-word.ts";
-import { replaceWhole } from "../lib/write-whole.ts";
+import { replaceAtomically } from "../lib/write-whole.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { isAtGenerator, SANDBOX_SERVICE } from "../task/intent.ts";
 import { generatorFieldTexts } from "../task/request.ts";
@@ -59,7 +59,7 @@ export async function buildGallery(options: GalleryOptions): Promise<Gallery> {
       id: ids[at] ?? "",
       ...pageImage(image, origins[at] ?? null, options),
     }));
-    await replaceWhole(page, galleryPage(path.basename(folder) || folder, pageImages), 0o666);
+    await replaceAtomically(page, galleryPage(path.basename(folder) || folder, pageImages), 0o666);
     return { ...result, images: pageImages };
   } catch (error) {
     if (signal.aborted || errorCode(error) === undefined) throw error;
@@ -80,7 +80,7 @@ async function refuseForeign(page: string, thumbnails: string | null, overwrite:
     });
   }
   if (overwrite) return;
-  const isPageFree = !(await nameIsTaken(page)) || isGalleryPage(readHead(page).toString());
+  const isPageFree = !(await isNameTaken(page)) || isGalleryPage(readHead(page).toString());
   if (isPageFree && (thumbnails === null || (await isFreeForThumbnails(thumbnails)))) return;
   const foreign = isPageFree ? thumbnails : page;
   throw new UsageError(`${foreign} exists already, and imggen gallery did not make it.`, {

@@ -1,7 +1,7 @@
 import { promises } from "node:fs";
 import path from "node:path";
 import { typeFromName } from "../lib/image/format.ts";
-import { nameIsTaken } from "../lib/publish.ts";
+import { isNameTaken } from "../lib/publish.ts";
 
 /** An image file in a folder or below. */
 export interface FoundImage {
@@ -20,7 +20,7 @@ export const MARKER = "made-by-imggen";
 
 /** Whether thumbnails may be written to this folder: it does not exist, is empty, or is imggen's. */
 export async function isFreeForThumbnails(folder: string): Promise<boolean> {
-  if (!(await nameIsTaken(folder))) return true;
+  if (!(await isNameTaken(folder))) return true;
   const names = await promises.readdir(folder).catch(() => null);
   return names?.length === 0 || (await holdsThumbnails(folder));
 }

@@ -6,9 +6,9 @@ import { mapConcurrent } from "../lib/concurrency.ts";
 import { makeFolder } from "../lib/durable.ts";
 import { errorText } from "../lib/error-text.ts";
 import { fileSha256, sha256Hex } from "../lib/file-digest.ts";
-import { inspectFileAt } from "../lib/image/inspect.ts";
+import { inspectFile } from "../lib/image/inspect.ts";
 import { readHead, readRegular } from "../lib/read-file.ts";
-import { createWhole, replaceWhole } from "../lib/write-whole.ts";
+import { createAtomically, replaceAtomically } from "../lib/write-whole.ts";
 import { type FoundImage, MARKER } from "./find-images.ts";
 
 /** Sharp enough for a card on a display of double density. */
@@ -86,7 +86,7 @@ export async function makeThumbnails(
     if (isNew) result.newThumbnails += 1;
     if (inline || bytes === null) return { ...facts, thumbnail: bytes === "kept" ? null : bytes };
     const file = path.join(folder, name);
-    if (bytes !== "kept") await replaceWhole(file, bytes, 0o666);
+    if (bytes !== "kept") await replaceAtomically(file, bytes, 0o666);
     return { ...facts, thumbnail: file };
   };
   const results = await mapConcurrent(files, AT_ONCE, take);
@@ -109,7 +109,7 @@ interface EarlierThumbnails {
 /** Creates the folder and marks it as imggen's. @returns the names of its regular files: a link may lead anywhere */
 async function openFolder(folder: string): Promise<string[]> {
   await makeFolder(folder, 0o777);
-  await createWhole(path.join(folder, MARKER), "", 0o666);
+  await createAtomically(path.join(folder, MARKER), "", 0o666);
   const entries = await promises.readdir(folder, { withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
 }
@@ -142,7 +142,7 @@ async function readImage(
     };
   try {
     if (isContactSheet(readHead(source.path))) return null;
-    const inspection = inspectFileAt(source.path);
+    const inspection = inspectFile(source.path);
     if (!inspection.ok) throw new UndecodableError(inspection.detail);
     const { width, height } = inspection.image;
     const sha256 = await fileSha256(source.path);

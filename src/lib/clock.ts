@@ -1,12 +1,12 @@
 import { setTimeout } from "node:timers/promises";
 
-/** Time as a capability: code that waits is given a clock, so that a test can run hours in a moment. */
+/** Injected into code that waits, so that tests need not wait. */
 export interface Clock {
-  /** Wall-clock time, milliseconds since the epoch: for records that people read, never for deadlines. */
+  /** Wall-clock time in milliseconds since the epoch, for records. Never use it for deadlines. */
   now(): number;
-  /** Milliseconds from an arbitrary start that never jumps: the only clock that deadlines use. */
+  /** Milliseconds since an arbitrary start. Never jumps, so use it for deadlines. */
   monotonicMs(): number;
-  /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
+  /** Rejects with the signal's reason if the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -19,16 +19,14 @@ export const systemClock: Clock = {
   async sleep(ms, signal) {
     const end = performance.now() + ms;
     for (let remainingMs = ms; remainingMs > 0; remainingMs = end - performance.now()) {
-      // Rounded up: timers fire up to a millisecond early, and most of them would have to be set again.
+      // Rounded up, because timers fire up to a millisecond early and would have to be set again.
       const delayMs = Math.min(Math.ceil(remainingMs) + 1, MAX_TIMER_MS);
-      // The timer rejects with its own error, not with the signal's reason.
       await setTimeout(delayMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
     }
     signal?.throwIfAborted();
   },
 };
 
-/** The moment as ISO 8601 text in UTC, as records and JSON output carry it. */
 export function isoTime(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }

@@ -1,17 +1,17 @@
 import path from "node:path";
-import { withHomeFolder } from "./home-folder.ts";
+import { expandHome } from "./home-folder.ts";
 
-/** Operators of a shell: a program would get them as arguments. */
+/** Operators of a shell, which a program would get as arguments. */
 const SHELL_OPERATORS: ReadonlySet<string> = new Set(["|", "||", "&&", "&", ";", ">", ">>", "<"]);
 
 const SHELLS = /^(?:(?:ba|da|z|k|fi)?sh|cmd|powershell|pwsh)(?:\.exe)?$/i;
 
 /**
- * Splits a command into words by the same rules on every platform: spaces separate words; single or double quotes
- * keep their content literally. Backslashes and `$` are not special.
+ * Splits a command into words, by the same rules on every platform. Single or double quotes are literal;
+ * backslashes and `$` are not special.
  * @returns the words, or the problem as a phrase
  */
-export function commandWords(text: string): string[] | string {
+export function splitCommand(text: string): string[] | string {
   const words: string[] = [];
   let word: string | null = null;
   let quote: string | null = null;
@@ -33,27 +33,30 @@ export function commandWords(text: string): string[] | string {
   return words.length > 0 ? words : "it is empty";
 }
 
-/** Splits a command that runs without a shell; its program may be below `~/`. */
-export function programWords(text: string): string[] | string {
-  const words = commandWords(text);
+export function splitProgramCommand(text: string): string[] | string {
+  const words = splitCommand(text);
   if (typeof words === "string") return words;
   const [program = "", ...args] = words;
-  return [withHomeFolder(program), ...args];
+  return [expandHome(program), ...args];
 }
 
-/** The first shell operator, if the command is not run by a shell. */
-export function shellOperator(words: readonly string[]): string | undefined {
+export function findShellOperator(words: readonly string[]): string | undefined {
   return words.find((word) => SHELL_OPERATORS.has(word));
 }
 
-/** Whether a placeholder is inside a shell script (`sh -c "paint {prompt}"`), where its value could run as code. */
+/**
+ * Whether a placeholder is inside a shell script (`sh -c "paint {prompt}"`), where its value could run as code.
+ */
 export function isInShellScript(placeholder: string, [program = "", ...args]: readonly string[]): boolean {
   const name = path.posix.basename(program.replaceAll("\\", "/"));
   return SHELLS.test(name) && args.some((word) => /\s/.test(word) && word.includes(placeholder));
 }
 
-/** Replaces placeholders in one pass: placeholders inside the values stay. */
-export function filledWords(words: readonly string[], values: Readonly<Record<string, string>>): string[] {
+/** In one pass, so that placeholders inside the values stay. */
+export function fillPlaceholders(
+  words: readonly string[],
+  values: Readonly<Record<string, string>>,
+): string[] {
   return words.map((word) =>
     word.replace(/\{\w+\}/g, (placeholder) => {
       const name = placeholder.slice(1, -1);

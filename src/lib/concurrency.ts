@@ -1,6 +1,6 @@
 /**
- * Maps with at most `limit` concurrent calls; results are in the order of the items. After an error no call is
- * started; it is thrown once the running calls have ended.
+ * Maps with at most `limit` concurrent calls, and returns results in the order of the items. After an error it
+ * starts no more calls, and throws once the running calls have ended.
  */
 export async function mapConcurrent<Item, Result>(
   items: readonly Item[],
@@ -9,14 +9,14 @@ export async function mapConcurrent<Item, Result>(
 ): Promise<Result[]> {
   const results: Result[] = new Array(items.length);
   const queue = items.entries();
-  let failed = false;
+  let hasFailed = false;
   const worker = async () => {
     for (const [index, item] of queue) {
-      if (failed) return;
+      if (hasFailed) return;
       try {
         results[index] = await map(item, index);
       } catch (error) {
-        failed = true;
+        hasFailed = true;
         throw error;
       }
     }
@@ -27,23 +27,20 @@ export async function mapConcurrent<Item, Result>(
   return results;
 }
 
-/**
- * Handles results in the order of their promises, each as soon as those before it are handled.
- * @returns the results of `take`; the first error ends it
- */
-export async function inOrder<Item, Result>(
+/** Handles results in the order of their promises, each as soon as possible. Stops at the first error. */
+export async function mapInOrder<Item, Result>(
   pending: readonly Promise<Item>[],
   take: (item: Item) => Promise<Result>,
 ): Promise<Result[]> {
   const all = Promise.all(pending);
-  // A rejection before its turn is thrown at its turn.
+  // Prevents an unhandled rejection before the loop reaches the promise.
   all.catch(() => {});
   const results: Result[] = [];
   for (const each of pending) results.push(await take(await each));
   return results;
 }
 
-/** A limit on concurrency. Further callers wait in the order of their calls. */
+/** A limit on concurrency. Other callers wait in order. */
 export class Slots {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -65,11 +62,10 @@ export class Slots {
   }
 }
 
-/** Waiters for a condition, woken in the order of their calls. */
 export class WaitQueue {
   #waiting: (() => void)[] = [];
 
-  /** Waits until woken. @throws the signal's reason */
+  /** @throws the signal's reason */
   wait(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();

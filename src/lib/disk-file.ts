@@ -20,15 +20,15 @@ import { promisify } from "node:util";
 import { errorCode } from "./error-text.ts";
 import { userId } from "./processes.ts";
 
-/** Append mode: a process on another machine may take the task over and write to the same file. */
+/** In append mode, because a process on another machine may write to the same file after a takeover. */
 const CREATE_EXCLUSIVE = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR | constants.O_APPEND;
 
 /**
- * An open file. Small operations are synchronous: each task needs dozens of them, and a round trip to a thread takes
- * ten times as long. Syncs, writes of images, and the creation of images (possibly on a network) are asynchronous.
+ * An open file. Small operations are synchronous, because a round trip to a thread takes ten times as long; syncs
+ * and writes of images are not.
  */
 export class DiskFile {
-  /** null once closed: the system may reuse the number for another file. */
+  /** null once closed, because the system may reuse the number for another file. */
   #descriptor: number | null;
 
   private constructor(descriptor: number) {
@@ -40,31 +40,30 @@ export class DiskFile {
     return this.#descriptor;
   }
 
-  /**
-   * Creates a file that must not exist, so that only one process creates it.
-   * @throws EEXIST
-   */
+  /** @throws EEXIST */
   static createExclusive(file: string, mode: number): DiskFile {
-    return DiskFile.#created(file, openSync(file, CREATE_EXCLUSIVE, mode));
+    return DiskFile.#fromNew(file, openSync(file, CREATE_EXCLUSIVE, mode));
   }
 
-  /** Asynchronous version of `createExclusive`. */
   static async createInBackground(file: string, mode: number): Promise<DiskFile> {
-    return DiskFile.#created(file, await promisify(open)(file, CREATE_EXCLUSIVE, mode));
+    return DiskFile.#fromNew(file, await promisify(open)(file, CREATE_EXCLUSIVE, mode));
   }
 
-  static #created(file: string, descriptor: number): DiskFile {
+  static #fromNew(file: string, descriptor: number): DiskFile {
     giveToOwnerOfFolder(file, (uid, gid) => fchownSync(descriptor, uid, gid));
     return new DiskFile(descriptor);
   }
 
-  /** Opens an existing file. Writes go to its end, even if other processes write too. @throws ENOENT */
+  /**
+   * Opens an existing file. Writes append, even if other processes write too.
+   * @throws ENOENT
+   */
   static openToAppend(file: string): DiskFile {
     return new DiskFile(openSync(file, constants.O_RDWR | constants.O_APPEND));
   }
 
   /**
-   * Opens a file, or a folder to sync it. Does not wait for a named pipe's writer.
+   * Opens a file or folder, without waiting for the writer of a named pipe.
    * @throws ENOENT
    */
   static openToRead(file: string): DiskFile {
@@ -78,24 +77,23 @@ export class DiskFile {
   }
 
   /**
-   * Whether this name still belongs to the open file.
+   * Whether this path still refers to the open file.
    * @throws the disk's error
    */
-  isAt(file: string): boolean {
-    const there = statSync(file, { bigint: true, throwIfNoEntry: false });
-    const here = fstatSync(this.#fd, { bigint: true });
-    return there !== undefined && there.ino === here.ino && there.dev === here.dev;
+  isAtPath(file: string): boolean {
+    const current = statSync(file, { bigint: true, throwIfNoEntry: false });
+    const opened = fstatSync(this.#fd, { bigint: true });
+    return current !== undefined && current.ino === opened.ino && current.dev === opened.dev;
   }
 
   get size(): number {
     return fstatSync(this.#fd).size;
   }
 
-  /** Reads `length` bytes, fewer only at the end of the file. The file position does not move. */
+  /** Reads `length` bytes, or fewer at the end of the file. Does not use the file position. */
   read(position: number, length: number): Buffer {
     const buffer = Buffer.allocUnsafe(length);
     let filled = 0;
-    // A single read may be short; only an empty one means the end.
     while (filled < length) {
       const bytesRead = readSync(this.#fd, buffer, filled, length - filled, position + filled);
       if (bytesRead === 0) break;
@@ -104,14 +102,13 @@ export class DiskFile {
     return buffer.subarray(0, filled);
   }
 
-  /** Writes every byte: a single write may be short (full disk, signal). */
+  /** Writes all bytes. A single system call may write fewer. */
   write(bytes: Uint8Array): void {
     let writtenBytes = 0;
     while (writtenBytes < bytes.length)
       writtenBytes += requireProgress(writeSync(this.#fd, bytes, writtenBytes, bytes.length - writtenBytes));
   }
 
-  /** Writes every byte of several chunks, in their order, asynchronously. */
   async writeChunks(chunks: readonly Uint8Array[]): Promise<void> {
     let remaining = chunks.filter((chunk) => chunk.length > 0);
     while (remaining.length > 0)
@@ -128,9 +125,8 @@ export class DiskFile {
     await promisify(fsync)(this.#fd);
   }
 
-  /** Does nothing on a disk without permissions. */
   async setMode(mode: number): Promise<void> {
-    await ifSupported(() => promisify(fchmod)(this.#fd, mode));
+    await ignoreUnsupported(() => promisify(fchmod)(this.#fd, mode));
   }
 
   /**
@@ -144,11 +140,8 @@ export class DiskFile {
   }
 }
 
-/**
- * Ignores the error of a disk that does not support a mode or a time (FAT, network shares): the file's content
- * matters more.
- */
-export async function ifSupported(change: () => Promise<void>): Promise<void> {
+/** Ignores errors of a file system that does not support modes or times (FAT, network shares). */
+export async function ignoreUnsupported(change: () => Promise<void>): Promise<void> {
   try {
     await change();
   } catch (error) {
@@ -156,47 +149,43 @@ export async function ifSupported(change: () => Promise<void>): Promise<void> {
   }
 }
 
-const ROOT = 0;
+const ROOT_USER_ID = 0;
 
 /**
- * Gives a new file of root's to the owner of its folder: otherwise a run with sudo would leave records that the owner
- * cannot read. Ignored on a disk without owners.
- * @param give changes the owner. Default: by the file's name
+ * Changes the owner of a new file from root to its folder's owner, who could not read the records of a run with
+ * sudo otherwise.
  */
 export function giveToOwnerOfFolder(
   file: string,
   give = (uid: number, gid: number) => lchownSync(file, uid, gid),
 ): void {
-  if (userId() !== ROOT) return;
+  if (userId() !== ROOT_USER_ID) return;
   try {
     const { uid, gid } = statSync(path.dirname(file));
-    if (uid !== ROOT) give(uid, gid);
-  } catch {
-    // root can still use it.
-  }
+    if (uid !== ROOT_USER_ID) give(uid, gid);
+  } catch {}
 }
 
-/** @throws EIO if a write wrote nothing: a loop would never end */
+/** @throws EIO, because the caller would otherwise loop forever */
 function requireProgress(bytes: number): number {
   if (bytes > 0) return bytes;
-  throw Object.assign(new Error("the disk took no bytes"), { code: "EIO" });
+  throw Object.assign(new Error("the disk stored no bytes"), { code: "EIO" });
 }
 
 function dropBytes(bytes: number, chunks: readonly Uint8Array[]): Uint8Array[] {
-  let before = bytes;
+  let remainingBytes = bytes;
   return chunks.flatMap((chunk) => {
-    const rest = chunk.subarray(Math.min(before, chunk.length));
-    before -= chunk.length - rest.length;
+    const rest = chunk.subarray(Math.min(remainingBytes, chunk.length));
+    remainingBytes -= chunk.length - rest.length;
     return rest.length > 0 ? [rest] : [];
   });
 }
 
-/** Windows has no such flag, and needs none. */
 const NON_BLOCKING_READ = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /**
- * Opens an input file, possibly a named pipe or a terminal. Does not block one of Node's threads: a thread that waits
- * for a writer cannot be stopped, and the process cannot exit before it.
+ * Opens an input file, which may be a named pipe or a terminal. A blocked thread would keep the process from
+ * exiting.
  * @throws the system's error, here or during reads
  */
 export async function openInput(file: string): Promise<Readable> {

@@ -6,27 +6,27 @@ import { errorCode } from "./error-text.ts";
 import { isFolder } from "./read-file.ts";
 
 /**
- * Creates a folder and its missing parents, durably. Node's recursive mkdir never returns below a folder that answers
- * ENOENT to every new name, such as /proc.
+ * Creates a folder and its missing parents, durably. Replaces Node's recursive mkdir, which never returns in a
+ * folder such as /proc.
  */
 export async function makeFolder(folder: string, mode: number): Promise<void> {
-  // It usually exists, and this check costs a third of a failed mkdir.
+  // The folder usually exists, and this check costs a third of a failed mkdir.
   if (isFolder(folder)) return;
   const missing: string[] = [];
   let parent = folder;
   while (!(await makeSingleFolder(parent, mode))) {
     missing.push(parent);
-    const above = path.dirname(parent);
-    if (above === parent) break;
-    parent = above;
+    const grandparent = path.dirname(parent);
+    if (grandparent === parent) break;
+    parent = grandparent;
   }
   for (const each of missing.reverse()) {
     if (!(await makeSingleFolder(each, mode)))
-      throw Object.assign(new Error(`no folder can be made at ${each}`), { code: "ENOENT" });
+      throw Object.assign(new Error(`the folder ${each} cannot be created`), { code: "ENOENT" });
   }
 }
 
-/** Creates one folder unless it exists; false if its parent is missing. */
+/** @returns false if its parent is missing */
 async function makeSingleFolder(folder: string, mode: number): Promise<boolean> {
   try {
     mkdirSync(folder, { mode });
@@ -43,33 +43,27 @@ async function makeSingleFolder(folder: string, mode: number): Promise<boolean> 
   return true;
 }
 
-/**
- * Cheaper than a failed call, which creates an error.
- * @throws if the disk cannot tell
- */
+/** @throws the disk's error */
 export function isPresent(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false }) !== undefined;
 }
 
 export function removeIfPresent(file: string): void {
   try {
-    whileInUseSync(() => unlinkSync(file));
+    retryWhileInUseSync(() => unlinkSync(file));
   } catch (error) {
     if (errorCode(error) !== "ENOENT") throw error;
   }
 }
 
-/** For files that do no harm if they stay. */
 export function removeIfPossible(file: string): void {
   try {
     removeIfPresent(file);
-  } catch {
-    // It stays.
-  }
+  } catch {}
 }
 
 /**
- * Removes files that were last written before a time, in milliseconds since the epoch.
+ * @param beforeMs removes files last written before this time, in milliseconds since the epoch
  * @throws the disk's error
  */
 export function removeOldFiles(
@@ -79,48 +73,45 @@ export function removeOldFiles(
 ): void {
   for (const name of readdirSync(folder).filter((each) => !isKept(each))) {
     const file = path.join(folder, name);
-    // Another process may have removed it.
     const { mtimeMs = beforeMs } = statSync(file, { throwIfNoEntry: false }) ?? {};
     if (mtimeMs < beforeMs) removeIfPossible(file);
   }
 }
 
-/** Makes the bytes of a file survive a power cut. @throws the disk's error */
+/** @throws the disk's error */
 export async function syncFile(file: string): Promise<void> {
   const opened = DiskFile.openToAppend(file);
   await opened.sync().finally(() => opened.close());
 }
 
-/** Errors of folders that are write-only, or whose file system cannot sync folders. */
-const NOT_SYNCED = new Set(["EACCES", "EPERM", "EINVAL", "ENOTSUP", "EOPNOTSUPP"]);
+/** Errors of write-only folders, and of file systems that cannot sync folders. */
+const UNSYNCABLE_ERRORS = new Set(["EACCES", "EPERM", "EINVAL", "ENOTSUP", "EOPNOTSUPP"]);
 
-/**
- * Makes new names in a folder survive a power cut, if its file system supports that; the file's content is synced
- * separately. Windows has no such call and needs none.
- */
+/** Makes new names in a folder survive a power cut, but not the content of the files. Windows does not need it. */
 export async function syncFolder(folder: string): Promise<void> {
   if (platform() === "win32") return;
   try {
     const opened = DiskFile.openToRead(folder);
     await opened.sync().finally(() => opened.close());
   } catch (error) {
-    if (!NOT_SYNCED.has(errorCode(error) ?? "")) throw error;
+    if (!UNSYNCABLE_ERRORS.has(errorCode(error) ?? "")) throw error;
   }
 }
 
-/** Errors of a rename or an unlink on Windows while another program, such as a virus scanner, has the file open. */
-const IN_USE: ReadonlySet<string> = new Set(["EPERM", "EBUSY", "EACCES"]);
+/**
+ * Errors of a rename or a removal on Windows while another program, such as a virus scanner, has the file open.
+ */
+const IN_USE_ERRORS: ReadonlySet<string> = new Set(["EPERM", "EBUSY", "EACCES"]);
 
 const RETRY_TIMEOUT_MS = 2_000;
 const FIRST_PAUSE_MS = 10;
 const MAX_PAUSE_MS = 200;
 
 /**
- * Retries a rename or a removal on Windows while the file may be in use. Other systems can rename and remove open
- * files.
+ * Retries a rename or a removal on Windows while the file may be in use.
  * @throws the error of the last attempt
  */
-export async function whileInUse<Result>(
+export async function retryWhileInUse<Result>(
   change: () => Result | Promise<Result>,
   onPlatform: NodeJS.Platform = platform(),
   timeoutMs = RETRY_TIMEOUT_MS,
@@ -137,8 +128,7 @@ export async function whileInUse<Result>(
   }
 }
 
-/** Synchronous version of `whileInUse`. */
-export function whileInUseSync<Result>(
+export function retryWhileInUseSync<Result>(
   change: () => Result,
   onPlatform: NodeJS.Platform = platform(),
   timeoutMs = RETRY_TIMEOUT_MS,
@@ -155,13 +145,13 @@ export function whileInUseSync<Result>(
   }
 }
 
-/** Next pause after an error, in milliseconds; null if a retry is pointless. */
+/** Returns the next pause after an error, in milliseconds; null if the error is final. */
 function retryPauses(onPlatform: NodeJS.Platform, timeoutMs: number): (error: unknown) => number | null {
   const end = performance.now() + timeoutMs;
   let pauseMs = FIRST_PAUSE_MS;
   return (error) => {
     const remainingMs = end - performance.now();
-    if (onPlatform !== "win32" || !IN_USE.has(errorCode(error) ?? "") || remainingMs <= 0) return null;
+    if (onPlatform !== "win32" || !IN_USE_ERRORS.has(errorCode(error) ?? "") || remainingMs <= 0) return null;
     const currentPauseMs = Math.min(pauseMs, remainingMs);
     pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS);
     return currentPauseMs;

@@ -4,8 +4,8 @@ const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h
 const MAX_MS = 7 * 24 * 3_600_000;
 
 /**
- * Parses a duration: `90`, `90s`, `1500ms`, `1.5m`, `2h`. A bare number is seconds.
- * @returns whole milliseconds from 0 to seven days, or `null` for anything else
+ * Parses a duration: `90`, `90s`, `1500ms`, `1.5m`, `2h`. A bare number is in seconds.
+ * @returns whole milliseconds from 0 to seven days; `null` for anything else
  */
 export function parseDuration(text: string): number | null {
   const [, amount, unit = "s"] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text.trim()) ?? [];
@@ -15,7 +15,7 @@ export function parseDuration(text: string): number | null {
 }
 
 /** @throws UsageError naming the flag */
-export function durationOption(label: string, text: string, limits: { minMs?: number } = {}): number {
+export function parseDurationOption(label: string, text: string, limits: { minMs?: number } = {}): number {
   const ms = parseDuration(text);
   if (ms === null) {
     throw new UsageError(`${label} ${JSON.stringify(text)} is not a duration.`, {
@@ -29,21 +29,18 @@ export function durationOption(label: string, text: string, limits: { minMs?: nu
   return ms;
 }
 
-/**
- * Parses a timeout of more than 0.
- * @throws UsageError naming the flag
- */
-export function timeoutOption(label: string, text: string): number {
-  const ms = durationOption(label, text);
+/** @throws UsageError naming the flag */
+export function parseTimeoutOption(label: string, text: string): number {
+  const ms = parseDurationOption(label, text);
   if (ms > 0) return ms;
   throw new UsageError(`${label} must be more than 0.`, {
     hint: "Use a duration such as 90, 90s, 1500ms or 5m.",
   });
 }
 
-/** Formats milliseconds: `850 ms`, `8.1 s`, `2 min 5 s`, `1 h 3 min`. A negative duration is `0 ms`. */
+/** Formats milliseconds: `850 ms`, `8.1 s`, `2 min 5 s`, `1 h 3 min`. Negative durations are `0 ms`. */
 export function formatDuration(ms: number): string {
-  // Rounded before the unit is chosen, so that 59.99 s is never "60 s".
+  // Rounded before the unit is chosen, so that 59.99 s is not "60 s".
   const wholeMs = Math.max(0, Math.round(ms));
   if (wholeMs < 1000) return `${wholeMs} ms`;
   const tenths = Math.round(ms / 100);
@@ -53,7 +50,6 @@ export function formatDuration(ms: number): string {
   return pair(Math.round(ms / 60_000), "h", "min");
 }
 
-/** `5 min 3 s`; a zero of the smaller unit is omitted. */
 function pair(count: number, larger: string, smaller: string): string {
   const rest = count % 60;
   const whole = `${Math.floor(count / 60)} ${larger}`;

@@ -1,4 +1,3 @@
-/** The Levenshtein distance between two words. */
 export function editDistance(from: string, to: string): number {
   const target = Array.from(to);
   let row = [0, ...target.map((_, column) => column + 1)];
@@ -6,7 +5,6 @@ export function editDistance(from: string, to: string): number {
   return row.at(-1) ?? 0;
 }
 
-/** The next row of the distance matrix. */
 function nextRow(above: readonly number[], letter: string, target: readonly string[]): number[] {
   let diagonal = Number.POSITIVE_INFINITY;
   let left = Number.POSITIVE_INFINITY;

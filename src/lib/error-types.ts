@@ -1,21 +1,19 @@
-import { COMMAND_WORDS, type Wording, worded } from "./wording.ts";
+import { COMMAND_VOCABULARY, formatWording, type Wording } from "./wording.ts";
 
-/** `unknown` is a legitimate answer; a guess is not. */
+/** Use `unknown` rather than a guess. */
 export type Charged = "yes" | "no" | "unknown";
 
-/** Whether this process has touched a task: from then on, an unexpected error may concern a charged one. */
+/** Whether this process has opened a task, so that an unexpected error may concern a charged task. */
 let mayHaveCharged = false;
 
-export function noteTask(): void {
+export function markTaskOpened(): void {
   mayHaveCharged = true;
 }
 
-/** The possible cost of an unexpected error. */
-export function chargedByNow(): Charged {
+export function possibleCharge(): Charged {
   return mayHaveCharged ? "unknown" : "no";
 }
 
-/** The `error.type` of the JSON output, for scripts to branch on. */
 export type ErrorType =
   | "internal"
   | "usage"
@@ -33,16 +31,15 @@ export type ErrorType =
   | "partial"
   | "interrupted";
 
-/** The code of a provider's refusal, and the field of the request that it is about; each absent if the provider names none. */
+/** The code of a provider's refusal, and the request's field that it names. */
 export interface RefusalDetails {
   code?: string;
   param?: string;
 }
 
 export interface ErrorFacts {
-  /** The next step, as one plain sentence or a command to paste. */
+  /** The next step, as a sentence or a command. */
   hint?: Wording | undefined;
-  /** The service's own error key, if any. */
   key?: string | undefined;
   details?: RefusalDetails | undefined;
   charged?: Charged | undefined;
@@ -50,14 +47,13 @@ export interface ErrorFacts {
 }
 
 /**
- * An expected failure; anything else that is thrown is a bug. A catcher may read:
+ * An expected failure; any other exception is a bug. Submits, polls and tasks return their errors instead of
+ * throwing.
  * - `type`: decides the exit code
- * - `message` and `hint`: in the terms of the command line; `wording` has both for any face
- * - `key`: the service's own error key, if any
- * - `details`: the code and the field that a provider names in a refusal
+ * - `message` and `hint`: worded for the command line; `wording` has both for other interfaces
+ * - `key`: the service's error key, if any
+ * - `details`: the code and field that a provider names in a refusal
  * - `charged`: the cost of the failed request
- * - `cause`: the underlying error
- * Thrown if a command cannot continue. Submits, polls and tasks return their errors instead.
  */
 export abstract class ImggenError extends Error {
   abstract readonly type: ErrorType;
@@ -65,24 +61,26 @@ export abstract class ImggenError extends Error {
   readonly key: string | null;
   readonly details: RefusalDetails;
   readonly charged: Charged;
-  readonly #said: ErrorWording;
+  readonly #wording: ErrorWording;
 
   constructor(message: Wording, facts: ErrorFacts = {}) {
-    super(worded(message, COMMAND_WORDS), facts.cause === undefined ? undefined : { cause: facts.cause });
+    super(
+      formatWording(message, COMMAND_VOCABULARY),
+      facts.cause === undefined ? undefined : { cause: facts.cause },
+    );
     this.name = new.target.name;
-    this.#said = { message, hint: facts.hint };
-    this.hint = facts.hint === undefined ? null : worded(facts.hint, COMMAND_WORDS);
+    this.#wording = { message, hint: facts.hint };
+    this.hint = facts.hint === undefined ? null : formatWording(facts.hint, COMMAND_VOCABULARY);
     this.key = facts.key ?? null;
     this.details = facts.details ?? {};
     this.charged = facts.charged ?? "no";
   }
 
   get wording(): ErrorWording {
-    return this.#said;
+    return this.#wording;
   }
 }
 
-/** Message and hint before a face has worded them. */
 interface ErrorWording {
   readonly message: Wording;
   readonly hint: Wording | undefined;

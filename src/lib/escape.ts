@@ -1,45 +1,47 @@
-import { isPlain, lateRegex } from "./late-regex.ts";
+import { isPrintableAscii, lazyRegex } from "./late-regex.ts";
 
 /**
  * Characters that control a terminal or are invisible: controls (C0, DEL, C1), line and paragraph separators, lone
- * surrogates, and Unicode's default-ignorable characters (bidirectional marks, zero-width characters, fillers,
- * variation selectors, tags). Interlinear annotations lack that property, but act like it.
+ * surrogates, and Unicode's default-ignorable characters. Interlinear annotations lack that property, but act like
+ * it.
  */
-const HIDDEN = lateRegex(
+const HIDDEN_CHARACTERS = lazyRegex(
   String.raw`[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u{fff9}-\u{fffb}]`,
   "gu",
 );
 
-const INVISIBLE = lateRegex(String.raw`[\p{Default_Ignorable_Code_Point}\u{fff9}-\u{fffb}]`, "gu");
+const INVISIBLE_CHARACTERS = lazyRegex(String.raw`[\p{Default_Ignorable_Code_Point}\u{fff9}-\u{fffb}]`, "gu");
 
-/** Removes invisible characters, so that texts that look the same are equal. */
+/** Removes invisible characters, so that texts that look equal are equal. */
 export function withoutInvisible(text: string): string {
-  return isPlain(text) ? text : text.replace(INVISIBLE(), "");
+  return isPrintableAscii(text) ? text : text.replace(INVISIBLE_CHARACTERS(), "");
 }
 
-/** The variation selector that only selects the emoji form of a character: ❤️, 1️⃣. */
-const EMOJI_STYLE = lateRegex(
+/** Examples: ❤️, 1️⃣. */
+const EMOJI_STYLE = lazyRegex(
   String.raw`(?<=\p{Extended_Pictographic})\u{fe0f}|(?<=[0-9#*])\u{fe0f}(?=\u{20e3})`,
   "uy",
 );
 
-const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+const SHORT_ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/** Untrusted text for one line of a terminal: control and invisible characters become escapes. */
-export function printable(text: string): string {
-  if (isPlain(text)) return text;
-  return text.replace(HIDDEN(), (character, at: number) =>
-    isEmojiStyle(character, at, text) ? character : visible(character),
+/** Escapes control and invisible characters of untrusted text, for one line of a terminal. */
+export function escapeControls(text: string): string {
+  if (isPrintableAscii(text)) return text;
+  return text.replace(HIDDEN_CHARACTERS(), (character, at: number) =>
+    isEmojiStyle(character, at, text) ? character : escapeCharacter(character),
   );
 }
 
 /**
- * Writes control and invisible characters in JSON as `\uXXXX`; the parsed value is the same. C0 controls stay: inside
- * strings they are already escaped, outside they are indentation.
+ * Escapes control and invisible characters in JSON, without a change of its value. C0 controls stay, because they
+ * can only be indentation.
  */
-export function jsonSafe(json: string): string {
-  if (isPlain(json)) return json;
-  return json.replace(HIDDEN(), (character) => (character < " " ? character : utf16Escapes(character)));
+export function escapeJson(json: string): string {
+  if (isPrintableAscii(json)) return json;
+  return json.replace(HIDDEN_CHARACTERS(), (character) =>
+    character < " " ? character : utf16Escapes(character),
+  );
 }
 
 function isEmojiStyle(character: string, at: number, text: string): boolean {
@@ -49,8 +51,8 @@ function isEmojiStyle(character: string, at: number, text: string): boolean {
   return style.test(text);
 }
 
-function visible(character: string): string {
-  const short = SHORT[character];
+function escapeCharacter(character: string): string {
+  const short = SHORT_ESCAPES[character];
   if (short !== undefined) return short;
   const code = (character.codePointAt(0) ?? 0).toString(16);
   return code.length > 2 ? `\\u{${code}}` : `\\x${code.padStart(2, "0")}`;

@@ -1,27 +1,27 @@
-/** A number up to 2^53 - 1, otherwise its digits as text (64-bit seeds). */
+/** A number up to 2^53 - 1; the digits as text for larger ones, such as 64-bit seeds. */
 export type WholeNumber = number | string;
 
 /** The largest seed that any provider supports: 64 bits. */
 export const MAX_SEED = 2n ** 64n - 1n;
 
-/** A seed from 0 to 2^64 - 1; null for anything else. */
+/** null unless the value is a whole number from 0 to 2^64 - 1. */
 export function parseSeed(value: unknown): WholeNumber | null {
   const isDigits = typeof value === "string" && /^\d{1,20}$/.test(value.trim());
   if (!isDigits && !(typeof value === "number" && Number.isSafeInteger(value) && value >= 0)) return null;
   const exact = BigInt(value);
-  return exact <= MAX_SEED ? wholeNumber(exact) : null;
+  return exact <= MAX_SEED ? toWholeNumber(exact) : null;
 }
 
 /**
- * The seed of a further image; null above `MAX_SEED`.
- * @param seed of the first image
+ * The seed of a later image of a request; null above `MAX_SEED`.
+ * @param offset number of images before it
  */
-export function nextSeed(seed: WholeNumber, further: number): WholeNumber | null {
-  const exact = BigInt(seed) + BigInt(further);
-  return exact <= MAX_SEED ? wholeNumber(exact) : null;
+export function nextSeed(seed: WholeNumber, offset: number): WholeNumber | null {
+  const exact = BigInt(seed) + BigInt(offset);
+  return exact <= MAX_SEED ? toWholeNumber(exact) : null;
 }
 
-function wholeNumber(exact: bigint): WholeNumber {
+function toWholeNumber(exact: bigint): WholeNumber {
   return exact <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(exact) : String(exact);
 }
 
@@ -33,7 +33,6 @@ export class ExactInteger {
     this.digits = digits;
   }
 
-  /** For people and imggen's own JSON: all digits, as text. */
   toJSON(): string {
     return this.digits;
   }
@@ -43,8 +42,8 @@ export class ExactInteger {
   }
 }
 
-/** The seed as a request's value: digits that a number would round become an exact number. */
-export function exactSeed<Value>(value: Value): Value | ExactInteger {
+/** Converts a seed that a number would round to a value that `stringifyExact` writes as a number. */
+export function toExactSeed<Value>(value: Value): Value | ExactInteger {
   const isLong =
     typeof value === "string" && /^\d{16,20}$/.test(value) && !Number.isSafeInteger(Number(value));
   return isLong ? new ExactInteger(value) : value;
@@ -54,14 +53,14 @@ const TEXT_OR_NUMBER = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]
 const LONG_INTEGER = /^-?\d{16,}$/;
 
 /**
- * `JSON.parse` that keeps long integers: one that a number would round becomes an `ExactInteger`.
+ * `JSON.parse` that returns integers that a number would round as `ExactInteger`.
  * @throws SyntaxError
  */
 export function parseExact(text: string): unknown {
   const json: unknown = JSON.parse(text);
   if (!/\d{16}/.test(text)) return json;
   const isRounded = (token: string) => LONG_INTEGER.test(token) && !Number.isSafeInteger(Number(token));
-  // No text of the value has it.
+  // Random, so that no text of the value contains it.
   const mark = crypto.randomUUID();
   const markedText = text.replace(TEXT_OR_NUMBER, (token) =>
     isRounded(token) ? `"${mark}${token}"` : token,
@@ -79,9 +78,9 @@ export function stringifyExact(
   value: unknown,
   replace: (name: string, value: unknown) => unknown = (_name, each) => each,
 ): string {
-  // A random mark, so that no text of the value contains it.
+  // Random, so that no text of the value contains it.
   let mark = "";
-  // The second argument is the result of `toJSON`; the object still has the value itself.
+  // The second argument of the callback is the result of `toJSON`, so take the value from the object.
   const text = JSON.stringify(value, function (this: Record<string, unknown>, name) {
     const each = replace(name, this[name]);
     if (!(each instanceof ExactInteger)) return each;

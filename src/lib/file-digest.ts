@@ -11,9 +11,9 @@ export function sha256Hex(bytes: Uint8Array): string {
 const PART_BYTES = 1024 * 1024;
 
 /**
- * The SHA-256 of a regular file in hex, with bounded memory. Reads no more than the file's size: a file in /proc has
- * none and may be endless.
- * @throws Error for another kind of file, or the system's error
+ * Returns the SHA-256 of a regular file in hex. Reads no more than the file's size, because a file in /proc may be
+ * endless.
+ * @throws Error for another type of file, or the system's error
  */
 export async function fileSha256(path: string): Promise<string> {
   const file = DiskFile.openToRead(path);
@@ -31,13 +31,9 @@ export async function fileSha256(path: string): Promise<string> {
   }
 }
 
-/** Errors that may pass: the file's content may still be the same. */
-const PASSING = new Set(["EIO", "EMFILE", "ENFILE"]);
+/** Temporary errors, after which the file's content may still be the same. */
+const TEMPORARY_ERRORS = new Set(["EIO", "EMFILE", "ENFILE"]);
 
-/**
- * Whether a file exists with this size and digest.
- * @throws if it cannot be read
- */
 export async function hasContent(
   file: string,
   expected: { bytes: number; sha256: string },
@@ -46,7 +42,7 @@ export async function hasContent(
     const { size } = await promises.stat(file);
     return size === expected.bytes && (await fileSha256(file)) === expected.sha256;
   } catch (error) {
-    if (PASSING.has(errorCode(error) ?? "")) throw error;
+    if (TEMPORARY_ERRORS.has(errorCode(error) ?? "")) throw error;
     return false;
   }
 }

@@ -2,13 +2,13 @@ import { homedir } from "node:os";
 import path from "node:path";
 import { errorCode } from "./error-text.ts";
 import { UsageError } from "./error-types.ts";
-import { shownAddress } from "./query-secret.ts";
+import { redactAddress } from "./query-secret.ts";
 
-/** No home folder, at the first use of settings or state; `hint` names IMGGEN_HOME. */
+/** Thrown at the first use of settings or ledger. */
 export class NoHomeError extends UsageError {
   constructor() {
-    super("You have no home folder, so there is no place for settings and the ledger.", {
-      hint: "Nothing was charged. Set IMGGEN_HOME to a folder that is to hold them.",
+    super("You have no home folder for settings and the ledger.", {
+      hint: "Nothing was charged. Set IMGGEN_HOME to a folder for them.",
     });
   }
 }
@@ -28,34 +28,33 @@ export function homeFolder(): string {
 const ADDRESS = /^[a-z][a-z\d+.-]+:\/\//i;
 
 /**
- * Expands a leading `~`. Shells do not expand it after `--output=`, nor do settings files.
- * @throws NoHomeError; UsageError for an address such as s3://bucket/x, which would create folders of these names
+ * Expands a leading `~`, which shells do not expand after `--output=`.
+ * @throws NoHomeError; UsageError for an address such as s3://bucket/x, which would create folders
  */
-export function withHomeFolder(file: string): string {
+export function expandHome(file: string): string {
   refuseAddress(file, "Give");
   const [, rest] = /^~(?:$|[/\\](.*)$)/s.exec(file) ?? [];
   if (rest === undefined && file !== "~") return file;
-  // A trailing slash stays: it marks a folder.
   return `${homeFolder()}/${rest ?? ""}`;
 }
 
 function refuseAddress(file: string, needs: string): void {
   if (!ADDRESS.test(file)) return;
-  throw new UsageError(`${shownAddress(file)} is an address, not a path.`, {
+  throw new UsageError(`${redactAddress(file)} is an address, not a path.`, {
     hint: `Nothing was sent or stored. ${needs} a path on this machine.`,
   });
 }
 
 /**
  * Returns the path unchanged.
- * @throws UsageError for an empty one, which would mean the working folder or the root, and for an address
+ * @throws UsageError for an empty path, which would mean the working folder, and for an address
  */
 export function requirePath(file: string, label: string): string {
   refuseAddress(file, `${label} needs`);
   return requireNotEmpty(file, label);
 }
 
-/** Returns a path or an address unchanged. @throws UsageError for an empty one */
+/** @throws UsageError if it is empty */
 export function requireNotEmpty(file: string, label: string): string {
   if (file === "") throw new UsageError(`${label} is empty.`, { hint: "Give it a path, or leave it out." });
   return file;

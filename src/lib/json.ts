@@ -1,4 +1,4 @@
-/** The parsed JSON; null for invalid JSON, such as a line cut short by a crash. */
+/** null for invalid JSON, such as a line cut short by a crash. */
 export function jsonOrNull(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -11,7 +11,6 @@ export function isJsonObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The fields of a JSON object; empty for any other value. */
 export function fieldsOf(value: unknown): Record<string, unknown> {
   return isJsonObject(value) ? value : {};
 }
@@ -30,7 +29,7 @@ export type JsonValue =
 
 const MAX_LEVELS = 32;
 
-/** Whether a value survives JSON unchanged: finite numbers, at most 32 levels. */
+/** Whether JSON preserves a value: finite numbers, at most 32 levels. */
 export function isJsonValue(value: unknown, levels = MAX_LEVELS): value is JsonValue {
   if (typeof value === "number") return Number.isFinite(value);
   if (value === null || typeof value === "string" || typeof value === "boolean") return true;

@@ -1,8 +1,8 @@
 /**
- * A regular expression compiled at its first use, for Unicode classes such as `\p{L}`: Node compiles a literal when
- * it parses it, which takes a tenth of a command's start.
+ * A regular expression that is compiled at its first use. Node compiles a literal with Unicode classes such as
+ * `\p{L}` at startup, which takes a tenth of a command's start time.
  */
-export function lateRegex(source: string, flags: string): () => RegExp {
+export function lazyRegex(source: string, flags: string): () => RegExp {
   let regex: RegExp | undefined;
   return () => {
     regex ??= new RegExp(source, flags);
@@ -12,13 +12,12 @@ export function lateRegex(source: string, flags: string): () => RegExp {
 
 const PLAIN = /^[ -~]*$/;
 
-/** Whether a text is printable ASCII, tested without a Unicode class. */
-export function isPlain(text: string): boolean {
+export function isPrintableAscii(text: string): boolean {
   return PLAIN.test(text);
 }
 
-const CONTROL = lateRegex("\\p{Cc}", "u");
+const CONTROL = lazyRegex("\\p{Cc}", "u");
 
 export function hasControlCharacter(text: string): boolean {
-  return !isPlain(text) && CONTROL().test(text);
+  return !isPrintableAscii(text) && CONTROL().test(text);
 }

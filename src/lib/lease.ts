@@ -1,24 +1,25 @@
 import { fieldsOf, jsonOrNull } from "./json.ts";
 import { type Processes, type ProcessIdentity, parseIdentity } from "./processes.ts";
 
-/** The right of a process to a shared resource (a task, a name, a turn), as recorded in a file. */
+/** The right of a process to a shared resource, as recorded in a file. */
 export interface Lease {
-  /** null: reserved by no process, because the former holder's work may still run elsewhere. */
+  /**
+   * null if the resource is blocked for all processes, because the former holder's work may still run elsewhere.
+   */
   by: ProcessIdentity | null;
-  /** Time of the last renewal, milliseconds since the epoch. */
+  /** Time of the last renewal, in milliseconds since the epoch. */
   from: number;
-  /** Expiry, even if the process is alive, milliseconds since the epoch. */
+  /** Expiry, even if the process is alive, in milliseconds since the epoch. */
   until: number;
 }
 
 const MAX_LEASE_MS = 24 * 3_600_000;
 
-/** Tolerated difference between two clocks, in milliseconds. */
 const MAX_SKEW_MS = 60_000;
 
 /**
- * Whether a lease is valid: not expired, and its process not known to be dead. One that ends in more than a day is
- * not imggen's, or is from before a clock was set back.
+ * Whether a lease is valid: not expired, and its process not known to be dead. A lease that ends in more than a
+ * day is foreign, or from before a clock was set back.
  */
 export function isHeld(lease: Lease | null, processes: Processes, nowMs: number): lease is Lease {
   if (lease === null || !(nowMs < lease.until && lease.until <= nowMs + MAX_LEASE_MS + MAX_SKEW_MS))
@@ -26,12 +27,11 @@ export function isHeld(lease: Lease | null, processes: Processes, nowMs: number)
   return lease.by === null || processes.isAlive(lease.by) !== false;
 }
 
-/** @param durationMs limited to a day; may be Infinity */
+/** @param durationMs at most a day is used; may be Infinity */
 export function newLease(by: Lease["by"], durationMs: number, nowMs: number): Lease {
   return { by, from: nowMs, until: nowMs + Math.min(durationMs, MAX_LEASE_MS) };
 }
 
-/** null: not a lease. */
 export function parseLease(text: string): Lease | null {
   const { by, from, until } = fieldsOf(jsonOrNull(text));
   if (typeof from !== "number" || typeof until !== "number") return null;

@@ -1,21 +1,20 @@
 const UNIT_MS = { m: 60_000, h: 3_600_000, d: 24 * 3_600_000, w: 7 * 24 * 3_600_000 };
 
-/** A day in local time: `2026-01-31`. */
+/** `2026-01-31` */
 export function localDay(date: Date): string {
   const [year, month, day] = [date.getFullYear(), date.getMonth() + 1, date.getDate()];
   return [String(year).padStart(4, "0"), twoDigits(month), twoDigits(day)].join("-");
 }
 
-/** A minute in local time: `2026-01-31 12:05`. */
+/** `2026-01-31 12:05` */
 export function localMinute(date: Date): string {
   return `${localDay(date)} ${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`;
 }
 
-/** An age in at most ten characters: `now`, `12 min ago`, `5 h ago`, `3 d ago`, then the day. */
-export function ageText(date: Date, nowMs: number): string {
+/** At most ten characters: `now`, `12 min ago`, `5 h ago`, `3 d ago`, then the day. */
+export function formatAge(date: Date, nowMs: number): string {
   const age = nowMs - date.getTime();
   const whole = (unit: number) => Math.floor(age / unit);
-  // Negative if the clock was set back; after a week the day is more useful.
   if (age < 0 || age >= UNIT_MS.w) return localDay(date);
   if (age < UNIT_MS.m) return "now";
   if (age < UNIT_MS.h) return `${whole(UNIT_MS.m)} min ago`;
@@ -28,8 +27,8 @@ function twoDigits(number: number): string {
 
 /**
  * Parses the value of `--since`: an age (`30m`, `12h`, `7d`, `2w`), a day (also `today` or `yesterday`), or a time
- * such as `2026-01-31T12:05`, local if it has no zone.
- * @returns milliseconds since the epoch, or null for anything else
+ * such as `2026-01-31T12:05`, local without a zone.
+ * @returns milliseconds since the epoch, or null
  */
 export function parseSince(text: string, nowMs: number): number | null {
   const daysAgo = ["today", "yesterday"].indexOf(text.toLowerCase());
@@ -41,13 +40,13 @@ export function parseSince(text: string, nowMs: number): number | null {
   if (count !== undefined) return nowMs - Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS];
   const [, day, time = "T00:00"] =
     /^(\d{4}-\d\d-\d\d)([T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? [];
-  if (day === undefined || !isOfCalendar(day)) return null;
+  if (day === undefined || !isCalendarDay(day)) return null;
   const ms = Date.parse(`${day}${time.replace(" ", "T")}`);
   return Number.isNaN(ms) ? null : ms;
 }
 
-/** `Date` accepts 31 days in February. */
-function isOfCalendar(day: string): boolean {
+/** Necessary because `Date` accepts 31 days in February. */
+function isCalendarDay(day: string): boolean {
   const date = new Date(`${day}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);
 }

@@ -1,10 +1,9 @@
-import { commandWords } from "./command-line.ts";
+import { splitCommand } from "./command-line.ts";
 import { UsageError } from "./error-types.ts";
 import { isTexts, jsonOrNull } from "./json.ts";
 
 /**
- * Parses pairs such as `steps=20 "sampler_name=DPM++ 2M"`, in order: shell-like words, or a JSON list of texts for
- * arbitrary values.
+ * Parses pairs such as `steps=20 "sampler_name=DPM++ 2M"`, in order: quoted words, or a JSON list of texts.
  * @param label of the text in messages
  * @param example of a pair, for messages
  * @throws UsageError
@@ -19,7 +18,7 @@ export function parsePairs(label: string, text: string, example: string): [name:
 
 function parseWords(label: string, text: string): readonly string[] {
   if (text.trim() === "") return [];
-  const list = text.startsWith("[") ? jsonOrNull(text) : commandWords(text);
+  const list = text.startsWith("[") ? jsonOrNull(text) : splitCommand(text);
   if (isTexts(list)) return list;
   throw new UsageError(`${label} cannot be read${typeof list === "string" ? `: ${list}` : ""}.`);
 }

@@ -4,32 +4,28 @@ import path from "node:path";
 import { errorCode } from "./error-text.ts";
 import { fieldsOf } from "./json.ts";
 
-/** Identifies a process uniquely, across reuse of its id and across machines. */
+/** Identifies a process uniquely, even after its id is reused, and across machines. */
 export interface ProcessIdentity {
   pid: number;
-  /** Machine or container, for people. */
   host: string;
   /**
-   * The scope in which the process id is unique: the kernel's boot id and the namespace of process ids, because a
-   * container has its own. Without a boot id: the host, and `time:` with the boot time in milliseconds since the
-   * epoch. Records of earlier releases have only the host.
+   * Scope in which the process id is unique: the kernel's boot id, and the process id namespace of a container.
+   * Without a boot id: the host, and `time:` with the boot time in milliseconds since the epoch. Earlier releases
+   * recorded only the host.
    */
   scope: string;
-  /** Start time in kernel ticks; empty if the platform does not provide it. */
   started: string;
 }
 
-/** Injectable, so that one test can act as two processes. */
 export interface Processes {
   readonly self: ProcessIdentity;
-  /** Whether a process is alive; null if that is not known: on another machine or in another container. */
+  /** Whether a process is alive; null if unknown, as on another machine or in another container. */
   isAlive(other: ProcessIdentity): boolean | null;
 }
 
-/** @param proc the kernel's process files; missing on macOS and Windows */
+/** @param proc folder of the kernel's process files; missing on macOS and Windows */
 export function systemProcesses(proc = "/proc"): Processes {
   let identity: ProcessIdentity | undefined;
-  // Lazy: it takes some reads, and most commands do not need it.
   const self = () => {
     identity ??= identify(proc);
     return identity;
@@ -43,15 +39,15 @@ export function systemProcesses(proc = "/proc"): Processes {
 }
 
 /**
- * Identifies a process of this machine; null if it has ended, or the platform cannot tell it from a later one with
- * the same id.
+ * Identifies a process of this machine.
+ * @returns null if it has ended, or a later process with the same id cannot be distinguished from it
  */
 export function identifyProcess(pid: number, proc = "/proc"): ProcessIdentity | null {
   const started = startTime(readStat(proc, pid));
   return started === "" ? null : { ...identify(proc), pid, started };
 }
 
-/** Signals a process group by its leader's id; a missing group is no error. */
+/** Signals a process group by its leader's id. Ignores a missing group. */
 export function signalGroup(id: number, signal: "SIGTERM" | "SIGKILL"): void {
   try {
     process.kill(-id, signal);
@@ -60,31 +56,30 @@ export function signalGroup(id: number, signal: "SIGTERM" | "SIGKILL"): void {
   }
 }
 
-const BEFORE_EXIT = new Set<() => void>();
+const EXIT_CALLBACKS = new Set<() => void>();
 
-/** Runs the callbacks of `beforeExit`, for a process about to end itself with a signal. */
+/** For a process that is about to end itself with a signal, which does not run exit handlers. */
 export function callBeforeExit(): void {
-  for (const call of BEFORE_EXIT) call();
+  for (const callback of EXIT_CALLBACKS) callback();
 }
 
-/** The effective user id, 0 for root; undefined on Windows. */
 export function userId(): number | undefined {
   return process.geteuid?.();
 }
 
 /**
- * Registers a callback for the process's exit, except by a signal.
- * @returns unregisters it
+ * Registers a callback for every exit except by a signal.
+ * @returns a function that removes the callback
  */
-export function beforeExit(call: () => void): () => void {
-  if (BEFORE_EXIT.size === 0) process.on("exit", callBeforeExit);
-  BEFORE_EXIT.add(call);
+export function beforeExit(callback: () => void): () => void {
+  if (EXIT_CALLBACKS.size === 0) process.on("exit", callBeforeExit);
+  EXIT_CALLBACKS.add(callback);
   return () => {
-    if (BEFORE_EXIT.delete(call) && BEFORE_EXIT.size === 0) process.removeListener("exit", callBeforeExit);
+    if (EXIT_CALLBACKS.delete(callback) && EXIT_CALLBACKS.size === 0)
+      process.removeListener("exit", callBeforeExit);
   };
 }
 
-/** Parses a recorded identity, also of earlier releases; null if there is none. */
 export function parseIdentity(json: unknown): ProcessIdentity | null {
   const { pid, host, started, scope, boot, pidNamespace } = fieldsOf(json);
   if (typeof pid !== "number" || typeof host !== "string" || typeof started !== "string") return null;
@@ -99,15 +94,17 @@ export function parseIdentity(json: unknown): ProcessIdentity | null {
 
 const BOOT_TIME = /\btime:(\d+)/;
 
-/** Tolerance for two boot times: no machine boots twice within it, and clock corrections are rarely larger. */
-const SAME_BOOT_MS = 60_000;
+/**
+ * Maximum difference of two measurements of one boot time. Clock corrections are rarely larger, and no machine
+ * boots twice within it.
+ */
+const MAX_BOOT_TIME_SKEW_MS = 60_000;
 
-/** Whether one process can check that the other is alive. Records without a scope compare by host. */
+/** Whether one process can check that the other is alive. Records without a scope are compared by host. */
 export function isInSameScope(a: ProcessIdentity, b: ProcessIdentity): boolean {
   if (a.scope === a.host || b.scope === b.host) return a.host === b.host;
   const [scope, other] = [a, b].map((each) => each.scope.replace(BOOT_TIME, ""));
-  // Boot times depend on the wall clock, which is corrected now and then; boot ids are exact.
-  return scope === other && Math.abs(bootMs(a) - bootMs(b)) < SAME_BOOT_MS;
+  return scope === other && Math.abs(bootMs(a) - bootMs(b)) < MAX_BOOT_TIME_SKEW_MS;
 }
 
 export function isSameProcess(a: ProcessIdentity, b: ProcessIdentity): boolean {
@@ -120,14 +117,13 @@ function bootMs({ scope }: ProcessIdentity): number {
 
 function isAlive(other: ProcessIdentity, self: ProcessIdentity, proc: string): boolean | null {
   if (!isInSameScope(other, self)) return null;
-  // Zero and negative ids are process groups.
   if (!(other.pid > 0)) return false;
   try {
     process.kill(other.pid, 0);
   } catch (error) {
     if (errorCode(error) !== "EPERM") return false;
   }
-  // Without start times, the same boot must be enough.
+  // Without start times, the same boot is the only evidence.
   if (self.started === "") return true;
   const stat = readStat(proc, other.pid);
   return !hasEnded(stat) && other.started === startTime(stat);
@@ -140,19 +136,22 @@ function identify(proc: string): ProcessIdentity {
   return {
     pid: process.pid,
     host,
-    scope: processScope(host, bootId || `time:${Math.round(Date.now() - uptime() * 1000)}`, namespace(proc)),
-    // A /proc of another namespace describes other processes under the same ids.
+    scope: processScope(
+      host,
+      bootId || `time:${Math.round(Date.now() - uptime() * 1000)}`,
+      readPidNamespace(proc),
+    ),
+    // A /proc folder of another namespace describes other processes.
     started: stat.startsWith(`${process.pid} `) ? startTime(stat) : "",
   };
 }
 
-/** @param boot the kernel's boot id, or `time:` with the boot time */
 function processScope(host: string, boot: string, pidNamespace: unknown): string {
   const machine = BOOT_TIME.test(boot) ? `${host} ${boot}` : boot;
   return typeof pidNamespace === "string" ? `${machine} ${pidNamespace}` : machine;
 }
 
-function namespace(proc: string): string | null {
+function readPidNamespace(proc: string): string | null {
   try {
     return readlinkSync(path.join(proc, "self/ns/pid"));
   } catch {
@@ -172,10 +171,7 @@ function readTextOrEmpty(file: string): string {
   }
 }
 
-/**
- * Whether a process is a zombie: ended, but its parent has not waited for it. In a container whose first process
- * never waits, it keeps its id for good.
- */
+/** Whether a process has ended but still has its id, because its parent never waits for it. */
 function hasEnded(stat: string): boolean {
   return ["Z", "X"].includes(statFields(stat)[0] ?? "");
 }
@@ -185,7 +181,7 @@ function startTime(stat: string): string {
   return statFields(stat)[19] ?? "";
 }
 
-/** The fields of /proc/<pid>/stat from the third on: the second may contain spaces and brackets, so count from its end. */
+/** The fields of /proc/<pid>/stat after the second, which may contain spaces and brackets. */
 function statFields(stat: string): string[] {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }

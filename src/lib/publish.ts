@@ -1,22 +1,25 @@
 import { linkSync, promises, readFileSync, statSync } from "node:fs";
 import { DiskFile } from "./disk-file.ts";
-import { whileInUse } from "./durable.ts";
+import { retryWhileInUse } from "./durable.ts";
 import { errorCode } from "./error-text.ts";
 import { readText } from "./read-file.ts";
 
-/** Errors of `link` on file systems without hard links (FAT, some network mounts); EISDIR is Windows on FAT. */
+/**
+ * Errors of `link` on file systems without hard links (FAT, some network mounts). EISDIR comes from FAT on
+ * Windows.
+ */
 const NO_HARD_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV", "EISDIR"]);
 
 /**
  * Reserves a name for one process at a time.
- * @returns a release function; null while another process has it
+ * @returns a function that releases the name; null if another process has it
  */
 export type ReserveName = (file: string) => Promise<(() => Promise<void>) | null>;
 
 /**
- * Publishes a complete temporary file under its final name in one atomic step. An existing file is never touched: the
- * result is `exists`, and the temporary file stays.
- * @param reserve used if there are no hard links
+ * Gives a complete temporary file its final name in one atomic step. Never replaces a file; the temporary file
+ * then stays.
+ * @param reserve used on file systems without hard links
  */
 export async function publish(
   temporary: string,
@@ -30,15 +33,14 @@ export async function publish(
     if (NO_HARD_LINKS.has(errorCode(error) ?? "")) return renameIfFree(temporary, target, reserve);
     throw error;
   }
-  // A leftover temporary name is not an error.
-  await whileInUse(() => promises.unlink(temporary)).catch(() => {});
+  await retryWhileInUse(() => promises.unlink(temporary)).catch(() => {});
   return "published";
 }
 
 /**
- * Variant of `publish` for claims, which must never have two owners. Without hard links the file is written again
- * under its final name, so another process may read it before it is complete.
- * @returns "copied" for such a copy: the temporary file is no longer needed
+ * As `publish`, for claims, which must never have two owners. Without hard links it copies the file, so that
+ * another process may read it before it is complete.
+ * @returns "copied" for a copy, whose temporary file is no longer needed
  */
 export async function publishOnce(
   temporary: string,
@@ -55,17 +57,17 @@ export async function publishOnce(
 }
 
 const MAX_READS = 20;
-const READ_AGAIN_MS = 25;
+const REREAD_DELAY_MS = 25;
 
 /**
- * Reads a file of `publishOnce`, waiting until it is complete.
+ * Reads a file of `publishOnce`, and waits until it is complete.
  * @returns the text, incomplete if its writer was killed
  */
-export async function readPublished(file: string, isWhole: (text: string) => boolean): Promise<string> {
+export async function readPublished(file: string, isComplete: (text: string) => boolean): Promise<string> {
   for (let reads = 1; ; reads++) {
     const text = await readText(file);
-    if (isWhole(text) || reads === MAX_READS) return text;
-    await new Promise((resolve) => setTimeout(resolve, READ_AGAIN_MS));
+    if (isComplete(text) || reads === MAX_READS) return text;
+    await new Promise((resolve) => setTimeout(resolve, REREAD_DELAY_MS));
   }
 }
 
@@ -88,8 +90,8 @@ async function copyOnce(temporary: string, target: string): Promise<"copied" | "
 }
 
 /**
- * Without hard links, no operation is both atomic and exclusive. So the name is reserved first and then checked: only
- * another program could take it in the moment before the rename.
+ * Without hard links no operation is both atomic and exclusive. The reservation excludes other imggen processes,
+ * but not other programs.
  */
 async function renameIfFree(
   temporary: string,
@@ -99,16 +101,15 @@ async function renameIfFree(
   const release = await reserve(target);
   if (release === null) return "exists";
   try {
-    if (await nameIsTaken(target)) return "exists";
-    await whileInUse(() => promises.rename(temporary, target));
+    if (await isNameTaken(target)) return "exists";
+    await retryWhileInUse(() => promises.rename(temporary, target));
     return "published";
   } finally {
     await release();
   }
 }
 
-/** Whether a file, a folder, a pipe or even a dangling link has this name. */
-export async function nameIsTaken(file: string): Promise<boolean> {
+export async function isNameTaken(file: string): Promise<boolean> {
   try {
     await promises.lstat(file);
     return true;

@@ -4,11 +4,10 @@ import { DiskFile } from "./disk-file.ts";
 import { errorCode } from "./error-text.ts";
 import { fieldsOf, jsonOrNull } from "./json.ts";
 
-/** More than any text file that imggen writes or reads. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
 /**
- * Reads a regular file. A pipe or a device is an error: a thread that reads one cannot be stopped.
+ * Reads a regular file. Refuses pipes and devices, because a blocked thread cannot be stopped.
  * @throws Error with the reason as a clause, or the system's error
  */
 export function readRegular(path: string, maxBytes = MAX_BYTES): Buffer {
@@ -25,7 +24,7 @@ export async function readText(path: string, maxBytes?: number): Promise<string>
 }
 
 /**
- * Reads one text field of a small JSON file; null if the file is missing or incomplete.
+ * Reads one text field of a JSON file; null if the file is missing or incomplete.
  * @throws as `readRegular`
  */
 export function readField(path: string, field: string): string | null {
@@ -40,7 +39,6 @@ export function readField(path: string, field: string): string | null {
 
 const HEAD_BYTES = 4096;
 
-/** The beginning of a regular file; empty if it is unreadable or not a file. */
 export function readHead(path: string): Buffer {
   try {
     return withRegularFile(path, (file) => file.read(0, HEAD_BYTES));
@@ -59,10 +57,10 @@ function withRegularFile(path: string, read: (file: DiskFile) => Buffer): Buffer
   }
 }
 
-/** U+FFFD as UTF-8. It replaces invalid bytes, but may also be in the text itself. */
+/** U+FFFD as UTF-8. It replaces invalid bytes, but may also be in the text. */
 const REPLACEMENT = Buffer.from("\ufffd");
 
-/** The offset of the first byte that is not valid UTF-8; -1 if all are valid. */
+/** Returns the offset of the first invalid byte of UTF-8, or -1. */
 export function firstInvalidByte(bytes: Buffer): number {
   if (isUtf8(bytes)) return -1;
   const text = bytes.toString("utf8");
@@ -77,18 +75,15 @@ export function firstInvalidByte(bytes: Buffer): number {
   }
 }
 
-/** Whether this path is a folder, or a link to one. */
 export function isFolder(file: string): boolean {
   return statOrNull(file)?.isDirectory() ?? false;
 }
 
-/** Whether this path exists and is neither a regular file nor a folder. */
 export function isPipeOrDevice(file: string): boolean {
   const stats = statOrNull(file);
   return stats !== null && !stats.isFile() && !stats.isDirectory();
 }
 
-/** null: nothing visible at this path. */
 function statOrNull(file: string): Stats | null {
   try {
     return statSync(file);

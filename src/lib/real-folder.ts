@@ -2,24 +2,23 @@ import { promises } from "node:fs";
 import path from "node:path";
 import { errorCode } from "./error-text.ts";
 
-/** A folder's canonical path, with links resolved as far as it exists. */
-export async function realFolder(folder: string): Promise<string> {
+/** A folder's canonical path. Links are resolved in the part of the path that exists. */
+export async function canonicalFolder(folder: string): Promise<string> {
   try {
     return await promises.realpath(folder);
   } catch (error) {
     const parent = path.dirname(folder);
     const code = errorCode(error);
     if ((code !== "ENOENT" && code !== "ENOTDIR") || parent === folder) return folder;
-    return path.join(await realFolder(parent), path.basename(folder));
+    return path.join(await canonicalFolder(parent), path.basename(folder));
   }
 }
 
 /**
- * Whether a folder equals the other one or is below it, both as `realFolder` returns them. On Windows the relative
- * path to another drive is absolute.
+ * Whether a folder is the other folder or below it, for paths from `canonicalFolder`.
  * @param paths the path rules of a platform
  */
 export function isBelow(folder: string, other: string, paths: path.PlatformPath = path): boolean {
-  const way = paths.relative(other, folder);
-  return way.split(paths.sep)[0] !== ".." && !paths.isAbsolute(way);
+  const relativePath = paths.relative(other, folder);
+  return relativePath.split(paths.sep)[0] !== ".." && !paths.isAbsolute(relativePath);
 }

@@ -1,10 +1,10 @@
 const MIN_SHOWN_LENGTH = 20;
 
 /**
- * A URL for display: without its query and fragment (either may hold a signature) and without user name and password.
- * `?…` replaces a query. Text that is not a URL is cut at its first `?` or `#`.
+ * A URL for display, without user name, password, query and fragment, which may contain secrets. `?…` replaces a
+ * query.
  */
-export function withoutQuery(url: string): string {
+export function redactUrl(url: string): string {
   if (!URL.canParse(url)) return withoutUser(url.split(/[?#]/, 1)[0] ?? "");
   const parsed = new URL(url);
   const mark = parsed.search === "" ? "" : "?…";
@@ -19,42 +19,40 @@ function withoutUser(text: string): string {
   return text.replace(/\/\/[^/]*@/, "//");
 }
 
-/** Prefix of the keys of `imggen serve`: no other service has such a key. */
-export const SERVER_KEY = "sk-serve-";
+export const SERVER_KEY_PREFIX = "sk-serve-";
 
-/** Whether a key is one of an `imggen serve`, which knows more than the service's document names. */
+/** Whether a key is of `imggen serve`, which supports more than the service's document. */
 export function isServerKey(key: string): boolean {
-  return key.startsWith(SERVER_KEY);
+  return key.startsWith(SERVER_KEY_PREFIX);
 }
 
-/** Replaces the hidden part of an API key. */
 export const KEY_MASK = "sk-…";
 
-/** An API key for display: `sk-…` (`…` for other secrets) and, unless the key is short, its last four characters. */
+/** An API key for display: `sk-…` (`…` for other secrets), then the last four characters of a long key. */
 export function maskKey(key: string): string {
   const mask = key.startsWith("sk-") ? KEY_MASK : "…";
   return key.length < MIN_SHOWN_LENGTH ? mask : `${mask}${key.slice(-4)}`;
 }
 
-/** Minimum length at which a key cut off by the end of the text is recognised. */
+/** Minimum length of a recognised key that the end of the text cuts off. */
 const MIN_CUT_LENGTH = 8;
 
 /**
- * Masks an API key anywhere in untrusted text: in any letter case, percent-encoded (even twice), with JSON escapes, or
- * cut off by the end of the text after at least 8 characters.
+ * Masks an API key in untrusted text: in any letter case, percent-encoded (even twice), with JSON escapes, or cut
+ * off by the end of the text.
  */
 export function keyMasker(key: string): (text: string) => string {
   if (key === "") return (text) => text;
   const mask = maskKey(key);
-  // Compiled at the first reply, not before the submit, where it would only cost time. Compiling the whole pattern
-  // takes many times as long, and hardly any text has even the start of the key.
-  let start: RegExp | null = null;
-  let whole: RegExp | null = null;
+  // Compiled at the first use, because compilation would delay the submit. The short pattern comes first, because
+  // the full one is slow to compile and rarely needed.
+  let prefixPattern: RegExp | null = null;
+  let fullPattern: RegExp | null = null;
   return (text) => {
-    start ??= new RegExp(startPattern(characterPatterns(key)), "i");
-    if (!start.test(text)) return text;
-    whole ??= keyPattern(characterPatterns(key));
-    return text.replace(whole, () => mask);
+    prefixPattern ??= new RegExp(startPattern(characterPatterns(key)), "i");
+    if (!prefixPattern.test(text)) return text;
+    fullPattern ??= keyPattern(characterPatterns(key));
+    return text.replace(fullPattern, () => mask);
   };
 }
 
@@ -72,23 +70,22 @@ function characterPatterns(key: string): string[] {
   return [...key].map(characterPattern);
 }
 
-/** A pattern for a character as itself, in JSON, and in a URL. The pattern's flag ignores letter case. */
 function characterPattern(character: string): string {
-  const both = [character.toLowerCase(), character.toUpperCase()];
-  const escaped = both.flatMap((each) => [
+  const letterCases = [character.toLowerCase(), character.toUpperCase()];
+  const escaped = letterCases.flatMap((each) => [
     `\\\\u${each.charCodeAt(0).toString(16).padStart(4, "0")}`,
     [...Buffer.from(each)].map((byte) => `%(?:25)*${byte.toString(16).padStart(2, "0")}`).join(""),
   ]);
   return `(?:\\\\?${character.replace(/[^a-z0-9]/gi, "\\$&")}|${[...new Set(escaped)].join("|")})`;
 }
 
-/** A shorter header value is not a secret but, for example, a version; masking it would mask ordinary words. */
+/** Shorter header values, such as versions, are not secrets; masking them would mask ordinary words. */
 const MIN_VALUE_LENGTH = 8;
 const MIN_PASSWORD_LENGTH = 4;
 
 /**
- * Masks the key and the values of the user's headers in texts for people, in the forms in which a server may repeat
- * them. URLs that are fetched must stay unmasked.
+ * Masks the key and the user's header values in texts for display, in every form in which a server may repeat
+ * them. Do not use it on a URL that is fetched.
  */
 export function secretsMasker(
   key: string | null,
@@ -101,7 +98,7 @@ export function secretsMasker(
   return (text) => maskers.reduce((masked, mask) => mask(masked), text);
 }
 
-/** The key; for `user:password` also its base64 form and the password. */
+/** For `user:password` also the base64 form and the password. */
 function keyForms(key: string): string[] {
   const colon = key.indexOf(":");
   if (colon === -1) return [key];

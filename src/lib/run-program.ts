@@ -6,10 +6,10 @@ import { errorText } from "./error-text.ts";
 import { beforeExit, signalGroup } from "./processes.ts";
 
 /**
- * The environment of a user's program, without the variables that it must not see.
- * @param isHidden gets the name in capitals, because Windows ignores letter case
+ * The environment of a user's program, without secret variables.
+ * @param isHidden called with the name in capitals, because Windows ignores letter case
  */
-export function environmentWithout(
+export function filterEnvironment(
   isHidden: (name: string) => boolean,
   env: Readonly<Record<string, string | undefined>>,
 ): Record<string, string | undefined> {
@@ -20,20 +20,14 @@ export interface ProgramOptions {
   env: Record<string, string | undefined>;
   /** Default: no limit. */
   timeoutMs?: number;
-  /** Ends the program, and everything that it has started. */
   signal: AbortSignal;
-  /** Kills it at once, also within its grace. */
+  /** Kills the program immediately, even during the grace period. */
   killSignal?: AbortSignal;
-  /** Called with the process id once the program runs. */
   onStarted?: (pid: number) => void;
-  /** Default: the working folder of this process. */
   cwd?: string;
-  /**
-   * Grace period after the timeout or an abort, in milliseconds. The program is killed earlier if this process exits.
-   * Default 0: it is killed at once.
-   */
+  /** Grace period after a timeout or an abort. Default: 0, which kills the program immediately. */
   graceMs?: number;
-  /** Whether standard output beyond the limit is dropped, except its end. Default: the program is killed. */
+  /** Whether only the end of a long standard output is kept. Default: the program is killed. */
   dropsOutput?: boolean;
 }
 
@@ -41,25 +35,26 @@ export type ProgramEnd =
   | { kind: "ended"; code: number | null; killedBy: string | null; stdout: string; stderr: string }
   | { kind: "not_started"; error: unknown }
   | { kind: "timed_out"; stdout: string; stderr: string }
-  /** More than `MAX_STDOUT_BYTES` on standard output: it was killed. */
   | { kind: "too_much_output" }
-  /** Ended within the grace period after an abort; no code if it was killed. */
+  /** Ended during the grace period after an abort. `code` is null if the program was killed. */
   | { kind: "stopped"; code: number | null; stdout: string; stderr: string }
-  /** Killed after an abort, or never started. */
   | { kind: "aborted" };
 
 const MAX_STDOUT_BYTES = 64 * 1024;
 const MAX_STDERR_BYTES = 8 * 1024;
 
-/** A child process that outlives the program may keep its output open; do not wait longer than this for it. */
+/**
+ * Time to wait for output after the exit, because a child process that outlives the program may keep the output
+ * open.
+ */
 const OUTPUT_AFTER_EXIT_MS = 1_000;
 
-/** A killed program ends at once, unless the system itself waits for a disk. */
 const END_AFTER_KILL_MS = 5_000;
 
 /**
- * Runs a program without a shell or standard input, in its own process group: Ctrl-C on the terminal reaches it
- * through `signal` alone, and a kill includes its child processes. Throws only errors of `onStarted`.
+ * Runs a program without a shell or standard input. It has its own process group, so that Ctrl-C reaches it only
+ * through `signal`, and a kill includes its child processes.
+ * @throws only errors of `onStarted`
  */
 export async function runProgram(words: readonly string[], options: ProgramOptions): Promise<ProgramEnd> {
   const [program = "", ...args] = words;
@@ -71,7 +66,6 @@ export async function runProgram(words: readonly string[], options: ProgramOptio
     const detached = platform() !== "win32";
     child = spawn(program, args, { env, cwd, stdio, detached, windowsHide: true });
   } catch (error) {
-    // Some errors are thrown at once: a NUL character in an argument, for example.
     return { kind: "not_started", error };
   }
   const ending = new Promise<ProgramEnd>((resolve) => new Run(child, options, resolve));
@@ -81,7 +75,6 @@ export async function runProgram(words: readonly string[], options: ProgramOptio
 
 type Child = ChildProcessByStdio<null, Readable, Readable>;
 
-/** One run of a program. The first event that ends it decides the result. */
 class Run {
   readonly #child: Child;
   readonly #options: ProgramOptions;
@@ -89,7 +82,6 @@ class Run {
   readonly #timers: NodeJS.Timeout[] = [];
   #stdout = Buffer.alloc(0);
   #stderr = Buffer.alloc(0);
-  /** null: no request to end yet. */
   #endReason: "timed_out" | "stopped" | null = null;
   #release = () => {};
 
@@ -98,7 +90,7 @@ class Run {
     this.#options = options;
     this.#resolve = resolve;
     if (options.timeoutMs !== undefined)
-      this.#timers.push(setTimeout(() => this.#askToEnd("timed_out"), options.timeoutMs));
+      this.#timers.push(setTimeout(() => this.#requestEnd("timed_out"), options.timeoutMs));
     options.signal.addEventListener("abort", this.#onAbort, { once: true });
     options.killSignal?.addEventListener("abort", this.#onKill, { once: true });
     child.stdout.on("data", (chunk: Buffer) => this.#collectOutput(chunk));
@@ -108,7 +100,6 @@ class Run {
     child.on("error", (error) => this.#end({ kind: "not_started", error }));
     child.on("exit", (code, killedBy) => {
       const endReason = this.#endReason;
-      // Its child processes may outlive it.
       if (endReason !== null) this.#kill();
       const onEnd = () => {
         const end =
@@ -135,22 +126,21 @@ class Run {
     return { stdout: this.#stdout.toString(), stderr: this.#stderr.toString() };
   }
 
-  readonly #onAbort = () => this.#askToEnd("stopped");
+  readonly #onAbort = () => this.#requestEnd("stopped");
   readonly #onKill = () => (this.#endReason === null ? this.#stop({ kind: "aborted" }) : this.#kill());
   readonly #kill = () => signalAll(this.#child, "SIGKILL");
 
-  /** Starts the grace period, if there is one. */
-  #askToEnd(why: "timed_out" | "stopped"): void {
+  #requestEnd(reason: "timed_out" | "stopped"): void {
     const { graceMs = 0 } = this.#options;
-    // Windows has no signal for this. A second reason to end does not extend the grace period.
+    // Windows has no signal for this. A second reason does not extend the grace period.
     if (graceMs === 0 || platform() === "win32" || this.#endReason !== null) {
-      const isTimeOut = why === "timed_out";
-      this.#stop(isTimeOut ? { kind: why, ...this.#output() } : { kind: "aborted" });
+      const isTimeOut = reason === "timed_out";
+      this.#stop(isTimeOut ? { kind: reason, ...this.#output() } : { kind: "aborted" });
       return;
     }
-    this.#endReason = why;
+    this.#endReason = reason;
     signalAll(this.#child, "SIGTERM");
-    // If this process exits before the grace period ends (a second Ctrl-C), no later kill is possible.
+    // If this process exits during the grace period, as on a second Ctrl-C, it cannot kill the program later.
     this.#release = beforeExit(this.#kill);
     this.#timers.push(
       setTimeout(this.#kill, graceMs),
@@ -158,7 +148,7 @@ class Run {
     );
   }
 
-  /** No chance to clean up: a second Ctrl-C may end this process at any moment. */
+  /** Kills without a grace period, because a second Ctrl-C may end this process at any moment. */
   #stop(end: ProgramEnd): void {
     this.#kill();
     this.#end(end);
@@ -207,14 +197,12 @@ export function programFailure(
   }
 }
 
-/** The last lines of output on one line, after a colon. */
 function lastLines(output: string): string {
   const lines = nonBlankLines(output).slice(-MAX_LINES).join(" / ");
   if (lines === "") return "";
   return `: ${lines.length > MAX_CHARACTERS ? `…${lines.slice(-MAX_CHARACTERS)}` : lines}`;
 }
 
-/** The non-blank lines, trimmed. */
 export function nonBlankLines(text: string): string[] {
   return text
     .split(/\r?\n|\r/)

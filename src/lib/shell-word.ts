@@ -1,39 +1,38 @@
 import { platform } from "node:os";
-import { printable } from "./escape.ts";
+import { escapeControls } from "./escape.ts";
 
-/** Quotes a text as one word for the platform's shell, harmless on a terminal. */
+/** Quotes a text as one word for the platform's shell, safe to print on a terminal. */
 export function shellWord(text: string, onPlatform: NodeJS.Platform = platform()): string {
   return onPlatform === "win32" ? windowsWord(text) : posixWord(text);
 }
 
 function posixWord(text: string): string {
   if (/^[\w.:@%+=,/-]+$/.test(text)) return text;
-  if (printable(text) === text) return `'${text.replaceAll("'", `'\\''`)}'`;
-  // Escapes characters that a terminal must not get, in the quotes of bash and zsh.
+  if (escapeControls(text) === text) return `'${text.replaceAll("'", `'\\''`)}'`;
+  // Escapes control characters with the quotes of bash and zsh.
   const spelled = Array.from(text, (character) => {
     if (/[\\']/.test(character)) return `\\${character}`;
-    if (printable(character) === character) return character;
+    if (escapeControls(character) === character) return character;
     return `\\U${(character.codePointAt(0) ?? 0).toString(16).padStart(8, "0")}`;
   });
   return `$'${spelled.join("")}'`;
 }
 
-/** Texts without special meaning in cmd and PowerShell. */
 const PLAIN_ON_WINDOWS = /^(?:-{0,2}\w[\w-]*|[\w\\/][\w.:\\/-]*)$/;
 
-/** Characters that end a quoted text in PowerShell, or are expanded in it: curly quotes count as quotes. */
+/** Characters that end a quoted text in PowerShell or are expanded in it. Curly quotes count as quotes. */
 const ACTIVE_IN_POWERSHELL = /[$`\u201c\u201d\u201e]/;
 
 /**
- * Uses double quotes, which cmd and PowerShell share, with PowerShell's escapes. In cmd the backtick stays visible,
- * and `%NAME%` is expanded: it has no escape for that.
+ * Uses double quotes, which cmd and PowerShell share, with PowerShell's escapes. cmd shows the backtick and
+ * expands `%NAME%`, for which it has no escape.
  */
 function windowsWord(text: string): string {
   if (PLAIN_ON_WINDOWS.test(text)) return text;
   const quoted = Array.from(text, (character) => {
     if (character === '"') return '""';
     if (ACTIVE_IN_POWERSHELL.test(character)) return `\`${character}`;
-    if (printable(character) === character) return character;
+    if (escapeControls(character) === character) return character;
     return `\`u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
   });
   // A backslash before the closing quote would escape it.

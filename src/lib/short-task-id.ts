@@ -1,15 +1,15 @@
-// Separate from `task.ts`, so that names of files do not load the whole task.
+// Separate from `task.ts`, so that code for file names does not load it.
 const CHARACTERS = 8;
 
 /**
- * The short id in history and image names, which every command accepts: the last letters and digits, where ids differ
- * most.
+ * The short id in the history and file names, which every command accepts: the last letters and digits, because
+ * ids differ most there.
  */
 export function shortTaskId(id: string): string {
   return id.replace(/[^A-Za-z0-9]/g, "").slice(-CHARACTERS) || "task";
 }
 
-/** The short ids of several tasks; whole ids if two short ones are the same. */
+/** The short ids of several tasks; complete ids for tasks whose short ids are equal. */
 export function shortTaskIds(ids: readonly string[]): string[] {
   const idsByShortId = new Map<string, Set<string>>();
   for (const id of ids)

@@ -1,13 +1,13 @@
 const MAX_ITEMS = 12;
 
-/** The first texts as a list, with the number of the others: `a, b and 3 more`. */
+/** Lists the first texts, and counts the rest: `a, b and 3 more`. */
 export function joinFirst(texts: readonly string[], max = MAX_ITEMS, separator = ", "): string {
   const others = texts.length > max ? [`and ${texts.length - max} more`] : [];
   return [...texts.slice(0, max), ...others].join(separator);
 }
 
-/** `It has: a, b`, of the names that may take the place of an unknown one. */
-export function itHas(names: readonly string[]): string {
+/** `It has: a, b`, for the valid names after an unknown one. */
+export function describeChoices(names: readonly string[]): string {
   return names.length === 0 ? "It has none" : `It has: ${joinFirst(names)}`;
 }
 
@@ -15,12 +15,11 @@ export function truncate(text: string, max: number): string {
   return text.length > max ? `${text.slice(0, max)}…` : text;
 }
 
-/** Collapses whitespace, including line breaks. */
-export function inOneLine(text: string): string {
+export function collapseWhitespace(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }
 
 /** Capitalises a clause and adds a full stop. */
-export function sentence(text: string): string {
+export function toSentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`.replace(/(?<![.?!])$/, ".");
 }

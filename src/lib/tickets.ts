@@ -10,64 +10,58 @@ import type { Processes } from "./processes.ts";
 import { readRegular } from "./read-file.ts";
 import { randomDigits, replaceUnsynced, temporaryTarget } from "./write-whole.ts";
 
-/** A valid ticket of any process. */
 export interface Ticket {
-  /** File name: `<what>.<sort key>.<mark>`. */
+  /** File name: `<resource>.<sort key>.<mark>`. */
   name: string;
   sortKey: string;
   lease: Lease;
-  /** Number of requests that wait with it; 1 if not recorded. */
   count: number;
 }
 
 export interface HeldTicket {
   readonly name: string;
   /**
-   * Extends the ticket to this time from now.
-   * @returns false if it was lost, and nothing is written: another process may have the resource
-   * @throws the disk's error; the ticket is held until its earlier end
+   * Extends the ticket to `durationMs` from now.
+   * @returns false if the ticket is no longer valid, because another process may have the resource
+   * @throws the disk's error; the ticket stays valid until its previous end
    */
   renew(durationMs: number, count?: number): boolean;
   /**
-   * Whether it was held without interruption: never expired, and its file exists.
+   * Whether the ticket never expired, and its file still exists.
    * @throws the disk's error
    */
   isStillHeld(): boolean;
   /**
-   * @param keepMs how long no process may have it, because the other side may still be working: at most a day;
-   * default 0
-   * @throws the disk's error; then it ends with its lease or its process
+   * @param keepMs how long to block the resource for all processes, because a server may still be working; at most
+   * a day, default 0
+   * @throws the disk's error; the ticket then ends with its lease or its process
    */
   release(keepMs?: number): void;
 }
 
 export interface TakeOptions {
-  /** Of several simultaneous requests, the lowest key gets the ticket. Part of a file name. */
   sortKey?: string;
-  /** Maximum number of holders. Default: 1. */
   max?: number;
   count?: number;
 }
 
-/** The resource, part of a file name. A leading dot hides the file. */
-const WHAT = /^\.?[a-zA-Z0-9-]+$/;
+/** Name of a resource. A leading dot hides the file. */
+const RESOURCE_NAME = /^\.?[a-zA-Z0-9-]+$/;
 
-const NAME = /^(?<what>\.?[a-zA-Z0-9-]+)\.(?<sortKey>.*)\.(?<mark>[0-9a-f]{8})$/;
+const TICKET_NAME = /^(?<resource>\.?[a-zA-Z0-9-]+)\.(?<sortKey>.*)\.(?<mark>[0-9a-f]{8})$/;
 
 const MAX_BYTES = 4096;
 
-/** Age at which a file counts as left by a dead process, or damaged. Milliseconds. */
 const LEFTOVER_MS = 600_000;
 
 const MAX_ATTEMPTS = 5;
 const RETRY_MS = 2;
 
 /**
- * Locks between all processes that share a folder: each holder writes its own file with a lease. To take one, a
- * process first announces itself with a file and then lists the others; if too many of them are valid, it withdraws.
- * So of two simultaneous processes at least the later one sees the other, and never more than `max` continue. If both
- * see each other, the one that sorts first retries while the other withdraws. No ticket is taken from a holder: it
- * ends with its lease or its process.
+ * Locks between processes that share a folder. To take a ticket, a process first creates its own file with a
+ * lease, and then lists the files of the others; if too many of them are valid, it withdraws.
+ * So of two simultaneous processes at least the later one sees the other, and never more than `max` continue. If
+ * both see each other, the one that sorts first retries while the other withdraws.
  */
 export class Tickets {
   readonly #folder: string;
@@ -81,28 +75,32 @@ export class Tickets {
   }
 
   /**
-   * Takes a ticket for a time, in milliseconds.
-   * @param what letters, digits and hyphens, after a dot for a hidden file
-   * @returns the valid tickets of others, sorted, if there are too many; the list may be empty by now
-   * @throws the disk's error; then nothing is taken
+   * Takes a ticket.
+   * @param resource letters, digits and hyphens, after a dot for a hidden file
+   * @returns the sorted tickets of other processes if there are too many; the list may be empty by now
+   * @throws the disk's error; no ticket is taken
    */
-  async take(what: string, durationMs: number, options: TakeOptions = {}): Promise<HeldTicket | Ticket[]> {
+  async take(
+    resource: string,
+    durationMs: number,
+    options: TakeOptions = {},
+  ): Promise<HeldTicket | Ticket[]> {
     const { sortKey = "", max = 1, count = 1 } = options;
-    if (!WHAT.test(what) || sortKey.includes("/"))
-      throw new Error(`no ticket can be named ${what}.${sortKey}`);
+    if (!RESOURCE_NAME.test(resource) || sortKey.includes("/"))
+      throw new Error(`${resource}.${sortKey} is not a valid ticket name`);
     await makeFolder(this.#folder, 0o700);
-    const ownTicket = { name: `${what}.${sortKey}.${randomDigits()}`, sortKey };
+    const ownTicket = { name: `${resource}.${sortKey}.${randomDigits()}`, sortKey };
     const ticket = new TicketFile(this.#folder, ownTicket.name, this.#processes, this.#clock);
     try {
       ticket.announce(durationMs, count);
       for (let attempt = 1; ; attempt++) {
-        const others = this.active(what).filter(({ name }) => name !== ownTicket.name);
-        const isFree = others.length < max;
-        // After a suspension others may no longer see the announcement.
+        const others = this.listActive(resource).filter(({ name }) => name !== ownTicket.name);
+        const isAvailable = others.length < max;
+        // After a suspension other processes may have seen this ticket expire.
         if (!ticket.isStillHeld()) break;
-        if (isFree) return ticket;
-        const areBefore = others.filter((other) => compareTickets(other, ownTicket) < 0).length >= max;
-        if (areBefore || attempt === MAX_ATTEMPTS) {
+        if (isAvailable) return ticket;
+        const isOutranked = others.filter((other) => compareTickets(other, ownTicket) < 0).length >= max;
+        if (isOutranked || attempt === MAX_ATTEMPTS) {
           ticket.withdraw();
           return others;
         }
@@ -113,20 +111,20 @@ export class Tickets {
       throw error;
     }
     ticket.withdraw();
-    return this.take(what, durationMs, options);
+    return this.take(resource, durationMs, options);
   }
 
   /**
-   * All valid tickets, sorted, including those only announced.
+   * All valid tickets, sorted, including those that may still be withdrawn.
    * @throws the disk's error
    */
-  active(what: string): Ticket[] {
+  listActive(resource: string): Ticket[] {
     const nowMs = this.#clock.now();
-    // Listed twice: some file systems omit a file while it is renamed.
+    // Listed twice, because some file systems omit a file while it is renamed.
     const names = new Set([...this.#names(), ...this.#names()]);
     const tickets = [...names].flatMap((name) => {
-      const groups = NAME.exec(name)?.groups;
-      if (groups?.what !== what) return [];
+      const groups = TICKET_NAME.exec(name)?.groups;
+      if (groups?.resource !== resource) return [];
       const { lease, count } = this.#read(name);
       return isHeld(lease, this.#processes, nowMs)
         ? [{ name, sortKey: groups.sortKey ?? "", lease, count }]
@@ -136,15 +134,15 @@ export class Tickets {
   }
 
   /**
-   * Removes files of killed processes. Never throws: a leftover does no harm.
+   * Removes files of killed processes. Never throws, because leftovers do no harm.
    * @param prefix of the resources, in a folder with other files
-   * @param leftoverMs minimum age; default: ten minutes
+   * @param leftoverMs minimum age of the files, in milliseconds
    */
   sweep(prefix = "", leftoverMs = LEFTOVER_MS): void {
     try {
       for (const name of this.#names()) this.#removeLeftover(name, prefix, leftoverMs);
     } catch {
-      // It stays.
+      // Leftovers do no harm.
     }
   }
 
@@ -154,7 +152,6 @@ export class Tickets {
     const nowMs = this.#clock.now();
     const file = path.join(this.#folder, name);
     const { mtimeMs = nowMs } = lstatSync(file, { throwIfNoEntry: false }) ?? {};
-    // The file may be from before the clock was set back.
     if (Math.abs(nowMs - mtimeMs) < leftoverMs) return;
     if (isTemporary || !isHeld(this.#read(name).lease, this.#processes, nowMs)) removeIfPossible(file);
   }
@@ -169,7 +166,7 @@ export class Tickets {
   }
 
   /**
-   * No lease if the file is missing, damaged or not a ticket.
+   * Without a lease if the file is missing, damaged or not a ticket.
    * @throws the disk's error
    */
   #read(name: string): { lease: Lease | null; count: number } {
@@ -179,19 +176,27 @@ export class Tickets {
       const isCount = typeof count === "number" && Number.isSafeInteger(count) && count > 0;
       return { lease: parseLease(text), count: isCount ? count : 1 };
     } catch (error) {
-      // No code: not a regular file, or too large.
+      // Errors without a code mean that the file is too large or not a regular file.
       const code = errorCode(error);
-      if (code === undefined || NOT_OURS.has(code)) return { lease: null, count: 1 };
+      if (code === undefined || IGNORED_ERRORS.has(code)) return { lease: null, count: 1 };
       throw error;
     }
   }
 }
 
-/** Errors of files that are gone, or of another user or kind. */
-const NOT_OURS = new Set(["ENOENT", "EACCES", "EPERM", "ELOOP", "EISDIR", "ENXIO", "ENODEV", "EOPNOTSUPP"]);
+const IGNORED_ERRORS = new Set([
+  "ENOENT",
+  "EACCES",
+  "EPERM",
+  "ELOOP",
+  "EISDIR",
+  "ENXIO",
+  "ENODEV",
+  "EOPNOTSUPP",
+]);
 
 function isTicket(name: string | undefined, prefix: string): boolean {
-  return NAME.exec(name ?? "")?.groups?.what?.startsWith(prefix) ?? false;
+  return TICKET_NAME.exec(name ?? "")?.groups?.resource?.startsWith(prefix) ?? false;
 }
 
 /** Compares by code units, so that all processes agree. */
@@ -206,7 +211,7 @@ class TicketFile implements HeldTicket {
   readonly #processes: Processes;
   readonly #clock: Pick<Clock, "now">;
   #untilMs = 0;
-  /** Expiry by the monotonic clock: the wall clock may be set past the end and back. */
+  /** Expiry by the monotonic clock, because the wall clock may be set past the end and back. */
   #untilMonotonicMs = 0;
   #isLost = false;
   #isReleased = false;
@@ -238,8 +243,8 @@ class TicketFile implements HeldTicket {
   }
 
   isStillHeld(): boolean {
-    const isOver = this.#clock.now() >= this.#untilMs || performance.now() >= this.#untilMonotonicMs;
-    this.#isLost ||= isOver || !isPresent(this.#file);
+    const hasExpired = this.#clock.now() >= this.#untilMs || performance.now() >= this.#untilMonotonicMs;
+    this.#isLost ||= hasExpired || !isPresent(this.#file);
     return !this.#isLost;
   }
 
@@ -255,12 +260,11 @@ class TicketFile implements HeldTicket {
     try {
       removeIfPresent(this.#file);
     } catch {
-      // Retried once: all processes, including this one, would wait for its expiry.
+      // Retried once, because all processes would have to wait until the ticket expires.
       removeIfPresent(this.#file);
     }
   }
 
-  /** Atomic, so that no reader sees half of it. */
   #write(lease: Lease, count: number): void {
     const content = JSON.stringify(count === 1 ? lease : { ...lease, count });
     for (let attempt = 1; ; attempt++) {
@@ -268,7 +272,7 @@ class TicketFile implements HeldTicket {
         replaceUnsynced(this.#file, content, 0o600);
         return;
       } catch (error) {
-        // Another process may have swept the temporary file as a leftover.
+        // Another process may have removed the temporary file as a leftover.
         if (errorCode(error) !== "ENOENT" || attempt === MAX_ATTEMPTS) throw error;
       }
     }

@@ -1,7 +1,6 @@
 import { isJsonObject } from "./json.ts";
 import { shellWord } from "./shell-word.ts";
 
-/** Options in messages, by their names in the package. */
 export type OptionName =
   | "output"
   | "name"
@@ -25,38 +24,34 @@ export type OptionName =
   /** The folder of settings and ledger. */
   | "home";
 
-/** Advice in messages, with its data. */
 interface Actions {
-  /** Finish a task, or all of them. */
   resume: [taskId?: string];
-  /** Stop tracking a task. */
   dismiss: [ledgerId: string];
-  /** Submit a task's request again. */
   rerun: [ledgerId: string, isSandbox: boolean];
-  /** Repeat the command or call that failed. */
   repeat: [];
-  /** A repeated command or call, as the subject of a sentence. */
+  /** The repeated command or call, as the subject of a sentence. */
   repeated: [];
   models: [filter?: string];
   history: [];
   help: [topic: string];
-  /** A command for the user to run, without its first word `imggen`. */
+  /** A command line without its first word `imggen`. */
   run: [line: string];
   setApiKey: [];
   setBaseUrl: [];
-  /** Use the sandbox in place of an account. */
   trySandbox: [];
-  /** The description of all options, as a sentence. */
   reference: [];
 }
 
-/** The terms of one face for options and actions; null: the face has none, and the sentence is omitted. */
-export interface Words {
+/**
+ * The words of one interface (command line, package, MCP) for options and advice. A sentence is omitted if its
+ * word is null.
+ */
+export interface Vocabulary {
   readonly options: Readonly<Record<OptionName, string | null>>;
   readonly actions: { readonly [Code in keyof Actions]: (...data: Actions[Code]) => string | null };
 }
 
-/** A term that each face has its own words for. */
+/** An option or advice, worded by each interface. */
 type FaceTerm = { option: OptionName } | { action: keyof Actions; data: readonly unknown[] };
 
 export function option(name: OptionName): FaceTerm {
@@ -67,13 +62,12 @@ export function action<Code extends keyof Actions>(code: Code, ...data: Actions[
   return { action: code, data };
 }
 
-function partText(part: FaceTerm, { options, actions }: Words): string | null {
+function partText(part: FaceTerm, { options, actions }: Vocabulary): string | null {
   if ("option" in part) return options[part.option];
-  const say: (...data: never[]) => string | null = actions[part.action];
-  return say(...(part.data as never[]));
+  const format: (...data: never[]) => string | null = actions[part.action];
+  return format(...(part.data as never[]));
 }
 
-/** A sentence with options and actions in it. */
 export interface Phrase {
   readonly texts: readonly string[];
   readonly parts: readonly Part[];
@@ -81,10 +75,9 @@ export interface Phrase {
 
 type Part = FaceTerm | Phrase | string | number;
 
-/** A text, or sentences that name options and actions in terms chosen at display. */
+/** A text, or sentences whose options and advice are worded at display. */
 export type Wording = string | Phrase | readonly Wording[];
 
-/** Whether a stored value is a wording that every face can show. */
 export function isWording(value: unknown): value is Wording {
   if (Array.isArray(value)) return value.every(isWording);
   return typeof value === "string" || isPhrase(value);
@@ -98,29 +91,29 @@ function isPhrase(value: unknown): boolean {
 function isPart(part: unknown): boolean {
   if (!isJsonObject(part)) return typeof part === "string" || typeof part === "number";
   const { option, action, data } = part;
-  if (typeof option === "string") return Object.hasOwn(COMMAND_WORDS.options, option);
+  if (typeof option === "string") return Object.hasOwn(COMMAND_VOCABULARY.options, option);
   if (typeof action !== "string") return isPhrase(part);
-  const isKnown = Object.hasOwn(COMMAND_WORDS.actions, action);
+  const isKnown = Object.hasOwn(COMMAND_VOCABULARY.actions, action);
   return isKnown && Array.isArray(data) && data.every((each) => ["string", "boolean"].includes(typeof each));
 }
 
-/** A sentence as a template whose values may be options and actions. */
+/** Template tag for a sentence with options and advice. */
 export function phrase(texts: readonly string[], ...parts: readonly Part[]): Phrase {
   return { texts, parts };
 }
 
-/** A message in the terms of a face, without sentences that the face has no words for. */
-export function worded(text: Wording, words: Words): string {
+/** Formats a message for an interface, without the sentences for which it has no words. */
+export function formatWording(text: Wording, words: Vocabulary): string {
   if (typeof text === "string") return text;
   if ("texts" in text) return phraseText(text, words);
   return text
-    .map((each) => worded(each, words))
+    .map((each) => formatWording(each, words))
     .filter((sentence) => sentence.trim() !== "")
     .map((sentence, at) => (at === 0 || sentence.startsWith("\n") ? sentence : ` ${sentence}`))
     .join("");
 }
 
-function phraseText({ texts, parts }: Phrase, words: Words): string {
+function phraseText({ texts, parts }: Phrase, words: Vocabulary): string {
   const values = parts.map((part) => {
     if (typeof part !== "object") return part;
     return "texts" in part ? phraseText(part, words) : partText(part, words);
@@ -128,13 +121,13 @@ function phraseText({ texts, parts }: Phrase, words: Words): string {
   if (values.includes(null)) return "";
   const text = texts.map((each, at) => `${each}${values[at] ?? ""}`).join("");
   const [first] = parts;
-  // An option keeps its case.
+  // A flag is case-sensitive, so only advice is capitalised.
   const isAction = texts[0] === "" && typeof first === "object" && "action" in first;
   return isAction ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 }
 
-/** The terms of the command line, used by `message` and `hint` of an error. */
-export const COMMAND_WORDS: Words = {
+/** The words of the command line, which an error's `message` and `hint` use. */
+export const COMMAND_VOCABULARY: Vocabulary = {
   options: {
     output: "--output",
     name: "--name",
@@ -175,12 +168,11 @@ export const COMMAND_WORDS: Words = {
   },
 };
 
-/** The command that continues a task, quoted for a shell. */
+/** The command that resumes a task, quoted for a shell. */
 export function resumeCommand(taskId: string): string {
   return `imggen resume${argument(taskId)}`;
 }
 
-/** An id as the first argument, even if it begins with a hyphen. */
 function argument(id: string): string {
   return id.startsWith("-") ? ` -- ${shellWord(id)}` : ` ${shellWord(id)}`;
 }

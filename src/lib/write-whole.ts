@@ -1,37 +1,35 @@
 import { randomBytes } from "node:crypto";
 import { promises, readdirSync, renameSync } from "node:fs";
 import path from "node:path";
-import { DiskFile, ifSupported } from "./disk-file.ts";
+import { DiskFile, ignoreUnsupported } from "./disk-file.ts";
 import {
   isPresent,
   removeIfPossible,
   removeIfPresent,
+  retryWhileInUse,
+  retryWhileInUseSync,
   syncFolder,
-  whileInUse,
-  whileInUseSync,
 } from "./durable.ts";
 import { publishOnce } from "./publish.ts";
 
-/** Eight random hexadecimal digits, different in every process. */
 export function randomDigits(): string {
   return randomBytes(4).toString("hex");
 }
 
-/** The name of a temporary file; the group is its target's name. */
 const TEMPORARY_NAME = /^\.(.+)\.[0-9a-f]{8}$/;
 
-/** The target's name of a temporary file; undefined for any other name. */
+/** Returns the name of a temporary file's target; undefined for other names. */
 export function temporaryTarget(name: string): string | undefined {
   return TEMPORARY_NAME.exec(name)?.[1];
 }
 
 /**
- * Creates a file, completely or not at all, and durably.
- * @param mode of the file, before the umask
- * @returns false if the name is taken
- * @throws the disk's error; then nothing is left
+ * Creates a file atomically and durably.
+ * @param mode before the umask
+ * @returns false if the file exists
+ * @throws the disk's error; no file is left
  */
-export async function createWhole(
+export async function createAtomically(
   file: string,
   content: string | Uint8Array,
   mode: number,
@@ -45,25 +43,29 @@ export async function createWhole(
 }
 
 /**
- * Creates a private copy that is named by its content. One that is there has the same bytes, and is needed for longer: it
- * becomes as new, and stays when old copies are removed.
+ * Creates a private file that is named after its content. Renews the time of an existing file, so that it is not
+ * removed as old.
  * @throws the disk's error
  */
 export async function createCopy(file: string, content: string | Uint8Array): Promise<void> {
-  if (await createWhole(file, content, 0o600)) return;
-  await ifSupported(() => promises.utimes(file, new Date(), new Date()));
-  if (!isPresent(file)) await createWhole(file, content, 0o600);
+  if (await createAtomically(file, content, 0o600)) return;
+  await ignoreUnsupported(() => promises.utimes(file, new Date(), new Date()));
+  if (!isPresent(file)) await createAtomically(file, content, 0o600);
 }
 
-/** Variant of `createWhole` that replaces an existing file. */
-export async function replaceWhole(file: string, content: string | Uint8Array, mode: number): Promise<void> {
+/** As `createAtomically`, but replaces an existing file. */
+export async function replaceAtomically(
+  file: string,
+  content: string | Uint8Array,
+  mode: number,
+): Promise<void> {
   await withTemporaryFile(file, content, mode, async (temporary) => {
-    await whileInUse(() => renameSync(temporary, file));
+    await retryWhileInUse(() => renameSync(temporary, file));
     return true;
   });
 }
 
-/** Variant of `replaceWhole` that is synchronous and not durable: a power cut may lose or empty the new file. */
+/** Replaces a file atomically but not durably: after a power cut the new file may be lost or empty. */
 export function replaceUnsynced(file: string, content: string, mode: number): void {
   const temporary = temporaryName(file);
   try {
@@ -73,7 +75,7 @@ export function replaceUnsynced(file: string, content: string, mode: number): vo
     } finally {
       handle.close();
     }
-    whileInUseSync(() => renameSync(temporary, file));
+    retryWhileInUseSync(() => renameSync(temporary, file));
   } catch (error) {
     removeIfPossible(temporary);
     throw error;
@@ -102,7 +104,7 @@ async function withTemporaryFile(
 }
 
 /**
- * Creates a file whose content, but not its name, survives a power cut.
+ * Creates a file and syncs its content, but not its name.
  * @param mode before the umask
  */
 export async function writeSynced(file: string, content: string | Uint8Array, mode: number): Promise<void> {
@@ -115,11 +117,10 @@ export async function writeSynced(file: string, content: string | Uint8Array, mo
   }
 }
 
-/** Age at which a temporary file counts as left by a killed process. */
-const OLD_MS = 600_000;
+const MIN_LEFTOVER_AGE_MS = 600_000;
 
 /**
- * Removes old temporary files. A process that still wants to publish one fails before it sends a request.
+ * Removes leftover temporary files. A process that still needs one fails before it sends a request.
  * @param nowMs milliseconds since the epoch
  */
 export async function removeOldTemporaryFiles(
@@ -130,6 +131,6 @@ export async function removeOldTemporaryFiles(
   for (const name of readdirSync(folder).filter(isTemporary)) {
     const file = path.join(folder, name);
     const writtenMs = (await promises.stat(file).catch(() => null))?.mtimeMs;
-    if (writtenMs !== undefined && nowMs - writtenMs > OLD_MS) removeIfPresent(file);
+    if (writtenMs !== undefined && nowMs - writtenMs > MIN_LEFTOVER_AGE_MS) removeIfPresent(file);
   }
 }

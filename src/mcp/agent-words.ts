@@ -1,10 +1,10 @@
-import type { Words } from "../lib/wording.ts";
+import type { Vocabulary } from "../lib/wording.ts";
 
 /**
  * The words for agents: arguments and tools. A sentence about an option without words is left out; a helpful command
  * is one to ask the user for.
  */
-export const AGENT_WORDS: Words = {
+export const AGENT_WORDS: Vocabulary = {
   options: {
     output: "output",
     name: "output",

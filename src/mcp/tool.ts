@@ -6,7 +6,7 @@ import { valueProblem } from "../client/options/option-kinds.ts";
 import { REQUEST } from "../client/options/request-table.ts";
 import type { Clock } from "../lib/clock.ts";
 import { UsageError } from "../lib/error-types.ts";
-import { inOneLine, truncate } from "../lib/short-text.ts";
+import { collapseWhitespace, truncate } from "../lib/short-text.ts";
 import type { GeneratorTerms } from "../models/check-request.ts";
 import { costRange, highestCost } from "../models/cost.ts";
 import { resolveModel } from "../models/find.ts";
@@ -171,7 +171,7 @@ export function defaultModelText({ matrix, terms, takesAnyModel, defaults }: Too
   const model = terms?.defaultModel ?? defaults.model ?? ofService;
   if (typeof model !== "string" && model.type === "usage") return "Every request must name a model.";
   const isKnown = typeof model === "string" && model !== ANY_MODEL;
-  const name = isKnown ? truncate(inOneLine(model), MAX_NAME_LENGTH) : "the generator's own";
+  const name = isKnown ? truncate(collapseWhitespace(model), MAX_NAME_LENGTH) : "the generator's own";
   return `Default model: ${name}, ${costText(isKnown ? model : ANY_MODEL, terms?.isFree === true, matrix)}.`;
 }
 

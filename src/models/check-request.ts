@@ -1,6 +1,6 @@
 import type { ImggenError } from "../lib/error-types.ts";
-import { itHas } from "../lib/short-text.ts";
-import { rangeProblem } from "../lib/whole-number.ts";
+import { describeChoices } from "../lib/short-text.ts";
+import { describeRangeProblem } from "../lib/whole-number.ts";
 import {
   ANY_MODEL,
   type CheckedRequest,
@@ -256,7 +256,7 @@ function unknownToGenerator(
   return {
     kind: "refusal",
     message: `${origin}: the generator has no such model`,
-    hint: itHas(models),
+    hint: describeChoices(models),
   };
 }
 
@@ -267,7 +267,7 @@ const REQUESTS = { min: 1, max: 64 };
 function refuseTooManyImages({ input: { maxImages = 1 }, labels }: RuleInput): Refusal | undefined {
   const { min, max } = REQUESTS;
   if (Number.isInteger(maxImages) && maxImages >= min && maxImages <= max) return undefined;
-  const message = `${labels.maxImages} ${maxImages}${rangeProblem(maxImages, REQUESTS)}`;
+  const message = `${labels.maxImages} ${maxImages}${describeRangeProblem(maxImages, REQUESTS)}`;
   return { kind: "refusal", message, hint: "Ask for the others with another command" };
 }
 

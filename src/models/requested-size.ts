@@ -1,4 +1,4 @@
-import { inspectFileAt } from "../lib/image/inspect.ts";
+import { inspectFile } from "../lib/image/inspect.ts";
 import type { JobOptions } from "../task/intent.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import { dimensionsLike } from "./dimensions.ts";
@@ -33,7 +33,7 @@ function referenceFile(reference: SizedJob["references"][number] | undefined): s
 /** Displayed size of an image; null if it cannot be read: submitting refuses it then. */
 function imageSize(file: string): Size {
   try {
-    const inspection = inspectFileAt(file);
+    const inspection = inspectFile(file);
     if (!inspection.ok) return null;
     const { width, height } = inspection.image;
     return width > 0 && height > 0 ? { width, height } : null;

@@ -3,7 +3,7 @@ import { statedWaitMs } from "../api/stated-wait.ts";
 import type { RefusalDetails } from "../lib/error-types.ts";
 import { fieldsOf, isJsonObject } from "../lib/json.ts";
 import { shellWord } from "../lib/shell-word.ts";
-import { inOneLine, truncate } from "../lib/short-text.ts";
+import { collapseWhitespace, truncate } from "../lib/short-text.ts";
 import { type Failure, ProviderError } from "./provider.ts";
 import { lenientJson } from "./reply-json.ts";
 import type { StoredReply } from "./stored-reply.ts";
@@ -69,7 +69,9 @@ export function replyWithoutImage(
 const MAX_NAME_LENGTH = 100;
 
 function refusalDetails({ code, field }: ErrorBody): RefusalDetails {
-  const [name, param] = [code, field].map((text) => text && truncate(inOneLine(text), MAX_NAME_LENGTH));
+  const [name, param] = [code, field].map(
+    (text) => text && truncate(collapseWhitespace(text), MAX_NAME_LENGTH),
+  );
   return { ...(name && { code: name }), ...(param && { param }) };
 }
 
@@ -288,5 +290,5 @@ function bodyText(body: string): string {
 }
 
 function clause(text: string): string | null {
-  return truncate(inOneLine(text).replace(/\.$/, ""), MAX_WORDS_LENGTH) || null;
+  return truncate(collapseWhitespace(text).replace(/\.$/, ""), MAX_WORDS_LENGTH) || null;
 }

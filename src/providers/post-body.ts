@@ -3,7 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import type { StreamedBody } from "../api/transport.ts";
 import { DiskFile } from "../lib/disk-file.ts";
-import { exactSeed, stringifyExact } from "../lib/exact-integer.ts";
+import { stringifyExact, toExactSeed } from "../lib/exact-integer.ts";
 
 /** The body of a POST, and its type. */
 export interface PostBody {
@@ -39,7 +39,7 @@ export function jsonBody(value: unknown, seedField?: string): PostBody {
   const mark = randomUUID();
   const files: Base64File[] = [];
   const text = stringifyExact(value, (name, each) => {
-    if (!(each instanceof Base64File)) return name === seedField ? exactSeed(each) : each;
+    if (!(each instanceof Base64File)) return name === seedField ? toExactSeed(each) : each;
     files.push(each);
     return `${each.prefix}${mark}`;
   });

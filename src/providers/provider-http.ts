@@ -8,7 +8,7 @@ import { type HttpRequest, TransportError } from "../api/transport.ts";
 import { Slots } from "../lib/concurrency.ts";
 import { makeFolder } from "../lib/durable.ts";
 import { errorText } from "../lib/error-text.ts";
-import { secretsMasker, withoutQuery } from "../lib/redact.ts";
+import { redactUrl, secretsMasker } from "../lib/redact.ts";
 import { type FailedReply, failedReply, type ReplySource } from "./failed-reply.ts";
 import { isDiskFull, toClause } from "./failures.ts";
 import type { GeneratorOptions, ProviderDeps, ServerSetup } from "./kind.ts";
@@ -244,7 +244,7 @@ export class ProviderServer {
 
   /** A POST as people read it. @param to a path below the base */
   describe(to: string, body: unknown): SentRequest {
-    return { method: "POST", url: this.mask(withoutQuery(this.urlBelow(to))), body };
+    return { method: "POST", url: this.mask(redactUrl(this.urlBelow(to))), body };
   }
 
   /** An image that a reply names. @param address absolute, or relative to the server */

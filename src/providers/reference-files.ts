@@ -7,8 +7,8 @@ import { downloadImageFile } from "../api/image-download.ts";
 import { TRANSFER_POLICY } from "../api/retry.ts";
 import { giveToOwnerOfFolder } from "../lib/disk-file.ts";
 import { errorText } from "../lib/error-text.ts";
-import { type ImageInfo, inspectFileAt } from "../lib/image/inspect.ts";
-import { withoutQuery } from "../lib/redact.ts";
+import { type ImageInfo, inspectFile } from "../lib/image/inspect.ts";
+import { redactUrl } from "../lib/redact.ts";
 import type { ProviderDeps } from "./kind.ts";
 import { Base64File } from "./post-body.ts";
 import { type Job, ProviderError, type Reference, TimeLimitError, unsendable } from "./provider.ts";
@@ -99,7 +99,7 @@ export function toBase64({ file, standIn }: LocalReference): string | Base64File
 function shownReference(reference: Reference): LocalReference {
   if ("file" in reference) return { ...reference, standIn: `<file ${path.basename(reference.file)}>` };
   const { url } = reference;
-  const standIn = /^data:/i.test(url) ? "<a data: URL>" : `<${withoutQuery(url)}>`;
+  const standIn = /^data:/i.test(url) ? "<a data: URL>" : `<${redactUrl(url)}>`;
   return { file: "", mediaType: "image/*", standIn };
 }
 
@@ -107,7 +107,7 @@ function shownReference(reference: Reference): LocalReference {
 function referenceName(reference: Reference): string {
   if ("file" in reference) return "The reference image in a file";
   const { url } = reference;
-  return `The reference image ${/^data:/i.test(url) ? "in a data: URL" : withoutQuery(url)}`;
+  return `The reference image ${/^data:/i.test(url) ? "in a data: URL" : redactUrl(url)}`;
 }
 
 /** Writes a reference image into a new file. @throws ProviderError */
@@ -173,9 +173,9 @@ function checked(file: string, name: string): ImageInfo {
   throw unsendable(`${name} is ${inspection.problem}: ${inspection.detail}.`);
 }
 
-function inspectReference(file: string, name: string): ReturnType<typeof inspectFileAt> {
+function inspectReference(file: string, name: string): ReturnType<typeof inspectFile> {
   try {
-    return inspectFileAt(file);
+    return inspectFile(file);
   } catch (error) {
     throw notRead(name, error);
   }

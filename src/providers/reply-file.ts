@@ -3,7 +3,7 @@ import path from "node:path";
 import type { ReplyHeaders, ReplyReceiver } from "../api/transport.ts";
 import type { Clock } from "../lib/clock.ts";
 import { DiskFile } from "../lib/disk-file.ts";
-import { isPresent, removeIfPossible, removeIfPresent, syncFolder, whileInUse } from "../lib/durable.ts";
+import { isPresent, removeIfPossible, removeIfPresent, retryWhileInUse, syncFolder } from "../lib/durable.ts";
 import { isSuccess, MAX_REPLY_BYTES, readReplyFile, type StoredReply, untaken } from "./stored-reply.ts";
 
 interface ReplyFileOptions {
@@ -86,7 +86,7 @@ export class ReplyFile implements ReplyReceiver {
    */
   static async create(file: string, options: ReplyFileOptions): Promise<ReplyFile> {
     const earlier = await readReplyFile(file);
-    if (earlier !== null && isSuccess(earlier)) await whileInUse(() => renameSync(file, freeName(file)));
+    if (earlier !== null && isSuccess(earlier)) await retryWhileInUse(() => renameSync(file, freeName(file)));
     removeIfPresent(file);
     forgetRemoved();
     if (options.isPaid) requireSpace(path.dirname(file));
@@ -165,7 +165,7 @@ export class ReplyFile implements ReplyReceiver {
   /** Whether its folder is still there: its task may have been ended while this process was stopped. */
   #isInPlace(): boolean {
     try {
-      return this.#file.isAt(this.#path);
+      return this.#file.isAtPath(this.#path);
     } catch {
       // The disk cannot tell, so it may be there.
       return true;

@@ -1,5 +1,5 @@
 import { ExactInteger, nextSeed, parseSeed, type WholeNumber } from "../lib/exact-integer.ts";
-import { hashNumber } from "../lib/fingerprint.ts";
+import { hashToNumber } from "../lib/fingerprint.ts";
 import { pngText } from "../lib/image/png-text.ts";
 import type { Seeds } from "../task/line.ts";
 import type { Job } from "./provider.ts";
@@ -16,7 +16,7 @@ export function givenSeed({ options: { fields } }: Pick<Job, "options">, field =
  * other, so that one number makes all of its images again.
  */
 export function chosenSeed({ taskId, index }: Pick<Job, "taskId" | "index">): WholeNumber {
-  return nextSeed(hashNumber(`${taskId}:0`), index) ?? 0;
+  return nextSeed(hashToNumber(`${taskId}:0`), index) ?? 0;
 }
 
 /** No request makes more images that are saved. */

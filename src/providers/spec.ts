@@ -1,7 +1,7 @@
 import { bareHost, isLoopbackHost, isPrivateHost } from "../api/address.ts";
 import { UsageError } from "../lib/error-types.ts";
-import { withoutOperation } from "../lib/operation-path.ts";
-import { refuseQuerySecret, shownAddress } from "../lib/query-secret.ts";
+import { removeApiPath } from "../lib/operation-path.ts";
+import { redactAddress, refuseQuerySecret } from "../lib/query-secret.ts";
 import { action, option, phrase, type Wording } from "../lib/wording.ts";
 import { parseGeneratorCommand } from "./command/command-words.ts";
 import {
@@ -33,7 +33,7 @@ export function parseGeneratorSpec(input: string, label: string): ParsedSpec {
     const url = rest ?? KINDS[kind].url;
     if (url !== null) return serverSpec(kind, url.trim(), label);
   }
-  throw refused(`${label} ${JSON.stringify(shownAddress(text))} is not a generator`, hintFor(text));
+  throw refused(`${label} ${JSON.stringify(redactAddress(text))} is not a generator`, hintFor(text));
 }
 
 const KEY_ELSEWHERE = [
@@ -59,7 +59,7 @@ function packageSpec(text: string, rest: string, label: string): ParsedSpec {
   const [, name, address] = PACKAGE.exec(rest.trim()) ?? [];
   if (name === undefined)
     throw refused(
-      `${label} ${JSON.stringify(shownAddress(text))} names no package`,
+      `${label} ${JSON.stringify(redactAddress(text))} names no package`,
       "Write npm:<name of the package>.",
     );
   if (address === undefined) return { kind: "npm", name: `npm:${name}`, package: name, url: null };
@@ -68,7 +68,7 @@ function packageSpec(text: string, rest: string, label: string): ParsedSpec {
 }
 
 function serverSpec(kind: ServerKindName, text: string, label: string): ServerSpec {
-  if (!URL.canParse(text)) throw refused(`${label} ${JSON.stringify(shownAddress(text))} is not a URL`);
+  if (!URL.canParse(text)) throw refused(`${label} ${JSON.stringify(redactAddress(text))} is not a URL`);
   const { protocol, origin, hostname, username, password, pathname, search, hash } = connectable(
     new URL(text),
   );
@@ -84,7 +84,7 @@ function serverSpec(kind: ServerKindName, text: string, label: string): ServerSp
       `${label} must begin with https:// (plain http: only for this machine and private networks)`,
       "Prompts and images would be sent unencrypted over the internet.",
     );
-  const path = withoutOperation(pathname).replace(/\/+$/, "");
+  const path = removeApiPath(pathname).replace(/\/+$/, "");
   const { url: defaultUrl, basePath } = KINDS[kind];
   const base = `${origin}${path === "" ? basePath : path}`;
   return { kind, name: base === defaultUrl ? kind : `${kind}:${base}`, url: `${base}${search}` };

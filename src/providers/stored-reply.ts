@@ -2,7 +2,7 @@ import { promises, readFileSync, renameSync, statSync } from "node:fs";
 import path from "node:path";
 import { decodeBody } from "../api/decode.ts";
 import type { ReplyHeaders } from "../api/transport.ts";
-import { isPresent, syncFile, syncFolder, whileInUse } from "../lib/durable.ts";
+import { isPresent, retryWhileInUse, syncFile, syncFolder } from "../lib/durable.ts";
 import { errorText } from "../lib/error-text.ts";
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import { userId } from "../lib/processes.ts";
@@ -158,6 +158,6 @@ export function writeReply(file: string, body: string): Promise<void> {
 /** Makes a reply in a job's folder its result, which survives a power cut. @throws the disk's error */
 export async function keepResult(job: Pick<Job, "folder">, reply: string): Promise<void> {
   await syncFile(reply);
-  await whileInUse(() => renameSync(reply, resultFile(job)));
+  await retryWhileInUse(() => renameSync(reply, resultFile(job)));
   await syncFolder(job.folder);
 }

@@ -1,7 +1,7 @@
 import { checkDailyLimit, spendingAccount } from "../core/limits/budget.ts";
 import { type ErrorType, ImggenError } from "../lib/error-types.ts";
 import { InterruptedError } from "../lib/interrupted.ts";
-import { itHas } from "../lib/short-text.ts";
+import { describeChoices } from "../lib/short-text.ts";
 import { InvalidRequestError } from "../models/invalid-request.ts";
 import { UnreadableRecordError } from "../store/store-errors.ts";
 import { type Intent, isAtGenerator } from "../task/intent.ts";
@@ -179,7 +179,7 @@ function referenceProblem(images: readonly string[], count: number): string | nu
 
 function noSuchModel(model: string, { modelList, connection }: Service): string {
   const { name } = connection.generator;
-  return `${name} has no model ${JSON.stringify(model)}. ${itHas(modelList.names)}`;
+  return `${name} has no model ${JSON.stringify(model)}. ${describeChoices(modelList.names)}`;
 }
 
 async function beginChecked(intent: Intent, service: Service, call: Call): Promise<void> {

@@ -7,7 +7,7 @@ import { errorCode } from "../lib/error-text.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
 import { isSameProcess, type ProcessIdentity, parseIdentity } from "../lib/processes.ts";
 import { readPublished } from "../lib/publish.ts";
-import { createWhole } from "../lib/write-whole.ts";
+import { createAtomically } from "../lib/write-whole.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { UnreadableRecordError, withStateFolderErrors } from "../store/store-errors.ts";
 import { newTaskId } from "../task/task-id.ts";
@@ -121,7 +121,7 @@ export class Calls {
       const numbers = isAlone ? this.#namesWithDigest(digest).map(callNumber) : [];
       const keylessName = `${digest}.${isAlone ? Math.max(0, ...numbers) + 1 : facts.id}`;
       const name = key === null ? keylessName : keyName(key);
-      const isNew = await createWhole(this.#filePath(name), `${JSON.stringify(facts)}\n`, 0o600);
+      const isNew = await createAtomically(this.#filePath(name), `${JSON.stringify(facts)}\n`, 0o600);
       return isNew ? { ...facts, name, notes: [] } : null;
     });
   }

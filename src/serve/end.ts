@@ -1,6 +1,6 @@
 import { taskFacts } from "../core/engine/report.ts";
 import { remarksOn } from "../core/images/remarks.ts";
-import { sentence } from "../lib/short-text.ts";
+import { toSentence } from "../lib/short-text.ts";
 import type { Usage } from "../task/line.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import {
@@ -37,11 +37,11 @@ export function endOf(task: Task): TaskEnd | null {
     case "failed":
       return refused(withReplyNote(task, getAnswer(deciding, "failed")?.why ?? "It failed."));
     case "cancelled":
-      return refused(sentence(CANCELLED));
+      return refused(toSentence(CANCELLED));
     case "refused":
-      return refused(sentence(getAnswer(deciding, "refused")?.error.message ?? "It was refused."));
+      return refused(toSentence(getAnswer(deciding, "refused")?.error.message ?? "It was refused."));
     case "not_sent":
-      return refused(sentence(deciding.notSent ?? "It was not sent."));
+      return refused(toSentence(deciding.notSent ?? "It was not sent."));
     case "accepted":
       return gone(task);
     case "waiting":
@@ -56,7 +56,7 @@ function gone(task: Task): TaskEnd | null {
   if (why == null) return null;
   const detail = `Its provider no longer has it: ${why}`;
   if (getSavedFiles(task).length > 0) return completed(task, [detail]);
-  return task.intent.isPaid ? unknown(task, detail) : refused(sentence(detail));
+  return task.intent.isPaid ? unknown(task, detail) : refused(toSentence(detail));
 }
 
 /** Whether certainly nothing of a task was sent, so that its client may repeat the request. */
@@ -79,12 +79,12 @@ function completed(task: Task, gone: string[] = []): TaskEnd {
     name: "completed",
     files,
     usage,
-    missing: [...missing, ...gone].map(sentence),
+    missing: [...missing, ...gone].map(toSentence),
     remarks: remarksOn(task, files),
   };
 }
 
 function withReplyNote({ requests }: Task, why: string): string {
   const isKept = requests.some((request) => getAnswer(request, "unknown")?.kept !== undefined);
-  return isKept ? `${sentence(why)} What arrived is kept on the server.` : sentence(why);
+  return isKept ? `${toSentence(why)} What arrived is kept on the server.` : toSentence(why);
 }

@@ -3,7 +3,7 @@ import type { Runner } from "../core/engine/runner.ts";
 import type { Gate } from "../core/limits/gate.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Slots } from "../lib/concurrency.ts";
-import { SERVER_KEY } from "../lib/redact.ts";
+import { SERVER_KEY_PREFIX } from "../lib/redact.ts";
 import type { GeneratorTerms } from "../models/check-request.ts";
 import type { Matrix } from "../models/matrix.ts";
 import type { FieldTerms } from "../models/rules/fields.ts";
@@ -82,5 +82,5 @@ export interface Service extends ServeOptions {
 
 /** Whether a key is the server's. Earlier releases printed it as `sk-…`, and clients have it so. */
 export function isOwnKey(key: string, { apiKey }: Pick<Service, "apiKey">): boolean {
-  return isSameText(key.replace(/^sk-(?!serve-)/, SERVER_KEY), apiKey);
+  return isSameText(key.replace(/^sk-(?!serve-)/, SERVER_KEY_PREFIX), apiKey);
 }

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { Slots } from "../lib/concurrency.ts";
 import { makeFolder } from "../lib/durable.ts";
-import { SERVER_KEY } from "../lib/redact.ts";
+import { SERVER_KEY_PREFIX } from "../lib/redact.ts";
 import { createListener, type Operations, type ServiceRequest } from "../server/http.ts";
 import { loadSecret } from "../server/links.ts";
 import { listenOnLoopback } from "../server/listen.ts";
@@ -107,7 +107,7 @@ async function openService(options: ServeOptions): Promise<Service> {
   const modelList = new ModelList(options);
   await modelList.refresh();
   const [key, secret] = await Promise.all([loadSecret(within("key"), "sk-"), loadSecret(within("secret"))]);
-  const apiKey = key.replace(/^sk-/, SERVER_KEY);
+  const apiKey = key.replace(/^sk-/, SERVER_KEY_PREFIX);
   const collected = new CollectedImages(within(COLLECTED), clock);
   const calls = new Calls(within(CALLS), ledger);
   const { runner, gate } = openRunner(options);

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { errorCode } from "../lib/error-text.ts";
 import { readPublished } from "../lib/publish.ts";
-import { createWhole } from "../lib/write-whole.ts";
+import { createAtomically } from "../lib/write-whole.ts";
 import { type ServerReply, unknownError } from "./reply.ts";
 
 /** The image of a signed URL, and its expiry. */
@@ -81,6 +81,6 @@ export async function loadSecret(file: string, prefix = ""): Promise<string> {
   } catch (error) {
     if (errorCode(error) !== "ENOENT") throw error;
   }
-  await createWhole(file, prefix + randomBytes(DIGITS / 2).toString("hex"), 0o600);
+  await createAtomically(file, prefix + randomBytes(DIGITS / 2).toString("hex"), 0o600);
   return loadSecret(file, prefix);
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import path from "node:path";
 import { makeFolder } from "../lib/durable.ts";
 import { readField } from "../lib/read-file.ts";
-import { replaceWhole } from "../lib/write-whole.ts";
+import { replaceAtomically } from "../lib/write-whole.ts";
 
 export interface UnpricedModel {
   /** The provider's name in the ledger. */
@@ -46,7 +46,7 @@ export class AgreedPrices {
     try {
       await makeFolder(this.#folder, 0o700);
       const { address, model } = unpriced;
-      await replaceWhole(this.#recordPath(unpriced), `${JSON.stringify({ address, model })}\n`, 0o600);
+      await replaceAtomically(this.#recordPath(unpriced), `${JSON.stringify({ address, model })}\n`, 0o600);
     } catch {}
   }
 

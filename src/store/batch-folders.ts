@@ -6,7 +6,12 @@ import { errorCode, errorText } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { readPublished } from "../lib/publish.ts";
 import { readField } from "../lib/read-file.ts";
-import { createWhole, removeOldTemporaryFiles, replaceWhole, temporaryTarget } from "../lib/write-whole.ts";
+import {
+  createAtomically,
+  removeOldTemporaryFiles,
+  replaceAtomically,
+  temporaryTarget,
+} from "../lib/write-whole.ts";
 import { UnreadableRecordError, withStateFolderErrors } from "./store-errors.ts";
 
 /** File in a batch's output folder with the folder's id, which identifies a moved folder. */
@@ -56,7 +61,7 @@ export async function createFolderId(folder: string, id: string, nowMs: number):
     () => {},
   );
   // Readable for other users, because a folder may be shared.
-  return createWhole(path.join(folder, FOLDER_ID_FILE), `${id}\n`, 0o666);
+  return createAtomically(path.join(folder, FOLDER_ID_FILE), `${id}\n`, 0o666);
 }
 
 function unreadableId(file: string, why: string): UsageError {
@@ -106,14 +111,14 @@ export class BatchFolders {
   async recordId(id: string, { origin, isShared }: FolderRecord): Promise<void> {
     await withStateFolderErrors(this.#folder, "Nothing was sent.", async () => {
       await makeFolder(this.#folder, 0o700);
-      await createWhole(path.join(this.#folder, isShared ? `${id}.shared` : id), text(origin), 0o600);
+      await createAtomically(path.join(this.#folder, isShared ? `${id}.shared` : id), text(origin), 0o600);
     });
   }
 
   async recordPath(folder: string, origin: string): Promise<void> {
     if ((await this.findByPath(folder)) === origin) return;
     await withStateFolderErrors(this.#folder, "Nothing was sent.", () =>
-      replaceWhole(path.join(this.#folder, pathRecordName(folder)), text(origin), 0o600),
+      replaceAtomically(path.join(this.#folder, pathRecordName(folder)), text(origin), 0o600),
     );
   }
 

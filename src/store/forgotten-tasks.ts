@@ -1,6 +1,6 @@
 import { renameSync, rmSync } from "node:fs";
 import path from "node:path";
-import { isPresent, makeFolder, removeIfPresent, syncFolder, whileInUse } from "../lib/durable.ts";
+import { isPresent, makeFolder, removeIfPresent, retryWhileInUse, syncFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
 import { STATES, summaryLines, type Task } from "../task/task.ts";
 import { type LedgerFiles, unsortedNames } from "./ledger-files.ts";
@@ -40,7 +40,7 @@ export class ForgottenTasks {
     await makeFolder(this.#folder, 0o700);
     const name = path.basename(entry.file);
     try {
-      await whileInUse(() => renameSync(entry.file, path.join(this.#folder, name)));
+      await retryWhileInUse(() => renameSync(entry.file, path.join(this.#folder, name)));
     } catch (error) {
       // Another process has reopened or removed it.
       if (errorCode(error) === "ENOENT") return false;

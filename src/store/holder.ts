@@ -54,7 +54,7 @@ export class Holder {
    */
   isHeld(id: string, mark: string | null): boolean {
     if (mark === null) return false;
-    return mark === this.mark ? this.has(id) : this.#tickets.active(ticketName(mark)).length > 0;
+    return mark === this.mark ? this.has(id) : this.#tickets.listActive(ticketName(mark)).length > 0;
   }
 
   /**
@@ -62,7 +62,7 @@ export class Holder {
    * @throws the disk's error
    */
   findProcess(mark: string | null): ProcessIdentity | null {
-    return mark === null ? null : (this.#tickets.active(ticketName(mark))[0]?.lease.by ?? null);
+    return mark === null ? null : (this.#tickets.listActive(ticketName(mark))[0]?.lease.by ?? null);
   }
 
   sweep(): void {

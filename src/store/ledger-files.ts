@@ -1,7 +1,7 @@
 import { readdirSync, renameSync } from "node:fs";
 import path from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { isPresent, makeFolder, whileInUse } from "../lib/durable.ts";
+import { isPresent, makeFolder, retryWhileInUse } from "../lib/durable.ts";
 import { errorCode, errorText } from "../lib/error-text.ts";
 import { readRegular } from "../lib/read-file.ts";
 import type { Wording } from "../lib/wording.ts";
@@ -190,7 +190,7 @@ function foreignEntry(folder: string, name: string): LedgerEntry | null {
 }
 
 async function moveInto(folder: string, file: string, target: string): Promise<void> {
-  const move = () => whileInUse(() => renameSync(file, target));
+  const move = () => retryWhileInUse(() => renameSync(file, target));
   try {
     await move();
   } catch (error) {

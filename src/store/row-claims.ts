@@ -7,7 +7,12 @@ import { errorCode } from "../lib/error-text.ts";
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import { readPublished } from "../lib/publish.ts";
 import { readText } from "../lib/read-file.ts";
-import { createWhole, removeOldTemporaryFiles, replaceWhole, temporaryTarget } from "../lib/write-whole.ts";
+import {
+  createAtomically,
+  removeOldTemporaryFiles,
+  replaceAtomically,
+  temporaryTarget,
+} from "../lib/write-whole.ts";
 import type { Intent } from "../task/intent.ts";
 import type { Line } from "../task/line.ts";
 import { summaryLines, type Task } from "../task/task.ts";
@@ -105,7 +110,7 @@ export class RowClaims {
     const first = intent === null ? `${id}\n` : intentLine(id, intent, at);
     return this.#guarded(async () => {
       await this.#makeFolder();
-      const isMine = await createWhole(path.join(this.#folder, name), first, 0o600);
+      const isMine = await createAtomically(path.join(this.#folder, name), first, 0o600);
       return isMine ? id : this.#readOwner(name);
     });
   }
@@ -242,7 +247,7 @@ export async function findAdoptedClaims(ledgerFolder: string): Promise<Map<strin
 export async function recordAdoptedOutcome(claim: string, task: Task): Promise<void> {
   const { id, intent, submittedAt } = task;
   const end = summaryLines(task).map(formatLine).join("");
-  await replaceWhole(claim, intentLine(id, intent, submittedAt) + end, 0o600);
+  await replaceAtomically(claim, intentLine(id, intent, submittedAt) + end, 0o600);
 }
 
 function intentLine(id: string, intent: Intent, at: string): string {

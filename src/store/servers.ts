@@ -58,7 +58,7 @@ export class Servers {
 
   /** @throws the disk's error */
   findLiving(server: string): ProcessIdentity | null {
-    const tickets = this.#tickets.active(ticketName(server));
+    const tickets = this.#tickets.listActive(ticketName(server));
     return tickets.find(({ lease }) => lease.by !== null)?.lease.by ?? null;
   }
 

@@ -1,7 +1,7 @@
 import { DiskFile } from "../lib/disk-file.ts";
 import { removeIfPossible } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
-import { noteTask } from "../lib/error-types.ts";
+import { markTaskOpened } from "../lib/error-types.ts";
 import { publishOnce } from "../lib/publish.ts";
 import { randomDigits } from "../lib/write-whole.ts";
 import type { Line } from "../task/line.ts";
@@ -33,7 +33,7 @@ export class TaskFile {
   readonly #makeRoom: () => void;
 
   private constructor(path: string, file: DiskFile, isTorn: boolean, makeRoom: () => void) {
-    noteTask();
+    markTaskOpened();
     this.path = path;
     this.#file = file;
     this.#isTorn = isTorn;
@@ -106,7 +106,7 @@ export class TaskFile {
 
   /** Whether the file was neither moved, as at the end of its task, nor replaced. */
   isInPlace(): boolean {
-    return this.#file.isAt(this.path);
+    return this.#file.isAtPath(this.path);
   }
 
   /**

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import path from "node:path";
 import { makeFolder } from "../lib/durable.ts";
 import { readField } from "../lib/read-file.ts";
-import { createWhole, replaceWhole } from "../lib/write-whole.ts";
+import { createAtomically, replaceAtomically } from "../lib/write-whole.ts";
 import { withStateFolderErrors } from "./store-errors.ts";
 
 export interface UploadKey {
@@ -45,10 +45,10 @@ export class UploadCache {
       const file = this.#path(key);
       const text = `${JSON.stringify({ url, sha256: key.sha256 })}\n`;
       if (now !== earlier && now !== null && isReusable(now)) return now;
-      if (now === null && (await createWhole(file, text, 0o600))) return url;
+      if (now === null && (await createAtomically(file, text, 0o600))) return url;
       const other = now === null ? await this.find(key) : null;
       if (other !== null && isReusable(other)) return other;
-      await replaceWhole(file, text, 0o600);
+      await replaceAtomically(file, text, 0o600);
       return url;
     });
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { refusedSubmit } from "../../src/api/api-errors.ts";
 import { describeFailure } from "../../src/client/failure.ts";
-import { COMMAND_WORDS } from "../../src/lib/wording.ts";
+import { COMMAND_VOCABULARY } from "../../src/lib/wording.ts";
 
 describe("the service's refusal", () => {
   it.each([
@@ -51,8 +51,8 @@ describe("the service's refusal", () => {
 
   it("with HTTP 404 asks for the base URL only where no error key shows that the service itself answered", () => {
     const asked = /Is the base URL right/;
-    expect(describeFailure(refusedSubmit(null, 404, "no"), COMMAND_WORDS).error.hint).toMatch(asked);
-    const { error: refused } = describeFailure(refusedSubmit("some.new.key", 404, "no"), COMMAND_WORDS);
+    expect(describeFailure(refusedSubmit(null, 404, "no"), COMMAND_VOCABULARY).error.hint).toMatch(asked);
+    const { error: refused } = describeFailure(refusedSubmit("some.new.key", 404, "no"), COMMAND_VOCABULARY);
     expect(refused.message).not.toContain("address");
     expect(refused.hint).not.toMatch(asked);
   });

@@ -6,7 +6,7 @@ import { PACKAGE_WORDS } from "../../src/client/create-client.ts";
 import { EXIT_CODES } from "../../src/client/exit-codes.ts";
 import { describeFailure } from "../../src/client/failure.ts";
 import { type ErrorType, ImggenError } from "../../src/lib/error-types.ts";
-import { COMMAND_WORDS, type Words } from "../../src/lib/wording.ts";
+import { COMMAND_VOCABULARY, type Vocabulary } from "../../src/lib/wording.ts";
 import { InvalidRequestError } from "../../src/models/invalid-request.ts";
 
 class AnyError extends ImggenError {
@@ -32,7 +32,7 @@ describe("what a failure advises", () => {
   it.each(
     types.flatMap((type) => [[type, undefined] as const, [type, TASK] as const, [type, UNKNOWN] as const]),
   )("of %s is at most two lines, of one command each at most", (type, task) => {
-    const lines = describeFailure(new AnyError(type), COMMAND_WORDS, task).error.hint.split("\n");
+    const lines = describeFailure(new AnyError(type), COMMAND_VOCABULARY, task).error.hint.split("\n");
     expect(lines.length).toBeLessThanOrEqual(2);
     for (const line of lines)
       expect(line.match(/: imggen |\bimggen [a-z]+ </g)?.length ?? 0).toBeLessThanOrEqual(1);
@@ -40,7 +40,9 @@ describe("what a failure advises", () => {
 
   it("of an unknown outcome is how to submit again, and how to dismiss it", () => {
     expect(
-      failureLines(describeFailure(new OutcomeUnknownError("The reply was lost."), COMMAND_WORDS, UNKNOWN)),
+      failureLines(
+        describeFailure(new OutcomeUnknownError("The reply was lost."), COMMAND_VOCABULARY, UNKNOWN),
+      ),
     ).toEqual([
       "error: The reply was lost.",
       "  It may have been charged. To submit it again, at a new charge: imggen rerun 20261122T092156123-9c41d07e",
@@ -50,7 +52,7 @@ describe("what a failure advises", () => {
 
   it("of an unknown outcome is first of all the task that the reply mentions", () => {
     const error = new OutcomeUnknownError("The reply was lost.", { mentionedTaskId: "task_x" });
-    expect(describeFailure(error, COMMAND_WORDS, UNKNOWN).error.hint.split("\n")).toEqual([
+    expect(describeFailure(error, COMMAND_VOCABULARY, UNKNOWN).error.hint.split("\n")).toEqual([
       "It may have been charged. To see whether task task_x of the reply is this request's: imggen resume task_x",
       "To submit it again, at a new charge: imggen rerun 20261122T092156123-9c41d07e",
     ]);
@@ -64,13 +66,14 @@ describe("what a failure advises", () => {
     ["For a folder, write --output fox.png/", "For a folder, write --output fox.png/"],
     ["It should look like http://proxy.example:3128", "It should look like http://proxy.example:3128"],
   ])("of an error that knows better ends like a sentence, or in what is to be pasted: %j", (hint, shown) => {
-    expect(describeFailure(new NetworkError("No connection.", { hint }), COMMAND_WORDS).error.hint).toBe(
+    expect(describeFailure(new NetworkError("No connection.", { hint }), COMMAND_VOCABULARY).error.hint).toBe(
       shown,
     );
-    const resumed = describeFailure(new NetworkError("No connection.", { hint }), COMMAND_WORDS, TASK).error
-      .hint;
+    const resumed = describeFailure(new NetworkError("No connection.", { hint }), COMMAND_VOCABULARY, TASK)
+      .error.hint;
     expect(resumed).toBe(`${shown}\nResume with: imggen resume task-1`);
-    const invalid = describeFailure(new InvalidRequestError("A rule.", { hint }), COMMAND_WORDS).error.hint;
+    const invalid = describeFailure(new InvalidRequestError("A rule.", { hint }), COMMAND_VOCABULARY).error
+      .hint;
     expect(invalid).toBe(`Nothing was sent. ${shown}`);
   });
 
@@ -78,8 +81,8 @@ describe("what a failure advises", () => {
     const error = await Promise.resolve(undefined)
       .then(requireApiKey)
       .catch((error: unknown) => error);
-    const lastLine = (words: Words) => describeFailure(error, words).error.hint.split("\n").at(-1);
-    expect(lastLine(COMMAND_WORDS)).toBe("To try without an account, free of charge, add --sandbox.");
+    const lastLine = (words: Vocabulary) => describeFailure(error, words).error.hint.split("\n").at(-1);
+    expect(lastLine(COMMAND_VOCABULARY)).toBe("To try without an account, free of charge, add --sandbox.");
     expect(lastLine(PACKAGE_WORDS)).toBe(
       "To try without an account, free of charge, use createClient({ sandbox: true }).",
     );

@@ -57,7 +57,7 @@ export const SAVING_MUTANTS: Mutant[] = [
   },
   {
     bug: "without hard links, publishing replaces what has the name",
-    edits: [never("renameIfFree", "nameIsTaken")],
+    edits: [never("renameIfFree", "isNameTaken")],
     shows: { scenario: SCENARIOS.noHardLinks, at: UNDISTURBED },
   },
   {

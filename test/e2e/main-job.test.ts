@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { inspectFileAt } from "../../src/lib/image/inspect.ts";
+import { inspectFile } from "../../src/lib/image/inspect.ts";
 import { runProgram } from "../support/program.ts";
 import { QUICK } from "../support/shell.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -11,7 +11,7 @@ it("saves a picture of the asked ratio and prints its path alone", async () => {
   const { code, stdout, stderr } = await runProgram(args, { cwd: folder, env: { IMGGEN_HOME: folder } });
   expect(code, stderr).toBe(0);
   expect(stdout).toMatch(/^\/\S+\/a-lighthouse-at-dusk-oil-painting-\w+\.png\n$/);
-  expect(inspectFileAt(stdout.trim())).toMatchObject({
+  expect(inspectFile(stdout.trim())).toMatchObject({
     ok: true,
     image: { type: "png", width: 1024, height: 576 },
   });

@@ -5,7 +5,7 @@ import { decode } from "sixel/lib/index.js";
 import { describe, expect, it } from "vitest";
 import { renderGrid, renderPicture } from "../../src/graphics/picture.ts";
 import { fittedCells, type Screen } from "../../src/graphics/terminal.ts";
-import { inspectFileAt } from "../../src/lib/image/inspect.ts";
+import { inspectFile } from "../../src/lib/image/inspect.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const SCREEN: Screen = {
@@ -36,7 +36,7 @@ async function imageFile(type: Type, width = 200, height = 200): Promise<string>
 }
 
 async function pictured(file: string, screen: Partial<Screen>): Promise<string> {
-  const inspection = await inspectFileAt(file);
+  const inspection = await inspectFile(file);
   if (!inspection.ok) throw new Error(inspection.detail);
   return renderPicture({ source: file, image: inspection.image }, { ...SCREEN, ...screen });
 }

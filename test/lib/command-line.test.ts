@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { commandWords, filledWords } from "../../src/lib/command-line.ts";
+import { fillPlaceholders, splitCommand } from "../../src/lib/command-line.ts";
 
 it.each([
   ["up {file}", ["up", "{file}"]],
@@ -9,7 +9,7 @@ it.each([
   ["C:\\tools\\up.exe {file}", ["C:\\tools\\up.exe", "{file}"]],
   ["up $HOME *.png `id`", ["up", "$HOME", "*.png", "`id`"]],
 ])("%s is split at blanks, and quotes keep a word together", (text, words) => {
-  expect(commandWords(text)).toEqual(words);
+  expect(splitCommand(text)).toEqual(words);
 });
 
 it.each([
@@ -18,12 +18,12 @@ it.each([
   ["up 'a b", /quote ' is not closed/],
   [`up "a' b`, /quote " is not closed/],
 ])("%j is no command", (text, problem) => {
-  expect(commandWords(text)).toMatch(problem);
+  expect(splitCommand(text)).toMatch(problem);
 });
 
 it("replaces placeholders once: what a value holds stays as it is", () => {
   const values = { prompt: "a {width} $& fox", width: "64" };
-  expect(filledWords(["--size={width}x{width}", "{prompt}", "{other}", "{toString}"], values)).toEqual([
+  expect(fillPlaceholders(["--size={width}x{width}", "{prompt}", "{other}", "{toString}"], values)).toEqual([
     "--size=64x64",
     "a {width} $& fox",
     "{other}",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { jsonSafe, printable } from "../../src/lib/escape.ts";
+import { escapeControls, escapeJson } from "../../src/lib/escape.ts";
 
 describe("text for one line of a terminal", () => {
   it.each([
@@ -13,7 +13,7 @@ describe("text for one line of a terminal", () => {
     ["tag \u{e0041}", "tag \\u{e0041}"],
     ["soft\u00adhyphen", "soft\\xadhyphen"],
   ])("shows %j as %j", (text, shown) => {
-    expect(printable(text)).toBe(shown);
+    expect(escapeControls(text)).toBe(shown);
   });
 
   it.each([
@@ -24,26 +24,26 @@ describe("text for one line of a terminal", () => {
     "no\u00a0break",
     "",
   ])("leaves %j as it is", (text) => {
-    expect(printable(text)).toBe(text);
+    expect(escapeControls(text)).toBe(text);
   });
 
   it("keeps a variation selector only where it belongs to an emoji", () => {
-    expect(printable("a\ufe0f")).toBe("a\\u{fe0f}");
-    expect(printable("1\ufe0f2")).toBe("1\\u{fe0f}2");
-    expect(printable("❤\ufe0f\ufe0f")).toBe("❤\ufe0f\\u{fe0f}");
-    expect(printable("❤\ufe0e")).toBe("❤\\u{fe0e}");
+    expect(escapeControls("a\ufe0f")).toBe("a\\u{fe0f}");
+    expect(escapeControls("1\ufe0f2")).toBe("1\\u{fe0f}2");
+    expect(escapeControls("❤\ufe0f\ufe0f")).toBe("❤\ufe0f\\u{fe0f}");
+    expect(escapeControls("❤\ufe0e")).toBe("❤\\u{fe0e}");
   });
 });
 
 describe("JSON for a terminal", () => {
   it("writes what would act or hide as escapes", () => {
-    expect(jsonSafe(JSON.stringify("a\u202e\x7f\x9b\u2028\u{e0041}"))).toBe(
+    expect(escapeJson(JSON.stringify("a\u202e\x7f\x9b\u2028\u{e0041}"))).toBe(
       '"a\\u202e\\u007f\\u009b\\u2028\\udb40\\udc41"',
     );
   });
 
   it("leaves indentation as it is", () => {
     const json = JSON.stringify({ a: ["é", "日本"] }, null, "\t");
-    expect(jsonSafe(json)).toBe(json);
+    expect(escapeJson(json)).toBe(json);
   });
 });

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { programWords } from "../../src/lib/command-line.ts";
-import { NoHomeError, withHomeFolder } from "../../src/lib/home-folder.ts";
+import { splitProgramCommand } from "../../src/lib/command-line.ts";
+import { expandHome, NoHomeError } from "../../src/lib/home-folder.ts";
 
 function atHome(folder: string): void {
   vi.stubEnv("HOME", folder);
@@ -20,16 +20,16 @@ it.each([
   ["", ""],
 ])("%j is below the home folder at its start alone: %j", (written, file) => {
   atHome("/home/ada");
-  expect(withHomeFolder(written)).toBe(file);
+  expect(expandHome(written)).toBe(file);
 });
 
 it("without a home folder it is nowhere", () => {
   atHome("relative");
-  expect(() => withHomeFolder("~/x")).toThrow(NoHomeError);
-  expect(withHomeFolder("x")).toBe("x");
+  expect(() => expandHome("~/x")).toThrow(NoHomeError);
+  expect(expandHome("x")).toBe("x");
 });
 
 it("a command's program may be below it, and its arguments stay as they are", () => {
   atHome(path.resolve("/home/ada"));
-  expect(programWords("~/bin/paint ~/x {output}")).toEqual(["/home/ada/bin/paint", "~/x", "{output}"]);
+  expect(splitProgramCommand("~/bin/paint ~/x {output}")).toEqual(["/home/ada/bin/paint", "~/x", "{output}"]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ageText, localDay, localMinute, parseSince } from "../../src/lib/local-time.ts";
+import { formatAge, localDay, localMinute, parseSince } from "../../src/lib/local-time.ts";
 import { words } from "../support/words.ts";
 
 it("local time is the day and the minute of the clock on the wall", () => {
@@ -53,6 +53,6 @@ describe("how long ago a moment was", () => {
     [7 * 24 * 3_600_000, "2026-01-24"],
     [-60_000, "2026-01-31"],
   ])("is said of %i ms as %s", (ageMs, text) => {
-    expect(ageText(new Date(now - ageMs), now)).toBe(text);
+    expect(formatAge(new Date(now - ageMs), now)).toBe(text);
   });
 });

@@ -3,7 +3,7 @@ import { promises } from "node:fs";
 import { lstat, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { nameIsTaken, publish, readPublished } from "../../src/lib/publish.ts";
+import { isNameTaken, publish, readPublished } from "../../src/lib/publish.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
 
@@ -119,10 +119,10 @@ describe("publishing where it cannot be done", () => {
 
 it("a name is taken by a link that leads nowhere, and free where nothing is, or where its folder is a file", async () => {
   const { folder, temporary, target } = await finishedFile();
-  expect(await nameIsTaken(target)).toBe(false);
-  expect(await nameIsTaken(path.join(temporary, "below"))).toBe(false);
+  expect(await isNameTaken(target)).toBe(false);
+  expect(await isNameTaken(path.join(temporary, "below"))).toBe(false);
   await symlink(path.join(folder, "nowhere"), target);
-  expect(await nameIsTaken(target)).toBe(true);
+  expect(await isNameTaken(target)).toBe(true);
 });
 
 describe("reading what another process publishes", () => {

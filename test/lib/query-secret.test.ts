@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { refuseQuerySecret, shownAddress } from "../../src/lib/query-secret.ts";
+import { redactAddress, refuseQuerySecret } from "../../src/lib/query-secret.ts";
 import { words } from "../support/words.ts";
 
 const refuse = (url: string) => () => refuseQuerySecret(url, "--base-url", "Use a header.");
@@ -17,7 +17,7 @@ describe("a key in an address's query", () => {
       expect(refuse(url)).toThrow(`--base-url has a key in its query (${name}=…)`);
       expect(refuse(url)).toThrow(expect.objectContaining({ hint: "Nothing was sent. Use a header." }));
       expect(refuse(url)).not.toThrow("hush");
-      expect(shownAddress(url)).not.toContain("hush");
+      expect(redactAddress(url)).not.toContain("hush");
     }
   });
 
@@ -30,7 +30,7 @@ describe("a key in an address's query", () => {
   });
 
   it("is shown under no name, and a command as it stands", () => {
-    expect(shownAddress("openai:https://a.example/v1?zone=hush")).toBe("openai:https://a.example/v1?…");
-    expect(shownAddress("command:paint --size? {prompt}")).toBe("command:paint --size? {prompt}");
+    expect(redactAddress("openai:https://a.example/v1?zone=hush")).toBe("openai:https://a.example/v1?…");
+    expect(redactAddress("command:paint --size? {prompt}")).toBe("command:paint --size? {prompt}");
   });
 });

@@ -1,7 +1,7 @@
 import { mkdir, realpath, symlink } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { isBelow, realFolder } from "../../src/lib/real-folder.ts";
+import { canonicalFolder, isBelow } from "../../src/lib/real-folder.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 describe("a folder's real address", () => {
@@ -9,9 +9,9 @@ describe("a folder's real address", () => {
     const root = await realpath(await temporaryFolder());
     await mkdir(path.join(root, "out"));
     await symlink("out", path.join(root, "link"));
-    expect(await realFolder(path.join(root, "link"))).toBe(path.join(root, "out"));
-    expect(await realFolder(path.join(root, "link", "a", "b"))).toBe(path.join(root, "out", "a", "b"));
-    expect(await realFolder("/no/such/folder")).toBe("/no/such/folder");
+    expect(await canonicalFolder(path.join(root, "link"))).toBe(path.join(root, "out"));
+    expect(await canonicalFolder(path.join(root, "link", "a", "b"))).toBe(path.join(root, "out", "a", "b"));
+    expect(await canonicalFolder("/no/such/folder")).toBe("/no/such/folder");
   });
 
   it("is what can be made out of a link that leads nowhere, or round in circles", async () => {
@@ -19,8 +19,8 @@ describe("a folder's real address", () => {
     const [nowhere, circle] = [path.join(root, "nowhere"), path.join(root, "circle")];
     await symlink("missing", nowhere);
     await symlink("circle", circle);
-    expect(await realFolder(nowhere)).toBe(nowhere);
-    expect(await realFolder(circle)).toBe(circle);
+    expect(await canonicalFolder(nowhere)).toBe(nowhere);
+    expect(await canonicalFolder(circle)).toBe(circle);
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { inOneLine, itHas, joinFirst, truncate } from "../../src/lib/short-text.ts";
+import { collapseWhitespace, describeChoices, joinFirst, truncate } from "../../src/lib/short-text.ts";
 
 it("lists the first of many names, and says how many others there are", () => {
   expect(joinFirst(["a", "b"], 2)).toBe("a, b");
@@ -9,7 +9,7 @@ it("lists the first of many names, and says how many others there are", () => {
 });
 
 it("never prints an empty list of what there is", () => {
-  expect([itHas(["a", "b"]), itHas([])]).toEqual(["It has: a, b", "It has none"]);
+  expect([describeChoices(["a", "b"]), describeChoices([])]).toEqual(["It has: a, b", "It has none"]);
 });
 
 it("marks a text that is cut", () => {
@@ -17,5 +17,5 @@ it("marks a text that is cut", () => {
 });
 
 it("folds line breaks and spaces", () => {
-  expect(inOneLine(" a\n\t fox ")).toBe("a fox");
+  expect(collapseWhitespace(" a\n\t fox ")).toBe("a fox");
 });

@@ -62,7 +62,7 @@ describe("a ticket", () => {
       0o700, 0o600,
     ]);
     const lease = newLease(identity(1), MINUTE, clock.now());
-    expect(as(2).active("turn")).toEqual([{ name: held.name, sortKey: "a", lease, count: 3 }]);
+    expect(as(2).listActive("turn")).toEqual([{ name: held.name, sortKey: "a", lease, count: 3 }]);
     held.release();
     held.release();
     expect(names(folder)).toEqual([]);
@@ -100,7 +100,7 @@ describe("a ticket", () => {
     expect([held.isStillHeld(), held.renew(MINUTE)]).toEqual([false, false]);
     expect(readFileSync(path.join(folder, held.name), "utf8")).toBe(written);
     held.release();
-    expect([next.isStillHeld(), as(3).active("turn").length]).toEqual([true, 1]);
+    expect([next.isStillHeld(), as(3).listActive("turn").length]).toEqual([true, 1]);
   });
 
   it("is lost where its file is gone, and not written again", async () => {
@@ -115,7 +115,7 @@ describe("a ticket", () => {
     const { as, world } = await newTickets();
     await taken(as(1));
     world.die(1);
-    expect(as(2).active("turn")).toEqual([]);
+    expect(as(2).listActive("turn")).toEqual([]);
     await taken(as(2));
   });
 
@@ -143,9 +143,9 @@ describe("a ticket", () => {
     const { as } = await newTickets(clock);
     (await taken(as(1))).release(Number.POSITIVE_INFINITY);
     clock.advance(24 * HOUR - 1);
-    expect(as(2).active("turn")).toHaveLength(1);
+    expect(as(2).listActive("turn")).toHaveLength(1);
     clock.advance(1);
-    expect(as(2).active("turn")).toEqual([]);
+    expect(as(2).listActive("turn")).toEqual([]);
   });
 });
 
@@ -174,7 +174,7 @@ describe("a clock", () => {
     nowMs -= 30 * 24 * HOUR;
     await taken(as(3, set));
     world.die(3);
-    expect(as(1, set).active("turn")).toEqual([]);
+    expect(as(1, set).listActive("turn")).toEqual([]);
   });
 
   it("that was set ahead ends a ticket for its holder too, even if it is set back then", async () => {
@@ -232,7 +232,7 @@ describe("what is in the folder", () => {
     for (const count of [-1, 0.5, "9", 1e300, null])
       put(folder, `wait.${JSON.stringify(count)}.0123abcd`, { ...newLease(null, HOUR, clock.now()), count });
     const counts = as(1)
-      .active("wait")
+      .listActive("wait")
       .map(({ count }) => count);
     expect(counts).toEqual([1, 1, 1, 1, 1]);
   });
@@ -270,7 +270,7 @@ describe("what is in the folder", () => {
   it("is nothing where it does not exist", async () => {
     const { as } = await newTickets();
     as(1).sweep();
-    expect(as(1).active("turn")).toEqual([]);
+    expect(as(1).listActive("turn")).toEqual([]);
   });
 
   it("cannot be a file", async () => {
@@ -352,6 +352,6 @@ describe("many at once", () => {
       expect(others).toContainEqual(expect.objectContaining({ name: held.name }));
     isOver = true;
     expect(await looking).toBeGreaterThan(10);
-    expect(as(3).active("holder-m")).toMatchObject([{ name: held.name }]);
+    expect(as(3).listActive("holder-m")).toMatchObject([{ name: held.name }]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { whileInUse, whileInUseSync } from "../../src/lib/durable.ts";
+import { retryWhileInUse, retryWhileInUseSync } from "../../src/lib/durable.ts";
 
 /** A rename that answers with this code so many times, then works. */
 function failing(code: string, times: number) {
@@ -13,10 +13,10 @@ function failing(code: string, times: number) {
 }
 
 const WAYS = [
-  { way: "whileInUse", run: whileInUse<number> },
+  { way: "retryWhileInUse", run: retryWhileInUse<number> },
   {
-    way: "whileInUseSync",
-    run: async (...args: Parameters<typeof whileInUseSync<number>>) => whileInUseSync(...args),
+    way: "retryWhileInUseSync",
+    run: async (...args: Parameters<typeof retryWhileInUseSync<number>>) => retryWhileInUseSync(...args),
   },
 ];
 

@@ -3,7 +3,7 @@ import { readFile, stat } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { createWhole, randomDigits } from "../../src/lib/write-whole.ts";
+import { createAtomically, randomDigits } from "../../src/lib/write-whole.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 it("draws eight hexadecimal digits, others every time", () => {
@@ -29,9 +29,9 @@ function withoutHardLinks(): void {
 it("creates a file that those may read who may where there are hard links", async () => {
   const folder = await temporaryFolder();
   const [linked, copied] = [path.join(folder, "linked"), path.join(folder, "copied")];
-  await createWhole(linked, "text", 0o644);
+  await createAtomically(linked, "text", 0o644);
   withoutHardLinks();
-  expect(await createWhole(copied, "text", 0o644)).toBe(true);
+  expect(await createAtomically(copied, "text", 0o644)).toBe(true);
   expect(await readFile(copied, "utf8")).toBe("text");
   expect((await stat(copied)).mode).toBe((await stat(linked)).mode);
 });

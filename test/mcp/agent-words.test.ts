@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
 import {
   action,
-  COMMAND_WORDS,
+  COMMAND_VOCABULARY,
+  formatWording,
   isWording,
   type OptionName,
   option,
   phrase,
-  worded,
 } from "../../src/lib/wording.ts";
 import { AGENT_WORDS } from "../../src/mcp/agent-words.ts";
 
-const inWords = (...parts: Parameters<typeof phrase>) => worded(phrase(...parts), AGENT_WORDS);
-const names = Object.keys(COMMAND_WORDS.options) as OptionName[];
+const inWords = (...parts: Parameters<typeof phrase>) => formatWording(phrase(...parts), AGENT_WORDS);
+const names = Object.keys(COMMAND_VOCABULARY.options) as OptionName[];
 
 describe("the words for agents", () => {
   it.each(names)("name no flag for the option %s: an argument of a tool, or no sentence at all", (name) => {
@@ -49,7 +49,10 @@ describe("a stored wording", () => {
     ["sentences", ["One.", phrase`${action("resume", "t")}, ${option("model")}, ${2}, ${phrase`${"x"}`}`]],
   ])("is one that JSON gives back: %s", (_what, wording) => {
     const stored = JSON.parse(JSON.stringify(wording));
-    expect([isWording(stored), worded(stored, AGENT_WORDS)]).toEqual([true, worded(wording, AGENT_WORDS)]);
+    expect([isWording(stored), formatWording(stored, AGENT_WORDS)]).toEqual([
+      true,
+      formatWording(wording, AGENT_WORDS),
+    ]);
   });
 
   it.each([

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { jsonSafe, printable } from "../../src/lib/escape.ts";
+import { escapeControls, escapeJson } from "../../src/lib/escape.ts";
 import { isInert, nastyText } from "../support/active-characters.ts";
 import { addToCount } from "../support/count.ts";
 import { holds } from "../support/holds.ts";
@@ -29,9 +29,9 @@ const text = fc.oneof(attack, nastyText);
 it("text for one line holds nothing that acts or hides, and is the same when it is escaped again", () => {
   holds(
     fc.property(text, (given) => {
-      const shown = printable(given);
+      const shown = escapeControls(given);
       expect(isInert(shown)).toBe(true);
-      expect(printable(shown)).toBe(shown);
+      expect(escapeControls(shown)).toBe(shown);
     }),
   );
 });
@@ -55,7 +55,7 @@ it("text that is inert already is left as it is", () => {
         fc.string(),
       ),
       (given) => {
-        expect(printable(given)).toBe(given);
+        expect(escapeControls(given)).toBe(given);
       },
     ),
   );
@@ -70,7 +70,7 @@ it("JSON parses to the same value, on one line that is inert", () => {
   holds(
     fc.property(value, (given) => {
       const json = JSON.stringify(given);
-      const safe = jsonSafe(json);
+      const safe = escapeJson(json);
       expect(JSON.parse(safe)).toEqual(JSON.parse(json));
       expect(isInert(safe)).toBe(true);
     }),
@@ -82,10 +82,10 @@ it("every character of Unicode's planes 0, 1 and 14, alone, is inert or shown as
   for (const plane of [0, 1, 14]) {
     for (let code = plane << 16; code >> 16 === plane; code += 1) {
       const character = String.fromCodePoint(code);
-      const shown = printable(character);
+      const shown = escapeControls(character);
       const fine =
         isInert(character) && code !== EMOJI_STYLE ? shown === character : /^\\[ -~]+$/.test(shown);
-      const json = jsonSafe(JSON.stringify(character));
+      const json = escapeJson(JSON.stringify(character));
       if (!fine || JSON.parse(json) !== character || !isInert(json)) wrong.push(code.toString(16));
     }
   }

@@ -10,7 +10,7 @@ import {
   safeName,
   templateProblem,
 } from "../../src/core/images/file-name.ts";
-import { COMMAND_WORDS, worded } from "../../src/lib/wording.ts";
+import { COMMAND_VOCABULARY, formatWording } from "../../src/lib/wording.ts";
 import { anyCharacter } from "../support/any-character.ts";
 import { holds } from "../support/holds.ts";
 
@@ -132,7 +132,7 @@ it("a template that is refused says why, and one that is taken holds no way out"
       const text = parts.join("");
       const problem = templateProblem(text);
       if (/[/\\\p{Cc}]/u.test(text) || text.trim() === "") expect(problem).not.toBeNull();
-      if (problem !== null) expect(worded(problem, COMMAND_WORDS)).not.toMatch(/\p{Cc}/u);
+      if (problem !== null) expect(formatWording(problem, COMMAND_VOCABULARY)).not.toMatch(/\p{Cc}/u);
     }),
   );
 });

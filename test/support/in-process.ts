@@ -4,7 +4,7 @@ import type { Context } from "../../src/cli/session/context.ts";
 import type { OutputStream } from "../../src/cli/text/output-stream.ts";
 import type { GraphicsSupport } from "../../src/graphics/terminal.ts";
 import type { Clock } from "../../src/lib/clock.ts";
-import { withHomeFolder } from "../../src/lib/home-folder.ts";
+import { expandHome } from "../../src/lib/home-folder.ts";
 import type { Processes } from "../../src/lib/processes.ts";
 import { expectNoKeyShown } from "./canary.ts";
 import { plainPicture } from "./plain-picture.ts";
@@ -89,7 +89,7 @@ export function testContext(
     stdin: inputStream(options),
     ...streams,
     env: { IMGGEN_HOME: options.home, ...options.env },
-    resolvePath: (file) => path.resolve(options.cwd ?? options.home, withHomeFolder(file)),
+    resolvePath: (file) => path.resolve(options.cwd ?? options.home, expandHome(file)),
     clock: options.clock ?? quickClock,
     processes: processesAs(pid),
     nodeVersion: options.nodeVersion ?? process.versions.node,

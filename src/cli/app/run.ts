@@ -1,5 +1,5 @@
 import { InterruptedError } from "../../lib/interrupted.ts";
-import { COMMAND_WORDS } from "../../lib/wording.ts";
+import { COMMAND_VOCABULARY } from "../../lib/wording.ts";
 import { ASK } from "../session/command.ts";
 import type { Context } from "../session/context.ts";
 import { loadColors } from "../text/colors.ts";
@@ -51,7 +51,7 @@ async function reportFailure(
 ): Promise<number> {
   const { describeFailure } = await import("../../client/failure.ts");
   const { failureLines } = await import("../text/phrases.ts");
-  const failure = describeFailure(error, COMMAND_WORDS);
+  const failure = describeFailure(error, COMMAND_VOCABULARY);
   if (json) {
     const output = console.json(failure);
     // Standard output itself failed, so standard error is used.

@@ -9,7 +9,7 @@ import type { CancelReport } from "../../core/engine/cancel-task.ts";
 import type { Charged } from "../../lib/error-types.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { pluralize } from "../../lib/whole-number.ts";
-import { COMMAND_WORDS, resumeCommand } from "../../lib/wording.ts";
+import { COMMAND_VOCABULARY, resumeCommand } from "../../lib/wording.ts";
 import { isAgreedOrYes } from "../input/input-stream.ts";
 import { renderReport } from "../output/render.ts";
 import { createProgress, withTasksShown } from "../output/task-progress.ts";
@@ -100,12 +100,12 @@ async function cancelNamed(ids: readonly string[], flags: Flags, session: Sessio
   const reports = await withTasksShown(session, flags, progress, (operations, caller) =>
     operations.cancel(ids, wait, caller, async (report) => {
       const text = { show: () => show(report, session) };
-      const answer = flags.all ? text : { ...text, json: cancelJson(report, COMMAND_WORDS) };
+      const answer = flags.all ? text : { ...text, json: cancelJson(report, COMMAND_VOCABULARY) };
       await showAnswer(answer, session.options, session.console);
     }),
   );
   if (flags.all) {
-    const tasks = reports.map((report) => cancelJson(report, COMMAND_WORDS));
+    const tasks = reports.map((report) => cancelJson(report, COMMAND_VOCABULARY));
     const whole = { json: { ok: tasks.every(({ ok }) => ok), tasks }, show: async () => {} };
     await showAnswer(whole, session.options, session.console);
   }

@@ -19,7 +19,7 @@ import type { RowResult } from "../../core/batch/row-result.ts";
 import type { RowValues } from "../../core/manifest/entry.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { pluralize } from "../../lib/whole-number.ts";
-import { COMMAND_WORDS } from "../../lib/wording.ts";
+import { COMMAND_VOCABULARY } from "../../lib/wording.ts";
 import type { Limit } from "../../models/invalid-request.ts";
 import { readPrompt } from "../input/read-prompt.ts";
 import { addOptions } from "../session/add-options.ts";
@@ -157,7 +157,7 @@ async function showCompared(
 ): Promise<void> {
   if (session.options.json) {
     const { sheet, counts } = result;
-    const cells = ends.map((end) => rowJson(end, COMMAND_WORDS));
+    const cells = ends.map((end) => rowJson(end, COMMAND_VOCABULARY));
     const document = { cells, skipped: skippedJson(batch), credits: summaryJson(result).credits };
     return session.console.json({
       ok: counts.isComplete,

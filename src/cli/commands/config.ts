@@ -3,7 +3,7 @@ import { SETTING_LIST, settingRow } from "../../client/effective-settings.ts";
 import { checkSetting } from "../../client/setting-parsers.ts";
 import { targetInEffect } from "../../client/targets/target-in-effect.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { shownAddress } from "../../lib/query-secret.ts";
+import { redactAddress } from "../../lib/query-secret.ts";
 import { maskKey } from "../../lib/redact.ts";
 import type { Settings } from "../../store/settings-file.ts";
 import type { SettingName } from "../../store/settings-table.ts";
@@ -50,7 +50,7 @@ function maskedSetting(name: SettingName, { settings }: Session) {
 
 /** An address from a variable or an edited file may hold a key that no command takes. */
 function shownValue(name: SettingName, value: string): string {
-  return name === "baseUrl" || name === "generator" ? shownAddress(value) : value;
+  return name === "baseUrl" || name === "generator" ? redactAddress(value) : value;
 }
 
 /** Keys, each with the command that stores it. */
@@ -130,9 +130,12 @@ function requireOneService(name: SettingName, stored: Settings, session: Session
   if (name !== "generator" && name !== "baseUrl") return;
   const otherValue = stored[other[name]];
   if (otherValue === undefined) return;
-  throw new UsageError(`${other[name]} is set (${shownAddress(otherValue)}), and ${name} would replace it.`, {
-    hint: `Nothing was stored. First: ${session.inProfile(`imggen config unset ${other[name]}`)}\nTo keep both, make a profile: add --profile <name>`,
-  });
+  throw new UsageError(
+    `${other[name]} is set (${redactAddress(otherValue)}), and ${name} would replace it.`,
+    {
+      hint: `Nothing was stored. First: ${session.inProfile(`imggen config unset ${other[name]}`)}\nTo keep both, make a profile: add --profile <name>`,
+    },
+  );
 }
 
 async function runUnset(session: Session, text: string): Promise<Answer> {

@@ -6,7 +6,7 @@ import { LOGIN } from "../../client/options/command-table.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { exposure } from "../../client/settings-checks.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { shownAddress } from "../../lib/query-secret.ts";
+import { redactAddress } from "../../lib/query-secret.ts";
 import { maskKey } from "../../lib/redact.ts";
 import type { Settings } from "../../store/settings-file.ts";
 import type { SettingsStore } from "../../store/settings-store.ts";
@@ -46,7 +46,7 @@ async function runLogin(session: Session, options: LoginFlags): Promise<Answer> 
   const stored = await store.read();
   if (stored.generator !== undefined)
     throw new UsageError(
-      `This profile is for a generator (${shownAddress(stored.generator)}), not for a service.`,
+      `This profile is for a generator (${redactAddress(stored.generator)}), not for a service.`,
       {
         hint: `Nothing was stored. To use a service instead: ${session.inProfile("imggen config unset generator")}\nTo keep both, make a profile: add --profile <name>`,
       },
@@ -192,7 +192,7 @@ async function loginGenerator(specText: string, verify: boolean, session: Sessio
       await console.note(`Stored ${what} in ${store.file}`);
       if (!isUsed)
         await console.note(
-          `This profile is for ${shownAddress(stored.baseUrl ?? "")}: to use the generator, add --generator.`,
+          `This profile is for ${redactAddress(stored.baseUrl ?? "")}: to use the generator, add --generator.`,
         );
     },
   };

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { SETTING_LIST, type SettingRow } from "../../client/effective-settings.ts";
-import { shownAddress } from "../../lib/query-secret.ts";
+import { redactAddress } from "../../lib/query-secret.ts";
 import type { Settings } from "../../store/settings-file.ts";
 import type { SettingName } from "../../store/settings-table.ts";
 import type { Answer, RunWith } from "../session/command.ts";
@@ -54,7 +54,7 @@ function removedText(names: readonly SettingName[], { baseUrl, generator }: Sett
   const parts = names.flatMap((name) => {
     const address = addresses[name];
     const what = WORDS[name] ?? [];
-    return address === undefined ? what : `${what} ${shownAddress(address)}`;
+    return address === undefined ? what : `${what} ${redactAddress(address)}`;
   });
   const others = names.filter((name) => WORDS[name] === undefined);
   if (others.length > 0)

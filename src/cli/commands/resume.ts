@@ -16,7 +16,7 @@ import type { Resumed, ResumeEvents, ResumeTargets } from "../../core/use-cases/
 import { type Charged, UsageError } from "../../lib/error-types.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
 import { pluralize } from "../../lib/whole-number.ts";
-import { COMMAND_WORDS } from "../../lib/wording.ts";
+import { COMMAND_VOCABULARY } from "../../lib/wording.ts";
 import { renderReport } from "../output/render.ts";
 import { withTasksShown } from "../output/task-progress.ts";
 import { isInterrupted, TasksShown } from "../output/tasks-shown.ts";
@@ -63,7 +63,7 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
   if (session.options.json)
     await session.console.json({
       ok: true,
-      tasks: reports.map((report) => reportJson(report, COMMAND_WORDS)),
+      tasks: reports.map((report) => reportJson(report, COMMAND_VOCABULARY)),
     });
   return 0;
 }
@@ -118,7 +118,9 @@ async function showResumed(
   const [only] = reports;
   if (session.options.json) {
     return session.console.json(
-      ids.length === 1 && only ? reportJson(only, COMMAND_WORDS) : resumedJson(resumed, exitCode, session),
+      ids.length === 1 && only
+        ? reportJson(only, COMMAND_VOCABULARY)
+        : resumedJson(resumed, exitCode, session),
     );
   }
   if (reports.length === 0 && served.length === 0 && unreadable.length === 0)
@@ -140,19 +142,23 @@ function resumedJson(resumed: Resumed, exitCode: number, session: Session): obje
   const rest = skippedTasks(resumed);
   const interrupted = reports.filter(isInterrupted);
   if (interrupted.length === 0)
-    return { ok: exitCode === 0, tasks: reports.map((report) => reportJson(report, COMMAND_WORDS)), ...rest };
+    return {
+      ok: exitCode === 0,
+      tasks: reports.map((report) => reportJson(report, COMMAND_VOCABULARY)),
+      ...rest,
+    };
   const visible = interrupted.slice(0, MAX_IDS);
   const otherReports = reports.filter((report) => !isInterrupted(report));
   const resume = session.commandLine();
   const failure = describeFailure(
     interruptedError(session.context.signal, worstCharge(interrupted)),
-    COMMAND_WORDS,
+    COMMAND_VOCABULARY,
   );
   return {
     ...failure,
     error: { ...failure.error, hint: `Resume with: ${resume}` },
     resume,
-    tasks: [...otherReports, ...visible].map((report) => reportJson(report, COMMAND_WORDS)),
+    tasks: [...otherReports, ...visible].map((report) => reportJson(report, COMMAND_VOCABULARY)),
     pending: { count: interrupted.length, taskIds: visible.map(({ taskId }) => taskId) },
     ...rest,
   };

@@ -6,7 +6,7 @@ import type {
   FoundService,
   LockedServer,
 } from "../../client/find-generators.ts";
-import { shownAddress } from "../../lib/query-secret.ts";
+import { redactAddress } from "../../lib/query-secret.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { pluralize } from "../../lib/whole-number.ts";
 import type { Settings } from "../../store/settings-file.ts";
@@ -84,7 +84,7 @@ async function runSetup(session: Session): Promise<number> {
   if (all.length === 0) return 0;
   if (baseUrl !== undefined) {
     await console.note([
-      `This profile is for ${shownAddress(baseUrl)}, so nothing was changed.`,
+      `This profile is for ${redactAddress(baseUrl)}, so nothing was changed.`,
       "To use a generator beside it, make a profile: imggen setup --profile local",
     ]);
     return 0;

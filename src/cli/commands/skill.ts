@@ -4,7 +4,7 @@ import { makeFolder } from "../../lib/durable.ts";
 import { errorCode, errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { readRegular } from "../../lib/read-file.ts";
-import { createWhole, replaceWhole } from "../../lib/write-whole.ts";
+import { createAtomically, replaceAtomically } from "../../lib/write-whole.ts";
 import { DEFAULT_MAX_CREDITS } from "../../mcp/session-budget.ts";
 import { exitCodeTable } from "../help/reference-tables.ts";
 import type { Answer, RunWith } from "../session/command.ts";
@@ -57,7 +57,7 @@ async function installSkill(session: Session, folder: string = DEFAULT_FOLDER): 
     const backup = await keepEarlier(file);
     if (backup !== null) await console.note(`Its previous content is kept in ${backup}`);
     await makeFolder(path.dirname(file), 0o777);
-    await replaceWhole(file, skillText(), 0o666);
+    await replaceAtomically(file, skillText(), 0o666);
   } catch (error) {
     if (error instanceof UsageError) throw error;
     throw new UsageError(`${file} cannot be written: ${errorText(error)}.`, {
@@ -83,7 +83,7 @@ async function keepEarlier(file: string): Promise<string | null> {
     });
   for (let number = 1; ; number++) {
     const copy = number === 1 ? `${file}.bak` : `${file}.bak${number}`;
-    if (await createWhole(copy, earlier, 0o666)) return copy;
+    if (await createAtomically(copy, earlier, 0o666)) return copy;
   }
 }
 

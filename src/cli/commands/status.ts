@@ -8,7 +8,7 @@ import { displayState, reportExitCode, statusJson } from "../../client/report-js
 import type { TaskReport } from "../../core/engine/report.ts";
 import type { WaitSettings } from "../../core/polling/wait.ts";
 import type { StatusEvents } from "../../core/use-cases/status.ts";
-import { COMMAND_WORDS, resumeCommand } from "../../lib/wording.ts";
+import { COMMAND_VOCABULARY, resumeCommand } from "../../lib/wording.ts";
 import { renderReport } from "../output/render.ts";
 import { withTasksShown } from "../output/task-progress.ts";
 import { TasksShown } from "../output/tasks-shown.ts";
@@ -51,7 +51,7 @@ async function runStatus(session: Session, ids: string[], flags: FlagsOf<typeof 
 
 /** The end of the answer about every open task: one document, or a note if there is none. */
 function allAnswer(reports: readonly TaskReport[], { console }: Session): Answer {
-  const tasks = reports.map((report) => statusJson(report, COMMAND_WORDS));
+  const tasks = reports.map((report) => statusJson(report, COMMAND_VOCABULARY));
   return {
     json: { ok: tasks.every(({ ok }) => ok), tasks },
     show: async () => tasks.length > 0 || console.note("No task is unfinished."),
@@ -85,7 +85,7 @@ function shownEvents(
       if (output !== undefined) await previewImages(report.files, viewing, session);
       if (tasks.isNamed(report)) return;
       const answer = { show: () => show(report, session) };
-      const whole = isOfAll ? answer : { ...answer, json: statusJson(report, COMMAND_WORDS) };
+      const whole = isOfAll ? answer : { ...answer, json: statusJson(report, COMMAND_VOCABULARY) };
       await showAnswer(whole, session.options, session.console);
     },
   };

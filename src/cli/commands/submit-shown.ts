@@ -2,7 +2,7 @@ import path from "node:path";
 import { displayState, reportExitCode, reportJson } from "../../client/report-json.ts";
 import type { RequestPlan } from "../../client/request-plan.ts";
 import type { TaskReport } from "../../core/engine/report.ts";
-import { COMMAND_WORDS } from "../../lib/wording.ts";
+import { COMMAND_VOCABULARY } from "../../lib/wording.ts";
 import { isAgreed, isForPerson } from "../input/input-stream.ts";
 import { renderReport } from "../output/render.ts";
 import { createProgress, withTasksShown } from "../output/task-progress.ts";
@@ -76,7 +76,7 @@ async function showReport(
 }
 
 async function print(report: TaskReport, session: Session, isOnStdout = false): Promise<void> {
-  if (session.options.json) await session.console.json(reportJson(report, COMMAND_WORDS));
+  if (session.options.json) await session.console.json(reportJson(report, COMMAND_VOCABULARY));
   else await renderReport(report, session, "", isOnStdout);
 }
 

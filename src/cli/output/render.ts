@@ -2,7 +2,7 @@ import { describeFailure } from "../../client/failure.ts";
 import type { TaskReport } from "../../core/engine/report.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { pluralize } from "../../lib/whole-number.ts";
-import { COMMAND_WORDS, resumeCommand } from "../../lib/wording.ts";
+import { COMMAND_VOCABULARY, resumeCommand } from "../../lib/wording.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { Session } from "../session/session.ts";
 import { hasSymbols, SAVED_MARK } from "../text/colors.ts";
@@ -42,7 +42,7 @@ export async function renderReport(
   if (report.error) {
     const { verbose } = session.options;
     return console.error(
-      failureLines(describeFailure(report.error, COMMAND_WORDS, report), { which, verbose }),
+      failureLines(describeFailure(report.error, COMMAND_VOCABULARY, report), { which, verbose }),
     );
   }
   if (!isOneScreen && report.files.length > 0) await console.note(which + savedLine(report, which));

@@ -6,7 +6,7 @@ import { UndecodableError } from "../../graphics/decoder.ts";
 import { type DisplayImage, renderGrid, renderPicture } from "../../graphics/picture.ts";
 import { detectScreen, FREE_ROWS, type Screen } from "../../graphics/terminal.ts";
 import { errorText } from "../../lib/error-text.ts";
-import { type ImageInfo, inspectFileAt } from "../../lib/image/inspect.ts";
+import { type ImageInfo, inspectFile } from "../../lib/image/inspect.ts";
 import type { Session } from "../session/session.ts";
 
 /** Maximum size of pictures, in characters; null: as many rows as the terminal has. */
@@ -76,7 +76,7 @@ async function tryOrWarn<Result>(
 }
 
 async function imageIn(file: string): Promise<ImageInfo> {
-  const inspection = inspectFileAt(file);
+  const inspection = inspectFile(file);
   if (inspection.ok) return inspection.image;
   throw new UndecodableError(`it is ${inspection.problem}: ${inspection.detail}`);
 }

@@ -1,5 +1,5 @@
 import type { Ora } from "ora";
-import { printable } from "../../lib/escape.ts";
+import { escapeControls } from "../../lib/escape.ts";
 import type { Context } from "../session/context.ts";
 import type { Session } from "../session/session.ts";
 import { type Paint, PLAIN, TEXT_STYLES } from "../text/colors.ts";
@@ -75,7 +75,7 @@ async function createLiveLine(console: Console, context: Context, paint: Paint):
     const room = drawnAt - SPINNER_COLUMNS;
     const lines = typeof text === "string" ? [text] : text(room);
     drawnBefore = drawn;
-    drawn = lines.map((line) => cutTo(printable(line), room));
+    drawn = lines.map((line) => cutTo(escapeControls(line), room));
     spinner.text = painted(unwrapped);
   };
   const start = () => {

@@ -10,9 +10,9 @@ import type { FlagsOf } from "../../client/options/option.ts";
 import { inProfile, type Profile, profileFolder, requireProfile } from "../../client/profiles.ts";
 import { type Folders, userFolders } from "../../client/user-folders.ts";
 import { formatDuration } from "../../lib/duration.ts";
-import { withoutQuery } from "../../lib/redact.ts";
+import { redactUrl } from "../../lib/redact.ts";
 import { shellWord } from "../../lib/shell-word.ts";
-import { COMMAND_WORDS } from "../../lib/wording.ts";
+import { COMMAND_VOCABULARY } from "../../lib/wording.ts";
 import type { SandboxNotice } from "../../sandbox/server.ts";
 import type { SettingsStore } from "../../store/settings-store.ts";
 import type { Console } from "../text/console.ts";
@@ -27,7 +27,7 @@ export class Session implements ClientSession {
   readonly options: GlobalOptions;
   readonly console: Console;
   readonly settings: EffectiveSettings;
-  readonly words = COMMAND_WORDS;
+  readonly words = COMMAND_VOCABULARY;
 
   readonly #argv: readonly string[];
   #folders: Folders | undefined;
@@ -138,7 +138,7 @@ export class Session implements ClientSession {
   get onExchange(): ClientSession["onExchange"] {
     if (!this.options.verbose) return undefined;
     return ({ method, url, result, elapsedMs }) => {
-      const address = withoutQuery(url);
+      const address = redactUrl(url);
       void this.console.note(`${method} ${address}: ${result}, ${formatDuration(elapsedMs)}`);
     };
   }

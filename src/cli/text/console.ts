@@ -1,5 +1,5 @@
 import type { Environment } from "../../client/this-process.ts";
-import { jsonSafe, printable } from "../../lib/escape.ts";
+import { escapeControls, escapeJson } from "../../lib/escape.ts";
 import { InterruptedError } from "../../lib/interrupted.ts";
 import { inColor, labelPaint, type Paint, PLAIN, type TextStyle, takesColors } from "./colors.ts";
 import { fold, foldQuestion, type WholeLine } from "./fit.ts";
@@ -108,8 +108,8 @@ export class Console {
   async resultLine(...fields: readonly (string | PathField)[]): Promise<void> {
     const isForPeople = this.#streams.stdout.isTTY === true;
     const texts = fields.map((field) => {
-      if (typeof field === "string") return printable(field);
-      return isForPeople ? printable(field.path) : field.path;
+      if (typeof field === "string") return escapeControls(field);
+      return isForPeople ? escapeControls(field.path) : field.path;
     });
     await this.#result(texts.join("  "));
   }
@@ -123,7 +123,7 @@ export class Console {
   async jsonList(items: AsyncIterable<unknown>): Promise<void> {
     let [text, separator] = ["[", ""];
     for await (const item of items) {
-      text += separator + jsonSafe(JSON.stringify(item));
+      text += separator + escapeJson(JSON.stringify(item));
       separator = ",";
       if (text.length < LIST_CHUNK) continue;
       if (!(await this.#result(text, ""))) return;
@@ -134,7 +134,7 @@ export class Console {
 
   /** One of many JSON documents. @returns false if the reader is gone @throws OutputError */
   async message(value: unknown): Promise<boolean> {
-    return this.#result(jsonSafe(JSON.stringify(value)));
+    return this.#result(escapeJson(JSON.stringify(value)));
   }
 
   /** @returns false if its reader is gone @throws OutputError */
@@ -165,7 +165,7 @@ export class Console {
   async question(text: string): Promise<void> {
     const { stderr } = this.#streams;
     this.beforeWrite();
-    await writeTo(stderr, foldQuestion(printable(text), stderr));
+    await writeTo(stderr, foldQuestion(escapeControls(text), stderr));
   }
 
   /** Ends the line of a question that was left without an answer: the next message would take its place. */
@@ -194,7 +194,7 @@ export class Console {
 
   /** A JSON document on a line of standard error, also under `--quiet`: the user has asked for it. */
   async event(value: object): Promise<void> {
-    const line = jsonSafe(JSON.stringify(value));
+    const line = escapeJson(JSON.stringify(value));
     await this.#write("stderr", `${line}\n`);
   }
 
@@ -203,7 +203,7 @@ export class Console {
     if (this.events) return this.event(messageEvent("error", text));
     const { stderr } = this.#streams;
     const lines = messageLines(text).flatMap((line) =>
-      typeof line === "string" ? fold(printable(line), stderr) : printable(line.whole),
+      typeof line === "string" ? fold(escapeControls(line), stderr) : escapeControls(line.whole),
     );
     await this.#write("stderr", `${lines.map(paint(this.style("stderr"))).join("\n")}\n`);
   }
@@ -240,5 +240,5 @@ function lineText(line: string | WholeLine): string {
 /** Text for a terminal. Colours are put on last, so that they are the only escape sequences in it. */
 function escaped(text: Text, paint: Paint = (line) => line): string {
   const lines = typeof text === "string" ? [text] : text;
-  return lines.map((line, at) => paint(printable(line), at)).join("\n");
+  return lines.map((line, at) => paint(escapeControls(line), at)).join("\n");
 }

@@ -1,4 +1,4 @@
-import { isPlain, lateRegex } from "../../lib/late-regex.ts";
+import { isPrintableAscii, lazyRegex } from "../../lib/late-regex.ts";
 import type { OutputStream } from "./output-stream.ts";
 
 /** A line that is never folded, because it names what is to be copied in one piece: a path with spaces in it, say. */
@@ -17,9 +17,9 @@ const PIECE =
   /(?<=: )(?:imggen|chmod|sudo|npm) .*|\(?\bimggen [a-z]+(?: (?:-{1,2}[a-z][\w-]*|<[^>]*>|\S*[\d_]\S*))*\S*|"[^"]*\/[^"]*"\S*|\S+/g;
 
 /** Accents, joiners, and emoji that are joined to another. */
-const NO_COLUMN = lateRegex(String.raw`\u200d.|[\p{Mn}\p{Me}\p{Cf}]`, "gsu");
+const NO_COLUMN = lazyRegex(String.raw`\u200d.|[\p{Mn}\p{Me}\p{Cf}]`, "gsu");
 /** Emoji and East Asian writing. */
-const TWO_COLUMNS = lateRegex(
+const TWO_COLUMNS = lazyRegex(
   String.raw`[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]`,
   "gu",
 );
@@ -29,7 +29,7 @@ const TWO_COLUMNS = lateRegex(
  * longer to load than most commands run.
  */
 function measure(text: string): number {
-  if (isPlain(text)) return text.length;
+  if (isPrintableAscii(text)) return text.length;
   return [...text.replace(NO_COLUMN(), "").replace(TWO_COLUMNS(), "--")].length;
 }
 

@@ -1,4 +1,4 @@
-import { printable } from "../../lib/escape.ts";
+import { escapeControls } from "../../lib/escape.ts";
 import type { TextStyleName } from "./colors.ts";
 import type { Console } from "./console.ts";
 import { roomOn } from "./fit.ts";
@@ -170,8 +170,8 @@ interface SafeCell {
 }
 
 function safeCell(cell: TableCell): SafeCell {
-  if (typeof cell === "string") return { text: printable(cell), cut: "end" };
-  return { text: printable(cell.path), cut: "start" };
+  if (typeof cell === "string") return { text: escapeControls(cell), cut: "end" };
+  return { text: escapeControls(cell.path), cut: "start" };
 }
 
 function fitCell(cell: SafeCell, width: number): { text: string; padding: string } {

@@ -1,13 +1,13 @@
-import { durationOption } from "../../lib/duration.ts";
+import { parseDurationOption } from "../../lib/duration.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { MAX_SEED, parseSeed } from "../../lib/exact-integer.ts";
 import { requireNotEmpty, requirePath } from "../../lib/home-folder.ts";
 import {
-  exceededLimit,
+  findExceededLimit,
   hasSeveralSeeds,
-  seedOption,
-  seedsOption,
-  wholeNumberOption,
+  parseSeedOption,
+  parseSeedsOption,
+  parseWholeNumberOption,
 } from "../../lib/whole-number.ts";
 import { isProviderFields } from "../../task/request-fields.ts";
 import { type Kind, longFlag, type Option, RANDOM } from "./option.ts";
@@ -61,7 +61,7 @@ const KINDS: Readonly<Record<Kind, KindRow>> = {
   whole: WHOLE,
   seed: SEED,
   seeds: {
-    parse: (text, label) => seedsOption(label, text),
+    parse: (text, label) => parseSeedsOption(label, text),
     is: (value) => Array.isArray(value) && value.every(SEED.is),
     words: "a list of whole numbers",
   },
@@ -70,7 +70,10 @@ const KINDS: Readonly<Record<Kind, KindRow>> = {
     is: (value) => value === RANDOM || SEED.is(value),
     words: `${RANDOM}, or ${SEED.words}`,
   },
-  duration: { ...WHOLE, parse: (text, label, { min = 0 }) => durationOption(label, text, { minMs: min }) },
+  duration: {
+    ...WHOLE,
+    parse: (text, label, { min = 0 }) => parseDurationOption(label, text, { minMs: min }),
+  },
   flag: SWITCH,
   on: SWITCH,
   texts: TEXTS,
@@ -89,13 +92,16 @@ export function parseFlag(option: Option, text: string): unknown {
 
 function wholeNumber(text: string, label: string, { min = 0, max, isAdvisory }: Option): number {
   if (isAdvisory)
-    return wholeNumberOption(label, text, { min: 0, advised: { min, ...(max !== undefined && { max }) } });
-  return wholeNumberOption(label, text, { min, ...(max !== undefined && { max }) });
+    return parseWholeNumberOption(label, text, {
+      min: 0,
+      advised: { min, ...(max !== undefined && { max }) },
+    });
+  return parseWholeNumberOption(label, text, { min, ...(max !== undefined && { max }) });
 }
 
 /** @throws UsageError */
 function oneSeed(text: string, label: string) {
-  if (!hasSeveralSeeds(text)) return seedOption(label, text);
+  if (!hasSeveralSeeds(text)) return parseSeedOption(label, text);
   const hint = `Nothing was sent. For several, give the prompt to imggen generate with --seed ${text}`;
   throw new UsageError(`${label} takes one number here.`, { hint });
 }
@@ -116,7 +122,7 @@ export function parseChoice<Choice extends string>(
 export function valueProblem(option: Option, value: unknown): string | null {
   const { kind, choices, min = 0, max, isAdvisory } = option;
   const { is, words, range } = KINDS[kind];
-  if (!is(value)) return (range && exceededLimit(value, { ...range, min })) ?? words;
+  if (!is(value)) return (range && findExceededLimit(value, { ...range, min })) ?? words;
   if (choices && !choices.includes(String(value))) return `one of ${choices.join(", ")}`;
   if (typeof value !== "number" || isAdvisory) return null;
   if (max === undefined) return value < min ? `at least ${min}` : null;

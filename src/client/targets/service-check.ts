@@ -8,8 +8,8 @@ import { TransportError } from "../../api/transport.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { errorCode } from "../../lib/error-text.ts";
 import { ImggenError } from "../../lib/error-types.ts";
-import { maskKey, withoutQuery } from "../../lib/redact.ts";
-import { COMMAND_WORDS, worded } from "../../lib/wording.ts";
+import { maskKey, redactUrl } from "../../lib/redact.ts";
+import { COMMAND_VOCABULARY, formatWording } from "../../lib/wording.ts";
 import { describeForeign, judgeProbe, type ProbeReply, probe } from "../../providers/service/probe.ts";
 import { apiKeyFor, requireApiKey, requireBaseUrl } from "../account.ts";
 import { type Finding, failed, news, ok, orNotChecked, skipped, warning } from "../finding.ts";
@@ -78,7 +78,7 @@ function reachFinding(setting: Setting | undefined, answer: Answer, session: Tar
   if (verdict !== "foreign")
     return news(`${url.href} answers in ${formatDuration(elapsedMs)} (${label})`, facts);
   const { message, hint } = describeForeign(answer, url);
-  return failed(message, worded([hint, `It is from ${label}.`], COMMAND_WORDS), facts);
+  return failed(message, formatWording([hint, `It is from ${label}.`], COMMAND_VOCABULARY), facts);
 }
 
 function unreachable(url: URL, cause: TransportError, session: TargetSession): Finding {
@@ -154,7 +154,7 @@ function loginFailure(url: URL, answer: Answer, hintStart: string, hintEnd: stri
 /** The proxy that a URL is reached through, without the user name and password in it. */
 export function proxyInUse(url: URL, { context }: TargetSession): ProxyInUse | null {
   const proxy = proxyFor(url, proxiesFromEnvironment(context.env));
-  return proxy && { ...proxy, url: withoutQuery(proxy.url) };
+  return proxy && { ...proxy, url: redactUrl(proxy.url) };
 }
 
 /** Shorter than the service's check, to distinguish a name server that does not answer from a service that does not. */

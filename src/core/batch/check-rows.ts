@@ -1,5 +1,5 @@
 import { ImggenError } from "../../lib/error-types.ts";
-import { type Words, worded } from "../../lib/wording.ts";
+import { formatWording, type Vocabulary } from "../../lib/wording.ts";
 import { InvalidRequestError, type Limit } from "../../models/invalid-request.ts";
 import { FIELD_LABELS, type Labels } from "../../models/rules/rule.ts";
 import type { CheckedRequest, RequestInput } from "../../task/request.ts";
@@ -26,7 +26,7 @@ export interface RowDefaults extends RowChecks, ReadOptions {
   /** Source of the defaults, for messages about them. */
   labels: Partial<Labels>;
   /** The words of messages. */
-  words: Words;
+  words: Vocabulary;
   shard: Shard | null;
   /** Whether a column that nothing uses is a problem. Default false. */
   refusesUnused?: boolean;
@@ -94,7 +94,8 @@ export async function checkRows(
     if (checked instanceof ImggenError) {
       if (throwsFirst) throw checked;
       const limit = checked instanceof InvalidRequestError ? checked.limit : null;
-      if (skipsRows) skipped.push({ input, reason: worded(checked.wording.message, defaults.words), limit });
+      if (skipsRows)
+        skipped.push({ input, reason: formatWording(checked.wording.message, defaults.words), limit });
       else refuse(describeProblem(checked, defaults));
       continue;
     }
@@ -150,7 +151,7 @@ async function checkValues(
 }
 
 function describeProblem({ wording }: ImggenError, { words }: RowDefaults): string {
-  return worded([wording.message, wording.hint ?? ""], words);
+  return formatWording([wording.message, wording.hint ?? ""], words);
 }
 
 /** Labels of the values that the row leaves to the defaults: the flag or setting that set them. */

@@ -2,7 +2,7 @@ import { promises } from "node:fs";
 import path from "node:path";
 import { mapConcurrent } from "../../lib/concurrency.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { isBelow, realFolder } from "../../lib/real-folder.ts";
+import { canonicalFolder, isBelow } from "../../lib/real-folder.ts";
 import type { Destination, SaveOptions } from "../../task/intent.ts";
 import type { Task } from "../../task/task.ts";
 import type { ManifestProblem } from "../errors.ts";
@@ -37,7 +37,7 @@ export async function outputFolder(options: GivenFolder): Promise<OutputFolder> 
   if (output === "-") throw new UsageError(`${label} - takes one image; many images need a folder.`);
   if (output?.includes("\0")) throw new UsageError(`${label} holds a NUL character.`);
   requireTemplate(name, takesColumns);
-  const folder = await realFolder(options.resolvePath(output ?? "."));
+  const folder = await canonicalFolder(options.resolvePath(output ?? "."));
   const { overwrite, sidecar } = options;
   return { folder, template: name ?? template, overwrite, ...(sidecar && { sidecar }) };
 }
@@ -103,7 +103,7 @@ async function misplaced(row: PlannedRow, base: OutputFolder): Promise<ManifestP
   const { line, output, state } = row;
   if (output === null) return null;
   const file = path.join(base.folder, output);
-  const folder = await realFolder(path.dirname(file));
+  const folder = await canonicalFolder(path.dirname(file));
   if (!isBelow(folder, base.folder))
     return { line, message: `output ${JSON.stringify(output)} is outside ${base.folder}.` };
   if (state !== "new" || base.overwrite || !(await promises.lstat(file).catch(() => null))) return null;

@@ -5,7 +5,7 @@ import { isoTime } from "../../lib/clock.ts";
 import { errorCode } from "../../lib/error-text.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import { InterruptedError } from "../../lib/interrupted.ts";
-import { nameIsTaken } from "../../lib/publish.ts";
+import { isNameTaken } from "../../lib/publish.ts";
 import type { RowClaims } from "../../store/row-claims.ts";
 import type { Destination } from "../../task/intent.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
@@ -252,7 +252,7 @@ async function findFile(
 
 async function isOnDisk(file: string | null): Promise<boolean> {
   // On a disk error the file is downloaded again; if it exists after all, it is not saved a second time.
-  return file !== null && (await nameIsTaken(file).catch(() => false));
+  return file !== null && (await isNameTaken(file).catch(() => false));
 }
 
 function continueSpec(row: PlannedRow, task: Task, { wait, output }: BatchContext): ContinueSpec {

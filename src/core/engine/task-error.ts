@@ -1,6 +1,6 @@
 import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/api-errors.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
-import { sentence } from "../../lib/short-text.ts";
+import { toSentence } from "../../lib/short-text.ts";
 import { action, isWording, option, phrase, type Wording } from "../../lib/wording.ts";
 import { taskIdIn } from "../../providers/service/replies.ts";
 import { type FreeAt, freeAt } from "../../task/intent.ts";
@@ -69,7 +69,7 @@ export function taskError(task: Task): ImggenError | null {
       const text = isSentence
         ? why
         : `The request was sent, but whether it was accepted is not known: ${why}`;
-      return new OutcomeUnknownError(`${sentence(text)} It is request ${id}.`, {
+      return new OutcomeUnknownError(`${toSentence(text)} It is request ${id}.`, {
         mentionedTaskId: mentionedTaskId(task),
       });
     }
@@ -121,12 +121,12 @@ export function taskError(task: Task): ImggenError | null {
  */
 export function noLongerKnown(task: Task, why: string): ImggenError {
   if (!task.intent.isPaid)
-    return new PendingError(`Task ${displayId(task)} waits: ${sentence(why)}`, {
+    return new PendingError(`Task ${displayId(task)} waits: ${toSentence(why)}`, {
       charged: "no",
       hint: phrase`To submit it again: ${action("resume")}`,
     });
   return new OutcomeUnknownError(
-    `Task ${getTaskId(task) ?? task.id} is no longer known to the service: ${sentence(why)}`,
+    `Task ${getTaskId(task) ?? task.id} is no longer known to the service: ${toSentence(why)}`,
     {
       charged: getCharged(task),
       hint: [
@@ -183,7 +183,7 @@ function partly(task: Task): PartialError | null {
   const { requests, id } = task;
   const isLost = requests.some(({ state }) => state === "unknown");
   return new PartialError(
-    `${missing.length} of ${requests.length} images could not be made. ${missing.map(sentence).join(" ")}`,
+    `${missing.length} of ${requests.length} images could not be made. ${missing.map(toSentence).join(" ")}`,
     {
       charged: getCharged(task),
       hint: isLost

@@ -4,7 +4,7 @@ import { removeIfPossible } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { hasContent } from "../../lib/file-digest.ts";
 import { typeFromName } from "../../lib/image/format.ts";
-import { inspectFileAt } from "../../lib/image/inspect.ts";
+import { inspectFile } from "../../lib/image/inspect.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import { SaveFailedError } from "../errors.ts";
@@ -56,7 +56,7 @@ export async function copyImage(
     // Without the mode of the source, which some disks refuse.
     const how = { flag: "wx", mode: fileMode, flush: true };
     await promises.writeFile(temporary, createReadStream(source), how);
-    const inspection = inspectFileAt(temporary);
+    const inspection = inspectFile(temporary);
     const image = inspection.ok ? inspection.image : inspection.file;
     if (image === undefined || !(await hasContent(temporary, savedImage))) return null;
     giveToOwnerOfFolder(temporary);

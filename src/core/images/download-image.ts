@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { downloadImageFile, type WrittenFile, writeImageFile } from "../../api/image-download.ts";
 import { removeIfPossible } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
-import { withoutQuery } from "../../lib/redact.ts";
+import { redactUrl } from "../../lib/redact.ts";
 import { truncate } from "../../lib/short-text.ts";
 import type { MadeImage } from "../../providers/provider.ts";
 import type { TaskDeps } from "../engine/deps.ts";
@@ -67,7 +67,7 @@ export async function downloadImage(
     // A file of the provider itself, to which its headers go, has no signature that could expire.
     const what = headers === undefined ? "its URL has expired" : "it is no longer there";
     const why = isMissing ? `${what}, ${result.why}` : result.why;
-    const shortUrl = truncate(connection.maskUrl(withoutQuery(result.url)), MAX_URL_LENGTH);
+    const shortUrl = truncate(connection.maskUrl(redactUrl(result.url)), MAX_URL_LENGTH);
     throw new DownloadFailedError(`${why} (${shortUrl})`, { isMissing, isFinal: isMissing && isFinal });
   }
   const { image, bytes, sha256 } = result;

@@ -3,7 +3,7 @@ import { UsageError } from "../../lib/error-types.ts";
 import { withoutInvisible } from "../../lib/escape.ts";
 import type { WholeNumber } from "../../lib/exact-integer.ts";
 import { ANY_EXTENSION } from "../../lib/image/format.ts";
-import { hasControlCharacter, isPlain, lateRegex } from "../../lib/late-regex.ts";
+import { hasControlCharacter, isPrintableAscii, lazyRegex } from "../../lib/late-regex.ts";
 import { shortTaskId } from "../../lib/short-task-id.ts";
 import { option, type Phrase, phrase } from "../../lib/wording.ts";
 import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
@@ -110,14 +110,14 @@ function placeholderValues({
   };
 }
 
-const NO_PART_OF_A_WORD = lateRegex(String.raw`[^\p{L}\p{N}\p{M}]+`, "gu");
+const NO_PART_OF_A_WORD = lazyRegex(String.raw`[^\p{L}\p{N}\p{M}]+`, "gu");
 
 /** The prompt as part of a file name: letters and digits of any script; everything else becomes hyphens. */
 export function promptSlug(prompt: string): string {
   const words = withoutInvisible(prompt)
     .normalize("NFC")
     .toLowerCase()
-    .replace(isPlain(prompt) ? /[^a-z0-9]+/g : NO_PART_OF_A_WORD(), "-");
+    .replace(isPrintableAscii(prompt) ? /[^a-z0-9]+/g : NO_PART_OF_A_WORD(), "-");
   const cut = [...words.replace(/^-+/, "")].slice(0, SLUG_CHARACTERS).join("");
   return cut.replace(/-+$/, "") || "image";
 }
@@ -125,12 +125,12 @@ export function promptSlug(prompt: string): string {
 /** An extension is short, so that there is room to cut the name before it. */
 const EXTENSION = /\.[^.\s]{1,16}$/;
 
-const CONTROL_OR_FORMAT = lateRegex(String.raw`[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]`, "gu");
+const CONTROL_OR_FORMAT = lazyRegex(String.raw`[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]`, "gu");
 
 /** A file name that is valid on every platform: no separator, no control character, no reserved name. */
 export function safeName(name: string): string {
   const visible = withoutInvisible(name).replace(/[<>:"/\\|?*]/g, "-");
-  const clean = withoutTail(isPlain(visible) ? visible : visible.replace(CONTROL_OR_FORMAT(), "-"));
+  const clean = withoutTail(isPrintableAscii(visible) ? visible : visible.replace(CONTROL_OR_FORMAT(), "-"));
   const extension = EXTENSION.exec(clean)?.[0] ?? "";
   const stem = clean.slice(0, clean.length - extension.length).replace(/^[.\-\s]+|[.\s]+$/g, "") || "image";
   const free = isReserved(stem) ? `_${stem}` : stem;

@@ -1,7 +1,7 @@
 import { createReadStream, promises } from "node:fs";
 import path from "node:path";
-import { ifSupported } from "../../lib/disk-file.ts";
-import { removeIfPossible, removeIfPresent, syncFolder, whileInUse } from "../../lib/durable.ts";
+import { ignoreUnsupported } from "../../lib/disk-file.ts";
+import { removeIfPossible, removeIfPresent, retryWhileInUse, syncFolder } from "../../lib/durable.ts";
 import { hasContent, sha256Hex } from "../../lib/file-digest.ts";
 import { typeFromName } from "../../lib/image/format.ts";
 import { inspectBytes } from "../../lib/image/inspect.ts";
@@ -75,7 +75,7 @@ async function writeToStdout(fetched: DownloadedImage, deps: TaskDeps): Promise<
       cause: error,
     });
   } finally {
-    await whileInUse(() => promises.unlink(fetched.temporary));
+    await retryWhileInUse(() => promises.unlink(fetched.temporary));
   }
   const warnings = isImage(fetched) ? [] : [`Standard output ${notChecked(fetched)}.`];
   return { path: null, image: fetched, warnings };
@@ -106,7 +106,7 @@ async function publishNumbered(
     // If two images of a task are equal, the first one's file must not count as the second's.
     const isOurs = files.some((each) => each?.path === file);
     if (spec.recovering && !isOurs && (await hasContent(file, fetched))) {
-      await whileInUse(() => promises.unlink(fetched.temporary));
+      await retryWhileInUse(() => promises.unlink(fetched.temporary));
       return file;
     }
   }
@@ -140,8 +140,8 @@ async function replace(
   try {
     // Other processes recognise it as new by its modification time; that of its last byte may be before they began.
     const now = new Date(clock.now());
-    await ifSupported(() => promises.utimes(temporary, now, now));
-    await whileInUse(() => promises.rename(temporary, file));
+    await ignoreUnsupported(() => promises.utimes(temporary, now, now));
+    await retryWhileInUse(() => promises.rename(temporary, file));
     return "published";
   } catch (error) {
     await published.giveBack(file);

@@ -91,7 +91,7 @@ export async function reserveName(file: string, processes: Processes): Promise<(
     const ticket = await tickets.take(`${WHAT}${digest}`, RESERVED_MS);
     if (!Array.isArray(ticket)) return async () => ticket.release();
     // Of those that came at once each may have given way to another.
-    if (tries === MAX_TRIES || tickets.active(`${WHAT}${digest}`).length > 0) return null;
+    if (tries === MAX_TRIES || tickets.listActive(`${WHAT}${digest}`).length > 0) return null;
   }
 }
 

@@ -3,7 +3,7 @@ import { makeFolder } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
 import type { WholeNumber } from "../../lib/exact-integer.ts";
 import { inspectBytes } from "../../lib/image/inspect.ts";
-import { withoutQuery } from "../../lib/redact.ts";
+import { redactUrl } from "../../lib/redact.ts";
 import { joinFirst } from "../../lib/short-text.ts";
 import { toClause } from "../../providers/failures.ts";
 import { ProviderError } from "../../providers/provider.ts";
@@ -70,7 +70,7 @@ function surplusWarning(
   const urls = sources.flatMap((source) => (source.kind === "url" ? [connection.maskUrl(source.url)] : []));
   return (
     `The service returned ${maxImages + urls.length} images; the first ${maxImages} were downloaded. ` +
-    `Not downloaded: ${joinFirst(urls.map(withoutQuery), MAX_NAMED)}. All URLs are in the ledger.`
+    `Not downloaded: ${joinFirst(urls.map(redactUrl), MAX_NAMED)}. All URLs are in the ledger.`
   );
 }
 
@@ -93,7 +93,7 @@ async function findSaved(
 ): Promise<SavedFile | null> {
   const file = savedFiles[at];
   // Compared without the query: it may hold a signature, which changes with every poll.
-  const comparable = (url: string) => maskUrl(withoutQuery(url));
+  const comparable = (url: string) => maskUrl(redactUrl(url));
   const isOther = source.kind === "url" && comparable(file?.url ?? "") !== comparable(source.url);
   if (!file || isOther) return null;
   return (await isWhole(file)) ? file : null;

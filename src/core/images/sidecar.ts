@@ -1,13 +1,13 @@
 import { promises } from "node:fs";
 import path from "node:path";
 import { isoTime } from "../../lib/clock.ts";
-import { removeIfPossible, syncFolder, whileInUse } from "../../lib/durable.ts";
+import { removeIfPossible, retryWhileInUse, syncFolder } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { parseSeed, type WholeNumber } from "../../lib/exact-integer.ts";
 import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
 import { publish } from "../../lib/publish.ts";
 import { readText } from "../../lib/read-file.ts";
-import { withoutQuery } from "../../lib/redact.ts";
+import { redactUrl } from "../../lib/redact.ts";
 import { VERSION } from "../../lib/version.ts";
 import { writeSynced } from "../../lib/write-whole.ts";
 import { isTaskId } from "../../providers/service/replies.ts";
@@ -60,7 +60,7 @@ export async function writeSidecar(
     await writeSynced(temporary, connection.maskKey(sidecarText(file, facts)), fileMode);
     // An image of the same run may have this very name.
     if (destination.overwrite && (await published.take(target, keepsSinceMs)))
-      await whileInUse(() => promises.rename(temporary, target));
+      await retryWhileInUse(() => promises.rename(temporary, target));
     else {
       const result = await publish(temporary, target, (name) => reserveName(name, ledger.processes));
       // A process that ended after it wrote the sidecar, and before it recorded the image, wrote the same.
@@ -90,7 +90,7 @@ function sidecarText(
 /** A request whose reference images' URLs have no query: `?…` says that there was one. */
 function unsigned({ image, ...request }: GenerationRequest): GenerationRequest {
   if (image === undefined) return request;
-  return { ...request, image: Array.isArray(image) ? image.map(withoutQuery) : withoutQuery(image) };
+  return { ...request, image: Array.isArray(image) ? image.map(redactUrl) : redactUrl(image) };
 }
 
 /** The longest prompt is 20,000 characters, so a larger file is not a sidecar. */

@@ -152,7 +152,7 @@ export class Line {
   async #serveOnce(): Promise<void> {
     try {
       for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
-        let turns = this.#tickets.active(TURN);
+        let turns = this.#tickets.listActive(TURN);
         const positions = this.#placesBeside(turns);
         const isDue = turns.length + this.#before(first, positions).length < this.#limits.concurrency;
         const others = isDue ? await this.#begin(first) : null;
@@ -169,7 +169,7 @@ export class Line {
   /** The places of other processes. While it takes its turn, a request has two tickets: only the turn counts. */
   #placesBeside(turns: readonly Ticket[]): Ticket[] {
     const inTurn = new Set(turns.map(({ sortKey }) => sortKey));
-    const others = this.#tickets.active(WAIT).filter(({ name }) => name !== this.#position?.ticket.name);
+    const others = this.#tickets.listActive(WAIT).filter(({ name }) => name !== this.#position?.ticket.name);
     return others
       .map((position) =>
         inTurn.has(position.sortKey) ? { ...position, count: position.count - 1 } : position,

@@ -1,6 +1,6 @@
 import { UsageError } from "../../lib/error-types.ts";
 import { MAX_SEED, parseSeed, type WholeNumber } from "../../lib/exact-integer.ts";
-import { exceededLimit } from "../../lib/whole-number.ts";
+import { findExceededLimit } from "../../lib/whole-number.ts";
 import { MAX_IMAGES } from "../../models/matrix.ts";
 import { jsonFields, providerFields } from "../../models/provider-fields.ts";
 import {
@@ -72,14 +72,14 @@ const WHOLE_NUMBER: Reader<number> = {
     return typeof number === "number" && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
   },
   takes: "a whole number",
-  limit: (value) => exceededLimit(value, MAX_IMAGES),
+  limit: (value) => findExceededLimit(value, MAX_IMAGES),
 };
 
 /** A number, or its digits as text, which a number beyond 2^53 - 1 must be: JSON rounds it. */
 const SEED: Reader<WholeNumber> = {
   as: (value) => parseSeed(value) ?? undefined,
   takes: `a whole number from 0 to ${MAX_SEED} (beyond ${Number.MAX_SAFE_INTEGER} in quotes)`,
-  limit: (value) => exceededLimit(value, { min: 0, max: MAX_SEED }),
+  limit: (value) => findExceededLimit(value, { min: 0, max: MAX_SEED }),
 };
 
 /** An object, or the words of a CSV cell: `steps=20 cfg_scale=7`. */

@@ -1,6 +1,6 @@
 import { type ImageHead, imageHead } from "../../api/image-head.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
-import { withoutQuery } from "../../lib/redact.ts";
+import { redactUrl } from "../../lib/redact.ts";
 import { option, phrase } from "../../lib/wording.ts";
 import { InvalidRequestError } from "../../models/invalid-request.ts";
 import type { TaskDeps } from "../engine/deps.ts";
@@ -24,7 +24,7 @@ export async function checkUrls(
   const heads = await Promise.all(checks).catch((error) => {
     throw signal.aborted ? interruptedError(signal, "no") : error;
   });
-  return heads.flatMap((head, at) => findings(`${label} ${withoutQuery(different[at] ?? "")}`, head));
+  return heads.flatMap((head, at) => findings(`${label} ${redactUrl(different[at] ?? "")}`, head));
 }
 
 /** A signed URL's expiry can be read from its query, even where the signature is for GET alone and HEAD is refused. */

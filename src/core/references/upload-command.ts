@@ -1,8 +1,13 @@
-import { filledWords, isInShellScript, programWords, shellOperator } from "../../lib/command-line.ts";
+import {
+  fillPlaceholders,
+  findShellOperator,
+  isInShellScript,
+  splitProgramCommand,
+} from "../../lib/command-line.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
-import { withoutQuery } from "../../lib/redact.ts";
-import { environmentWithout, nonBlankLines, programFailure, runProgram } from "../../lib/run-program.ts";
+import { redactUrl } from "../../lib/redact.ts";
+import { filterEnvironment, nonBlankLines, programFailure, runProgram } from "../../lib/run-program.ts";
 import { action, phrase } from "../../lib/wording.ts";
 import { isRemoteUrl } from "../../models/rules/images.ts";
 import { POLICY } from "../limits/policy.ts";
@@ -21,11 +26,11 @@ export interface UploadCommand {
 
 /** @param label names the setting in messages @throws UsageError if it cannot be what it is for */
 export function parseUploadCommand(text: string, label: string): UploadCommand {
-  const words = programWords(text);
+  const words = splitProgramCommand(text);
   if (typeof words === "string") throw refused(`${label} cannot be read: ${words}`);
   if (!words.some((word) => word.includes(FILE)))
     throw refused(`${label} has no ${FILE}, which stands for the file's path`);
-  const foreign = shellOperator(words);
+  const foreign = findShellOperator(words);
   if (foreign !== undefined)
     throw refused(
       `${label} holds ${foreign}, and no shell runs it`,
@@ -41,7 +46,7 @@ export function parseUploadCommand(text: string, label: string): UploadCommand {
 
 /** The words to run for a file. @param file its absolute path */
 export function wordsFor({ words }: UploadCommand, file: string): string[] {
-  return filledWords(words, { file });
+  return fillPlaceholders(words, { file });
 }
 
 function refused(message: string, hint = "For example: my-upload-script {file}."): UsageError {
@@ -62,7 +67,7 @@ export async function uploadFile(
   signal: AbortSignal,
 ): Promise<string> {
   const words = wordsFor(command, file.path);
-  const visible = environmentWithout((name) => KEYS.test(name), env);
+  const visible = filterEnvironment((name) => KEYS.test(name), env);
   const end = await runProgram(words, { env: visible, signal, timeoutMs: POLICY.upload.timeoutMs });
   if (end.kind === "aborted") throw interruptedError(signal, "no");
   if (end.kind === "too_much_output") throw invalidOutput("more than any URL is long", file);
@@ -82,7 +87,7 @@ function printedUrl(stdout: string, file: ReferenceFile): string {
   if (lines.length > 1) throw invalidOutput(`${lines.length} lines`, file);
   if (line.length > MAX_URL) throw invalidOutput(`a line of more than ${MAX_URL} characters`, file);
   if (/\s|\p{Cc}/u.test(line) || !URL.canParse(line) || !isHttps(new URL(line)))
-    throw invalidOutput(JSON.stringify(withoutQuery(line).slice(0, 200)), file);
+    throw invalidOutput(JSON.stringify(redactUrl(line).slice(0, 200)), file);
   if (!isRemoteUrl(line)) throw invalidOutput("a URL in which no host follows https://", file);
   // As it was understood: the service may read a backslash otherwise.
   return new URL(line).href;

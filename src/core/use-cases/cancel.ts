@@ -1,4 +1,4 @@
-import { inOrder } from "../../lib/concurrency.ts";
+import { mapInOrder } from "../../lib/concurrency.ts";
 import { type ErrorFacts, UsageError } from "../../lib/error-types.ts";
 import { isInSameScope } from "../../lib/processes.ts";
 import { action, phrase } from "../../lib/wording.ts";
@@ -46,7 +46,7 @@ export async function cancel(
   onEnd: (report: CancelReport) => Promise<void> = async () => {},
 ): Promise<CancelReport[]> {
   const tasks = await findNamed(ids, deps.ledger);
-  return inOrder(
+  return mapInOrder(
     tasks.map(({ id, record }) => (record ? cancelOne(record, wait, deps) : unknownId(id))),
     async (report) => {
       await onEnd(report);

@@ -1,5 +1,5 @@
 import { isoTime } from "../../lib/clock.ts";
-import { inOrder } from "../../lib/concurrency.ts";
+import { mapInOrder } from "../../lib/concurrency.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { Destination } from "../../task/intent.ts";
@@ -83,7 +83,7 @@ export async function status(
   requireFolderForSeveral(destination, tasks.length);
   if (destination) await prepareDestination(destination);
   await onBegin(tasks);
-  return inOrder(
+  return mapInOrder(
     tasks.map(async (task, at) => {
       const report = await pollTask(task, spec, deps);
       onPolled(at);

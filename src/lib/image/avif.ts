@@ -1,16 +1,15 @@
 import {
   type ByteWindow,
-  cutShort,
-  damaged,
+  completeVerdict,
+  damagedVerdict,
   type ImageFormat,
   MAX_PARTS,
   type Size,
+  truncatedVerdict,
   type Verdict,
-  whole,
 } from "./format.ts";
 
 const HEADER_BYTES = 8;
-/** A real image's metadata has some hundred bytes. */
 const MAX_META_BYTES = 1024 * 1024;
 const BRANDS = new Set(["avif", "avis"]);
 
@@ -32,8 +31,8 @@ function hasBrand(head: Buffer): boolean {
 }
 
 /**
- * Complete: boxes (the unit of the ISO base media format) up to the exact end of the file, including metadata and
- * image data.
+ * A complete file consists of boxes (ISO base media format), including metadata and image data, up to its exact
+ * end.
  */
 function examine(file: ByteWindow): Verdict {
   const types = new Set<string>();
@@ -41,30 +40,32 @@ function examine(file: ByteWindow): Verdict {
   let end = 0;
   for (let parts = 0; end < file.size && parts < MAX_PARTS; parts += 1) {
     const box = readBox(file, end);
-    if (box === null) return file.size - end < HEADER_BYTES ? cutShort(end + HEADER_BYTES) : damaged(end);
-    if (box.end > file.size) return cutShort(box.end);
+    if (box === null)
+      return file.size - end < HEADER_BYTES ? truncatedVerdict(end + HEADER_BYTES) : damagedVerdict(end);
+    if (box.end > file.size) return truncatedVerdict(box.end);
     if (box.type === "meta") meta = file.bytes(end, Math.min(box.end - end, MAX_META_BYTES)) ?? meta;
     types.add(box.type);
     end = box.end;
   }
-  const isWhole = types.has("mdat") ? types.has("meta") || types.has("moov") : meta.includes("idat");
-  return isWhole ? whole(largestSize(meta), orientationIn(meta)) : cutShort(file.size + HEADER_BYTES);
+  const isComplete = types.has("mdat") ? types.has("meta") || types.has("moov") : meta.includes("idat");
+  return isComplete
+    ? completeVerdict(largestSize(meta), readRotation(meta))
+    : truncatedVerdict(file.size + HEADER_BYTES);
 }
 
-/** null: incomplete header, or invalid length or type. */
 function readBox(file: ByteWindow, start: number): { type: string; end: number } | null {
   const header = file.bytes(start, HEADER_BYTES);
   if (header === null) return null;
   const type = header.toString("latin1", 4);
   const length = header.readUInt32BE(0);
-  // Length 1: a 64-bit length follows the type. Length 0: up to the end of the file, only for the last box.
+  // Length 1: a 64-bit length follows the type. Length 0: the box is the last and ends with the file.
   const long = length === 1 ? file.bytes(start + HEADER_BYTES, 8) : null;
   if (length === 1 && long === null) return null;
   const end = length === 0 ? file.size : start + Number(long?.readBigUInt64BE() ?? length);
   return end < start + HEADER_BYTES || !/^[ -~]{4}$/.test(type) ? null : { type, end };
 }
 
-/** The largest size, because tiles and thumbnails have smaller ones. 0 × 0 if there is none. */
+/** The largest size, because tiles and thumbnails are smaller. 0 × 0 if unknown. */
 function largestSize(meta: Buffer): Size {
   let largest: Size = { width: 0, height: 0 };
   for (
@@ -79,7 +80,7 @@ function largestSize(meta: Buffer): Size {
 }
 
 /** Converts the rotation property (multiples of 90° anticlockwise) to an Exif orientation. */
-function orientationIn(meta: Buffer): number {
+function readRotation(meta: Buffer): number {
   const at = meta.indexOf("irot");
   const quarters = at === -1 ? 0 : (meta[at + 4] ?? 0) & 3;
   return [1, 8, 3, 6][quarters] ?? 1;

@@ -7,10 +7,10 @@ const SHORT = 3;
 export const EXIF_PREFIX = Buffer.from("Exif\0\0", "latin1");
 
 /**
- * The Exif orientation, 1 (as stored) to 8; from 5 on, width and height swap. 1 if the metadata has none. Section
- * 4.6.4 of Exif 2.3.
+ * Returns the Exif orientation (Exif 2.3, section 4.6.4): 1 (as stored, the default) to 8. From 5 on, width and
+ * height are swapped.
  */
-export function orientationIn(exif: Buffer): number {
+export function readOrientation(exif: Buffer): number {
   const isPrefixed = exif.subarray(0, EXIF_PREFIX.length).equals(EXIF_PREFIX);
   const tiff = isPrefixed ? exif.subarray(EXIF_PREFIX.length) : exif;
   const byteOrder = tiff.toString("latin1", 0, 2);

@@ -1,8 +1,7 @@
-/** Description of a file that is not a supported image, by its first bytes. */
 export interface ForeignFile {
   /** For messages: "an HTML page", "JSON text", "empty". */
-  what: string;
-  /** null: text or an empty body, as servers send in place of a file. */
+  description: string;
+  /** null for text or an empty body, which servers send in place of a file. */
   format: { type: "other" | "unrecognised"; mediaType: string; extension: string } | null;
 }
 
@@ -23,22 +22,23 @@ const SIGNATURES: ReadonlyArray<readonly [RegExp, string, string, string]> = [
 const SVG = "an SVG document";
 const UNRECOGNISED = "unrecognised data";
 
-/** @param head the first bytes of the file, a few thousand at most */
-export function foreignFile(head: Buffer): ForeignFile {
+/** @param head the first bytes of the file, at most a few thousand */
+export function describeForeignFile(head: Buffer): ForeignFile {
   const bytes = head.toString("latin1");
   const match = SIGNATURES.find(([signature]) => signature.test(bytes));
   if (match !== undefined) {
     const [, what, mediaType, extension] = match;
-    return { what, format: { type: "other", mediaType, extension } };
+    return { description: what, format: { type: "other", mediaType, extension } };
   }
-  const what = head.length === 0 ? "empty" : describeText(textIn(head));
-  if (what === SVG) return { what, format: { type: "other", mediaType: "image/svg+xml", extension: "svg" } };
-  if (what !== UNRECOGNISED) return { what, format: null };
+  const what = head.length === 0 ? "empty" : describeText(decodeText(head));
+  if (what === SVG)
+    return { description: what, format: { type: "other", mediaType: "image/svg+xml", extension: "svg" } };
+  if (what !== UNRECOGNISED) return { description: what, format: null };
   const mediaType = "application/octet-stream";
-  return { what, format: { type: "unrecognised", mediaType, extension: "bin" } };
+  return { description: what, format: { type: "unrecognised", mediaType, extension: "bin" } };
 }
 
-function textIn(head: Buffer): string {
+function decodeText(head: Buffer): string {
   return head
     .toString("utf8")
     .replace(/^\uFEFF/, "")
@@ -49,7 +49,6 @@ function textIn(head: Buffer): string {
 function describeText(text: string): string {
   if (/^[{[]/.test(text)) return "JSON text";
   if (text.startsWith("<")) return describeMarkup(text);
-  // A character cut off at the end of the head does not mean binary data.
   const isText = text !== "" && !/[\0-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]/.test(text.replace(/\ufffd$/, ""));
   return isText ? "plain text" : UNRECOGNISED;
 }

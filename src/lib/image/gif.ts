@@ -1,19 +1,19 @@
 import {
   type ByteWindow,
-  cutShort,
-  damaged,
+  completeVerdict,
+  damagedVerdict,
   type ImageFormat,
   MAX_PARTS,
   sharesStart,
+  truncatedVerdict,
   type Verdict,
-  whole,
 } from "./format.ts";
 
 const VERSIONS = ["GIF87a", "GIF89a"].map((version) => Buffer.from(version, "latin1"));
 const SCREEN_BYTES = 13;
-const PICTURE_BYTES = 10;
+const DESCRIPTOR_BYTES = 10;
 const EXTENSION = 0x21;
-const PICTURE = 0x2c;
+const IMAGE_DESCRIPTOR = 0x2c;
 const TRAILER = 0x3b;
 
 export const gif: ImageFormat = {
@@ -23,34 +23,34 @@ export const gif: ImageFormat = {
   examine,
 };
 
-/** Complete: at least one image, and every block within the file up to the trailer. */
+/** A complete file has at least one image, and a trailer after its blocks. */
 function examine(file: ByteWindow): Verdict {
   const screen = file.bytes(0, SCREEN_BYTES);
-  if (screen === null) return cutShort(SCREEN_BYTES + PICTURE_BYTES);
+  if (screen === null) return truncatedVerdict(SCREEN_BYTES + DESCRIPTOR_BYTES);
   const size = { width: screen.readUInt16LE(6), height: screen.readUInt16LE(8) };
 
   let at = SCREEN_BYTES + colourTableBytes(screen[10]);
-  let hasPicture = false;
+  let hasImage = false;
   for (let parts = 0; parts < MAX_PARTS; parts += 1) {
     const block = file.bytes(at, 1)?.[0];
-    if (block === undefined) return cutShort(at + 1);
-    if (block === TRAILER) return hasPicture ? whole(size) : damaged(at);
-    if (block !== PICTURE && block !== EXTENSION) return damaged(at);
-    if (block === PICTURE) {
-      // An image descriptor, its local colour table, and one byte of code size.
-      at += PICTURE_BYTES + colourTableBytes(file.bytes(at, PICTURE_BYTES)?.[9]) + 1;
-      hasPicture = true;
+    if (block === undefined) return truncatedVerdict(at + 1);
+    if (block === TRAILER) return hasImage ? completeVerdict(size) : damagedVerdict(at);
+    if (block !== IMAGE_DESCRIPTOR && block !== EXTENSION) return damagedVerdict(at);
+    if (block === IMAGE_DESCRIPTOR) {
+      // Skips the image descriptor, its local colour table, and one byte of code size.
+      at += DESCRIPTOR_BYTES + colourTableBytes(file.bytes(at, DESCRIPTOR_BYTES)?.[9]) + 1;
+      hasImage = true;
     } else at += 2;
-    // Data is in blocks of up to 255 bytes, each after its length; an empty one is the last.
+    // Data is in blocks of up to 255 bytes, each after its length. An empty block is the last.
     for (let length = -1; length !== 0 && parts < MAX_PARTS; at += 1 + length, parts += 1) {
       length = file.bytes(at, 1)?.[0] ?? -1;
-      if (length === -1) return cutShort(file.size + 1);
+      if (length === -1) return truncatedVerdict(file.size + 1);
     }
   }
-  return damaged(at);
+  return damagedVerdict(at);
 }
 
-/** Three bytes for each of 2 to 256 colours; the highest bit of the flags says whether there is a table. */
+/** Three bytes for each of 2 to 256 colours. The highest bit of the flags shows whether the table exists. */
 function colourTableBytes(flags = 0): number {
   return flags & 0x80 ? 3 * 2 ** ((flags & 0x07) + 1) : 0;
 }

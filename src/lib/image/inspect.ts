@@ -1,7 +1,7 @@
 import { DiskFile } from "../disk-file.ts";
 import { groupedDigits } from "../whole-number.ts";
 import { avif } from "./avif.ts";
-import { foreignFile } from "./foreign.ts";
+import { describeForeignFile } from "./foreign.ts";
 import {
   type ByteSource,
   ByteWindow,
@@ -18,10 +18,9 @@ import { webp } from "./webp.ts";
 export type { ImageType } from "./format.ts";
 
 export interface FileInfo {
-  /** Detected from the content. Only image types are checked for completeness. */
+  /** Detected from the content. Only images are checked for completeness. */
   type: ImageType | "other" | "unrecognised";
   mediaType: string;
-  /** Extension without the dot: `png`, `jpg`, `webp`, `gif`, `avif`. */
   extension: string;
   /** Display size in pixels, after rotation; 0 if unknown. */
   width: number;
@@ -35,8 +34,8 @@ export interface ImageInfo extends FileInfo {
 }
 
 /**
- * `file`: present for a file of another type. `detail`: a short phrase for an error message: "an HTML page", "PNG cut
- * short at byte 5 of at least 57".
+ * `file`: present for a file of another type. `detail`: a phrase for messages: "an HTML page", "PNG cut short at
+ * byte 5 of at least 57".
  */
 type Inspection =
   | { ok: true; image: ImageInfo }
@@ -46,9 +45,8 @@ const FORMATS: readonly ImageFormat[] = [png, jpeg, webp, gif, avif];
 const HEAD_BYTES = 4096;
 
 /**
- * Detects the image type from the content alone and checks that the image is complete. Follows the format's structure
- * (chunks, segments, boxes) without decoding pixels, with one window of 256 KiB in memory.
- * @param source such as an open file; its position is neither used nor moved
+ * Detects the image type from the content alone and checks that the image is complete, without decoding its
+ * pixels.
  * @throws errors of the source's `read`
  */
 export function inspectImage(source: ByteSource): Inspection {
@@ -56,14 +54,18 @@ export function inspectImage(source: ByteSource): Inspection {
   const head = file.bytes(0, Math.min(HEAD_BYTES, file.size)) ?? Buffer.alloc(0);
   const format = FORMATS.find((candidate) => candidate.begins(head));
   if (format === undefined) {
-    const { what: detail, format } = foreignFile(head);
+    const { description: detail, format } = describeForeignFile(head);
     const info = format && { file: { ...format, width: 0, height: 0 } };
     return { ok: false, problem: "not an image", detail, ...info };
   }
 
   const verdict = format.examine(file);
   if (verdict.kind !== "whole") {
-    return { ok: false, problem: "incomplete", detail: `${format.name} ${describe(verdict, file.size)}` };
+    return {
+      ok: false,
+      problem: "incomplete",
+      detail: `${format.name} ${describeDefect(verdict, file.size)}`,
+    };
   }
   const { type } = format;
   const names = { type, mediaType: `image/${type}`, extension: EXTENSIONS[type][0] };
@@ -72,7 +74,6 @@ export function inspectImage(source: ByteSource): Inspection {
   return { ok: true, image: { ...names, ...displaySize, ...(orientation !== 1 && { isTurned: true }) } };
 }
 
-/** `inspectImage` for an image in memory. */
 export function inspectBytes(bytes: Buffer): Inspection {
   return inspectImage({
     size: bytes.length,
@@ -80,11 +81,8 @@ export function inspectBytes(bytes: Buffer): Inspection {
   });
 }
 
-/**
- * `inspectImage` for a file.
- * @throws the system's error
- */
-export function inspectFileAt(path: string): Inspection {
+/** @throws the system's error */
+export function inspectFile(path: string): Inspection {
   const file = DiskFile.openToRead(path);
   try {
     return inspectImage(file);
@@ -93,7 +91,7 @@ export function inspectFileAt(path: string): Inspection {
   }
 }
 
-function describe(verdict: Exclude<Verdict, { kind: "whole" }>, size: number): string {
+function describeDefect(verdict: Exclude<Verdict, { kind: "whole" }>, size: number): string {
   if (verdict.kind === "damaged") return `damaged at byte ${groupedDigits(verdict.at)}`;
-  return `cut short at byte ${groupedDigits(size)} of at least ${groupedDigits(verdict.needs)}`;
+  return `cut short at byte ${groupedDigits(size)} of at least ${groupedDigits(verdict.minBytes)}`;
 }

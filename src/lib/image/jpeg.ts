@@ -1,17 +1,17 @@
-import { EXIF_PREFIX, orientationIn } from "./exif.ts";
+import { EXIF_PREFIX, readOrientation } from "./exif.ts";
 import {
   type ByteWindow,
-  cutShort,
-  damaged,
+  completeVerdict,
+  damagedVerdict,
   type ImageFormat,
   MAX_PARTS,
   type Size,
   sharesStart,
+  truncatedVerdict,
   type Verdict,
-  whole,
 } from "./format.ts";
 
-const START = Buffer.from([0xff, 0xd8, 0xff]);
+const SIGNATURE = Buffer.from([0xff, 0xd8, 0xff]);
 const TEM = 0x01;
 const SOF_FIRST = 0xc0;
 const SOF_LAST = 0xcf;
@@ -27,46 +27,47 @@ const APP1 = 0xe1;
 export const jpeg: ImageFormat = {
   type: "jpeg",
   name: "JPEG",
-  begins: (head) => sharesStart(head, START),
+  begins: (head) => sharesStart(head, SIGNATURE),
   examine,
 };
 
 /**
- * Complete: a frame header, a scan and the end marker. Segments are skipped by their length, so that the end marker
- * of an embedded thumbnail does not count. Bytes after the end are ignored.
+ * A complete file has a frame header, a scan and the end marker. Segments are skipped by their length, so that the
+ * end marker of an embedded thumbnail does not count.
  */
 function examine(file: ByteWindow): Verdict {
   let size: Size | null = null;
   let orientation: number | null = null;
   let hasScan = false;
-  let at = START.length - 1;
+  let at = SIGNATURE.length - 1;
   for (let parts = 0; parts < MAX_PARTS; parts += 1) {
     const marker = nextMarker(file, at);
-    if (marker === null) return cutShort(file.size + 1);
+    if (marker === null) return truncatedVerdict(file.size + 1);
     const { code } = marker;
     at = marker.at;
-    if (code === EOI) return size !== null && hasScan ? whole(size, orientation ?? 1) : damaged(at);
+    if (code === EOI)
+      return size !== null && hasScan ? completeVerdict(size, orientation ?? 1) : damagedVerdict(at);
     if (code === TEM) {
       at += 2;
       continue;
     }
-    if (code < SOF_FIRST || code === SOI) return damaged(at);
+    if (code < SOF_FIRST || code === SOI) return damagedVerdict(at);
 
     const length = file.bytes(at + 2, 2)?.readUInt16BE();
-    if (length === undefined) return cutShort(file.size + 1);
-    if (length < 2) return damaged(at);
+    if (length === undefined) return truncatedVerdict(file.size + 1);
+    if (length < 2) return damagedVerdict(at);
     const end = at + 2 + length;
-    if (end > file.size) return cutShort(end + 2);
+    if (end > file.size) return truncatedVerdict(end + 2);
     const isFrameHeader = code >= SOF_FIRST && code <= SOF_LAST && !NO_FRAME_HEADER.has(code);
     if (isFrameHeader && length >= 7) size ??= frameSize(file, at);
     if (code === APP1) orientation ??= orientationAt(file, at + 4, length - 2);
     hasScan ||= code === SOS && size !== null;
     at = end;
   }
-  return damaged(at);
+  return damagedVerdict(at);
 }
 
-/** Skips pixel data, in which 0xFF is followed by 0x00 or a restart marker, and fill bytes. */
+/** Skips fill bytes and pixel data, in which 0x00 or a restart marker follows 0xFF. */
 function nextMarker(file: ByteWindow, from: number): { code: number; at: number } | null {
   for (let at = from; ; ) {
     const window = file.from(at, 2);
@@ -81,7 +82,6 @@ function nextMarker(file: ByteWindow, from: number): { code: number; at: number 
       const isRestart = code >= RST_FIRST && code <= RST_LAST;
       if (code !== 0x00 && code !== 0xff && !isRestart) return { code, at: at + offset };
     }
-    // The last byte may be the first half of a marker: read it again.
     at += last;
   }
 }
@@ -94,9 +94,8 @@ function frameSize(file: ByteWindow, at: number): Size | null {
   return size.height > 0 && size.width > 0 ? size : null;
 }
 
-/** The orientation in a segment's Exif data; null for other data. */
 function orientationAt(file: ByteWindow, at: number, length: number): number | null {
   const data = file.bytes(at, length);
   const isExif = data?.subarray(0, EXIF_PREFIX.length).equals(EXIF_PREFIX);
-  return data && isExif ? orientationIn(data) : null;
+  return data && isExif ? readOrientation(data) : null;
 }

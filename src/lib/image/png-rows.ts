@@ -2,7 +2,6 @@ import { inflateSync } from "node:zlib";
 import { errorCode } from "../error-text.ts";
 import type { Size } from "./format.ts";
 
-/** The header fields that determine the number of bytes in the rows. */
 export interface PngHeader extends Size {
   bitDepth: number;
   colorType: number;
@@ -18,10 +17,10 @@ const SAMPLES: ReadonlyMap<number, number> = new Map([
   [6, 4],
 ]);
 
-/** Larger images, far above the output of any model, are not decompressed. */
+/** Limit of the pixel data to decompress, far above the output of any model. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
-/** The seven passes of an interlaced image: first column and row, and the steps between them. */
+/** The passes of an interlaced image: first column and row, and the steps between them. */
 const PASSES = [
   [0, 0, 8, 8],
   [4, 0, 8, 8],
@@ -32,16 +31,15 @@ const PASSES = [
   [0, 1, 1, 2],
 ] as const;
 
-/** Whether the image is small enough to count its rows. */
-export function areRowsCounted(header: PngHeader): boolean {
+export function canCountRows(header: PngHeader): boolean {
   const expectedBytes = rowBytes(header);
   return expectedBytes !== null && expectedBytes <= MAX_BYTES;
 }
 
 /**
- * Whether the compressed pixels have as many bytes as the header promises: a server out of time may end an image
- * early, with every checksum correct. Invalid compressed data is left to the decoder.
- * @param pixels the data of its IDAT chunks, in order
+ * Whether the pixel data is complete, because a server may end an image early with every checksum correct. True
+ * for invalid compressed data, which the decoder reports.
+ * @param pixels data of the IDAT chunks, in order
  */
 export function hasAllRows(header: PngHeader, pixels: readonly Buffer[]): boolean {
   const expectedBytes = rowBytes(header);
@@ -49,12 +47,12 @@ export function hasAllRows(header: PngHeader, pixels: readonly Buffer[]): boolea
   try {
     return inflateSync(Buffer.concat(pixels), { maxOutputLength: expectedBytes }).length >= expectedBytes;
   } catch (error) {
-    // `Z_BUF_ERROR`: the compressed data is cut short. Other errors do not mean that, or the image has extra rows.
+    // `Z_BUF_ERROR` means that the data is cut short. Other errors mean invalid data or extra rows.
     return errorCode(error) !== "Z_BUF_ERROR";
   }
 }
 
-/** Bytes of all rows, including the filter byte of each; null for an invalid header. */
+/** Includes the filter byte of each row. Returns null for an invalid header. */
 function rowBytes({ width, height, bitDepth, colorType, isInterlaced }: PngHeader): number | null {
   const samples = SAMPLES.get(colorType);
   if (samples === undefined || ![1, 2, 4, 8, 16].includes(bitDepth)) return null;

@@ -10,7 +10,7 @@ export function isPng(bytes: Buffer): boolean {
 }
 
 /**
- * The text of a `tEXt`, `zTXt` or `iTXt` chunk with this keyword; null if there is none, or it is unreadable or too
+ * Returns the text of a `tEXt`, `zTXt` or `iTXt` chunk with this keyword; null if it is missing, unreadable or too
  * long.
  */
 export function pngText(bytes: Buffer, keyword: string, maxBytes: number): string | null {
@@ -30,12 +30,12 @@ export function pngText(bytes: Buffer, keyword: string, maxBytes: number): strin
   return null;
 }
 
-/** @param data the chunk's data after the keyword */
 function chunkText(type: string, data: Buffer, maxBytes: number): string | null {
   if (type === "tEXt") return withinLimit(data, maxBytes)?.toString("latin1") ?? null;
   if (type === "zTXt") return inflate(data.subarray(1), maxBytes)?.toString("latin1") ?? null;
   if (type !== "iTXt") return null;
-  // A compression flag and method, then a language and a translated keyword, each zero-terminated.
+  // After the keyword: a compression flag and method, then a language and a translated keyword, each
+  // zero-terminated.
   const language = data.indexOf(0, 2);
   const translated = language === -1 ? -1 : data.indexOf(0, language + 1);
   if (translated === -1) return null;

@@ -1,30 +1,29 @@
 import { crc32 } from "node:zlib";
-import { orientationIn } from "./exif.ts";
+import { readOrientation } from "./exif.ts";
 import {
   type ByteWindow,
-  cutShort,
-  damaged,
+  completeVerdict,
+  damagedVerdict,
   type ImageFormat,
   type Size,
   sharesStart,
+  truncatedVerdict,
   type Verdict,
-  whole,
 } from "./format.ts";
-import { areRowsCounted, hasAllRows, type PngHeader } from "./png-rows.ts";
+import { canCountRows, hasAllRows, type PngHeader } from "./png-rows.ts";
 
 const SIGNATURE = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
-/** Length and type before a chunk's data, a checksum after it. */
+/** A chunk has length and type before its data, and a checksum after it. */
 const HEAD_BYTES = 8;
 const CHECKSUM_BYTES = 4;
 const TYPE_BYTES = 4;
 const FRAME_BYTES = HEAD_BYTES + CHECKSUM_BYTES;
 const HEADER_CHUNK_BYTES = FRAME_BYTES + 13;
 const MIN_BYTES = SIGNATURE.length + HEADER_CHUNK_BYTES + 2 * FRAME_BYTES;
-/** The format's limit for the length of a chunk and for a side of the image. */
+/** The format's limit for the length of a chunk and for width and height. */
 const MAX_LENGTH = 0x7fff_ffff;
-/** Far above real files, whose pixel chunks have some kilobytes each; a hostile file could have millions. */
+/** Far above real files. A hostile file could have millions. */
 const MAX_CHUNKS = 200_000;
-/** The maximum in a JPEG, limited by its segments. */
 const MAX_EXIF_BYTES = 65_535;
 
 export const png: ImageFormat = {
@@ -35,50 +34,47 @@ export const png: ImageFormat = {
 };
 
 /**
- * Complete: IHDR first, all rows in IDAT, and every chunk up to IEND within the file and with a correct checksum.
- * Bytes after IEND are ignored.
+ * A complete file has IHDR first, all rows in IDAT, and valid checksums up to IEND. Bytes after IEND are ignored.
  */
 function examine(file: ByteWindow): Verdict {
   const header = file.bytes(SIGNATURE.length, HEADER_CHUNK_BYTES);
-  if (header === null) return cutShort(MIN_BYTES);
+  if (header === null) return truncatedVerdict(MIN_BYTES);
   const size = parseHeader(header);
-  if (size === null) return damaged(SIGNATURE.length);
+  if (size === null) return damagedVerdict(SIGNATURE.length);
 
   let at = SIGNATURE.length + HEADER_CHUNK_BYTES;
   let orientation = 1;
   const pixels: Buffer[] = [];
-  const isCounted = areRowsCounted(size);
+  const isCounted = canCountRows(size);
   let hasPixels = false;
   for (let chunks = 0; chunks < MAX_CHUNKS; chunks += 1) {
     const head = file.bytes(at, HEAD_BYTES);
-    if (head === null) return cutShort(at + FRAME_BYTES);
+    if (head === null) return truncatedVerdict(at + FRAME_BYTES);
     const length = head.readUInt32BE(0);
     const type = head.toString("latin1", 4);
-    if (length > MAX_LENGTH || !/^[A-Za-z]{4}$/.test(type)) return damaged(at);
+    if (length > MAX_LENGTH || !/^[A-Za-z]{4}$/.test(type)) return damagedVerdict(at);
 
     const end = at + FRAME_BYTES + length;
-    if (end > file.size) return cutShort(type === "IEND" ? end : end + FRAME_BYTES);
+    if (end > file.size) return truncatedVerdict(type === "IEND" ? end : end + FRAME_BYTES);
     const isPixels = type === "IDAT" && length > 0;
     const data = isPixels && isCounted ? pixels : null;
-    if (!matchesChecksum(file, at + 4, end - CHECKSUM_BYTES, data)) return damaged(at);
+    if (!matchesChecksum(file, at + 4, end - CHECKSUM_BYTES, data)) return damagedVerdict(at);
     if (type === "eXIf" && length <= MAX_EXIF_BYTES)
-      orientation = orientationIn(file.bytes(at + HEAD_BYTES, length) ?? Buffer.alloc(0));
+      orientation = readOrientation(file.bytes(at + HEAD_BYTES, length) ?? Buffer.alloc(0));
     hasPixels ||= isPixels;
     if (type === "IEND")
-      return hasPixels && hasAllRows(size, pixels) ? whole(pickSize(size), orientation) : damaged(at);
+      return hasPixels && hasAllRows(size, pixels)
+        ? completeVerdict(pickSize(size), orientation)
+        : damagedVerdict(at);
     at = end;
   }
-  return damaged(at);
+  return damagedVerdict(at);
 }
 
 function pickSize({ width, height }: Size): Size {
   return { width, height };
 }
 
-/**
- * Whether the bytes of a range match the checksum after it.
- * @param data collects the bytes after the chunk's type
- */
 function matchesChecksum(file: ByteWindow, from: number, to: number, data: Buffer[] | null): boolean {
   let checksum = 0;
   for (let at = from; at < to; ) {

@@ -1,22 +1,22 @@
-import { orientationIn } from "./exif.ts";
+import { readOrientation } from "./exif.ts";
 import {
   type ByteWindow,
-  cutShort,
-  damaged,
+  completeVerdict,
+  damagedVerdict,
   type ImageFormat,
   MAX_PARTS,
   type Size,
   sharesStart,
+  truncatedVerdict,
   type Verdict,
-  whole,
 } from "./format.ts";
 
 const RIFF = Buffer.from("RIFF", "latin1");
 const WEBP = Buffer.from("WEBP", "latin1");
 const FILE_HEADER_BYTES = 12;
 const CHUNK_HEADER_BYTES = 8;
-/** Chunks that hold pixels: lossy, lossless, one frame of an animation. */
-const PICTURES = new Set(["VP8 ", "VP8L", "ANMF"]);
+/** Chunks with pixels: lossy, lossless, one frame of an animation. */
+const PIXEL_CHUNKS = new Set(["VP8 ", "VP8L", "ANMF"]);
 
 export const webp: ImageFormat = {
   type: "webp",
@@ -25,23 +25,22 @@ export const webp: ImageFormat = {
   examine,
 };
 
-/** Complete: as long as the header says, with pixels inside. Bytes after that length are ignored. */
+/** A complete file has pixels and the length in its header. Bytes after that length are ignored. */
 function examine(file: ByteWindow): Verdict {
   const header = file.bytes(0, FILE_HEADER_BYTES);
-  if (header === null) return cutShort(FILE_HEADER_BYTES + CHUNK_HEADER_BYTES);
+  if (header === null) return truncatedVerdict(FILE_HEADER_BYTES + CHUNK_HEADER_BYTES);
   const end = 8 + header.readUInt32LE(4);
-  if (end > file.size) return cutShort(end);
+  if (end > file.size) return truncatedVerdict(end);
 
-  // The smallest real files end within the ten bytes that some kinds of chunk need.
+  // The smallest real files end within the ten bytes that some chunks need.
   const firstBytes = Math.min(CHUNK_HEADER_BYTES + 10, end - FILE_HEADER_BYTES);
   const first = firstBytes < CHUNK_HEADER_BYTES ? null : file.bytes(FILE_HEADER_BYTES, firstBytes);
   const size = first === null ? null : canvasSize(first);
-  if (size === null) return damaged(FILE_HEADER_BYTES);
-  const orientation = orientationOfPicture(file, end);
-  return orientation === null ? damaged(end) : whole(size, orientation);
+  if (size === null) return damagedVerdict(FILE_HEADER_BYTES);
+  const orientation = findOrientation(file, end);
+  return orientation === null ? damagedVerdict(end) : completeVerdict(size, orientation);
 }
 
-/** The size is in the first chunk, of one of three types. */
 function canvasSize(chunk: Buffer): Size | null {
   const body = chunk.subarray(CHUNK_HEADER_BYTES);
   switch (chunk.toString("latin1", 0, 4)) {
@@ -56,28 +55,28 @@ function canvasSize(chunk: Buffer): Size | null {
   }
 }
 
-/** A key frame: three bytes of tag, a start code, then 14 bits and 2 bits of scaling for each side. */
+/** A three-byte tag, a start code, then 14 bits and 2 bits of scaling for each side. */
 function lossySize(body: Buffer): Size | null {
   if (body.length < 10 || body.readUIntBE(3, 3) !== 0x9d012a) return null;
   return { width: body.readUInt16LE(6) & 0x3fff, height: body.readUInt16LE(8) & 0x3fff };
 }
 
-/** A signature byte, then 14 bits for each side less one. */
+/** A signature byte, then 14 bits for each side minus one. */
 function losslessSize(body: Buffer): Size | null {
   if (body.length < 5 || body[0] !== 0x2f) return null;
   const bits = body.readUInt32LE(1);
   return { width: 1 + (bits & 0x3fff), height: 1 + ((bits >>> 14) & 0x3fff) };
 }
 
-/** Four bytes of flags, then 24 bits for each side less one. */
+/** Four bytes of flags, then 24 bits for each side minus one. */
 function extendedSize(body: Buffer): Size | null {
   if (body.length < 10) return null;
   return { width: 1 + body.readUIntLE(4, 3), height: 1 + body.readUIntLE(7, 3) };
 }
 
-/** The orientation that Exif data gives, which is behind the pixels; null without pixels. */
-function orientationOfPicture(file: ByteWindow, end: number): number | null {
-  let hasPicture = false;
+/** Returns the orientation from the Exif data after the pixels; null without pixels. */
+function findOrientation(file: ByteWindow, end: number): number | null {
+  let hasPixels = false;
   for (let at = FILE_HEADER_BYTES, parts = 0; at + CHUNK_HEADER_BYTES <= end && parts < MAX_PARTS; parts++) {
     const chunk = file.bytes(at, CHUNK_HEADER_BYTES);
     if (chunk === null) break;
@@ -85,17 +84,17 @@ function orientationOfPicture(file: ByteWindow, end: number): number | null {
     const length = chunk.readUInt32LE(4);
     const dataEnd = at + CHUNK_HEADER_BYTES + length;
     if (dataEnd > end) break;
-    if (PICTURES.has(type) && !hasPicture && length === 0) break;
-    hasPicture ||= PICTURES.has(type);
-    if (type === "EXIF" && hasPicture) return orientationAt(file, at + CHUNK_HEADER_BYTES, length);
-    // Chunks of odd length are followed by a byte of padding.
+    if (PIXEL_CHUNKS.has(type) && !hasPixels && length === 0) break;
+    hasPixels ||= PIXEL_CHUNKS.has(type);
+    if (type === "EXIF" && hasPixels) return orientationAt(file, at + CHUNK_HEADER_BYTES, length);
+    // A padding byte follows a chunk of odd length.
     at = dataEnd + (length % 2);
   }
-  return hasPicture ? 1 : null;
+  return hasPixels ? 1 : null;
 }
 
 const MAX_EXIF_BYTES = 65_535;
 
 function orientationAt(file: ByteWindow, at: number, length: number): number {
-  return orientationIn(file.bytes(at, Math.min(length, MAX_EXIF_BYTES)) ?? Buffer.alloc(0));
+  return readOrientation(file.bytes(at, Math.min(length, MAX_EXIF_BYTES)) ?? Buffer.alloc(0));
 }

@@ -4,8 +4,8 @@ import { noFlag, type Options } from "../../client/options/option.ts";
 import type { Estimate, TaskSuccess } from "../../client/results.ts";
 import { outputNameProblem } from "../../core/manifest/output-name.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { withHomeFolder } from "../../lib/home-folder.ts";
-import { isBelow, realFolder } from "../../lib/real-folder.ts";
+import { expandHome } from "../../lib/home-folder.ts";
+import { canonicalFolder, isBelow } from "../../lib/real-folder.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
 import { jobAnswer, resumedTask, WAIT } from "../job-wait.ts";
 import type { Call } from "../session-jobs.ts";
@@ -102,7 +102,7 @@ async function resolveOutput(folder: string, output: string | undefined): Promis
   const problem = bare === "." ? null : outputNameProblem(bare);
   if (problem !== null) throw refused(output, problem, folder);
   const target = path.join(folder, bare);
-  if (!isBelow(await realFolder(target), await realFolder(folder)))
+  if (!isBelow(await canonicalFolder(target), await canonicalFolder(folder)))
     throw refused(output, "a link in it leads out of the output folder", folder);
   return /(?:^|\/)\.?$/.test(name) ? `${target}/` : target;
 }
@@ -113,10 +113,10 @@ async function resolveOutput(folder: string, output: string | undefined): Promis
  * @throws UsageError for a file that is outside, by its name or through a link
  */
 async function resolveImages(folder: string, images: readonly string[]): Promise<string[]> {
-  const real = await realFolder(folder);
+  const real = await canonicalFolder(folder);
   const files: string[] = [];
   for (const image of images) {
-    const file = isLocalFile(image) ? await realFolder(path.resolve(folder, withHomeFolder(image))) : image;
+    const file = isLocalFile(image) ? await canonicalFolder(path.resolve(folder, expandHome(image))) : image;
     if (isLocalFile(image) && !isBelow(file, real)) {
       throw new UsageError(`image ${JSON.stringify(image)} is outside the output folder.`, {
         hint: `Nothing was sent. Give a URL or, with a generator of the user's own, a file below ${folder}.`,

@@ -1,6 +1,6 @@
 import { MAX_SEED, nextSeed, parseSeed } from "../../lib/exact-integer.ts";
 import { hasControlCharacter } from "../../lib/late-regex.ts";
-import { seedProblem } from "../../lib/whole-number.ts";
+import { describeSeedProblem } from "../../lib/whole-number.ts";
 import { action, phrase } from "../../lib/wording.ts";
 import type { GeneratorFields } from "../../task/request.ts";
 import type { FieldNames, InputFields, ProviderFields } from "../../task/request-fields.ts";
@@ -81,7 +81,7 @@ export function generatorFields(
   const further = (input.maxImages ?? 1) - 1;
   const seed = result.seed === undefined ? null : parseSeed(result.seed);
   if (result.seed !== undefined && seed === null)
-    return refuse(`${labels.seed}${seedProblem(result.seed)}`, "give another one, or none");
+    return refuse(`${labels.seed}${describeSeedProblem(result.seed)}`, "give another one, or none");
   if (seed !== null && nextSeed(seed, further) === null)
     return refuse(
       `${labels.seed} is too large: each further image has the next number, up to ${MAX_SEED}`,

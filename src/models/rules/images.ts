@@ -1,4 +1,4 @@
-import { rangeProblem } from "../../lib/whole-number.ts";
+import { describeRangeProblem } from "../../lib/whole-number.ts";
 import { action, phrase } from "../../lib/wording.ts";
 import { findModels } from "../find.ts";
 import { MAX_IMAGES, type Matrix, type Model, type References } from "../matrix.ts";
@@ -92,7 +92,10 @@ export const maxImages: Rule = (subject) => {
   const setting = `${labels.maxImages} ${value}`;
   const { min, max } = MAX_IMAGES;
   if (!Number.isInteger(value) || value < min || value > max)
-    return refuse(`${setting}${rangeProblem(value, MAX_IMAGES)}`, `use a number from ${min} to ${max}`);
+    return refuse(
+      `${setting}${describeRangeProblem(value, MAX_IMAGES)}`,
+      `use a number from ${min} to ${max}`,
+    );
   if (dropsMaxImages(input, model))
     return warning(`${setting} is left out: ${model.id} always makes one image`);
   if (model.maxImages === null || value <= model.maxImages) return undefined;

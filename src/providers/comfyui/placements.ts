@@ -1,6 +1,6 @@
-import { type ExactInteger, exactSeed, stringifyExact, type WholeNumber } from "../../lib/exact-integer.ts";
+import { type ExactInteger, stringifyExact, toExactSeed, type WholeNumber } from "../../lib/exact-integer.ts";
 import type { JsonValue } from "../../lib/json.ts";
-import { itHas, joinFirst, truncate } from "../../lib/short-text.ts";
+import { describeChoices, joinFirst, truncate } from "../../lib/short-text.ts";
 import { pictureDimensions } from "../../models/dimensions.ts";
 import type { Size } from "../../models/requested-size.ts";
 import { type Job, unsendable } from "../provider.ts";
@@ -55,7 +55,7 @@ export function jobValues(
   const isDirect = ([name]: [string, Value]) => name.includes(".");
   const requiredValues = new Map<string, Value>([
     ["prompt", request.prompt],
-    ["seed", exactSeed(seed ?? defaultSeed)],
+    ["seed", toExactSeed(seed ?? defaultSeed)],
   ]);
   if (negative !== undefined) requiredValues.set("negative", negative);
   if (model !== null) requiredValues.set("model", model);
@@ -79,7 +79,7 @@ export function jobValues(
     optional: new Set(images.length === 0 ? [] : seed === undefined ? ["prompt", "seed"] : ["prompt"]),
     direct: Object.entries(fields)
       .filter(isDirect)
-      .map(([name, value]) => [name, SEED_INPUT.test(name) ? exactSeed(value) : value] as const),
+      .map(([name, value]) => [name, SEED_INPUT.test(name) ? toExactSeed(value) : value] as const),
   };
 }
 
@@ -251,7 +251,7 @@ function findDirectInput(graph: Graph, field: string): NodeInput {
   const inputs = graph.get(id)?.inputs ?? {};
   if (!Object.hasOwn(inputs, input))
     throw unsendable(
-      `The node ${nameAt(graph, id)} has no input ${input} (field ${field}). ${itHas(Object.keys(inputs))}.`,
+      `The node ${nameAt(graph, id)} has no input ${input} (field ${field}). ${describeChoices(Object.keys(inputs))}.`,
     );
   return { id, input };
 }

@@ -1,7 +1,7 @@
 import { TransportError } from "../../api/transport.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { fieldsOf, isJsonObject } from "../../lib/json.ts";
-import { inOneLine } from "../../lib/short-text.ts";
+import { collapseWhitespace } from "../../lib/short-text.ts";
 import { failedPoll, toClause, toImggenError } from "../failures.ts";
 import { finishedState, withReply } from "../job-poll.ts";
 import { type PolledState, type PollHow, type PollReply, ProviderError } from "../provider.ts";
@@ -74,7 +74,7 @@ async function missingFile(
   for (const image of images) {
     const { status } = await http.get(viewPath(image), signal, undefined, 1);
     if (status !== 404) continue;
-    const file = inOneLine(image.filename).slice(0, MAX_WORDS);
+    const file = collapseWhitespace(image.filename).slice(0, MAX_WORDS);
     return `ComfyUI had made it before, and its file ${file} is no longer there: nothing was made now. Clear its cache (POST /free), or use another seed.`;
   }
   return null;
@@ -168,6 +168,6 @@ function failureIn({ status, graph }: HistoryEntry): string | null {
   const node = graph.get(String(node_id));
   const name = node ? nodeTitle(node) : String(node_type ?? "a node");
   const reason = typeof exception_message === "string" ? exception_message : "no reason was given";
-  const why = inOneLine(reason).replace(/\.$/, "").slice(0, MAX_WORDS);
+  const why = collapseWhitespace(reason).replace(/\.$/, "").slice(0, MAX_WORDS);
   return `The node ${JSON.stringify(name)} (${node_id ?? ""}) of class ${node_type} failed: ${why}.`;
 }

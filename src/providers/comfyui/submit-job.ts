@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import path from "node:path";
 import { fileSha256 } from "../../lib/file-digest.ts";
 import { fieldsOf, isJsonObject } from "../../lib/json.ts";
-import { inOneLine, joinFirst, truncate } from "../../lib/short-text.ts";
+import { collapseWhitespace, joinFirst, truncate } from "../../lib/short-text.ts";
 import { replaceUnsynced } from "../../lib/write-whole.ts";
 import { requestedSize } from "../../models/requested-size.ts";
 import { type FailedReply, failedReply, type ReplySource } from "../failed-reply.ts";
@@ -196,7 +196,7 @@ function workflowRefusal(reply: FailedReply, graph: Graph, source: ReplySource):
 /** The input and the reason: the server's details mostly begin with the input. */
 function reasonIn({ message, details, extra_info }: Record<string, unknown>): string {
   const [input, detail, general] = [fieldsOf(extra_info).input_name, details, message].map((value) =>
-    typeof value === "string" ? truncate(inOneLine(value), MAX_DETAIL) : "",
+    typeof value === "string" ? truncate(collapseWhitespace(value), MAX_DETAIL) : "",
   ) as [string, string, string];
   const reasonText = detail === "" || detail === input ? general : detail;
   return input === "" || reasonText.startsWith(input) ? reasonText : `${input}: ${reasonText}`;

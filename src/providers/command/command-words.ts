@@ -1,5 +1,10 @@
 import path from "node:path";
-import { filledWords, isInShellScript, programWords, shellOperator } from "../../lib/command-line.ts";
+import {
+  fillPlaceholders,
+  findShellOperator,
+  isInShellScript,
+  splitProgramCommand,
+} from "../../lib/command-line.ts";
 import { editDistance } from "../../lib/edit-distance.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import type { WholeNumber } from "../../lib/exact-integer.ts";
@@ -28,7 +33,7 @@ const PLACEHOLDERS: readonly string[] = [
  * @param label names the option in messages @throws UsageError if it cannot be what it is for
  */
 export function parseGeneratorCommand(text: string, label: string): readonly string[] {
-  const words = programWords(text);
+  const words = splitProgramCommand(text);
   if (typeof words === "string") throw refused(`${label} cannot be read: ${words}`);
   const problem = findProblem(words);
   if (problem !== null) throw refused(`${label} ${problem}`);
@@ -48,7 +53,7 @@ function findProblem(words: readonly string[]): string | null {
     return lacks("output", "has no {output}, which stands for the file that the image goes to");
   if (!holds(words, "promptFile") && !holds(words, "prompt"))
     return lacks("prompt", "has no {promptFile}, which stands for a file that holds the prompt");
-  const foreign = shellOperator(words);
+  const foreign = findShellOperator(words);
   if (foreign !== undefined)
     return `holds ${foreign}, and no shell runs it: put the steps into a script, with the placeholders as its arguments`;
   if (isInShellScript("{prompt}", words))
@@ -132,8 +137,8 @@ export function filledCommand(words: readonly string[], job: Job, files: Command
     seed: String(fields.seed ?? chosenSeed(job)),
   };
   return words.flatMap((word) => {
-    if (!word.includes(IMAGE)) return filledWords([word], values);
-    return images.flatMap((image) => filledWords([word], { ...values, image }));
+    if (!word.includes(IMAGE)) return fillPlaceholders([word], values);
+    return images.flatMap((image) => fillPlaceholders([word], { ...values, image }));
   });
 }
 

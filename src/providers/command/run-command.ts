@@ -3,7 +3,7 @@ import path from "node:path";
 import type { Clock } from "../../lib/clock.ts";
 import { isPresent } from "../../lib/durable.ts";
 import { errorCode } from "../../lib/error-text.ts";
-import { inspectFileAt } from "../../lib/image/inspect.ts";
+import { inspectFile } from "../../lib/image/inspect.ts";
 import { jsonOrNull } from "../../lib/json.ts";
 import {
   identifyProcess,
@@ -13,7 +13,7 @@ import {
   systemProcesses,
 } from "../../lib/processes.ts";
 import {
-  environmentWithout,
+  filterEnvironment,
   type ProgramEnd,
   type ProgramOptions,
   programFailure,
@@ -55,7 +55,7 @@ export function runCommand(
   { onSent, hidden, headerVariables, ...options }: RunOptions,
 ): Promise<ProgramEnd> {
   const isHidden = (name: string) => OWN_VARIABLES.test(name) || hidden.includes(name);
-  const env = { ...environmentWithout(isHidden, options.env), ...headerVariables };
+  const env = { ...filterEnvironment(isHidden, options.env), ...headerVariables };
   const onStarted = (pid: number) => {
     onSent();
     noteProcess(options.cwd, pid);
@@ -162,7 +162,7 @@ export async function recoverCommand(
   else if (identity !== null && !(await hasEnded(identity, signal, clock)))
     throw lostImage("The command still runs", { savedPath: scratch, isStopped: false });
   const file = isKilled ? null : await writtenFile(scratch);
-  const isImage = file !== null && inspectFileAt(file).ok;
+  const isImage = file !== null && inspectFile(file).ok;
   if (isImage) await keepImage(file, job);
   if (isImage) await clearScratch(job);
   else if (!job.isPaid) await removeScratch(scratch);

@@ -1,10 +1,10 @@
 import { chmod, lstat, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import type { Clock } from "../../lib/clock.ts";
-import { giveToOwnerOfFolder, ifSupported } from "../../lib/disk-file.ts";
+import { giveToOwnerOfFolder, ignoreUnsupported } from "../../lib/disk-file.ts";
 import { isPresent, syncFolder } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
-import { inspectFileAt } from "../../lib/image/inspect.ts";
+import { inspectFile } from "../../lib/image/inspect.ts";
 import { type Job, ProviderError } from "../provider.ts";
 
 /** The name of the file that a command is asked to write, in its scratch folder. */
@@ -71,7 +71,7 @@ export async function extraImages(job: Pick<Job, "folder" | "isPaid">): Promise<
 /** Whether a file is a whole image. One that cannot be read must not cost the image that is beside it. */
 function isWholeImage(file: string): boolean {
   try {
-    return inspectFileAt(file).ok;
+    return inspectFile(file).ok;
   } catch {
     return false;
   }
@@ -117,7 +117,7 @@ export async function keepImage(file: string, job: Pick<Job, "folder" | "isPaid"
   if ((await stat(file)).size > MAX_IMAGE_BYTES) throw tooLarge(job);
   try {
     giveToOwnerOfFolder(file);
-    await ifSupported(() => chmod(file, 0o600));
+    await ignoreUnsupported(() => chmod(file, 0o600));
     const opened = await open(file, "r+");
     await opened.sync().finally(() => opened.close());
     await rename(file, imageFile(job));

@@ -3,7 +3,7 @@ import { formatDuration } from "../../lib/duration.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { isJsonObject } from "../../lib/json.ts";
 import { hasControlCharacter } from "../../lib/late-regex.ts";
-import { itHas } from "../../lib/short-text.ts";
+import { describeChoices } from "../../lib/short-text.ts";
 import { requestedSize } from "../../models/requested-size.ts";
 import { failedPoll, toClause } from "../failures.ts";
 import { base64Images, imagesIn, isInline, type ReplyImage } from "../found-images.ts";
@@ -74,7 +74,7 @@ function findProblem(
 ): string | null {
   const names = settings && [...settings, ...Object.values(fieldNames ?? {})];
   const stray = Object.keys(job.options.fields).find((name) => names && !names.includes(name));
-  if (stray !== undefined) return `${title} has no setting ${stray}. ${itHas(names ?? [])}.`;
+  if (stray !== undefined) return `${title} has no setting ${stray}. ${describeChoices(names ?? [])}.`;
   const urls = job.references.map((reference) => ("url" in reference ? reference.url : "data:"));
   try {
     const problem: unknown = provider.check?.(plainJob({ ...job, taskId: "" }, urls));

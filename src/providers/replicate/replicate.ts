@@ -1,5 +1,5 @@
 import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
-import { itHas } from "../../lib/short-text.ts";
+import { describeChoices } from "../../lib/short-text.ts";
 import { requestedSize } from "../../models/requested-size.ts";
 import { imagesIn } from "../found-images.ts";
 import { type Fields, fieldText, isFailedState, type JobPoll } from "../job-poll.ts";
@@ -112,7 +112,7 @@ function sizeInput(job: Job, allowed: ModelInputs): Input {
   if (allowed === null || (shape && takes(shape, ratio))) return { aspect_ratio: ratio };
   if (shape && hasPixels && shape.values?.includes("custom")) return { aspect_ratio: "custom", ...size };
   if (hasPixels) return { ...size };
-  throw unsendable(`${model} has no ratio ${ratio}. ${itHas(shape?.values ?? [])}.`);
+  throw unsendable(`${model} has no ratio ${ratio}. ${describeChoices(shape?.values ?? [])}.`);
 }
 
 function requestRatio({ request: { ratio } }: Job): string | undefined {

@@ -3,7 +3,7 @@ import { type HttpClient, type HttpReply, wholeReply } from "../../api/http-clie
 import { TRANSFER_POLICY } from "../../api/retry.ts";
 import { type HttpRequest, TransportError } from "../../api/transport.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { noteTask } from "../../lib/error-types.ts";
+import { markTaskOpened } from "../../lib/error-types.ts";
 import { isServerKey, keyMasker } from "../../lib/redact.ts";
 import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
 import { FIELD_NAMES } from "../../task/request-fields.ts";
@@ -76,7 +76,7 @@ export class HttpImageService implements Provider {
   }
 
   async poll(taskId: string, { timeoutMs = Infinity, signal }: Partial<PollHow> = {}): Promise<PollReply> {
-    noteTask();
+    markTaskOpened();
     try {
       const reply = await this.#exchange({
         method: "GET",

@@ -3,7 +3,7 @@ import { HttpClient, type HttpClientOptions, wholeReply } from "../../api/http-c
 import { isRetryable } from "../../api/retry.ts";
 import { keyMasker } from "../../lib/redact.ts";
 import { shellWord } from "../../lib/shell-word.ts";
-import { inOneLine, truncate } from "../../lib/short-text.ts";
+import { collapseWhitespace, truncate } from "../../lib/short-text.ts";
 import { action, phrase, type Wording } from "../../lib/wording.ts";
 import { taskUrl } from "./http-service.ts";
 import { type Envelope, HTML_PAGE, isPage, parseEnvelope } from "./replies.ts";
@@ -71,7 +71,7 @@ const MAX_TEXT_LENGTH = 80;
 
 /** A body in a few words, or its own beginning. */
 function described(body: string): string {
-  const text = inOneLine(body);
+  const text = collapseWhitespace(body);
   if (text === "") return "an empty reply";
   if (isPage(text)) return HTML_PAGE;
   return truncate(text, MAX_TEXT_LENGTH);

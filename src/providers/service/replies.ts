@@ -7,7 +7,7 @@ import type { TransportError } from "../../api/transport.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../../lib/json.ts";
 import { hasControlCharacter } from "../../lib/late-regex.ts";
 import { KEY_MASK } from "../../lib/redact.ts";
-import { inOneLine, sentence, truncate } from "../../lib/short-text.ts";
+import { collapseWhitespace, toSentence, truncate } from "../../lib/short-text.ts";
 import { failedPoll } from "../failures.ts";
 import type { PolledState, PollReply, SubmitReply } from "../provider.ts";
 import { replyExcerpt } from "../reply-facts.ts";
@@ -120,7 +120,7 @@ const MAX_DETAIL = 500;
 /** The words of a server about a refusal or a failure; empty without any. */
 function detailIn({ detail }: { detail?: unknown }): { detail?: string } {
   if (typeof detail !== "string" || detail.trim() === "") return {};
-  return { detail: truncate(inOneLine(detail), MAX_DETAIL) };
+  return { detail: truncate(collapseWhitespace(detail), MAX_DETAIL) };
 }
 
 /** A code in quotes counts as its number. */
@@ -179,7 +179,7 @@ export function parsePolledState(data: unknown, isServer = false): PolledState |
   if (status === "completed" && urls.length > 0) return { status: "completed", urls };
   if (status === "failed" || errorCode !== null) {
     const { detail } = isServer ? detailIn(data) : {};
-    return { status: "failed", errorCode, ...(detail !== undefined && { why: sentence(detail) }) };
+    return { status: "failed", errorCode, ...(detail !== undefined && { why: toSentence(detail) }) };
   }
   const { progress: share } = data;
   const isShare = isServer && typeof share === "number" && share >= 0 && share <= 1;

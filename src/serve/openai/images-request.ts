@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { ExactInteger, parseExact, parseSeed, type WholeNumber } from "../../lib/exact-integer.ts";
 import { isJsonObject, isJsonValue } from "../../lib/json.ts";
-import { greatestCommonDivisor, rangeProblem, seedProblem } from "../../lib/whole-number.ts";
+import { describeRangeProblem, describeSeedProblem, greatestCommonDivisor } from "../../lib/whole-number.ts";
 import { MAX_IMAGES } from "../../models/matrix.ts";
 import { fieldValue } from "../../models/provider-fields.ts";
 import { quoteValue } from "../../models/rules/rule.ts";
@@ -28,7 +28,7 @@ export interface ImagesRequest {
 
 const text = (name: string) => z.nullish(z.string(`${name} is not a string.`));
 
-const COUNT = { error: ({ input }: { input?: unknown }) => `n${rangeProblem(input, MAX_IMAGES)}.` };
+const COUNT = { error: ({ input }: { input?: unknown }) => `n${describeRangeProblem(input, MAX_IMAGES)}.` };
 const SIZE = "size is not auto, or like 1024x1024.";
 const MAX_SIDE_PX = 16_384;
 
@@ -57,7 +57,7 @@ const toSeed = (value: unknown) => {
   return parseSeed(digits) ?? digits;
 };
 const isSeedOrNone = (value: unknown) => value === undefined || parseSeed(value) !== null;
-const SEED = { error: ({ input }: { input?: unknown }) => `seed${seedProblem(input)}.` };
+const SEED = { error: ({ input }: { input?: unknown }) => `seed${describeSeedProblem(input)}.` };
 
 const BOOLEANS: ReadonlyMap<unknown, boolean> = new Map([
   ["true", true],

@@ -1,5 +1,5 @@
 import type { ErrorType } from "../../lib/error-types.ts";
-import { sentence } from "../../lib/short-text.ts";
+import { toSentence } from "../../lib/short-text.ts";
 import type { ServerReply } from "../../server/reply.ts";
 import { decidingRequest, displayId, getAnswer, type Task } from "../../task/task.ts";
 import type { NotBegun } from "../begin-task.ts";
@@ -111,7 +111,7 @@ function afterSent(message: string, code: string, param: string | null = null): 
 
 /** The error of a task whose end cannot be told. */
 export function notKnown(taskId: string, why: string): OpenAiError {
-  return afterSent(withLookup(sentence(why), taskId), "outcome_unknown");
+  return afterSent(withLookup(toSentence(why), taskId), "outcome_unknown");
 }
 
 /** The error of a task whose images the server has no longer. */

@@ -76,7 +76,7 @@ describe("--seed, --negative and --field", () => {
     [
       "18446744073709551616",
       "2",
-      /^--seed "18446744073709551616" is above 18446744073709551615, the largest that any generator takes\.$/,
+      /^--seed "18446744073709551616" is above 18446744073709551615, the largest seed of any generator\.$/,
     ],
     ["-1", "1", /^--seed "-1": at least 0\.$/],
     ["18446744073709551615", "2", /^--seed is too large: each further image has the next number/],

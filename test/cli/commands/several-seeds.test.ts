@@ -120,7 +120,7 @@ describe("generate --seed 1-3", () => {
     ["1-x", '--seed "1-x" is not a whole number (0 to 18446744073709551615).'],
     [
       "1-18446744073709551616",
-      '--seed "18446744073709551616" is above 18446744073709551615, the largest that any generator takes.',
+      '--seed "18446744073709551616" is above 18446744073709551615, the largest seed of any generator.',
     ],
   ])("refuses the seeds %s", async (seeds, message) => {
     const { json } = await generatorWorld();

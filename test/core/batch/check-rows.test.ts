@@ -3,14 +3,14 @@ import { checkRows, type RowDefaults } from "../../../src/core/batch/check-rows.
 import { parseShard } from "../../../src/core/batch/shard.ts";
 import { ManifestError } from "../../../src/core/errors.ts";
 import type { ManifestEntry, RowValues } from "../../../src/core/manifest/entry.ts";
-import { COMMAND_WORDS } from "../../../src/lib/wording.ts";
+import { COMMAND_VOCABULARY } from "../../../src/lib/wording.ts";
 import { MODELS } from "../../../src/models/matrix.ts";
 
 const DEFAULTS: RowDefaults = {
   matrix: MODELS,
   values: { model: "z-image", ratio: undefined, quality: undefined, image: undefined, maxImages: undefined },
   labels: { model: "--model" },
-  words: COMMAND_WORDS,
+  words: COMMAND_VOCABULARY,
   validate: true,
   shard: null,
 };

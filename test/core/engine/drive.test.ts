@@ -5,7 +5,14 @@ import { describe, expect, it } from "vitest";
 import { AuthRequiredError, GenerationFailedError } from "../../../src/api/api-errors.ts";
 import { taskError } from "../../../src/core/engine/task-error.ts";
 
-import { action, COMMAND_WORDS, option, phrase, type Words, worded } from "../../../src/lib/wording.ts";
+import {
+  action,
+  COMMAND_VOCABULARY,
+  formatWording,
+  option,
+  phrase,
+  type Vocabulary,
+} from "../../../src/lib/wording.ts";
 import { AGENT_WORDS } from "../../../src/mcp/agent-words.ts";
 import type { SubmitReply } from "../../../src/providers/provider.ts";
 import { png, sha256 } from "../../support/images.ts";
@@ -71,8 +78,8 @@ it("keeps the advice of a refusal as data, which each face words by its own tabl
   const { ledgerId } = await world.generate();
   const task = await world.deps.ledger.find(ledgerId ?? "");
   const said = task && "requests" in task ? taskError(task)?.wording : undefined;
-  const inWords = (words: Words) => worded(said?.hint ?? "", words);
-  expect(inWords(COMMAND_WORDS)).toBe(
+  const inWords = (words: Vocabulary) => formatWording(said?.hint ?? "", words);
+  expect(inWords(COMMAND_VOCABULARY)).toBe(
     "Nothing was charged. To save it: imggen resume task_9 Add --generator",
   );
   expect(inWords(AGENT_WORDS)).toBe('Nothing was charged. To save it: call get_task with taskId "task_9"');

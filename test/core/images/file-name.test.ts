@@ -8,8 +8,8 @@ import {
   safeName,
   templateProblem,
 } from "../../../src/core/images/file-name.ts";
-import { printable } from "../../../src/lib/escape.ts";
-import { COMMAND_WORDS, worded } from "../../../src/lib/wording.ts";
+import { escapeControls } from "../../../src/lib/escape.ts";
+import { COMMAND_VOCABULARY, formatWording } from "../../../src/lib/wording.ts";
 import { words } from "../../support/words.ts";
 
 const FACTS: NameFacts = {
@@ -64,7 +64,7 @@ describe("a name's template", () => {
   it.each([...words("a/b a\\b ../{slug} a\0b {nope} {Slug} {} {slug}-{constructor}"), "{slug}\n", "", "   "])(
     "%j is refused",
     (template) => {
-      expect(worded(templateProblem(template) ?? "", COMMAND_WORDS)).toMatch(/./);
+      expect(formatWording(templateProblem(template) ?? "", COMMAND_VOCABULARY)).toMatch(/./);
     },
   );
 });
@@ -165,6 +165,6 @@ describe("a name is made of what is seen", () => {
       request: { prompt: "\u{2764}\u{fe0f} 1\u{fe0f}\u{20e3} fox\u{fff9}", model: "z-image" },
     });
     expect(name).toBe("\u{1f469}\u{1f680} \u{2764} 1\u{20e3}-fox.png");
-    expect(printable(name)).toBe(name);
+    expect(escapeControls(name)).toBe(name);
   });
 });

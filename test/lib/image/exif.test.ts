@@ -1,6 +1,6 @@
 import sharp from "sharp";
 import { describe, expect, it } from "vitest";
-import { EXIF_PREFIX, orientationIn } from "../../../src/lib/image/exif.ts";
+import { EXIF_PREFIX, readOrientation } from "../../../src/lib/image/exif.ts";
 import { inspect } from "./builders.ts";
 
 const WIDE = { create: { width: 60, height: 30, channels: 3, background: "teal" } } as const;
@@ -43,7 +43,7 @@ describe("the orientation in Exif data", () => {
   }
 
   it("is found in big-endian data too", () => {
-    expect(orientationIn(exif(0x0112, 6))).toBe(6);
+    expect(readOrientation(exif(0x0112, 6))).toBe(6);
   });
 
   it.each([
@@ -54,6 +54,6 @@ describe("the orientation in Exif data", () => {
     ["that begins beyond its end", Buffer.from("Exif\0\0II*\0\xff\xff\xff\xff\0\0", "latin1")],
     ["of an unknown byte order", Buffer.from("Exif\0\0XX*\0\b\0\0\0\0\0\0\0", "latin1")],
   ])("%s is 1", (_what, data) => {
-    expect(orientationIn(data)).toBe(1);
+    expect(readOrientation(data)).toBe(1);
   });
 });

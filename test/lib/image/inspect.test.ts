@@ -3,8 +3,8 @@ import path from "node:path";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { foreignFile } from "../../../src/lib/image/foreign.ts";
-import { inspectFileAt, inspectImage } from "../../../src/lib/image/inspect.ts";
+import { describeForeignFile } from "../../../src/lib/image/foreign.ts";
+import { inspectFile, inspectImage } from "../../../src/lib/image/inspect.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { buildPng, inspect, pngChunk, pngHeader, pngSignature } from "./builders.ts";
 import * as samples from "./samples.ts";
@@ -71,7 +71,7 @@ it("a file on disk is inspected in place", async () => {
   const file = path.join(await temporaryFolder(), "image");
   const inspectOnDisk = async (bytes: Uint8Array) => {
     await writeFile(file, bytes);
-    return inspectFileAt(file);
+    return inspectFile(file);
   };
   const image = { type: "gif", mediaType: "image/gif", extension: "gif", width: 7, height: 5 };
   expect(await inspectOnDisk(samples.gif)).toEqual({ ok: true, image });
@@ -99,5 +99,5 @@ it.each<[string, string | Buffer]>([
   ["unrecognised data", Buffer.from([0xfe, 0xfe, 0xfe, 0xfe])],
 ])("tells people about %s: %j", (description, content) => {
   const head = typeof content === "string" ? Buffer.from(content) : content;
-  expect(foreignFile(head).what).toBe(description);
+  expect(describeForeignFile(head).description).toBe(description);
 });

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { inspectFileAt } from "../../../src/lib/image/inspect.ts";
+import { inspectFile } from "../../../src/lib/image/inspect.ts";
 import { identifyProcess } from "../../../src/lib/processes.ts";
 import type { GeneratorOptions } from "../../../src/providers/kind.ts";
 import { type Job, TimeLimitError } from "../../../src/providers/provider.ts";
@@ -287,7 +287,7 @@ it("never gets to run with a prompt that no program can be given", async () => {
 it("is not stopped by how much a command says", async () => {
   const { generate } = await script(`seq 200000; seq 200000 >&2; ${COPY}`);
   const { job } = await generate();
-  expect(inspectFileAt(path.join(job.folder, "image")).ok).toBe(true);
+  expect(inspectFile(path.join(job.folder, "image")).ok).toBe(true);
 });
 
 describe("a command that is given up", () => {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { inspectFileAt } from "../../../src/lib/image/inspect.ts";
+import { inspectFile } from "../../../src/lib/image/inspect.ts";
 import { TimeLimitError } from "../../../src/providers/provider.ts";
 import { hasTool } from "../../support/tools.ts";
 import { ALONE, jobFor, opened, told } from "../job.ts";
@@ -20,7 +20,7 @@ it("rsvg-convert draws a prompt that is an SVG, in the size that was asked for",
   const generator = await command(RSVG);
   const job = await jobFor({ prompt: CIRCLE, width: 200, height: 200 });
   expect(await generator.submit(job, ALONE)).toEqual({ outcome: "made", usage: null });
-  expect(inspectFileAt(path.join(job.folder, "image"))).toMatchObject({
+  expect(inspectFile(path.join(job.folder, "image"))).toMatchObject({
     ok: true,
     image: { type: "png", width: 200, height: 200 },
   });

@@ -6,7 +6,7 @@ import { BATCH } from "../../../client/options/request-table.ts";
 import type { BatchPlan } from "../../../core/batch/plan.ts";
 import { openInput } from "../../../lib/disk-file.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
-import { COMMAND_WORDS } from "../../../lib/wording.ts";
+import { COMMAND_VOCABULARY } from "../../../lib/wording.ts";
 import { inputChunks, standardInput } from "../../input/input-stream.ts";
 import { addOptions } from "../../session/add-options.ts";
 import type { RunWith } from "../../session/command.ts";
@@ -49,7 +49,7 @@ async function runBatch(session: Session, name: string, flags: FlagsOf<typeof BA
   const { folder } = batch.spec.output;
   const readsInput = name === "-";
   const result = await runShown(batch, flags, session, {
-    onEnd: (end) => (options.json ? console.json(rowJson(end, COMMAND_WORDS)) : showPaths(end, session)),
+    onEnd: (end) => (options.json ? console.json(rowJson(end, COMMAND_VOCABULARY)) : showPaths(end, session)),
     onCutOff: (soFar) => showResult({ ...soFar, readsInput }, folder, session),
   });
   await showResult({ ...result, readsInput }, folder, session);

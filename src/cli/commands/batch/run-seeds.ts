@@ -6,7 +6,7 @@ import type { GENERATE } from "../../../client/options/request-table.ts";
 import type { BatchPlan } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { WholeNumber } from "../../../lib/exact-integer.ts";
-import { COMMAND_WORDS } from "../../../lib/wording.ts";
+import { COMMAND_VOCABULARY } from "../../../lib/wording.ts";
 import { openImages, parseViewing, previewImages } from "../../output/viewing.ts";
 import type { Session } from "../../session/session.ts";
 import { sentLines } from "../run-request.ts";
@@ -41,7 +41,7 @@ export async function runSeeds(
   const files = ends.toSorted((a, b) => a.row.row - b.row.row).flatMap(({ report }) => report?.files ?? []);
   await previewImages(files, viewing, session);
   if (!options.json) await showSummary({ ...result, readsInput: flags.readsInput }, session);
-  else if (plan) await console.json(seedsJson(plan, ends, result, COMMAND_WORDS));
+  else if (plan) await console.json(seedsJson(plan, ends, result, COMMAND_VOCABULARY));
   await openImages(files, viewing, session);
   return exitCodeOfBatch(result);
 }

@@ -15,7 +15,7 @@ import { UndecodableError } from "../../../graphics/decoder.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { readHead } from "../../../lib/read-file.ts";
 import { truncate } from "../../../lib/short-text.ts";
-import { createWhole, replaceWhole } from "../../../lib/write-whole.ts";
+import { createAtomically, replaceAtomically } from "../../../lib/write-whole.ts";
 import type { Session } from "../../session/session.ts";
 import { creditsText } from "../../text/phrases.ts";
 
@@ -43,10 +43,10 @@ export async function makeSheet(
     for (let number = 1; ; number++) {
       const name = number === 1 ? "contact-sheet.png" : `contact-sheet-${number}.png`;
       const file = path.join(folder, name);
-      if (!overwrite && !existsSync(file) && (await createWhole(file, sheet, fileMode))) return file;
+      if (!overwrite && !existsSync(file) && (await createAtomically(file, sheet, fileMode))) return file;
       // Replace only the sheet of an earlier run of the same rows.
       if (!overwrite && !(isFile(file) && isContactSheet(readHead(file), of))) continue;
-      await replaceWhole(file, sheet, fileMode);
+      await replaceAtomically(file, sheet, fileMode);
       return file;
     }
   } catch (error) {

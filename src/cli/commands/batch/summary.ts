@@ -6,7 +6,7 @@ import type { BatchCounts } from "../../../core/batch/counts.ts";
 import type { TotalCost } from "../../../core/batch/plan.ts";
 import type { ErrorType, ImggenError } from "../../../lib/error-types.ts";
 import { pluralize } from "../../../lib/whole-number.ts";
-import { COMMAND_WORDS } from "../../../lib/wording.ts";
+import { COMMAND_VOCABULARY } from "../../../lib/wording.ts";
 import { withFacts } from "../../output/render.ts";
 import type { Session } from "../../session/session.ts";
 import { roomOn } from "../../text/fit.ts";
@@ -114,7 +114,7 @@ function stoppedText({ type, message }: ImggenError): string {
 
 /** Advice of an error, without its cost: the summary has the cost of the whole batch. */
 function remedies(stopped: ImggenError): string[] {
-  const advice = adviceOn(stopped, COMMAND_WORDS).replace(/^Nothing was (?:sent|charged)[^.]*\. ?/, "");
+  const advice = adviceOn(stopped, COMMAND_VOCABULARY).replace(/^Nothing was (?:sent|charged)[^.]*\. ?/, "");
   return advice === "" ? [] : advice.split("\n");
 }
 

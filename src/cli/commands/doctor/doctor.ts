@@ -14,12 +14,12 @@ import { checkFolder, checkProxy, checkState, checkTasks, checkTls } from "../..
 import { checkConfig, checkModels, checkProfile } from "../../../client/settings-checks.ts";
 import type { TargetCheck } from "../../../client/targets/target.ts";
 import { targetInEffect } from "../../../client/targets/target-in-effect.ts";
-import { inOrder } from "../../../lib/concurrency.ts";
+import { mapInOrder } from "../../../lib/concurrency.ts";
 import { errorCode, errorText } from "../../../lib/error-text.ts";
 import { ImggenError, UsageError } from "../../../lib/error-types.ts";
 import { VERSION } from "../../../lib/version.ts";
 import { pluralize } from "../../../lib/whole-number.ts";
-import { COMMAND_WORDS } from "../../../lib/wording.ts";
+import { COMMAND_VOCABULARY } from "../../../lib/wording.ts";
 import { createStatusLine } from "../../output/status-line.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
@@ -94,7 +94,7 @@ async function runDoctor(session: Session): Promise<number> {
     ...(await make(check, session, target)),
   }));
   try {
-    const rows = await inOrder(findings, async (row) => {
+    const rows = await mapInOrder(findings, async (row) => {
       const isNews = row.level !== "ok" && row.level !== "skipped";
       if (!options.json && (isNews || options.verbose)) await showRow(row, session);
       return row;
@@ -184,7 +184,7 @@ function doctorDocument(failed: readonly string[]): object {
   if (failed.length === 0) return { ok: true };
   const hint = "The hint of each check says what to do.";
   const error = new UsageError(`Something must be fixed: ${failed.join(", ")}.`, { hint });
-  return describeFailure(error, COMMAND_WORDS);
+  return describeFailure(error, COMMAND_VOCABULARY);
 }
 
 function summaryLine(failures: number, warnings: number): string {

@@ -1,7 +1,7 @@
 import type { ListedTask } from "../../../client/listed-tasks.ts";
 import type { TaskReport } from "../../../core/engine/report.ts";
-import { ageText, localDay, localMinute } from "../../../lib/local-time.ts";
-import { shownAddress } from "../../../lib/query-secret.ts";
+import { formatAge, localDay, localMinute } from "../../../lib/local-time.ts";
+import { redactAddress } from "../../../lib/query-secret.ts";
 import { shortTaskIds } from "../../../lib/short-task-id.ts";
 import type { OpenState } from "../../../task/task.ts";
 import type { Session } from "../../session/session.ts";
@@ -44,7 +44,7 @@ export function taskRow({ report, status, generator }: ListedTask, context: Sess
 function shortName(name: string): string {
   const [, kind, rest = ""] = /^(\w+):(.*)$/s.exec(name) ?? [];
   if (kind === "command") return rest.split(" ", 1)[0]?.replace(/^.*[\\/]/, "") ?? "";
-  return URL.canParse(rest) ? new URL(rest).host : shownAddress(name);
+  return URL.canParse(rest) ? new URL(rest).host : redactAddress(name);
 }
 
 /** Shows tasks as a table. On a terminal times and ids are shortened, in a pipe they are complete. */
@@ -52,7 +52,7 @@ export async function showTasks(tasks: readonly TaskRow[], session: Session): Pr
   const { stdout, clock } = session.context;
   const ids = tasks.map(({ id }) => id);
   const idCells = stdout.isTTY ? shortTaskIds(ids) : ids;
-  const timeText = stdout.isTTY ? (date: Date) => ageText(date, clock.now()) : localMinute;
+  const timeText = stdout.isTTY ? (date: Date) => formatAge(date, clock.now()) : localMinute;
   const hasGenerators = tasks.some(({ generator }) => generator !== null);
   const hasSeeds = tasks.some(({ seed }) => seed !== "");
   const columns = [...SUBMITTED, ...(hasGenerators ? [GENERATOR] : []), ...(hasSeeds ? [SEED] : []), ...MADE];
