@@ -1,6 +1,6 @@
 import { OutcomeUnknownError } from "../api/api-errors.ts";
 import type { TaskReport } from "../core/engine/report.ts";
-import { toSubmitAgain } from "../core/engine/task-error.ts";
+import { resubmitAdvice } from "../core/engine/task-error.ts";
 import { ManifestError } from "../core/errors.ts";
 import { type Charged, type ErrorType, ImggenError, possibleCharge } from "../lib/error-types.ts";
 import {
@@ -71,7 +71,7 @@ const NEXT_STEPS: Record<ErrorType, Next> = {
       phrase`To see whether task ${mentioned} of the reply is this request's: ${action("resume", mentioned)}`,
     ];
     const dismiss = ledgerId !== null && [phrase`To dismiss it: ${action("dismiss", ledgerId)}`];
-    return [...(look || []), ...toSubmitAgain(ledgerId, free), ...(dismiss || [])].slice(0, MAX_LINES);
+    return [...(look || []), ...resubmitAdvice(ledgerId, free), ...(dismiss || [])].slice(0, MAX_LINES);
   },
   partial: () => [phrase`${action("repeat")} to resume.`],
   interrupted: resumeOr(),

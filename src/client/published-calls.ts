@@ -1,6 +1,6 @@
 import type { RowResult } from "../core/batch/row-result.ts";
 import type { OnTaskProgress, TaskProgressEvent } from "../core/engine/events.ts";
-import { reportOfId, type TaskReport } from "../core/engine/report.ts";
+import { createIdReport, type TaskReport } from "../core/engine/report.ts";
 import { resolveDestination } from "../core/images/destination.ts";
 import type { PrivateCopies } from "../core/references/private-copies.ts";
 import { reuseEarlier } from "../core/use-cases/generate.ts";
@@ -96,7 +96,7 @@ export class PublishedCalls {
   async status(taskId: string, options: StatusOptions, signal: AbortSignal): Promise<StatusResult> {
     const wait = options.wait === true ? waitFrom(options) : null;
     const { caller, noted } = this.#createCaller(options, signal);
-    const [report = reportOfId(taskId)] = await this.#operations.status(
+    const [report = createIdReport(taskId)] = await this.#operations.status(
       [taskId],
       { ...outputOptions(options), wait },
       caller,

@@ -22,7 +22,7 @@ const OF_ACCOUNT: ReadonlySet<ErrorType> = new Set([
 ]);
 
 /** Whether an error concerns the account, so that every other request would fail alike. */
-export function isOfAccount({ type }: ImggenError): boolean {
+export function isAccountError({ type }: ImggenError): boolean {
   return OF_ACCOUNT.has(type);
 }
 
@@ -37,7 +37,7 @@ export class ClaimedError extends ImggenError {
 }
 
 /** The error for a task that another process has, or another call of this one. */
-export async function claimedBy(
+export async function claimedError(
   task: Task,
   ledger: Pick<Ledger, "findWorker" | "processes">,
 ): Promise<ClaimedError> {

@@ -39,7 +39,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     edits: [
       instead("submitRow", "claims.claim", "id"),
       instead("submitRow.isFree", "claims.read", "null"),
-      returns("HeldTask.#isRowOver", "false"),
+      returns("ClaimedTask.#isRowEnded", "false"),
       instead(
         "submitRow",
         "beginAndDrive",
@@ -55,7 +55,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
   },
   {
     bug: "a claim does not say that its task's request is sent",
-    edits: [without("HeldTask.#isRowOver", "recordRowBegun")],
+    edits: [without("ClaimedTask.#isRowEnded", "recordRowBegun")],
     shows: { scenario: CLEARED, at: /^kill at submit: charged$/ },
   },
   {

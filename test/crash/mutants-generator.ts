@@ -12,7 +12,7 @@ export const GENERATOR_MUTANTS: Mutant[] = [
   },
   {
     bug: "a request is sent before the disk knows of it",
-    edits: [instead("Sending.#startNow", "#held.start", `"9.9"`)],
+    edits: [instead("RequestSubmitter.#recordStart", "#claimedTask.start", `"9.9"`)],
     shows: { scenario: GENERATORS.synchronous, at: /^kill at submit: charged$/ },
   },
   {
@@ -22,12 +22,12 @@ export const GENERATOR_MUTANTS: Mutant[] = [
   },
   {
     bug: "the reply is removed before its image is saved",
-    edits: [before("saveMade", "deps.ledger.work.remove(heldTask.task.id);")],
+    edits: [before("saveCompleted", "deps.ledger.work.remove(claimedTask.task.id);")],
     shows: { scenario: GENERATORS.synchronous, at: /^kill-after at operation \d+, close reply$/ },
   },
   {
     bug: "resume empties the folder of a request before it looks into it",
-    edits: [before("recoverRequest", "deps.ledger.work.remove(heldTask.task.id);")],
+    edits: [before("recoverRequest", "deps.ledger.work.remove(claimedTask.task.id);")],
     shows: { scenario: GENERATORS.synchronous, at: /^kill-after at operation \d+, close reply$/ },
   },
   {
@@ -53,7 +53,10 @@ export const GENERATOR_MUTANTS: Mutant[] = [
   {
     bug: "a job is polled before its id is recorded, and the reply that had it is removed",
     edits: [
-      before("HeldTask.#catchUp", `if (this.#unwritten.at(-1)?.type === "accepted") return true;`),
+      before(
+        "ClaimedTask.#tryWriteLines",
+        `if (this.#unwrittenLines.at(-1)?.type === "accepted") return true;`,
+      ),
       before("waitForJob", "deps.ledger.work.remove(task.id);"),
     ],
     shows: { scenario: GENERATORS.withId, at: /^kill at poll: arrived$/ },
@@ -71,7 +74,7 @@ export const GENERATOR_MUTANTS: Mutant[] = [
   {
     bug: "resume saves an image of a job under the provider's id of it",
     edits: [
-      instead("saveMade", "displayId", "(goal.isContinued ? task.requests[0].attempt.accepted.id : $)"),
+      instead("saveCompleted", "displayId", "(goal.isContinued ? task.requests[0].attempt.accepted.id : $)"),
     ],
     shows: { scenario: GENERATORS.comfyui, at: /^kill-after at operation \d+, link / },
   },

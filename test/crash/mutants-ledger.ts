@@ -7,12 +7,12 @@ import { GENERATORS, SCENARIOS } from "./scenarios.ts";
 export const LEDGER_MUTANTS: Mutant[] = [
   {
     bug: "the task id is printed before it is on disk",
-    edits: [swapped("Sending.#after", "#record", "#accepted")],
+    edits: [swapped("RequestSubmitter.#handleReply", "#recordReply", "#reportAccepted")],
     shows: { scenario: SCENARIOS.plain, at: /^kill-before at operation \d+, write .*\.jsonl$/ },
   },
   {
     bug: "the task is polled while its id is still being written",
-    edits: [instead("Sending.#record", "recordReply", "void $, Promise.resolve(true)")],
+    edits: [instead("RequestSubmitter.#recordReply", "recordReply", "void $, Promise.resolve(true)")],
     shows: { scenario: SCENARIOS.plain, at: /^power cut: bytes at operation \d+, sync .*\.jsonl$/ },
   },
   {
@@ -44,9 +44,9 @@ export const LEDGER_MUTANTS: Mutant[] = [
     bug: "a task is put away before it is recorded as saved",
     edits: [
       before(
-        "HeldTask.#catchUp",
-        `if (this.#unwritten.at(-1)?.type === "saved") {
-           this.#unwritten.pop();
+        "ClaimedTask.#tryWriteLines",
+        `if (this.#unwrittenLines.at(-1)?.type === "saved") {
+           this.#unwrittenLines.pop();
            return true;
          }`,
       ),
@@ -67,12 +67,12 @@ export const LEDGER_MUTANTS: Mutant[] = [
   {
     bug: "what a request may cost is announced once it was sent",
     edits: [
-      instead("submitAtOnce", "takeFrom", "null"),
+      instead("submitAtOnce", "takeFromCaps", "null"),
       instead(
         "submitAtOnce",
-        "drive",
+        "driveTask",
         `$.then(async (report) => {
-           await takeFrom(deps.caps, task, 0);
+           await takeFromCaps(deps.caps, task, 0);
            return report;
          })`,
       ),

@@ -7,7 +7,7 @@ import { IMPATIENT, SCENARIOS, TAKEN_OVER, TIMED_OUT, TOGETHER } from "./scenari
 export const SENT_AGAIN = instead(
   "recoverRequest",
   "recordReply",
-  `heldTask.record({ type: "waiting", at: isoTime(deps.clock.now()), why: "", request, attempt })`,
+  `claimedTask.record({ type: "waiting", at: isoTime(deps.clock.now()), why: "", request, attempt })`,
 );
 
 /** Bugs in which process may submit, wait for and finish a task. */
@@ -24,12 +24,12 @@ export const SUBMITTING_MUTANTS: Mutant[] = [
   },
   {
     bug: "a process that has lost its task submits it",
-    edits: [returns("HeldTask.isLost", "false")],
+    edits: [returns("ClaimedTask.isLost", "false")],
     shows: { scenario: TAKEN_OVER.waiting, at: UNDISTURBED },
   },
   {
     bug: "a process that has lost its task does not record the reply to its request",
-    edits: [before("HeldTask.record", "if (this.isLost) return false;")],
+    edits: [before("ClaimedTask.record", "if (this.isLost) return false;")],
     shows: { scenario: TAKEN_OVER.sent, at: incidentAt("submit: half a reply", "stall") },
   },
   {
@@ -52,7 +52,7 @@ export const SUBMITTING_MUTANTS: Mutant[] = [
     edits: [
       instead(
         "waitForJob",
-        "whileFollowed",
+        "withProgress",
         `$.then((end) => end.outcome === "timeout"
            ? { outcome: "ended", task: { status: "failed", errorCode: null }, seenMs: 0, pendingMs: null }
            : end)`,
@@ -62,7 +62,7 @@ export const SUBMITTING_MUTANTS: Mutant[] = [
   },
   {
     bug: "the attempt after a 429 is not recorded before it is sent",
-    edits: [instead("Sending.#startNow", "#held.start", `"9.9"`)],
+    edits: [instead("RequestSubmitter.#recordStart", "#claimedTask.start", `"9.9"`)],
     shows: { scenario: SCENARIOS.turnedAway, at: /^kill at submit: charged$/ },
   },
 ];

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { termsFor } from "../../src/client/targets/open-generator.ts";
-import { HeldTask } from "../../src/core/engine/held.ts";
+import { ClaimedTask } from "../../src/core/engine/claimed-task.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import type { Processes } from "../../src/lib/processes.ts";
 import { Ledger } from "../../src/store/ledger.ts";
@@ -38,7 +38,7 @@ function processIn(folder: string, processes: Processes, isPaid: boolean) {
   /** A task whose first request is in flight. @returns its id */
   const sent = async (request: GenerationRequest) => {
     const owned = await begin(request);
-    const attempt = await new HeldTask(ledger, owned, () => {}).start(0);
+    const attempt = await new ClaimedTask(ledger, owned, () => {}).start(0);
     if (typeof attempt !== "string") throw attempt;
     await ledger.work.begin(owned.task.id, 0, attempt);
     owned.file.close();

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { HeldTask } from "../../src/core/engine/held.ts";
+import { ClaimedTask } from "../../src/core/engine/claimed-task.ts";
 import { Ledger, type OwnedTask } from "../../src/store/ledger.ts";
 import type { LedgerEntry } from "../../src/store/ledger-files.ts";
 import type { Line } from "../../src/task/line.ts";
@@ -249,14 +249,14 @@ describe("a process that was stopped", () => {
 
   it("reopens it with the very answer by which it finds out that it has lost the task", async () => {
     const { ledger, owned, other, id } = await stopped(started);
-    const held = new HeldTask(ledger, { ...owned, task: withLine(owned.task, started) }, () => {});
+    const held = new ClaimedTask(ledger, { ...owned, task: withLine(owned.task, started) }, () => {});
     const second = await taken(other, id);
     for (const line of [unknown, dismissed]) await second.file.record(line);
     await finishTask(other, second);
     expect(await held.record(accepted)).toBe(true);
     expect(await ledger.unfinished()).toMatchObject([{ task: { id, state: "accepted" } }]);
     expect(held.isLost).toBe(true);
-    await held.leave();
+    await held.release();
     expect(ledger.isOpen(id)).toBe(true);
   });
 

@@ -103,12 +103,12 @@ function stopAtSecondSignal({ context, console }: Session) {
   const offer = () => {
     const stoppable = jobs;
     if (!signal.aborted || stoppable === undefined || context.stopAccepted) return;
-    if (stoppable.names.length === 0) return;
+    if (stoppable.providerNames.length === 0) return;
     context.stopAccepted = async (limit) => {
       for (const stopped of await stoppable.stopAll(limit)) await console.note(stoppedText(stopped));
     };
     if (isCtrlC(signal))
-      void console.note(`Ctrl-C again asks ${stoppable.names.join(", ")} to cancel its free jobs.`);
+      void console.note(`Ctrl-C again asks ${stoppable.providerNames.join(", ")} to cancel its free jobs.`);
   };
   // A job may be accepted at the moment of the first signal.
   const onStoppable: Caller["onStoppable"] = (stoppable) => {

@@ -2,7 +2,7 @@ import path from "node:path";
 import type { FailureJson } from "../../client/results.ts";
 import { eventText } from "../../client/run-text.ts";
 import type { ProcessContext } from "../../client/this-process.ts";
-import type { Stopped } from "../../core/engine/stoppable-jobs.ts";
+import type { StopResult } from "../../core/engine/stoppable-jobs.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { joinFirst } from "../../lib/short-text.ts";
@@ -93,7 +93,7 @@ function resumeText(taskIds: readonly string[]): string {
 }
 
 /** Result of a cancel at a provider. Only the provider knows whether the task is charged. */
-export function stoppedText({ taskId, name, isStopped }: Stopped): string {
+export function stoppedText({ taskId, name, isStopped }: StopResult): string {
   if (isStopped === null) return `${name} did not answer, so task ${taskId} may go on.`;
   if (!isStopped) return `${name} did not cancel task ${taskId}, which goes on.`;
   return `${name} has cancelled task ${taskId}. To see what became of it: ${resumeCommand(taskId)}`;

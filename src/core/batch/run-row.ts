@@ -11,14 +11,14 @@ import type { Destination } from "../../task/intent.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import { displayId, endsUnsent, isUnknown, openTaskState, STATES, type Task } from "../../task/task.ts";
 import { beginAndDrive, createIntent } from "../engine/begin.ts";
+import { type ClaimedTask, claimTask } from "../engine/claimed-task.ts";
 import { type ContinueSpec, continueHeld, continueNamed } from "../engine/continue.ts";
-import { ofOneAccount, requestIdentity, type TaskDeps, type UseCaseDeps } from "../engine/deps.ts";
+import { requestIdentity, singleAccountDeps, type TaskDeps, type UseCaseDeps } from "../engine/deps.ts";
 import { dismissHeld } from "../engine/dismiss.ts";
-import { drive } from "../engine/drive.ts";
-import { type HeldTask, holdTask } from "../engine/held.ts";
+import { driveTask } from "../engine/drive.ts";
 import { type TaskReport, taskReport } from "../engine/report.ts";
-import { notTried } from "../engine/send.ts";
-import { isOfAccount, requireSameAccount, TakenOverError } from "../errors.ts";
+import { gateError } from "../engine/send.ts";
+import { isAccountError, requireSameAccount, TakenOverError } from "../errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 import { isToSubmit, type PlannedRow, readAttempt } from "./plan.ts";
 import { destinationFolder, movedDestination, type OutputFolder, rowDestination } from "./row-files.ts";
@@ -74,7 +74,7 @@ const DISK_IS_OUT: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EROFS", "
 
 /** Whether the batch submits no more rows after this error. Running rows are finished. */
 function endsAll(error: ImggenError): boolean {
-  if (isOfAccount(error) || error.type === "budget_exceeded") return true;
+  if (isAccountError(error) || error.type === "budget_exceeded") return true;
   if (error.type === "network" && !isRetryable(error)) return true;
   if (error instanceof NoRoomError) return true;
   return error.type === "save_failed" && DISK_IS_OUT.has(errorCode(error.cause) ?? "");
@@ -133,7 +133,7 @@ async function withTask(row: PlannedRow, task: Task, run: BatchContext): Promise
       if (isResubmitted(row)) return submitRow(row, next, run);
       if (openTaskState(task) === "unknown") return rowResult(row, taskReport(task), false);
       requireAccount(task.intent, displayId(task), run);
-      return withHeld(row, task, run, (heldTask) => continueRow(row, heldTask, run));
+      return withHeld(row, task, run, (claimedTask) => continueRow(row, claimedTask, run));
   }
 }
 
@@ -145,7 +145,7 @@ async function withTask(row: PlannedRow, task: Task, run: BatchContext): Promise
 async function submitRow(row: PlannedRow, attempt: number, run: BatchContext): Promise<Step> {
   const { claims, deps } = run;
   deps.signal.throwIfAborted();
-  if (deps.gate.isClosed) return notSent(row, notTried(deps.gate));
+  if (deps.gate.isClosed) return notSent(row, gateError(deps.gate));
   const spec = { checked: row.checked, destination: rowDestination(row, run.output), wait: run.wait };
   const intent = createIntent(spec, deps);
   if (attempt > row.attempts.length) {
@@ -183,36 +183,43 @@ async function withHeld(
   row: PlannedRow,
   task: Task,
   { deps }: BatchContext,
-  nextStep: (heldTask: HeldTask) => Promise<Step>,
+  nextStep: (claimedTask: ClaimedTask) => Promise<Step>,
 ): Promise<Step> {
   const { ledger, onProgress } = deps;
-  const heldTask = await holdTask(task, ledger, (message) => onProgress({ type: "ledger_warning", message }));
-  if (heldTask === "held") return "elsewhere";
-  if (heldTask !== "ended") return nextStep(heldTask);
+  const claimedTask = await claimTask(task, ledger, (message) =>
+    onProgress({ type: "ledger_warning", message }),
+  );
+  if (claimedTask === "held") return "elsewhere";
+  if (claimedTask !== "ended") return nextStep(claimedTask);
   const entry = await ledger.read(task.id);
   const hasLostLines = entry?.kind === "task" && STATES[entry.task.state].isOpen && !ledger.isOpen(task.id);
   return hasLostLines ? unreadable(row, entry, null) : "again";
 }
 
-async function continueRow(row: PlannedRow, heldTask: HeldTask, run: BatchContext): Promise<Step> {
-  const spec = continueSpec(row, heldTask.task, run);
-  if (!endsUnsent(heldTask.task))
-    return rowResult(row, await continueHeld(heldTask, spec, useCaseDeps(run)), false);
+async function continueRow(row: PlannedRow, claimedTask: ClaimedTask, run: BatchContext): Promise<Step> {
+  const spec = continueSpec(row, claimedTask.task, run);
+  if (!endsUnsent(claimedTask.task))
+    return rowResult(row, await continueHeld(claimedTask, spec, useCaseDeps(run)), false);
   // Nothing of it was sent, so it is like a new one.
-  const report = await drive(heldTask, { ...spec, isContinued: false }, row.checked.warnings, run.deps);
+  const report = await driveTask(
+    claimedTask,
+    { ...spec, isContinued: false },
+    row.checked.warnings,
+    run.deps,
+  );
   return submitted(row, report, run);
 }
 
 async function resubmitUnknown(row: PlannedRow, task: Task, run: BatchContext): Promise<Step> {
   const { ledger } = run.deps;
-  return withHeld(row, task, run, async (heldTask) => {
-    for (const line of ledger.lostReplyLines(heldTask.task)) await heldTask.record(line);
-    if (!isUnknown(heldTask.task)) {
+  return withHeld(row, task, run, async (claimedTask) => {
+    for (const line of ledger.lostReplyLines(claimedTask.task)) await claimedTask.record(line);
+    if (!isUnknown(claimedTask.task)) {
       // Another process has advanced it since it was read.
-      await heldTask.leave();
+      await claimedTask.release();
       return "again";
     }
-    await dismissHeld(heldTask, { why: "resubmitted by the user", replacement: null }, ledger);
+    await dismissHeld(claimedTask, { why: "resubmitted by the user", replacement: null }, ledger);
     return submitRow(row, row.attempts.length + 1, run);
   });
 }
@@ -261,7 +268,7 @@ function continueSpec(row: PlannedRow, task: Task, { wait, output }: BatchContex
 
 function useCaseDeps({ deps }: BatchContext): UseCaseDeps {
   return {
-    ...ofOneAccount(deps),
+    ...singleAccountDeps(deps),
     async depsFor(intent, taskId) {
       requireAccount(intent, taskId, { deps });
       return deps;

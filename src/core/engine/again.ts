@@ -3,7 +3,7 @@ import { interruptedError } from "../../lib/interrupted.ts";
 import type { HeldTicket } from "../../lib/tickets.ts";
 import { option, phrase } from "../../lib/wording.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import { assertReadable, type LedgerEntry } from "../../store/ledger-files.ts";
+import { type LedgerEntry, assertReadable } from "../../store/ledger-files.ts";
 import { requestTag } from "../../store/ledger-name.ts";
 import { isSameRequest, type RequestIdentity } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
@@ -13,12 +13,11 @@ import { pause } from "../polling/wait.ts";
 import { requestIdentity, type TaskDeps } from "./deps.ts";
 
 /**
- * Uses of an earlier task when its request comes again:
- * - `saved`: its images are files, or were.
- * - `resumable`: submitted, accepted or waiting, and unfinished: a process that takes it can continue it. `old`: after a week a
- *   request is hardly meant to continue it. `partly unknown`: the reply to another of its requests was lost.
- * - `alive`: a living process has it. `out of sight`: one may have it that cannot be asked, in a container or on another
- *   machine.
+ * State of an earlier task whose request is repeated:
+ * - `saved`: its images were saved.
+ * - `resumable`: unfinished, and this process can continue it. `old`: likewise, but older than a week, so that the user hardly
+ *   means to continue it. `partly unknown`: likewise, but the reply to one of its requests was lost.
+ * - `alive`: a living process has claimed it. `out of sight`: a process in a container or on another machine has claimed it.
  * - `unknown`: its reply was lost, and the user decides.
  * - `failed`: it has no image, and may have been charged.
  * - `none`: refused, never sent, dismissed or cancelled.
@@ -34,7 +33,7 @@ export type EarlierState =
   | "failed"
   | "none";
 
-/** An earlier task for the very same request of the same account. */
+/** An earlier task with the same request at the same account. */
 export interface EarlierTask {
   task: Task;
   state: EarlierState;
@@ -42,8 +41,8 @@ export interface EarlierTask {
 
 const OLD_MS = 7 * 24 * 60 * 60_000;
 
-/** @param task as it stands: one whose reply can no longer come is unknown */
-export function displayState(
+/** @param task with lost replies already marked as unknown */
+export function getEarlierState(
   task: Task,
   ledger: Pick<Ledger, "isCancelled" | "isHeld" | "isUnreachable" | "clock">,
 ): EarlierState {
@@ -74,50 +73,50 @@ export function displayState(
 
 type SearchDeps = Pick<TaskDeps, "connection" | "ledger">;
 
-/** The answer to a request that comes again. */
-export type Again =
-  /** It is submitted. `warn`: an old task that is charged and unfinished. */
+/** What to do with a repeated request. */
+export type RepeatDecision =
+  /** Submit it. `warn`: an old task that is charged and unfinished. */
   | { kind: "none"; warn: Task | null }
-  /** This process can continue it. */
+  /** Continue this task. */
   | { kind: "mine"; earlier: EarlierTask }
-  /** Another process has it, or may. */
+  /** Another process has claimed, or may have claimed, this task. */
   | { kind: "theirs"; earlier: EarlierTask }
   | { kind: "saved"; earlier: EarlierTask }
-  /** The user decides. */
+  /** The user must decide. */
   | { kind: "ask"; earlier: EarlierTask };
 
 /**
- * The answer for a command that was run again: the newest unfinished task is continued; one of unknown outcome, or one that
- * cannot be seen, is the user's to decide. What a living process has, and what is saved, is submitted again.
- * @param isTried tasks that could not be taken
+ * Decides about a command that is run again: the newest unfinished task is continued. If its outcome is unknown or its process
+ * out of sight, the user decides. The request is submitted again if its task is saved or belongs to a living process.
+ * @param isTried tasks that could not be claimed
  * @throws UnreadableRecordError
  */
 export async function findUnfinished(
   request: GenerationRequest,
   deps: SearchDeps,
   isTried: (task: Task) => boolean,
-): Promise<Again> {
+): Promise<RepeatDecision> {
   const { connection, ledger } = deps;
   const identity = requestIdentity(request, connection);
   const entries = (await ledger.unfinished()).reverse();
   for (const entry of entries) requireRead(entry);
   const tasks = entries.flatMap((entry) => (entry.kind === "task" ? [entry.task] : []));
   const same = tasks.filter((task) => isSameRequest(task.intent, identity) && !isTried(task));
-  const all = await Promise.all(
-    same.map(async (task) => earlierTask(await ledger.withLostReplies(task), ledger)),
+  const earlierTasks = await Promise.all(
+    same.map(async (task) => toEarlierTask(await ledger.withLostReplies(task), ledger)),
   );
-  const first = (...states: EarlierState[]) => all.find(({ state }) => states.includes(state));
-  const mine = first("resumable");
-  if (mine) return { kind: "mine", earlier: mine };
-  const uncertain = first("unknown", "partly unknown");
+  const findInState = (...states: EarlierState[]) => earlierTasks.find(({ state }) => states.includes(state));
+  const resumable = findInState("resumable");
+  if (resumable) return { kind: "mine", earlier: resumable };
+  const uncertain = findInState("unknown", "partly unknown");
   if (uncertain) return { kind: "ask", earlier: uncertain };
-  const hidden = first("out of sight");
+  const hidden = findInState("out of sight");
   if (hidden) return { kind: "theirs", earlier: hidden };
-  return { kind: "none", warn: first("old")?.task ?? null };
+  return { kind: "none", warn: findInState("old")?.task ?? null };
 }
 
-/** Whether a task answers for its request under --reuse: it has its images or will have them; or perhaps it may have them. */
-const REUSE: Readonly<Record<EarlierState, "yes" | "perhaps" | "no">> = {
+/** Whether --reuse accepts a task instead of a new submit. "perhaps": it may have images. */
+const REUSABILITY: Readonly<Record<EarlierState, "yes" | "perhaps" | "no">> = {
   saved: "yes",
   resumable: "yes",
   old: "yes",
@@ -129,7 +128,7 @@ const REUSE: Readonly<Record<EarlierState, "yes" | "perhaps" | "no">> = {
   none: "no",
 };
 
-const REUSE_KINDS: Readonly<Record<EarlierState, Exclude<Again["kind"], "none"> | null>> = {
+const REUSE_KINDS: Readonly<Record<EarlierState, Exclude<RepeatDecision["kind"], "none"> | null>> = {
   saved: "saved",
   resumable: "mine",
   old: "mine",
@@ -141,43 +140,40 @@ const REUSE_KINDS: Readonly<Record<EarlierState, Exclude<Again["kind"], "none"> 
   none: null,
 };
 
-/** The answer under --reuse: the newest task that has the images or will have them, else the newest that may. */
-export async function findReusable(request: GenerationRequest, deps: SearchDeps): Promise<Again> {
+/** Decides for --reuse: the newest task that has images or will have them, otherwise the newest that may have them. */
+export async function findReusable(request: GenerationRequest, deps: SearchDeps): Promise<RepeatDecision> {
   const identity = requestIdentity(request, deps.connection);
-  const earlier = await newestAnswer(identity, deps.ledger, () => true);
-  return earlier === null ? { kind: "none", warn: null } : repeatOf(earlier);
+  const earlier = await findNewest(identity, deps.ledger, () => true);
+  return earlier === null ? { kind: "none", warn: null } : decideReuse(earlier);
 }
 
-/** The answer that one task gives under --reuse. */
-export function repeatOf(earlier: EarlierTask): Again {
+/** Decides for --reuse about one earlier task. */
+export function decideReuse(earlier: EarlierTask): RepeatDecision {
   const kind = REUSE_KINDS[earlier.state];
   return kind === null ? { kind: "none", warn: null } : { kind, earlier };
 }
 
-async function newestAnswer(
+async function findNewest(
   identity: RequestIdentity,
   ledger: Ledger,
   isWanted: (task: Task) => boolean,
 ): Promise<EarlierTask | null> {
-  let perhaps: EarlierTask | null = null;
+  let uncertain: EarlierTask | null = null;
   for await (const task of ledger.findSameRequest(identity, undefined, requireRead)) {
     if (!isWanted(task)) continue;
-    const earlier = earlierTask(await ledger.withLostReplies(task), ledger);
-    const answer = REUSE[earlier.state];
+    const earlier = toEarlierTask(await ledger.withLostReplies(task), ledger);
+    const answer = REUSABILITY[earlier.state];
     if (answer === "yes") return earlier;
-    if (answer === "perhaps") perhaps ??= earlier;
+    if (answer === "perhaps") uncertain ??= earlier;
   }
-  return perhaps;
+  return uncertain;
 }
 
-export function earlierTask(task: Task, ledger: Ledger): EarlierTask {
-  return { task, state: displayState(task, ledger) };
+export function toEarlierTask(task: Task, ledger: Ledger): EarlierTask {
+  return { task, state: getEarlierState(task, ledger) };
 }
 
-/**
- * A record that cannot be read may be the charged task, so nothing is submitted.
- * @throws UnreadableRecordError
- */
+/** Refuses to submit while a record cannot be read, because it may be the charged task. @throws UnreadableRecordError */
 function requireRead(entry: LedgerEntry): void {
   assertReadable(
     entry,
@@ -186,30 +182,30 @@ function requireRead(entry: LedgerEntry): void {
   );
 }
 
-/** Time limit for a process to look for other tasks and to record that it submits, in milliseconds. */
-const LOOK_MS = 60_000;
-const LOOK_AGAIN_MS = 5;
+/** Lease of the right to look for other tasks and to record the start, in milliseconds. */
+const LOOKUP_LEASE_MS = 60_000;
+const LOOKUP_RETRY_MS = 5;
 
 /**
- * Begins to submit a task that is withdrawn if another one answers for its request: one process at a time looks for such a
- * task and records that it submits, in whichever command.
- * @param start records that the task is submitted, and asks after that whether the turn was kept
- * @returns what `start` returns, or why it was not called
+ * Starts a task unless another task with the same request was submitted. Only one process at a time may search for such a task
+ * and record its start, or two could submit the same request.
+ * @param start records the start, and checks afterwards that this process still had its turn
+ * @returns the result of `start`, or the error for which it was not called
  */
-export async function onlyOne(
+export async function startUnlessSubmitted(
   task: Task,
   deps: TaskDeps,
-  start: (isKept: () => boolean) => Promise<string | ImggenError>,
+  start: (hasTurn: () => boolean) => Promise<string | ImggenError>,
 ): Promise<string | ImggenError> {
   const { ledger, signal } = deps;
   const turn = await takeTurn(task.intent, deps);
   if (turn === null) return interruptedError(signal, "no");
   try {
-    // Those that were not submitted either need this turn before they are.
+    // Tasks that were not submitted yet need this turn first.
     const isSubmitted = ({ id, requests }: Task) =>
       id !== task.id && requests.some(({ attempts }) => attempts.length > 0);
-    const other = await newestAnswer(task.intent, ledger, isSubmitted);
-    if (other !== null) return new AnsweredError(other.task.id);
+    const submitted = await findNewest(task.intent, ledger, isSubmitted);
+    if (submitted !== null) return new AnsweredError(submitted.task.id);
     return await start(() => turn.isStillHeld());
   } finally {
     turn.release();
@@ -218,10 +214,10 @@ export async function onlyOne(
 
 /** @returns null if the signal came first @throws StateFolderError */
 async function takeTurn(identity: RequestIdentity, deps: TaskDeps): Promise<HeldTicket | null> {
-  const what = `request-${requestTag(identity)}`;
+  const ticketName = `request-${requestTag(identity)}`;
   for (;;) {
-    const turn = await deps.ledger.requests.take(what, LOOK_MS);
+    const turn = await deps.ledger.requests.take(ticketName, LOOKUP_LEASE_MS);
     if (!Array.isArray(turn)) return turn;
-    if (!(await pause(LOOK_AGAIN_MS, deps))) return null;
+    if (!(await pause(LOOKUP_RETRY_MS, deps))) return null;
   }
 }

@@ -8,14 +8,14 @@ import type { CheckedRequest } from "../../task/request.ts";
 import { begunTask } from "../../task/task.ts";
 import { NotLoadedError } from "../errors.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
-import { giveBackTo, takeFrom } from "../limits/caps.ts";
+import { giveBackToCaps, takeFromCaps } from "../limits/caps.ts";
 import type { Pass } from "../limits/gate.ts";
 import type { WaitSettings } from "../polling/wait.ts";
+import { ClaimedTask } from "./claimed-task.ts";
 import { answersWithId, type TaskDeps } from "./deps.ts";
-import { drive } from "./drive.ts";
-import { HeldTask } from "./held.ts";
+import { driveTask } from "./drive.ts";
 import { type TaskReport, taskFacts } from "./report.ts";
-import { notTried } from "./send.ts";
+import { gateError } from "./send.ts";
 
 /** Use of the result of a request. */
 export interface ResultSpec {
@@ -29,14 +29,13 @@ export interface TaskSpec extends ResultSpec {
 }
 
 /**
- * Submits one request and saves its images. The order of writes keeps money and files safe: intent on disk, submit, answer on
- * disk, and only then anything else.
- * @throws SaveFailedError if the output or state folder is unusable; then nothing was sent. Errors from the submit on are in
- *   the report.
+ * Submits one request and saves its images. The order of writes protects money and files: the intent is on disk before the
+ * submit, and the reply is on disk before anything else happens.
+ * @throws SaveFailedError if the output or state folder is unusable; then nothing was sent. Later errors are in the report.
  */
 export async function submitNew(spec: TaskSpec, deps: TaskDeps): Promise<TaskReport> {
-  // Beside the writes to the disk, so that it takes no time of its own.
-  if (spec.wait !== null) void loadEnd();
+  // Parallel to the disk writes, so that loading takes no extra time.
+  if (spec.wait !== null) void loadSaving();
   await prepareDestination(spec.destination);
   deps.signal.throwIfAborted();
   const report = await beginAndDrive(createIntent(spec, deps), spec, {}, deps);
@@ -44,7 +43,6 @@ export async function submitNew(spec: TaskSpec, deps: TaskDeps): Promise<TaskRep
   return report;
 }
 
-/** The intent that is recorded before a request is submitted. */
 export function createIntent({ checked, destination }: TaskSpec, { connection }: TaskDeps): Intent {
   const { request, credits, repeatedSeed } = checked;
   const terms = connection.termsFor(request);
@@ -54,64 +52,64 @@ export function createIntent({ checked, destination }: TaskSpec, { connection }:
 }
 
 /**
- * Records the intent of a request, submits it, and saves its result. Where the reply is an id at once it passes gate and caps
- * first, and its intent counts as sent: one sync before the wire.
+ * Records the intent of a request, submits it, and saves its result. If the provider replies with an id at once, gate and caps
+ * come first and the intent counts as sent, which saves one sync before the submit.
  * @returns "taken" if another process has begun the task
  */
 export async function beginAndDrive(
   intent: Intent,
   spec: TaskSpec,
-  begin: Omit<BeginOptions, "isSent">,
+  beginOptions: Omit<BeginOptions, "isSent">,
   deps: TaskDeps,
 ): Promise<TaskReport | "taken"> {
   const warnings = [...spec.checked.warnings];
   const { wait, destination } = spec;
   const { downloads, provider } = deps.connection;
-  // Before it is sent, that would delay the submit, and polls can do without.
+  // Not before the submit, which it would delay. Polls do not need it.
   const onSent = () => void (wait !== null && setImmediate(() => void downloads.prepareShared()));
   const goal = { sends: true, wait, destination, isContinued: false, onSent };
-  const hold = (owned: OwnedTask) =>
-    new HeldTask(deps.ledger, owned, (message) => {
+  const claim = (owned: OwnedTask) =>
+    new ClaimedTask(deps.ledger, owned, (message) => {
       warnings.push(message);
       deps.onProgress({ type: "ledger_warning", message });
     });
-  const missing = wait === null ? null : await loadEnd();
-  const isAtOnce = answersWithId(provider) && begin.claim === undefined && !begin.once;
-  const id = begin.id ?? deps.ledger.newId();
-  if (missing !== null) return unsent(id, intent, warnings, missing, deps);
-  if (!isAtOnce) {
-    const owned = await deps.ledger.begin(intent, begin);
-    return owned === "taken" ? owned : drive(hold(owned), goal, warnings, deps);
+  const loadError = wait === null ? null : await loadSaving();
+  const answersAtOnce = answersWithId(provider) && beginOptions.claim === undefined && !beginOptions.once;
+  const id = beginOptions.id ?? deps.ledger.newId();
+  if (loadError !== null) return unsentReport(id, intent, warnings, loadError, deps);
+  if (!answersAtOnce) {
+    const owned = await deps.ledger.begin(intent, beginOptions);
+    return owned === "taken" ? owned : driveTask(claim(owned), goal, warnings, deps);
   }
   const pass = await deps.gate.enter(deps.signal).catch(() => null);
   if (pass === null) {
-    const why = deps.signal.aborted ? interruptedError(deps.signal, "no") : notTried(deps.gate);
-    return unsent(id, intent, warnings, why, deps);
+    const why = deps.signal.aborted ? interruptedError(deps.signal, "no") : gateError(deps.gate);
+    return unsentReport(id, intent, warnings, why, deps);
   }
   return submitAtOnce(pass, id);
 
   async function submitAtOnce(pass: Pass, id: string): Promise<TaskReport | "taken"> {
     const task = { id, intent, parts: 1 };
     try {
-      const overCap = await takeFrom(deps.caps, task, 0);
-      if (overCap !== null) return unsent(id, intent, warnings, overCap, deps);
+      const overCap = await takeFromCaps(deps.caps, task, 0);
+      if (overCap !== null) return unsentReport(id, intent, warnings, overCap, deps);
       let owned: OwnedTask | "taken";
       try {
-        owned = await deps.ledger.begin(intent, { ...begin, id, isSent: true });
+        owned = await deps.ledger.begin(intent, { ...beginOptions, id, isSent: true });
       } catch (error) {
-        await giveBackTo(deps.caps, task, 0);
+        await giveBackToCaps(deps.caps, task, 0);
         throw error;
       }
       if (owned === "taken") return owned;
-      return await drive(hold(owned), { ...goal, first: { attempt: "1.0", pass } }, warnings, deps);
+      return await driveTask(claim(owned), { ...goal, first: { attempt: "1.0", pass } }, warnings, deps);
     } finally {
       deps.gate.leave(pass);
     }
   }
 }
 
-/** The report on a request of which not even the intent was recorded. */
-function unsent(
+/** Report on a request whose intent was not recorded. */
+function unsentReport(
   id: string,
   intent: Intent,
   warnings: readonly string[],
@@ -124,10 +122,10 @@ function unsent(
 }
 
 /**
- * Loads what takes a task from its submit to its images. It must be there before anything can be charged: files of the
- * program may be missing, as in an upgrade. Never throws. @returns why it cannot be loaded
+ * Loads the modules that save images. This must succeed before anything can be charged, because program files may be missing
+ * during an upgrade. Never throws.
  */
-async function loadEnd(): Promise<ImggenError | null> {
+async function loadSaving(): Promise<ImggenError | null> {
   try {
     await Promise.all([import("./save.ts"), prepareAddressCheck()]);
     return null;

@@ -4,9 +4,9 @@ import { interruptedError } from "../../lib/interrupted.ts";
 import { CANCELLED, displayId, isUnknown, type Task } from "../../task/task.ts";
 import { PendingError } from "../errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
+import type { ClaimedTask } from "./claimed-task.ts";
 import type { TaskDeps, UseCaseDeps } from "./deps.ts";
-import { acceptedJobs, askToStop, followJob } from "./follow-job.ts";
-import type { HeldTask } from "./held.ts";
+import { acceptedJobs, cancelJob, followJob } from "./follow-job.ts";
 import { createJob } from "./jobs.ts";
 import { recoverRequest } from "./recover.ts";
 import { recordReply } from "./reply-lines.ts";
@@ -14,60 +14,58 @@ import { type TaskReport, taskFacts } from "./report.ts";
 import { taskError } from "./task-error.ts";
 import { withinLimit } from "./time-limit.ts";
 
-/** Result of a task that was to be cancelled. */
 export interface CancelReport extends TaskReport {
-  /** Number of its requests that were ended now. */
+  /** Number of requests that were cancelled by this command. */
   cancelled: number;
-  /** Number of its requests. */
   requests: number;
 }
 
 /**
- * Ends what can be ended of a task that this process holds: what waits is not sent, what runs at a free provider is given up,
- * and what a provider has accepted it is asked to stop. What may have been paid for is never given up.
- * @param wait how what is paid and in flight is waited for; null: it is left
+ * Cancels what can be cancelled of a claimed task: waiting requests are not sent, free requests are abandoned, and the provider
+ * is asked to cancel its jobs. A request that may have been paid for is never abandoned.
+ * @param wait options for waiting for paid requests in flight; null to leave them
  */
-export async function cancelHeld(
-  heldTask: HeldTask,
+export async function cancelClaimed(
+  claimedTask: ClaimedTask,
   wait: WaitSettings | null,
   warnings: readonly string[],
   deps: UseCaseDeps,
 ): Promise<CancelReport> {
-  const before = heldTask.task;
+  const original = claimedTask.task;
   let problem: string | null = null;
   try {
-    for (const line of deps.ledger.lostReplyLines(before)) await heldTask.record(line);
-    await endWaiting(heldTask, deps);
-    if (isInFlight(heldTask.task)) problem = await endInFlight(heldTask, wait, deps);
-    // A request that was not sent after all waits again.
-    await endWaiting(heldTask, deps);
+    for (const line of deps.ledger.lostReplyLines(original)) await claimedTask.record(line);
+    await endWaiting(claimedTask, deps);
+    if (isInFlight(claimedTask.task)) problem = await endInFlight(claimedTask, wait, deps);
+    // A request may turn out not to have been sent, and wait again.
+    await endWaiting(claimedTask, deps);
   } finally {
-    await heldTask.leave();
+    await claimedTask.release();
   }
-  const counts = cancelledSince(before, heldTask.task);
-  const error = stillOpen(heldTask, counts, problem, deps);
-  return { ...taskFacts(heldTask.task), warnings: [...warnings], error, ...counts };
+  const counts = countCancelled(original, claimedTask.task);
+  const error = notEndedError(claimedTask, counts, problem, deps);
+  return { ...taskFacts(claimedTask.task), warnings: [...warnings], error, ...counts };
 }
 
 type Counts = Pick<CancelReport, "cancelled" | "requests">;
 
-/** Action taken on a task that has not ended. */
-export function wasCancelled({ cancelled, requests }: Counts): string {
+/** Clause on what was cancelled of a task that has not ended. */
+export function cancelClause({ cancelled, requests }: Counts): string {
   return cancelled === 0
     ? "was not cancelled"
     : `was cancelled in part (${cancelled} of ${requests} requests)`;
 }
 
-/** Number of a task's requests that were ended since it was read. */
-export function cancelledSince(before: Task, { requests }: Task): Counts {
+/** Counts the requests that were cancelled since the task was read. */
+export function countCancelled(original: Task, { requests }: Task): Counts {
   const cancelled = requests.filter(
-    ({ state }, at) => state === "cancelled" && state !== before.requests[at]?.state,
+    ({ state }, at) => state === "cancelled" && state !== original.requests[at]?.state,
   );
   return { cancelled: cancelled.length, requests: requests.length };
 }
 
-/** Whether the process that has a task can end any of its requests when the user cancels it. */
-export function canBeEnded({ requests, intent }: Task): boolean {
+/** Whether a process with the claim can cancel any request of the task. */
+export function canBeCancelled({ requests, intent }: Task): boolean {
   return requests.some(
     ({ state }) => state === "waiting" || state === "accepted" || (state === "started" && !intent.isPaid),
   );
@@ -77,44 +75,45 @@ function isInFlight({ requests }: Task): boolean {
   return requests.some(({ state }) => state === "started" || state === "accepted");
 }
 
-/** @returns why what is in flight goes on; null if nothing does */
+/** @returns the reason why a request is still in flight, or null */
 async function endInFlight(
-  heldTask: HeldTask,
+  claimedTask: ClaimedTask,
   wait: WaitSettings | null,
   deps: UseCaseDeps,
 ): Promise<string | null> {
-  const { intent } = heldTask.task;
+  const { intent } = claimedTask.task;
   let taskDeps: TaskDeps;
   try {
-    taskDeps = await deps.depsFor(intent, displayId(heldTask.task));
+    taskDeps = await deps.depsFor(intent, displayId(claimedTask.task));
   } catch (error) {
-    // A free request can be given up without asking its provider.
-    if (intent.isPaid || acceptedJobs(heldTask.task).length > 0) throw error;
-    for (const [request, { state }] of heldTask.task.requests.entries())
-      if (state === "started") await recordGivenUp(heldTask, request, deps);
+    // A free request can be abandoned without contact to its provider.
+    if (intent.isPaid || acceptedJobs(claimedTask.task).length > 0) throw error;
+    for (const [request, { state }] of claimedTask.task.requests.entries())
+      if (state === "started") await recordAbandoned(claimedTask, request, deps);
     return null;
   }
   let problem: string | null = null;
-  for (const job of acceptedJobs(heldTask.task)) {
-    const goesOn = await askToStop(heldTask, job, taskDeps);
-    // The provider would say the same of the others.
-    if (goesOn instanceof Error) throw goesOn;
-    problem = goesOn ?? problem;
+  for (const job of acceptedJobs(claimedTask.task)) {
+    const refusal = await cancelJob(claimedTask, job, taskDeps);
+    // The provider would refuse the other jobs too.
+    if (refusal instanceof Error) throw refusal;
+    problem = refusal ?? problem;
   }
-  for (const [request, { state }] of heldTask.task.requests.entries()) {
+  for (const [request, { state }] of claimedTask.task.requests.entries()) {
     if (state !== "started") continue;
-    if (!intent.isPaid) await giveUp(heldTask, request, taskDeps);
-    else if (wait) await patiently(wait, taskDeps, (limited) => recoverRequest(heldTask, request, limited));
+    if (!intent.isPaid) await abandonRequest(claimedTask, request, taskDeps);
+    else if (wait)
+      await workWithinWait(wait, taskDeps, (limited) => recoverRequest(claimedTask, request, limited));
     else problem = "its request is in flight, and may be charged";
   }
   if (wait)
-    for (const job of acceptedJobs(heldTask.task))
-      await followJob(heldTask, job, { ...wait, pollAtOnce: false }, taskDeps, undefined);
+    for (const job of acceptedJobs(claimedTask.task))
+      await followJob(claimedTask, job, { ...wait, pollAtOnce: false }, taskDeps, undefined);
   return problem;
 }
 
-/** Does work under a signal that aborts when the wait is over. Unlike a time limit, that ends no request. */
-async function patiently(
+/** Runs `work` with a signal that aborts at the end of the wait. Unlike a request's own time limit, this ends no request. */
+async function workWithinWait(
   { timeoutMs }: WaitSettings,
   deps: TaskDeps,
   work: (deps: TaskDeps) => Promise<unknown>,
@@ -126,50 +125,49 @@ async function patiently(
     );
 }
 
-/** Ends a request whose process ended while a free provider worked on it. An image that has arrived is kept. */
-async function giveUp(heldTask: HeldTask, request: number, deps: TaskDeps): Promise<void> {
+/** Abandons a free request of an ended process. An image that has arrived is kept. */
+async function abandonRequest(claimedTask: ClaimedTask, request: number, deps: TaskDeps): Promise<void> {
   const { connection, ledger } = deps;
-  const attempt = heldTask.task.requests[request]?.attempt?.name ?? "";
-  const job = createJob(heldTask.task, request, attempt, ledger.work);
-  const how = { signal: AbortSignal.abort(new Error(CANCELLED)), onProgress: () => {} };
-  const reply = await connection.provider.recover?.(job, how);
+  const attempt = claimedTask.task.requests[request]?.attempt?.name ?? "";
+  const job = createJob(claimedTask.task, request, attempt, ledger.work);
+  const recoverOptions = { signal: AbortSignal.abort(new Error(CANCELLED)), onProgress: () => {} };
+  const reply = await connection.provider.recover?.(job, recoverOptions);
   if (reply?.outcome === "made" || reply?.outcome === "accepted")
-    await recordReply(heldTask, { request, attempt, reply }, deps);
-  else await recordGivenUp(heldTask, request, deps);
-  const accepted = acceptedJobs(heldTask.task).find((each) => each.request === request);
-  if (accepted) await askToStop(heldTask, accepted, deps);
+    await recordReply(claimedTask, { request, attempt, reply }, deps);
+  else await recordAbandoned(claimedTask, request, deps);
+  const accepted = acceptedJobs(claimedTask.task).find((each) => each.request === request);
+  if (accepted) await cancelJob(claimedTask, accepted, deps);
 }
 
-/** Ends the requests that wait, at no charge. */
-async function endWaiting(heldTask: HeldTask, { clock }: Pick<UseCaseDeps, "clock">): Promise<void> {
-  for (const [request, { state }] of heldTask.task.requests.entries())
+async function endWaiting(claimedTask: ClaimedTask, { clock }: Pick<UseCaseDeps, "clock">): Promise<void> {
+  for (const [request, { state }] of claimedTask.task.requests.entries())
     if (state === "waiting")
-      await heldTask.record({ type: "not_sent", at: isoTime(clock.now()), why: CANCELLED, request });
+      await claimedTask.record({ type: "not_sent", at: isoTime(clock.now()), why: CANCELLED, request });
 }
 
-/** Records the end of a request that a free provider may still work on: what it makes is not waited for. */
-async function recordGivenUp(
-  heldTask: HeldTask,
+/** Records that a request is abandoned: a free provider may still work on it, but its reply is not waited for. */
+async function recordAbandoned(
+  claimedTask: ClaimedTask,
   request: number,
   { clock }: Pick<UseCaseDeps, "clock">,
 ): Promise<void> {
-  const attempt = heldTask.task.requests[request]?.attempt?.name ?? "";
-  const of = { at: isoTime(clock.now()), request, attempt };
-  await heldTask.record({ type: "failed", ...of, errorCode: null, why: `${CANCELLED}.`, charged: "no" });
+  const attempt = claimedTask.task.requests[request]?.attempt?.name ?? "";
+  const ids = { at: isoTime(clock.now()), request, attempt };
+  await claimedTask.record({ type: "failed", ...ids, errorCode: null, why: `${CANCELLED}.`, charged: "no" });
 }
 
-/** Reason why the task has not ended; null if it has, or only its images are to be saved. */
-function stillOpen(
-  { task, charged }: HeldTask,
+/** Error of a task that has not ended; null if it has, or if only its images must be saved. */
+function notEndedError(
+  { task, charged }: ClaimedTask,
   counts: Counts,
   problem: string | null,
   { signal }: UseCaseDeps,
 ): ImggenError | null {
   if (isInFlight(task)) {
     if (signal.aborted) return interruptedError(signal, charged);
-    const why = problem ?? "it is still at work";
+    const why = problem ?? "it is still running";
     const id = displayId(task);
-    return new PendingError(`Task ${id} ${wasCancelled(counts)}: ${why}.`, { charged });
+    return new PendingError(`Task ${id} ${cancelClause(counts)}: ${why}.`, { charged });
   }
   return isUnknown(task) ? taskError(task) : null;
 }

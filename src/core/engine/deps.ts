@@ -16,71 +16,68 @@ import type { StoppableJobs } from "./stoppable-jobs.ts";
 export interface Connection {
   identity: ServiceIdentity;
   provider: Provider;
-  /** For result URLs: never carries the key, and may refuse private addresses. */
+  /** HTTP client for result URLs: it never sends the key, and may refuse private addresses. */
   downloads: HttpClient;
   /** The provider's actual address, which decides which result URLs are allowed. */
   serviceUrl: URL;
-  /** Address for adding credits to the account; null or absent if unknown. */
+  /** Advice on adding credits to the account; null or absent if unknown. */
   topUpHint?: string | null | undefined;
-  /** Duration of its tasks in milliseconds, if known in advance (the embedded sandbox). */
+  /** Duration of tasks in milliseconds if known in advance (embedded sandbox). */
   taskMs?: number | undefined;
-  /** Facts about the user's generator; absent at the hosted service. */
+  /** Facts about the user's generator; absent for the service. */
   generator?: GeneratorFacts | undefined;
   /** Masks the account's API key in text from the provider. */
   maskKey: (text: string) => string;
-  /** Masks every secret that requests carry in a result URL, for whatever shows or records it. Not for its download. */
+  /** Masks secrets of requests in a result URL, for output and records. Not for its download. */
   maskUrl: (url: string) => string;
-  /** The terms of a new task here. */
   termsFor(request: GenerationRequest): IntentTerms;
 }
 
-/** The user's own generator, as it is set up in this process. */
+/** The user's generator, as configured in this process. */
 export interface GeneratorFacts {
-  /** As it can be given again. */
+  /** Name in the form that --generator accepts. */
   name: string;
-  /** Finds out what the connection's `termsFor` and the provider's `check` go by. Absent: they go by the settings alone. @throws ImggenError */
+  /** Loads the facts that `termsFor` and the provider's `check` need; absent if the settings suffice. @throws ImggenError */
   prepare?: ((signal: AbortSignal) => Promise<void>) | undefined;
-  /** `name@version` of the package that makes the images, if one does. */
+  /** `name@version` of the package that makes the images; absent without a package. */
   package?: string | undefined;
-  /** The queue of its requests, over all processes; null if any number may be in flight. */
+  /** Queue of requests over all processes; null if any number may be in flight. */
   line: Line | null;
 }
 
-/** A connection to the user's own generator. */
 export type GeneratorConnection = Connection & { generator: GeneratorFacts };
 
 /**
- * Whether a provider answers a submit with an id at once, under a time limit of its own. The reply of any other may be the
- * image: it takes as long as that, and is kept in a folder.
+ * Whether a provider replies to a submit with an id at once, within its own timeout. Other providers may reply with the image
+ * after its whole generation time, and the reply is stored in a folder.
  */
 export function answersWithId({ images }: Provider): boolean {
   return images === undefined;
 }
 
-/** A connection's provider, for people. */
+/** The provider's name in user texts. */
 export function providerName({ generator }: Pick<Connection, "generator">): string {
   return generator?.name ?? "its provider";
 }
 
-/** Dependencies of a use case: the ledger, and those of the tasks of each account. */
+/** Dependencies of a use case: the ledger, and the dependencies of tasks by account. */
 export interface UseCaseDeps {
   ledger: Ledger;
   clock: Clock;
   /** Aborts with an InterruptedError as its reason. */
   signal: AbortSignal;
-  /** For the current account. */
+  /** Returns the dependencies for the current account. */
   current: () => Promise<TaskDeps>;
-  /** For a task's own account. @throws OtherAccountError, MissingProviderError */
+  /** Returns the dependencies for the task's account. @throws OtherAccountError, MissingProviderError */
   depsFor: (intent: Pick<Intent, "service" | "taskId">, taskId: string) => Promise<TaskDeps>;
 }
 
-/** Dependencies of use cases whose tasks are all of one account. */
-export function ofOneAccount(deps: TaskDeps): UseCaseDeps {
+/** Dependencies of use cases whose tasks all belong to one account. */
+export function singleAccountDeps(deps: TaskDeps): UseCaseDeps {
   const { ledger, clock, signal } = deps;
   return { ledger, clock, signal, current: async () => deps, depsFor: async () => deps };
 }
 
-/** Identity of a request at a connection. */
 export function requestIdentity(
   request: GenerationRequest,
   { identity, termsFor }: Pick<Connection, "identity" | "termsFor">,
@@ -88,47 +85,46 @@ export function requestIdentity(
   return { request, service: identity, ...termsFor(request) };
 }
 
-/** Dependencies of submitting a request, waiting for its task and saving its images. */
 export interface TaskDeps {
   connection: Connection;
   ledger: Ledger;
   schedules: PollingSchedules;
-  /** The names that this run's images were given under --overwrite. */
+  /** Names of images that this run has saved with --overwrite. */
   published: RunFileNames;
   clock: Clock;
   /** Aborts with an InterruptedError as its reason. */
   signal: AbortSignal;
   onProgress: OnTaskProgress;
-  /** Called with unchecked previews of a task's image; absent: none is wanted. */
+  /** Called with unchecked preview frames; absent if the user wants none. */
   onPreview?: ((image: Buffer) => void) | undefined;
-  /** Mode of saved files, the umask applied. */
+  /** File mode of saved files, after the umask. */
   fileMode: number;
-  /** Writes the image's bytes to standard output, for `-o -`. Rejects if not all of them could be written. */
+  /** Writes the image's bytes to standard output, for `-o -`. Rejects if not all bytes could be written. */
   writeOut: (bytes: AsyncIterable<Buffer>) => Promise<void>;
   /** Uniform in [0, 1). */
   random: () => number;
   /** Daily limit of the account, in credits; null for none. */
   dailyCredits: number | null;
-  /** No byte of a download for this long ends an attempt. Default 30 s. */
+  /** Idle timeout of a download attempt, in milliseconds. Default 30 s. */
   downloadIdleMs?: number | undefined;
-  /** Decides when requests may be submitted and polled: one for all tasks of a run at one account. */
+  /** Decides when requests may be submitted and polled. All tasks of a run at one account share it. */
   gate: Gate;
-  /** Maximum number of attempts at one request that are not sent; default 4. Of a batch or a server, the gate decides. */
+  /** Maximum number of attempts at one request that fail before they are sent; default 4. In a batch or server, the gate decides. */
   maxUnsent?: number | undefined;
-  /** Asked before each submit of a paid request. */
+  /** Limits that are checked before each submit of a paid request. */
   caps: readonly Cap[];
-  /** Whether tasks are continued with another key than they were submitted with: keys are rotated. */
+  /** Whether tasks may be continued with another key than they were submitted with, because keys are rotated. */
   acceptsOtherKey?: boolean | undefined;
-  /** List of the free jobs that can be stopped, while they are waited for. */
+  /** Free jobs that a second signal cancels. */
   stoppable?: StoppableJobs | undefined;
-  /** Treatment of a task that has not ended when its run ends. Absent: it is this run's alone. */
+  /** Set by a server, whose unfinished tasks outlive the run. Absent: the task ends with its run. */
   keeping?: Keeping | undefined;
 }
 
-/** A server keeps its tasks: what keeps one from being sent ends none of them. */
+/** Options of a server, whose tasks do not end if they cannot be sent. */
 export interface Keeping {
-  /** After a signal, time to wait for the reply to a request in flight, in milliseconds. */
+  /** Grace period after a signal for requests in flight, in milliseconds. */
   graceMs: number;
-  /** Aborts when nothing more of the task is to be submitted for now. What was submitted is finished. */
+  /** Aborts while no more requests of the task may be submitted. Submitted requests are finished. */
   pause: AbortSignal;
 }

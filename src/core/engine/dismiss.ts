@@ -3,19 +3,19 @@ import { UsageError } from "../../lib/error-types.ts";
 import { action, phrase } from "../../lib/wording.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { isAllGone, isUnknown, isUnsaved, openState, STATES, type Task } from "../../task/task.ts";
-import { claimedBy } from "../errors.ts";
-import { type HeldTask, holdTask } from "./held.ts";
+import { claimedError } from "../errors.ts";
+import { type ClaimedTask, claimTask } from "./claimed-task.ts";
 import { type TaskReport, taskReport } from "./report.ts";
 
 interface DismissReason {
   why: string;
-  /** The ledger id of the task that was submitted in its place. */
+  /** Ledger id of the task that was submitted instead. */
   replacement: string | null;
 }
 
 /**
- * Dismisses a request of unknown outcome at the user's request, one that its provider no longer has, or a task that cannot be
- * continued: it is no longer tracked.
+ * Dismisses a task at the user's request, so that it is no longer tracked: its outcome is unknown, its provider no longer has
+ * it, or it cannot be continued.
  * @param isStuck whether the task's provider is missing
  * @throws UsageError if its outcome is known; ClaimedError while another process is working on it; StateFolderError
  */
@@ -27,35 +27,35 @@ export async function dismissTask(
 ): Promise<TaskReport> {
   const mayDismiss = (each: Task) => isUnknown(each) || isAllGone(each) || (isStuck && isPending(each));
   const latest = await ledger.withLostReplies(task);
-  if (STATES[latest.state].isOpen && ledger.isHeld(latest)) throw await claimedBy(latest, ledger);
+  if (STATES[latest.state].isOpen && ledger.isHeld(latest)) throw await claimedError(latest, ledger);
   if (!mayDismiss(latest)) throw outcomeIsKnown(task);
-  const heldTask = await holdTask(task, ledger, () => {});
-  if (heldTask === "held") throw await claimedBy(task, ledger);
-  if (heldTask === "ended") throw outcomeIsKnown(task);
-  for (const line of ledger.lostReplyLines(heldTask.task)) await heldTask.record(line);
-  if (!mayDismiss(heldTask.task)) {
-    await heldTask.leave();
-    throw outcomeIsKnown(heldTask.task);
+  const claimedTask = await claimTask(task, ledger, () => {});
+  if (claimedTask === "held") throw await claimedError(task, ledger);
+  if (claimedTask === "ended") throw outcomeIsKnown(task);
+  for (const line of ledger.lostReplyLines(claimedTask.task)) await claimedTask.record(line);
+  if (!mayDismiss(claimedTask.task)) {
+    await claimedTask.release();
+    throw outcomeIsKnown(claimedTask.task);
   }
-  await endPending(heldTask, reason, ledger);
-  return dismissHeld(heldTask, reason, ledger);
+  await endPending(claimedTask, reason, ledger);
+  return dismissHeld(claimedTask, reason, ledger);
 }
 
-/** As `dismissTask`, for one that this process holds, and whose outcome is still unknown. @throws StateFolderError */
+/** As `dismissTask`, for a claimed task whose outcome is still unknown. @throws StateFolderError */
 export async function dismissHeld(
-  heldTask: HeldTask,
+  claimedTask: ClaimedTask,
   reason: DismissReason,
   ledger: Pick<Ledger, "clock">,
 ): Promise<TaskReport> {
   const at = isoTime(ledger.clock.now());
-  await heldTask.record({ type: "dismissed", at, ...reason });
-  // All its images that are still to be had are saved, now that none is waited for any longer.
-  if (heldTask.task.state === "completed" && (!isUnsaved(heldTask.task) || isAllGone(heldTask.task)))
-    await heldTask.record({ type: "saved", at, files: [...heldTask.task.files] });
-  await heldTask.leave();
-  // Every resume would find it again.
-  if (heldTask.unwritten !== null) throw heldTask.unwritten;
-  return taskReport(heldTask.task);
+  await claimedTask.record({ type: "dismissed", at, ...reason });
+  // All images that still exist are saved, and no request is waited for any more.
+  if (claimedTask.task.state === "completed" && (!isUnsaved(claimedTask.task) || isAllGone(claimedTask.task)))
+    await claimedTask.record({ type: "saved", at, files: [...claimedTask.task.files] });
+  await claimedTask.release();
+  // Without the record, every resume would find the task again.
+  if (claimedTask.unwrittenError !== null) throw claimedTask.unwrittenError;
+  return taskReport(claimedTask.task);
 }
 
 function isPending(task: Task): boolean {
@@ -66,20 +66,20 @@ function isPending(task: Task): boolean {
   );
 }
 
-/** Ends what waits, and what its provider has accepted: named again, that is polled once the provider is there. */
+/** Ends waiting and accepted requests. If the user names the task later, its accepted jobs are polled again. */
 async function endPending(
-  heldTask: HeldTask,
+  claimedTask: ClaimedTask,
   { why }: DismissReason,
   { clock }: Pick<Ledger, "clock">,
 ): Promise<void> {
   const at = isoTime(clock.now());
-  for (const [request, { state, attempt }] of heldTask.task.requests.entries()) {
-    if (state === "waiting") await heldTask.record({ type: "not_sent", at, why, request });
+  for (const [request, { state, attempt }] of claimedTask.task.requests.entries()) {
+    if (state === "waiting") await claimedTask.record({ type: "not_sent", at, why, request });
     else if (
-      (state === "accepted" || (state === "completed" && !heldTask.task.files[request])) &&
+      (state === "accepted" || (state === "completed" && !claimedTask.task.files[request])) &&
       attempt !== null
     )
-      await heldTask.record({
+      await claimedTask.record({
         type: "failed",
         at,
         request,

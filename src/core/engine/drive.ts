@@ -7,70 +7,68 @@ import { AnsweredError, InheritedError, PendingError, TakenOverError } from "../
 import type { Pass } from "../limits/gate.ts";
 import { POLICY } from "../limits/policy.ts";
 import { type WaitResult, type WaitSettings, waitTimeoutMs } from "../polling/wait.ts";
+import type { ClaimedTask } from "./claimed-task.ts";
 import type { TaskDeps } from "./deps.ts";
 import { type AcceptedJob, acceptedJobs, followJob, openJobs } from "./follow-job.ts";
-import type { HeldTask } from "./held.ts";
 import { recoverRequests } from "./recover.ts";
 import { type TaskReport, taskFacts, taskReport } from "./report.ts";
 import type { SaveGoal } from "./save.ts";
-import { sendRequests } from "./send.ts";
+import { submitRequests } from "./send.ts";
 import { taskError } from "./task-error.ts";
 
-/** The point to which a task is taken. */
+/** How far to continue a task. */
 export interface Goal {
-  /** Whether what waits is submitted, and what was submitted by an ended process recovered. `status` does neither. */
+  /** Whether waiting requests are submitted and lost replies recovered. `status` does neither. */
   sends: boolean;
-  /** null: until its provider has accepted it. */
+  /** null: return once the provider has accepted the task. */
   wait: WaitSettings | null;
-  /** Destination that overrides the task's own; null: the task's. */
+  /** Overrides the task's own destination if not null. */
   destination: Destination | null;
-  /** Whether a file there that is newer than the task is kept under --overwrite: another row of a batch may be saved in it. */
+  /** Whether --overwrite keeps a file that is newer than the task, because it may be the output of another row of a batch. */
   keepsNewer?: boolean;
   /** Whether an earlier run has begun the task. */
   isContinued: boolean;
-  /** Results of waits for its jobs that are over already, by the number of their request. */
+  /** Results of finished waits for the task's jobs, by the index of their request. */
   seen?: ReadonlyMap<number, WaitResult>;
-  /** The attempt of its intent, and the pass that it has: it counts as sent already. */
+  /** The attempt that the intent already records as sent, and its pass. */
   first?: { attempt: string; pass: Pass };
   onSent?: () => void;
 }
 
 /**
- * Takes a task that this process holds as far as it goes: what was submitted before is recovered, what waits is submitted in
- * its turn, what is accepted is followed, and each image is saved as soon as it is made. Whatever keeps requests from being
- * submitted holds up neither polls nor images. The task is left at the end. Never throws an expected error: it is in the
- * report.
+ * Continues a claimed task as far as possible: recovers lost replies, submits waiting requests, waits for jobs, and saves each
+ * image as soon as it exists. An error of a submit stops neither polls nor downloads. The claim is released at the end. Never
+ * throws an expected error: the report has it.
  */
-export function drive(
-  heldTask: HeldTask,
+export function driveTask(
+  claimedTask: ClaimedTask,
   goal: Goal,
   warnings: readonly string[],
   deps: TaskDeps,
 ): Promise<TaskReport> {
-  return new Drive(heldTask, goal, warnings, deps).run();
+  return new TaskDriver(claimedTask, goal, warnings, deps).run();
 }
 
-class Drive {
-  readonly #held: HeldTask;
+class TaskDriver {
+  readonly #claimedTask: ClaimedTask;
   readonly #goal: Goal;
   readonly #deps: TaskDeps;
   readonly #warnings: Set<string>;
-  /** Aborts the waits of a task that another process has taken over. */
-  readonly #lost = new AbortController();
-  readonly #following: Promise<ImggenError | null>[] = [];
-  /** Images of one task are saved one after the other. */
+  /** Aborts all waits after another process has taken over the task. */
+  readonly #takeover = new AbortController();
+  readonly #jobWaits: Promise<ImggenError | null>[] = [];
   #saving: Promise<unknown> = Promise.resolve();
   #saveFailure: ImggenError | null = null;
 
-  constructor(heldTask: HeldTask, goal: Goal, warnings: readonly string[], deps: TaskDeps) {
-    this.#held = heldTask;
+  constructor(claimedTask: ClaimedTask, goal: Goal, warnings: readonly string[], deps: TaskDeps) {
+    this.#claimedTask = claimedTask;
     this.#goal = goal;
-    this.#warnings = new Set([...warnings, ...otherPackage(heldTask.task, deps)]);
-    this.#deps = { ...deps, signal: AbortSignal.any([deps.signal, this.#lost.signal]) };
+    this.#warnings = new Set([...warnings, ...packageWarnings(claimedTask.task, deps)]);
+    this.#deps = { ...deps, signal: AbortSignal.any([deps.signal, this.#takeover.signal]) };
   }
 
   get #task(): Task {
-    return this.#held.task;
+    return this.#claimedTask.task;
   }
 
   async run(): Promise<TaskReport> {
@@ -80,43 +78,42 @@ class Drive {
       return await this.#run();
     } catch (error) {
       if (!(error instanceof ImggenError)) throw error;
-      await this.#held.leave();
+      await this.#claimedTask.release();
       return { ...taskFacts(this.#task), warnings: [...this.#warnings], error };
     }
   }
 
   async #run(): Promise<TaskReport> {
     const { sends, first, seen } = this.#goal;
-    const unrecovered = sends && !first ? await recoverRequests(this.#held, this.#deps) : null;
+    const recoverError = sends && !first ? await recoverRequests(this.#claimedTask, this.#deps) : null;
     const jobs = this.#goal.isContinued ? openJobs(this.#task) : acceptedJobs(this.#task);
     for (const job of jobs) this.#follow(job, seen?.get(job.request));
     this.#saveEarly();
-    let unsent = unrecovered ?? (await this.#send(first).catch(expected));
-    if (unsent instanceof TakenOverError) this.#lost.abort(unsent);
-    // The task is left only when nothing works on it any longer, whatever has failed.
-    let stops = await Promise.all(this.#following);
-    while (unsent === null && !this.#held.isLost && this.#hasWaiting) {
-      // A free provider has lost a job that it had accepted.
-      unsent = await this.#send().catch(expected);
-      stops = await Promise.all(this.#following);
+    let sendError = recoverError ?? (await this.#submit(first).catch(toExpectedError));
+    if (sendError instanceof TakenOverError) this.#takeover.abort(sendError);
+    // The claim is released only after all work on the task has ended.
+    let waitErrors = await Promise.all(this.#jobWaits);
+    while (sendError === null && !this.#claimedTask.isLost && this.#hasWaiting) {
+      // A free provider has lost an accepted job, so its request waits again.
+      sendError = await this.#submit().catch(toExpectedError);
+      waitErrors = await Promise.all(this.#jobWaits);
     }
     await this.#saving;
-    const stop = this.#pressing(unsent, stops);
-    if (stop instanceof TakenOverError) return this.#abandoned(stop);
+    const stop = this.#mostImportant(sendError, waitErrors);
+    if (stop instanceof TakenOverError) return this.#takenOverReport(stop);
     if (stop instanceof AnsweredError) {
-      await this.#held.withdraw();
+      await this.#claimedTask.withdraw();
       return { ...taskFacts(this.#task), error: stop };
     }
-    return this.#finished(stop);
+    return this.#finish(stop);
   }
 
-  /** Submits what waits. @returns why it is not */
-  async #send(first?: Goal["first"]): Promise<ImggenError | null> {
+  async #submit(first?: Goal["first"]): Promise<ImggenError | null> {
     const { sends, wait, onSent, isContinued } = this.#goal;
-    if (!sends) return this.#waitsUnsent();
+    if (!sends) return this.#waitingError();
     const timeoutMs = wait?.timeoutMs ?? null;
-    return sendRequests(
-      this.#held,
+    return submitRequests(
+      this.#claimedTask,
       {
         timeoutMs,
         maxWaitMs: wait ? waitTimeoutMs(wait, this.#task.intent.request) : POLICY.submit.maxBusyMs,
@@ -125,7 +122,7 @@ class Drive {
         first,
         onSent,
         onWarning: (message) => void this.#warnings.add(message),
-        onAnswered: (request) => this.#answered(request),
+        onAnswered: (request) => this.#handleReply(request),
       },
       this.#deps,
     );
@@ -135,58 +132,59 @@ class Drive {
     return this.#task.requests.some(({ state }) => state === "waiting");
   }
 
-  #waitsUnsent(): ImggenError | null {
+  #waitingError(): ImggenError | null {
     if (!this.#hasWaiting) return null;
     const message = `Task ${displayId(this.#task)} waits to be submitted.`;
-    return new PendingError(message, { charged: this.#held.charged });
+    return new PendingError(message, { charged: this.#claimedTask.charged });
   }
 
-  #answered(request: number): void {
-    const job = acceptedJobs(this.#task).find((each) => each.request === request);
+  #handleReply(request: number): void {
+    const job = acceptedJobs(this.#task).find((job) => job.request === request);
     if (job) this.#follow(job);
     else this.#saveEarly();
   }
 
-  /** @param seen how the wait for the job ended, if it is over already */
+  /** @param seen result of a wait that is over already */
   #follow(job: AcceptedJob, seen?: WaitResult): void {
     const { wait, isContinued, sends } = this.#goal;
     if (wait === null) return;
     // A command that does not submit does not wait for unsent requests.
-    const isEnded = !sends && this.#waitsUnsent() !== null;
-    const timeoutMs = isEnded ? 0 : wait.timeoutMs;
+    const hasUnsentRequests = !sends && this.#waitingError() !== null;
+    const timeoutMs = hasUnsentRequests ? 0 : wait.timeoutMs;
     const onWarning = (message: string) => void this.#warnings.add(message);
     const spec = { ...wait, timeoutMs, pollAtOnce: isContinued, resubmits: sends, onWarning };
-    const followed = followJob(this.#held, job, spec, this.#deps, seen).then((stop) => {
-      if (stop instanceof TakenOverError) this.#lost.abort(stop);
+    const waitError = followJob(this.#claimedTask, job, spec, this.#deps, seen).then((stop) => {
+      if (stop instanceof TakenOverError) this.#takeover.abort(stop);
       else if (stop === null) this.#saveEarly();
       return stop;
     });
-    const following = followed.catch(expected);
-    // A bug is thrown where all are awaited.
-    following.catch(() => {});
-    this.#following.push(following);
+    const jobWait = waitError.catch(toExpectedError);
+    // `Promise.all` rethrows a bug.
+    jobWait.catch(() => {});
+    this.#jobWaits.push(jobWait);
   }
 
-  /** Saves the images that are made, while others of the task are still to come. */
+  /** Saves completed images while other requests of the task still run. */
   #saveEarly(): void {
     if (this.#goal.wait === null || this.#task.requests.length === 1) return;
     const saving = this.#saving.then(async () => {
       const isNew = this.#task.requests.some(
         ({ state }, at) => state === "completed" && !this.#task.files[at],
       );
-      if (!isNew || this.#saveFailure !== null || this.#deps.signal.aborted || this.#held.isLost) return;
+      if (!isNew || this.#saveFailure !== null || this.#deps.signal.aborted || this.#claimedTask.isLost)
+        return;
       await this.#save(false);
     });
     this.#saving = saving.catch((error: unknown) => {
-      this.#saveFailure ??= expected(error);
+      this.#saveFailure ??= toExpectedError(error);
     });
     this.#saving.catch(() => {});
   }
 
   async #save(isLast: boolean): Promise<void> {
-    // Loaded before the submit, but for what is never saved.
-    const { saveMade } = await import("./save.ts");
-    const { warnings, failure } = await saveMade(this.#held, this.#saveGoal, isLast, this.#deps);
+    // Normally loaded before the submit already.
+    const { saveCompleted: saveMade } = await import("./save.ts");
+    const { warnings, failure } = await saveMade(this.#claimedTask, this.#saveGoal, isLast, this.#deps);
     for (const warning of warnings) this.#warnings.add(warning);
     this.#saveFailure = failure;
   }
@@ -196,71 +194,74 @@ class Drive {
     const intended = this.#task.intent.destination;
     return {
       destination: destination ?? (isContinued ? recoveryDestination(intended) : intended),
-      // The user has named this place now, and so knows what is in it.
+      // The user has named this destination in this command, and so accepts that its files are replaced.
       replacesNewer: isContinued && destination !== null && !keepsNewer,
       isContinued,
       isOtherPlace: destination !== null && !isSameDestination(destination, intended),
     };
   }
 
-  /** The stop that a report is about: one that keeps requests from being submitted before one of a wait. */
-  #pressing(unsent: ImggenError | null, stops: readonly (ImggenError | null)[]): ImggenError | null {
-    const takenOver = [unsent, ...stops].find((each) => each instanceof TakenOverError);
-    return takenOver ?? unsent ?? stops.find((each) => each !== null) ?? null;
+  /** Returns the most important error: a takeover, then a failed submit, then a failed wait. */
+  #mostImportant(
+    sendError: ImggenError | null,
+    waitErrors: readonly (ImggenError | null)[],
+  ): ImggenError | null {
+    const takenOver = [sendError, ...waitErrors].find((error) => error instanceof TakenOverError);
+    return takenOver ?? sendError ?? waitErrors.find((error) => error !== null) ?? null;
   }
 
-  async #finished(stop: ImggenError | null): Promise<TaskReport> {
+  async #finish(stop: ImggenError | null): Promise<TaskReport> {
     const { wait } = this.#goal;
     const isAwaited = wait !== null;
     const isReady = isAwaited && this.#saveFailure === null && !this.#deps.signal.aborted;
     if (isReady && this.#task.state === "completed" && isUnsavedOrUnrecorded(this.#task, this.#goal)) {
-      if (this.#held.isLost) return this.#abandoned(await this.#held.takenOver());
+      if (this.#claimedTask.isLost) return this.#takenOverReport(await this.#claimedTask.takenOverError());
       await this.#save(true);
     }
-    // Its new holder removes the drafts of the old one.
-    if (this.#saveFailure !== null && this.#held.isLost) return this.#abandoned(await this.#held.takenOver());
-    await this.#sweep();
-    await this.#held.leave();
-    const { task } = this.#held;
-    const unwritten = isAwaited ? null : this.#held.unwritten;
-    const failure = this.#saveFailure ?? unwritten ?? this.#interruptedSave();
-    const error = failure ?? (stop === null ? taskError(task) : this.#ofTask(stop));
+    // The process that has claimed it now removes the temporary files.
+    if (this.#saveFailure !== null && this.#claimedTask.isLost)
+      return this.#takenOverReport(await this.#claimedTask.takenOverError());
+    await this.#removeLeftovers();
+    await this.#claimedTask.release();
+    const { task } = this.#claimedTask;
+    const writeError = isAwaited ? null : this.#claimedTask.unwrittenError;
+    const failure = this.#saveFailure ?? writeError ?? this.#saveInterruptedError();
+    const error = failure ?? (stop === null ? taskError(task) : this.#toTaskError(stop));
     return { ...taskFacts(task), warnings: [...this.#warnings], isAwaited, error };
   }
 
-  /** Removes what an earlier process has left of an image that can no longer be had. */
-  async #sweep(): Promise<void> {
+  /** Removes temporary files of earlier processes if the task can no longer get an image. */
+  async #removeLeftovers(): Promise<void> {
     const { state } = this.#task;
-    const hasNone = state === "failed" || state === "cancelled";
-    if (!this.#goal.isContinued || !hasNone || this.#held.isLost) return;
+    const hasNoImage = state === "failed" || state === "cancelled";
+    if (!this.#goal.isContinued || !hasNoImage || this.#claimedTask.isLost) return;
     const { sweepLeftovers } = await import("../images/save-images.ts");
     const { destination } = this.#saveGoal;
     await sweepLeftovers({ destination, heldTaskId: this.#task.id }, this.#deps);
   }
 
-  /** A signal that came before what is made was saved. */
-  #interruptedSave(): ImggenError | null {
+  #saveInterruptedError(): ImggenError | null {
     const { signal } = this.#deps;
-    const isLeft = this.#goal.wait !== null && this.#task.state === "completed";
-    return signal.aborted && isLeft ? interruptedError(signal, this.#held.charged) : null;
+    const isUnsaved = this.#goal.wait !== null && this.#task.state === "completed";
+    return signal.aborted && isUnsaved ? interruptedError(signal, this.#claimedTask.charged) : null;
   }
 
-  /** Error that ends a task: `charged: no` may be true of its last request alone. */
-  #ofTask(stop: ImggenError): ImggenError {
-    const { charged } = this.#held;
+  /** Adapts an error to the whole task: its `charged: no` may apply to the last request only. */
+  #toTaskError(stop: ImggenError): ImggenError {
+    const { charged } = this.#claimedTask;
     if (stop instanceof InterruptedError) return interruptedError(this.#deps.signal, charged);
-    // A provider that is busy is asked again by resume.
+    // `resume` submits to a busy provider again.
     if (stop.type === "service_error" && this.#hasWaiting && charged !== "no")
       return new PendingError(stop.message, { charged, cause: stop });
     if (stop.charged !== "no" || charged === "no") return stop;
     const { type, key, message } = stop;
-    const hint = "What was made before is kept.";
+    const hint = "The images made before are kept.";
     return new InheritedError(type, message, { key: key ?? undefined, charged, hint, cause: stop });
   }
 
-  /** The report of a process that has lost the task: what became of it, if that is known by now. */
-  async #abandoned(error: ImggenError): Promise<TaskReport> {
-    await this.#held.leave();
+  /** Report after a takeover, with the other process's result if it is known. */
+  async #takenOverReport(error: ImggenError): Promise<TaskReport> {
+    await this.#claimedTask.release();
     const knownReport = { ...taskFacts(this.#task), warnings: [...this.#warnings], error };
     const entry = await this.#deps.ledger.read(this.#task.id).catch(() => null);
     if (entry?.kind !== "task") return knownReport;
@@ -270,35 +271,35 @@ class Drive {
   }
 }
 
-/** The error of a part of the work, which must not end the rest. @throws any other error: a bug */
-function expected(error: unknown): ImggenError {
+/** Returns an expected error. @throws any other error, which is a bug */
+function toExpectedError(error: unknown): ImggenError {
   if (error instanceof ImggenError) return error;
   throw error;
 }
 
-/** Whether images are left to be saved, or the end of the task to be recorded. */
 function isUnsavedOrUnrecorded(task: Task, { destination }: Goal): boolean {
   const isOtherPlace = destination !== null && !isSameDestination(destination, task.intent.destination);
-  const isOnlyLost = !isUnsaved(task) && task.requests.some(({ state }) => state === "unknown");
-  return isOtherPlace || !isOnlyLost;
+  const isOnlyUnknown = !isUnsaved(task) && task.requests.some(({ state }) => state === "unknown");
+  return isOtherPlace || !isOnlyUnknown;
 }
 
-/** Warning if another version of a package continues a task than began it. */
-function otherPackage({ intent }: Task, { connection }: TaskDeps): string[] {
-  const beganWith = intent.options.package;
-  const now = connection.generator?.package;
-  if (beganWith === undefined || now === undefined || beganWith === now) return [];
-  return [`The task was begun with ${beganWith}, and is continued with ${now}.`];
+/** Warns if another version of the generator's package began the task. */
+function packageWarnings({ intent }: Task, { connection }: TaskDeps): string[] {
+  const firstPackage = intent.options.package;
+  const currentPackage = connection.generator?.package;
+  if (firstPackage === undefined || currentPackage === undefined || firstPackage === currentPackage)
+    return [];
+  return [`The task was begun with ${firstPackage}, and is continued with ${currentPackage}.`];
 }
 
-/** Records the end of a task without an image, of which nothing was sent, and leaves it. */
+/** Records that no request of a task was sent, which ends it without an image, and releases it. */
 export async function closeUnsent(
-  heldTask: HeldTask,
+  claimedTask: ClaimedTask,
   why: string,
   deps: Pick<TaskDeps, "clock">,
 ): Promise<void> {
   const at = isoTime(deps.clock.now());
-  for (const [request, { state }] of heldTask.task.requests.entries())
-    if (state === "waiting") await heldTask.record({ type: "not_sent", at, why, request });
-  await heldTask.leave();
+  for (const [request, { state }] of claimedTask.task.requests.entries())
+    if (state === "waiting") await claimedTask.record({ type: "not_sent", at, why, request });
+  await claimedTask.release();
 }

@@ -4,36 +4,36 @@ import type { Waiting } from "../limits/turns.ts";
 
 /** Events of submitting a request, waiting for its task and saving its images, for progress output. */
 export type TaskProgressEvent =
-  /** A reference image is uploaded by the user's command. `file` is as the user named it. */
+  /** The user's command uploads a reference image. `file` is the name that the user typed. */
   | { type: "uploading"; file: string; bytes: number }
-  /** Another process is working on the task that is to be reused. `id`: the service's, or the ledger's own. */
+  /** Another process is working on the task to be reused. `id`: the service's, or the ledger's if that is unknown. */
   | { type: "claimed_elsewhere"; id: string }
-  /** The task of an earlier run is continued: nothing new is submitted. `charged`: whether it has cost something so far. */
+  /** The task of an earlier run is continued; nothing new is submitted. `charged`: for the task so far. */
   | { type: "continuing"; taskId: string; charged: Charged }
-  /** A task is in the ledger, and this process works on it. `id`: the ledger's own. `taskId`: null until the service gives it. */
+  /** A task is in the ledger, and this process works on it. `taskId`: null until the service returns it. */
   | { type: "recorded"; id: string; taskId: string | null }
-  /** `taskId`: where the request has an id before it is sent. */
+  /** `taskId`: absent if the request has no id before the submit. */
   | { type: "submitting"; taskId?: string }
-  /** `why`: a sentence. `isLost`: whether it was sent, and its reply lost; else it was refused for now, or never left. */
+  /** `why`: a sentence. `isLost`: whether the reply was lost; otherwise the request was rate limited or not sent. */
   | { type: "submit_retry"; why: string; isLost: boolean; delayMs: number }
   /**
-   * A signal came while the submit was in flight. It is waited for so long, in milliseconds; null: to its
-   * end, because it is paid for. `taskId`: null where the reply is to bring it.
+   * A signal came while a submit was in flight. `waitMs`: grace period; null to wait until the reply, because it is paid.
+   * `taskId`: null if the reply will contain it.
    */
   | { type: "submit_interrupted"; taskId: string | null; waitMs: number | null }
-  /** `request`: which of the task's requests, from 0. */
+  /** `request`: index of the request in its task, from 0. */
   | { type: "accepted"; taskId: string; request: number }
-  /** `usualMs`: how long such tasks usually take; null if that is not known. */
+  /** `usualMs`: usual duration of such tasks; null if unknown. */
   | { type: "waiting"; taskId: string; usualMs: number | null }
-  /** Facts about a request of a task at the user's generator. `request`: as of `accepted`. */
+  /** Progress of a request at the user's generator. `request`: see `accepted`. */
   | ({ type: "progress"; taskId: string; request: number } & ProgressFacts)
   | { type: "poll_failed"; taskId: string; why: string }
   | { type: "downloading"; taskId: string; index: number; count: number }
-  /** So many bytes of an image have arrived. Not of every piece: about four times a mebibyte. */
+  /** Number of bytes of an image that have arrived; sent about four times per mebibyte. */
   | { type: "downloaded"; taskId: string; bytes: number }
   | { type: "download_retry"; taskId: string; why: string; delayMs: number }
   | { type: "saved"; taskId: string; file: SavedFile }
-  /** The ledger could not take a record; the message holds what must not be lost. */
+  /** The ledger could not be written. The message contains facts that must not be lost, such as a task id. */
   | { type: "ledger_warning"; message: string };
 
 export type OnTaskProgress = (event: TaskProgressEvent) => void;
@@ -41,6 +41,6 @@ export type OnTaskProgress = (event: TaskProgressEvent) => void;
 export interface ProgressFacts {
   /** Progress of its image, from 0 to 1; null if unknown. */
   share: number | null;
-  /** For whom it waits, before its request is sent; null while it does not. */
+  /** Reason for a wait before the submit; null if it does not wait. */
   waiting: Waiting | null;
 }

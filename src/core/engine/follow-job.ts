@@ -20,43 +20,42 @@ import { fixedSchedule } from "../polling/fixed-schedules.ts";
 import {
   type EndedState,
   type FollowedDeps,
+  goneReason,
   type WaitResult,
   type WaitSettings,
   type WaitSpec,
   waitForTask,
-  whyGone,
 } from "../polling/wait.ts";
+import type { ClaimedTask } from "./claimed-task.ts";
 import { providerName, type TaskDeps } from "./deps.ts";
 import type { ProgressFacts } from "./events.ts";
-import type { HeldTask } from "./held.ts";
 import { createJob } from "./jobs.ts";
 import { endLine } from "./reply-lines.ts";
-import { timeLimit } from "./send.ts";
-import { noLongerKnown } from "./task-error.ts";
+import { timeLimitError } from "./send.ts";
+import { noLongerKnownError } from "./task-error.ts";
 import { withinLimit } from "./time-limit.ts";
 
-/** A job of a task at its provider. */
 export interface AcceptedJob {
   /** Index of the request in its task, from 0. */
   request: number;
   attempt: string;
-  /** The provider's id of it. */
+  /** The provider's id of the job. */
   id: string;
   /** Milliseconds since the epoch. */
   acceptedMs: number;
-  /** Whether its provider had no word of it any longer. */
+  /** Whether a poll found that the provider no longer has the job. */
   isGone: boolean;
 }
 
-/** The jobs of a task that its provider has accepted, and that have not ended. */
+/** Returns the accepted jobs of a task that have not ended. */
 export function acceptedJobs(task: Pick<Task, "requests">): AcceptedJob[] {
   return knownJobs(task).filter(({ request }) => task.requests[request]?.state === "accepted");
 }
 
-/** The jobs of a task, those that have ended too. */
+/** Returns all jobs of a task, ended ones included. */
 export function knownJobs({ requests }: Pick<Task, "requests">): AcceptedJob[] {
   return requests.flatMap(({ attempt, state }, request) => {
-    // The provider no longer has the job of a request that waits to be submitted again.
+    // The job of a waiting request no longer exists at the provider.
     if (attempt?.accepted == null || state === "waiting") return [];
     const { id, at } = attempt.accepted;
     const isGone = attempt.goneReason !== null;
@@ -64,34 +63,30 @@ export function knownJobs({ requests }: Pick<Task, "requests">): AcceptedJob[] {
   });
 }
 
-/**
- * The jobs of a task of an earlier run that are waited for: those that run, and those whose images are at URLs, which may have
- * expired.
- */
+/** Returns the jobs to wait for when a task is continued: running ones, and completed ones whose image URLs may have expired. */
 export function openJobs(task: Pick<Task, "requests" | "state">): AcceptedJob[] {
   if (task.state === "saved") return [];
   return knownJobs(task).filter(({ request }) => {
-    const each = task.requests[request];
-    return each?.state === "accepted" || (each !== undefined && isAtUrls(each));
+    const state = task.requests[request];
+    return state?.state === "accepted" || (state !== undefined && hasUrls(state));
   });
 }
 
-/** Whether what a request has made is at URLs, not on this disk. */
-export function isAtUrls(request: RequestState): boolean {
+/** Whether the images of a request are at URLs rather than on this disk. */
+export function hasUrls(request: RequestState): boolean {
   return (getAnswer(request, "completed")?.urls.length ?? 0) > 0;
 }
 
-/** Options for waiting for jobs. */
 export interface FollowSpec extends WaitSettings, Pick<WaitSpec, "keepsReply"> {
-  /** Whether a job is polled at once, because it may have ended long ago. */
+  /** Whether the first poll is made at once, because the job may have ended long ago. */
   pollAtOnce: boolean;
-  /** Whether a free job that its provider has lost is to be submitted again. */
+  /** Whether a free job that its provider has lost is submitted again. */
   resubmits?: boolean;
-  /** Called with the provider's warnings about images that are saved. */
+  /** Called with the provider's warnings about the images. */
   onWarning?: (message: string) => void;
 }
 
-/** Waits for a job, and meanwhile has the provider say how far it is. Records nothing. */
+/** Waits for a job and reports its progress. Records nothing. */
 export async function waitForJob(
   task: Pick<Task, "id" | "intent" | "requests">,
   job: AcceptedJob,
@@ -99,7 +94,7 @@ export async function waitForJob(
   deps: TaskDeps,
 ): Promise<WaitResult> {
   const { request, requestMs, taskId: ownId } = task.intent;
-  // Users know the task by our id, if it has one: the provider's may be a whole address.
+  // Users know the task by imggen's id if it has one, because the provider's id may be a whole URL.
   const taskId = ownId ?? job.id;
   const usualMs = schedule ? null : await deps.schedules.usualMs(request);
   deps.onProgress({ type: "waiting", taskId, usualMs });
@@ -114,21 +109,23 @@ export async function waitForJob(
     job: createJob(task, job.request, job.attempt, deps.ledger.work),
     keepsReply,
   };
-  return whileFollowed(job, { ...deps, onProgress }, (followed) => waitForTask(job.id, spec, followed));
+  return withProgress(job, { ...deps, onProgress }, (followed) => waitForTask(job.id, spec, followed));
 }
 
-/** Does work, and meanwhile reports the provider's own progress of a job. @param work reports what polls say of it */
-async function whileFollowed<Result>(
+/** Runs `work` and reports the job's progress as the provider pushes it. */
+async function withProgress<Result>(
   { id, request }: AcceptedJob,
   deps: TaskDeps,
   work: (deps: TaskDeps & Required<FollowedDeps>) => Promise<Result>,
 ): Promise<Result> {
   const { provider, serviceUrl } = deps.connection;
-  const over = new AbortController();
-  const signal = AbortSignal.any([deps.signal, over.signal]);
-  const say = (facts: ProgressFacts) => deps.onProgress({ type: "progress", taskId: id, request, ...facts });
-  const onAhead = (ahead: number) => say({ share: null, waiting: { ahead, holder: serviceUrl.host } });
-  const onProgress = (share: number) => say({ share, waiting: null });
+  const workEnd = new AbortController();
+  const signal = AbortSignal.any([deps.signal, workEnd.signal]);
+  const reportProgress = (facts: ProgressFacts) =>
+    deps.onProgress({ type: "progress", taskId: id, request, ...facts });
+  const onAhead = (ahead: number) =>
+    reportProgress({ share: null, waiting: { ahead, holder: serviceUrl.host } });
+  const onProgress = (share: number) => reportProgress({ share, waiting: null });
   const following = provider.follow?.(id, { signal, onProgress, onPreview: deps.onPreview });
   const jobEnd = new Promise<void>((resolve) => {
     void following?.then((hasEnded) => hasEnded && resolve());
@@ -136,138 +133,139 @@ async function whileFollowed<Result>(
   try {
     return await work({ ...deps, onAhead, onShare: onProgress, jobEnd });
   } finally {
-    over.abort();
+    workEnd.abort();
     await following;
   }
 }
 
 /**
- * Waits for one of a task's jobs, and records how it ends. One that the user cancels is asked to stop.
- * @param seen how the wait for it ended, if it is over already
- * @returns why it is no longer waited for; null if it has ended
+ * Waits for one of a task's jobs, and records how it ends. If the user cancels the task, the provider is asked to cancel it.
+ * @param seen result of a wait that is over already
+ * @returns the error that ended the wait before the job, or null
  */
 export async function followJob(
-  heldTask: HeldTask,
+  claimedTask: ClaimedTask,
   job: AcceptedJob,
   spec: FollowSpec,
   deps: TaskDeps,
   seen: WaitResult | undefined,
 ): Promise<ImggenError | null> {
-  if (seen !== undefined) return recordWait(heldTask, job, seen, deps, spec);
-  const unlist = makeStoppable(heldTask, job, deps);
+  if (seen !== undefined) return recordWait(claimedTask, job, seen, deps, spec);
+  const removeFromList = makeStoppable(claimedTask, job, deps);
   const jobEnded = deps.gate.jobBegan();
   const cancelled = new AbortController();
-  const unwatch = heldTask.onCancel(() => cancelled.abort());
+  const stopWatching = claimedTask.onCancel(() => cancelled.abort());
   const waitWith = (signal: AbortSignal) =>
-    waitForJob(heldTask.task, job, { ...spec, keepsReply: true }, { ...deps, signal });
+    waitForJob(claimedTask.task, job, { ...spec, keepsReply: true }, { ...deps, signal });
   try {
     const result = await waitWith(AbortSignal.any([deps.signal, cancelled.signal]));
-    const isAsked = cancelled.signal.aborted && result.outcome === "interrupted" && !deps.signal.aborted;
-    if (isAsked && (await askToStop(heldTask, job, deps)) === null) {
-      unlist();
+    const isCancelRequested =
+      cancelled.signal.aborted && result.outcome === "interrupted" && !deps.signal.aborted;
+    if (isCancelRequested && (await cancelJob(claimedTask, job, deps)) === null) {
+      removeFromList();
       return null;
     }
-    // Its provider has not stopped it.
-    const waited = isAsked ? await waitWith(deps.signal) : result;
-    // After a signal a free one may still be asked to stop.
-    if (waited.outcome !== "interrupted") unlist();
-    return await recordWait(heldTask, job, waited, deps, spec);
+    // The provider did not cancel it.
+    const waitResult = isCancelRequested ? await waitWith(deps.signal) : result;
+    // After a signal, a second one may still cancel a free job.
+    if (waitResult.outcome !== "interrupted") removeFromList();
+    return await recordWait(claimedTask, job, waitResult, deps, spec);
   } finally {
     jobEnded();
-    unwatch();
+    stopWatching();
   }
 }
 
-/** Lists a free job among those that a second signal stops. No signal cancels a paid one. @returns takes it off the list */
+/** Lists a free job to be cancelled by a second signal; a signal never cancels a paid job. @returns removes it from the list */
 function makeStoppable(
-  heldTask: HeldTask,
+  claimedTask: ClaimedTask,
   job: AcceptedJob,
   { stoppable, connection }: TaskDeps,
 ): () => void {
-  if (heldTask.task.intent.isPaid || !stoppable) return () => {};
-  const task = { taskId: displayId(heldTask.task), name: providerName(connection) };
+  if (claimedTask.task.intent.isPaid || !stoppable) return () => {};
+  const task = { taskId: displayId(claimedTask.task), name: providerName(connection) };
   return stoppable.add(task, job.id, connection.provider);
 }
 
 async function recordWait(
-  heldTask: HeldTask,
+  claimedTask: ClaimedTask,
   job: AcceptedJob,
-  waited: WaitResult,
+  waitResult: WaitResult,
   deps: TaskDeps,
   { onWarning = () => {}, resubmits = false }: Partial<FollowSpec> = {},
 ): Promise<ImggenError | null> {
-  switch (waited.outcome) {
+  switch (waitResult.outcome) {
     case "ended": {
-      const { task } = waited;
+      const { task } = waitResult;
       if (task.status === "completed") for (const warning of task.warnings ?? []) onWarning(warning);
-      if (heldTask.isLost) return heldTask.takenOver();
-      const unkept = await keepReply(heldTask, job, task, deps);
-      if (unkept !== null) return unkept;
-      await heldTask.record(endLine(task, job, isoTime(deps.clock.now()), waited));
-      if (task.status === "completed") await deps.schedules.learn(heldTask.task.intent.request, waited);
+      if (claimedTask.isLost) return claimedTask.takenOverError();
+      const storeError = await storeReply(claimedTask, job, task, deps);
+      if (storeError !== null) return storeError;
+      await claimedTask.record(endLine(task, job, isoTime(deps.clock.now()), waitResult));
+      if (task.status === "completed")
+        await deps.schedules.learn(claimedTask.task.intent.request, waitResult);
       return null;
     }
     case "refused": {
-      const why = whyGone(waited);
-      if (why !== null) await recordGone(heldTask, job.request, why, deps);
-      return waited.error;
+      const why = goneReason(waitResult);
+      if (why !== null) await recordGone(claimedTask, job.request, why, deps);
+      return waitResult.error;
     }
     case "gone": {
-      const { why } = waited.lastFailure;
-      if (!isLostJob(heldTask.task, waited)) await recordGone(heldTask, job.request, why, deps);
-      else if (resubmits) return recordLost(heldTask, job, waited.lastFailure, deps);
-      // The URLs of a finished one may still work.
-      return heldTask.task.requests[job.request]?.state === "completed"
+      const { why } = waitResult.lastFailure;
+      if (!isLostJob(claimedTask.task, waitResult)) await recordGone(claimedTask, job.request, why, deps);
+      else if (resubmits) return recordLost(claimedTask, job, waitResult.lastFailure, deps);
+      // The URLs of a completed job may still work.
+      return claimedTask.task.requests[job.request]?.state === "completed"
         ? null
-        : noLongerKnown(heldTask.task, why);
+        : noLongerKnownError(claimedTask.task, why);
     }
     case "interrupted":
-      return interruptedError(deps.signal, heldTask.charged);
+      return interruptedError(deps.signal, claimedTask.charged);
     case "timeout":
-      return stillRunning(heldTask.task, waited.lastFailure?.why ?? null);
+      return stillRunningError(claimedTask.task, waitResult.lastFailure?.why ?? null);
   }
 }
 
-/** Records that a provider has no longer a request's job or images: once, or its file would grow with every resume. */
+/** Records that a provider no longer has a request's job or images: once, so that the file does not grow with every resume. */
 export async function recordGone(
-  heldTask: HeldTask,
+  claimedTask: ClaimedTask,
   request: number,
   why: string,
   { clock }: Pick<TaskDeps, "clock">,
 ): Promise<void> {
-  const attempt = heldTask.task.requests[request]?.attempt;
+  const attempt = claimedTask.task.requests[request]?.attempt;
   if (attempt == null || attempt.goneReason !== null) return;
-  await heldTask.record({ type: "gone", at: isoTime(clock.now()), why, request, attempt: attempt.name });
+  await claimedTask.record({ type: "gone", at: isoTime(clock.now()), why, request, attempt: attempt.name });
 }
 
-/** Whether a free provider no longer has the job that was waited for. */
 export function isLostJob(
   { intent }: Pick<Task, "intent">,
-  waited: WaitResult,
-): waited is WaitResult & { outcome: "gone" } {
-  return !intent.isPaid && waited.outcome === "gone";
+  waitResult: WaitResult,
+): waitResult is WaitResult & { outcome: "gone" } {
+  return !intent.isPaid && waitResult.outcome === "gone";
 }
 
-/** Records that a free provider has lost a job: its request waits to be submitted again, or has failed too often. */
+/** Records that a free provider has lost a job. Its request waits to be submitted again, or fails after too many attempts. */
 async function recordLost(
-  heldTask: HeldTask,
+  claimedTask: ClaimedTask,
   { request, attempt }: AcceptedJob,
   { why }: FailedPoll,
   { clock, onProgress }: TaskDeps,
 ): Promise<ImggenError | null> {
-  if (heldTask.isLost) return heldTask.takenOver();
-  const of = { at: isoTime(clock.now()), request, attempt };
-  const tries = (heldTask.task.requests[request]?.tries ?? 0) + 1;
+  if (claimedTask.isLost) return claimedTask.takenOverError();
+  const ids = { at: isoTime(clock.now()), request, attempt };
+  const tries = (claimedTask.task.requests[request]?.tries ?? 0) + 1;
   if (tries < POLICY.submit.lost.attempts) {
-    await heldTask.record({ type: "unknown", ...of, why, unusable: true });
+    await claimedTask.record({ type: "unknown", ...ids, why, unusable: true });
     onProgress({ type: "submit_retry", why: `${why}.`, isLost: true, delayMs: 0 });
-  } else await heldTask.record({ type: "failed", ...of, errorCode: null, why: `${why}.`, charged: "no" });
+  } else await claimedTask.record({ type: "failed", ...ids, errorCode: null, why: `${why}.`, charged: "no" });
   return null;
 }
 
-/** Keeps a reply that `images` reads, before its job is recorded as completed. @returns why that cannot be done */
-async function keepReply(
-  { task: { id }, charged }: HeldTask,
+/** Stores a reply before its job is recorded as completed. */
+async function storeReply(
+  { task: { id }, charged }: ClaimedTask,
   { request, attempt }: AcceptedJob,
   end: EndedState,
   { ledger: { work } }: TaskDeps,
@@ -281,77 +279,80 @@ async function keepReply(
   }
 }
 
-/** The error of a task whose end was not seen. @param why the last poll has failed; null if it has not */
-export function stillRunning(task: Task, why: string | null): PendingError {
-  const state = why === null ? "is still running" : `was not seen to finish: ${why}`;
+/** Error of a task whose wait ended before the task. @param why error of the last poll; null if that poll succeeded */
+export function stillRunningError(task: Task, why: string | null): PendingError {
+  const state = why === null ? "is still running" : `may still run: ${why}`;
   return new PendingError(`Task ${displayId(task)} ${state}.`, { charged: getCharged(task) });
 }
 
-/** The error of a poll that has no usable answer. */
-export function unseen({ connectionError, why }: FailedPoll, charged: Charged, service: URL): ImggenError {
+/** Error of a poll without a usable reply. */
+export function pollError({ connectionError, why }: FailedPoll, charged: Charged, service: URL): ImggenError {
   if (connectionError === null)
-    return new ServiceError(`The service gave no usable answer: ${why}.`, { charged });
-  const next = "The task itself is not affected. Check the network and try again.";
-  const { message, hint } = describeConnectionError(connectionError, service, next);
+    return new ServiceError(`The service sent no usable reply: ${why}.`, { charged });
+  const advice = "The task itself is not affected. Check the network and try again.";
+  const { message, hint } = describeConnectionError(connectionError, service, advice);
   return new NetworkError(message, { hint, charged, cause: connectionError });
 }
 
-/** Time limit for a provider's answer. */
-const ANSWER_MS = 10_000;
-/** Time limit for a provider to stop a job after it has said so. */
-const STOP_MS = 10_000;
-const POLL_EVERY_MS = 500;
+/** Timeout of a provider's reply to a cancel, in milliseconds. */
+const CANCEL_REPLY_TIMEOUT_MS = 10_000;
+/** Timeout of a cancelled job's end, in milliseconds. */
+const CANCEL_TIMEOUT_MS = 10_000;
+const CANCEL_POLL_INTERVAL_MS = 500;
 
 /**
- * Asks a provider to stop working on a request that it has accepted, and records what it then says of it. It is never
- * taken as not charged without the provider's word.
- * @returns why it goes on, as a clause, or as the error for a key that is refused or missing; null if it has ended
+ * Cancels an accepted request at its provider, and records the result. The task counts as not charged only if the provider
+ * reports that.
+ * @returns the reason why the job continues, as a clause; the error for a refused or missing key; or null if it has ended
  */
-export async function askToStop(
-  heldTask: HeldTask,
+export async function cancelJob(
+  claimedTask: ClaimedTask,
   job: AcceptedJob,
   deps: TaskDeps,
 ): Promise<string | AuthRequiredError | null> {
   const { provider } = deps.connection;
   const name = providerName(deps.connection);
-  if (!provider.cancel) return `${name} has accepted it, and cannot cancel`;
-  const answer = await withinLimit(ANSWER_MS, timeLimit(ANSWER_MS), deps, async (limited) =>
-    provider.cancel?.(job.id, limited),
+  if (!provider.cancel) return `${name} has accepted it, and does not support cancelling`;
+  const answer = await withinLimit(
+    CANCEL_REPLY_TIMEOUT_MS,
+    timeLimitError(CANCEL_REPLY_TIMEOUT_MS),
+    deps,
+    async (limited) => provider.cancel?.(job.id, limited),
   ).catch((error: unknown) => {
     if (error instanceof AuthRequiredError) return error;
     throw error;
   });
   if (answer instanceof AuthRequiredError) return answer;
-  if (answer === null) return `${name} was asked to stop it, and did not answer`;
-  return answer ? recordStop(heldTask, job, name, deps) : `${name} did not stop it`;
+  if (answer === null) return `${name} did not reply to the cancel request`;
+  return answer ? recordCancelled(claimedTask, job, name, deps) : `${name} did not cancel it`;
 }
 
-/** Polls what was stopped until it has ended: it may have been made at that very moment. */
-async function recordStop(
-  heldTask: HeldTask,
+/** Polls a cancelled job until it has ended, because it may have completed in that moment. */
+async function recordCancelled(
+  claimedTask: ClaimedTask,
   job: AcceptedJob,
   name: string,
   deps: TaskDeps,
 ): Promise<string | null> {
-  const schedule = fixedSchedule(POLL_EVERY_MS);
-  const waited = await waitForTask(
+  const schedule = fixedSchedule(CANCEL_POLL_INTERVAL_MS);
+  const waitResult = await waitForTask(
     job.id,
     {
       schedule,
-      timeoutMs: STOP_MS,
+      timeoutMs: CANCEL_TIMEOUT_MS,
       ageMs: Number.POSITIVE_INFINITY,
       pollAtOnce: true,
-      job: createJob(heldTask.task, job.request, job.attempt, deps.ledger.work),
+      job: createJob(claimedTask.task, job.request, job.attempt, deps.ledger.work),
       keepsReply: true,
     },
     deps,
   );
-  const free = heldTask.task.intent.isPaid ? {} : { charged: "no" as const };
-  const stopped = { errorCode: null, why: `${CANCELLED}.`, ...free };
-  if (waited.outcome === "ended") {
-    const { task } = waited;
-    const stoppedTask = task.status === "failed" ? { ...task, ...stopped } : task;
-    return (await recordWait(heldTask, job, { ...waited, task: stoppedTask }, deps))?.message ?? null;
+  const noCharge = claimedTask.task.intent.isPaid ? {} : { charged: "no" as const };
+  const cancelFacts = { errorCode: null, why: `${CANCELLED}.`, ...noCharge };
+  if (waitResult.outcome === "ended") {
+    const { task } = waitResult;
+    const stoppedTask = task.status === "failed" ? { ...task, ...cancelFacts } : task;
+    return (await recordWait(claimedTask, job, { ...waitResult, task: stoppedTask }, deps))?.message ?? null;
   }
-  return `${name} was asked to stop it, and has not said yet that it has`;
+  return `${name} has not confirmed yet that it was cancelled`;
 }

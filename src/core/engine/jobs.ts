@@ -12,7 +12,7 @@ import { FIELD_NAMES } from "../../task/request-fields.ts";
 import { displayId, getAnswer, type Task } from "../../task/task.ts";
 import type { Connection } from "./deps.ts";
 
-/** The job of an attempt at one of a task's requests, by its file. @param index of the request, from 0 */
+/** @param index of the request in its task, from 0 */
 export function createJob(
   task: Pick<Task, "id" | "intent" | "requests">,
   index: number,
@@ -32,15 +32,15 @@ export function createJob(
   };
 }
 
-/** A job of which only the provider's id is known. @param folder for its reply */
-export function jobOfId(taskId: string, folder: string): Job {
+/** Job of which only the provider's id is known. @param folder for its reply */
+export function createIdJob(taskId: string, folder: string): Job {
   const request = { prompt: "", model: "" };
   return { request, taskId, index: 0, isPaid: true, options: NO_OPTIONS, references: [], folder };
 }
 
 /**
- * Files that take the reply to an attempt if the ledger's disk is full: the recorded one, one in the output folder, and one in
- * the folder for temporary files.
+ * Files for the reply to an attempt if the ledger's disk is full: the recorded file, one in the output folder, and one in the
+ * folder for temporary files.
  */
 export function fallbackFiles(
   { id, intent, requests }: Pick<Task, "id" | "intent" | "requests">,
@@ -51,25 +51,26 @@ export function fallbackFiles(
   const output = destination.kind === "file" ? path.dirname(destination.path) : destination.folder;
   const name = `imggen-reply-${id}-${index}-${attempt}`;
   const request = requests[index];
-  const recorded = request && (getAnswer(request, "completed")?.kept ?? getAnswer(request, "unknown")?.kept);
+  const recordedFile =
+    request && (getAnswer(request, "completed")?.kept ?? getAnswer(request, "unknown")?.kept);
   const files = [output, tmpdir()].map((folder) => path.join(folder, name));
-  // After a crash TMPDIR may name another folder.
-  return recorded !== undefined && path.basename(recorded) === name
-    ? [...new Set([recorded, ...files])]
+  // After a crash, TMPDIR may name another folder.
+  return recordedFile !== undefined && path.basename(recordedFile) === name
+    ? [...new Set([recordedFile, ...files])]
     : files;
 }
 
-/** Options of one request of a task: each request gets its own seed, or all images would be the same. */
+/** Options of one request of a task. Each request gets its own seed, or all images would be the same. */
 function withRequestSeed(index: number, { options, repeatedSeed }: Intent): JobOptions {
   const { seedField, fields } = options;
   const field = repeatedSeed?.field ?? seedField;
   if (field === undefined) return options;
-  const first = repeatedSeed?.first ?? parseSeed(fields[field]);
-  const seed = first === null ? null : nextSeed(first, index);
+  const firstSeed = repeatedSeed?.first ?? parseSeed(fields[field]);
+  const seed = firstSeed === null ? null : nextSeed(firstSeed, index);
   return seed === null ? options : { ...options, fields: { ...fields, [field]: seed } };
 }
 
-/** A sentence about a part of a job that its provider does not support, before anything is recorded or sent; null for none. */
+/** A sentence about a part of a job that its provider does not support; null for none. */
 export function unsupportedPart(
   job: CheckedJob,
   { supports, check }: Pick<Provider, "supports" | "check">,
@@ -79,7 +80,6 @@ export function unsupportedPart(
   return check?.(job) ?? null;
 }
 
-/** As `unsupportedPart`, of a request; null if its provider supports it. */
 export function unsupportedError(
   request: GenerationRequest,
   { provider, termsFor }: Pick<Connection, "provider" | "termsFor">,
@@ -89,7 +89,7 @@ export function unsupportedError(
   return why === null ? null : new InvalidRequestError(why, { hint: "Nothing was sent." });
 }
 
-/** The reference images of a request: a `file:` URL is one of a private copy that the program made. */
+/** Reference images of a request. A `file:` URL is a private copy that imggen made. */
 export function toReferences({ image = [] }: GenerationRequest): Reference[] {
   return [image].flat().map((url) => {
     if (!/^file:/i.test(url)) return { url };

@@ -1,25 +1,24 @@
 import type { Ledger } from "../../store/ledger.ts";
 import type { Task } from "../../task/task.ts";
 
-/** A task that the user has named: by its id, or by an image of it. */
+/** A task that the user named by its id or by one of its images. */
 export interface NamedTask {
-  /** As the user named it; of an image, its task's id. */
+  /** The word that the user typed, or the task's id for an image. */
   id: string;
-  /** null if the ledger does not have it. */
   record: Task | null;
 }
 
-/** The tasks with these ids, each once. @throws UsageError for an id that fits several tasks */
+/** Returns the tasks with these ids, without duplicates. @throws UsageError for an id that fits several tasks */
 export async function findNamed(
   ids: readonly string[],
   ledger: Pick<Ledger, "findByIds">,
 ): Promise<NamedTask[]> {
   const records = await ledger.findByIds(ids);
-  return distinct(ids.map((id) => ({ id, record: records.get(id) ?? null })));
+  return distinctTasks(ids.map((id) => ({ id, record: records.get(id) ?? null })));
 }
 
-/** Each task once, however often, and by whatever beginning of its id, it was named. */
-export function distinct(tasks: readonly NamedTask[]): NamedTask[] {
+/** Removes duplicates of a task that was named several times, also by different prefixes of its id. */
+export function distinctTasks(tasks: readonly NamedTask[]): NamedTask[] {
   const seen = new Set<string>();
   return tasks.filter(({ id, record }) => {
     const isNew = !seen.has(record?.id ?? id);

@@ -10,24 +10,23 @@ import { fileDigests, type SavedFile } from "../../task/saved-file.ts";
 import { getSavedFiles, getTaskId, spentCredits, type Task } from "../../task/task.ts";
 import { readSidecar } from "../images/sidecar.ts";
 
-/** Origin of an image. */
 export interface ImageOrigin {
   taskId: string | null;
   request: GenerationRequest;
-  /** Base URL of the service that its task was charged at. */
+  /** Base URL of the service that charged the task. */
   service: string;
   credits: number | null;
   /** Reason why it is free; null if it may have cost something. */
   free: FreeAt | null;
   submittedAt: string | null;
-  /** The seed that makes it again, if it is known: that of the image, or of a task's first image, if the others follow it. */
+  /** Seed that reproduces the image, or a task's first image if its other seeds follow. */
   seed?: WholeNumber | undefined;
-  /** Its task; null where only the image's sidecar knows of it. */
+  /** Its task; null if only a sidecar has the facts. */
   record: Task | null;
 }
 
 /**
- * Finds the origin of an image by its bytes: in the ledger, else in its sidecar. Null if neither has it.
+ * Finds the origin of an image by its bytes, in the ledger or in its sidecar; null if neither has it.
  * @param sha256 of the image, in hex
  */
 export async function findOrigin(image: string, sha256: string, ledger: Ledger): Promise<ImageOrigin | null> {
@@ -36,7 +35,7 @@ export async function findOrigin(image: string, sha256: string, ledger: Ledger):
   return originInSidecar(image, sha256);
 }
 
-/** Origin of an image by its sidecar; null without one, or if it is another image's. */
+/** Origin of an image by its sidecar; null without one, or if the sidecar belongs to another image. */
 export async function originInSidecar(image: string, sha256: string): Promise<ImageOrigin | null> {
   const sidecar = await readSidecar(image);
   if (sidecar?.sha256 !== sha256) return null;
@@ -46,14 +45,14 @@ export async function originInSidecar(image: string, sha256: string): Promise<Im
 }
 
 /**
- * Whether a word is the id of a task, even where a file has that name: `./<name>` is the file then. A word with a dot or
- * a separator is a file's, so that no history is searched for one.
+ * Whether a word is the id of a task, even if a file has the same name (the file is then `./<name>`). A word with a dot or
+ * separator is a file's, so the history is not searched for it.
  */
-export async function namesTask(what: string, ledger: Ledger): Promise<boolean> {
-  return /^[^./\\]+$/.test(what) && (await ledger.find(what)) !== null;
+export async function namesTask(name: string, ledger: Ledger): Promise<boolean> {
+  return /^[^./\\]+$/.test(name) && (await ledger.find(name)) !== null;
 }
 
-/** @param sha256 of the image that is asked about; null for all of them */
+/** @param sha256 of one image; null for all images of the task */
 export function originOfTask(record: Task, sha256: string | null = null): ImageOrigin {
   const { request, service } = record.intent;
   const credits = spentCredits(record);
@@ -68,7 +67,7 @@ function findFile(record: Task, sha256: string): SavedFile | undefined {
   return getSavedFiles(record).find((file) => fileDigests(file).includes(sha256));
 }
 
-/** The seed of a task's first image, if those of its other requests follow it. */
+/** Seed of a task's first image, if the seeds of its other requests follow it. */
 function firstSeed({ files, requests }: Task): WholeNumber | undefined {
   const first = files[0]?.seed;
   if (first === undefined) return undefined;
@@ -78,14 +77,14 @@ function firstSeed({ files, requests }: Task): WholeNumber | undefined {
 
 /**
  * Origin of the image in a file; null if there is no such file, or the word is a task's id.
- * @param file `what` as an absolute path
- * @throws UsageError if neither the ledger nor a sidecar knows it
+ * @param file `name` as an absolute path
+ * @throws UsageError if neither the ledger nor a sidecar has it
  */
-export async function originOfFile(what: string, file: string, ledger: Ledger): Promise<ImageOrigin | null> {
+export async function originOfFile(name: string, file: string, ledger: Ledger): Promise<ImageOrigin | null> {
   const isFile = (await promises.stat(file).catch(() => null))?.isFile() ?? false;
-  if (!isFile || (await namesTask(what, ledger))) return null;
+  if (!isFile || (await namesTask(name, ledger))) return null;
   const origin = await findOrigin(file, await readDigest(file), ledger);
-  if (origin === null) throw unknownFile(what);
+  if (origin === null) throw unknownFile(name);
   return origin;
 }
 
@@ -106,7 +105,7 @@ function unknownFile(file: string): UsageError {
   );
 }
 
-/** The reference URL that a sidecar has without its query, so that the request cannot be made again from it alone. */
+/** A reference URL without its query in a sidecar, from which the request cannot be repeated. */
 export function shortenedImage({ record, request }: ImageOrigin): string | undefined {
   return record === null ? [request.image ?? []].flat().find((url) => url.endsWith("?…")) : undefined;
 }

@@ -1,33 +1,33 @@
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { Waiting } from "../../providers/provider.ts";
 import { displayId, isAllGone, openTaskState, type Task } from "../../task/task.ts";
+import type { ClaimedTask } from "./claimed-task.ts";
 import type { TaskProgressEvent } from "./events.ts";
-import type { HeldTask } from "./held.ts";
 
-/** A task that a runner has, and what its file does not say. */
+/** A task of a runner, with facts that its file does not contain. */
 export interface RunnerTask {
-  /** As its file said when it was last read. */
+  /** The task as last read from its file. */
   readonly task: Task;
   readonly isEnded: boolean;
-  /** Whether a request of it is in flight, or accepted. */
+  /** Whether one of its requests is in flight or accepted. */
   readonly isSubmitted: boolean;
   /** Progress of its images, from 0 to 1; null if unknown. */
   readonly share: number | null;
   /** Reason for its wait; null if it does not wait, or the reason is unknown. */
   readonly waiting: Waiting | null;
-  /** Error of its last run that left it unfinished; null for none. */
+  /** Error of its last run if the task is unfinished, otherwise null. */
   readonly error: ImggenError | null;
-  /** Sentences of its runs about its images: a part of the request that was not sent, for one. */
+  /** Warnings of its runs, such as a part of the request that was not sent. */
   readonly warnings: ReadonlySet<string>;
 }
 
-/** Whether nothing is left to do for a task, or only for the user. */
+/** Whether a task needs no more work, except perhaps a decision of the user. */
 export function isAtEnd(task: Task): boolean {
   const currentState = openTaskState(task);
   return currentState === null || currentState === "unknown" || isAllGone(task);
 }
 
-/** A task of a runner, and where its run stands. */
+/** A task of a runner, and the state of its run. */
 export class QueuedTask implements RunnerTask {
   /** The id that users know. */
   readonly name: string;
@@ -38,19 +38,19 @@ export class QueuedTask implements RunnerTask {
   waiting: Waiting | null = null;
   error: ImggenError | null = null;
   readonly warnings = new Set<string>();
-  /** Work on it at present, if only a wait for its turn. */
+  /** The current run, which may only wait for its turn; null if none. */
   run: Promise<void> | null = null;
-  /** Aborts while nothing more of it is to be submitted. */
+  /** Aborts while no more requests of the task may be submitted. */
   pause = new AbortController();
-  /** Reason to end its unsubmitted requests; null for none. */
-  dropped: string | null = null;
+  /** Reason to end its unsent requests, or null. */
+  dropReason: string | null = null;
   failures = 0;
-  /** Earliest time of its next run, by the monotonic clock. */
+  /** Earliest time of its next run, on the monotonic clock. */
   notBeforeMs = 0;
   onQueued = () => {};
-  /** The task as its run has it by now; null if none runs. */
-  held: Pick<HeldTask, "task"> | null = null;
-  /** Progress of its requests, by their numbers. */
+  /** The claimed task of the current run; null if none. */
+  claimedTask: Pick<ClaimedTask, "task"> | null = null;
+  /** Progress by the index of the request. */
   readonly #shares = new Map<number, number>();
 
   constructor(task: Task) {
@@ -60,16 +60,16 @@ export class QueuedTask implements RunnerTask {
 
   get share(): number | null {
     if (this.#shares.size === 0) return null;
-    const { requests } = (this.held ?? this).task;
-    const done = requests.map(({ state }, at) => (state === "completed" ? 1 : (this.#shares.get(at) ?? 0)));
-    return done.reduce((sum, share) => sum + share, 0) / requests.length;
+    const { requests } = (this.claimedTask ?? this).task;
+    const shares = requests.map(({ state }, at) => (state === "completed" ? 1 : (this.#shares.get(at) ?? 0)));
+    return shares.reduce((sum, share) => sum + share, 0) / requests.length;
   }
 
   get isIdle(): boolean {
     return this.run === null;
   }
 
-  /** Whether a run has something to do for it: while it is paused, only what was submitted. */
+  /** Whether a run has work to do. While the task is paused, only submitted requests are work. */
   get hasWork(): boolean {
     const { requests } = this.task;
     return (
@@ -77,7 +77,7 @@ export class QueuedTask implements RunnerTask {
     );
   }
 
-  note(event: TaskProgressEvent): void {
+  handleEvent(event: TaskProgressEvent): void {
     switch (event.type) {
       case "submitting":
         this.isSubmitted = true;
@@ -103,10 +103,10 @@ export class QueuedTask implements RunnerTask {
     }
   }
 
-  /** Its run is over. */
-  rest(): void {
+  /** Clears the state of the run after its end. */
+  reset(): void {
     this.run = null;
-    this.held = null;
+    this.claimedTask = null;
     this.isSubmitted = false;
     this.isAccepted = false;
     this.#shares.clear();

@@ -5,64 +5,64 @@ import type { SubmitReply, UnknownReply } from "../../providers/provider.ts";
 import { ENDED_MEANWHILE } from "../../store/ledger.ts";
 import type { RequestState } from "../../task/task.ts";
 import { POLICY } from "../limits/policy.ts";
+import type { ClaimedTask } from "./claimed-task.ts";
 import type { TaskDeps } from "./deps.ts";
-import type { HeldTask } from "./held.ts";
 import { createJob } from "./jobs.ts";
 import { recordReply } from "./reply-lines.ts";
-import { askedLater, timeLimit } from "./send.ts";
+import { outcomePendingError, timeLimitError } from "./send.ts";
 import { withinLimit } from "./time-limit.ts";
 
 /**
- * Finds out what came of the requests that a process had submitted before it ended: a reply may have arrived to its last byte.
- * @returns why that cannot be found out now, if the provider can tell later; null if it is recorded
+ * Recovers the replies to requests that an ended process had submitted: a complete reply may be on disk, or at the provider.
+ * @returns the error if the provider can only report an outcome later; null if all outcomes are recorded
  */
-export async function recoverRequests(heldTask: HeldTask, deps: TaskDeps): Promise<ImggenError | null> {
-  for (const [index, { state }] of heldTask.task.requests.entries()) {
-    const stop = state === "started" ? await recoverRequest(heldTask, index, deps) : null;
+export async function recoverRequests(claimedTask: ClaimedTask, deps: TaskDeps): Promise<ImggenError | null> {
+  for (const [index, { state }] of claimedTask.task.requests.entries()) {
+    const stop = state === "started" ? await recoverRequest(claimedTask, index, deps) : null;
     if (stop !== null) return stop;
   }
   return null;
 }
 
-/** As `recoverRequests`, for one of the requests. */
+/** As `recoverRequests`, for one request. */
 export async function recoverRequest(
-  heldTask: HeldTask,
+  claimedTask: ClaimedTask,
   request: number,
   deps: TaskDeps,
 ): Promise<ImggenError | null> {
   const { connection, ledger, signal } = deps;
-  const { id } = heldTask.task;
-  const { taskId, isPaid, requestMs } = heldTask.task.intent;
-  const { attempt: open, tries } = heldTask.task.requests[request] as RequestState;
-  if (open === null) return null;
-  const attempt = open.name;
-  const job = createJob(heldTask.task, request, attempt, ledger.work);
+  const { id } = claimedTask.task;
+  const { taskId, isPaid, requestMs } = claimedTask.task.intent;
+  const { attempt: lastAttempt, tries } = claimedTask.task.requests[request] as RequestState;
+  if (lastAttempt === null) return null;
+  const attempt = lastAttempt.name;
+  const job = createJob(claimedTask.task, request, attempt, ledger.work);
   const onProgress = (share: number) =>
     deps.onProgress({ type: "progress", taskId: taskId ?? id, request, share, waiting: null });
-  const reply = await withinLimit(requestMs, timeLimit(requestMs), deps, async (limited) =>
+  const reply = await withinLimit(requestMs, timeLimitError(requestMs), deps, async (limited) =>
     connection.provider.recover?.(job, { signal: limited, onProgress }),
   );
-  // It stays as it is for the next run: nothing has ended it.
-  if (signal.aborted && (reply === null || isStillAtWork(reply)))
-    return interruptedError(signal, heldTask.charged);
-  if (reply?.outcome === "unknown" && reply.isAskable) return askedLater(heldTask, reply, deps);
+  // The request stays as it is for the next run, because nothing has ended it.
+  if (signal.aborted && (reply === null || mayStillRun(reply)))
+    return interruptedError(signal, claimedTask.charged);
+  if (reply?.outcome === "unknown" && reply.isAskable) return outcomePendingError(claimedTask, reply, deps);
   const keptFolder = ledger.work.hasReply(id, request, attempt) ? job.folder : null;
-  const unknownReply = reply ?? { ...LOST, savedPath: keptFolder };
-  const isAgain = unknownReply.outcome === "unknown" && !isPaid && tries < POLICY.submit.lost.attempts;
-  if (isAgain)
-    await heldTask.record({
+  const unknownReply = reply ?? { ...LOST_REPLY, savedPath: keptFolder };
+  const isRetried = unknownReply.outcome === "unknown" && !isPaid && tries < POLICY.submit.lost.attempts;
+  if (isRetried)
+    await claimedTask.record({
       type: "unknown",
       at: isoTime(deps.clock.now()),
       why: unknownReply.why,
       request,
       attempt,
     });
-  else await recordReply(heldTask, { request, attempt, reply: unknownReply }, deps);
+  else await recordReply(claimedTask, { request, attempt, reply: unknownReply }, deps);
   return null;
 }
 
-function isStillAtWork(reply: SubmitReply): boolean {
+function mayStillRun(reply: SubmitReply): boolean {
   return reply.outcome === "unknown" && reply.isStopped === false;
 }
 
-const LOST: UnknownReply = { outcome: "unknown", why: ENDED_MEANWHILE, excerpt: null };
+const LOST_REPLY: UnknownReply = { outcome: "unknown", why: ENDED_MEANWHILE, excerpt: null };

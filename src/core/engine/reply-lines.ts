@@ -4,28 +4,27 @@ import type { SubmitReply, UnknownReply } from "../../providers/provider.ts";
 import type { IntentTerms } from "../../task/intent.ts";
 import { type CompletionTimes, type Line, NEVER_SEEN } from "../../task/line.ts";
 import type { EndedState } from "../polling/wait.ts";
+import type { ClaimedTask } from "./claimed-task.ts";
 import type { TaskDeps } from "./deps.ts";
-import type { HeldTask } from "./held.ts";
 
-/** A reply to an attempt at one of a task's requests. */
 export interface AttemptReply {
   request: number;
   attempt: string;
   reply: SubmitReply;
-  /** Whether it was given up at its time limit. */
+  /** Whether the time limit ended the attempt. */
   isOverTime?: boolean;
 }
 
-/** Records the reply to an attempt. @returns whether it is on the disk */
+/** Records the reply to an attempt. @returns whether it is on disk */
 export function recordReply(
-  heldTask: HeldTask,
+  claimedTask: ClaimedTask,
   { request, attempt, reply, isOverTime = false }: AttemptReply,
   { clock }: Pick<TaskDeps, "clock">,
 ): Promise<boolean> {
-  const of = { at: isoTime(clock.now()), request, attempt };
+  const ids = { at: isoTime(clock.now()), request, attempt };
   switch (reply.outcome) {
     case "accepted":
-      return heldTask.record({ type: "accepted", ...of, taskId: reply.taskId });
+      return claimedTask.record({ type: "accepted", ...ids, taskId: reply.taskId });
     case "made": {
       const { usage, savedPath, seeds } = reply;
       const facts = {
@@ -33,64 +32,64 @@ export function recordReply(
         ...(savedPath && { kept: savedPath }),
         ...(seeds && { seeds }),
       };
-      return heldTask.record({ type: "completed", ...of, urls: [], ...NEVER_SEEN, ...facts });
+      return claimedTask.record({ type: "completed", ...ids, urls: [], ...NEVER_SEEN, ...facts });
     }
     case "refused": {
       const { type, key, message, wording, details } = reply.error;
-      return heldTask.record({
+      return claimedTask.record({
         type: "refused",
-        ...of,
+        ...ids,
         error: { type, key, message, ...(wording.hint !== undefined && { hint: wording.hint }), ...details },
       });
     }
     case "rate_limited":
     case "not_sent":
-      return heldTask.record({ type: "waiting", ...of, why: reply.error?.message ?? "it was not sent" });
+      return claimedTask.record({ type: "waiting", ...ids, why: reply.error?.message ?? "it was not sent" });
     case "unknown": {
-      const { intent } = heldTask.task;
+      const { intent } = claimedTask.task;
       const { why, excerpt, savedPath } = reply;
       if (intent.isPaid)
-        return heldTask.record({
+        return claimedTask.record({
           type: "unknown",
-          ...of,
+          ...ids,
           why,
           ...(excerpt && { excerpt }),
           ...(savedPath && { kept: savedPath }),
         });
-      return heldTask.record({
+      return claimedTask.record({
         type: "failed",
-        ...of,
+        ...ids,
         errorCode: null,
-        why: isOverTime ? overTime(reply, intent) : `${why}.`,
+        why: isOverTime ? timeLimitReason(reply, intent) : `${why}.`,
         charged: "no",
       });
     }
   }
 }
 
-function overTime({ isStopped }: UnknownReply, { requestMs }: IntentTerms): string {
+function timeLimitReason({ isStopped }: UnknownReply, { requestMs }: IntentTerms): string {
   const limit = `it took longer than ${formatDuration(requestMs)}. Allow more with the setting generatorTimeout.`;
-  return isStopped ? limit : `${limit} It may still be at work on it for a while.`;
+  return isStopped ? limit : `${limit} The generator may still work on it for a while.`;
 }
 
-/** The line about a job whose end was polled. */
+/** Line for a job that a poll found ended. */
 export function endLine(
   end: EndedState,
   { request, attempt }: Pick<AttemptReply, "request" | "attempt">,
   at: string,
   times: CompletionTimes = NEVER_SEEN,
 ): Line<"completed" | "failed"> {
-  const of = { at, request, attempt };
+  const ids = { at, request, attempt };
   if (end.status === "failed") {
     const { status: _, ...facts } = end;
-    return { type: "failed", ...of, ...facts };
+    return { type: "failed", ...ids, ...facts };
   }
   const { urls, usage, seeds } = end;
-  const seen = { seenMs: whole(times.seenMs), pendingMs: whole(times.pendingMs) };
-  return { type: "completed", ...of, urls, ...seen, ...(usage && { usage }), ...(seeds && { seeds }) };
+  const wholeTimes = { seenMs: toWholeMs(times.seenMs), pendingMs: toWholeMs(times.pendingMs) };
+  return { type: "completed", ...ids, urls, ...wholeTimes, ...(usage && { usage }), ...(seeds && { seeds }) };
 }
 
-/** Whole milliseconds for the record; null if the task's age was not known. */
-function whole(ms: number | null): number | null {
+/** Rounds to whole milliseconds for the ledger; null if the task's age is unknown. */
+function toWholeMs(ms: number | null): number | null {
   return ms !== null && Number.isFinite(ms) ? Math.round(ms) : null;
 }

@@ -15,50 +15,50 @@ import {
   type TaskState,
   totalUsage,
 } from "../../task/task.ts";
-import { missingIn, taskError } from "./task-error.ts";
+import { missingReasons, taskError } from "./task-error.ts";
 
-/** The result of one task: the one shape that every command renders, whatever happened. */
+/** Result of one task, in one shape for all commands. */
 export interface TaskReport {
-  /** The ledger's name for it; null for a task that this machine did not submit. */
+  /** The ledger's id; null for a task that this machine did not submit. */
   ledgerId: string | null;
-  /** The service's id; null if none was given, or none is known. */
+  /** The service's id; null if there is none, or it is unknown. */
   taskId: string | null;
-  /** Its state. A task of which only the id is known counts as accepted. */
+  /** A task of which only the id is known counts as accepted. */
   state: TaskState;
-  /** Whether its result is waited for; false if only the submit was requested. */
+  /** Whether the command waits for the result; false if it only submits. */
   isAwaited: boolean;
   /** null for a task that this machine did not submit. */
   request: GenerationRequest | null;
-  /** As of `spentCredits`. */
+  /** See `spentCredits`. */
   credits: number | null;
   charged: Charged;
-  /** Place where it is free; absent if it may cost something. */
+  /** Where the task is free; absent if it may cost something. */
   free?: FreeAt;
-  /** Cost and tokens as the provider reports them; absent if it does not. */
+  /** Cost and tokens as reported by the provider; absent if it does not report them. */
   usage?: Usage;
-  /** Reason for each request without an image, if others have one; absent for none. */
+  /** Reason for each request without an image if other requests have images; absent for none. */
   missing?: readonly string[];
-  /** Whether all that can be saved is saved and the rest is lost: only the user can end it. */
+  /** Whether everything is saved except for lost replies, so that only the user can end the task. */
   isOnlyLost?: true;
-  /** Result URLs as last seen, queries included. */
+  /** Last known result URLs, queries included. */
   urls: string[];
   files: SavedFile[];
   submittedAt: string | null;
   completedAt: string | null;
-  /** Time from the submit until it was seen to be completed; downloads do not count. */
+  /** Time from the submit until a poll found the task completed. Downloads do not count. */
   elapsedMs: number | null;
   warnings: string[];
-  /** Error that kept the report from being a success. */
+  /** null for a success. */
   error: ImggenError | null;
-  /** An earlier task that answers for this request, so that nothing was charged now. */
+  /** Whether an earlier task was used, so that nothing was charged. */
   reused?: true;
-  /** It waits, and no process is working on it. */
+  /** Whether it waits while no process works on it. */
   isIdle?: true;
-  /** Its files are those that were saved before: nothing was downloaded now. */
+  /** Whether its files were saved before, so that nothing was downloaded. */
   isSavedBefore?: true;
 }
 
-/** The `status` of the JSON output. */
+/** Value of `status` in the JSON output. */
 export type ReportStatus =
   | "submitted"
   | "running"
@@ -82,7 +82,6 @@ const STATUSES: Readonly<Record<TaskState, ReportStatus>> = {
   saved: "completed",
 };
 
-/** The status of a task, as in the JSON output. */
 export function reportStatus({
   state,
   isAwaited,
@@ -90,13 +89,13 @@ export function reportStatus({
   charged,
 }: Pick<TaskReport, "state" | "isAwaited"> & Partial<TaskReport>): ReportStatus {
   if (!isAwaited) return "submitted";
-  // Of a task of which only the id is known, a poll alone can tell, and it says what was charged too.
+  // If only the id is known, only a poll can show the state, and a poll also sets `charged`.
   const isUnseen = ledgerId === null && state === "accepted" && charged === "unknown";
   return isUnseen ? "unknown" : STATUSES[state];
 }
 
-/** A report on a task if only the service's id is known. */
-export function reportOfId(taskId: string): TaskReport {
+/** Report on a task if only the service's id is known. */
+export function createIdReport(taskId: string): TaskReport {
   return {
     ledgerId: null,
     taskId,
@@ -115,19 +114,19 @@ export function reportOfId(taskId: string): TaskReport {
   };
 }
 
-/** A report on a task from the ledger alone, without a poll. */
+/** Report on a task from the ledger alone, without a poll. */
 export function taskReport(task: Task): TaskReport {
   return { ...taskFacts(task), error: taskError(task) };
 }
 
-/** As `reportOf`, without an error: for a task that has just begun. */
+/** As `taskReport`, without the error: for a task that has just begun. */
 export function taskFacts(task: Task): TaskReport {
   const { id, intent, submittedAt, state, requests } = task;
-  const missing = missingIn(task);
+  const missing = missingReasons(task);
   const free = freeAt(intent);
   const usage = totalUsage(task);
-  const isMade = state === "completed" || state === "saved";
-  const completedAt = isMade ? (getCompletion(task)?.at ?? null) : null;
+  const isCompleted = state === "completed" || state === "saved";
+  const completedAt = isCompleted ? (getCompletion(task)?.at ?? null) : null;
   return {
     ledgerId: id,
     taskId: getTaskId(task),
@@ -135,13 +134,13 @@ export function taskFacts(task: Task): TaskReport {
     isAwaited: true,
     request: intent.request,
     credits: spentCredits(task),
-    // The sandbox is charged in play money.
+    // Charges of the sandbox are not real money.
     charged: free === null ? getCharged(task) : "no",
     ...(free !== null && { free }),
-    ...(isMade && usage && { usage }),
+    ...(isCompleted && usage && { usage }),
     ...(missing.length > 0 && { missing }),
     ...(isOnlyLost(task) && { isOnlyLost: true }),
-    urls: isMade ? requests.flatMap((each) => getAnswer(each, "completed")?.urls ?? []) : [],
+    urls: isCompleted ? requests.flatMap((each) => getAnswer(each, "completed")?.urls ?? []) : [],
     files: getSavedFiles(task),
     submittedAt,
     completedAt,
@@ -157,7 +156,7 @@ function isOnlyLost(task: Task): boolean {
   );
 }
 
-/** Duration of a task by the ledger: from its submit until it was seen to be completed. */
+/** Duration of a task from its submit until a poll found it completed. */
 export function elapsedMs(submittedAt: string | null, completedAt: string | null): number | null {
   return submittedAt === null || completedAt === null
     ? null

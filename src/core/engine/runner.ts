@@ -3,54 +3,52 @@ import { errorText } from "../../lib/error-text.ts";
 import { InterruptedError } from "../../lib/interrupted.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { Task } from "../../task/task.ts";
-import { isOfAccount } from "../errors.ts";
+import { isAccountError } from "../errors.ts";
 import { POLICY } from "../limits/policy.ts";
+import { type ClaimedTask, claimTask } from "./claimed-task.ts";
 import type { TaskDeps } from "./deps.ts";
-import { closeUnsent, drive } from "./drive.ts";
+import { closeUnsent, driveTask } from "./drive.ts";
 import type { TaskProgressEvent } from "./events.ts";
-import { type HeldTask, holdTask } from "./held.ts";
 import { isAtEnd, QueuedTask, type RunnerTask } from "./queued-task.ts";
 
-/** Facts that differ between runs of a task. */
 export type RunDeps = Pick<TaskDeps, "signal" | "onProgress" | "keeping">;
 
 export interface RunnerOptions {
-  /** Maximum number of tasks at work that their provider has not accepted. The others wait, as their files say. */
+  /** Maximum number of running tasks that their provider has not accepted yet. */
   maxSending: number;
-  /** Grace period for replies to requests in flight when the runner is closed, in milliseconds. */
+  /** Grace period for requests in flight when the runner is closed, in milliseconds. */
   graceMs: number;
   ledger: Ledger;
   clock: Clock;
-  /** As of `Ledger.take`. */
+  /** See `Ledger.take`. */
   server: string;
   /** Dependencies of one run. All runs must share one gate. */
   depsFor: (run: RunDeps) => TaskDeps;
-  /** Called when a task is at its end. */
   onEnded: (task: Task) => void;
-  /** Called if the disk, or a bug, keeps a task from being continued for now. */
+  /** Called if an error of the disk, or a bug, delays a task. */
   onFailed: (task: Task, why: string) => void;
 }
 
-/** Maximum number of tasks at work, including those that are only polled. */
+/** Maximum number of running tasks, including those that are only polled. */
 const MAX_RUNNING = 500;
-/** Number of ended tasks that are kept in memory, for those who ask. */
-const MAX_ENDED = 2_000;
-/** Maximum wait of a task for the one before it to be queued at the provider, so that the oldest is submitted first. */
-const MAX_ORDER_MS = 1_000;
+/** Number of ended tasks that stay in memory, so that clients can read their state. */
+const MAX_ENDED_TASKS = 2_000;
+/** Maximum wait for a task to join its provider's queue before the next one starts, so that the oldest is submitted first. */
+const MAX_QUEUING_MS = 1_000;
 const IDLE_MS = 60_000;
 
-/** Takes tasks to their ends, oldest first, a few at once. */
+/** Runs tasks to their ends, oldest first, a limited number at once. */
 export class Runner {
   readonly #options: RunnerOptions;
   /** By the id that users know. */
   readonly #tasks = new Map<string, QueuedTask>();
-  /** Unfinished tasks, sorted by the ledger's ids, which is the order of their submits. */
+  /** Unfinished tasks, in the order of their ledger ids, which is the order of their submits. */
   readonly #open: QueuedTask[] = [];
   readonly #ended: string[] = [];
   readonly #running = new Set<Promise<void>>();
   readonly #closing = new AbortController();
-  /** Ends what is still at work after the grace period. */
-  readonly #over = new AbortController();
+  /** Aborts running tasks after the grace period. */
+  readonly #graceEnd = new AbortController();
   #wake = new AbortController();
   #working: Promise<void> | null = null;
 
@@ -58,7 +56,7 @@ export class Runner {
     this.#options = options;
   }
 
-  /** Adds an unfinished task, unless the runner has or had it. @param isPaused as of `pause` */
+  /** Adds an unfinished task unless the runner already knows it. @param isPaused see `pause` */
   take(task: Task, isPaused = false): void {
     const entry = new QueuedTask(task);
     if (this.#tasks.has(entry.name)) return;
@@ -70,12 +68,12 @@ export class Runner {
     this.#working ??= this.#work();
   }
 
-  /** A task that is here, or has ended here lately. @param taskId as of `taskIdOf` */
+  /** Returns an unfinished or recently ended task. @param taskId the id that users know */
   find(taskId: string): RunnerTask | null {
     return this.#tasks.get(taskId) ?? null;
   }
 
-  /** The unfinished tasks that are here, oldest first. */
+  /** The unfinished tasks, oldest first. */
   get open(): readonly RunnerTask[] {
     return this.#open;
   }
@@ -85,31 +83,31 @@ export class Runner {
     return this.#open.filter(({ isSubmitted, isAccepted }) => isSubmitted && !isAccepted).length;
   }
 
-  /** Number of tasks before an unfinished one: here, or in the queue of the provider. */
+  /** Number of tasks before an unfinished one, in this runner or in the provider's queue. */
   countAhead(taskId: string): number {
     const at = this.#open.findIndex(({ name }) => name === taskId);
     return Math.max(0, at, this.#open[at]?.waiting?.ahead ?? 0);
   }
 
-  /** Submits nothing more of a task, until it is resumed. What was submitted is finished. */
+  /** Stops submitting requests of a task until it is resumed. Requests that were submitted are finished. */
   pause(taskId: string): void {
     this.#tasks.get(taskId)?.pause.abort(new InterruptedError(null));
   }
 
-  /** Goes on with a task at once that was paused, or that waits for another try. */
+  /** Continues a task at once that was paused or waits for its next attempt. */
   resume(taskId: string): void {
     const entry = this.#tasks.get(taskId);
-    if (entry === undefined || entry.dropped !== null) return;
+    if (entry === undefined || entry.dropReason !== null) return;
     if (entry.pause.signal.aborted) entry.pause = new AbortController();
     Object.assign(entry, { error: null, failures: 0, notBeforeMs: 0 });
     this.#wake.abort();
   }
 
-  /** Ends what was not submitted of a task, which no place must be free for. @param why a clause */
+  /** Ends the unsent requests of a task, even if the maximum number of tasks is running. @param why a clause */
   drop(taskId: string, why: string): void {
     const entry = this.#tasks.get(taskId);
     const isWaiting = entry?.task.requests.some(({ state }) => state === "waiting");
-    if (entry === undefined || entry.dropped !== null || !isWaiting) return;
+    if (entry === undefined || entry.dropReason !== null || !isWaiting) return;
     Object.assign(entry, { dropped: why, notBeforeMs: 0 });
     this.pause(taskId);
     this.#wake.abort();
@@ -126,19 +124,19 @@ export class Runner {
     }
   }
 
-  /** Begins nothing new, and waits for what is at work. What waits stays in the ledger. */
+  /** Starts nothing new, and waits for running tasks. Waiting tasks stay in the ledger. */
   async close(): Promise<void> {
     const { clock, graceMs } = this.#options;
     this.#closing.abort(new InterruptedError(null));
     this.#wake.abort();
-    const done = new AbortController();
-    const grace = clock.sleep(graceMs, done.signal).then(
-      () => this.#over.abort(new InterruptedError(null)),
+    const workEnd = new AbortController();
+    const grace = clock.sleep(graceMs, workEnd.signal).then(
+      () => this.#graceEnd.abort(new InterruptedError(null)),
       () => {},
     );
     await this.#working;
     await Promise.all(this.#running);
-    done.abort();
+    workEnd.abort();
     await grace;
   }
 
@@ -150,76 +148,75 @@ export class Runner {
     }
   }
 
-  /** The oldest task that may be begun now, or ended. */
   #next(): QueuedTask | undefined {
     const { clock, maxSending } = this.#options;
     const sending = this.#open.filter(({ run, isAccepted }) => run !== null && !isAccepted).length;
     const isFree = sending < maxSending && this.#running.size < MAX_RUNNING;
     const nowMs = clock.monotonicMs();
     const due = this.#open.filter((each) => each.isIdle && each.notBeforeMs <= nowMs);
-    return due.find(({ dropped, hasWork }) => dropped !== null || (isFree && hasWork));
+    return due.find(({ dropReason: dropped, hasWork }) => dropped !== null || (isFree && hasWork));
   }
 
-  /** Waits until something changes, or a task may be tried again. */
   async #pause(): Promise<void> {
     if (this.#wake.signal.aborted) {
       this.#wake = new AbortController();
       return;
     }
     const { clock } = this.#options;
-    const idle = this.#open.filter(({ isIdle, hasWork, dropped }) => isIdle && (hasWork || dropped !== null));
+    const idle = this.#open.filter(
+      ({ isIdle, hasWork, dropReason: dropped }) => isIdle && (hasWork || dropped !== null),
+    );
     const soonestMs = Math.min(...idle.map(({ notBeforeMs }) => notBeforeMs)) - clock.monotonicMs();
     const ms = soonestMs > 0 ? Math.min(soonestMs, IDLE_MS) : IDLE_MS;
     await clock.sleep(ms, this.#wake.signal).catch(() => {});
   }
 
-  /** @returns once the task is queued at its provider or needs no turn there; or after a while */
+  /** @returns once the task has joined its provider's queue, needs no turn, or has waited for `MAX_QUEUING_MS` */
   async #begin(entry: QueuedTask): Promise<void> {
     const { clock } = this.#options;
     const queued = new Promise<void>((resolve) => {
       entry.onQueued = resolve;
     });
     const run = this.#run(entry)
-      .catch((error: unknown) => this.#failed(entry, error))
+      .catch((error: unknown) => this.#handleFailure(entry, error))
       .finally(() => {
         this.#running.delete(run);
-        entry.rest();
+        entry.reset();
         this.#wake.abort();
       });
     entry.run = run;
     this.#running.add(run);
-    const done = new AbortController();
-    await Promise.race([queued, clock.sleep(MAX_ORDER_MS, done.signal).catch(() => {})]);
-    done.abort();
+    const raceEnd = new AbortController();
+    await Promise.race([queued, clock.sleep(MAX_QUEUING_MS, raceEnd.signal).catch(() => {})]);
+    raceEnd.abort();
   }
 
-  /** Takes a task as far as it goes now. */
   async #run(entry: QueuedTask): Promise<void> {
     const { signal } = this.#closing;
-    const isHere = entry.dropped === null ? await this.#drive(entry, signal) : await this.#close(entry);
-    if (!isHere) return this.#forget(entry);
-    // Made within the grace period: it is saved too.
+    const isOurs = entry.dropReason === null ? await this.#drive(entry, signal) : await this.#close(entry);
+    if (!isOurs) return this.#forget(entry);
+    // An image that was completed within the grace period is saved too.
     const isUnsaved = entry.task.state === "completed" && !isAtEnd(entry.task);
-    if (signal.aborted && isUnsaved) await this.#drive(entry, this.#over.signal);
+    if (signal.aborted && isUnsaved) await this.#drive(entry, this.#graceEnd.signal);
     if (isAtEnd(entry.task)) this.#end(entry);
     else this.#delay(entry);
   }
 
-  /** @returns false if another process has the task */
+  /** @returns false if another process has claimed the task */
   async #drive(entry: QueuedTask, signal: AbortSignal): Promise<boolean> {
     const { depsFor, graceMs, ledger } = this.#options;
     const onProgress = (event: TaskProgressEvent) => {
-      entry.note(event);
-      // Its place is free: the provider has accepted it.
+      entry.handleEvent(event);
+      // The provider has accepted the task, so the next one may start.
       if (event.type === "waiting") this.#wake.abort();
     };
     const deps = depsFor({ signal, onProgress, keeping: { graceMs, pause: entry.pause.signal } });
-    const heldTask = await this.#hold(entry);
-    if (heldTask === "held") return false;
-    if (heldTask !== "ended") {
-      const report = await drive(heldTask, GOAL, [], deps).catch(async (error: unknown) => {
-        // After a bug it is not held by a run that is over.
-        await heldTask.leave();
+    const claimedTask = await this.#hold(entry);
+    if (claimedTask === "held") return false;
+    if (claimedTask !== "ended") {
+      const report = await driveTask(claimedTask, GOAL, [], deps).catch(async (error: unknown) => {
+        // A bug must not leave the task claimed.
+        await claimedTask.release();
         throw error;
       });
       entry.error = report.error;
@@ -231,37 +228,42 @@ export class Runner {
     return true;
   }
 
-  /** Ends what was not submitted. @returns false if another process has the task */
+  /** Ends the unsent requests of a dropped task. @returns false if another process has claimed it */
   async #close(entry: QueuedTask): Promise<boolean> {
-    const heldTask = await this.#hold(entry);
-    if (heldTask === "held") return false;
-    if (heldTask !== "ended") {
-      await closeUnsent(heldTask, entry.dropped ?? "", this.#options);
-      entry.task = heldTask.task;
+    const claimedTask = await this.#hold(entry);
+    if (claimedTask === "held") return false;
+    if (claimedTask !== "ended") {
+      await closeUnsent(claimedTask, entry.dropReason ?? "", this.#options);
+      entry.task = claimedTask.task;
     }
-    entry.dropped = null;
+    entry.dropReason = null;
     this.resume(entry.name);
     return true;
   }
 
-  async #hold(entry: QueuedTask): Promise<HeldTask | "held" | "ended"> {
+  async #hold(entry: QueuedTask): Promise<ClaimedTask | "held" | "ended"> {
     const { ledger, server, onFailed } = this.#options;
-    const heldTask = await holdTask(entry.task, ledger, (warning) => onFailed(entry.task, warning), server);
-    if (typeof heldTask !== "string") Object.assign(entry, { held: heldTask, task: heldTask.task });
-    return heldTask;
+    const claimedTask = await claimTask(
+      entry.task,
+      ledger,
+      (warning) => onFailed(entry.task, warning),
+      server,
+    );
+    if (typeof claimedTask !== "string") Object.assign(entry, { claimedTask, task: claimedTask.task });
+    return claimedTask;
   }
 
-  /** Puts a task back that came to no end. */
+  /** Schedules the next run of an unfinished task. */
   #delay(entry: QueuedTask): void {
-    // The gate holds it back, and must find it there when the account is in order.
-    if (entry.error !== null && isOfAccount(entry.error)) return;
+    // No delay: the gate makes the task wait until the account is usable again.
+    if (entry.error !== null && isAccountError(entry.error)) return;
     const waitsMs = POLICY.serverOutage.unsent;
     const waitMs = waitsMs[entry.failures] ?? waitsMs.at(-1) ?? 0;
     entry.notBeforeMs = this.#options.clock.monotonicMs() + waitMs;
     entry.failures += 1;
   }
 
-  #failed(entry: QueuedTask, error: unknown): void {
+  #handleFailure(entry: QueuedTask, error: unknown): void {
     if (entry.failures === 0) this.#options.onFailed(entry.task, errorText(error));
     entry.error = null;
     this.#delay(entry);
@@ -271,7 +273,7 @@ export class Runner {
     this.#remove(entry);
     entry.isEnded = true;
     this.#ended.push(entry.name);
-    if (this.#ended.length > MAX_ENDED) this.#tasks.delete(this.#ended.shift() ?? "");
+    if (this.#ended.length > MAX_ENDED_TASKS) this.#tasks.delete(this.#ended.shift() ?? "");
     this.#options.onEnded(entry.task);
   }
 

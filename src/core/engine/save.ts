@@ -13,48 +13,46 @@ import type { ImageSource, SeededImage } from "../images/image-source.ts";
 import { remarksOn } from "../images/remarks.ts";
 import { MAX_IMAGES, saveImages } from "../images/save-images.ts";
 import type { SaveResult, SaveSpec, SidecarFacts } from "../images/save-spec.ts";
+import type { ClaimedTask } from "./claimed-task.ts";
 import type { TaskDeps } from "./deps.ts";
 import { recordGone } from "./follow-job.ts";
-import type { HeldTask } from "./held.ts";
 import { createJob } from "./jobs.ts";
 import { type TaskReport, taskFacts } from "./report.ts";
 
-/** Destination of a task's images. */
 export interface SaveGoal {
   destination: Destination;
-  /** Whether a file that is newer than the task is replaced under --overwrite: its place was named in this run. */
+  /** Whether --overwrite replaces a file that is newer than the task, because this run named the destination. */
   replacesNewer: boolean;
-  /** Whether an earlier process may have saved some of them. */
+  /** Whether an earlier process may have saved some of the images. */
   isContinued: boolean;
-  /** Whether images that were saved before elsewhere are wanted in this destination too. */
+  /** Whether images that are already saved elsewhere are saved in this destination too. */
   isOtherPlace: boolean;
 }
 
-/** Images to be saved, and what is known of their task. */
 interface SavingSpec extends Omit<SaveGoal, "isContinued" | "isOtherPlace"> {
   taskId: string;
-  /** Ledger id of the task if this process holds it, else null. */
+  /** Ledger id of the task if this process has claimed it, otherwise null. */
   heldTaskId: string | null;
   request: GenerationRequest | null;
   facts: SidecarFacts | null;
-  /** The time of the submit, in milliseconds since the epoch. */
+  /** Time of the submit, in milliseconds since the epoch. */
   sinceMs: number;
   sources: readonly ImageSource[];
   savedFiles: readonly (SavedFile | null)[];
   copies: readonly (SavedFile | null)[];
   recovering: boolean;
   maxImages: number;
-  /** Whether further images of one reply are saved too, after those of the other requests. */
+  /** Whether additional images of a reply are saved too, after the first images of all requests. */
   savesFurther: boolean;
 }
 
-export interface Saved {
+export interface SaveOutcome {
   result: SaveResult;
   failure: ImggenError | null;
 }
 
-/** Downloads, checks and publishes images. @returns what was saved, and the error that ended it */
-export async function saveSources(spec: SavingSpec, deps: TaskDeps): Promise<Saved> {
+/** Downloads, checks and publishes images. @returns the saved images, and the error that stopped it */
+export async function saveSources(spec: SavingSpec, deps: TaskDeps): Promise<SaveOutcome> {
   const result: SaveResult = { files: [], warnings: [], bad: [], gone: [], rest: [] };
   const { sinceMs, maxImages, replacesNewer, ...facts } = spec;
   const saving: SaveSpec = {
@@ -74,17 +72,16 @@ export async function saveSources(spec: SavingSpec, deps: TaskDeps): Promise<Sav
 }
 
 /**
- * Saves what the requests of a task have made so far: the first image of each, while others are still to come; all images
- * once none is. What turns out to be no image is recorded as that, and stays where it is.
- * @returns warnings, and why not all could be saved
+ * Saves the completed images of a task: the first image of each request while other requests still run, otherwise all. An
+ * unusable image is recorded as such, and its bytes are kept.
  */
-export async function saveMade(
-  heldTask: HeldTask,
+export async function saveCompleted(
+  claimedTask: ClaimedTask,
   goal: SaveGoal,
   isLast: boolean,
   deps: TaskDeps,
 ): Promise<{ warnings: string[]; failure: ImggenError | null }> {
-  const { task } = heldTask;
+  const { task } = claimedTask;
   const report = taskFacts(task);
   const { result, failure } = await saveSources(
     {
@@ -95,7 +92,7 @@ export async function saveMade(
       facts: sidecarFacts(report, deps),
       sinceMs: Date.parse(task.submittedAt),
       sources: imageSources(task, isLast, deps),
-      // If another place was named, all of it is wanted there.
+      // With another destination, all images are saved there.
       savedFiles: goal.isOtherPlace ? [] : task.files,
       copies: [],
       recovering: goal.isContinued,
@@ -104,74 +101,73 @@ export async function saveMade(
     },
     deps,
   );
-  const keepFailure = failure === null ? await keepRest(heldTask, result, deps) : null;
-  for (const { request, why } of result.bad) await recordBad(heldTask, request, why, deps);
-  for (const { request, why } of result.gone) await recordGone(heldTask, request, why, deps);
-  const warnings = [...result.warnings, ...(isLast ? remarksOn(heldTask.task, savedIn(result)) : [])];
-  await recordFiles(heldTask, result, isLast && failure === null && keepFailure === null, deps);
+  const keepFailure = failure === null ? await keepUnsavedReplies(claimedTask, result, deps) : null;
+  for (const { request, why } of result.bad) await recordUnusable(claimedTask, request, why, deps);
+  for (const { request, why } of result.gone) await recordGone(claimedTask, request, why, deps);
+  const warnings = [...result.warnings, ...(isLast ? remarksOn(claimedTask.task, presentFiles(result)) : [])];
+  await recordFiles(claimedTask, result, isLast && failure === null && keepFailure === null, deps);
   return { warnings, failure: failure ?? keepFailure };
 }
 
-function savedIn({ files }: SaveResult): SavedFile[] {
+function presentFiles({ files }: SaveResult): SavedFile[] {
   return files.filter((file) => file !== null);
 }
 
-/** Records the images saved so far: they need not be downloaded again, and their URLs may have expired by then. */
+/** Records the saved images, so that they are not downloaded again from URLs that may have expired. */
 async function recordFiles(
-  heldTask: HeldTask,
+  claimedTask: ClaimedTask,
   { files }: SaveResult,
-  isWhole: boolean,
+  isComplete: boolean,
   { clock }: TaskDeps,
 ): Promise<void> {
   const at = isoTime(clock.now());
-  const { task } = heldTask;
+  const { task } = claimedTask;
   const isNew = files.some((file, index) => file !== null && file !== task.files[index]);
-  if (isWhole && !isUnknown(task) && files.some((file) => file !== null))
-    await heldTask.record({ type: "saved", at, files });
-  else if (isNew) await heldTask.record({ type: "partly_saved", at, files });
+  if (isComplete && !isUnknown(task) && files.some((file) => file !== null))
+    await claimedTask.record({ type: "saved", at, files });
+  else if (isNew) await claimedTask.record({ type: "partly_saved", at, files });
 }
 
 /**
- * The source of each image of a task: one for each request, in order, then the other images that they have made.
- * @param withFurther whether these are wanted too: their places are known only once no other request is to come
+ * Returns the source of each image of a task: one for each request, in order, then the additional images of the replies.
+ * @param includesExtra whether to add these, whose indexes are fixed only after all requests have ended
  */
-function imageSources(task: Task, withFurther: boolean, { connection, ledger }: TaskDeps): ImageSource[] {
+function imageSources(task: Task, includesExtra: boolean, { connection, ledger }: TaskDeps): ImageSource[] {
   const { provider } = connection;
-  const further: ImageSource[] = [];
+  const extraImages: ImageSource[] = [];
   const sources = task.requests.map((each, request): ImageSource => {
     const completion = getAnswer(each, "completed");
     if (completion === null || each.attempt === null) return { kind: "none" };
     const { attempt } = each;
     const job = createJob(task, request, attempt.name, ledger.work);
     const sentSeed = provider.getSeed?.(job) ?? null;
-    const seedOf = (at: number) => seedAt(completion.seeds, at) ?? sentSeed;
-    const [first, ...more] = completion.urls.map((url, at) => ({
-      ...atProvider(url, at, attempt.accepted?.id, job, provider),
+    const getSeed = (at: number) => seedAt(completion.seeds, at) ?? sentSeed;
+    const [first, ...others] = completion.urls.map((url, at) => ({
+      ...urlSource(url, at, attempt.accepted?.id, job, provider),
       request,
-      seed: seedOf(at),
+      seed: getSeed(at),
     }));
-    further.push(...more);
+    extraImages.push(...others);
     if (first !== undefined) return first;
-    // A task that was ended has its files, and no longer the replies.
+    // An ended task has its files, but no longer its replies.
     const isSaved = task.files[request] && !ledger.work.hasReply(task.id, request, attempt.name);
     if (isSaved) return { kind: "none" };
-    return { kind: "here", request, read: () => imagesHere(job, provider, seedOf) };
+    return { kind: "here", request, read: () => readStoredImages(job, provider, getSeed) };
   });
-  return withFurther ? [...sources, ...further] : sources;
+  return includesExtra ? [...sources, ...extraImages] : sources;
 }
 
-/** The images of a reply on this disk. */
-export async function imagesHere(
+export async function readStoredImages(
   job: Job,
   provider: Provider,
-  seedOf: (at: number) => WholeNumber | null,
+  getSeed: (at: number) => WholeNumber | null,
 ): Promise<SeededImage[]> {
   const images = (await provider.images?.(job)) ?? [];
-  return images.map((image, at) => ({ image, seed: seedOf(at) }));
+  return images.map((image, at) => ({ image, seed: getSeed(at) }));
 }
 
-/** An image of a job at its provider's URL. @param at which of those that it has made, from 0 */
-function atProvider(url: string, at: number, id: string | undefined, job: Job, provider: Provider) {
+/** Source of an image at its provider's URL. @param at index of the image in its job, from 0 */
+function urlSource(url: string, at: number, id: string | undefined, job: Job, provider: Provider) {
   const freshUrl = async () => {
     if (id === undefined) return null;
     const reply = await provider.poll?.(id, { job, signal: new AbortController().signal });
@@ -181,9 +177,9 @@ function atProvider(url: string, at: number, id: string | undefined, job: Job, p
   return { kind: "url" as const, url, headers: provider.downloadHeaders, freshUrl };
 }
 
-/** Keeps replies that hold images which are not saved, for good. @returns why that cannot be done */
-async function keepRest(
-  { task: { id, requests } }: HeldTask,
+/** Keeps replies with unsaved images permanently. */
+async function keepUnsavedReplies(
+  { task: { id, requests } }: ClaimedTask,
   { rest, warnings }: SaveResult,
   { ledger }: TaskDeps,
 ): Promise<ImggenError | null> {
@@ -197,40 +193,48 @@ async function keepRest(
       return diskFailure(ledger.work.attemptFolder(id, request, attempt), error);
     }
     const isOne = count === 1;
-    const what = isOne ? "1 more image was" : `${count} more images were`;
+    const imagesWere = isOne ? "1 more image was" : `${count} more images were`;
     const subject = isOne ? "It is" : "They are";
-    warnings.push(`${what} made and not saved. ${subject} kept in ${folder}, until you remove that folder.`);
+    warnings.push(
+      `${imagesWere} made and not saved. ${subject} kept in ${folder}, until you remove that folder.`,
+    );
   }
   return null;
 }
 
-/** Records that what a request has made is no image that can be saved. What a job has made is kept, paid or free. */
-async function recordBad(heldTask: HeldTask, request: number, why: string, deps: TaskDeps): Promise<void> {
-  const { id, intent, requests } = heldTask.task;
+/** Records that a request's result is not an image that can be saved. The result of a job is kept, paid or free. */
+async function recordUnusable(
+  claimedTask: ClaimedTask,
+  request: number,
+  why: string,
+  deps: TaskDeps,
+): Promise<void> {
+  const { id, intent, requests } = claimedTask.task;
   const { work } = deps.ledger;
   const { attempt } = requests[request] ?? {};
   const name = attempt?.name ?? "";
-  const of = { at: isoTime(deps.clock.now()), request, attempt: name };
-  const message = `what it made cannot be used: ${why}`;
+  const ids = { at: isoTime(deps.clock.now()), request, attempt: name };
+  const message = `its result cannot be used: ${why}`;
   const completion = requests[request] && getAnswer(requests[request], "completed");
   if (intent.isPaid) {
     const keptAt = completion?.kept ?? work.attemptFolder(id, request, name);
-    await heldTask.record({ type: "unknown", ...of, why: message, kept: keptAt, unusable: true });
+    await claimedTask.record({ type: "unknown", ...ids, why: message, kept: keptAt, unusable: true });
     return;
   }
-  // The folder of a free one is removed with its task.
+  // The folder of a free request is deleted with its task.
   const keptAt = attempt?.accepted ? await work.keep(id, request, name).catch(() => null) : null;
-  const where = keptAt === null ? "" : ` What arrived is kept in ${keptAt}, until you remove that folder.`;
-  await heldTask.record({
+  const keptSentence =
+    keptAt === null ? "" : ` What arrived is kept in ${keptAt}, until you remove that folder.`;
+  await claimedTask.record({
     type: "failed",
-    ...of,
+    ...ids,
     errorCode: null,
-    why: `${message}.${where}`,
+    why: `${message}.${keptSentence}`,
     charged: "no",
   });
 }
 
-/** Content of the sidecars of a task's images; null if its request is not known. */
+/** Content of the sidecars of a task's images; null if its request is unknown. */
 export function sidecarFacts(report: TaskReport, { connection, clock }: TaskDeps): SidecarFacts | null {
   const { request, credits, submittedAt, usage, taskId, ledgerId } = report;
   if (request === null) return null;

@@ -14,85 +14,84 @@ import {
 } from "../../providers/provider.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import { CANCELLED, displayId, type RequestState } from "../../task/task.ts";
-import { AnsweredError, CancelledError, isOfAccount, PendingError } from "../errors.ts";
-import { giveBackTo, takeFrom } from "../limits/caps.ts";
+import { AnsweredError, CancelledError, isAccountError, PendingError } from "../errors.ts";
+import { giveBackToCaps, takeFromCaps } from "../limits/caps.ts";
 import { type Gate, isLasting, type Pass } from "../limits/gate.ts";
 import { POLICY } from "../limits/policy.ts";
 import type { Turn } from "../limits/turns.ts";
 import { pause } from "../polling/wait.ts";
-import { onlyOne } from "./again.ts";
+import { startUnlessSubmitted } from "./again.ts";
+import type { ClaimedTask } from "./claimed-task.ts";
 import { answersWithId, providerName, type TaskDeps } from "./deps.ts";
-import type { HeldTask } from "./held.ts";
 import { createJob } from "./jobs.ts";
 import { recordReply } from "./reply-lines.ts";
 
 /** Options for submitting the requests of a task. All times are in milliseconds. */
-export interface SendSpec {
+export interface SubmitSpec {
   /** Timeout of a free request, from its start; null for none. */
+  /** Timeout of a request to a free provider, from its start; null for none. */
   timeoutMs: number | null;
-  /** Maximum total wait that the provider may ask for by Retry-After. */
+  /** Maximum total wait for rate limits (Retry-After). */
   maxWaitMs: number;
-  /** Maximum number of attempts that are not sent. Of a batch or a server, the gate alone decides. */
+  /** Maximum number of attempts that fail before they are sent. In a batch or server, the gate alone decides. */
   maxUnsent: number;
   /** Whether an earlier run has begun the task. */
   isContinued: boolean;
-  /** The attempt of the intent's line, and the pass that it has: it counts as sent already. */
+  /** The attempt that the intent already records as sent, and its pass. */
   first?: { attempt: string; pass: Pass } | undefined;
-  /** Called each time that a request was sent. */
+  /** Called each time a request was sent. */
   onSent?: (() => void) | undefined;
-  /** Called with what of a request the provider has left out. */
+  /** Called if the provider ignored a part of the request. */
   onWarning?: ((message: string) => void) | undefined;
-  /** Called with each request that was accepted or made. */
+  /** Called for each request that was accepted or completed. */
   onAnswered?: (request: number) => void;
 }
 
-/** Reason to stop waiting for the reply to a request. */
-type GivenUp = "time limit" | "signal" | "timeout" | "cancelled";
+type AbandonReason = "time limit" | "signal" | "timeout" | "cancelled";
 
-/** An attempt that was made, and its reply. */
-interface Sent {
+interface SubmittedAttempt {
   attempt: string;
   reply: SubmitReply;
-  gaveUp: GivenUp | null;
+  abandonReason: AbandonReason | null;
 }
 
 /**
- * Submits the requests of a task that wait, one after the other. Everything that comes of them is on disk when this returns.
- * @returns why no more is submitted; null if each request is at its end, or accepted
+ * Submits the waiting requests of a task, one after the other. All replies are on disk when this returns.
+ * @returns the error that stopped it, or null if each request has ended or was accepted
  */
-export async function sendRequests(
-  heldTask: HeldTask,
-  spec: SendSpec,
+export async function submitRequests(
+  claimedTask: ClaimedTask,
+  spec: SubmitSpec,
   deps: TaskDeps,
 ): Promise<ImggenError | null> {
   let { first } = spec;
-  for (const index of heldTask.task.requests.keys()) {
+  for (const index of claimedTask.task.requests.keys()) {
     const isFirst = first !== undefined && index === 0;
-    if (!isFirst && heldTask.task.requests[index]?.state !== "waiting") continue;
-    const stop = await new Sending(heldTask, index, spec, deps).run(isFirst ? first : undefined);
+    if (!isFirst && claimedTask.task.requests[index]?.state !== "waiting") continue;
+    const stop = await new RequestSubmitter(claimedTask, index, spec, deps).run(isFirst ? first : undefined);
     first = undefined;
-    const { state } = heldTask.task.requests[index] as RequestState;
+    const { state } = claimedTask.task.requests[index] as RequestState;
     if (state === "accepted" || state === "completed") spec.onAnswered?.(index);
     if (stop !== null) return stop;
   }
   return null;
 }
 
-/** One request, which is accepted at most once: it is submitted again only if it was not sent, not taken, or costs nothing. */
-class Sending {
-  readonly #held: HeldTask;
+/** Submits one request. Repeats it only if the attempt was not sent, was rate limited or is free, so that it is charged once. */
+class RequestSubmitter {
+  readonly #claimedTask: ClaimedTask;
   readonly #index: number;
-  readonly #spec: SendSpec;
+  readonly #spec: SubmitSpec;
   readonly #deps: TaskDeps;
   readonly #gate: Gate;
-  /** Ends waits before an attempt. */
+  /** Aborts waits before an attempt. */
   readonly #signal: AbortSignal;
-  #unsent = 0;
-  #busy = 0;
-  #giveUpAtMs = Number.POSITIVE_INFINITY;
+  #unsentCount = 0;
+  #rateLimitedCount = 0;
+  #deadlineMs = Number.POSITIVE_INFINITY;
 
-  constructor(heldTask: HeldTask, index: number, spec: SendSpec, deps: TaskDeps) {
-    this.#held = heldTask;
+  constructor(claimedTask: ClaimedTask, index: number, spec: SubmitSpec, deps: TaskDeps) {
+    this.#claimedTask = claimedTask;
     this.#index = index;
     this.#spec = spec;
     this.#deps = deps;
@@ -102,129 +101,137 @@ class Sending {
   }
 
   get #isPaid(): boolean {
-    return this.#held.task.intent.isPaid;
+    return this.#claimedTask.task.intent.isPaid;
   }
 
   get #request(): RequestState {
-    return this.#held.task.requests[this.#index] as RequestState;
+    return this.#claimedTask.task.requests[this.#index] as RequestState;
   }
 
-  /** @returns why this process goes no further with the task; null if it does */
-  async run(first: SendSpec["first"]): Promise<ImggenError | null> {
+  /** @returns the error for which this process stops working on the task, or null */
+  async run(first: SubmitSpec["first"]): Promise<ImggenError | null> {
     const signal = this.#signal;
-    let next = first;
+    let startedAttempt = first;
     for (;;) {
-      if (signal.aborted && next === undefined) return this.#notSent(interruptedError(signal, "no"));
-      const pass = next?.pass ?? (await this.#gate.enter(signal).catch(() => null));
+      if (signal.aborted && startedAttempt === undefined)
+        return this.#endUnsent(interruptedError(signal, "no"));
+      const pass = startedAttempt?.pass ?? (await this.#gate.enter(signal).catch(() => null));
       if (pass === null) {
         if (signal.aborted) continue;
-        return this.#notSent(notTried(this.#gate));
+        return this.#endUnsent(gateError(this.#gate));
       }
-      const submission = await this.#attempt(pass, next?.attempt).finally(() => this.#gate.leave(pass));
-      next = undefined;
+      const submission = await this.#attempt(pass, startedAttempt?.attempt).finally(() =>
+        this.#gate.leave(pass),
+      );
+      startedAttempt = undefined;
       if (submission === "again") continue;
-      if (submission instanceof CancelledError) return this.#cancelled(null);
-      if (submission instanceof ImggenError) return this.#notSent(submission);
-      const end = await this.#after(submission);
+      if (submission instanceof CancelledError) return this.#endCancelled(null);
+      if (submission instanceof ImggenError) return this.#endUnsent(submission);
+      const end = await this.#handleReply(submission);
       if (end !== "again") return end;
     }
   }
 
-  /** One attempt, in its turn. @returns an error that keeps it from being made; "again": it must be tried anew */
-  async #attempt(pass: Pass, startedAttempt: string | undefined): Promise<Sent | ImggenError | "again"> {
+  /** Makes one attempt, in its turn. @returns the attempt, the error that prevented it, or "again" to retry */
+  async #attempt(
+    pass: Pass,
+    startedAttempt: string | undefined,
+  ): Promise<SubmittedAttempt | ImggenError | "again"> {
     const { connection, ledger } = this.#deps;
-    const { task } = this.#held;
+    const { task } = this.#claimedTask;
     // Another process may have the turn that this one would wait for.
-    if (startedAttempt === undefined && this.#held.isLost) return this.#held.takenOver();
-    const waits = new AttemptLimits(this.#held, this.#index, this.#spec, this.#deps);
+    if (startedAttempt === undefined && this.#claimedTask.isLost) return this.#claimedTask.takenOverError();
+    const limits = new AttemptLimits(this.#claimedTask, this.#index, this.#spec, this.#deps);
     let turn: Turn | null = null;
     let keepMs = 0;
     try {
-      if (startedAttempt === undefined) turn = await this.#turn(waits.signal);
-      if (waits.gaveUp === "cancelled") return new CancelledError();
-      // The signal, an outage or a pause may have come while its turn was waited for.
+      if (startedAttempt === undefined) turn = await this.#takeTurn(limits.signal);
+      if (limits.abandonReason === "cancelled") return new CancelledError();
+      // A signal, an outage or a rate limit may have come during the wait for the turn.
       if (startedAttempt === undefined && !this.#gate.check(pass, this.#signal)) return "again";
-      const attempt = startedAttempt ?? (await this.#start());
+      const attempt = startedAttempt ?? (await this.#startAttempt());
       if (attempt instanceof ImggenError) return attempt;
       const { taskId } = task.intent;
       if (!answersWithId(connection.provider)) await ledger.work.begin(task.id, this.#index, attempt);
       this.#deps.onProgress({ type: "submitting", ...(taskId !== null && { taskId }) });
-      const reply = await this.#submit(attempt, waits);
-      this.#gate.report(pass, reply, waits.signal, task.id, this.#spec.maxWaitMs);
-      const gaveUp = reply.outcome === "unknown" || reply.outcome === "not_sent" ? waits.gaveUp : null;
-      if (reply.outcome === "unknown" && reply.isStopped === false) keepMs = keptMs(gaveUp, this.#limitMs);
-      return { attempt, reply, gaveUp };
+      const reply = await this.#submit(attempt, limits);
+      this.#gate.report(pass, reply, limits.signal, task.id, this.#spec.maxWaitMs);
+      const abandonReason =
+        reply.outcome === "unknown" || reply.outcome === "not_sent" ? limits.abandonReason : null;
+      if (reply.outcome === "unknown" && reply.isStopped === false)
+        keepMs = turnKeepMs(abandonReason, this.#limitMs);
+      return { attempt, reply, abandonReason: abandonReason };
     } catch (error) {
-      if (waits.gaveUp === "cancelled") return new CancelledError();
+      if (limits.abandonReason === "cancelled") return new CancelledError();
       if (this.#signal.aborted) return "again";
-      return this.#unsendable(error);
+      return this.#toError(error);
     } finally {
-      waits.end();
+      limits.end();
       await turn?.release(keepMs).catch(() => {});
     }
   }
 
-  #unsendable(error: unknown): ImggenError {
+  #toError(error: unknown): ImggenError {
     if (error instanceof ImggenError) return error;
     const hint = "Nothing was sent. Free some space or fix the folder's permissions.";
     return new StateFolderError(this.#deps.ledger.folder, error, { hint });
   }
 
   get #limitMs(): number {
-    return this.#held.task.intent.requestMs;
+    return this.#claimedTask.task.intent.requestMs;
   }
 
-  /** Waits for the request's turn at its provider. @throws the signal's reason, or the disk's error */
-  async #turn(signal: AbortSignal): Promise<Turn | null> {
+  /** Waits for the request's turn at its provider. @throws the signal's reason; the disk's error */
+  async #takeTurn(signal: AbortSignal): Promise<Turn | null> {
     const { line } = this.#deps.connection.generator ?? {};
     if (!line) return null;
-    const { id } = this.#held.task;
-    const taskId = displayId(this.#held.task);
+    const { id } = this.#claimedTask.task;
+    const taskId = displayId(this.#claimedTask.task);
     const requestKey = `${id}-${String(this.#index).padStart(2, "0")}`;
     const onWait = (waiting: Waiting) =>
       this.#deps.onProgress({ type: "progress", taskId, request: this.#index, share: null, waiting });
     return line.take(requestKey, { signal, onWait });
   }
 
-  /** The last look before the request counts as sent. @returns the attempt, or why it must not be made */
-  async #start(): Promise<string | ImggenError> {
-    const { task } = this.#held;
-    // A mark that comes later finds the task started.
-    if (this.#held.isCancelled()) return new CancelledError();
+  /** Makes the last checks before the request counts as sent. @returns the attempt's name, or the error that prevents it */
+  async #startAttempt(): Promise<string | ImggenError> {
+    const { task } = this.#claimedTask;
+    // A cancel marker that appears later finds the task started.
+    if (this.#claimedTask.isCancelled()) return new CancelledError();
     const isFirst = task.requests.every(({ attempts }) => attempts.length === 0);
     return task.isOnce && isFirst
-      ? onlyOne(task, this.#deps, (isKept) => this.#startNow(isKept))
-      : this.#startNow(() => true);
+      ? startUnlessSubmitted(task, this.#deps, (isKept) => this.#recordStart(isKept))
+      : this.#recordStart(() => true);
   }
 
-  /** @param isKept whether no other process may have begun the same request meanwhile */
-  async #startNow(isKept: () => boolean): Promise<string | ImggenError> {
+  /** @param hasTurn whether the turn lasted, so that no other process can have started the same request */
+  async #recordStart(isKept: () => boolean): Promise<string | ImggenError> {
     const { caps } = this.#deps;
-    const { task } = this.#held;
-    const overCap = await takeFrom(caps, task, this.#index);
+    const { task } = this.#claimedTask;
+    const overCap = await takeFromCaps(caps, task, this.#index);
     if (overCap !== null) return overCap;
-    const attempt = await this.#held.start(this.#index);
-    if (typeof attempt !== "string") await this.#giveBack();
+    const attempt = await this.#claimedTask.start(this.#index);
+    if (typeof attempt !== "string") await this.#giveBackToCaps();
     else if (!isKept()) {
-      await this.#waits({ attempt }, "another process had begun the same request");
-      // It is withdrawn: if it waited, the next `resume` would submit it beside the other.
+      await this.#recordWaiting({ attempt }, "another process had begun the same request");
+      // The task is withdrawn: if it waited, the next `resume` would submit it in addition to the other one.
       return new AnsweredError(null);
     }
     return attempt;
   }
 
-  async #submit(attempt: string, waits: AttemptLimits): Promise<SubmitReply> {
+  async #submit(attempt: string, limits: AttemptLimits): Promise<SubmitReply> {
     const { connection, ledger, onPreview } = this.#deps;
-    const job = createJob(this.#held.task, this.#index, attempt, ledger.work);
+    const job = createJob(this.#claimedTask.task, this.#index, attempt, ledger.work);
     const { taskId } = job;
     const onProgress = (share: number) =>
       this.#deps.onProgress({ type: "progress", taskId, request: this.#index, share, waiting: null });
     const onSent = () => {
-      waits.isSent = true;
+      limits.isSent = true;
       this.#spec.onSent?.();
     };
-    waits.begin();
-    const { signal } = waits;
+    limits.begin();
+    const { signal } = limits;
     try {
       const reply = await connection.provider.submit(job, {
         signal,
@@ -235,175 +242,178 @@ class Sending {
         onUnstored: (message) => this.#deps.onProgress({ type: "ledger_warning", message }),
       });
       return reply.outcome === "refused"
-        ? { ...reply, error: withTopUp(reply.error, connection.topUpHint) }
+        ? { ...reply, error: addTopUpHint(reply.error, connection.topUpHint) }
         : reply;
     } catch (cause) {
       // A bug after the request was sent: it may have been charged.
       const why = cause instanceof Error ? cause.message : String(cause);
-      return waits.isSent
+      return limits.isSent
         ? { outcome: "unknown", why, excerpt: null, cause }
         : { outcome: "not_sent", cause: new TransportError(why, { wasSent: false, cause }) };
     }
   }
 
-  /** @returns why this process goes no further with the task; null if it does; "again": the request is submitted again */
-  async #after(submission: Sent): Promise<ImggenError | null | "again"> {
-    const { reply, gaveUp } = submission;
-    if (gaveUp === "cancelled") return this.#cancelled(submission);
+  /** @returns the error for which this process stops working on the task, null to go on, or "again" to submit the request again */
+  async #handleReply(submission: SubmittedAttempt): Promise<ImggenError | null | "again"> {
+    const { reply, abandonReason } = submission;
+    if (abandonReason === "cancelled") return this.#endCancelled(submission);
     switch (reply.outcome) {
       case "not_sent": {
-        this.#unsent += 1;
-        const error = reply.error ?? unreachable(reply.cause, this.#deps);
-        await this.#waits(submission, error.message);
+        this.#unsentCount += 1;
+        const error = reply.error ?? unreachableError(reply.cause, this.#deps);
+        await this.#recordWaiting(submission, error.message);
         if (this.#signal.aborted) return "again";
-        if (this.#unsent >= this.#spec.maxUnsent || isLasting(reply)) return this.#notSent(error);
-        return this.#again(error.message, false);
+        if (this.#unsentCount >= this.#spec.maxUnsent || isLasting(reply)) return this.#endUnsent(error);
+        return this.#retry(error.message, false);
       }
       case "rate_limited": {
-        // An open job of this run, or a model that is loaded, may be all that it has to wait for.
-        if (!this.#gate.hasOpenJobs && !reply.isStarting) this.#busy += 1;
+        // The rate limit may only be waiting for an open job of this run, or for a model that is still loading.
+        if (!this.#gate.hasOpenJobs && !reply.isStarting) this.#rateLimitedCount += 1;
         const nowMs = this.#deps.clock.monotonicMs();
-        this.#giveUpAtMs = Math.min(this.#giveUpAtMs, nowMs + this.#spec.maxWaitMs);
-        await this.#waits(submission, reply.error.message);
-        const isTooLong = (reply.retryAfterMs ?? 0) > this.#giveUpAtMs - nowMs;
-        const isOften = this.#busy >= POLICY.submit.rateLimited.attempts;
-        if (!this.#gate.keepsTrying && (isOften || isTooLong)) return this.#notSent(reply.error);
-        return this.#again(reply.error.message, false);
+        this.#deadlineMs = Math.min(this.#deadlineMs, nowMs + this.#spec.maxWaitMs);
+        await this.#recordWaiting(submission, reply.error.message);
+        const isTooLong = (reply.retryAfterMs ?? 0) > this.#deadlineMs - nowMs;
+        const isTooOften = this.#rateLimitedCount >= POLICY.submit.rateLimited.attempts;
+        if (!this.#gate.keepsTrying && (isTooOften || isTooLong)) return this.#endUnsent(reply.error);
+        return this.#retry(reply.error.message, false);
       }
       case "refused": {
         const { error } = reply;
-        if (isOfAll(error)) return this.#refusedAll(submission, error);
-        await this.#record(submission);
-        await this.#giveBack();
+        if (concernsAllRequests(error)) return this.#endRefused(submission, error);
+        await this.#recordReply(submission);
+        await this.#giveBackToCaps();
         return null;
       }
       case "unknown":
-        return this.#lost(submission, reply);
+        return this.#handleLostReply(submission, reply);
       case "accepted":
-        await this.#record(submission);
-        this.#accepted(reply.taskId);
-        return this.#stop();
+        await this.#recordReply(submission);
+        this.#reportAccepted(reply.taskId);
+        return this.#stopError();
       case "made":
-        await this.#record(submission);
-        return this.#stop();
+        await this.#recordReply(submission);
+        return this.#stopError();
     }
   }
 
-  #accepted(providersId: string): void {
-    const taskId = this.#held.task.intent.taskId ?? providersId;
+  #reportAccepted(jobId: string): void {
+    const taskId = this.#claimedTask.task.intent.taskId ?? jobId;
     this.#deps.onProgress({ type: "accepted", taskId, request: this.#index });
   }
 
-  /** Error after which no further request is submitted; null for none. */
-  async #stop(): Promise<ImggenError | null> {
-    if (this.#held.isLost) return this.#held.takenOver();
+  /** Returns the error after which no further request is submitted, or null. */
+  async #stopError(): Promise<ImggenError | null> {
+    if (this.#claimedTask.isLost) return this.#claimedTask.takenOverError();
     const { signal } = this.#deps;
-    return signal.aborted ? interruptedError(signal, this.#held.charged) : null;
+    return signal.aborted ? interruptedError(signal, this.#claimedTask.charged) : null;
   }
 
-  async #lost(submission: Sent, reply: UnknownReply): Promise<ImggenError | null | "again"> {
-    const { gaveUp } = submission;
+  async #handleLostReply(
+    submission: SubmittedAttempt,
+    reply: UnknownReply,
+  ): Promise<ImggenError | null | "again"> {
+    const { abandonReason } = submission;
     const { signal } = this.#deps;
-    if (reply.isAskable && (gaveUp === null || this.#isPaid))
-      return askedLater(this.#held, reply, this.#deps);
-    if (!this.#isPaid && gaveUp !== "time limit") {
-      if (gaveUp !== null) {
-        await this.#waits(submission, "it was not waited for");
-        return gaveUp === "signal" ? interruptedError(signal, "no") : timeIsUp(this.#held);
+    if (reply.isAskable && (abandonReason === null || this.#isPaid))
+      return outcomePendingError(this.#claimedTask, reply, this.#deps);
+    if (!this.#isPaid && abandonReason !== "time limit") {
+      if (abandonReason !== null) {
+        await this.#recordWaiting(submission, "it was not waited for");
+        return abandonReason === "signal" ? interruptedError(signal, "no") : timedOutError(this.#claimedTask);
       }
       if (this.#request.tries < POLICY.submit.lost.attempts) {
         await this.#recordLost(submission, reply);
-        return this.#again(`${reply.why}.`, true);
+        return this.#retry(`${reply.why}.`, true);
       }
     }
-    await this.#record(submission, gaveUp === "time limit");
-    if (this.#held.isLost) return this.#held.takenOver();
+    await this.#recordReply(submission, abandonReason === "time limit");
+    if (this.#claimedTask.isLost) return this.#claimedTask.takenOverError();
     if (signal.aborted) return interruptedError(signal, this.#isPaid ? "unknown" : "no");
     return null;
   }
 
-  async #recordLost({ attempt }: Sent, { why }: UnknownReply): Promise<void> {
-    await this.#held.record({ type: "unknown", at: this.#now, why, request: this.#index, attempt });
+  async #recordLost({ attempt }: SubmittedAttempt, { why }: UnknownReply): Promise<void> {
+    await this.#claimedTask.record({ type: "unknown", at: this.#isoNow, why, request: this.#index, attempt });
   }
 
-  #record({ attempt, reply }: Sent, isOverTime = false): Promise<boolean> {
-    return recordReply(this.#held, { request: this.#index, attempt, reply, isOverTime }, this.#deps);
+  #recordReply({ attempt, reply }: SubmittedAttempt, isOverTime = false): Promise<boolean> {
+    return recordReply(this.#claimedTask, { request: this.#index, attempt, reply, isOverTime }, this.#deps);
   }
 
-  get #now(): string {
+  get #isoNow(): string {
     return isoTime(this.#deps.clock.now());
   }
 
-  /** Records that an attempt was not taken: the request waits. */
-  async #waits({ attempt }: Pick<Sent, "attempt">, why: string): Promise<void> {
-    await this.#held.record({ type: "waiting", at: this.#now, why, request: this.#index, attempt });
-    await this.#giveBack();
+  async #recordWaiting({ attempt }: Pick<SubmittedAttempt, "attempt">, why: string): Promise<void> {
+    await this.#claimedTask.record({ type: "waiting", at: this.#isoNow, why, request: this.#index, attempt });
+    await this.#giveBackToCaps();
   }
 
-  /** Takes the request off the caps once it is on record that it was not charged. */
-  async #giveBack(): Promise<void> {
-    await giveBackTo(this.#deps.caps, this.#held.task, this.#index);
+  /** Returns the reserved credits once the ledger records that the request was not charged. */
+  async #giveBackToCaps(): Promise<void> {
+    await giveBackToCaps(this.#deps.caps, this.#claimedTask.task, this.#index);
   }
 
-  /** The gate waits before the next attempt; after a lost reply, this does. */
-  async #again(why: string, isLost: boolean): Promise<"again"> {
+  /** Waits for the backoff after a lost reply. In all other cases the gate delays the next attempt. */
+  async #retry(why: string, isLost: boolean): Promise<"again"> {
     const { random } = this.#deps;
-    const backOffMs = isLost ? backoffMs(POLICY.submit.lost, this.#request.tries, null, random) : 0;
-    const delayMs = Math.max(backOffMs, this.#gate.waitMs);
+    const backoff = isLost ? backoffMs(POLICY.submit.lost, this.#request.tries, null, random) : 0;
+    const delayMs = Math.max(backoff, this.#gate.waitMs);
     this.#deps.onProgress({ type: "submit_retry", why, isLost, delayMs });
-    if (isLost) await pause(backOffMs, this.#deps);
+    if (isLost) await pause(backoff, this.#deps);
     return "again";
   }
 
-  async #refusedAll(submission: Sent, error: ImggenError): Promise<ImggenError | null> {
-    if (this.#isKept) {
-      await this.#waits(submission, error.message);
+  async #endRefused(submission: SubmittedAttempt, error: ImggenError): Promise<ImggenError | null> {
+    if (this.#outlivesRun) {
+      await this.#recordWaiting(submission, error.message);
       return error;
     }
-    await this.#record({ ...submission, reply: { outcome: "refused", error } });
-    await this.#giveBack();
+    await this.#recordReply({ ...submission, reply: { outcome: "refused", error } });
+    await this.#giveBackToCaps();
     await this.#endWaiting(error.message);
     return error;
   }
 
-  /** Leaves what was not sent waiting, or ends it: nothing of the task was made, and it is this run's alone. */
-  async #notSent(error: ImggenError): Promise<ImggenError | null> {
-    if (this.#held.isLost) return this.#held.takenOver();
-    if (!this.#isKept) await this.#endWaiting(error.message);
+  /** Ends the unsent requests with an error, unless the task outlives this run. */
+  async #endUnsent(error: ImggenError): Promise<ImggenError | null> {
+    if (this.#claimedTask.isLost) return this.#claimedTask.takenOverError();
+    if (!this.#outlivesRun) await this.#endWaiting(error.message);
     return error;
   }
 
-  /** Whether the task outlives this run: it is older, a server has it, or others of its requests were sent. */
-  get #isKept(): boolean {
-    const { requests } = this.#held.task;
+  /** Whether the task continues after this run: it is older, belongs to a server, or other requests of it were sent. */
+  get #outlivesRun(): boolean {
+    const { requests } = this.#claimedTask.task;
     if (this.#spec.isContinued || this.#deps.keeping !== undefined) return true;
-    return requests.some((each, at) => {
-      // The attempt that has just made nothing does not count.
-      if (at === this.#index) return each.tries > (each.state === "started" ? 1 : 0);
-      return each.tries > 0 || isAnswered(each);
+    return requests.some((request, at) => {
+      // The attempt that has just failed does not count.
+      if (at === this.#index) return request.tries > (request.state === "started" ? 1 : 0);
+      return request.tries > 0 || wasSubmitted(request);
     });
   }
 
-  /** Ends every request that waits. A decision: only the task's holder makes it. */
+  /** Ends every waiting request. Only the process with the claim may call it. */
   async #endWaiting(why: string): Promise<void> {
-    for (const [request, { state }] of this.#held.task.requests.entries())
-      if (state === "waiting") await this.#held.record({ type: "not_sent", at: this.#now, why, request });
+    for (const [request, { state }] of this.#claimedTask.task.requests.entries())
+      if (state === "waiting")
+        await this.#claimedTask.record({ type: "not_sent", at: this.#isoNow, why, request });
   }
 
-  /** The user has cancelled the task: what waits is not sent, and what is free is given up. */
-  async #cancelled(submission: Sent | null): Promise<ImggenError | null> {
-    if (this.#held.isLost) return this.#held.takenOver();
+  /** Ends the task after the user cancelled it: unsent requests are not sent, and free ones are abandoned. */
+  async #endCancelled(submission: SubmittedAttempt | null): Promise<ImggenError | null> {
+    if (this.#claimedTask.isLost) return this.#claimedTask.takenOverError();
     if (
       submission !== null &&
       submission.reply.outcome !== "unknown" &&
       submission.reply.outcome !== "not_sent"
     ) {
-      await this.#record(submission);
+      await this.#recordReply(submission);
     } else if (submission?.reply.outcome === "not_sent") {
-      await this.#waits(submission, CANCELLED);
+      await this.#recordWaiting(submission, CANCELLED);
     } else if (submission !== null) {
-      const facts = { at: this.#now, request: this.#index, attempt: submission.attempt };
-      await this.#held.record({
+      const facts = { at: this.#isoNow, request: this.#index, attempt: submission.attempt };
+      await this.#claimedTask.record({
         type: "failed",
         ...facts,
         errorCode: null,
@@ -416,129 +426,128 @@ class Sending {
   }
 }
 
-function isAnswered({ state }: RequestState): boolean {
+function wasSubmitted({ state }: RequestState): boolean {
   return state !== "waiting" && state !== "not_sent";
 }
 
-/** Whether a refusal says nothing of this one request, so that the others would be refused too. */
-function isOfAll(error: ImggenError): boolean {
-  return isOfAccount(error) || error.type === "service_error";
+function concernsAllRequests(error: ImggenError): boolean {
+  return isAccountError(error) || error.type === "service_error";
 }
 
-/** For how long the turn of a request is kept that was given up, and that the other side may still be at work on. */
-function keptMs(gaveUp: GivenUp | null, limitMs: number): number {
-  if (gaveUp === null) return 0;
-  return gaveUp === "time limit" ? limitMs : Math.min(limitMs, POLICY.submit.maxKeptTurnMs);
+/** Time for which the turn of an abandoned request stays taken, because the provider may still work on it. */
+function turnKeepMs(abandonReason: AbandonReason | null, limitMs: number): number {
+  if (abandonReason === null) return 0;
+  return abandonReason === "time limit" ? limitMs : Math.min(limitMs, POLICY.submit.maxKeptTurnMs);
 }
 
-/** Limits of an attempt: a signal, its timeout, or the user's cancel. A paid request that was sent is waited for. */
+/** Time limits and cancellation of an attempt. A paid request is waited for once it was sent. */
 class AttemptLimits {
   isSent = false;
-  gaveUp: GivenUp | null = null;
-  readonly #held: HeldTask;
-  readonly #spec: SendSpec;
+  abandonReason: AbandonReason | null = null;
+  readonly #claimedTask: ClaimedTask;
+  readonly #spec: SubmitSpec;
   readonly #deps: TaskDeps;
-  readonly #cutOff = new AbortController();
-  readonly #over = new AbortController();
-  readonly #unwatch: () => void;
+  readonly #abandonment = new AbortController();
+  readonly #attemptEnd = new AbortController();
+  readonly #stopWatching: () => void;
 
-  constructor(heldTask: HeldTask, index: number, spec: SendSpec, deps: TaskDeps) {
-    this.#held = heldTask;
+  constructor(claimedTask: ClaimedTask, index: number, spec: SubmitSpec, deps: TaskDeps) {
+    this.#claimedTask = claimedTask;
     this.#spec = spec;
     this.#deps = deps;
     const { signal, keeping } = deps;
-    const once = { once: true, signal: this.#over.signal };
+    const listenerOptions = { once: true, signal: this.#attemptEnd.signal };
     if (signal.aborted) this.#onAbort();
-    signal.addEventListener("abort", () => this.#onAbort(), once);
+    signal.addEventListener("abort", () => this.#onAbort(), listenerOptions);
     if (keeping?.pause.aborted) this.#onPause(keeping.pause);
-    keeping?.pause.addEventListener("abort", () => this.#onPause(keeping.pause), once);
-    this.#unwatch = heldTask.onCancel(() => {
-      const isWaiting = heldTask.task.requests[index]?.state === "waiting";
-      if (isWaiting || !heldTask.task.intent.isPaid) this.#giveUp("cancelled", new CancelledError());
+    keeping?.pause.addEventListener("abort", () => this.#onPause(keeping.pause), listenerOptions);
+    this.#stopWatching = claimedTask.onCancel(() => {
+      const isWaiting = claimedTask.task.requests[index]?.state === "waiting";
+      if (isWaiting || !claimedTask.task.intent.isPaid) this.#abandon("cancelled", new CancelledError());
     });
   }
 
   get signal(): AbortSignal {
-    return this.#cutOff.signal;
+    return this.#abandonment.signal;
   }
 
-  /** Begins the time limits of the request. */
   begin(): void {
-    const { isPaid, requestMs } = this.#held.task.intent;
+    const { isPaid, requestMs } = this.#claimedTask.task.intent;
     const { timeoutMs } = this.#spec;
     if (!answersWithId(this.#deps.connection.provider))
-      this.#after(requestMs, "time limit", timeLimit(requestMs));
-    if (!isPaid && timeoutMs !== null) this.#after(timeoutMs, "timeout", new Error("not waited for"));
+      this.#abandonAfter(requestMs, "time limit", timeLimitError(requestMs));
+    if (!isPaid && timeoutMs !== null) this.#abandonAfter(timeoutMs, "timeout", new Error("not waited for"));
   }
 
-  /** Ends it, once the attempt has ended. */
   end(): void {
-    this.#unwatch();
-    this.#over.abort();
+    this.#stopWatching();
+    this.#attemptEnd.abort();
   }
 
-  /** A request that was sent is waited for: its id, or what was paid for, may be in flight. */
+  /** A request that was sent is waited for, because its id or a paid image may be in flight. */
   #onAbort(): void {
     const { reason } = this.#deps.signal;
     const { graceMs } = this;
     if (!this.isSent || graceMs === 0) {
-      this.#giveUp("signal", reason);
+      this.#abandon("signal", reason);
       return;
     }
-    const { taskId } = this.#held.task.intent;
+    const { taskId } = this.#claimedTask.task.intent;
     this.#deps.onProgress({
       type: "submit_interrupted",
       taskId,
       waitMs: Number.isFinite(graceMs) ? graceMs : null,
     });
-    if (Number.isFinite(graceMs)) this.#after(graceMs, "signal", reason);
+    if (Number.isFinite(graceMs)) this.#abandonAfter(graceMs, "signal", reason);
   }
 
-  /** A request that was sent is finished. */
   #onPause({ reason }: AbortSignal): void {
-    if (!this.isSent) this.#giveUp("signal", reason);
+    if (!this.isSent) this.#abandon("signal", reason);
   }
 
   get graceMs(): number {
     const { keeping } = this.#deps;
     if (keeping) return keeping.graceMs;
     if (answersWithId(this.#deps.connection.provider)) return POLICY.submit.graceMs;
-    return this.#held.task.intent.isPaid ? Number.POSITIVE_INFINITY : 0;
+    return this.#claimedTask.task.intent.isPaid ? Number.POSITIVE_INFINITY : 0;
   }
 
-  #after(ms: number, why: GivenUp, reason: unknown): void {
-    void this.#deps.clock.sleep(ms, this.#over.signal).then(
-      () => this.#giveUp(why, reason),
+  #abandonAfter(ms: number, why: AbandonReason, reason: unknown): void {
+    void this.#deps.clock.sleep(ms, this.#attemptEnd.signal).then(
+      () => this.#abandon(why, reason),
       () => {},
     );
   }
 
-  #giveUp(why: GivenUp, reason: unknown): void {
-    this.gaveUp ??= why;
-    this.#cutOff.abort(reason);
+  #abandon(why: AbandonReason, reason: unknown): void {
+    this.abandonReason ??= why;
+    this.#abandonment.abort(reason);
   }
 }
 
-/** The reason with which a request is given up that takes longer than it may. */
-export function timeLimit(ms: number): TimeLimitError {
+/** Reason for aborting a request after its time limit. */
+export function timeLimitError(ms: number): TimeLimitError {
   return new TimeLimitError(`no answer within ${formatDuration(ms)}`);
 }
 
-/** The request stays as it is: its provider knows what became of it, and cannot be asked now. */
-export function askedLater(heldTask: HeldTask, { why }: UnknownReply, deps: TaskDeps): ImggenError {
-  if (deps.signal.aborted) return interruptedError(deps.signal, heldTask.charged);
+/** Error if a request's outcome cannot be determined now, but its provider can return it later. */
+export function outcomePendingError(
+  claimedTask: ClaimedTask,
+  { why }: UnknownReply,
+  deps: TaskDeps,
+): ImggenError {
+  if (deps.signal.aborted) return interruptedError(deps.signal, claimedTask.charged);
   const name = providerName(deps.connection);
-  const message = `What became of task ${displayId(heldTask.task)} at ${name} is not known yet: ${why}.`;
-  return new PendingError(message, { charged: heldTask.charged });
+  const message = `The outcome of task ${displayId(claimedTask.task)} at ${name} is not known yet: ${why}.`;
+  return new PendingError(message, { charged: claimedTask.charged });
 }
 
-function timeIsUp(heldTask: HeldTask): PendingError {
-  const message = `Task ${displayId(heldTask.task)} is not finished yet: its time is up.`;
-  return new PendingError(message, { charged: heldTask.charged });
+function timedOutError(claimedTask: ClaimedTask): PendingError {
+  const message = `Task ${displayId(claimedTask.task)} is not finished yet: the wait has timed out.`;
+  return new PendingError(message, { charged: claimedTask.charged });
 }
 
-/** Adds a hint on how to add credits, if that is known. */
-function withTopUp(error: ImggenError, hint: string | null | undefined): ImggenError {
+function addTopUpHint(error: ImggenError, hint: string | null | undefined): ImggenError {
   if (!hint || !(error instanceof InsufficientCreditsError)) return error;
   return new InsufficientCreditsError(error.message, {
     hint,
@@ -548,12 +557,12 @@ function withTopUp(error: ImggenError, hint: string | null | undefined): ImggenE
   });
 }
 
-/** The error of a request that the gate has not let through. */
-export function notTried({ stopped, outage }: Gate): ImggenError {
+/** Error for a request that the gate does not let through. */
+export function gateError({ stopped, outage }: Gate): ImggenError {
   return stopped ?? outage?.refusal ?? new NetworkError(outage?.why ?? "The request was not attempted.");
 }
 
-function unreachable(cause: unknown, { connection }: TaskDeps): NetworkError {
+function unreachableError(cause: unknown, { connection }: TaskDeps): NetworkError {
   const { message, hint } = describeConnectionError(cause, connection.serviceUrl);
   return new NetworkError(message, { hint, cause });
 }

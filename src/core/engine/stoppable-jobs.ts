@@ -1,39 +1,38 @@
 import { setMaxListeners } from "node:events";
 import type { Provider } from "../../providers/provider.ts";
 
-/** A job that its provider can be asked to stop. */
-interface Stoppable {
-  /** Our id of its task. */
+interface StoppableJob {
+  /** The task's id, as users know it. */
   taskId: string;
-  /** The provider, for people. */
+  /** The provider's name in user texts. */
   name: string;
   cancel: (signal: AbortSignal) => Promise<boolean | null>;
 }
 
-/** Result of asking a provider to stop. `isStopped`: its answer; null if it gave none in time. */
-export interface Stopped extends Pick<Stoppable, "taskId" | "name"> {
+/** Result of cancelling a task. `isStopped`: the provider's reply; null if it did not reply in time. */
+export interface StopResult extends Pick<StoppableJob, "taskId" | "name"> {
   isStopped: boolean | null;
 }
 
 /**
- * The free jobs that this process waits for at providers that can cancel. If a second signal ends it, they are asked to stop;
- * nothing is recorded of that, so that `resume` finds out what has become of each.
+ * Free jobs that this process waits for and whose providers can cancel. A second signal cancels them before the process exits.
+ * Nothing is recorded, so that `resume` polls the result of each.
  */
 export class StoppableJobs {
-  readonly #open = new Set<Stoppable>();
+  readonly #open = new Set<StoppableJob>();
   readonly #onAdded: () => void;
 
   constructor(onAdded = () => {}) {
     this.#onAdded = onAdded;
   }
 
-  /** The providers' names, each once. */
-  get names(): string[] {
+  /** Distinct names of the providers. */
+  get providerNames(): string[] {
     return [...new Set([...this.#open].map(({ name }) => name))];
   }
 
-  /** @param id the provider's own id @returns takes it out again: it is not waited for any more */
-  add(task: Pick<Stoppable, "taskId" | "name">, id: string, provider: Provider): () => void {
+  /** @param id the provider's id of the job @returns a function that removes the job */
+  add(task: Pick<StoppableJob, "taskId" | "name">, id: string, provider: Provider): () => void {
     if (!provider.cancel) return () => {};
     const entry = {
       ...task,
@@ -44,28 +43,28 @@ export class StoppableJobs {
     return () => void this.#open.delete(entry);
   }
 
-  /** Asks for all of them to be stopped. Never throws. @param signal ends it @returns what came of each task */
-  async stopAll(signal: AbortSignal): Promise<Stopped[]> {
-    // Every question adds a listener, so a large number is not a leak.
+  /** Cancels all jobs. Never throws. @param signal ends the wait for replies @returns the result for each task */
+  async stopAll(signal: AbortSignal): Promise<StopResult[]> {
+    // Each cancel adds a listener, so a large number is not a leak.
     setMaxListeners(0, signal);
-    const givenUp = new Promise<null>((resolve) => {
+    const aborted = new Promise<null>((resolve) => {
       if (signal.aborted) resolve(null);
       else signal.addEventListener("abort", () => resolve(null), { once: true });
     });
     const answers = await Promise.all(
       [...this.#open].map(async ({ taskId, name, cancel }) => {
-        const isStopped = await Promise.race([cancel(signal).catch(() => null), givenUp]);
+        const isStopped = await Promise.race([cancel(signal).catch(() => null), aborted]);
         return { taskId, name, isStopped };
       }),
     );
-    const tasks = new Map<string, Stopped>();
-    for (const each of answers) tasks.set(each.taskId, together(each, tasks.get(each.taskId)));
+    const tasks = new Map<string, StopResult>();
+    for (const answer of answers) tasks.set(answer.taskId, mergeResults(answer, tasks.get(answer.taskId)));
     return [...tasks.values()];
   }
 }
 
-/** Two requests of one task: it is stopped only if both are. */
-function together(one: Stopped, other: Stopped = one): Stopped {
-  const answers = [one.isStopped, other.isStopped];
-  return { ...one, isStopped: answers.includes(null) ? null : answers.every(Boolean) };
+/** Combines the results of two requests of one task: it is stopped only if both are. */
+function mergeResults(first: StopResult, second: StopResult = first): StopResult {
+  const answers = [first.isStopped, second.isStopped];
+  return { ...first, isStopped: answers.includes(null) ? null : answers.every(Boolean) };
 }

@@ -17,22 +17,22 @@ import {
 } from "../../task/task.ts";
 import { ClaimedError, InheritedError, PartialError, PendingError } from "../errors.ts";
 
-/** Reasons of requests that ended without an image, if others have theirs. */
-export function missingIn({ state, requests }: Pick<Task, "state" | "requests">): string[] {
+/** Reasons of requests that ended without an image, if the task has other images. */
+export function missingReasons({ state, requests }: Pick<Task, "state" | "requests">): string[] {
   if (state !== "completed" && state !== "saved") return [];
   return requests.flatMap((request, at) => {
-    const why = whyNone(request);
+    const why = missingReason(request);
     return why === null ? [] : [`image ${at + 1}: ${why}`];
   });
 }
 
-function whyNone(request: RequestState): string | null {
+function missingReason(request: RequestState): string | null {
   switch (request.state) {
     case "refused":
       return getAnswer(request, "refused")?.error.message ?? "it was refused";
     case "unknown": {
       const unknownAnswer = getAnswer(request, "unknown");
-      return `it may have been charged, and is lost: ${unknownAnswer?.why}${savedIn(unknownAnswer?.kept)}`;
+      return `it may have been charged, and its image is lost: ${unknownAnswer?.why}${keptClause(unknownAnswer?.kept)}`;
     }
     case "failed":
       return getAnswer(request, "failed")?.why ?? "it failed";
@@ -47,54 +47,54 @@ function whyNone(request: RequestState): string | null {
   }
 }
 
-function savedIn(file: string | undefined): string {
+function keptClause(file: string | undefined): string {
   return file === undefined ? "" : `; what arrived is kept in ${file}`;
 }
 
-/** The error of a task in its state; null if there is none. */
+/** Error of a task in its current state, or null. */
 export function taskError(task: Task): ImggenError | null {
   const { id, intent, state } = task;
-  const deciding = decidingRequest(task);
+  const decidingState = decidingRequest(task);
   const name = getTaskId(task) ?? id;
   switch (state) {
     case "unknown": {
-      const unknownAnswer = getAnswer(deciding, "unknown");
+      const unknownAnswer = getAnswer(decidingState, "unknown");
       const why = unknownAnswer?.why ?? "its reply was lost";
       if (intent.taskId !== null)
         return new OutcomeUnknownError(
-          `Task ${name} may have been charged, and has no image: ${why}${savedIn(unknownAnswer?.kept)}.`,
+          `Task ${name} may have been charged, and has no image: ${why}${keptClause(unknownAnswer?.kept)}.`,
         );
       // Earlier releases recorded the whole sentence.
       const isSentence = why.startsWith("The request was sent");
-      const text = isSentence
+      const explanation = isSentence
         ? why
         : `The request was sent, but whether it was accepted is not known: ${why}`;
-      return new OutcomeUnknownError(`${toSentence(text)} It is request ${id}.`, {
+      return new OutcomeUnknownError(`${toSentence(explanation)} It is request ${id}.`, {
         mentionedTaskId: mentionedTaskId(task),
       });
     }
     case "not_sent": {
-      return neverSubmitted(id, deciding.notSent ?? "");
+      return neverSubmittedError(id, decidingState.notSent ?? "");
     }
     case "refused": {
-      const refused = getAnswer(deciding, "refused");
-      if (refused === null) return neverSubmitted(id, "it was refused");
-      const { type, key, message, hint } = refused.error;
+      const refusal = getAnswer(decidingState, "refused");
+      if (refusal === null) return neverSubmittedError(id, "it was refused");
+      const { type, key, message, hint } = refusal.error;
       return new InheritedError(type, message, {
         key: key ?? undefined,
         hint: isWording(hint) ? hint : undefined,
       });
     }
     case "cancelled":
-      return taskFailed(name, {
+      return taskFailedError(name, {
         errorCode: null,
         why: `${CANCELLED}.`,
         ...(getCharged(task) === "no" && { charged: "no" }),
       });
     case "failed": {
-      const { errorCode = null, why } = getAnswer(deciding, "failed") ?? {};
+      const { errorCode = null, why } = getAnswer(decidingState, "failed") ?? {};
       const isFree = getCharged(task) === "no";
-      return taskFailed(name, {
+      return taskFailedError(name, {
         errorCode,
         ...(why !== undefined && { why }),
         ...(isFree && { charged: "no" }),
@@ -102,11 +102,11 @@ export function taskError(task: Task): ImggenError | null {
     }
     case "completed":
     case "saved":
-      return partly(task);
+      return partialError(task);
     case "accepted": {
-      const goneJob = task.requests.find((each) => each.state === "accepted" && isGone(each))?.attempt
+      const goneReason = task.requests.find((each) => each.state === "accepted" && isGone(each))?.attempt
         ?.goneReason;
-      return goneJob == null ? null : noLongerKnown(task, goneJob);
+      return goneReason == null ? null : noLongerKnownError(task, goneReason);
     }
     case "waiting":
     case "started":
@@ -116,10 +116,10 @@ export function taskError(task: Task): ImggenError | null {
 }
 
 /**
- * The error of a task that its provider has no word of any longer. It was accepted, and no one has said that it ended. A free
- * one waits to be submitted again.
+ * Error of a task that its provider no longer has, although it was accepted and never reported as ended. A free task waits to
+ * be submitted again.
  */
-export function noLongerKnown(task: Task, why: string): ImggenError {
+export function noLongerKnownError(task: Task, why: string): ImggenError {
   if (!task.intent.isPaid)
     return new PendingError(`Task ${displayId(task)} waits: ${toSentence(why)}`, {
       charged: "no",
@@ -137,36 +137,37 @@ export function noLongerKnown(task: Task, why: string): ImggenError {
   );
 }
 
-/** A task id in a reply that could not be used: perhaps that of the request. */
+/** A task id in the unusable reply of a request: perhaps the id of its task. */
 export function mentionedTaskId(task: Task): string | null {
   return taskIdIn(getAnswer(decidingRequest(task), "unknown")?.excerpt ?? null);
 }
 
-/** Reason for a request whose process ended before it could submit it, or submit it again. */
-export const ENDED_BEFORE = "imggen ended before it could submit it";
+export const ENDED_BEFORE_SUBMIT = "imggen ended before it could submit it";
 
-/** Command that submits a task's request again, ready to paste. It names the sandbox for a task of the sandbox. */
-export function toSubmitAgain(ledgerId: string | null, free: FreeAt | undefined): Wording[] {
+/** Advice with the command that submits a task's request again, in the sandbox for a task of the sandbox. */
+export function resubmitAdvice(ledgerId: string | null, free: FreeAt | undefined): Wording[] {
   const charge = free ? "" : ", at a new charge";
   if (ledgerId === null) return [];
   return [phrase`To submit it again${charge}: ${action("rerun", ledgerId, free === "sandbox")}`];
 }
 
-function neverSubmitted(id: string, why: string): NetworkError {
+function neverSubmittedError(id: string, why: string): NetworkError {
   return new NetworkError(`Request ${id} was never sent: ${why}`);
 }
 
-/** Facts about a failed task. */
-interface TaskFailed {
+interface TaskFailure {
   errorCode: string | null;
   /** Message of the user's generator. */
   why?: string;
-  /** Absent: the service's document does not say whether a failed task is refunded. */
+  /** Absent at the service, whose document does not say whether a failed task is refunded. */
   charged?: "no";
 }
 
-/** A task's end without an image. */
-export function taskFailed(taskId: string, { errorCode, why, charged }: TaskFailed): GenerationFailedError {
+/** Error of a task that ended without an image. */
+export function taskFailedError(
+  taskId: string,
+  { errorCode, why, charged }: TaskFailure,
+): GenerationFailedError {
   const facts = {
     charged: charged ?? ("unknown" as const),
     hint: charged === "no" ? "Nothing was charged, and it is not sent again." : undefined,
@@ -176,9 +177,9 @@ export function taskFailed(taskId: string, { errorCode, why, charged }: TaskFail
   return new GenerationFailedError(`The service could not finish task ${taskId}${code}.`, facts);
 }
 
-/** The error of a task without some of its images; null if it has all. */
-function partly(task: Task): PartialError | null {
-  const missing = missingIn(task);
+/** Error of a task that lacks some of its images, or null. */
+function partialError(task: Task): PartialError | null {
+  const missing = missingReasons(task);
   if (missing.length === 0) return null;
   const { requests, id } = task;
   const isLost = requests.some(({ state }) => state === "unknown");
@@ -187,34 +188,33 @@ function partly(task: Task): PartialError | null {
     {
       charged: getCharged(task),
       hint: isLost
-        ? phrase`To stop tracking what is lost: ${action("dismiss", id)}`
-        : "The others are saved.",
+        ? phrase`To stop tracking lost images: ${action("dismiss", id)}`
+        : "The other images are saved.",
     },
   );
 }
 
-/** The error for a request that was sent before, and whose reply was lost. */
-export function sentBefore(task: Task): OutcomeUnknownError {
+/** Error for a request that was submitted before and whose reply was lost. */
+export function sentBeforeError(task: Task): OutcomeUnknownError {
   return new OutcomeUnknownError(
     phrase`An identical request (${task.id}) was sent before, and its reply was lost. Nothing was sent now; ${option("again")} submits a new one.`,
     { mentionedTaskId: mentionedTaskId(task) },
   );
 }
 
-/** The error if a process that cannot be asked may be submitting the request: in a container, or on another machine. */
-export function mayBeSubmitting(task: Task): ClaimedError {
+/** Error if a process in a container or on another machine may be submitting the same request. */
+export function maybeSubmittingError(task: Task): ClaimedError {
   return new ClaimedError(
     phrase`An identical request (${task.id}) may be in flight on another machine or in a container. Nothing was sent now; ${option("again")} submits a new one.`,
     { charged: getCharged(task) },
   );
 }
 
-/** Warning about an old task for the same request. */
-export function identicalUnfinished(task: Task): string {
-  const [stands, next] =
+export function identicalUnfinishedWarning(task: Task): string {
+  const [status, next] =
     freeAt(task.intent) === null
       ? ["charged and unfinished", "submitted and charged too"]
       : ["unfinished", "submitted too"];
   const id = displayId(task);
-  return `An identical request of ${task.submittedAt.slice(0, 10)} is ${stands} (task ${id}). This one is ${next}.`;
+  return `An identical request of ${task.submittedAt.slice(0, 10)} is ${status} (task ${id}). This one is ${next}.`;
 }

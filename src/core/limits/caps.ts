@@ -1,7 +1,6 @@
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { Task } from "../../task/task.ts";
 
-/** A request that is about to be submitted. */
 export interface PricedRequest {
   task: Pick<Task, "id" | "intent" | "parts">;
   /** Index of the request in its task, from 0. */
@@ -10,11 +9,11 @@ export interface PricedRequest {
   credits: number | null;
 }
 
-/** A limit on what may be charged: of a run, a session, a batch or a day. */
+/** A limit on charges: of a run, a session, a batch or a day. */
 export interface Cap {
-  /** Counts a request before it is submitted. @returns why it must not be; null if it may */
+  /** Counts a request before its submit. @returns the error if the limit forbids it, otherwise null */
   take(request: PricedRequest): Promise<ImggenError | null>;
-  /** Takes a request off that was not charged. */
+  /** Removes a request from the count, because it was not charged. */
   giveBack(request: PricedRequest): Promise<void>;
 }
 
@@ -23,11 +22,8 @@ export function requestPrice({ intent }: Pick<Task, "intent">): number | null {
   return intent.credits === null ? null : intent.credits / intent.requests;
 }
 
-/**
- * Asks every cap whether a request may be submitted. What is free is not asked for.
- * @returns why it must not be; null if it may
- */
-export async function takeFrom(
+/** Counts a paid request against every cap. @returns the error if a cap forbids it; then no cap counts it */
+export async function takeFromCaps(
   caps: readonly Cap[],
   task: Pick<Task, "id" | "intent" | "parts">,
   request: number,
@@ -43,8 +39,8 @@ export async function takeFrom(
   return null;
 }
 
-/** Takes a request off every cap, because it was not charged. */
-export async function giveBackTo(
+/** Removes a request from every cap, because it was not charged. */
+export async function giveBackToCaps(
   caps: readonly Cap[],
   task: Pick<Task, "id" | "intent" | "parts">,
   request: number,

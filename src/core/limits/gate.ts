@@ -5,7 +5,7 @@ import { WaitQueue } from "../../lib/concurrency.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import { type PollReply, type SubmitReply, TimeLimitError } from "../../providers/provider.ts";
-import { isOfAccount } from "../errors.ts";
+import { isAccountError } from "../errors.ts";
 import { Pause, type PauseDeps, PollLimit } from "./pause.ts";
 import { type OutageWaits, POLICY } from "./policy.ts";
 
@@ -194,7 +194,7 @@ export class Gate {
         this.#answered();
         break;
       case "refused":
-        if (!isOfAccount(reply.error)) this.#answered();
+        if (!isAccountError(reply.error)) this.#answered();
         else if (this.keepsTrying) this.#failed(pass, "account", reply.error.message, reply.error);
         else this.stop(reply.error);
         break;

@@ -54,7 +54,7 @@ export type WaitResult =
 const NOT_YET_KNOWN = "image_generation.error.unknown_error";
 
 /** The reason to say that the service no longer knows a job, from the end of its wait; null for none. The job itself is open. */
-export function whyGone(waited: WaitResult): string | null {
+export function goneReason(waited: WaitResult): string | null {
   if (waited.outcome === "gone") return waited.lastFailure.why;
   return waited.outcome === "refused" && waited.error.key === NOT_YET_KNOWN ? waited.error.message : null;
 }

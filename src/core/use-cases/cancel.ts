@@ -7,16 +7,16 @@ import type { UnreadableEntry } from "../../store/ledger-files.ts";
 import { STATES, type Task } from "../../task/task.ts";
 import {
   type CancelReport,
-  canBeEnded,
-  cancelHeld,
-  cancelledSince,
-  wasCancelled,
+  canBeCancelled,
+  cancelClaimed,
+  cancelClause,
+  countCancelled,
 } from "../engine/cancel-task.ts";
-import { reported, requireId } from "../engine/continue.ts";
+import { type ClaimedTask, claimTask } from "../engine/claimed-task.ts";
+import { catchIntoReport, requireId } from "../engine/continue.ts";
 import type { UseCaseDeps } from "../engine/deps.ts";
-import { type HeldTask, holdTask } from "../engine/held.ts";
 import { findNamed } from "../engine/named-tasks.ts";
-import { reportOfId, taskFacts } from "../engine/report.ts";
+import { createIdReport, taskFacts } from "../engine/report.ts";
 import { ClaimedError, describeWorker } from "../errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 
@@ -71,7 +71,7 @@ export async function cancellable(ledger: Ledger): Promise<Cancellable> {
       continue;
     }
     const task = await ledger.withLostReplies(entry.task);
-    if (task.intent.taskId === null || !canBeEnded(task)) continue;
+    if (task.intent.taskId === null || !canBeCancelled(task)) continue;
     const isServed = (await ledger.livingServer(task)) !== null;
     cancellable[isServed ? "served" : "tasks"].push(task);
   }
@@ -79,7 +79,7 @@ export async function cancellable(ledger: Ledger): Promise<Cancellable> {
 }
 
 async function unknownId(id: string): Promise<CancelReport> {
-  const report = await reported(reportOfId(id), async () => {
+  const report = await catchIntoReport(createIdReport(id), async () => {
     requireId(id);
     const hint = ["Nothing was sent.", phrase`To see the tasks of this machine: ${action("history")}`];
     throw new UsageError(`The ledger has no task ${JSON.stringify(id)}.`, { hint });
@@ -92,21 +92,21 @@ const NOTHING = { cancelled: 0 };
 async function cancelOne(record: Task, wait: WaitSettings | null, deps: UseCaseDeps): Promise<CancelReport> {
   let counts = { ...NOTHING, requests: record.requests.length };
   const before = taskFacts(record);
-  const report = await reported(before, async () => {
+  const report = await catchIntoReport(before, async () => {
     if (!STATES[before.state].isOpen) return before;
     if (record.intent.taskId === null) throw atService(record);
     const warnings: string[] = [];
-    const { held: heldTask, latest } = await holdLatest(record, wait, deps, (message) =>
+    const { held: claimedTask, latest } = await holdLatest(record, wait, deps, (message) =>
       warnings.push(message),
     );
-    if (heldTask === null) {
-      counts = cancelledSince(record, latest);
+    if (claimedTask === null) {
+      counts = countCancelled(record, latest);
       const facts = taskFacts(latest);
       return STATES[facts.state].isOpen
         ? { ...facts, error: await inOtherHands(latest, counts, deps) }
         : facts;
     }
-    const { cancelled, requests, ...cancelReport } = await cancelHeld(heldTask, wait, warnings, deps);
+    const { cancelled, requests, ...cancelReport } = await cancelClaimed(claimedTask, wait, warnings, deps);
     counts = { cancelled, requests };
     return cancelReport;
   });
@@ -123,18 +123,18 @@ async function holdLatest(
   wait: WaitSettings | null,
   { ledger, clock, signal }: UseCaseDeps,
   onWarning: (message: string) => void,
-): Promise<{ held: HeldTask | null; latest: Task }> {
+): Promise<{ held: ClaimedTask | null; latest: Task }> {
   const beginMs = clock.monotonicMs();
   const untilMs = beginMs + (wait === null ? 0 : (wait.timeoutMs ?? Number.POSITIVE_INFINITY));
   let isMarked = false;
   for (let latest = record; ; ) {
     // No process has a task that waits in a server, which finds it ended.
-    const heldTask = await holdTask(latest, ledger, onWarning, latest.intent.server);
-    if (typeof heldTask !== "string") return { held: heldTask, latest };
+    const claimedTask = await claimTask(latest, ledger, onWarning, latest.intent.server);
+    if (typeof claimedTask !== "string") return { held: claimedTask, latest };
     const entry = await ledger.read(record.id);
     if (entry?.kind === "task") latest = entry.task;
-    if (heldTask === "ended" || !STATES[latest.state].isOpen) return { held: null, latest };
-    const mayObey = canBeEnded(latest);
+    if (claimedTask === "ended" || !STATES[latest.state].isOpen) return { held: null, latest };
+    const mayObey = canBeCancelled(latest);
     if (mayObey && !isMarked) await ledger.markCancelled(latest);
     isMarked ||= mayObey;
     if (clock.monotonicMs() >= (mayObey ? Math.max(untilMs, beginMs + OBEY_MS) : untilMs))
@@ -170,9 +170,9 @@ async function inOtherHands(
   if (worker !== null && isInSameScope(worker, self) && worker.pid !== self.pid)
     facts.hint = `To stop that process first: kill -INT ${worker.pid}`;
   const name = `${describeWorker(worker, self)} is working on task ${taskId ?? ledgerId}`;
-  if (canBeEnded(record))
+  if (canBeCancelled(record))
     return new ClaimedError(`${name}, and has not cancelled it yet: it was told to.`, facts);
   const isSent = record.requests.some(({ state }) => state === "started");
   const why = isSent ? ": its request is in flight, and may be charged." : ".";
-  return new ClaimedError(`${name}, so it ${wasCancelled(counts)}${why}`, facts);
+  return new ClaimedError(`${name}, so it ${cancelClause(counts)}${why}`, facts);
 }

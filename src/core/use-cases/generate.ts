@@ -7,21 +7,21 @@ import { freeAt, isSameDestination, recoveryDestination } from "../../task/inten
 import { ANY_MODEL, type GenerationRequest, withRepeatedSeed } from "../../task/request.ts";
 import { isUnknown, type Task, unsentCredits } from "../../task/task.ts";
 import {
-  type Again,
+  decideReuse,
   type EarlierTask,
-  earlierTask,
   findReusable,
   findUnfinished,
-  repeatOf,
+  type RepeatDecision,
+  toEarlierTask,
 } from "../engine/again.ts";
 import { beginAndDrive, createIntent, type ResultSpec, submitNew, type TaskSpec } from "../engine/begin.ts";
-import { type GeneratorFacts, ofOneAccount, type TaskDeps } from "../engine/deps.ts";
+import { claimTask } from "../engine/claimed-task.ts";
+import { type GeneratorFacts, singleAccountDeps, type TaskDeps } from "../engine/deps.ts";
 import { dismissTask } from "../engine/dismiss.ts";
-import { holdTask } from "../engine/held.ts";
 import { unsupportedError } from "../engine/jobs.ts";
 import { type TaskReport, taskReport } from "../engine/report.ts";
-import { identicalUnfinished, mayBeSubmitting, sentBefore } from "../engine/task-error.ts";
-import { AnsweredError, BudgetExceededError, ClaimedError, claimedBy } from "../errors.ts";
+import { identicalUnfinishedWarning, maybeSubmittingError, sentBeforeError } from "../engine/task-error.ts";
+import { AnsweredError, BudgetExceededError, ClaimedError, claimedError } from "../errors.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { type CostRules, checkBudget, checkDailyLimit, spendingAccount } from "../limits/budget.ts";
@@ -136,17 +136,21 @@ async function continueEarlier(
         continue;
       }
       case "ask":
-        return { ...taskReport(again.earlier.task), error: sentBefore(again.earlier.task), reused: true };
+        return {
+          ...taskReport(again.earlier.task),
+          error: sentBeforeError(again.earlier.task),
+          reused: true,
+        };
       case "theirs":
         return {
           ...taskReport(again.earlier.task),
-          error: mayBeSubmitting(again.earlier.task),
+          error: maybeSubmittingError(again.earlier.task),
           reused: true,
         };
       case "saved":
         return null;
       case "none":
-        if (again.warn !== null) await warn(identicalUnfinished(again.warn));
+        if (again.warn !== null) await warn(identicalUnfinishedWarning(again.warn));
         return null;
     }
   }
@@ -164,18 +168,18 @@ async function continued(task: Task, spec: GenerateSpec, deps: TaskDeps): Promis
     checkUnsent(task, spec);
     // Not before: what is submitted needs none of it.
     const { continueHeld } = await import("../engine/continue.ts");
-    const heldTask = await holdTask(task, deps.ledger, (message) =>
+    const claimedTask = await claimTask(task, deps.ledger, (message) =>
       deps.onProgress({ type: "ledger_warning", message }),
     );
-    if (typeof heldTask === "string") return null;
+    if (typeof claimedTask === "string") return null;
     const { taskId, charged } = report;
     if (taskId !== null) deps.onProgress({ type: "continuing", taskId, charged });
     if (spec.wait === null) {
-      await heldTask.leave();
+      await claimedTask.release();
       return { ...report, isAwaited: false };
     }
     const { wait, destination } = spec;
-    return await continueHeld(heldTask, { wait, destination, sends: true }, ofOneAccount(deps));
+    return await continueHeld(claimedTask, { wait, destination, sends: true }, singleAccountDeps(deps));
   } catch (error) {
     // It is charged whatever keeps it from being continued.
     if (!(error instanceof ImggenError)) throw error;
@@ -223,11 +227,12 @@ export async function reuseEarlier(
     if (!(await pause(Math.min(READ_AGAIN_MS, leftMs), deps)))
       return { ...report, error: interruptedError(deps.signal, report.charged), reused: true };
     const entry = await ledger.read(task.id);
-    const now = entry?.kind === "task" ? earlierTask(await ledger.withLostReplies(entry.task), ledger) : null;
+    const now =
+      entry?.kind === "task" ? toEarlierTask(await ledger.withLostReplies(entry.task), ledger) : null;
     // A process that waited for a task reports its failure too, instead of submitting the request again.
     if (now?.state === "failed" || now?.task.state === "cancelled")
       return { ...taskReport(now.task), reused: true };
-    const same: Again = now === null ? { kind: "none", warn: null } : repeatOf(now);
+    const same: RepeatDecision = now === null ? { kind: "none", warn: null } : decideReuse(now);
     again = same.kind === "none" ? await findReusable(request, deps) : same;
   }
   return null;
@@ -250,7 +255,7 @@ async function generateOrReuse(spec: TaskSpec, deps: TaskDeps): Promise<TaskRepo
 }
 
 async function reused(
-  { kind, earlier }: Exclude<Again, { kind: "none" }>,
+  { kind, earlier }: Exclude<RepeatDecision, { kind: "none" }>,
   spec: ResultSpec,
   deps: TaskDeps,
 ): Promise<TaskReport> {
@@ -259,7 +264,7 @@ async function reused(
     case "theirs":
       // A process that does not wait for images needs no claim on the task either.
       if (spec.wait === null && isAllSubmitted(earlier.task)) return unawaited(report);
-      return { ...report, error: await claimedBy(earlier.task, deps.ledger) };
+      return { ...report, error: await claimedError(earlier.task, deps.ledger) };
     case "ask":
       return report;
     case "saved":
@@ -286,7 +291,7 @@ async function obtained(
 ): Promise<TaskReport> {
   const { continueNamed, copyResult: copyOf } = await import("../engine/continue.ts");
   const { isCopyOf } = await import("../images/copy-image.ts");
-  const useCaseDeps = ofOneAccount(deps);
+  const useCaseDeps = singleAccountDeps(deps);
   if (destination.kind === "file") {
     const [first] = report.files;
     // Its own copy is not in the way of an image.

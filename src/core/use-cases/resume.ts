@@ -5,9 +5,9 @@ import { type Destination, SANDBOX_SERVICE } from "../../task/intent.ts";
 import { endsUnsent, getTaskId, isResumable, type Task } from "../../task/task.ts";
 import {
   type ContinueSpec,
+  catchIntoIdReport,
   continueNamed,
   continueTask,
-  reportedId,
   saveUnknownId,
 } from "../engine/continue.ts";
 import type { UseCaseDeps } from "../engine/deps.ts";
@@ -95,7 +95,7 @@ function resumeOne(target: ResumeTarget, options: ResumeTasksSpec, deps: UseCase
   const { id, record } = target;
   if (id !== null && record === null) {
     const { wait, destination, fallback } = options;
-    return reportedId(id, async () => saveUnknownId(id, destination ?? fallback(), wait, deps), deps);
+    return catchIntoIdReport(id, async () => saveUnknownId(id, destination ?? fallback(), wait, deps), deps);
   }
   if (record === null) throw new TypeError("neither an id nor a task");
   const { wait, keepsNewer } = options;

@@ -5,23 +5,29 @@ import type { Ledger } from "../../store/ledger.ts";
 import type { Destination } from "../../task/intent.ts";
 import { displayId, getCharged, type Task, withLine } from "../../task/task.ts";
 import {
+  catchIntoIdReport,
+  catchIntoReport,
   continueNamed,
   continueTask,
-  reported,
-  reportedId,
   requireId,
   requirePolls,
   saveAgain,
   saveUnknownId,
 } from "../engine/continue.ts";
 import type { TaskDeps, UseCaseDeps } from "../engine/deps.ts";
-import { type AcceptedJob, knownJobs, stillRunning, unseen, waitForJob } from "../engine/follow-job.ts";
-import { createJob, jobOfId } from "../engine/jobs.ts";
-import { distinct, type NamedTask } from "../engine/named-tasks.ts";
+import {
+  type AcceptedJob,
+  knownJobs,
+  pollError,
+  stillRunningError,
+  waitForJob,
+} from "../engine/follow-job.ts";
+import { createIdJob, createJob } from "../engine/jobs.ts";
+import { distinctTasks, type NamedTask } from "../engine/named-tasks.ts";
 import { originOfFile } from "../engine/origin.ts";
 import { endLine } from "../engine/reply-lines.ts";
-import { reportOfId, type TaskReport, taskReport } from "../engine/report.ts";
-import { noLongerKnown, taskFailed } from "../engine/task-error.ts";
+import { createIdReport, type TaskReport, taskReport } from "../engine/report.ts";
+import { noLongerKnownError, taskFailedError } from "../engine/task-error.ts";
 import { MissingProviderError } from "../errors.ts";
 import { requireFolderForSeveral } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
@@ -79,7 +85,7 @@ export async function status(
   { onBegin = async () => {}, onPolled = () => {}, onEnd = async () => {} }: StatusEvents = {},
 ): Promise<TaskReport[]> {
   const { destination } = spec;
-  const tasks = destination ? distinct(namedTasks) : namedTasks;
+  const tasks = destination ? distinctTasks(namedTasks) : namedTasks;
   requireFolderForSeveral(destination, tasks.length);
   if (destination) await prepareDestination(destination);
   await onBegin(tasks);
@@ -102,8 +108,8 @@ async function pollTask(
   options: StatusSpec,
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
-  if (record === null) return reportedId(id, () => statusOfId(id, options, deps), deps);
-  return reported(taskReport(record), () => statusOfTask(record, options, deps));
+  if (record === null) return catchIntoIdReport(id, () => statusOfId(id, options, deps), deps);
+  return catchIntoReport(taskReport(record), () => statusOfTask(record, options, deps));
 }
 
 /**
@@ -162,8 +168,8 @@ async function polledOnce(
     const reply = await pollOnce(job.id, how, deps);
     if (deps.signal.aborted) throw interruptedError(deps.signal, getCharged(task));
     if (reply.outcome === "retry" && reply.isMissing && job.isGone && task.state === "accepted")
-      throw noLongerKnown(task, reply.why);
-    if (reply.outcome === "retry") throw unseen(reply, getCharged(task), deps.connection.serviceUrl);
+      throw noLongerKnownError(task, reply.why);
+    if (reply.outcome === "retry") throw pollError(reply, getCharged(task), deps.connection.serviceUrl);
     const ageMs = deps.clock.now() - job.acceptedMs;
     if (reply.outcome === "refused" && !isNotYetKnown(reply.error, ageMs)) throw reply.error;
     const state = reply.outcome === "state" ? reply.task : { status: "running" as const };
@@ -191,16 +197,17 @@ async function waitedFor(
     if (waited.outcome === "refused") throw waited.error;
     if (waited.outcome === "interrupted") throw deps.signal.reason;
     if (waited.outcome === "gone" && task.state === "accepted")
-      throw noLongerKnown(task, waited.lastFailure.why);
+      throw noLongerKnownError(task, waited.lastFailure.why);
     if (waited.outcome === "gone")
-      throw unseen(waited.lastFailure, getCharged(task), deps.connection.serviceUrl);
+      throw pollError(waited.lastFailure, getCharged(task), deps.connection.serviceUrl);
     if (waited.outcome === "ended") seen = withState(seen, job, waited.task, deps);
     else {
       const { lastFailure } = waited;
       if (lastFailure !== null && !waited.wasSeen && task.state === "failed")
-        throw unseen(lastFailure, getCharged(task), deps.connection.serviceUrl);
+        throw pollError(lastFailure, getCharged(task), deps.connection.serviceUrl);
       seen = withState(seen, job, { status: "running" }, deps);
-      if (lastFailure !== null) return { ...taskReport(seen), error: stillRunning(seen, lastFailure.why) };
+      if (lastFailure !== null)
+        return { ...taskReport(seen), error: stillRunningError(seen, lastFailure.why) };
     }
   }
   return seen;
@@ -274,9 +281,9 @@ async function statusOfId(
   requireId(id);
   const taskDeps = await deps.current();
   requirePolls(id, taskDeps);
-  const report = reportOfId(id);
+  const report = createIdReport(id);
   const { ledger } = deps;
-  const job = jobOfId(id, ledger.work.scratch());
+  const job = createIdJob(id, ledger.work.scratch());
   if (wait !== null || destination !== null) {
     if (destination !== null)
       return saveUnknownId(id, destination, wait ?? { timeoutMs: 0, schedule: null }, deps);
@@ -286,7 +293,7 @@ async function statusOfId(
   }
   const reply = await pollOnce(id, { job }, taskDeps);
   if (taskDeps.signal.aborted) throw interruptedError(taskDeps.signal, report.charged);
-  if (reply.outcome === "retry") throw unseen(reply, report.charged, taskDeps.connection.serviceUrl);
+  if (reply.outcome === "retry") throw pollError(reply, report.charged, taskDeps.connection.serviceUrl);
   if (reply.outcome === "refused") throw reply.error;
   if (reply.task.status === "running") return { ...report, state: "accepted", charged: "yes" };
   return endedReport(report, id, reply.task);
@@ -294,7 +301,7 @@ async function statusOfId(
 
 function endedReport(report: TaskReport, id: string, end: Parameters<typeof endLine>[0]): TaskReport {
   if (end.status === "failed")
-    return { ...report, state: "failed", charged: end.charged ?? "unknown", error: taskFailed(id, end) };
+    return { ...report, state: "failed", charged: end.charged ?? "unknown", error: taskFailedError(id, end) };
   const usage = end.usage && { usage: end.usage };
   return { ...report, state: "completed", charged: "yes", urls: end.urls, ...usage };
 }

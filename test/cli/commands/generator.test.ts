@@ -158,7 +158,7 @@ describe("generate with the user's own generator", () => {
       await json(["resume", taskId]),
     ]) {
       expect([code, document.resume, document.files?.length]).toEqual([10, null, 1]);
-      expect(document.error?.hint).toMatch(/^To stop tracking what is lost: imggen resume \S+ --dismiss$/);
+      expect(document.error?.hint).toMatch(/^To stop tracking lost images: imggen resume \S+ --dismiss$/);
     }
   });
 
@@ -223,7 +223,7 @@ describe("a paid generator", () => {
 
   it.each([
     ["is busy", refuses(429, "rate_limit_exceeded"), 6, "pending", "It was charged."],
-    ["refuses the key", refuses(401, "invalid_api_key"), 3, "auth_required", "What was made before is kept."],
+    ["refuses the key", refuses(401, "invalid_api_key"), 3, "auth_required", "The images made before are kept."],
   ])(
     "that %s after the first of two images has charged for that, which is kept",
     async (_what, answer, code, type, said) => {

@@ -87,7 +87,7 @@ describe("an id that neither the ledger nor the service knows", () => {
       expect(document.error).toMatchObject({
         type: "service_error",
         key: "image_generation.error.unknown_error",
-        message: "The service does not know task nope-nope.",
+        message: "The service has no task nope-nope.",
       });
       expect(JSON.stringify(document)).not.toContain("imggen resume");
     },

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import {
-  type Again,
-  displayState,
   type EarlierState,
   findReusable,
   findUnfinished,
+  getEarlierState,
+  type RepeatDecision,
 } from "../../../src/core/engine/again.ts";
 import { LINES } from "../../support/records.ts";
 import { DAY_MS, type Left, leftWorld } from "./again-world.ts";
@@ -16,7 +16,7 @@ const saved = {
   files: [{ path: "/a.png", url: null, mediaType: "image/png", bytes: 9, sha256: "0", width: 8, height: 6 }],
 };
 
-type Kind = Again["kind"] | "none, warned";
+type Kind = RepeatDecision["kind"] | "none, warned";
 
 /** What a task is to its request, what `generate` does about it, and what `--reuse` does. */
 type Row = [what: string, left: Left, standing: EarlierState, generate: Kind, reuse: Kind];
@@ -124,13 +124,13 @@ describe.each([
     const { deps, request, id } = await leftWorld(left);
     const task = await deps.ledger.find(id);
     if (task === null) throw new Error("no task");
-    expect(displayState(await deps.ledger.withLostReplies(task), deps.ledger)).toBe(standing);
+    expect(getEarlierState(await deps.ledger.withLostReplies(task), deps.ledger)).toBe(standing);
     const unfinished = await findUnfinished(request, deps, () => false);
     expect(wordOf(unfinished)).toBe(generated);
     expect(wordOf(await findReusable(request, deps))).toBe(reused);
   });
 });
 
-function wordOf(again: Again): Kind {
+function wordOf(again: RepeatDecision): Kind {
   return again.kind === "none" && again.warn !== null ? "none, warned" : again.kind;
 }

@@ -1,10 +1,10 @@
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { continueNamed, reported, saveUnknownId } from "../../../src/core/engine/continue.ts";
-import { ofOneAccount, type UseCaseDeps } from "../../../src/core/engine/deps.ts";
+import { catchIntoReport, continueNamed, saveUnknownId } from "../../../src/core/engine/continue.ts";
+import { singleAccountDeps, type UseCaseDeps } from "../../../src/core/engine/deps.ts";
 import { dismissTask } from "../../../src/core/engine/dismiss.ts";
-import { reportOfId } from "../../../src/core/engine/report.ts";
+import { createIdReport } from "../../../src/core/engine/report.ts";
 import { requireSameAccount } from "../../../src/core/errors.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { TaskFile } from "../../../src/store/task-file.ts";
@@ -72,7 +72,7 @@ async function leftBehind({
   const world = await taskWorld(server.baseUrl, { ...more, processes: processes.as(1), stateFolder, output });
   const fallback = { ...world.destination, folder: await temporaryFolder() } as Destination;
   const deps: UseCaseDeps = {
-    ...ofOneAccount(world.deps),
+    ...singleAccountDeps(world.deps),
     async depsFor(intent, taskId) {
       requireSameAccount(intent, world.deps.connection.identity, taskId);
       return world.deps;
@@ -91,7 +91,7 @@ async function resumeById(
 ) {
   const record = await deps.ledger.find(id);
   if (record) return continueNamed(record, { wait: WAIT, destination, sends: true }, deps);
-  return reported(reportOfId(id), () => saveUnknownId(id, destination ?? fallback, WAIT, deps));
+  return catchIntoReport(createIdReport(id), () => saveUnknownId(id, destination ?? fallback, WAIT, deps));
 }
 
 const savedAt = (file: string): SavedFile => ({
@@ -305,7 +305,7 @@ async function savedTask() {
   const resume = (to: string | null = null) => {
     const destination = to === null ? null : ({ kind: "file", path: to, overwrite: false } as const);
     const wait = { timeoutMs: null, schedule: null };
-    return continueNamed(record, { wait, destination, sends: true }, ofOneAccount(world.deps));
+    return continueNamed(record, { wait, destination, sends: true }, singleAccountDeps(world.deps));
   };
   return { ...world, image, resume };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { reportOfId, reportStatus, taskReport } from "../../../src/core/engine/report.ts";
+import { createIdReport, reportStatus, taskReport } from "../../../src/core/engine/report.ts";
 import type { Line } from "../../../src/task/line.ts";
 import { isResumable } from "../../../src/task/task.ts";
 import { LINES, recordOf } from "../../support/records.ts";
@@ -69,5 +69,10 @@ it("a report without a wait says submitted, whatever is known of the task", () =
 });
 
 it("a report on a task of which only the id is known claims nothing", () => {
-  expect(reportOfId("t")).toMatchObject({ taskId: "t", ledgerId: null, charged: "unknown", credits: null });
+  expect(createIdReport("t")).toMatchObject({
+    taskId: "t",
+    ledgerId: null,
+    charged: "unknown",
+    credits: null,
+  });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
+import { claimTask } from "../../../src/core/engine/claimed-task.ts";
 import type { TaskDeps } from "../../../src/core/engine/deps.ts";
 import { closeUnsent } from "../../../src/core/engine/drive.ts";
-import { holdTask } from "../../../src/core/engine/held.ts";
 import { type RunDeps, Runner } from "../../../src/core/engine/runner.ts";
 import { InheritedError } from "../../../src/core/errors.ts";
 import { Gate } from "../../../src/core/limits/gate.ts";
@@ -82,7 +82,7 @@ describe("of another process", () => {
     runner.take(drawing);
     runner.take(waiting);
     await provider.sent(1);
-    const there = await holdTask(waiting, other, () => {}, SERVER);
+    const there = await claimTask(waiting, other, () => {}, SERVER);
     if (typeof there === "string") throw new Error(there);
     await closeUnsent(there, "it was stopped", { clock: quickClock });
     await runner.noteEnded();

@@ -2,9 +2,9 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { AuthRequiredError } from "../../../src/api/api-errors.ts";
 import { submitNew } from "../../../src/core/engine/begin.ts";
+import { ClaimedTask } from "../../../src/core/engine/claimed-task.ts";
 import type { TaskProgressEvent } from "../../../src/core/engine/events.ts";
-import { HeldTask } from "../../../src/core/engine/held.ts";
-import { type SendSpec, sendRequests } from "../../../src/core/engine/send.ts";
+import { type SubmitSpec, submitRequests } from "../../../src/core/engine/send.ts";
 import { Line } from "../../../src/core/limits/turns.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { InterruptedError } from "../../../src/lib/interrupted.ts";
@@ -25,22 +25,22 @@ const ACCEPTED = success({ taskId: "task-1" });
 const BUSY = response(429, "");
 
 /** As a request to the hosted service is submitted. */
-const SPEC: SendSpec = { timeoutMs: null, maxWaitMs: 180_000, maxUnsent: 4, isContinued: false };
+const SPEC: SubmitSpec = { timeoutMs: null, maxWaitMs: 180_000, maxUnsent: 4, isContinued: false };
 
 /** A task of the hosted service that this process holds, and sends. */
-async function sending(world: TaskWorld, spec: Partial<SendSpec> = {}) {
+async function sending(world: TaskWorld, spec: Partial<SubmitSpec> = {}) {
   const { ledger, connection } = world.deps;
   const owned = await ledger.begin({ ...INTENT, service: connection.identity });
   onTestFinished(() => owned.file.closeIfPossible());
-  const held = new HeldTask(ledger, owned, () => {});
-  const stop = await sendRequests(held, { ...SPEC, ...spec }, world.deps);
+  const held = new ClaimedTask(ledger, owned, () => {});
+  const stop = await submitRequests(held, { ...SPEC, ...spec }, world.deps);
   return { state: held.task.state, taskId: getTaskId(held.task), charged: held.charged, stop, held };
 }
 
 /** Submits to a service that answers each time in turn, the last answer for ever. */
 async function submitting(
   answers: (Buffer | Behaviour)[],
-  options: TaskWorldOptions & Partial<SendSpec> = {},
+  options: TaskWorldOptions & Partial<SubmitSpec> = {},
 ) {
   let at = 0;
   const server = await liveServer((request, socket) => {

@@ -16,7 +16,7 @@ describe("what a second signal can stop", () => {
     jobs.add({ ...TASK, taskId: "task_2" }, "b", answering(false));
     const closed = able(() => Promise.reject(new Error("closed")));
     jobs.add({ ...TASK, taskId: "task_3" }, "c", closed);
-    expect(jobs.names).toEqual(["comfy"]);
+    expect(jobs.providerNames).toEqual(["comfy"]);
     expect((await jobs.stopAll(NEVER)).map(({ isStopped }) => isStopped)).toEqual([true, false, null]);
   });
 
@@ -58,7 +58,7 @@ describe("what a second signal can stop", () => {
     const jobs = new StoppableJobs();
     jobs.add(TASK, "a", scriptedProvider());
     jobs.add(TASK, "b", answering(true))();
-    expect([jobs.names, await jobs.stopAll(NEVER)]).toEqual([[], []]);
+    expect([jobs.providerNames, await jobs.stopAll(NEVER)]).toEqual([[], []]);
   });
 
   /** What a Ctrl-C during the wait for an accepted job leaves to be stopped. */
@@ -70,7 +70,7 @@ describe("what a second signal can stop", () => {
     const stoppable = new StoppableJobs();
     Object.assign(world.provider, {
       poll: async () => {
-        expect(stoppable.names).toHaveLength(isPaid ? 0 : 1);
+        expect(stoppable.providerNames).toHaveLength(isPaid ? 0 : 1);
         stop.abort(new InterruptedError("SIGINT"));
         return { outcome: "state", task: { status: "running", providerState: null } };
       },
@@ -96,7 +96,7 @@ describe("what a second signal can stop", () => {
     const world = await workWorld({ answer, work: { isPaid: false } });
     Object.assign(world.provider, { poll: async () => expect.fail("polled"), cancel: async () => true });
     const offered: string[][] = [];
-    const stoppable = new StoppableJobs(() => offered.push(stoppable.names));
+    const stoppable = new StoppableJobs(() => offered.push(stoppable.providerNames));
     Object.assign(world.deps, { stoppable, signal: stop.signal });
     expect(await world.generate()).toMatchObject({ state: "accepted", error: { type: "interrupted" } });
     expect(offered).toHaveLength(1);

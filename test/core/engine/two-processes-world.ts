@@ -1,6 +1,6 @@
 import { submitNew } from "../../../src/core/engine/begin.ts";
 import { continueNamed } from "../../../src/core/engine/continue.ts";
-import { ofOneAccount } from "../../../src/core/engine/deps.ts";
+import { singleAccountDeps } from "../../../src/core/engine/deps.ts";
 import { dismissTask } from "../../../src/core/engine/dismiss.ts";
 import type { Line, Turn } from "../../../src/core/limits/turns.ts";
 import type { Processes } from "../../../src/lib/processes.ts";
@@ -88,7 +88,7 @@ export async function twoProcesses({
     return task;
   };
   const resume = async (world: TaskWorld) =>
-    continueNamed(await taskOf(), { wait, destination: null, sends: true }, ofOneAccount(world.deps));
+    continueNamed(await taskOf(), { wait, destination: null, sends: true }, singleAccountDeps(world.deps));
   /** Process 1 is stopped, as by Ctrl-Z, until its time is over. */
   const stop = () => clock.advance(STOPPED_MS);
   const dismiss = async () =>

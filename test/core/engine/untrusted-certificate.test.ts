@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { jobOfId } from "../../../src/core/engine/jobs.ts";
+import { createIdJob } from "../../../src/core/engine/jobs.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { waitForTask } from "../../../src/core/polling/wait.ts";
 import { type Certificate, selfSigned } from "../../support/certificate.ts";
@@ -17,7 +17,7 @@ const untrusted = () => liveService(PICTURE, {}, certificate);
 describe("a certificate that is not accepted is no reason to try again", () => {
   it("while a task is waited for", async () => {
     const { deps, clock } = await taskWorld((await untrusted()).baseUrl);
-    const job = jobOfId("task-1", "/nowhere");
+    const job = createIdJob("task-1", "/nowhere");
     const options = { schedule: fixedSchedule(1000), timeoutMs: 180_000, ageMs: 0, pollAtOnce: true, job };
     const result = await waitForTask("task-1", options, deps);
     expect(result).toMatchObject({

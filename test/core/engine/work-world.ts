@@ -4,7 +4,7 @@ import path from "node:path";
 import { onTestFinished } from "vitest";
 import { createIntent, submitNew } from "../../../src/core/engine/begin.ts";
 import { continueNamed } from "../../../src/core/engine/continue.ts";
-import { ofOneAccount } from "../../../src/core/engine/deps.ts";
+import { singleAccountDeps } from "../../../src/core/engine/deps.ts";
 import { dismissTask } from "../../../src/core/engine/dismiss.ts";
 import type { Destination, IntentTerms } from "../../../src/task/intent.ts";
 import type { Line } from "../../../src/task/line.ts";
@@ -56,7 +56,7 @@ export async function workWorld({ answer, work = {}, images = 1, timeoutMs = nul
   };
   const resume = async (id: string, to: Destination | null = null) => {
     const { deps, record } = await next(id);
-    return continueNamed(record, { wait, destination: to, sends: true }, ofOneAccount(deps));
+    return continueNamed(record, { wait, destination: to, sends: true }, singleAccountDeps(deps));
   };
   const dismiss = async (id: string) => {
     const { deps, record } = await next(id);

@@ -9,7 +9,7 @@ import {
   dayCap,
   likelyCredits,
 } from "../../../src/core/limits/budget.ts";
-import { type Cap, type PricedRequest, takeFrom } from "../../../src/core/limits/caps.ts";
+import { type Cap, type PricedRequest, takeFromCaps } from "../../../src/core/limits/caps.ts";
 import { MODELS } from "../../../src/models/matrix.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
 import { StateFolderError } from "../../../src/store/store-errors.ts";
@@ -239,7 +239,7 @@ describe("a request that is about to be submitted", () => {
     const { deps, cap, priced, buy } = await newDay(1);
     await buy(5);
     expect(await dayCap({ ...deps, dailyCredits: null }).take(priced(5))).toBeNull();
-    expect(await takeFrom([cap], priced(0, { isPaid: false }).task, 0)).toBeNull();
+    expect(await takeFromCaps([cap], priced(0, { isPaid: false }).task, 0)).toBeNull();
   });
 
   it("may not be sent if the day cannot be summed: the limit could not be kept", async () => {
@@ -266,7 +266,7 @@ describe("several caps", () => {
     const no = new BudgetExceededError("No.", {});
     const caps = [capOf(null, steps, "one"), capOf(no, steps, "two"), capOf(null, steps, "three")];
     const intent = { ...INTENT, credits: 6, requests: 3 };
-    expect(await takeFrom(caps, { id: "x", intent, parts: 1 }, 1)).toBe(no);
+    expect(await takeFromCaps(caps, { id: "x", intent, parts: 1 }, 1)).toBe(no);
     expect(steps).toEqual(["one take 1: 2", "two take 1: 2", "one back"]);
   });
 });

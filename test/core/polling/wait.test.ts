@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { jobOfId } from "../../../src/core/engine/jobs.ts";
+import { createIdJob } from "../../../src/core/engine/jobs.ts";
 import { defaultSchedule, fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { type WaitSpec, waitForTask, waitTimeoutMs } from "../../../src/core/polling/wait.ts";
 import { failedPoll } from "../../../src/providers/failures.ts";
@@ -11,7 +11,7 @@ import { type Behaviour, failure, response, success } from "../../support/script
 import { type TaskWorldOptions, taskWorld } from "../../support/task-world.ts";
 
 const RUNNING = success({ status: "processing", errorCode: 0 });
-const JOB = jobOfId("task-1", "/nowhere");
+const JOB = createIdJob("task-1", "/nowhere");
 const URL = "https://cdn.example/1.png";
 const COMPLETED = success({ status: "completed", resultUrl: URL, errorCode: 0 });
 const NOT_YET = failure("image_generation.error.unknown_error");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AuthRequiredError, NoRoomError } from "../../../src/api/api-errors.ts";
-import { ofOneAccount } from "../../../src/core/engine/deps.ts";
+import { singleAccountDeps } from "../../../src/core/engine/deps.ts";
 import { cancel } from "../../../src/core/use-cases/cancel.ts";
 import type { PollReply } from "../../../src/providers/provider.ts";
 import type { IntentTerms } from "../../../src/task/intent.ts";
@@ -23,7 +23,7 @@ async function leftTask(
   const world = await workWorld(options);
   const id = await world.leave(lines, isAlive);
   const run = async (wait = false) => {
-    const [report] = await cancel({ ids: [id], wait: wait ? WAIT : null }, ofOneAccount(world.deps));
+    const [report] = await cancel({ ids: [id], wait: wait ? WAIT : null }, singleAccountDeps(world.deps));
     if (report === undefined) throw new Error("no report");
     return report;
   };
@@ -147,15 +147,15 @@ describe("to cancel a task that its provider has accepted", () => {
   });
 
   it.each([
-    ["does not stop it", false, [], /did not stop it/],
+    ["does not stop it", false, [], /did not cancel it/],
     ["does not answer", null, [], /did not answer/],
-    ["goes on", true, [], /has not said yet/],
-    ["refuses the key", true, [{ outcome: "refused", error: NO_KEY } as const], /has not said yet/],
+    ["goes on", true, [], /has not confirmed yet/],
+    ["refuses the key", true, [{ outcome: "refused", error: NO_KEY } as const], /has not confirmed yet/],
     [
       "has made what no disk takes",
       true,
       [{ outcome: "refused", error: NO_ROOM } as const],
-      /has not said yet/,
+      /has not confirmed yet/,
     ],
   ])("leaves it accepted where the provider %s", async (_what, answer, polls, why) => {
     const world = await leftTask([started, accepted]);
@@ -171,7 +171,7 @@ describe("to cancel a task that its provider has accepted", () => {
 
   it("leaves it accepted at a provider that cannot cancel", async () => {
     const world = await leftTask([started, accepted]);
-    const error = { message: expect.stringContaining("cannot cancel") };
+    const error = { message: expect.stringContaining("does not support cancelling") };
     expect(await world.run()).toMatchObject({ state: "accepted", error });
   });
 
@@ -188,7 +188,7 @@ describe("to cancel a task", () => {
     const world = await workWorld();
     await world.generate();
     const before = linesIn(world);
-    expect(await cancel({ ids: ["task_1"], wait: null }, ofOneAccount(world.deps))).toMatchObject([
+    expect(await cancel({ ids: ["task_1"], wait: null }, singleAccountDeps(world.deps))).toMatchObject([
       { state: "saved", cancelled: 0, error: null },
     ]);
     expect(linesIn(world)).toEqual(before);
@@ -196,7 +196,7 @@ describe("to cancel a task", () => {
 
   it("that the ledger lacks is refused, at no charge and with nothing to resume", async () => {
     const { deps } = await workWorld();
-    const reports = await cancel({ ids: ["nothing", ""], wait: null }, ofOneAccount(deps));
+    const reports = await cancel({ ids: ["nothing", ""], wait: null }, singleAccountDeps(deps));
     const messages = ['The ledger has no task "nothing".', "A task id is empty."];
     const no = { state: "unknown", charged: "no", cancelled: 0 };
     expect(reports).toMatchObject(messages.map((message) => ({ ...no, error: { type: "usage", message } })));
@@ -208,7 +208,7 @@ describe("to cancel a task", () => {
     await owned.file.record(accepted);
     deps.ledger.release(owned, true);
     const error = { type: "usage", message: expect.stringMatching(/cannot be cancelled/) };
-    expect(await cancel({ ids: ["task-1"], wait: null }, ofOneAccount(deps))).toMatchObject([
+    expect(await cancel({ ids: ["task-1"], wait: null }, singleAccountDeps(deps))).toMatchObject([
       { state: "accepted", charged: "yes", error },
     ]);
   });

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { ofOneAccount, type TaskDeps } from "../../../src/core/engine/deps.ts";
+import { singleAccountDeps, type TaskDeps } from "../../../src/core/engine/deps.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { type StatusSpec, status } from "../../../src/core/use-cases/status.ts";
 import type { PollReply } from "../../../src/providers/provider.ts";
@@ -24,7 +24,11 @@ const answering = (bytes: Buffer): ServiceScript => ({ poll: replies(bytes) });
 
 async function statusOf(id: string, deps: TaskDeps, options: Partial<StatusSpec> = {}) {
   const named = { id, record: await deps.ledger.find(id) };
-  const [report] = await status([named], { wait: null, destination: null, ...options }, ofOneAccount(deps));
+  const [report] = await status(
+    [named],
+    { wait: null, destination: null, ...options },
+    singleAccountDeps(deps),
+  );
   if (report === undefined) throw new Error("no report");
   return report;
 }

@@ -1,6 +1,6 @@
 import { readFile, rm } from "node:fs/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { HeldTask } from "../../../src/core/engine/held.ts";
+import { ClaimedTask } from "../../../src/core/engine/claimed-task.ts";
 import { TaskFile } from "../../../src/store/task-file.ts";
 import { ledgerWorld } from "../../support/ledger-world.ts";
 import { INTENT, LINES, WORK } from "../../support/records.ts";
@@ -15,7 +15,7 @@ async function heldTask(work = {}) {
   const owned = await world.ledger.begin({ ...INTENT, ...WORK, ...work });
   onTestFinished(() => owned.file.closeIfPossible());
   const warnings: string[] = [];
-  const held = new HeldTask(world.ledger, owned, (message) => void warnings.push(message));
+  const held = new ClaimedTask(world.ledger, owned, (message) => void warnings.push(message));
   const text = () => readFile(owned.file.path, "utf8");
   const types = async () => [...(await text()).matchAll(/^\{"type":"(\w+)"/gm)].map(([, type]) => type);
   /** Process 2 takes the task, whose holder is stopped. */
@@ -34,7 +34,7 @@ describe("a task that this process holds", () => {
   it("is free for the next process when it is left unfinished", async () => {
     const { held, as } = await heldTask();
     await held.record(accepted);
-    await held.leave();
+    await held.release();
     expect(await as(2).take(held.task)).toMatchObject({ part: 2, task: { state: "accepted" } });
   });
 
@@ -45,7 +45,7 @@ describe("a task that this process holds", () => {
     await held.record(completed);
     expect(warnings).toEqual([expect.stringMatching(/job id, by which the task can be resumed: task-1/)]);
     expect(held.task.state).toBe("completed");
-    expect(held.unwritten).toMatchObject({
+    expect(held.unwrittenError).toMatchObject({
       type: "save_failed",
       charged: "yes",
       hint: expect.stringContaining("task-1"),
@@ -70,10 +70,10 @@ describe("a task that this process holds", () => {
     recording.mockRestore();
     await held.record(completed);
     expect(warnings).toHaveLength(1);
-    expect(held.unwritten).toBeNull();
+    expect(held.unwrittenError).toBeNull();
     expect(await types()).toEqual(["intent", "accepted", "completed"]);
     await held.record(saved);
-    await held.leave();
+    await held.release();
     expect(await ledger.unfinished()).toEqual([]);
   });
 
@@ -82,7 +82,7 @@ describe("a task that this process holds", () => {
     await held.record(accepted);
     owned.file.close();
     await held.record(saved);
-    await held.leave();
+    await held.release();
     expect(await ledger.unfinished()).toMatchObject([{ task: { state: "accepted" } }]);
   });
 });

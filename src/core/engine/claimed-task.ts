@@ -24,20 +24,20 @@ import { fallbackFiles } from "./jobs.ts";
 const NOT_SUBMITTED = "The request was not submitted again. Free some space or fix the folder's permissions.";
 
 /**
- * A task that this process holds, and the part that it writes. Whoever has lost a task decides nothing about it: no submit,
- * no end, no deletion. What the provider answers to this process's own request is still recorded.
+ * A task that this process has claimed, and the part of its file that this process writes. A process that has lost the claim
+ * may not submit, end or delete the task, but still records the replies to its own requests.
  */
-export class HeldTask {
+export class ClaimedTask {
   readonly #ledger: Ledger;
   readonly #owned: OwnedTask;
   readonly #onWarning: (message: string) => void;
   #task: Task;
   #attempts = 0;
-  /** Lines that could not be written yet, oldest first; the next write includes them. */
-  readonly #unwritten: Line[] = [];
+  /** Lines that could not be written yet, oldest first. The next write includes them. */
+  readonly #unwrittenLines: Line[] = [];
   #writing: Promise<void> = Promise.resolve();
-  /** Number of jobs that the last warning named; -1 before the first. */
-  #warnedJobs = -1;
+  /** Number of jobs in the last warning; -1 before the first. */
+  #warnedJobCount = -1;
   #isLost = false;
 
   constructor(ledger: Ledger, owned: OwnedTask, onWarning: (message: string) => void) {
@@ -48,21 +48,19 @@ export class HeldTask {
     this.#attempts = owned.task.requests.reduce((sum, { attempts }) => sum + attempts.length, 0);
   }
 
-  /** The task as its lines add up now. */
   get task(): Task {
     return this.#task;
   }
 
-  /** Charge of the task by its lines so far. */
   get charged(): Charged {
     return getCharged(this.#task);
   }
 
-  get #now(): string {
+  get #isoNow(): string {
     return isoTime(this.#ledger.clock.now());
   }
 
-  /** Whether another process has taken the task over, or ended it. @throws StateFolderError if the disk cannot tell */
+  /** Whether another process has taken over or ended the task. @throws StateFolderError if the disk cannot be read */
   get isLost(): boolean {
     try {
       this.#isLost ||= !this.#ledger.hasLastPart(this.#owned);
@@ -72,8 +70,7 @@ export class HeldTask {
     return this.#isLost;
   }
 
-  /** The error of a process that has lost the task. It names who has it. */
-  async takenOver(): Promise<TakenOverError> {
+  async takenOverError(): Promise<TakenOverError> {
     const worker = describeWorker(
       await this.#ledger.findWorker(this.#task).catch(() => null),
       this.#ledger.processes.self,
@@ -86,51 +83,50 @@ export class HeldTask {
   }
 
   /**
-   * Appends a line; it is on the disk when this returns, unless the disk refused it. An answer of a process that has lost the
-   * task opens a task again that was ended meanwhile.
-   * @returns whether it is on the disk
+   * Appends a line and syncs it, unless the disk refuses it. A reply that arrives after another process ended the task reopens it.
+   * @returns whether the line is on disk
    */
   async record(line: Line): Promise<boolean> {
     this.#task = withLine(this.#task, line);
-    this.#unwritten.push(line);
-    const isWritten = await this.#catchUp(mayUseReserve(line));
-    // Whether the task is lost by now is not known yet: another process may have taken it over since the submit.
+    this.#unwrittenLines.push(line);
+    const isWritten = await this.#tryWriteLines(mayUseReserve(line));
+    // The claim is not checked here: another process may have taken over the task since the submit.
     if (isResumable(this.#task.state))
       await this.#ledger.reopenIfAnswered(this.#task.id).catch((error: unknown) => this.#warn(error));
     return isWritten;
   }
 
   /**
-   * Records that a request is about to be submitted: from here on it counts as sent.
-   * @returns the name of the attempt; or why it must not be made: the disk refused the line, another process has the task, or
-   * the batch row that it is for has ended
+   * Records that a request is about to be submitted. From here on it counts as sent.
+   * @returns the name of the attempt, or the error that forbids it: the disk refused the line, another process has claimed the
+   *   task, or its batch row has ended
    */
   async start(request: number): Promise<string | ImggenError> {
     const attempt = `${this.#owned.part}.${this.#attempts}`;
     this.#attempts += 1;
-    const line: Line<"started"> = { type: "started", at: this.#now, request, attempt };
+    const line: Line<"started"> = { type: "started", at: this.#isoNow, request, attempt };
     try {
-      if (this.isLost) return await this.takenOver();
-      await this.#writeAll(false);
-      if ((await this.#isRowOver()) || this.isLost) return await this.takenOver();
+      if (this.isLost) return await this.takenOverError();
+      await this.#writeLines(false);
+      if ((await this.#isRowEnded()) || this.isLost) return await this.takenOverError();
       await this.#owned.file.record(line);
       this.#task = withLine(this.#task, line);
       if (!this.isLost) return attempt;
     } catch (error) {
-      // The line may be on the disk nevertheless.
-      if (errorCode(error) !== undefined) this.#unwritten.push(this.#notMade(request, attempt));
+      // The line may have reached the disk nevertheless.
+      if (errorCode(error) !== undefined) this.#unwrittenLines.push(this.#notSubmittedLine(request, attempt));
       return new StateFolderError(this.#ledger.folder, error, { hint: NOT_SUBMITTED });
     }
-    await this.record(this.#notMade(request, attempt));
-    return this.takenOver();
+    await this.record(this.#notSubmittedLine(request, attempt));
+    return this.takenOverError();
   }
 
-  #notMade(request: number, attempt: string): Line<"waiting"> {
-    return { type: "waiting", at: this.#now, request, attempt, why: "it was not submitted" };
+  #notSubmittedLine(request: number, attempt: string): Line<"waiting"> {
+    return { type: "waiting", at: this.#isoNow, request, attempt, why: "it was not submitted" };
   }
 
-  /** Looks at the claim of the task's batch row before its first request is sent, and marks it. @throws the disk's error */
-  async #isRowOver(): Promise<boolean> {
+  /** Whether the task's batch row has ended; otherwise marks it as begun before the first request. @throws the disk's error */
+  async #isRowEnded(): Promise<boolean> {
     const { claim, id, requests } = this.#task;
     if (claim === null || requests.some(({ attempts }) => attempts.length > 0)) return false;
     if (await hasRowOutcome(this.#ledger.folder, claim, id)) return true;
@@ -138,19 +134,19 @@ export class HeldTask {
     return false;
   }
 
-  /** Whether the user has cancelled the task by a command of another process. @throws StateFolderError */
+  /** Whether the user has cancelled the task in another process. @throws StateFolderError */
   isCancelled(): boolean {
     return this.#ledger.cancels.has(this.#task.id);
   }
 
-  /** Calls back, again and again, while the task is marked as cancelled. @returns ends it */
+  /** Calls back repeatedly while the task is marked as cancelled. @returns a function that stops this */
   onCancel(callback: () => void): () => void {
     return this.#ledger.cancels.watch(this.#task.id, callback);
   }
 
-  async #catchUp(isVital: boolean): Promise<boolean> {
+  async #tryWriteLines(isVital: boolean): Promise<boolean> {
     try {
-      await this.#writeAll(isVital);
+      await this.#writeLines(isVital);
       return true;
     } catch (error) {
       this.#warn(error);
@@ -158,30 +154,27 @@ export class HeldTask {
     }
   }
 
-  /**
-   * @param isVital whether the reserve is released for them: the last one is of no use without those before it
-   * @throws the disk's error
-   */
-  #writeAll(isVital: boolean): Promise<void> {
-    // Requests of one task go their own way: of two writes at once, one would take the other's line for written.
-    const writing = this.#writing.then(() => this.#writeEach(isVital));
+  /** @param isVital whether the reserve file may be deleted to make room @throws the disk's error */
+  #writeLines(isVital: boolean): Promise<void> {
+    // Writes are serialized: requests of one task run in parallel, and each write empties the list of unwritten lines.
+    const writing = this.#writing.then(() => this.#writeQueued(isVital));
     this.#writing = writing.catch(() => {});
     return writing;
   }
 
-  async #writeEach(isVital: boolean): Promise<void> {
-    for (let next = this.#unwritten[0]; next; next = this.#unwritten[0]) {
+  async #writeQueued(isVital: boolean): Promise<void> {
+    for (let next = this.#unwrittenLines[0]; next; next = this.#unwrittenLines[0]) {
       await this.#owned.file.record(next, isVital);
-      this.#unwritten.shift();
+      this.#unwrittenLines.shift();
     }
   }
 
-  /** Leaves the task as it stands: filed under the finished ones, or free for the next process. */
-  async leave(): Promise<void> {
-    const isWritten = await this.#catchUp(true);
+  /** Releases the claim: moves a finished task to `done`, and leaves any other to the next process. */
+  async release(): Promise<void> {
+    const isWritten = await this.#tryWriteLines(true);
     try {
-      const isMine = this.#isKnownMine();
-      // A task that is not finished on the disk must be found again by `resume`.
+      const isMine = this.#isCertainlyMine();
+      // `resume` must find a task again that is not finished on disk.
       if (isMine && isWritten && !STATES[this.#task.state].isOpen) await this.#end();
       else this.#ledger.release(this.#owned, isMine);
     } catch (error) {
@@ -189,8 +182,7 @@ export class HeldTask {
     }
   }
 
-  /** Whether the disk says that no other process has the task. */
-  #isKnownMine(): boolean {
+  #isCertainlyMine(): boolean {
     try {
       return !this.isLost;
     } catch (error) {
@@ -199,7 +191,7 @@ export class HeldTask {
     }
   }
 
-  /** Files the task under the finished ones. A reply outside its folder is removed once its images are saved. */
+  /** Moves the task to `done`. Replies that were stored outside its folder are deleted once its images are saved. */
   async #end(): Promise<void> {
     const task = this.#task;
     if (!(await this.#ledger.end(this.#owned, task)) || task.state !== "saved") return;
@@ -208,11 +200,12 @@ export class HeldTask {
         for (const file of fallbackFiles(task, index, name)) removeIfPossible(file);
   }
 
-  /** The error of a job whose id could not be written down; null if all lines are on the disk. */
-  get unwritten(): ImggenError | null {
-    if (this.#unwritten.length === 0) return null;
+  /** Error if lines could not be written, with the job ids that would be lost; null if all lines are on disk. */
+  get unwrittenError(): ImggenError | null {
+    if (this.#unwrittenLines.length === 0) return null;
     const jobs = this.#jobs;
-    const what = jobs.length === 0 ? OUTCOMES[this.#task.state] : noted(jobs, getTaskId(this.#task));
+    const what =
+      jobs.length === 0 ? STATE_MESSAGES[this.#task.state] : noteAdvice(jobs, getTaskId(this.#task));
     const cause = new Error("the disk refused a record");
     return new StateFolderError(this.#ledger.folder, cause, { hint: what, charged: this.charged });
   }
@@ -221,31 +214,32 @@ export class HeldTask {
     return this.#task.requests.flatMap(({ attempt }) => attempt?.accepted?.id ?? []);
   }
 
-  /** Removes a task of which nothing was sent, as if it had never been begun. @throws StateFolderError */
+  /** Deletes a task of which nothing was sent. @throws StateFolderError */
   async withdraw(): Promise<void> {
     await this.#ledger.withdraw(this.#owned);
   }
 
   #warn(error: unknown): void {
     const jobs = this.#jobs;
-    if (jobs.length <= this.#warnedJobs) return;
-    this.#warnedJobs = jobs.length;
-    const what = jobs.length === 0 ? OUTCOMES[this.#task.state] : noted(jobs, getTaskId(this.#task));
+    if (jobs.length <= this.#warnedJobCount) return;
+    this.#warnedJobCount = jobs.length;
+    const what =
+      jobs.length === 0 ? STATE_MESSAGES[this.#task.state] : noteAdvice(jobs, getTaskId(this.#task));
     this.#onWarning(`The ledger could not be written: ${errorText(error)}. ${what}`);
   }
 }
 
-function noted(jobs: readonly string[], taskId: string | null): string {
+function noteAdvice(jobs: readonly string[], taskId: string | null): string {
   const [first] = jobs;
   if (jobs.length === 1 && first === taskId) return `Note this task id: ${first}`;
   return `Note the provider's job id, by which the task can be resumed: ${jobs.join(", ")}`;
 }
 
-const OUTCOMES: Readonly<Record<TaskState, string>> = {
+const STATE_MESSAGES: Readonly<Record<TaskState, string>> = {
   started: "The request may have been sent.",
   accepted: "",
   waiting: "The request was not sent yet.",
-  completed: "The image is made.",
+  completed: "The image was generated.",
   unknown: "The request was sent, and its outcome is not known.",
   dismissed: "The request was dismissed.",
   failed: "The task has failed.",
@@ -255,13 +249,13 @@ const OUTCOMES: Readonly<Record<TaskState, string>> = {
   saved: "Its images are saved.",
 };
 
-/** Takes a task that no living process has. @returns why not */
-export async function holdTask(
+/** Claims a task. @returns "held" if a living process has claimed it, or "ended" */
+export async function claimTask(
   task: Task,
   ledger: Ledger,
   onWarning: (message: string) => void,
   server?: string,
-): Promise<HeldTask | "held" | "ended"> {
+): Promise<ClaimedTask | "held" | "ended"> {
   const owned = await ledger.take(task, server);
-  return typeof owned === "string" ? owned : new HeldTask(ledger, owned, onWarning);
+  return typeof owned === "string" ? owned : new ClaimedTask(ledger, owned, onWarning);
 }

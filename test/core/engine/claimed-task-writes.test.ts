@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { open, readFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { HeldTask } from "../../../src/core/engine/held.ts";
+import { ClaimedTask } from "../../../src/core/engine/claimed-task.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { isJsonObject, jsonOrNull } from "../../../src/lib/json.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
@@ -22,7 +22,7 @@ async function heldIn(folder: string) {
     // A write that failed may have left the beginning of a line.
     return lines.filter(isJsonObject).map(({ type }) => type);
   };
-  return { held: new HeldTask(ledger, owned, () => {}), types };
+  return { held: new ClaimedTask(ledger, owned, () => {}), types };
 }
 
 /** Takes all the room that is left. */
