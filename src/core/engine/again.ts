@@ -33,7 +33,6 @@ export type EarlierState =
   | "failed"
   | "none";
 
-/** An earlier task with the same request at the same account. */
 export interface EarlierTask {
   task: Task;
   state: EarlierState;
@@ -73,7 +72,6 @@ export function getEarlierState(
 
 type SearchDeps = Pick<TaskDeps, "connection" | "ledger">;
 
-/** What to do with a repeated request. */
 export type RepeatDecision =
   /** Submit it. `warn`: an old task that is charged and unfinished. */
   | { kind: "none"; warn: Task | null }
@@ -82,7 +80,6 @@ export type RepeatDecision =
   /** Another process has claimed, or may have claimed, this task. */
   | { kind: "theirs"; earlier: EarlierTask }
   | { kind: "saved"; earlier: EarlierTask }
-  /** The user must decide. */
   | { kind: "ask"; earlier: EarlierTask };
 
 /**
@@ -147,7 +144,6 @@ export async function findReusable(request: GenerationRequest, deps: SearchDeps)
   return earlier === null ? { kind: "none", warn: null } : decideReuse(earlier);
 }
 
-/** Decides for --reuse about one earlier task. */
 export function decideReuse(earlier: EarlierTask): RepeatDecision {
   const kind = REUSE_KINDS[earlier.state];
   return kind === null ? { kind: "none", warn: null } : { kind, earlier };

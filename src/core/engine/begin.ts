@@ -17,7 +17,6 @@ import { driveTask } from "./drive.ts";
 import { type TaskReport, taskFacts } from "./report.ts";
 import { gateError } from "./send.ts";
 
-/** Use of the result of a request. */
 export interface ResultSpec {
   destination: Destination;
   /** null: return once the provider has accepted the task. */
@@ -108,7 +107,6 @@ export async function beginAndDrive(
   }
 }
 
-/** Report on a request whose intent was not recorded. */
 function unsentReport(
   id: string,
   intent: Intent,

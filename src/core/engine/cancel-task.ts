@@ -56,7 +56,6 @@ export function cancelClause({ cancelled, requests }: Counts): string {
     : `was cancelled in part (${cancelled} of ${requests} requests)`;
 }
 
-/** Counts the requests that were cancelled since the task was read. */
 export function countCancelled(original: Task, { requests }: Task): Counts {
   const cancelled = requests.filter(
     ({ state }, at) => state === "cancelled" && state !== original.requests[at]?.state,
@@ -75,7 +74,6 @@ function isInFlight({ requests }: Task): boolean {
   return requests.some(({ state }) => state === "started" || state === "accepted");
 }
 
-/** @returns the reason why a request is still in flight, or null */
 async function endInFlight(
   claimedTask: ClaimedTask,
   wait: WaitSettings | null,

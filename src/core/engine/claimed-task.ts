@@ -214,7 +214,6 @@ export class ClaimedTask {
     return this.#task.requests.flatMap(({ attempt }) => attempt?.accepted?.id ?? []);
   }
 
-  /** Deletes a task of which nothing was sent. @throws StateFolderError */
   async withdraw(): Promise<void> {
     await this.#ledger.withdraw(this.#owned);
   }

@@ -50,7 +50,6 @@ export interface ContinueSpec {
   wait: WaitSettings;
   /** Overrides the task's own destination if not null. */
   destination: Destination | null;
-  /** See `Goal`. */
   keepsNewer?: boolean;
   /** Whether waiting requests are submitted and lost replies recovered; false for a command that must not submit. */
   sends: boolean;
@@ -102,7 +101,6 @@ export function continueTask(
   });
 }
 
-/** Whether only a lost reply is left, about which the user must decide. */
 function isUpToUser(task: Task, { destination }: ContinueSpec): boolean {
   return openTaskState(task) === "unknown" && (task.state === "unknown" || destination === null);
 }
@@ -144,7 +142,6 @@ async function findAcceptedRequests(task: Task, deps: UseCaseDeps): Promise<Line
   }
 }
 
-/** Whether a task needs work other than waiting for its jobs. */
 function hasOtherWork({ requests }: Task, { sends }: ContinueSpec): boolean {
   return requests.some((request) => {
     if (request.state === "completed") return !hasUrls(request);
@@ -242,7 +239,6 @@ async function claimedElsewhereReport(task: Task, { ledger }: UseCaseDeps): Prom
   return STATES[task.state].isOpen ? { ...report, error: await claimedError(task, ledger) } : report;
 }
 
-/** Calls `run`, and puts an expected error into the report. */
 export async function catchIntoReport(
   report: TaskReport,
   run: () => Promise<TaskReport>,
@@ -279,13 +275,13 @@ async function pollEndedJobs(task: Task, spec: ContinueSpec, deps: UseCaseDeps):
     const continued = await continueTask(task, spec, deps);
     if (continued.error?.type !== "generation_failed" && continued.state !== "unknown") return continued;
   }
-  const ended = endedJobs(task);
-  if (ended.length === 0) return taskReport(task);
+  const jobs = endedJobs(task);
+  if (jobs.length === 0) return taskReport(task);
   const taskDeps = await deps.depsFor(task.intent, displayId(task));
   if (!taskDeps.connection.provider.poll) return taskReport(task);
   const seen = new Map<number, WaitResult>();
   const report = taskReport(task);
-  for (const job of ended) {
+  for (const job of jobs) {
     const followSpec = { ...spec.wait, pollAtOnce: true, keepsReply: true };
     const waitResult = await waitForJob(task, job, followSpec, taskDeps);
     if (waitResult.outcome === "refused") return { ...report, error: waitResult.error };
@@ -307,7 +303,7 @@ async function pollEndedJobs(task: Task, spec: ContinueSpec, deps: UseCaseDeps):
   if (claimedTask === "held") return { ...report, error: await claimedError(task, ledger) };
   if (claimedTask === "ended") return taskReport((await ledger.find(task.id)) ?? task);
   const at = isoTime(deps.clock.now());
-  for (const job of ended)
+  for (const job of jobs)
     if (seen.has(job.request))
       await claimedTask.record({
         type: "accepted",
@@ -369,7 +365,6 @@ export async function saveAgain(
   return { ...report, files: savedFiles, warnings, error };
 }
 
-/** Polls the provider for the current URLs of a task's images. */
 async function pollUrls(task: Task, wait: WaitSettings, deps: TaskDeps): Promise<string[] | ImggenError> {
   const urls: string[] = [];
   for (const job of knownJobs(task)) {
@@ -563,7 +558,6 @@ function stillRunningIdError(taskId: string): ImggenError {
   return new PendingError(`Task ${taskId} is still running.`, { charged: "yes" });
 }
 
-/** Error key for a task that the service does not know (section 7). */
 const NO_SUCH_TASK = "image_generation.error.unknown_error";
 
 /**

@@ -12,7 +12,6 @@ import type { PollingSchedules } from "../polling/choose-schedule.ts";
 import type { OnTaskProgress } from "./events.ts";
 import type { StoppableJobs } from "./stoppable-jobs.ts";
 
-/** A connection to one account at a provider. */
 export interface Connection {
   identity: ServiceIdentity;
   provider: Provider;
@@ -24,7 +23,6 @@ export interface Connection {
   topUpHint?: string | null | undefined;
   /** Duration of tasks in milliseconds if known in advance (embedded sandbox). */
   taskMs?: number | undefined;
-  /** Facts about the user's generator; absent for the service. */
   generator?: GeneratorFacts | undefined;
   /** Masks the account's API key in text from the provider. */
   maskKey: (text: string) => string;
@@ -33,7 +31,6 @@ export interface Connection {
   termsFor(request: GenerationRequest): IntentTerms;
 }
 
-/** The user's generator, as configured in this process. */
 export interface GeneratorFacts {
   /** Name in the form that --generator accepts. */
   name: string;
@@ -55,7 +52,6 @@ export function answersWithId({ images }: Provider): boolean {
   return images === undefined;
 }
 
-/** The provider's name in user texts. */
 export function providerName({ generator }: Pick<Connection, "generator">): string {
   return generator?.name ?? "its provider";
 }
@@ -72,7 +68,6 @@ export interface UseCaseDeps {
   depsFor: (intent: Pick<Intent, "service" | "taskId">, taskId: string) => Promise<TaskDeps>;
 }
 
-/** Dependencies of use cases whose tasks all belong to one account. */
 export function singleAccountDeps(deps: TaskDeps): UseCaseDeps {
   const { ledger, clock, signal } = deps;
   return { ledger, clock, signal, current: async () => deps, depsFor: async () => deps };
@@ -89,7 +84,6 @@ export interface TaskDeps {
   connection: Connection;
   ledger: Ledger;
   schedules: PollingSchedules;
-  /** Names of images that this run has saved with --overwrite. */
   published: RunFileNames;
   clock: Clock;
   /** Aborts with an InterruptedError as its reason. */

@@ -16,7 +16,6 @@ import type { SaveGoal } from "./save.ts";
 import { submitRequests } from "./send.ts";
 import { taskError } from "./task-error.ts";
 
-/** How far to continue a task. */
 export interface Goal {
   /** Whether waiting requests are submitted and lost replies recovered. `status` does neither. */
   sends: boolean;
@@ -26,7 +25,6 @@ export interface Goal {
   destination: Destination | null;
   /** Whether --overwrite keeps a file that is newer than the task, because it may be the output of another row of a batch. */
   keepsNewer?: boolean;
-  /** Whether an earlier run has begun the task. */
   isContinued: boolean;
   /** Results of finished waits for the task's jobs, by the index of their request. */
   seen?: ReadonlyMap<number, WaitResult>;
@@ -54,7 +52,6 @@ class TaskDriver {
   readonly #goal: Goal;
   readonly #deps: TaskDeps;
   readonly #warnings: Set<string>;
-  /** Aborts all waits after another process has taken over the task. */
   readonly #takeover = new AbortController();
   readonly #jobWaits: Promise<ImggenError | null>[] = [];
   #saving: Promise<unknown> = Promise.resolve();
@@ -144,7 +141,6 @@ class TaskDriver {
     else this.#saveEarly();
   }
 
-  /** @param seen result of a wait that is over already */
   #follow(job: AcceptedJob, seen?: WaitResult): void {
     const { wait, isContinued, sends } = this.#goal;
     if (wait === null) return;
@@ -164,7 +160,6 @@ class TaskDriver {
     this.#jobWaits.push(jobWait);
   }
 
-  /** Saves completed images while other requests of the task still run. */
   #saveEarly(): void {
     if (this.#goal.wait === null || this.#task.requests.length === 1) return;
     const saving = this.#saving.then(async () => {
@@ -182,7 +177,6 @@ class TaskDriver {
   }
 
   async #save(isLast: boolean): Promise<void> {
-    // Normally loaded before the submit already.
     const { saveCompleted: saveMade } = await import("./save.ts");
     const { warnings, failure } = await saveMade(this.#claimedTask, this.#saveGoal, isLast, this.#deps);
     for (const warning of warnings) this.#warnings.add(warning);
@@ -230,7 +224,6 @@ class TaskDriver {
     return { ...taskFacts(task), warnings: [...this.#warnings], isAwaited, error };
   }
 
-  /** Removes temporary files of earlier processes if the task can no longer get an image. */
   async #removeLeftovers(): Promise<void> {
     const { state } = this.#task;
     const hasNoImage = state === "failed" || state === "cancelled";
@@ -283,7 +276,6 @@ function isUnsavedOrUnrecorded(task: Task, { destination }: Goal): boolean {
   return isOtherPlace || !isOnlyUnknown;
 }
 
-/** Warns if another version of the generator's package began the task. */
 function packageWarnings({ intent }: Task, { connection }: TaskDeps): string[] {
   const firstPackage = intent.options.package;
   const currentPackage = connection.generator?.package;

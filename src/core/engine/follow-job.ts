@@ -39,7 +39,6 @@ export interface AcceptedJob {
   /** Index of the request in its task, from 0. */
   request: number;
   attempt: string;
-  /** The provider's id of the job. */
   id: string;
   /** Milliseconds since the epoch. */
   acceptedMs: number;
@@ -47,7 +46,6 @@ export interface AcceptedJob {
   isGone: boolean;
 }
 
-/** Returns the accepted jobs of a task that have not ended. */
 export function acceptedJobs(task: Pick<Task, "requests">): AcceptedJob[] {
   return knownJobs(task).filter(({ request }) => task.requests[request]?.state === "accepted");
 }
@@ -72,7 +70,6 @@ export function openJobs(task: Pick<Task, "requests" | "state">): AcceptedJob[] 
   });
 }
 
-/** Whether the images of a request are at URLs rather than on this disk. */
 export function hasUrls(request: RequestState): boolean {
   return (getAnswer(request, "completed")?.urls.length ?? 0) > 0;
 }
@@ -82,7 +79,6 @@ export interface FollowSpec extends WaitSettings, Pick<WaitSpec, "keepsReply"> {
   pollAtOnce: boolean;
   /** Whether a free job that its provider has lost is submitted again. */
   resubmits?: boolean;
-  /** Called with the provider's warnings about the images. */
   onWarning?: (message: string) => void;
 }
 
@@ -165,7 +161,6 @@ export async function followJob(
       removeFromList();
       return null;
     }
-    // The provider did not cancel it.
     const waitResult = isCancelRequested ? await waitWith(deps.signal) : result;
     // After a signal, a second one may still cancel a free job.
     if (waitResult.outcome !== "interrupted") removeFromList();
@@ -279,13 +274,11 @@ async function storeReply(
   }
 }
 
-/** Error of a task whose wait ended before the task. @param why error of the last poll; null if that poll succeeded */
 export function stillRunningError(task: Task, why: string | null): PendingError {
   const state = why === null ? "is still running" : `may still run: ${why}`;
   return new PendingError(`Task ${displayId(task)} ${state}.`, { charged: getCharged(task) });
 }
 
-/** Error of a poll without a usable reply. */
 export function pollError({ connectionError, why }: FailedPoll, charged: Charged, service: URL): ImggenError {
   if (connectionError === null)
     return new ServiceError(`The service sent no usable reply: ${why}.`, { charged });

@@ -54,7 +54,6 @@ export function fallbackFiles(
   const recordedFile =
     request && (getAnswer(request, "completed")?.kept ?? getAnswer(request, "unknown")?.kept);
   const files = [output, tmpdir()].map((folder) => path.join(folder, name));
-  // After a crash, TMPDIR may name another folder.
   return recordedFile !== undefined && path.basename(recordedFile) === name
     ? [...new Set([recordedFile, ...files])]
     : files;

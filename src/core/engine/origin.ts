@@ -21,7 +21,6 @@ export interface ImageOrigin {
   submittedAt: string | null;
   /** Seed that reproduces the image, or a task's first image if its other seeds follow. */
   seed?: WholeNumber | undefined;
-  /** Its task; null if only a sidecar has the facts. */
   record: Task | null;
 }
 

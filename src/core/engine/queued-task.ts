@@ -15,7 +15,6 @@ export interface RunnerTask {
   readonly share: number | null;
   /** Reason for its wait; null if it does not wait, or the reason is unknown. */
   readonly waiting: Waiting | null;
-  /** Error of its last run if the task is unfinished, otherwise null. */
   readonly error: ImggenError | null;
   /** Warnings of its runs, such as a part of the request that was not sent. */
   readonly warnings: ReadonlySet<string>;
@@ -38,7 +37,6 @@ export class QueuedTask implements RunnerTask {
   waiting: Waiting | null = null;
   error: ImggenError | null = null;
   readonly warnings = new Set<string>();
-  /** The current run, which may only wait for its turn; null if none. */
   run: Promise<void> | null = null;
   /** Aborts while no more requests of the task may be submitted. */
   pause = new AbortController();
@@ -48,9 +46,7 @@ export class QueuedTask implements RunnerTask {
   /** Earliest time of its next run, on the monotonic clock. */
   notBeforeMs = 0;
   onQueued = () => {};
-  /** The claimed task of the current run; null if none. */
   claimedTask: Pick<ClaimedTask, "task"> | null = null;
-  /** Progress by the index of the request. */
   readonly #shares = new Map<number, number>();
 
   constructor(task: Task) {
@@ -103,7 +99,6 @@ export class QueuedTask implements RunnerTask {
     }
   }
 
-  /** Clears the state of the run after its end. */
   reset(): void {
     this.run = null;
     this.claimedTask = null;

@@ -24,7 +24,6 @@ export async function recoverRequests(claimedTask: ClaimedTask, deps: TaskDeps):
   return null;
 }
 
-/** As `recoverRequests`, for one request. */
 export async function recoverRequest(
   claimedTask: ClaimedTask,
   request: number,

@@ -72,7 +72,6 @@ function timeLimitReason({ isStopped }: UnknownReply, { requestMs }: IntentTerms
   return isStopped ? limit : `${limit} The generator may still work on it for a while.`;
 }
 
-/** Line for a job that a poll found ended. */
 export function endLine(
   end: EndedState,
   { request, attempt }: Pick<AttemptReply, "request" | "attempt">,

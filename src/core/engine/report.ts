@@ -29,7 +29,6 @@ export interface TaskReport {
   isAwaited: boolean;
   /** null for a task that this machine did not submit. */
   request: GenerationRequest | null;
-  /** See `spentCredits`. */
   credits: number | null;
   charged: Charged;
   /** Where the task is free; absent if it may cost something. */
@@ -48,9 +47,7 @@ export interface TaskReport {
   /** Time from the submit until a poll found the task completed. Downloads do not count. */
   elapsedMs: number | null;
   warnings: string[];
-  /** null for a success. */
   error: ImggenError | null;
-  /** Whether an earlier task was used, so that nothing was charged. */
   reused?: true;
   /** Whether it waits while no process works on it. */
   isIdle?: true;
@@ -58,7 +55,6 @@ export interface TaskReport {
   isSavedBefore?: true;
 }
 
-/** Value of `status` in the JSON output. */
 export type ReportStatus =
   | "submitted"
   | "running"

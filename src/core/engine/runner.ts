@@ -20,7 +20,6 @@ export interface RunnerOptions {
   graceMs: number;
   ledger: Ledger;
   clock: Clock;
-  /** See `Ledger.take`. */
   server: string;
   /** Dependencies of one run. All runs must share one gate. */
   depsFor: (run: RunDeps) => TaskDeps;
@@ -47,7 +46,6 @@ export class Runner {
   readonly #ended: string[] = [];
   readonly #running = new Set<Promise<void>>();
   readonly #closing = new AbortController();
-  /** Aborts running tasks after the grace period. */
   readonly #graceEnd = new AbortController();
   #wake = new AbortController();
   #working: Promise<void> | null = null;
@@ -68,12 +66,10 @@ export class Runner {
     this.#working ??= this.#work();
   }
 
-  /** Returns an unfinished or recently ended task. @param taskId the id that users know */
   find(taskId: string): RunnerTask | null {
     return this.#tasks.get(taskId) ?? null;
   }
 
-  /** The unfinished tasks, oldest first. */
   get open(): readonly RunnerTask[] {
     return this.#open;
   }
@@ -253,7 +249,6 @@ export class Runner {
     return claimedTask;
   }
 
-  /** Schedules the next run of an unfinished task. */
   #delay(entry: QueuedTask): void {
     // No delay: the gate makes the task wait until the account is usable again.
     if (entry.error !== null && isAccountError(entry.error)) return;

@@ -23,7 +23,6 @@ export interface SaveGoal {
   destination: Destination;
   /** Whether --overwrite replaces a file that is newer than the task, because this run named the destination. */
   replacesNewer: boolean;
-  /** Whether an earlier process may have saved some of the images. */
   isContinued: boolean;
   /** Whether images that are already saved elsewhere are saved in this destination too. */
   isOtherPlace: boolean;
@@ -51,7 +50,6 @@ export interface SaveOutcome {
   failure: ImggenError | null;
 }
 
-/** Downloads, checks and publishes images. @returns the saved images, and the error that stopped it */
 export async function saveSources(spec: SavingSpec, deps: TaskDeps): Promise<SaveOutcome> {
   const result: SaveResult = { files: [], warnings: [], bad: [], gone: [], rest: [] };
   const { sinceMs, maxImages, replacesNewer, ...facts } = spec;
@@ -177,7 +175,6 @@ function urlSource(url: string, at: number, id: string | undefined, job: Job, pr
   return { kind: "url" as const, url, headers: provider.downloadHeaders, freshUrl };
 }
 
-/** Keeps replies with unsaved images permanently. */
 async function keepUnsavedReplies(
   { task: { id, requests } }: ClaimedTask,
   { rest, warnings }: SaveResult,

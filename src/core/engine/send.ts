@@ -28,22 +28,18 @@ import { recordReply } from "./reply-lines.ts";
 
 /** Options for submitting the requests of a task. All times are in milliseconds. */
 export interface SubmitSpec {
-  /** Timeout of a free request, from its start; null for none. */
   /** Timeout of a request to a free provider, from its start; null for none. */
   timeoutMs: number | null;
   /** Maximum total wait for rate limits (Retry-After). */
   maxWaitMs: number;
   /** Maximum number of attempts that fail before they are sent. In a batch or server, the gate alone decides. */
   maxUnsent: number;
-  /** Whether an earlier run has begun the task. */
   isContinued: boolean;
   /** The attempt that the intent already records as sent, and its pass. */
   first?: { attempt: string; pass: Pass } | undefined;
-  /** Called each time a request was sent. */
   onSent?: (() => void) | undefined;
   /** Called if the provider ignored a part of the request. */
   onWarning?: ((message: string) => void) | undefined;
-  /** Called for each request that was accepted or completed. */
   onAnswered?: (request: number) => void;
 }
 
@@ -84,7 +80,6 @@ class RequestSubmitter {
   readonly #spec: SubmitSpec;
   readonly #deps: TaskDeps;
   readonly #gate: Gate;
-  /** Aborts waits before an attempt. */
   readonly #signal: AbortSignal;
   #unsentCount = 0;
   #rateLimitedCount = 0;
@@ -108,7 +103,6 @@ class RequestSubmitter {
     return this.#claimedTask.task.requests[this.#index] as RequestState;
   }
 
-  /** @returns the error for which this process stops working on the task, or null */
   async run(first: SubmitSpec["first"]): Promise<ImggenError | null> {
     const signal = this.#signal;
     let startedAttempt = first;
@@ -301,7 +295,6 @@ class RequestSubmitter {
     this.#deps.onProgress({ type: "accepted", taskId, request: this.#index });
   }
 
-  /** Returns the error after which no further request is submitted, or null. */
   async #stopError(): Promise<ImggenError | null> {
     if (this.#claimedTask.isLost) return this.#claimedTask.takenOverError();
     const { signal } = this.#deps;
@@ -357,10 +350,10 @@ class RequestSubmitter {
   /** Waits for the backoff after a lost reply. In all other cases the gate delays the next attempt. */
   async #retry(why: string, isLost: boolean): Promise<"again"> {
     const { random } = this.#deps;
-    const backoff = isLost ? backoffMs(POLICY.submit.lost, this.#request.tries, null, random) : 0;
-    const delayMs = Math.max(backoff, this.#gate.waitMs);
+    const lostBackoffMs = isLost ? backoffMs(POLICY.submit.lost, this.#request.tries, null, random) : 0;
+    const delayMs = Math.max(lostBackoffMs, this.#gate.waitMs);
     this.#deps.onProgress({ type: "submit_retry", why, isLost, delayMs });
-    if (isLost) await pause(backoff, this.#deps);
+    if (isLost) await pause(lostBackoffMs, this.#deps);
     return "again";
   }
 
@@ -525,7 +518,6 @@ class AttemptLimits {
   }
 }
 
-/** Reason for aborting a request after its time limit. */
 export function timeLimitError(ms: number): TimeLimitError {
   return new TimeLimitError(`no answer within ${formatDuration(ms)}`);
 }
@@ -557,7 +549,6 @@ function addTopUpHint(error: ImggenError, hint: string | null | undefined): Imgg
   });
 }
 
-/** Error for a request that the gate does not let through. */
 export function gateError({ stopped, outage }: Gate): ImggenError {
   return stopped ?? outage?.refusal ?? new NetworkError(outage?.why ?? "The request was not attempted.");
 }

@@ -2,9 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { Provider } from "../../providers/provider.ts";
 
 interface StoppableJob {
-  /** The task's id, as users know it. */
   taskId: string;
-  /** The provider's name in user texts. */
   name: string;
   cancel: (signal: AbortSignal) => Promise<boolean | null>;
 }
@@ -26,7 +24,6 @@ export class StoppableJobs {
     this.#onAdded = onAdded;
   }
 
-  /** Distinct names of the providers. */
   get providerNames(): string[] {
     return [...new Set([...this.#open].map(({ name }) => name))];
   }

@@ -51,7 +51,6 @@ function keptClause(file: string | undefined): string {
   return file === undefined ? "" : `; what arrived is kept in ${file}`;
 }
 
-/** Error of a task in its current state, or null. */
 export function taskError(task: Task): ImggenError | null {
   const { id, intent, state } = task;
   const decidingState = decidingRequest(task);
@@ -157,13 +156,11 @@ function neverSubmittedError(id: string, why: string): NetworkError {
 
 interface TaskFailure {
   errorCode: string | null;
-  /** Message of the user's generator. */
   why?: string;
   /** Absent at the service, whose document does not say whether a failed task is refunded. */
   charged?: "no";
 }
 
-/** Error of a task that ended without an image. */
 export function taskFailedError(
   taskId: string,
   { errorCode, why, charged }: TaskFailure,
@@ -177,7 +174,6 @@ export function taskFailedError(
   return new GenerationFailedError(`The service could not finish task ${taskId}${code}.`, facts);
 }
 
-/** Error of a task that lacks some of its images, or null. */
 function partialError(task: Task): PartialError | null {
   const missing = missingReasons(task);
   if (missing.length === 0) return null;
@@ -194,7 +190,6 @@ function partialError(task: Task): PartialError | null {
   );
 }
 
-/** Error for a request that was submitted before and whose reply was lost. */
 export function sentBeforeError(task: Task): OutcomeUnknownError {
   return new OutcomeUnknownError(
     phrase`An identical request (${task.id}) was sent before, and its reply was lost. Nothing was sent now; ${option("again")} submits a new one.`,

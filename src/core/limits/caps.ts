@@ -5,7 +5,6 @@ export interface PricedRequest {
   task: Pick<Task, "id" | "intent" | "parts">;
   /** Index of the request in its task, from 0. */
   request: number;
-  /** Documented cost; null if there is no price. */
   credits: number | null;
 }
 

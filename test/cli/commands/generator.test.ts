@@ -223,7 +223,13 @@ describe("a paid generator", () => {
 
   it.each([
     ["is busy", refuses(429, "rate_limit_exceeded"), 6, "pending", "It was charged."],
-    ["refuses the key", refuses(401, "invalid_api_key"), 3, "auth_required", "The images made before are kept."],
+    [
+      "refuses the key",
+      refuses(401, "invalid_api_key"),
+      3,
+      "auth_required",
+      "The images made before are kept.",
+    ],
   ])(
     "that %s after the first of two images has charged for that, which is kept",
     async (_what, answer, code, type, said) => {

@@ -148,7 +148,7 @@ describe("to cancel a task that its provider has accepted", () => {
 
   it.each([
     ["does not stop it", false, [], /did not cancel it/],
-    ["does not answer", null, [], /did not answer/],
+    ["does not answer", null, [], /did not reply/],
     ["goes on", true, [], /has not confirmed yet/],
     ["refuses the key", true, [{ outcome: "refused", error: NO_KEY } as const], /has not confirmed yet/],
     [
