@@ -3,7 +3,7 @@ import { interruptedError } from "../../lib/interrupted.ts";
 import type { HeldTicket } from "../../lib/tickets.ts";
 import { option, phrase } from "../../lib/wording.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import { type LedgerEntry, assertReadable } from "../../store/ledger-files.ts";
+import { assertReadable, type LedgerEntry } from "../../store/ledger-files.ts";
 import { requestTag } from "../../store/ledger-name.ts";
 import { isSameRequest, type RequestIdentity } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
