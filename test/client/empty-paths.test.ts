@@ -48,20 +48,15 @@ describe("an empty path", () => {
     );
   });
 
-  it.each([
-    ["IMGGEN_OUTPUT", ["generate", "a fox", "--dry-run", "--sandbox"]],
-    ["IMGGEN_OUTPUT", ["mcp", "--sandbox"]],
-    ["IMGGEN_MATRIX", ["models"]],
-    ["IMGGEN_HOME", ["history"]],
-  ])("is refused in %s", async (variable, args) => {
-    expect(await ran(args, { [variable]: "" })).toEqual(isEmpty(variable));
-  });
-
-  it.each([
-    ["output", ["batch", "-", "--dry-run"]],
-    ["matrix", ["generate", "a fox", "--dry-run"]],
-  ])("is refused as the setting %s", async (name, args) => {
-    expect(await ran(args, {}, { [name]: "" })).toEqual(isEmpty(`${name} from config.json`));
+  it.each<[string, string[], Record<string, string>, object]>([
+    ["IMGGEN_OUTPUT", ["generate", "a fox", "--dry-run", "--sandbox"], { IMGGEN_OUTPUT: "" }, {}],
+    ["IMGGEN_OUTPUT", ["mcp", "--sandbox"], { IMGGEN_OUTPUT: "" }, {}],
+    ["IMGGEN_MATRIX", ["models"], { IMGGEN_MATRIX: "" }, {}],
+    ["IMGGEN_HOME", ["history"], { IMGGEN_HOME: "" }, {}],
+    ["output from config.json", ["batch", "-", "--dry-run"], {}, { output: "" }],
+    ["matrix from config.json", ["generate", "a fox", "--dry-run"], {}, { matrix: "" }],
+  ])("is refused in %s", async (label, args, env, settings) => {
+    expect(await ran(args, env, settings)).toEqual(isEmpty(label));
   });
 
   it("is refused by every option of the package that takes one", () => {
@@ -81,41 +76,26 @@ describe("an empty path", () => {
 
 describe("an address in place of a path", () => {
   const ADDRESS = "s3://bucket/x";
-  const isRefused = {
-    code: 2,
-    stderr: expect.stringContaining("error: s3://bucket/x is an address, not a path."),
-  };
+  const FOX = ["generate", "a fox", "--sandbox"];
 
-  it.each([
-    ["--output", ["generate", "a fox", "--sandbox", "--output", ADDRESS]],
-    ["--output of a batch", ["batch", "-", "--dry-run", "--output", ADDRESS]],
-    ["--prompt-file", ["generate", "--prompt-file", ADDRESS, "--sandbox"]],
-    ["--output of compare", ["compare", "a fox", "--sandbox", "--output", ADDRESS]],
-    ["the gallery's folder", ["gallery", ADDRESS]],
-    ["the gallery's --output", ["gallery", ".", "--output", ADDRESS]],
-    ["the folder of mcp", ["mcp", "--sandbox", "--output", ADDRESS]],
-    ["a manifest", ["batch", ADDRESS, "--sandbox"]],
-  ])("is refused as %s", async (_, args) => {
-    expect(await ran(args)).toEqual(isRefused);
-  });
-
-  it.each(["IMGGEN_OUTPUT", "IMGGEN_HOME", "IMGGEN_MATRIX"])("is refused in %s", async (variable) => {
-    expect(await ran(["generate", "a fox", "--sandbox"], { [variable]: ADDRESS })).toEqual(isRefused);
-  });
-
-  it("is refused as the setting output", async () => {
-    expect(await ran(["generate", "a fox", "--sandbox"], {}, { output: ADDRESS })).toEqual(isRefused);
-  });
-
-  it.each([
-    ["--output", ["generate", "a fox", "--sandbox", "--output", ADDRESS], {}, {}],
-    ["IMGGEN_OUTPUT", ["generate", "a fox", "--sandbox"], { IMGGEN_OUTPUT: ADDRESS }, {}],
-    ["output from config.json", ["generate", "a fox", "--sandbox"], {}, { output: ADDRESS }],
-  ])("is refused by the name of what holds it: %s", async (label, args, env, settings) => {
-    expect((await ran(args, env, settings)).stderr).toContain(`${label} needs a path on this machine.`);
-  });
-
-  it("is refused by config set, and not stored", async () => {
-    expect(await ran(["config", "set", "output", ADDRESS])).toEqual(isRefused);
+  it.each<[string, string[], Record<string, string>?, object?]>([
+    ["--output needs", [...FOX, "--output", ADDRESS]],
+    ["--output needs", ["batch", "-", "--dry-run", "--output", ADDRESS]],
+    ["--prompt-file needs", ["generate", "--prompt-file", ADDRESS, "--sandbox"]],
+    ["--output needs", ["compare", "a fox", "--sandbox", "--output", ADDRESS]],
+    ["Give", ["gallery", ADDRESS]],
+    ["--output needs", ["gallery", ".", "--output", ADDRESS]],
+    ["--output needs", ["mcp", "--sandbox", "--output", ADDRESS]],
+    ["Give", ["batch", ADDRESS, "--sandbox"]],
+    ["IMGGEN_OUTPUT needs", FOX, { IMGGEN_OUTPUT: ADDRESS }],
+    ["IMGGEN_HOME needs", FOX, { IMGGEN_HOME: ADDRESS }],
+    ["IMGGEN_MATRIX needs", FOX, { IMGGEN_MATRIX: ADDRESS }],
+    ["output from config.json needs", FOX, {}, { output: ADDRESS }],
+    ["output needs", ["config", "set", "output", ADDRESS]],
+  ])("is refused, and what holds it is named (%s): %j", async (said, args, env, settings) => {
+    const { code, stderr } = await ran(args, env, settings);
+    expect(code).toBe(2);
+    expect(stderr).toContain("error: s3://bucket/x is an address, not a path.");
+    expect(stderr).toContain(`${said} a path on this machine.`);
   });
 });

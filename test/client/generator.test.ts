@@ -24,11 +24,8 @@ describe("a client of the user's own generator", () => {
     const made = client();
     const own = { seed: 7, negative: "rain", fields: { steps: 20 } };
     expect(await made.generate({ prompt: "a fox", output, ...own })).toMatchObject({ request: own });
-    const batch = made.batch([{ prompt: "a fox", seed: 8 }], {
-      output,
-      negative: "rain",
-      fields: { steps: 20 },
-    });
+    const row = { prompt: "a fox", seed: 8 };
+    const batch = made.batch([row], { output, negative: "rain", fields: { steps: 20 } });
     for await (const row of batch) expect(row).toMatchObject({ ok: true, request: { ...own, seed: 8 } });
     const bodies = generator.submits().map(({ body }) => JSON.parse(body));
     const sent = { negative_prompt: "rain", steps: 20 };
@@ -49,10 +46,9 @@ describe("a client of the user's own generator", () => {
   ])("refuses %j", async (options, message) => {
     const { client, output, generator } = await world();
     // Callers without types give anything.
-    const given = { prompt: "a fox", output, ...options } as Parameters<
-      ReturnType<typeof client>["generate"]
-    >[0];
-    expect((await failureOf(client().generate(given))).error.message).toBe(message);
+    const given: object = { prompt: "a fox", output, ...options };
+    const call = client().generate(given as { prompt: string });
+    expect((await failureOf(call)).error.message).toBe(message);
     expect(generator.submits()).toEqual([]);
   });
 
@@ -118,17 +114,15 @@ describe("a client of the user's own generator", () => {
   });
 });
 
-describe("which service a client uses is its options' to say", () => {
-  it.each<ClientOptions>([
-    { generator: "openai", sandbox: true },
-    { generator: "openai", baseUrl: "https://service.example/api" },
-    { generator: "openai", apiKey: CANARY },
-    { generator: "comfyui" },
-    { generator: "openai", generatorConcurrency: 0 },
-    { generatorModel: "flux", generator: "http://gpubox:1234", generatorKey: CANARY },
-  ])("%j is refused at once", (options) => {
-    expect(() => createClient(options)).toThrow(
-      expect.objectContaining({ error: expect.objectContaining({ type: "usage" }) }),
-    );
-  });
+it.each<ClientOptions>([
+  { generator: "openai", sandbox: true },
+  { generator: "openai", baseUrl: "https://service.example/api" },
+  { generator: "openai", apiKey: CANARY },
+  { generator: "comfyui" },
+  { generator: "openai", generatorConcurrency: 0 },
+  { generatorModel: "flux", generator: "http://gpubox:1234", generatorKey: CANARY },
+])("which service a client uses is its options' to say %j is refused at once", (options) => {
+  expect(() => createClient(options)).toThrow(
+    expect.objectContaining({ error: expect.objectContaining({ type: "usage" }) }),
+  );
 });

@@ -66,15 +66,12 @@ describe("what a failure advises", () => {
     ["For a folder, write --output fox.png/", "For a folder, write --output fox.png/"],
     ["It should look like http://proxy.example:3128", "It should look like http://proxy.example:3128"],
   ])("of an error that knows better ends like a sentence, or in what is to be pasted: %j", (hint, shown) => {
-    expect(describeFailure(new NetworkError("No connection.", { hint }), COMMAND_VOCABULARY).error.hint).toBe(
-      shown,
-    );
-    const resumed = describeFailure(new NetworkError("No connection.", { hint }), COMMAND_VOCABULARY, TASK)
-      .error.hint;
-    expect(resumed).toBe(`${shown}\nResume with: imggen resume task-1`);
-    const invalid = describeFailure(new InvalidRequestError("A rule.", { hint }), COMMAND_VOCABULARY).error
-      .hint;
-    expect(invalid).toBe(`Nothing was sent. ${shown}`);
+    const hintOf = (error: Error, task?: typeof TASK) =>
+      describeFailure(error, COMMAND_VOCABULARY, task).error.hint;
+    const unreachable = new NetworkError("No connection.", { hint });
+    expect(hintOf(unreachable)).toBe(shown);
+    expect(hintOf(unreachable, TASK)).toBe(`${shown}\nResume with: imggen resume task-1`);
+    expect(hintOf(new InvalidRequestError("A rule.", { hint }))).toBe(`Nothing was sent. ${shown}`);
   });
 
   it("without an account is a sentence on the sandbox, for the command line and for the package", async () => {

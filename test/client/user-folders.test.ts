@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createClient } from "../../src/client/index.ts";
 import { commandWorld } from "../support/command-world.ts";
 import { PICTURE } from "../support/images.ts";
+import { withConfig } from "../support/settings-file.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 async function homeFolder(): Promise<string> {
@@ -22,20 +23,15 @@ describe("the home folder", () => {
   });
 
   it.each([
-    ["IMGGEN_OUTPUT", { IMGGEN_OUTPUT: "~/pictures/" }, []],
-    ["a flag, which no shell reads after =", {}, ["--output=~/pictures/"]],
-  ])("is ~/ in %s", async (_what, env, flags) => {
-    const { run } = await commandWorld();
+    ["IMGGEN_OUTPUT", { IMGGEN_OUTPUT: "~/pictures/" }, [], {}],
+    ["a flag, which no shell reads after =", {}, ["--output=~/pictures/"], {}],
+    ["the setting output", {}, [], { output: "~/pictures/" }],
+  ])("is ~/ in %s", async (_what, env, flags, settings) => {
+    const { home, run } = await commandWorld();
+    await withConfig({ home }, settings);
     const folder = await homeFolder();
     const { code, stdout } = await run(["generate", "a fox", ...flags], { env });
     expect([code, path.dirname(stdout)]).toEqual([0, path.join(folder, "pictures")]);
-  });
-
-  it("is ~/ in the setting output", async () => {
-    const { run } = await commandWorld();
-    const folder = await homeFolder();
-    await run(["config", "set", "output", "~/pictures/"]);
-    expect(path.dirname((await run(["generate", "a fox"])).stdout)).toBe(path.join(folder, "pictures"));
   });
 });
 
