@@ -17,35 +17,25 @@ async function post(server: { baseUrl: string; apiKey: string }, path: string, b
 const IMAGES = "/v1/images/generations";
 const SUBMIT = "/api/generate-image";
 
-describe("the document's API", () => {
-  it("takes a seed, a negative prompt and fields of the generator", async () => {
-    const provider = scriptedProvider();
-    const { accepted, ended } = await liveServer({ provider });
-    const own = { seed: 7, negative: "rain", fields: { steps: 20, cfg: { scale: 1.5 } } };
-    await ended(await accepted({ prompt: "a fox", ...own }));
-    expect(provider.jobs[0]?.options.fields).toEqual({ ...own.fields, seed: 7, negative: "rain" });
-  });
-
-  it.each([
-    [{ steps: 20 }, '"steps" is not a field of this API. A generator\'s own field goes into "fields".'],
-    [{ Prompt: "x" }, '"Prompt" is not a field of this API. A generator\'s own field goes into "fields".'],
-    [{ seed: 1.5 }, `Seed is not a whole number (0 to ${SEED}).`],
-    [{ seed: -1 }, "seed: at least 0."],
-    [{ seed: "x" }, "seed has the wrong type."],
-    [{ seed: null }, "seed has the wrong type."],
-    [{ negative: ["a"] }, "negative has the wrong type."],
-    [{ fields: [] }, "fields has the wrong type."],
-    [{ fields: { n: 4 } }, "fields: n is set by imggen."],
-    [{ fields: { a: { num_images: 4 } } }, "fields: num_images in a is set by imggen."],
-    [{ fields: { "a b": 1 } }, 'fields: "a b" is not a valid name.'],
-    [{ ratio: "16-9" }, expect.stringContaining("Ratio 16-9")],
-  ])("refuses %j by name", async (fields, detail) => {
-    const provider = scriptedProvider();
-    const { submit } = await liveServer({ provider });
-    const { body } = await submit({ prompt: "a fox", ...fields });
-    expect(body).toEqual({ code: -1, message: INVALID, detail });
-    expect(provider.jobs).toEqual([]);
-  });
+it.each([
+  [{ steps: 20 }, '"steps" is not a field of this API. A generator\'s own field goes into "fields".'],
+  [{ Prompt: "x" }, '"Prompt" is not a field of this API. A generator\'s own field goes into "fields".'],
+  [{ seed: 1.5 }, `Seed is not a whole number (0 to ${SEED}).`],
+  [{ seed: -1 }, "seed: at least 0."],
+  [{ seed: "x" }, "seed has the wrong type."],
+  [{ seed: null }, "seed has the wrong type."],
+  [{ negative: ["a"] }, "negative has the wrong type."],
+  [{ fields: [] }, "fields has the wrong type."],
+  [{ fields: { n: 4 } }, "fields: n is set by imggen."],
+  [{ fields: { a: { num_images: 4 } } }, "fields: num_images in a is set by imggen."],
+  [{ fields: { "a b": 1 } }, 'fields: "a b" is not a valid name.'],
+  [{ ratio: "16-9" }, expect.stringContaining("Ratio 16-9")],
+])("the document's API refuses %j by name", async (fields, detail) => {
+  const provider = scriptedProvider();
+  const { submit } = await liveServer({ provider });
+  const { body } = await submit({ prompt: "a fox", ...fields });
+  expect(body).toEqual({ code: -1, message: INVALID, detail });
+  expect(provider.jobs).toEqual([]);
 });
 
 describe.each([

@@ -101,16 +101,6 @@ it("a key whose server ended before its task was begun begins that task, under t
   expect(provider.jobs).toHaveLength(1);
 });
 
-it("a key outlives its server", async () => {
-  const folder = await temporaryFolder();
-  const first = await withKeys({ folder });
-  const taskId = (await first.submitWith({ prompt: "a fox" })).data?.taskId ?? "";
-  await first.ended(taskId);
-  await first.close();
-  const second = await withKeys({ folder });
-  expect((await second.submitWith({ prompt: "a fox" })).data?.taskId).toBe(taskId);
-});
-
 it("a key means nothing any longer after a week", async () => {
   const folder = await temporaryFolder();
   const first = await withKeys({ folder });

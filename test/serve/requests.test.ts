@@ -8,6 +8,7 @@ import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/lib/clock.ts";
 import { localDay } from "../../src/lib/local-time.ts";
 import { model } from "../../src/models/matrix.ts";
+import type { Ledger } from "../../src/store/ledger.ts";
 import { GENERATOR_KEY_ID } from "../../src/task/intent.ts";
 import { clientOf } from "../sandbox/live.ts";
 import { png } from "../support/images.ts";
@@ -256,59 +257,43 @@ it("what a poll says of a task is of that task alone, and an unknown one is no t
   expect((await poll("../../key")).body).toEqual(unknown);
 });
 
-it("tasks and their images outlive the service", async () => {
-  const folder = await temporaryFolder();
-  const first = await liveServer({ folder });
-  const taskId = await first.accepted({ prompt: "a fox" });
-  await first.ended(taskId);
-  await first.close();
-  const { ended } = await liveServer({ folder });
-  const { resultUrl } = await ended(taskId);
-  const { body } = await request(String(resultUrl));
-  expect(Buffer.from(await body.arrayBuffer()).equals(png())).toBe(true);
-});
-
 describe("dailyCredits", () => {
   const matrix = [model("priced", { promptLimit: 100, credits: { default: 2 } })];
 
+  const TOO_LOW = "my_credits.no_credits_description";
+  const FOX = { prompt: "a fox", model: "priced" };
+  const HARE = { prompt: "a hare", model: "priced" };
+  const serverWith = (dailyCredits: number, provider = scriptedProvider()) =>
+    liveServer({ provider, matrix, dailyCredits, options: { isPaid: true } });
+
+  /** Spends 2 credits elsewhere. */
+  const spend = (ledger: Ledger) => {
+    const charge = { task: ledger.newId(), request: 0, part: 1, keyId: GENERATOR_KEY_ID, credits: 2 };
+    return ledger.spending.announce(localDay(new Date()), charge, null);
+  };
+
   it("holds for what a server is asked for, and is answered as a balance that is too low", async () => {
     const provider = scriptedProvider();
-    const { submit, accepted, ended } = await liveServer({
-      provider,
-      matrix,
-      dailyCredits: 3,
-      options: { isPaid: true },
-    });
-    await ended(await accepted({ prompt: "a fox", model: "priced" }));
-    const { body } = await submit({ prompt: "a hare", model: "priced" });
-    expect(body).toMatchObject({
+    const { submit, accepted, ended } = await serverWith(3, provider);
+    await ended(await accepted(FOX));
+    expect((await submit(HARE)).body).toMatchObject({
       code: -1,
-      message: "my_credits.no_credits_description",
+      message: TOO_LOW,
       detail: "2 credits were spent today, this costs 2 more, and dailyCredits is 3.",
     });
     expect(provider.jobs).toHaveLength(1);
   });
 
   it("of which what commands have spent is a part", async () => {
-    const { submit, ledger } = await liveServer({ matrix, dailyCredits: 3, options: { isPaid: true } });
-    const charge = { task: ledger.newId(), request: 0, part: 1, keyId: GENERATOR_KEY_ID, credits: 2 };
-    await ledger.spending.announce(localDay(new Date()), charge, null);
-    expect((await submit({ prompt: "a hare", model: "priced" })).body.message).toBe(
-      "my_credits.no_credits_description",
-    );
+    const { submit, ledger } = await serverWith(3);
+    await spend(ledger);
+    expect((await submit(HARE)).body.message).toBe(TOO_LOW);
   });
 
   it("of which tasks that wait are a part, also when many come at once", async () => {
     const { provider, draw } = waitingProvider();
-    const { submit, ended } = await liveServer({
-      provider,
-      matrix,
-      dailyCredits: 5,
-      options: { isPaid: true },
-    });
-    const replies = await Promise.all(
-      Array.from({ length: 6 }, () => submit({ prompt: "a fox", model: "priced" })),
-    );
+    const { submit, ended } = await serverWith(5, provider);
+    const replies = await Promise.all(Array.from({ length: 6 }, () => submit(FOX)));
     const begun = replies.flatMap(({ body }) => body.data?.taskId ?? []);
     expect(begun).toHaveLength(2);
     for (const count of [1, 2]) {
@@ -320,17 +305,11 @@ describe("dailyCredits", () => {
 
   it("that another process has reached meanwhile is asked for before each submit", async () => {
     const { provider, draw } = waitingProvider();
-    const { accepted, poll, ended, ledger } = await liveServer({
-      provider,
-      matrix,
-      dailyCredits: 5,
-      options: { isPaid: true },
-    });
-    const first = await accepted({ prompt: "a fox", model: "priced" });
+    const { accepted, poll, ended, ledger } = await serverWith(5, provider);
+    const first = await accepted(FOX);
     await provider.sent(1);
-    const second = await accepted({ prompt: "a hare", model: "priced" });
-    const charge = { task: ledger.newId(), request: 0, part: 1, keyId: GENERATOR_KEY_ID, credits: 2 };
-    await ledger.spending.announce(localDay(new Date()), charge, null);
+    const second = await accepted(HARE);
+    await spend(ledger);
     draw();
     await ended(first);
     await expect

@@ -17,22 +17,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 import { pause } from "../support/wait.ts";
 import { scriptedProvider } from "./provider-script.ts";
 
-interface LiveOptions
-  extends Partial<
-    Pick<
-      ServeOptions,
-      | "folder"
-      | "clock"
-      | "matrix"
-      | "models"
-      | "ownModel"
-      | "graceMs"
-      | "dailyCredits"
-      | "onceMs"
-      | "keepAliveMs"
-      | "onRequest"
-    >
-  > {
+interface LiveOptions extends Partial<ServeOptions> {
   provider?: Provider;
   processes?: Processes;
   options?: Partial<GeneratorOptions>;
@@ -57,9 +42,9 @@ export const OPTIONS: GeneratorOptions = {
 
 /** A server with a provider of the test's own, for one test, and a client with its key. */
 export async function liveServer(live: LiveOptions = {}) {
-  const { provider = scriptedProvider(), processes = systemProcesses(), clock = systemClock } = live;
-  const folder = live.folder ?? (await temporaryFolder());
-  const options = { ...OPTIONS, ...live.options };
+  const { provider = scriptedProvider(), processes = systemProcesses(), options: own, ...given } = live;
+  const { folder = await temporaryFolder(), clock = systemClock } = given;
+  const options = { ...OPTIONS, ...own };
   const events: ServeEvent[] = [];
   const downloads = new HttpClient();
   const lineLimits = { concurrency: options.concurrency, forMs: options.timeoutMs + 60_000 };
@@ -87,16 +72,16 @@ export async function liveServer(live: LiveOptions = {}) {
     isFree: !options.isPaid,
     fieldTerms: options,
     defaultModel: options.model,
-    ownModel: live.ownModel ?? { name: ANY_MODEL, isOnly: false },
-    models: live.models ?? (async () => null),
-    matrix: live.matrix ?? [],
+    ownModel: { name: ANY_MODEL, isOnly: false },
+    models: async () => null,
+    matrix: [],
     random: Math.random,
-    dailyCredits: live.dailyCredits ?? null,
-    graceMs: live.graceMs ?? 0,
-    onceMs: live.onceMs ?? null,
-    keepAliveMs: live.keepAliveMs ?? null,
+    dailyCredits: null,
+    graceMs: 0,
+    onceMs: null,
+    keepAliveMs: null,
     onEvent: (event) => events.push(event),
-    onRequest: live.onRequest,
+    ...given,
   });
   let closing: Promise<void> | null = null;
   const close: typeof server.close = (onWait) => {

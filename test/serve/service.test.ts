@@ -4,12 +4,6 @@ import { png } from "../support/images.ts";
 import { drawn, failing, scriptedProvider } from "./provider-script.ts";
 import { dataOf, liveServer } from "./serve-world.ts";
 
-/** A server whose provider keeps its jobs. */
-async function withJobs() {
-  const provider = scriptedProvider((job) => drawn(job, null));
-  return { ...(await liveServer({ provider })), provider };
-}
-
 describe("a task", () => {
   it("is generated, and its image is at the result URL", async () => {
     const provider = scriptedProvider((job) => drawn(job, { total_tokens: 7 }));
@@ -36,13 +30,13 @@ describe("a task", () => {
   });
 
   it("has a seed, a negative prompt and fields, and its images the seeds that follow", async () => {
-    const { accepted, ended, provider } = await withJobs();
-    await ended(
-      await accepted({ prompt: "a fox", maxImages: 2, seed: 7, negative: "rain", fields: { a: 1 } }),
-    );
+    const provider = scriptedProvider();
+    const { accepted, ended } = await liveServer({ provider });
+    const fields = { steps: 20, cfg: { scale: 1.5 } };
+    await ended(await accepted({ prompt: "a fox", maxImages: 2, seed: 7, negative: "rain", fields }));
     expect(provider.jobs.map(({ options }) => options.fields)).toEqual([
-      { a: 1, negative: "rain", seed: 7 },
-      { a: 1, negative: "rain", seed: 8 },
+      { ...fields, negative: "rain", seed: 7 },
+      { ...fields, negative: "rain", seed: 8 },
     ]);
   });
 

@@ -13,129 +13,58 @@ const refusal = (error: Partial<Line<"refused">["error"]>): Line => ({
   error: { ...refused.error, type: "generation_failed", key: null, message: "No.", ...error },
 });
 
-const GONE = /^Its provider no longer has it: HTTP 404\./;
+/** A status of null: it has not ended, or has images. */
+type End = { status: number | null; code?: string; says?: RegExp };
+/** The obstacle is the type of the error that kept its rest from being sent. */
+type Facts = { requests?: number; isFree?: boolean; obstacle?: ErrorType };
+type Row = [state: TaskState, what: string, lines: readonly Line[], end: End, facts?: Facts];
 
-interface Row {
-  state: TaskState;
-  what: string;
-  lines: readonly Line[];
-  requests?: number;
-  isFree?: true;
-  /** Type of the error that kept its rest from being sent. */
-  obstacle?: ErrorType;
-  /** null: it has not ended, or has images. */
-  status: number | null;
-  code?: string;
-  says?: RegExp;
-}
-
+const OPEN = { status: null };
 const UNKNOWN = { status: 422, code: "outcome_unknown" };
 const FAILED = { status: 422, code: "generation_failed" };
+const WRONG = { status: 422, code: "invalid_request" };
+const MODERATED = { status: 400, code: "moderation_blocked" };
+const POLICY = { status: 400, code: "content_policy_violation" };
+const GONE = { ...UNKNOWN, says: /^Its provider no longer has it: HTTP 404\./ };
+const FREE = { isFree: true };
+
+const REST = { ...not_sent, request: 1 };
 const LOST_BEFORE = [started, unknown, not_sent] as const;
+const several = (obstacle: ErrorType): Facts => ({ requests: 2, obstacle });
 
 const ROWS: readonly Row[] = [
-  { state: "waiting", what: "in the queue", lines: [], status: null },
-  { state: "waiting", what: "refused for now", lines: [started, waiting], status: null },
-  { state: "started", what: "in flight", lines: [started], status: null },
-  { state: "accepted", what: "running", lines: [started, accepted], status: null },
-  { state: "accepted", what: "no longer known", lines: [started, accepted, gone], ...UNKNOWN, says: GONE },
-  {
-    state: "accepted",
-    what: "no longer known to a free generator",
-    lines: [started, accepted, gone],
-    isFree: true,
-    ...FAILED,
-    says: GONE,
-  },
-  {
-    state: "accepted",
-    what: "no longer known, and its rest was kept from being sent",
-    lines: [started, accepted, gone, { ...not_sent, request: 1 }],
-    requests: 2,
-    obstacle: "network",
-    ...UNKNOWN,
-    says: GONE,
-  },
-  {
-    state: "accepted",
-    what: "no longer known, another one in the queue",
-    lines: [started, accepted, gone],
-    requests: 2,
-    status: null,
-  },
-  { state: "completed", what: "to be saved", lines: [started, completed], status: null },
-  {
-    state: "completed",
-    what: "with images that are no longer there",
-    lines: [started, completed, gone],
-    ...UNKNOWN,
-    says: GONE,
-  },
-  {
-    state: "completed",
-    what: "with images that are no longer there, of a free generator",
-    lines: [started, completed, gone],
-    isFree: true,
-    ...FAILED,
-  },
-  { state: "unknown", what: "lost", lines: [started, unknown], ...UNKNOWN, says: /^Silence\./ },
-  {
-    state: "unknown",
-    what: "lost, and its rest was kept from being sent",
-    lines: [started, unknown, { ...not_sent, request: 1 }],
-    requests: 2,
-    obstacle: "insufficient_credits",
-    ...UNKNOWN,
-  },
-  { state: "dismissed", what: "given up by the user", lines: [started, unknown, dismissed], ...UNKNOWN },
-  { state: "failed", what: "failed", lines: [started, accepted, failed], ...FAILED },
-  {
-    state: "failed",
-    what: "failed, and its rest was kept from being sent",
-    lines: [started, failed, { ...not_sent, request: 1 }],
-    requests: 2,
-    obstacle: "network",
-    ...FAILED,
-  },
-  {
-    state: "failed",
-    what: "stopped by moderation",
-    lines: [started, accepted, { ...failed, why: "content moderation" }],
-    status: 400,
-    code: "moderation_blocked",
-  },
-  {
-    state: "cancelled",
-    what: "cancelled by the user",
-    lines: [started, accepted, { ...failed, why: `${CANCELLED}.` }],
-    ...FAILED,
-  },
-  { state: "cancelled", what: "cancelled in the queue", lines: [{ ...not_sent, why: CANCELLED }], ...FAILED },
-  { state: "refused", what: "refused", lines: [started, refusal({})], ...FAILED },
-  {
-    state: "refused",
-    what: "refused as wrong",
-    lines: [started, refusal({ type: "invalid_request" })],
-    status: 422,
-    code: "invalid_request",
-  },
-  {
-    state: "refused",
-    what: "refused by moderation",
-    lines: [started, refusal({ code: "content_policy_violation" })],
-    status: 400,
-    code: "content_policy_violation",
-  },
-  ...(["auth_required", "insufficient_credits", "subscription_required"] as const).map(
-    (type): Row => ({
-      state: "refused",
-      what: `one of several refused (${type})`,
-      lines: [started, refusal({ type, message: "A safety limit." }), { ...not_sent, request: 1 }],
-      requests: 2,
-      obstacle: type,
-      ...FAILED,
-    }),
-  ),
+  ["waiting", "in the queue", [], OPEN],
+  ["waiting", "refused for now", [started, waiting], OPEN],
+  ["started", "in flight", [started], OPEN],
+  ["accepted", "running", [started, accepted], OPEN],
+  ["accepted", "no longer known", [started, accepted, gone], GONE],
+  ["accepted", "no longer known to a free one", [started, accepted, gone], { ...GONE, ...FAILED }, FREE],
+  [
+    "accepted",
+    "no longer known, its rest not sent",
+    [started, accepted, gone, REST],
+    GONE,
+    several("network"),
+  ],
+  ["accepted", "no longer known, another one in the queue", [started, accepted, gone], OPEN, { requests: 2 }],
+  ["completed", "to be saved", [started, completed], OPEN],
+  ["completed", "with images that are no longer there", [started, completed, gone], GONE],
+  ["completed", "with images that a free generator lost", [started, completed, gone], FAILED, FREE],
+  ["unknown", "lost", [started, unknown], { ...UNKNOWN, says: /^Silence\./ }],
+  ["unknown", "lost, its rest not sent", [started, unknown, REST], UNKNOWN, several("insufficient_credits")],
+  ["dismissed", "given up by the user", [started, unknown, dismissed], UNKNOWN],
+  ["failed", "failed", [started, accepted, failed], FAILED],
+  ["failed", "failed, its rest not sent", [started, failed, REST], FAILED, several("network")],
+  ["failed", "moderated", [started, accepted, { ...failed, why: "content moderation" }], MODERATED],
+  ["cancelled", "cancelled by the user", [started, accepted, { ...failed, why: `${CANCELLED}.` }], FAILED],
+  ["cancelled", "cancelled in the queue", [{ ...not_sent, why: CANCELLED }], FAILED],
+  ["refused", "refused", [started, refusal({})], FAILED],
+  ["refused", "refused as wrong", [started, refusal({ type: "invalid_request" })], WRONG],
+  ["refused", "refused by moderation", [started, refusal({ code: POLICY.code })], POLICY],
+  ...(["auth_required", "insufficient_credits", "subscription_required"] as const).map((type): Row => {
+    const lines = [started, refusal({ type, message: "A safety limit." }), REST];
+    return ["refused", `one of several refused (${type})`, lines, FAILED, several(type)];
+  }),
   ...(
     [
       ["network", 503, "generator_unreachable"],
@@ -148,51 +77,43 @@ const ROWS: readonly Row[] = [
       ["internal", 503, "not_sent"],
     ] as const
   ).flatMap(([obstacle, status, code]): Row[] => [
-    { state: "not_sent", what: `not sent (${obstacle})`, lines: [not_sent], obstacle, status, code },
-    {
-      state: "not_sent",
-      what: `answered that it was not taken, then not sent (${obstacle})`,
-      lines: [started, waiting, not_sent],
-      obstacle,
-      status,
-      code,
-    },
-    {
-      state: "not_sent",
-      what: `lost at a free generator, then not sent again (${obstacle})`,
-      lines: LOST_BEFORE,
-      isFree: true,
-      obstacle,
-      ...FAILED,
-    },
+    ["not_sent", `not sent (${obstacle})`, [not_sent], { status, code }, { obstacle }],
+    [
+      "not_sent",
+      `not taken, then not sent (${obstacle})`,
+      [started, waiting, not_sent],
+      { status, code },
+      { obstacle },
+    ],
+    ["not_sent", `lost for free, then not sent (${obstacle})`, LOST_BEFORE, FAILED, { ...FREE, obstacle }],
   ]),
-  { state: "not_sent", what: "dropped", lines: [not_sent], status: 503, code: "not_sent" },
-  {
-    state: "not_sent",
-    what: "of several requests the first was lost at a free generator",
-    lines: [...LOST_BEFORE, { ...not_sent, request: 1 }],
-    requests: 2,
-    isFree: true,
-    ...FAILED,
-  },
+  ["not_sent", "dropped", [not_sent], { status: 503, code: "not_sent" }],
+  [
+    "not_sent",
+    "lost for free, the first of several",
+    [...LOST_BEFORE, REST],
+    FAILED,
+    { ...FREE, requests: 2 },
+  ],
 ];
 
 describe("the status of a task", () => {
-  it.each(ROWS)("that is $state ($what) is $status", ({ lines, requests = 1, isFree, obstacle, ...row }) => {
+  it.each(ROWS)("that is %s (%s)", (state, _what, lines, { status, code, says = /./ }, facts = {}) => {
+    const { requests = 1, isFree, obstacle = null } = facts;
     const task = recordOf(lines, { requests, isPaid: isFree !== true });
-    expect(task.state).toBe(row.state);
+    expect(task.state).toBe(state);
     const end = endOf(task);
-    if (row.status === null || end === null) return void expect([end, row.status]).toEqual([null, null]);
+    if (status === null || end === null) return void expect([end, status]).toEqual([null, null]);
     if (end.name === "completed") throw new Error("it has images");
-    const { status, error } = failedTask(task, end, obstacle ?? null);
-    expect({ status, code: error.code }).toEqual({ status: row.status, code: row.code });
-    if (row.says) expect(error.message).toMatch(row.says);
+    const said = failedTask(task, end, obstacle);
+    expect({ status: said.status, code: said.error.code }).toEqual({ status, code });
+    expect(said.error.message).toMatch(says);
     if (status !== 429 && status !== 503)
-      expect(error.message).toMatch(/\. To look it up: imggen status task_of_ours$/);
+      expect(said.error.message).toMatch(/\. To look it up: imggen status task_of_ours$/);
   });
 
   it("has a row for each state but that of images on the disk", () => {
-    const states = new Set<TaskState>([...ROWS.map(({ state }) => state), "saved"]);
+    const states = new Set<TaskState>([...ROWS.map(([state]) => state), "saved"]);
     expect([...states].sort()).toEqual(Object.keys(STATES).sort());
   });
 });
