@@ -1,3 +1,5 @@
+import { words } from "../support/words.ts";
+
 /**
  * The service's document, typed out again for the tests: what is derived from the program's own matrix
  * could only show that it agrees with itself. `null` is what the document does not say.
@@ -60,14 +62,11 @@ export const DOCUMENT: Documented[] = ROWS.map(
   }),
 );
 
-export const ALL_RATIOS =
-  "1:1 1:4 1:8 2:3 3:2 3:4 4:1 4:3 4:5 5:4 8:1 9:16 16:9 21:9 auto 2:1 1:2 3:1 1:3 9:21 27:16 16:27 9:8 8:9".split(
-    " ",
-  );
+export const ALL_RATIOS = words(
+  "1:1 1:4 1:8 2:3 3:2 3:4 4:1 4:3 4:5 5:4 8:1 9:16 16:9 21:9 auto 2:1 1:2 3:1 1:3 9:21 27:16 16:27 9:8 8:9",
+);
 
 export const ALL_QUALITIES = ["basic", "high", "1K", "2K", "4K"];
-
-export const words = (list: string) => list.split(" ").filter((word) => word !== "");
 
 /** As many reference images as a model needs at the least. */
 export function neededImages({ references }: Pick<Documented, "references">): string[] {

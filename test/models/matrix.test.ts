@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { DEFAULT_MODEL, MODELS, QUALITIES, RATIOS } from "../../src/models/matrix.ts";
-import { ALL_QUALITIES, ALL_RATIOS, DOCUMENT, words } from "./document.ts";
+import { words } from "../support/words.ts";
+import { ALL_QUALITIES, ALL_RATIOS, DOCUMENT } from "./document.ts";
 
 const PRICES: Record<string, Record<string, number>> = {
   "gamma-image-2": { "1K": 2, "2K": 4, "4K": 8 },
@@ -28,15 +29,9 @@ describe("the model matrix", () => {
       documented: row.id !== "vendor1/alpha",
     });
     expect(model?.credits).toEqual(PRICES[row.id] ?? null);
-    expect(model?.references).toEqual(
-      row.references === null
-        ? null
-        : {
-            min: row.references[0],
-            max: row.references[1],
-            httpsOnly: row.id === "gamma-image-2-5-flare-image",
-          },
-    );
+    const [min, max] = row.references ?? [];
+    const httpsOnly = row.id === "gamma-image-2-5-flare-image";
+    expect(model?.references).toEqual(row.references && { min, max, httpsOnly });
   });
 
   it("has the fields of `models --json` in their order, and no others", () => {
@@ -49,9 +44,8 @@ describe("the model matrix", () => {
 
   it("notes that the 2.5 variants need a subscription and that z-image makes one image", () => {
     const notes = (id: string) => MODELS.find((model) => model.id === id)?.notes.join("; ");
-    expect(notes("gamma-image-2-5-flare-text")).toContain("Pro or Premium subscription");
-    expect(notes("gamma-image-2-5-flare-image")).toContain("Pro or Premium subscription");
-    expect(notes("gamma-image-2-5-sunburst-text")).toContain("Pro or Premium subscription");
+    for (const kind of ["flare-text", "flare-image", "sunburst-text"])
+      expect(notes(`gamma-image-2-5-${kind}`)).toContain("Pro or Premium subscription");
     expect(notes("z-image")).toBe("always one image");
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { providerFields } from "../../src/models/provider-fields.ts";
 import { isProviderFields } from "../../src/task/request-fields.ts";
+import { words } from "../support/words.ts";
 
 describe("fields of a generator", () => {
   it.each([
@@ -30,20 +31,10 @@ describe("fields of a generator", () => {
     );
   });
 
-  it.each([
-    "n",
-    "N",
-    "num_outputs",
-    "num_images",
-    "num_samples",
-    "numberOfImages",
-    "max_images",
-    "candidateCount",
-    "candidate_count",
-    "sampleCount",
-    "batchSize",
-    "Batch-Count",
-  ])("cannot ask for more images by %s, each of which has its price", (name) => {
+  it.each(
+    words(`n N num_outputs num_images num_samples numberOfImages max_images candidateCount candidate_count
+    sampleCount batchSize Batch-Count`),
+  )("cannot ask for more images by %s, each of which has its price", (name) => {
     expect(() => providerFields("--field", `${name}=4`)).toThrow(`--field: ${name} is set by imggen.`);
   });
 });

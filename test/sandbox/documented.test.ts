@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { MODELS } from "../../src/models/matrix.ts";
 import { readRequest } from "../../src/sandbox/submit.ts";
-import { ALL_QUALITIES, ALL_RATIOS, DOCUMENT, neededImages, words } from "../models/document.ts";
+import { ALL_QUALITIES, ALL_RATIOS, DOCUMENT, neededImages } from "../models/document.ts";
+import { words } from "../support/words.ts";
 
 const urls = (count: number) =>
   Array.from({ length: count }, (_, index) => `https://images.test/${index}.png`);

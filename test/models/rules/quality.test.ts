@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { checkRequest as checkOf } from "../../../src/models/check-request.ts";
 import { MODELS } from "../../../src/models/matrix.ts";
+import { words } from "../../support/words.ts";
 import { checkRequest } from "../built-in.ts";
-import { ALL_QUALITIES, DOCUMENT, neededImages, words } from "../document.ts";
+import { ALL_QUALITIES, DOCUMENT, neededImages } from "../document.ts";
 import { refusalOf } from "../refusal.ts";
 
 describe("the quality", () => {
