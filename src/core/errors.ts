@@ -5,7 +5,7 @@ import type { Ledger } from "../store/ledger.ts";
 import { GENERATOR_KEY_ID, type Intent, isAtGenerator, type ServiceIdentity } from "../task/intent.ts";
 import { displayId, getCharged, type Task } from "../task/task.ts";
 
-/** An earlier error, or another row's, that keeps a task from continuing. It has the same `type`; `cause` is the first error. */
+/** An earlier error, or one of another row, that stops a task. It has the same `type`; `cause` is the first error. */
 export class InheritedError extends ImggenError {
   readonly type: ErrorType;
 
@@ -15,28 +15,28 @@ export class InheritedError extends ImggenError {
   }
 }
 
-const OF_ACCOUNT: ReadonlySet<ErrorType> = new Set([
+const ACCOUNT_ERROR_TYPES: ReadonlySet<ErrorType> = new Set([
   "auth_required",
   "insufficient_credits",
   "subscription_required",
 ]);
 
-/** Whether an error concerns the account, so that every other request would fail alike. */
+/** Whether an error concerns the account, so that every other request would fail too. */
 export function isAccountError({ type }: ImggenError): boolean {
-  return OF_ACCOUNT.has(type);
+  return ACCOUNT_ERROR_TYPES.has(type);
 }
 
-/** The wait ended before the task did: it is still running, and can be resumed. It ends a wait; the report has the task id. */
+/** The wait ended before the task, which still runs and can be resumed. The report has the task id. */
 export class PendingError extends ImggenError {
   readonly type = "pending";
 }
 
-/** Another process is working on the task. It ends an attempt to continue the task, which stays as it is. */
+/** Another process is working on the task, which stays as it is. */
 export class ClaimedError extends ImggenError {
   readonly type = "pending";
 }
 
-/** The error for a task that another process has, or another call of this one. */
+/** Error for a task that another process, or another call of this process, has claimed. */
 export async function claimedError(
   task: Task,
   ledger: Pick<Ledger, "findWorker" | "processes">,
@@ -46,7 +46,7 @@ export async function claimedError(
   return new ClaimedError(message, { charged: getCharged(task) });
 }
 
-/** Describes who is working on a task, to begin a sentence: "Another process (pid 4711)". @param worker null: not known */
+/** Describes a task's worker for the start of a sentence: "Another process (pid 4711)". @param worker null if unknown */
 export function describeWorker(worker: ProcessIdentity | null, self: ProcessIdentity): string {
   if (worker === null) return "Another process";
   if (!isInSameScope(worker, self)) return `A process on host ${worker.host} (pid ${worker.pid})`;
@@ -54,28 +54,25 @@ export function describeWorker(worker: ProcessIdentity | null, self: ProcessIden
 }
 
 /**
- * Another process took the task over because this one's claim had expired. It ends a submit that was about to be sent: this
- * process has submitted nothing since, and writes no more to the task's file.
+ * Another process took over the task after this process's claim had expired. This process has submitted nothing since, and
+ * writes no more to the task's file.
  */
 export class TakenOverError extends ImggenError {
   readonly type = "pending";
 }
 
-/** Another task answers for the request of this one, which was to be submitted only if none does. Nothing was sent. */
+/** The request was submitted by another task, and was to be submitted only once. Nothing was sent. */
 export class AnsweredError extends ImggenError {
   readonly type = "pending";
 
-  /** @param other ledger id of that task; null if it is not known which one it is */
+  /** @param other ledger id of that task; null if unknown */
   constructor(other: string | null) {
-    const who = other === null ? "Another process" : `Task ${other}`;
-    super(`${who} has the same request.`, { charged: "no" });
+    const holder = other === null ? "Another process" : `Task ${other}`;
+    super(`${holder} has the same request.`, { charged: "no" });
   }
 }
 
-/**
- * The user has cancelled the task from another process. It is the reason of the aborted signal, and ends a task that
- * waits.
- */
+/** The user has cancelled the task in another process. It is the reason of the aborted signal. */
 export class CancelledError extends ImggenError {
   readonly type = "generation_failed";
 
@@ -84,86 +81,86 @@ export class CancelledError extends ImggenError {
   }
 }
 
-/** Some of a task's images could not be made; the others are saved. It ends a task; the report has the files. */
+/** Some of a task's images could not be made; the others are saved. The report has the files. */
 export class PartialError extends ImggenError {
   readonly type = "partial";
 }
 
-/** A provider has sent something that is not an image. Thrown for one image, while it is saved; `message` is a clause. */
+/** A provider sent something that is not an image. Thrown for one image; `message` is a clause. */
 export class BadImageError extends ImggenError {
   readonly type = "generation_failed";
 }
 
 /**
  * A charged image could not be downloaded or written (`charged` is `yes`, and the task can be resumed), or the output folder
- * cannot be used (found before the submit, `charged` is `no`). `cause` is the disk's error, if there was one.
+ * is unusable (found before the submit, `charged` is `no`). `cause` is the disk's error, if any.
  */
 export class SaveFailedError extends ImggenError {
   readonly type = "save_failed";
 }
 
-const GONE = [
+const GONE_HINT = [
   "Its provider no longer has it, so another try would fail too.",
   phrase`\nTo see the task and its request: ${action("history")}`,
 ];
-/** Nothing is promised of an image whose URL does not work, while its provider gives no other. */
-const PERHAPS_GONE = phrase`Its provider gave no new URL, and may have removed it. To ask again: ${action("resume")}`;
+/** For an image whose URL fails while its provider returns no other URL: it may or may not be gone. */
+const MAYBE_GONE_HINT = phrase`Its provider gave no new URL, and may have removed it. To ask again: ${action("resume")}`;
 
-/** One image could not be downloaded, after all retries. Thrown for that image alone: the others are saved. */
+/** One image could not be downloaded, after all retries. The other images are saved. */
 export class DownloadFailedError extends SaveFailedError {
   /** Reason, and the URL without its query. */
   readonly reason: string;
   readonly isFinal: boolean;
 
-  /** @param facts.isMissing whether its server says that it has no such image @param facts.isFinal whether it always will */
+  /** @param facts.isMissing whether the server reports that the image does not exist @param facts.isFinal whether for good */
   constructor(reason: string, { isMissing = false, isFinal = false } = {}) {
-    const hint = isFinal ? GONE : isMissing ? PERHAPS_GONE : undefined;
+    const hint = isFinal ? GONE_HINT : isMissing ? MAYBE_GONE_HINT : undefined;
     super(`The image could not be downloaded: ${reason}.`, { charged: "yes", hint });
     this.reason = reason;
     this.isFinal = isFinal;
   }
 }
 
-/** A part of the program is missing, as where it was replaced while it ran. Thrown before anything is sent. */
+/** A part of the program is missing, for example because it was replaced while it ran. Nothing was sent. */
 export class NotLoadedError extends ImggenError {
   readonly type = "internal";
 }
 
-/** The request would cost more than the user allows, or its cost is not documented. Thrown before anything is sent. */
+/** The request would cost more than the user allows, or its cost is not documented. Nothing was sent. */
 export class BudgetExceededError extends ImggenError {
   readonly type = "budget_exceeded";
 }
 
-/** A task belongs to another account than the configured one. Thrown before the task is polled; `hint` names what it needs. */
+/** A task belongs to another account than the configured one. It was not polled; `hint` has the settings that it needs. */
 export class OtherAccountError extends ImggenError {
   readonly type = "usage";
 }
 
 type TaskAccount = Pick<Intent, "service"> & Parameters<typeof isAtGenerator>[0];
 
-/** @throws OtherAccountError if a task's account is not the configured one, saying what is needed */
+/** @throws OtherAccountError if the task belongs to another account than the current one */
 export function requireSameAccount(
   task: TaskAccount,
-  atHand: ServiceIdentity,
+  current: ServiceIdentity,
   taskId: string,
   acceptsOtherKey = false,
 ): void {
   const { baseUrl } = task.service;
-  if (baseUrl !== atHand.baseUrl) {
-    throw new OtherAccountError(`Task ${taskId} is at ${baseUrl}, not at ${atHand.baseUrl}.`, {
+  if (baseUrl !== current.baseUrl) {
+    throw new OtherAccountError(`Task ${taskId} is at ${baseUrl}, not at ${current.baseUrl}.`, {
       hint: `Set IMGGEN_BASE_URL=${baseUrl} (and the key it was submitted with) and try again.`,
       charged: "yes",
     });
   }
-  if (!acceptsOtherKey) requireSameKey(task, atHand, taskId);
+  if (!acceptsOtherKey) requireSameKey(task, current, taskId);
 }
 
-/** @throws OtherAccountError if a task was submitted with another key. No key at all is none */
+/** @throws OtherAccountError if a task was submitted with another key. At a generator, a missing key matches any key. */
 export function requireSameKey(task: TaskAccount, { keyId }: ServiceIdentity, taskId: string): void {
-  const ofTask = task.service.keyId;
+  const taskKeyId = task.service.keyId;
   const isGenerator = isAtGenerator(task);
-  if (ofTask === keyId || (isGenerator && [ofTask, keyId].includes(GENERATOR_KEY_ID))) return;
-  const message = `Task ${taskId} was submitted with another API key: its fingerprint is ${ofTask}, and ${keyId} is in effect.`;
+  if (taskKeyId === keyId || (isGenerator && [taskKeyId, keyId].includes(GENERATOR_KEY_ID))) return;
+  const message = `Task ${taskId} was submitted with another API key: its fingerprint is ${taskKeyId}, and ${keyId} is in effect.`;
   const variable = isGenerator ? "IMGGEN_GENERATOR_KEY" : "IMGGEN_API_KEY";
   throw new OtherAccountError(message, {
     hint: [
@@ -174,34 +171,31 @@ export function requireSameKey(task: TaskAccount, { keyId }: ServiceIdentity, ta
   });
 }
 
-/**
- * The provider of a task is not installed, or not known to this version: the task cannot be continued until it is.
- * `message` says what is missing.
- */
+/** The provider of a task is not installed, or unknown to this version, so the task cannot be continued. */
 export class MissingProviderError extends ImggenError {
   readonly type = "outcome_unknown";
 }
 
-/** A problem in the manifest; with any, nothing of the batch is sent. */
+/** A problem in the manifest, because of which nothing of the batch is sent. */
 export interface ManifestProblem {
   line: number;
-  /** Without the number of the line, and mostly without a full stop. */
+  /** Without the line number, and mostly without a full stop. */
   message: string;
 }
 
-const MAX_SHOWN = 100;
+const MAX_SHOWN_PROBLEMS = 100;
 
-/** Rows of a manifest that cannot be sent, so nothing was. Thrown once all are read: `problems` has every one, `message` 100. */
+/** Rows of a manifest that cannot be sent. Nothing was sent. `problems` has all of them, `message` the first 100. */
 export class ManifestError extends ImggenError {
   readonly type = "invalid_request";
   readonly problems: readonly ManifestProblem[];
 
   constructor(problems: readonly ManifestProblem[]) {
     const lines = problems
-      .slice(0, MAX_SHOWN)
+      .slice(0, MAX_SHOWN_PROBLEMS)
       .map(({ line, message }) => `line ${line}: ${message.replace(/(?<![.?])$/, ".")}`);
-    const more = problems.length - lines.length;
-    if (more > 0) lines.push(`… and ${more} more.`);
+    const hiddenCount = problems.length - lines.length;
+    if (hiddenCount > 0) lines.push(`… and ${hiddenCount} more.`);
     const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
     super(`The manifest has ${count}.\n${lines.join("\n")}`, { hint: "Nothing was sent." });
     this.problems = problems;

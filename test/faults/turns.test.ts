@@ -39,12 +39,12 @@ const PROGRAM = `
 import { closeSync, openSync, unlinkSync } from "node:fs";
 import { setMaxListeners } from "node:events";
 import path from "node:path";
-import { Line } from "${path.join(ROOT, "src/core/limits/turns.ts")}";
+import { Queue } from "${path.join(ROOT, "src/core/limits/turns.ts")}";
 import { systemClock } from "${path.join(ROOT, "src/lib/clock.ts")}";
 import { systemProcesses } from "${path.join(ROOT, "src/lib/processes.ts")}";
 
-const { folder, proof, name, turns, atOnce, concurrency, forMs, workMs } = JSON.parse(process.argv[2]);
-const line = new Line(folder, { concurrency, forMs }, { processes: systemProcesses(), clock: systemClock });
+const { folder, proof, name, turns, atOnce, concurrency, leaseMs, workMs } = JSON.parse(process.argv[2]);
+const line = new Queue(folder, { concurrency, leaseMs }, { processes: systemProcesses(), clock: systemClock });
 const signal = new AbortController().signal;
 setMaxListeners(0, signal);
 
@@ -91,7 +91,7 @@ interface Run {
   turns: number;
   atOnce: number;
   concurrency: number;
-  forMs: number;
+  leaseMs: number;
   workMs: number;
 }
 
@@ -145,7 +145,7 @@ function mostAtOnce(turns: readonly Turned[]): number {
 describe("turns of several processes", () => {
   it.each([1, 2])("are never more than %i at once, and all of them come", async (concurrency) => {
     const { file, ...folders } = await newFolders();
-    const run = { ...folders, turns: 25, atOnce: 3, concurrency, forMs: 60_000, workMs: 4 };
+    const run = { ...folders, turns: 25, atOnce: 3, concurrency, leaseMs: 60_000, workMs: 4 };
     const runs = ["a", "b", "c", "d"].map((name) => started(file, { ...run, name }));
     expect(await Promise.all(runs.map(({ ended }) => ended))).toEqual([0, 0, 0, 0]);
     const turned = runs.flatMap((each) => each.turned);
@@ -157,7 +157,7 @@ describe("turns of several processes", () => {
   it("go on when processes are killed and stopped, and are never too many", async () => {
     const random = randomFrom(7);
     const { file, ...folders } = await newFolders();
-    const run = { ...folders, turns: 100_000, atOnce: 3, concurrency: 2, forMs: 60_000, workMs: 5 };
+    const run = { ...folders, turns: 100_000, atOnce: 3, concurrency: 2, leaseMs: 60_000, workMs: 5 };
     const runs = ["a", "b", "c", "d"].map((name) => started(file, { ...run, name }));
     const victims: ChildProcess[] = runs.slice(0, 2).map(({ child }) => child);
     await pause(800);
@@ -181,7 +181,7 @@ describe("turns of several processes", () => {
 
   it("of a thread that was terminated are lost at their time limit, though its process lives", async () => {
     const { file, ...folders } = await newFolders();
-    const run = { ...folders, turns: 1, atOnce: 1, concurrency: 1, forMs: 1500, workMs: 60_000 };
+    const run = { ...folders, turns: 1, atOnce: 1, concurrency: 1, leaseMs: 1500, workMs: 60_000 };
     const worker = new Worker(file, { argv: [JSON.stringify({ ...run, name: "a" })] });
     const ticketOf = () => readdirSync(folders.proof).includes("seat-1") && readdirSync(folders.folder)[0];
     await until(() => ticketOf());
@@ -195,7 +195,7 @@ describe("turns of several processes", () => {
 
   it("of a process that is stopped for good are lost at their time limit", async () => {
     const { file, ...folders } = await newFolders();
-    const run = { ...folders, turns: 1000, atOnce: 1, concurrency: 1, forMs: 1000, workMs: 20 };
+    const run = { ...folders, turns: 1000, atOnce: 1, concurrency: 1, leaseMs: 1000, workMs: 20 };
     const stopped = started(file, { ...run, name: "a" });
     await until(() => stopped.turned.length > 0);
     stopped.child.kill("SIGSTOP");

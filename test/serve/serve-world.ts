@@ -3,7 +3,7 @@ import { onTestFinished } from "vitest";
 import { HttpClient } from "../../src/api/http-client.ts";
 import { termsFor } from "../../src/client/targets/open-generator.ts";
 import type { GeneratorConnection } from "../../src/core/engine/deps.ts";
-import { Line } from "../../src/core/limits/turns.ts";
+import { Queue } from "../../src/core/limits/turns.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { type Processes, systemProcesses } from "../../src/lib/processes.ts";
 import type { GeneratorOptions } from "../../src/providers/kind.ts";
@@ -47,7 +47,7 @@ export async function liveServer(live: LiveOptions = {}) {
   const options = { ...OPTIONS, ...own };
   const events: ServeEvent[] = [];
   const downloads = new HttpClient();
-  const lineLimits = { concurrency: options.concurrency, forMs: options.timeoutMs + 60_000 };
+  const lineLimits = { concurrency: options.concurrency, leaseMs: options.timeoutMs + 60_000 };
   const connection: GeneratorConnection = {
     identity: { baseUrl: "command:paint", keyId: GENERATOR_KEY_ID },
     provider,
@@ -58,7 +58,7 @@ export async function liveServer(live: LiveOptions = {}) {
     termsFor: (request) => termsFor(request, options),
     generator: {
       name: "command:paint",
-      line: new Line(path.join(folder, "turns"), lineLimits, { processes, clock }),
+      queue: new Queue(path.join(folder, "turns"), lineLimits, { processes, clock }),
     },
   };
   const ledger = new Ledger(folder, clock, processes);

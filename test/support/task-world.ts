@@ -57,7 +57,7 @@ function countedWork(work: Partial<IntentTerms> = {}): Connection["termsFor"] {
   };
 }
 
-const FACTS: GeneratorFacts = { name: GENERATOR.baseUrl, line: null };
+const FACTS: GeneratorFacts = { name: GENERATOR.baseUrl, queue: null };
 
 /** What one process of imggen has at hand in a test: a ledger, a service, an output folder, a clock. */
 export interface TaskWorld {

@@ -5,7 +5,7 @@ import { NetworkError } from "../../api/api-errors.ts";
 import { HttpClient, withMaskedUrls } from "../../api/http-client.ts";
 import { proxiesFromEnvironment } from "../../api/proxies.ts";
 import type { GeneratorConnection } from "../../core/engine/deps.ts";
-import { Line } from "../../core/limits/turns.ts";
+import { Queue } from "../../core/limits/turns.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import { keyFingerprint } from "../../lib/fingerprint.ts";
 import { keyMasker, secretsMasker } from "../../lib/redact.ts";
@@ -142,7 +142,7 @@ export async function openGenerator(generator: OwnGenerator, session: TargetSess
       name: spec.name,
       package: options.package,
       ...(provider.prepare && { prepare }),
-      line: generatorLine(spec, options, session),
+      queue: generatorLine(spec, options, session),
     },
   };
   return { connection, close: async () => void (await Promise.all([provider.close(), downloads.close()])) };
@@ -208,8 +208,8 @@ function generatorLine(
   spec: GeneratorSpec,
   { concurrency, timeoutMs }: GeneratorOptions,
   { folders, context }: TargetSession,
-): Line {
+): Queue {
   const digest = createHash("sha256").update(queueKey(spec)).digest("hex").slice(0, 16);
-  const limits = { concurrency, forMs: timeoutMs + TURN_MARGIN_MS };
-  return new Line(path.join(folders.state, "turns", digest), limits, context);
+  const limits = { concurrency, leaseMs: timeoutMs + TURN_MARGIN_MS };
+  return new Queue(path.join(folders.state, "turns", digest), limits, context);
 }

@@ -448,7 +448,7 @@ export async function waitForId(
   const waitResult = await waitForTask(
     taskId,
     {
-      schedule: wait.schedule ?? (await deps.schedules.of(null)),
+      schedule: wait.schedule ?? (await deps.schedules.forRequest(null)),
       timeoutMs: waitTimeoutMs(wait, null),
       ageMs: Number.POSITIVE_INFINITY,
       pollAtOnce: true,

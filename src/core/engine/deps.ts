@@ -7,7 +7,7 @@ import type { GenerationRequest } from "../../task/request.ts";
 import type { RunFileNames } from "../images/published-names.ts";
 import type { Cap } from "../limits/caps.ts";
 import type { Gate } from "../limits/gate.ts";
-import type { Line } from "../limits/turns.ts";
+import type { Queue } from "../limits/turns.ts";
 import type { PollingSchedules } from "../polling/choose-schedule.ts";
 import type { OnTaskProgress } from "./events.ts";
 import type { StoppableJobs } from "./stoppable-jobs.ts";
@@ -39,7 +39,7 @@ export interface GeneratorFacts {
   /** `name@version` of the package that makes the images; absent without a package. */
   package?: string | undefined;
   /** Queue of requests over all processes; null if any number may be in flight. */
-  line: Line | null;
+  queue: Queue | null;
 }
 
 export type GeneratorConnection = Connection & { generator: GeneratorFacts };

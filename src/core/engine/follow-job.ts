@@ -19,8 +19,8 @@ import { POLICY } from "../limits/policy.ts";
 import { fixedSchedule } from "../polling/fixed-schedules.ts";
 import {
   type EndedState,
-  type FollowedDeps,
   goneReason,
+  type ProgressDeps,
   type WaitResult,
   type WaitSettings,
   type WaitSpec,
@@ -92,12 +92,12 @@ export async function waitForJob(
   const { request, requestMs, taskId: ownId } = task.intent;
   // Users know the task by imggen's id if it has one, because the provider's id may be a whole URL.
   const taskId = ownId ?? job.id;
-  const usualMs = schedule ? null : await deps.schedules.usualMs(request);
+  const usualMs = schedule ? null : await deps.schedules.getUsualMs(request);
   deps.onProgress({ type: "waiting", taskId, usualMs });
   const onProgress: TaskDeps["onProgress"] = (event) =>
     deps.onProgress("taskId" in event ? { ...event, taskId } : event);
   const spec = {
-    schedule: schedule ?? (await deps.schedules.of(request)),
+    schedule: schedule ?? (await deps.schedules.forRequest(request)),
     timeoutMs: timeoutMs ?? requestMs,
     ageMs: deps.clock.now() - job.acceptedMs,
     pollAtOnce,
@@ -112,7 +112,7 @@ export async function waitForJob(
 async function withProgress<Result>(
   { id, request }: AcceptedJob,
   deps: TaskDeps,
-  work: (deps: TaskDeps & Required<FollowedDeps>) => Promise<Result>,
+  work: (deps: TaskDeps & Required<ProgressDeps>) => Promise<Result>,
 ): Promise<Result> {
   const { provider, serviceUrl } = deps.connection;
   const workEnd = new AbortController();

@@ -16,7 +16,7 @@ import { StateFolderError } from "../../store/store-errors.ts";
 import { CANCELLED, displayId, type RequestState } from "../../task/task.ts";
 import { AnsweredError, CancelledError, isAccountError, PendingError } from "../errors.ts";
 import { giveBackToCaps, takeFromCaps } from "../limits/caps.ts";
-import { type Gate, isLasting, type Pass } from "../limits/gate.ts";
+import { type Gate, isPermanent, type Pass } from "../limits/gate.ts";
 import { POLICY } from "../limits/policy.ts";
 import type { Turn } from "../limits/turns.ts";
 import { pause } from "../polling/wait.ts";
@@ -177,7 +177,7 @@ class RequestSubmitter {
 
   /** Waits for the request's turn at its provider. @throws the signal's reason; the disk's error */
   async #takeTurn(signal: AbortSignal): Promise<Turn | null> {
-    const { line } = this.#deps.connection.generator ?? {};
+    const { queue: line } = this.#deps.connection.generator ?? {};
     if (!line) return null;
     const { id } = this.#claimedTask.task;
     const taskId = displayId(this.#claimedTask.task);
@@ -257,7 +257,7 @@ class RequestSubmitter {
         const error = reply.error ?? unreachableError(reply.cause, this.#deps);
         await this.#recordWaiting(submission, error.message);
         if (this.#signal.aborted) return "again";
-        if (this.#unsentCount >= this.#spec.maxUnsent || isLasting(reply)) return this.#endUnsent(error);
+        if (this.#unsentCount >= this.#spec.maxUnsent || isPermanent(reply)) return this.#endUnsent(error);
         return this.#retry(error.message, false);
       }
       case "rate_limited": {
@@ -430,7 +430,7 @@ function concernsAllRequests(error: ImggenError): boolean {
 /** Time for which the turn of an abandoned request stays taken, because the provider may still work on it. */
 function turnKeepMs(abandonReason: AbandonReason | null, limitMs: number): number {
   if (abandonReason === null) return 0;
-  return abandonReason === "time limit" ? limitMs : Math.min(limitMs, POLICY.submit.maxKeptTurnMs);
+  return abandonReason === "time limit" ? limitMs : Math.min(limitMs, POLICY.submit.maxTurnKeepMs);
 }
 
 /** Time limits and cancellation of an attempt. A paid request is waited for once it was sent. */

@@ -10,23 +10,22 @@ import type { CheckedRequest } from "../../task/request.ts";
 import { BudgetExceededError } from "../errors.ts";
 import type { Cap, PricedRequest } from "./caps.ts";
 
-/** Rule for requests without a documented cost under a limit. */
+/** How limits treat requests without a documented cost. */
 export interface CostRules {
-  /** The models to choose from. */
   matrix: Matrix;
-  /** Whether such a request passes, although it cannot be counted. */
+  /** Whether such a request is allowed although its cost cannot be counted. */
   allowUndocumented: boolean;
 }
 
-/** A sum of documented costs, in credits, and the number of costs that are not documented. */
+/** Sum of documented costs, in credits, and number of requests without one. */
 interface Costs {
   credits: number;
   undocumented: number;
-  /** Requests beyond one for each, each at that cost; absent for none. */
+  /** Number of additional requests of the same cost, such as further images; absent for none. */
   extraRequests?: number;
 }
 
-/** Refuses a request that would cost more than the user allows, before anything is sent. @throws BudgetExceededError */
+/** Refuses a request that costs more than the user allows, before anything is sent. @throws BudgetExceededError */
 export function checkBudget(
   { request, credits }: CheckedRequest,
   maxCredits: number,
@@ -34,7 +33,7 @@ export function checkBudget(
 ): void {
   if (credits === null) {
     if (rules.allowUndocumented) return;
-    throw uncountable(`${request.model} costs`, "maxCredits", rules.matrix);
+    throw undocumentedCostError(`${request.model} costs`, "maxCredits", rules.matrix);
   }
   if (credits <= maxCredits) return;
   throw new BudgetExceededError(
@@ -49,8 +48,8 @@ export function checkBudget(
 }
 
 /**
- * Checks a batch against its total budget: what earlier runs may have been charged, including for rows since removed
- * from the manifest, plus what is still to be submitted. @throws BudgetExceededError with both figures; nothing was sent
+ * Checks the total budget of a batch: possible charges of earlier runs, including for rows that were removed from the manifest,
+ * plus the requests still to be submitted. Nothing was sent. @throws BudgetExceededError
  */
 export function checkBatchBudget(
   {
@@ -62,56 +61,53 @@ export function checkBatchBudget(
   rules: CostRules,
 ): void {
   const undocumented = toSubmit.undocumented + charged.undocumented + chargedForOthers.undocumented;
-  const before = charged.credits + chargedForOthers.credits;
+  const chargedBefore = charged.credits + chargedForOthers.credits;
   if (undocumented > 0 && !rules.allowUndocumented) {
-    if (toSubmit.undocumented === 0) throw uncountableBefore(undocumented);
-    const what = undocumented === 1 ? "1 row costs" : `${undocumented} rows cost`;
-    throw uncountable(what, "maxCredits", rules.matrix);
+    if (toSubmit.undocumented === 0) throw undocumentedChargeError(undocumented);
+    const rowsCost = undocumented === 1 ? "1 row costs" : `${undocumented} rows cost`;
+    throw undocumentedCostError(rowsCost, "maxCredits", rules.matrix);
   }
-  if (before + toSubmit.credits <= maxCredits) return;
-  const costs = before > 0 ? "still costs" : "costs";
-  const earlier = before > 0 ? `, ${before} may have been charged for it before` : "";
+  if (chargedBefore + toSubmit.credits <= maxCredits) return;
+  const verb = chargedBefore > 0 ? "still costs" : "costs";
+  const earlierClause = chargedBefore > 0 ? `, ${chargedBefore} may have been charged for it before` : "";
   throw new BudgetExceededError(
-    phrase`The batch ${costs} ${toSubmit.credits} credits${earlier}, and ${option("maxCredits")} is ${maxCredits}.`,
-    { hint: before > maxCredits ? OVERSPENT : "Nothing was sent. Raise the cap, or take rows out." },
+    phrase`The batch ${verb} ${toSubmit.credits} credits${earlierClause}, and ${option("maxCredits")} is ${maxCredits}.`,
+    { hint: chargedBefore > maxCredits ? OVERSPENT : "Nothing was sent. Raise the cap, or take rows out." },
   );
 }
 
 const OVERSPENT = "Nothing was sent. Raise the cap: charges for rows that were taken out since count too.";
 
-/** The refusal of a cost that no limit can count. @param what costs it, as in `1 row costs` */
-function uncountable(
-  what: string,
+/** @param costs subject and verb of the message, as in `1 row costs` */
+function undocumentedCostError(
+  costs: string,
   limit: "maxCredits" | "dailyCredits",
   matrix: Matrix,
 ): BudgetExceededError {
   const name = limit === "maxCredits" ? option(limit) : limit;
-  const otherwise = phrase`To submit it without a limit, add ${option("noValidate")}.`;
-  return new BudgetExceededError(phrase`What ${what} is not documented, so ${name} cannot be enforced.`, {
-    hint: ["Nothing was sent.", unknownCostHint(matrix, otherwise)],
+  const advice = phrase`To submit it without a limit, add ${option("noValidate")}.`;
+  return new BudgetExceededError(phrase`What ${costs} is not documented, so ${name} cannot be enforced.`, {
+    hint: ["Nothing was sent.", unknownCostHint(matrix, advice)],
   });
 }
 
-/** No choice of a model makes countable what an earlier run has submitted. */
-function uncountableBefore(rows: number): BudgetExceededError {
-  const what = rows === 1 ? "1 row of an earlier run costs" : `${rows} rows of earlier runs cost`;
+/** Error if an earlier run has submitted requests of unknown cost, which no other model can avoid. */
+function undocumentedChargeError(rows: number): BudgetExceededError {
+  const rowsCost = rows === 1 ? "1 row of an earlier run costs" : `${rows} rows of earlier runs cost`;
   return new BudgetExceededError(
-    phrase`What ${what} is not documented, so ${option("maxCredits")} cannot be enforced.`,
+    phrase`What ${rowsCost} is not documented, so ${option("maxCredits")} cannot be enforced.`,
     {
       hint: phrase`Nothing was sent. To leave that out of the budget, add ${option("noValidate")}.`,
     },
   );
 }
 
-/**
- * The most that requests are likely to cost, in credits: an undocumented cost counts as the highest documented one.
- * Used only to decide whether to ask for confirmation.
- */
+/** Likely maximum cost, in credits, to decide about a confirmation: an undocumented cost counts as the highest documented one. */
 export function likelyCredits({ credits, undocumented, extraRequests = 0 }: Costs, matrix: Matrix): number {
   return credits + (undocumented + extraRequests) * highestCost(matrix);
 }
 
-/** The account that a daily limit is of: one for all of the user's own generators. */
+/** Account of a daily limit. All generators of the user share one. */
 export function spendingAccount({ keyId }: ServiceIdentity, isGenerator: boolean): string {
   return isGenerator ? GENERATOR_KEY_ID : keyId;
 }
@@ -123,42 +119,42 @@ interface LimitDeps {
   dailyCredits: number | null;
 }
 
-/** The limit on what an account may spend in a day, in credits, over all processes; null: spending is counted alone. */
+/** Limit on an account's spending per day, over all processes. Without a limit, spending is only counted. */
 export function dayCap({ ledger, clock, dailyCredits }: LimitDeps): Cap {
-  const today = () => localDay(new Date(clock.now()));
+  const getToday = () => localDay(new Date(clock.now()));
   const getCharge = ({ task, request, credits }: PricedRequest) => {
     const keyId = spendingAccount(task.intent.service, isAtGenerator(task.intent));
     return { task: task.id, request, part: task.parts, keyId, credits: credits ?? 0 };
   };
-  /** The days on which requests were counted: a run may last past midnight. */
-  const days = new Map<string, string>();
-  const requestKey = ({ task, request }: PricedRequest) => `${task.id} ${request}`;
+  /** Days on which requests were counted, because a run may last past midnight. */
+  const countedDays = new Map<string, string>();
+  const getRequestKey = ({ task, request }: PricedRequest) => `${task.id} ${request}`;
   return {
     async take(priced) {
-      const day = today();
+      const day = getToday();
       try {
-        const announced = await ledger.spending.announce(day, getCharge(priced), dailyCredits);
-        if (!announced.ok) return exceeded(announced.spent, priced.credits ?? 0, dailyCredits ?? 0);
-        days.set(requestKey(priced), day);
+        const result = await ledger.spending.announce(day, getCharge(priced), dailyCredits);
+        if (!result.ok) return overLimitError(result.spent, priced.credits ?? 0, dailyCredits ?? 0);
+        countedDays.set(getRequestKey(priced), day);
         return null;
       } catch (error) {
-        // Without the day's sum the limit cannot be enforced.
+        // The limit cannot be enforced if the day's sum cannot be read.
         if (error instanceof ImggenError) return dailyCredits === null ? null : error;
         throw error;
       }
     },
     async giveBack(priced) {
-      const day = days.get(requestKey(priced));
+      const day = countedDays.get(getRequestKey(priced));
       if (day === undefined) return;
-      // The remaining ones make the sum too high.
+      // If this fails, the sum is too high, never too low.
       await ledger.spending.withdraw(day, getCharge(priced)).catch(() => {});
     },
   };
 }
 
 /**
- * Checks everything that is about to be submitted against the daily limit, before any intent is recorded. `waiting`: cost of
- * what was begun before and is still to be submitted.
+ * Checks all requests of a command against the daily limit, before any intent is recorded. `waiting`: cost of earlier requests
+ * that are still to be submitted.
  * @throws BudgetExceededError; nothing was sent
  */
 export async function checkDailyLimit(
@@ -170,13 +166,13 @@ export async function checkDailyLimit(
   const { dailyCredits, clock, ledger } = deps;
   if (dailyCredits === null) return;
   if (undocumented > 0 && !rules.allowUndocumented)
-    throw uncountable("this costs", "dailyCredits", rules.matrix);
+    throw undocumentedCostError("this costs", "dailyCredits", rules.matrix);
   if (credits === 0) return;
   const spent = (await ledger.spending.total(localDay(new Date(clock.now())), keyId)) + waiting;
-  if (spent + credits > dailyCredits) throw exceeded(spent, credits, dailyCredits);
+  if (spent + credits > dailyCredits) throw overLimitError(spent, credits, dailyCredits);
 }
 
-function exceeded(spent: number, credits: number, limit: number): BudgetExceededError {
+function overLimitError(spent: number, credits: number, limit: number): BudgetExceededError {
   return new BudgetExceededError(
     `${spent} credits were spent today, this costs ${credits} more, and dailyCredits is ${limit}.`,
     {

@@ -9,17 +9,16 @@ import { isAccountError } from "../errors.ts";
 import { Pause, type PauseDeps, PollLimit } from "./pause.ts";
 import { type OutageWaits, POLICY } from "./policy.ts";
 
-/** Submitting stops, or continues. `isOfPolls`: it is the polls that no longer reach the provider. */
+/** Submitting stops or continues. `isOfPolls`: polls, rather than submits, no longer reach the provider. */
 export type OutageEvent = { down: true; why: string; isOfPolls?: true } | { down: false };
 
 export interface GateDeps extends PauseDeps {
-  /** Called when submitting stops, and when it continues. */
   onOutage?: ((outage: OutageEvent) => void) | undefined;
-  /** Waits of a server, which never gives up. Absent: a run, which does. */
+  /** Waits of a server, which retries forever. Absent: a run, which gives up. */
   waits?: OutageWaits | undefined;
 }
 
-/** Permission for one attempt to submit a request. `isProbe`: it tries whether the provider is back after an outage. */
+/** Permission for one attempt to submit. `isProbe`: the attempt checks whether an outage is over. */
 export interface Pass {
   readonly isProbe: boolean;
 }
@@ -27,22 +26,21 @@ export interface Pass {
 interface Outage {
   kind: keyof OutageWaits;
   why: string;
-  /** The error that refused the account. */
   refusal: ImggenError | null;
   beganMs: number;
   failedMs: number;
-  /** Failed attempts since the outage began. Submits that were in flight then do not count. */
+  /** Number of failed attempts since the outage began, without those that were in flight then. */
   probes: number;
-  /** Whether there is a reason to make the next probe at once. */
+  /** Whether the next probe may be made at once. */
   isDue: boolean;
-  /** Aborts when the wait before the next probe is over early. */
+  /** Aborts to end the wait before the next probe early. */
   wake: AbortController;
 }
 
 /**
- * Decides when the requests of one run may be submitted and polled. After a 429 none is submitted until the time that was
- * asked for is over, and fewer at once; each that succeeds allows one more. In an outage one request at a time is tried,
- * after longer and longer waits. Polls have a pause of their own.
+ * Decides when the requests of one run may be submitted and polled. After a 429 none is submitted until the pause is over, and
+ * fewer at once; each success allows one more. In an outage, one request at a time is tried after growing waits. Polls are
+ * paused separately.
  */
 export class Gate {
   readonly #deps: GateDeps;
@@ -51,17 +49,16 @@ export class Gate {
   readonly #queue = new WaitQueue();
   readonly #passes = new Set<Pass>();
   readonly #jobs = new Set<object>();
-  /** Maximum number of passes at once. */
-  #width = Number.POSITIVE_INFINITY;
+  #maxPasses = Number.POSITIVE_INFINITY;
   #stopped: ImggenError | null = null;
   readonly #stop = new AbortController();
   #outage: Outage | null = null;
   #probe: Pass | null = null;
-  #lostInARow = 0;
+  #consecutiveLosses = 0;
   readonly #lostRequests = new Set<string>();
   #hasAnswered = false;
-  /** Since when each poll has failed to reach the provider; null if the last one has. */
-  #unpolled: { sinceMs: number; isSaid: boolean } | null = null;
+  /** Start of a series of polls that did not reach the provider; null if the last poll did. */
+  #pollOutage: { sinceMs: number; wasReported: boolean } | null = null;
 
   constructor(deps: GateDeps) {
     this.#deps = deps;
@@ -69,46 +66,46 @@ export class Gate {
     this.#polls = new PollLimit(deps);
   }
 
-  /** The error after which nothing more is submitted; null before that. */
+  /** Error after which no more requests are submitted, or null. */
   get stopped(): ImggenError | null {
     return this.#stopped;
   }
 
-  /** Reason why no request is submitted at present; null if there is no outage. */
+  /** Current outage, during which no requests but probes are submitted; null if there is none. */
   get outage(): Readonly<Pick<Outage, "kind" | "why" | "refusal" | "beganMs" | "failedMs">> | null {
     return this.#outage;
   }
 
-  /** Whether nothing more is submitted: after a stop, or in an outage that has lasted too long to be waited for. */
+  /** Whether no more requests are submitted: after a stop, or in an outage that has lasted too long. */
   get isClosed(): boolean {
     if (this.#stopped !== null) return true;
     return this.#outage !== null && this.#probeWaitMs(this.#outage) === null;
   }
 
-  /** Whether no outage ends the run: that of a server. */
+  /** Whether outages never end the run, as in a server. */
   get keepsTrying(): boolean {
     return this.#deps.waits !== undefined;
   }
 
-  /** Time until the next submit, in milliseconds, as far as it is known; 0 if one may be made now. */
+  /** Known time until the next submit, in milliseconds; 0 if one may be made now. */
   get waitMs(): number {
     const probeMs = this.#outage === null ? 0 : (this.#probeWaitMs(this.#outage) ?? 0);
-    return Math.max(0, this.#submits.leftMs, probeMs);
+    return Math.max(0, this.#submits.remainingMs, probeMs);
   }
 
-  /** Notes that the provider works on a job of this run. @returns ends that */
+  /** Records that a job of this run is open. @returns a function that records its end */
   jobBegan(): () => void {
     const job = {};
     this.#jobs.add(job);
     return () => void this.#jobs.delete(job);
   }
 
-  /** Whether the provider works on a job of this run: what is refused with 429 then only has to wait for that. */
+  /** Whether the provider works on a job of this run, whose end may be all that a 429 waits for. */
   get hasOpenJobs(): boolean {
     return this.#jobs.size > 0;
   }
 
-  /** Submits nothing more; the first error is kept. Polls go on. */
+  /** Submits no more requests. The first error is kept. Polls continue. */
   stop(error: ImggenError): void {
     this.#stopped ??= error;
     this.#stop.abort();
@@ -116,16 +113,16 @@ export class Gate {
   }
 
   /**
-   * Waits until a request may be submitted. Call it before an attempt is recorded, or a request that only waits would look
-   * as if it was submitted. The pass must be returned with `leave`.
-   * @returns null if it is given up: `stopped` or `outage` has the reason @throws the signal's reason
+   * Waits until a request may be submitted. Call it before an attempt is recorded, or a waiting request would look submitted. The
+   * pass must be returned with `leave`.
+   * @returns null if the gate gives up; the reason is in `stopped` or `outage` @throws the signal's reason
    */
   async enter(signal: AbortSignal): Promise<Pass | null> {
     for (;;) {
       signal.throwIfAborted();
       if (this.#stopped !== null) return null;
       const outage = this.#outage;
-      if ((outage && this.#probe) || this.#passes.size >= this.#width) {
+      if ((outage && this.#probe) || this.#passes.size >= this.#maxPasses) {
         await this.#queue.wait(signal);
         continue;
       }
@@ -134,33 +131,32 @@ export class Gate {
       const pass: Pass = { isProbe: outage !== null };
       if (pass.isProbe) this.#probe = pass;
       this.#passes.add(pass);
-      let isReady = false;
+      let hasEntered = false;
       try {
         if (outage) await this.#sleep(waitMs, signal, outage.wake.signal);
-        while (this.#submits.leftMs > 0 && this.#stopped === null)
-          await this.#sleep(this.#submits.leftMs, signal);
-        isReady = this.check(pass, signal);
-        if (isReady) return pass;
+        while (this.#submits.remainingMs > 0 && this.#stopped === null)
+          await this.#sleep(this.#submits.remainingMs, signal);
+        hasEntered = this.check(pass, signal);
+        if (hasEntered) return pass;
       } finally {
-        if (!isReady) this.leave(pass);
+        if (!hasEntered) this.leave(pass);
       }
     }
   }
 
   /**
-   * Whether a request may still be submitted, after other waits and right before the attempt is recorded. If not, its
-   * holder returns its turn and the pass, and enters again. Does not wait.
+   * Whether a request may still be submitted, to be checked after other waits and right before the attempt is recorded. If not,
+   * return the turn and the pass, and enter again.
    */
   check(pass: Pass, signal: AbortSignal): boolean {
-    return !signal.aborted && this.#stopped === null && !this.isStale(pass) && this.#submits.leftMs <= 0;
+    return !signal.aborted && this.#stopped === null && !this.isStale(pass) && this.#submits.remainingMs <= 0;
   }
 
-  /** Whether an outage has begun since the pass was given. */
   isStale(pass: Pass): boolean {
     return this.#outage !== null && this.#probe !== pass;
   }
 
-  /** Returns a pass, used or not. */
+  /** Returns a pass, whether used or not. */
   leave(pass: Pass): void {
     this.#passes.delete(pass);
     if (this.#probe === pass) this.#probe = null;
@@ -168,9 +164,9 @@ export class Gate {
   }
 
   /**
-   * Takes note of the end of an attempt. Call it before the request's turn is released, so that a refused account stops
-   * whatever waits for that turn.
-   * @param signal under which it was submitted @param requestKey names the request: one that always fails is no outage
+   * Records the result of an attempt. Call it before the request's turn is released, so that an account's refusal stops the
+   * requests that wait for the turn.
+   * @param requestKey identifies the request, because a single request that always fails is not an outage
    * @param maxBusyMs longest pause that a run waits for; a server waits for any
    */
   report(
@@ -180,35 +176,35 @@ export class Gate {
     requestKey: string,
     maxBusyMs: number = POLICY.submit.maxBusyMs,
   ): void {
-    // A reply that was not waited for says nothing about the provider.
+    // An aborted attempt shows nothing about the provider.
     const isAborted = signal.aborted && !(signal.reason instanceof TimeLimitError);
     switch (reply.outcome) {
       case "accepted":
       case "made":
         this.#submits.reset();
-        this.#width += 1;
-        this.#answered();
+        this.#maxPasses += 1;
+        this.#endOutage();
         break;
       case "rate_limited":
         this.#slowDown(reply, maxBusyMs);
-        this.#answered();
+        this.#endOutage();
         break;
       case "refused":
-        if (!isAccountError(reply.error)) this.#answered();
-        else if (this.keepsTrying) this.#failed(pass, "account", reply.error.message, reply.error);
+        if (!isAccountError(reply.error)) this.#endOutage();
+        else if (this.keepsTrying) this.#recordFailure(pass, "account", reply.error.message, reply.error);
         else this.stop(reply.error);
         break;
       case "not_sent":
-        // A lasting error is no outage: waiting would not help.
-        if (!isAborted && (this.keepsTrying || !isLasting(reply)))
-          this.#failed(pass, "unsent", reply.error?.message ?? connectionErrorText(reply.cause));
+        // A permanent error is not an outage, because waiting would not help.
+        if (!isAborted && (this.keepsTrying || !isPermanent(reply)))
+          this.#recordFailure(pass, "unsent", reply.error?.message ?? connectionErrorText(reply.cause));
         break;
       case "unknown":
-        if (!isAborted) this.#lost(pass, reply.why, requestKey);
+        if (!isAborted) this.#handleLostReply(pass, reply.why, requestKey);
     }
   }
 
-  /** Makes the next probe at once: the outage may be over by now. Many new tasks are one reason. */
+  /** Makes the next probe at once, because the outage may be over, for example after many new tasks. */
   retry(): void {
     const outage = this.#outage;
     if (outage === null || this.#nowMs - outage.failedMs < POLICY.outage.minRetryMs[outage.kind]) return;
@@ -218,28 +214,28 @@ export class Gate {
     wake.abort();
   }
 
-  /** As the method of `PollLimit`: neither a pause of submits nor an outage holds up polls. */
+  /** See `PollLimit`. Pauses and outages of submits do not delay polls. */
   async poll(
     poll: () => Promise<PollReply>,
     timeoutMs: number | undefined,
     signal: AbortSignal,
   ): Promise<PollReply> {
     const reply = await this.#polls.poll(poll, timeoutMs, signal);
-    if (!signal.aborted) this.#polled(reply);
+    if (!signal.aborted) this.#trackPollOutage(reply);
     return reply;
   }
 
-  /** Says that running tasks cannot be polled, and that they can again. An outage of submits has been said. */
-  #polled(reply: PollReply): void {
+  /** Reports when polls no longer reach the provider, and when they do again, unless an outage of submits is reported. */
+  #trackPollOutage(reply: PollReply): void {
     if (reply.outcome !== "retry" || reply.connectionError === null) {
-      if (this.#unpolled?.isSaid && this.#outage === null) this.#deps.onOutage?.({ down: false });
-      this.#unpolled = null;
+      if (this.#pollOutage?.wasReported && this.#outage === null) this.#deps.onOutage?.({ down: false });
+      this.#pollOutage = null;
       return;
     }
-    this.#unpolled ??= { sinceMs: this.#nowMs, isSaid: false };
-    const isLong = this.#nowMs - this.#unpolled.sinceMs >= POLICY.poll.outageMs;
-    if (this.#unpolled.isSaid || !isLong || this.#outage !== null) return;
-    this.#unpolled.isSaid = true;
+    this.#pollOutage ??= { sinceMs: this.#nowMs, wasReported: false };
+    const isLong = this.#nowMs - this.#pollOutage.sinceMs >= POLICY.poll.outageMs;
+    if (this.#pollOutage.wasReported || !isLong || this.#outage !== null) return;
+    this.#pollOutage.wasReported = true;
     this.#deps.onOutage?.({ down: true, why: reply.why, isOfPolls: true });
   }
 
@@ -247,7 +243,7 @@ export class Gate {
     return this.#deps.clock.monotonicMs();
   }
 
-  /** Sleeps, at most until the run is stopped or `wake` aborts. @throws the signal's reason */
+  /** Sleeps until `ms` are over, the run is stopped or `wake` aborts. @throws the signal's reason */
   async #sleep(ms: number, signal: AbortSignal, wake: AbortSignal = this.#stop.signal): Promise<void> {
     await this.#deps.clock
       .sleep(ms, AbortSignal.any([signal, wake, this.#stop.signal]))
@@ -262,15 +258,15 @@ export class Gate {
     maxBusyMs: number,
   ): void {
     this.#submits.extend(retryAfterMs, error.message);
-    this.#width = Math.max(1, Math.floor(Math.min(this.#width, this.#passes.size) / 2));
-    const { leftMs } = this.#submits;
+    this.#maxPasses = Math.max(1, Math.floor(Math.min(this.#maxPasses, this.#passes.size) / 2));
+    const { remainingMs: leftMs } = this.#submits;
     if (!this.keepsTrying && leftMs > Math.max(maxBusyMs, POLICY.submit.maxBusyMs))
-      this.stop(tooLong(error, leftMs));
+      this.stop(tooLongError(error, leftMs));
   }
 
-  #answered(): void {
+  #endOutage(): void {
     this.#hasAnswered = true;
-    this.#lostInARow = 0;
+    this.#consecutiveLosses = 0;
     this.#lostRequests.clear();
     this.#queue.wakeAll();
     const outage = this.#outage;
@@ -281,32 +277,32 @@ export class Gate {
     this.#deps.onOutage?.({ down: false });
   }
 
-  #lost(pass: Pass, why: string, requestKey: string): void {
-    this.#lostInARow += 1;
+  #handleLostReply(pass: Pass, why: string, requestKey: string): void {
+    this.#consecutiveLosses += 1;
     this.#lostRequests.add(requestKey);
     const { lostInARow, minRequests } = POLICY.outage;
-    const isOutage = this.#lostInARow >= lostInARow && this.#lostRequests.size >= minRequests;
-    if (isOutage || this.#outage !== null) this.#failed(pass, "lost", why);
+    const isOutage = this.#consecutiveLosses >= lostInARow && this.#lostRequests.size >= minRequests;
+    if (isOutage || this.#outage !== null) this.#recordFailure(pass, "lost", why);
   }
 
-  #failed(pass: Pass, kind: Outage["kind"], why: string, refusal: ImggenError | null = null): void {
-    const facts = { kind, why, refusal, failedMs: this.#nowMs };
+  #recordFailure(pass: Pass, kind: Outage["kind"], why: string, refusal: ImggenError | null = null): void {
+    const failure = { kind, why, refusal, failedMs: this.#nowMs };
     const isDue = false;
-    const before = this.#outage;
-    const refusedBefore = before?.refusal?.message;
-    if (before === null) {
-      this.#outage = { ...facts, beganMs: facts.failedMs, probes: 0, isDue, wake: new AbortController() };
+    const current = this.#outage;
+    const lastRefusal = current?.refusal?.message;
+    if (current === null) {
+      this.#outage = { ...failure, beganMs: failure.failedMs, probes: 0, isDue, wake: new AbortController() };
     } else {
-      if (pass === this.#probe) before.probes += 1;
-      // Once an attempt may have been charged, the waits stay those of lost ones.
-      if (before.kind !== "lost" || kind !== "unsent") Object.assign(before, facts);
-      Object.assign(before, { isDue, failedMs: facts.failedMs });
+      if (pass === this.#probe) current.probes += 1;
+      // After one attempt that may have been charged, the longer waits for lost replies apply to the rest of the outage.
+      if (current.kind !== "lost" || kind !== "unsent") Object.assign(current, failure);
+      Object.assign(current, { isDue, failedMs: failure.failedMs });
     }
-    if (before === null || (refusal !== null && refusal.message !== refusedBefore))
+    if (current === null || (refusal !== null && refusal.message !== lastRefusal))
       this.#deps.onOutage?.({ down: true, why });
   }
 
-  /** Wait before the next probe; null if there is none. */
+  /** Wait before the next probe, in milliseconds; null if the run gives up. */
   #probeWaitMs({ beganMs, failedMs, isDue, probes, kind }: Outage): number | null {
     const waits = this.#deps.waits?.[kind];
     if (waits) {
@@ -321,12 +317,12 @@ export class Gate {
   }
 }
 
-/** Whether another attempt would fail to be sent too: a rejected certificate, a full disk. */
-export function isLasting({ cause, error }: Extract<SubmitReply, { outcome: "not_sent" }>): boolean {
+/** Whether another attempt would fail before it is sent too, as with a rejected certificate or a full disk. */
+export function isPermanent({ cause, error }: Extract<SubmitReply, { outcome: "not_sent" }>): boolean {
   return error?.type === "save_failed" || !isRetryable(cause);
 }
 
-function tooLong({ message }: ImggenError, ms: number): ServiceError {
+function tooLongError({ message }: ImggenError, ms: number): ServiceError {
   const busy = message.replace(/\.$/, "");
   return new ServiceError(`${busy}, and asks to wait ${formatDuration(ms)}.`, { charged: "no" });
 }

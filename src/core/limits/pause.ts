@@ -10,15 +10,15 @@ export interface PauseDeps {
   clock: Pick<Clock, "monotonicMs" | "sleep">;
   /** Uniform in [0, 1). */
   random: () => number;
-  /** Called when all submits, or all polls, are paused, with the duration in milliseconds, and a sentence that says why. */
+  /** Called when all submits or all polls are paused, with the duration in milliseconds and the reason as a sentence. */
   onPause?: ((ms: number, why: string) => void) | undefined;
 }
 
-/** A pause of all requests of one kind, after a 429. */
+/** A pause of all submits or all polls after a 429. */
 export class Pause {
   readonly #rule: RetryRule;
   readonly #deps: PauseDeps;
-  #untilMs = 0;
+  #endMs = 0;
   #refusals = 0;
 
   constructor(rule: RetryRule, deps: PauseDeps) {
@@ -27,25 +27,25 @@ export class Pause {
   }
 
   /** Remaining time in milliseconds; 0 or less if there is no pause. */
-  get leftMs(): number {
-    return this.#untilMs - this.#deps.clock.monotonicMs();
+  get remainingMs(): number {
+    return this.#endMs - this.#deps.clock.monotonicMs();
   }
 
-  /** @param retryAfterMs null if the provider asked for no time: the pause is longer after each 429 in a row */
+  /** @param retryAfterMs null if the provider named no time; then each 429 in a row makes the pause longer */
   extend(retryAfterMs: number | null, why: string): void {
     this.#refusals += 1;
     const ms = backoffMs(this.#rule, this.#refusals, retryAfterMs, this.#deps.random);
-    this.#untilMs = Math.max(this.#untilMs, this.#deps.clock.monotonicMs() + ms);
+    this.#endMs = Math.max(this.#endMs, this.#deps.clock.monotonicMs() + ms);
     this.#deps.onPause?.(ms, why);
   }
 
-  /** The next pause is short again, after a reply other than 429. */
+  /** Makes the next pause short again, after a reply other than 429. */
   reset(): void {
     this.#refusals = 0;
   }
 }
 
-/** Limits the concurrency of polls, in the order in which they came, and pauses all of them after a 429. */
+/** Limits the concurrency of polls, in order of arrival, and pauses all polls after a 429. */
 export class PollLimit {
   readonly #pause: Pause;
   readonly #clock: PauseDeps["clock"];
@@ -56,27 +56,29 @@ export class PollLimit {
     this.#clock = deps.clock;
   }
 
-  /** Polls once. Never throws. @param timeoutMs a longer pause is not waited for; undefined: any is */
+  /** Polls once. Never throws. @param timeoutMs maximum pause to wait for; undefined for any */
   async poll(
     poll: () => Promise<PollReply>,
     timeoutMs: number | undefined,
     signal: AbortSignal,
   ): Promise<PollReply> {
     for (;;) {
-      const { leftMs } = this.#pause;
+      const { remainingMs: leftMs } = this.#pause;
       if (timeoutMs !== undefined && leftMs > timeoutMs)
         return failedPoll("the service is busy (HTTP 429)", { rateLimited: true, retryAfterMs: leftMs });
       if (leftMs > 0) await this.#clock.sleep(leftMs, signal).catch(() => {});
       if (signal.aborted) return failedPoll("interrupted");
-      // Null after a pause or a signal that came during the wait for a slot: pauses are waited for without one.
+      // Null after a pause or signal during the wait for a slot, because pauses are waited for without a slot.
       const reply = await this.#slots.run(async () =>
-        signal.aborted || this.#pause.leftMs > 0 ? null : this.#noted(await poll().catch(unexpectedFailure)),
+        signal.aborted || this.#pause.remainingMs > 0
+          ? null
+          : this.#trackRateLimit(await poll().catch(unexpectedFailure)),
       );
       if (reply !== null) return reply;
     }
   }
 
-  #noted(reply: PollReply): PollReply {
+  #trackRateLimit(reply: PollReply): PollReply {
     if (reply.outcome !== "retry") this.#pause.reset();
     else if (reply.rateLimited) this.#pause.extend(reply.retryAfterMs, `${reply.why}.`);
     return reply;

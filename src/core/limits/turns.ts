@@ -8,37 +8,34 @@ import type { Waiting } from "../../providers/provider.ts";
 
 export type { Waiting } from "../../providers/provider.ts";
 
-/** Permission to submit now. */
 export interface Turn {
   /**
-   * Ends the turn.
-   * @param keepMs for how long nobody may have it, because the other side may still be at work: at most a day; default 0
-   * @throws the disk's error; then the turn ends with its time limit, or its process
+   * @param keepMs time for which the turn stays taken, because the provider may still be working: at most a day; default 0
+   * @throws the disk's error; then the turn ends with its lease or its process
    */
   release(keepMs?: number): Promise<void>;
 }
 
-export interface LineLimits {
+export interface QueueLimits {
   /** Maximum number of turns at once, over all processes. */
   concurrency: number;
-  /** A turn ends after this time, at most a day, even if its process lives. Milliseconds. */
-  forMs: number;
+  /** Maximum duration of a turn, even if its process lives, in milliseconds: at most a day. */
+  leaseMs: number;
 }
 
-export interface LineDeps {
+export interface QueueDeps {
   processes: Processes;
   clock: Pick<Clock, "now" | "sleep" | "monotonicMs">;
 }
 
 interface WaitOptions {
   signal: AbortSignal;
-  /** Called whenever what it waits for changes. */
+  /** Called whenever the reason for the wait changes. */
   onWait?: (waiting: Waiting) => void;
 }
 
 interface Waiter {
   sortKey: string;
-  /** The state that `onWait` was called with last. */
   lastWaiting: Waiting | null;
   onWait: ((waiting: Waiting) => void) | undefined;
   resolve(turn: Turn): void;
@@ -46,35 +43,35 @@ interface Waiter {
   ignoreSignal(): void;
 }
 
-const TURN = "turn";
-const WAIT = "wait";
+const TURN_TICKET = "turn";
+const WAIT_TICKET = "wait";
 
-/** A turn that ends is found by the folder's watcher; what else changes (a process dies, a lease ends), by polling. */
+/** Interval of polls, in milliseconds. The folder's watcher reports turns that end; polls find dead processes and expired leases. */
 const POLL_MS = 200;
 
-/** Time that a stopped process keeps its position in the queue, in milliseconds. */
-const WAIT_MS = 6_000;
+/** Time for which a stopped process keeps its position in the queue, in milliseconds. */
+const WAIT_LEASE_MS = 6_000;
 
 /**
- * The queue of one provider, over all processes that share a folder. The requests of this process wait in memory, in
- * their order; only the first of them has a `wait` ticket, among those of the other processes, and takes a `turn` ticket
- * when it is due. So a process costs one file, however many of its requests wait.
+ * The queue of one provider, over all processes that share a folder. The requests of this process wait in memory. Only the
+ * first has a `wait` ticket among those of other processes, and takes a `turn` ticket when it is due, so that each process
+ * needs one file.
  */
-export class Line {
+export class Queue {
   readonly #folder: string;
-  readonly #limits: LineLimits;
+  readonly #limits: QueueLimits;
   readonly #processes: Processes;
-  readonly #clock: LineDeps["clock"];
+  readonly #clock: QueueDeps["clock"];
   readonly #tickets: Tickets;
-  /** Sorted by their order; of two with the same one, the one that came first. */
+  /** By `sortKey`, then by arrival. */
   readonly #waiting: Waiter[] = [];
-  /** This process's place among those that wait. */
+  /** Position of this process in the queue. */
   #position: { ticket: HeldTicket; sortKey: string; count: number; renewAtMs: number } | null = null;
   #isServing = false;
   #isSwept = false;
-  #waking = new AbortController();
+  #wakeController = new AbortController();
 
-  constructor(folder: string, limits: LineLimits, { processes, clock }: LineDeps) {
+  constructor(folder: string, limits: QueueLimits, { processes, clock }: QueueDeps) {
     this.#folder = folder;
     this.#limits = limits;
     this.#processes = processes;
@@ -84,7 +81,7 @@ export class Line {
 
   /**
    * Waits for a turn.
-   * @param sortKey sorts by time, and is a part of a file's name
+   * @param sortKey sorts by time, and is part of a file's name
    * @throws the signal's reason; the disk's error
    */
   async take(sortKey: string, { signal, onWait }: WaitOptions): Promise<Turn> {
@@ -106,35 +103,35 @@ export class Line {
   }
 
   #wake(): void {
-    this.#waking.abort();
+    this.#wakeController.abort();
   }
 
-  /** Gives turns to the waiters of this process until there are none. */
+  /** Gives turns to the waiters of this process until all have one. */
   async #serve(): Promise<void> {
     this.#isServing = true;
     let watcher: FSWatcher | null | undefined;
     while (this.#waiting.length > 0) {
-      if (this.#waking.signal.aborted) this.#waking = new AbortController();
+      if (this.#wakeController.signal.aborted) this.#wakeController = new AbortController();
       await this.#serveOnce();
       if (this.#waiting.length === 0) break;
       if (watcher === undefined) {
         watcher = this.#watch();
-        // A turn may have ended before the folder was watched.
+        // A turn may have ended before the watcher started.
         this.#wake();
       }
       await this.#pause();
     }
-    this.#leavePlace();
+    this.#leaveQueue();
     watcher?.close();
     this.#isServing = false;
   }
 
-  /** @returns null where the folder cannot be watched, such as with too many watchers: then turns are found by polling */
+  /** @returns null if the folder cannot be watched, as with too many watchers; then only polls find turns that end */
   #watch(): FSWatcher | null {
     try {
       const watcher = watch(this.#folder, { persistent: false }, (_event, name) => {
-        // Places are renewed all the time. Their coming and going may wait for the next poll.
-        if (name === null || name.startsWith(`${TURN}.`)) this.#wake();
+        // Positions are renewed constantly, so changes of them may wait for the next poll.
+        if (name === null || name.startsWith(`${TURN_TICKET}.`)) this.#wake();
       });
       return watcher.on("error", () => watcher.close());
     } catch {
@@ -143,58 +140,65 @@ export class Line {
   }
 
   async #pause(): Promise<void> {
-    await this.#clock.sleep(POLL_MS, this.#waking.signal).catch(() => {});
-    // Others may work even if the clock's waits take no time.
+    await this.#clock.sleep(POLL_MS, this.#wakeController.signal).catch(() => {});
+    // Lets other work run even if the clock's waits take no time.
     await new Promise(setImmediate);
   }
 
-  /** Gives turns to those that are due, and tells the others what they wait for. */
+  /** Gives turns to the waiters that are due, and reports to the others what they wait for. */
   async #serveOnce(): Promise<void> {
     try {
       for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
-        let turns = this.#tickets.listActive(TURN);
-        const positions = this.#placesBeside(turns);
-        const isDue = turns.length + this.#before(first, positions).length < this.#limits.concurrency;
-        const others = isDue ? await this.#begin(first) : null;
-        if (isDue && others === null) continue;
-        turns = others ?? turns;
-        await this.#keepPlace(first);
-        if (this.#waiting[0] === first) return this.#tell(turns, positions);
+        let turns = this.#tickets.listActive(TURN_TICKET);
+        const positions = this.#listOtherPositions(turns);
+        const isDue =
+          turns.length + this.#listPositionsAhead(first, positions).length < this.#limits.concurrency;
+        const otherTurns = isDue ? await this.#beginTurn(first) : null;
+        if (isDue && otherTurns === null) continue;
+        turns = otherTurns ?? turns;
+        await this.#announcePosition(first);
+        if (this.#waiting[0] === first) return this.#reportWaits(turns, positions);
       }
     } catch (error) {
       for (const waiter of [...this.#waiting]) this.#fail(waiter, error);
     }
   }
 
-  /** The places of other processes. While it takes its turn, a request has two tickets: only the turn counts. */
-  #placesBeside(turns: readonly Ticket[]): Ticket[] {
-    const inTurn = new Set(turns.map(({ sortKey }) => sortKey));
-    const others = this.#tickets.listActive(WAIT).filter(({ name }) => name !== this.#position?.ticket.name);
+  /** Positions of other processes. A request that just takes its turn has two tickets, of which only the turn counts. */
+  #listOtherPositions(turns: readonly Ticket[]): Ticket[] {
+    const keysInTurn = new Set(turns.map(({ sortKey }) => sortKey));
+    const others = this.#tickets
+      .listActive(WAIT_TICKET)
+      .filter(({ name }) => name !== this.#position?.ticket.name);
     return others
       .map((position) =>
-        inTurn.has(position.sortKey) ? { ...position, count: position.count - 1 } : position,
+        keysInTurn.has(position.sortKey) ? { ...position, count: position.count - 1 } : position,
       )
       .filter(({ count }) => count > 0);
   }
 
-  /** The places of other processes before a waiter. */
-  #before({ sortKey }: Waiter, positions: readonly Ticket[]): Ticket[] {
+  /** Positions of other processes that are ahead of a waiter. */
+  #listPositionsAhead({ sortKey }: Waiter, positions: readonly Ticket[]): Ticket[] {
     const ownName = this.#position?.sortKey === sortKey ? this.#position.ticket.name : "";
     return positions.filter(
-      (each) => each.sortKey < sortKey || (each.sortKey === sortKey && !(ownName < each.name && ownName)),
+      (position) =>
+        position.sortKey < sortKey || (position.sortKey === sortKey && !(ownName < position.name && ownName)),
     );
   }
 
-  /** Begins the turn of a waiter, or ends its wait with an error. @returns the turns of the others, if too many have one */
-  async #begin(waiter: Waiter): Promise<Ticket[] | null> {
-    const { forMs, concurrency } = this.#limits;
+  /** Begins the turn of a waiter, or fails it with an error. @returns the other turns if all are taken, otherwise null */
+  async #beginTurn(waiter: Waiter): Promise<Ticket[] | null> {
+    const { leaseMs, concurrency } = this.#limits;
     try {
-      const turn = await this.#tickets.take(TURN, forMs, { sortKey: waiter.sortKey, max: concurrency });
+      const turn = await this.#tickets.take(TURN_TICKET, leaseMs, {
+        sortKey: waiter.sortKey,
+        max: concurrency,
+      });
       if (Array.isArray(turn)) return turn;
-      // It was given up while it took its turn.
+      // The wait was aborted while the ticket was written.
       if (!this.#waiting.includes(waiter)) turn.release();
       else this.#remove(waiter).resolve({ release: async (keepMs) => this.#release(turn, keepMs) });
-      if (this.#waiting.length === 0) this.#leavePlace();
+      if (this.#waiting.length === 0) this.#leaveQueue();
     } catch (error) {
       this.#fail(waiter, error);
     }
@@ -206,48 +210,48 @@ export class Line {
     this.#wake();
   }
 
-  /** Announces the first waiter, and how many are behind it, to the other processes. */
-  async #keepPlace({ sortKey }: Waiter): Promise<void> {
+  /** Announces the first waiter, and the number of waiters behind it, to other processes. */
+  async #announcePosition({ sortKey }: Waiter): Promise<void> {
     const position = this.#position;
     const nowMs = this.#clock.monotonicMs();
     const count = this.#waiting.length;
     if (position?.sortKey === sortKey && position.count === count && nowMs < position.renewAtMs) return;
-    const renewAtMs = nowMs + WAIT_MS / 3;
+    const renewAtMs = nowMs + WAIT_LEASE_MS / 3;
     try {
-      if (position?.sortKey === sortKey && position.ticket.renew(WAIT_MS, count)) {
+      if (position?.sortKey === sortKey && position.ticket.renew(WAIT_LEASE_MS, count)) {
         this.#position = { ...position, count, renewAtMs };
         return;
       }
-      const ticket = await this.#tickets.take(WAIT, WAIT_MS, {
+      const ticket = await this.#tickets.take(WAIT_TICKET, WAIT_LEASE_MS, {
         sortKey,
         count,
         max: Number.POSITIVE_INFINITY,
       });
-      this.#leavePlace();
+      this.#leaveQueue();
       this.#position = Array.isArray(ticket) ? null : { ticket, sortKey, count, renewAtMs };
     } catch (error) {
-      // A process that had a place already loses it for as long as the disk refuses the ticket.
+      // A process that had a position loses it for as long as the disk refuses the ticket.
       if (position === null) throw error;
       this.#position = { ...position, renewAtMs };
     }
   }
 
-  #leavePlace(): void {
+  #leaveQueue(): void {
     try {
       this.#position?.ticket.release();
     } catch {
-      // It ends by itself.
+      // The ticket expires.
     }
     this.#position = null;
   }
 
-  #tell(turns: readonly Ticket[], positions: readonly Ticket[]): void {
+  #reportWaits(turns: readonly Ticket[], positions: readonly Ticket[]): void {
     for (const [index, waiter] of [...this.#waiting].entries()) {
-      const before = this.#before(waiter, positions);
-      const [first] = [...turns, ...before];
-      if (first === undefined || waiter.onWait === undefined) continue;
-      const ahead = before.reduce((sum, { count }) => sum + count, turns.length + index);
-      const holder = describeHolder(first.lease, this.#processes.self, this.#clock.now());
+      const positionsAhead = this.#listPositionsAhead(waiter, positions);
+      const [next] = [...turns, ...positionsAhead];
+      if (next === undefined || waiter.onWait === undefined) continue;
+      const ahead = positionsAhead.reduce((sum, { count }) => sum + count, turns.length + index);
+      const holder = describeHolder(next.lease, this.#processes.self, this.#clock.now());
       if (waiter.lastWaiting?.ahead === ahead && waiter.lastWaiting.holder === holder) continue;
       waiter.lastWaiting = { ahead, holder };
       try {
@@ -271,12 +275,12 @@ export class Line {
   }
 }
 
-/** Describes who has a turn that others wait for: "another imggen process, pid 4711". */
+/** Describes what has the turn: "another imggen process, pid 4711". */
 function describeHolder({ by, until }: Lease, self: ProcessIdentity, nowMs: number): string {
   const minutes = Math.max(1, Math.ceil((until - nowMs) / 60_000));
-  // Whole minutes, so that a waiter is told of a change once a minute.
-  const atMost = `for ${minutes === 1 ? "1 minute" : `${minutes} minutes`} at most`;
-  if (by === null) return `a request that was given up, ${atMost}`;
-  if (!isInSameScope(by, self)) return `a process on host ${by.host}, ${atMost}`;
+  // Whole minutes, so that a waiter gets an update once a minute.
+  const timeLimit = `for ${minutes === 1 ? "1 minute" : `${minutes} minutes`} at most`;
+  if (by === null) return `a request that was given up, ${timeLimit}`;
+  if (!isInSameScope(by, self)) return `a process on host ${by.host}, ${timeLimit}`;
   return isSameProcess(by, self) ? "another task of this process" : `another imggen process, pid ${by.pid}`;
 }

@@ -9,62 +9,58 @@ import { type CompletionInterval, isInformative, learnedSchedule } from "./learn
 /**
  * Times of the polls of a running task.
  *
- * The idea. Every poll costs the service a request, and every millisecond between a task's completion and the next poll
- * costs the user waiting time. Tasks of one model and quality take similar times, so polls belong where completions
- * are likely. This machine's ledger knows, for each past task, the last poll that found it running and the poll that
- * found it completed.
+ * Every poll costs the service a request, and every millisecond between a task's completion and the next poll costs the user
+ * waiting time. Tasks of one model and quality take similar times, so polls belong where completions are likely. The ledger
+ * has, for each past task, the last poll that found it running and the poll that found it completed.
  *
- * A schedule tells when to poll. A task's age counts from its acceptance. Delay is the time between a task's completion
- * and the poll that sees it.
+ * A task's age counts from its acceptance. Delay is the time between a task's completion and the poll that finds it.
  *
- * - `learned-schedule.ts`: from the last 50 tasks, of which older ones count less (0.95 each), the lognormal distribution
- *   of their durations and the chance that the service has become slower or faster; from that, the rate of polls.
- * - `fixed-schedules.ts`: the schedules that need no history.
- * - This file chooses one for each task of a run, and spreads the first polls of tasks that begin together. `wait.ts`
- *   polls by it.
+ * - `learned-schedule.ts` fits a lognormal distribution to the durations of the last 50 tasks, of which older ones count less
+ *   (0.95 each), with a chance that the service has become slower or faster, and derives the rate of polls.
+ * - `fixed-schedules.ts` has the schedules that need no history.
+ * - This file chooses a schedule for each task of a run, and spreads the first polls of tasks that begin together.
  *
- * Sources of the constants.
- * - The reference client (section 4.2) polls every 3 s, at most 60 times. 60 polls in any 180 s is this program's promise
- *   too; plans have 58, which leaves one for a poll at once and one at the deadline.
+ * Sources of the constants:
+ * - The reference client (section 4.2) polls every 3 s, at most 60 times. imggen too promises at most 60 polls in any 180 s.
+ *   Plans have 58, which leaves one for a poll at once and one at the deadline.
  * - 1.45 times the reference client's polls reduce its mean delay to a third. More polls bring little.
- * - The constants of the fallback were chosen with `test/bench/polling.js`, which simulates tasks of 8, 20 and 45 s,
- *   steady, memoryless, of two kinds, and becoming 2 or 3 times slower or faster. After 20 tasks of 8 s or 20 s, give or
- *   take a quarter, completions are seen in 0.33 of the reference client's mean delay (1.5 s) with 1.45 times its polls.
- *   Tasks of 45 s are limited by the 58 polls: 0.6 of the delay with 0.84 of the polls.
- * - Tasks without a history are seen no later than by the reference client with the same number of polls.
+ * - The constants of the fallback were chosen with `test/bench/polling.js`, which simulates tasks of 8, 20 and 45 s: steady,
+ *   memoryless, of two kinds, and becoming 2 or 3 times slower or faster. After 20 tasks of 8 s or 20 s, give or take a
+ *   quarter, the mean delay is 0.33 of the reference client's (1.5 s) with 1.45 times its polls. For tasks of 45 s the limit
+ *   of 58 polls applies: 0.6 of the delay with 0.84 of the polls.
+ * - Tasks without a history have no longer delay than with the reference client, for the same number of polls.
  */
 
-/** Known durations of tasks of one model and quality. */
-interface Kind {
+interface TaskHistory {
   history: CompletionInterval[];
-  /** Computed from the history when it was last needed; null before that. */
+  /** Computed from the history when needed; null before that. */
   schedule: PollingSchedule | null;
-  /** Number of tasks that completed since the schedule was made. */
+  /** Number of tasks that completed since the schedule was computed. */
   newTasks: number;
-  /** Number of tasks that began, each before the one before it was polled; and the time of the last. */
-  together: number;
-  lastBegunMs: number;
+  /** Number of tasks that began before the first poll of the task before them. */
+  concurrentTasks: number;
+  lastStartMs: number;
 }
 
 const MAX_HISTORY = 50;
-/** A schedule is computed again once more than this part of its history is new: fewer tasks would hardly change it. */
-const NEW_PART = 1 / 4;
-/** A task that is older has been polled already, or is watched late: its first poll is not moved. */
+/** The schedule is recomputed if more than this share of its history is new. Fewer tasks would hardly change it. */
+const MAX_NEW_SHARE = 1 / 4;
+/** Only the first poll of a younger task is moved. An older one was polled already, or its wait began late. */
 const NEW_TASK_MS = 150;
 /** Multiples of the golden section, modulo 1, are spread evenly however many there are. */
 const GOLDEN_SECTION = (Math.sqrt(5) - 1) / 2;
 
 /**
- * The automatic schedule for each model and quality of a service, learned from this machine's own ledger, and
- * from each task that completes while it runs: the rows of a batch learn from each other.
+ * Automatic schedules for each model and quality of a service, learned from this machine's ledger and from tasks that complete
+ * in this run, so that rows of a batch learn from each other.
  */
 export class PollingSchedules {
   readonly #ledger: Pick<Ledger, "recentSimilarTasks" | "clock">;
   readonly #service: Pick<ServiceIdentity, "baseUrl">;
   readonly #expectedMs: number | null;
-  readonly #kinds = new Map<string, Promise<Kind>>();
+  readonly #histories = new Map<string, Promise<TaskHistory>>();
 
-  /** @param taskMs how long the service's tasks take, if that is known and need not be learned */
+  /** @param taskMs duration of the service's tasks if it is known in advance */
   constructor(
     ledger: Pick<Ledger, "recentSimilarTasks" | "clock">,
     service: Pick<ServiceIdentity, "baseUrl">,
@@ -76,53 +72,57 @@ export class PollingSchedules {
   }
 
   /** Schedule of the polls of a request's task. @param request null if the ledger does not have it */
-  async of(request: GenerationRequest | null): Promise<PollingSchedule> {
+  async forRequest(request: GenerationRequest | null): Promise<PollingSchedule> {
     if (this.#expectedMs !== null) return expectedSchedule(this.#expectedMs);
     if (request === null) return defaultSchedule;
-    const kind = await this.#kind(request);
-    const schedule = currentSchedule(kind);
+    const taskHistory = await this.#getHistory(request);
+    const schedule = currentSchedule(taskHistory);
     const nowMs = this.#ledger.clock.now();
-    kind.together = nowMs - kind.lastBegunMs < schedule.nextDelayMs(0) ? kind.together + 1 : 1;
-    kind.lastBegunMs = nowMs;
-    return kind.together === 1 ? schedule : withFirstPollAt(firstPollMs(kind, schedule), schedule);
+    taskHistory.concurrentTasks =
+      nowMs - taskHistory.lastStartMs < schedule.nextDelayMs(0) ? taskHistory.concurrentTasks + 1 : 1;
+    taskHistory.lastStartMs = nowMs;
+    return taskHistory.concurrentTasks === 1
+      ? schedule
+      : withFirstPollAt(firstPollMs(taskHistory, schedule), schedule);
   }
 
-  /** Usual duration of such tasks, in milliseconds; null without a history. */
-  async usualMs(request: GenerationRequest | null): Promise<number | null> {
+  /** Median duration of such tasks, in milliseconds; null without a history. */
+  async getUsualMs(request: GenerationRequest | null): Promise<number | null> {
     if (this.#expectedMs !== null) return this.#expectedMs;
     if (request === null) return null;
-    const { history } = await this.#kind(request);
-    const middles = history.map(({ pendingMs, seenMs }) => ((pendingMs ?? 0) + seenMs) / 2);
-    return middles.toSorted((a, b) => a - b)[Math.floor(middles.length / 2)] ?? null;
+    const { history } = await this.#getHistory(request);
+    const middlesMs = history.map(({ pendingMs, seenMs }) => ((pendingMs ?? 0) + seenMs) / 2);
+    return middlesMs.toSorted((a, b) => a - b)[Math.floor(middlesMs.length / 2)] ?? null;
   }
 
-  /** Adds a completed task to the history, if its polls say how long it took. */
+  /** Adds a completed task to the history if its polls show its duration. */
   async learn(request: GenerationRequest | null, interval: CompletionInterval): Promise<void> {
     if (request === null || !isInformative(interval)) return;
-    const kind = await this.#kind(request);
-    kind.history = [...kind.history, interval].slice(-MAX_HISTORY);
-    kind.newTasks += 1;
+    const taskHistory = await this.#getHistory(request);
+    taskHistory.history = [...taskHistory.history, interval].slice(-MAX_HISTORY);
+    taskHistory.newTasks += 1;
   }
 
-  #kind({ model, quality }: GenerationRequest): Promise<Kind> {
+  #getHistory({ model, quality }: GenerationRequest): Promise<TaskHistory> {
     const name = `${model} ${quality ?? ""}`;
-    const kind = this.#kinds.get(name) ?? this.#load({ model, ...(quality !== undefined && { quality }) });
-    this.#kinds.set(name, kind);
-    return kind;
+    const taskHistory =
+      this.#histories.get(name) ?? this.#load({ model, ...(quality !== undefined && { quality }) });
+    this.#histories.set(name, taskHistory);
+    return taskHistory;
   }
 
-  async #load(kind: Pick<GenerationRequest, "model" | "quality">): Promise<Kind> {
+  async #load(kind: Pick<GenerationRequest, "model" | "quality">): Promise<TaskHistory> {
     return {
-      history: await this.#history(kind),
+      history: await this.#readHistory(kind),
       schedule: null,
       newTasks: 0,
-      together: 0,
-      lastBegunMs: Number.NEGATIVE_INFINITY,
+      concurrentTasks: 0,
+      lastStartMs: Number.NEGATIVE_INFINITY,
     };
   }
 
-  /** Empty if the ledger cannot be read: the code that writes to it reports the error, and polling works without it. */
-  async #history(kind: Pick<GenerationRequest, "model" | "quality">): Promise<CompletionInterval[]> {
+  /** Empty if the ledger cannot be read: writes to it report the error, and polling works without a history. */
+  async #readHistory(kind: Pick<GenerationRequest, "model" | "quality">): Promise<CompletionInterval[]> {
     try {
       const records = await this.#ledger.recentSimilarTasks(kind, this.#service);
       const intervals = records.flatMap((task) => {
@@ -137,22 +137,25 @@ export class PollingSchedules {
   }
 }
 
-/** A task keeps the schedule that it began with: polls of two plans could add up to more than either allows. */
-function currentSchedule(kind: Kind): PollingSchedule {
-  if (kind.schedule === null || kind.newTasks > NEW_PART * kind.history.length) {
-    kind.schedule = learnedSchedule(kind.history);
-    kind.newTasks = 0;
+/** A task keeps its first schedule, because polls of two plans could add up to more than either allows. */
+function currentSchedule(taskHistory: TaskHistory): PollingSchedule {
+  if (taskHistory.schedule === null || taskHistory.newTasks > MAX_NEW_SHARE * taskHistory.history.length) {
+    taskHistory.schedule = learnedSchedule(taskHistory.history);
+    taskHistory.newTasks = 0;
   }
-  return kind.schedule;
+  return taskHistory.schedule;
 }
 
 /**
- * The age, milliseconds, at which to poll a task first that has begun together with others. At the plan's own age they
- * would all be polled just too early if the plan is a little wrong: they are spread from there over half of the way to
- * the second poll. Without a history they are polled after half an interval, for a batch to learn soon that its tasks
- * are quick. The first of them keeps to the plan, which is the best for a task alone.
+ * Age, in milliseconds, for the first poll of a task that began together with others. At the planned age all of them could be
+ * polled just too early, so they are spread over half of the time to the second poll. Without a history they are polled after
+ * half an interval, so that a batch learns soon that its tasks are quick. The first task keeps to the plan, which is best for a
+ * single task.
  */
-function firstPollMs({ history, together }: Kind, { nextDelayMs }: PollingSchedule): number {
+function firstPollMs(
+  { history, concurrentTasks: together }: TaskHistory,
+  { nextDelayMs }: PollingSchedule,
+): number {
   const firstMs = nextDelayMs(0);
   if (history.length === 0) return firstMs / 2;
   return firstMs + ((((together - 1) * GOLDEN_SECTION) % 1) * nextDelayMs(firstMs)) / 2;

@@ -15,125 +15,118 @@ export interface WaitSettings {
   schedule: PollingSchedule | null;
 }
 
-/** Timeout for a request's result (default: 180 s, and 600 s for 4K). */
+/** Timeout for a request's result in milliseconds (default 180 s, 600 s for 4K). */
 export function waitTimeoutMs(settings: WaitSettings, request: GenerationRequest | null): number {
   const { timeoutMs, timeout4KMs } = POLICY.wait;
   return settings.timeoutMs ?? (request?.quality === "4K" ? timeout4KMs : timeoutMs);
 }
 
 export interface WaitSpec extends Pick<PollHow, "keepsReply"> {
-  /** As of `PollHow`. */
   job: Job;
   schedule: PollingSchedule;
-  /** Timeout from now, in milliseconds. The last poll comes at its end. */
+  /** Timeout from now, in milliseconds. The last poll is made at its end. */
   timeoutMs: number;
-  /** Age of the task. */
   ageMs: number;
   /** Whether to poll at once, for a task that may have finished long ago. */
   pollAtOnce: boolean;
-  /** Whether an earlier wait has found the job gone: it is polled once, unless it is there again. */
+  /** Whether an earlier wait found the job gone. Then one poll that does not find it ends the wait. */
   isGone?: boolean;
 }
 
-/** A task that has ended, as polling shows it. */
 export type EndedState = Exclude<PolledState, { status: "running" }>;
 
-/** End of a wait. */
 export type WaitResult =
-  /** The task itself has ended: at this age it was seen to, and at `pendingMs` it was last seen running. */
+  /** The task has ended. `seenMs`: its age when a poll found that. `pendingMs`: its age when a poll last found it running. */
   | { outcome: "ended"; task: EndedState; seenMs: number; pendingMs: number | null }
-  /** The service answered with an error; the task itself may still complete. */
+  /** The service returned an error. The task itself may still complete. */
   | { outcome: "refused"; error: ImggenError }
-  /** The time is up. `lastFailure`: the last poll, if it failed. `wasSeen`: whether any poll saw the task. */
+  /** The wait timed out. `lastFailure`: error of the last poll. `wasSeen`: whether any poll found the task. */
   | { outcome: "timeout"; lastFailure: FailedPoll | null; wasSeen: boolean }
-  /** The service has answered for a while, and had no word of the job. The job itself has not ended. */
+  /** The service replied for a while, but did not find the job. The job has not ended. */
   | { outcome: "gone"; lastFailure: FailedPoll }
   | { outcome: "interrupted" };
 
-/** The error key for a task that the service does not know, which is tolerated for a moment after the submit. */
+/** Error key for an unknown task, which is tolerated for a moment after the submit. */
 const NOT_YET_KNOWN = "image_generation.error.unknown_error";
 
-/** The reason to say that the service no longer knows a job, from the end of its wait; null for none. The job itself is open. */
-export function goneReason(waited: WaitResult): string | null {
-  if (waited.outcome === "gone") return waited.lastFailure.why;
-  return waited.outcome === "refused" && waited.error.key === NOT_YET_KNOWN ? waited.error.message : null;
+/** Reason why the service no longer has a job after a wait; null if it has. The job itself stays open. */
+export function goneReason(result: WaitResult): string | null {
+  if (result.outcome === "gone") return result.lastFailure.why;
+  return result.outcome === "refused" && result.error.key === NOT_YET_KNOWN ? result.error.message : null;
 }
 
 type WaitDeps = Pick<TaskDeps, "connection" | "gate" | "clock" | "signal" | "onProgress" | "random"> &
-  FollowedDeps;
+  ProgressDeps;
 
-/** Dependencies of a wait that also reports the job's progress. */
-export interface FollowedDeps {
-  /** Called with the number of others before the task at its provider, where a poll says that. */
+export interface ProgressDeps {
+  /** Called with the number of tasks ahead at the provider, if a poll returns it. */
   onAhead?: (ahead: number) => void;
-  /** Called with the progress of the job, from 0 to 1, if a poll has it. */
+  /** Called with the progress of the job, from 0 to 1, if a poll returns it. */
   onShare?: (share: number) => void;
-  /** Resolves when the provider itself says that the task has ended: it is polled at once then. */
+  /** Resolves when the provider pushes the end of the task, which is then polled at once. */
   jobEnd?: Promise<void>;
 }
 
-/**
- * Polls until the task is completed or failed (the client rule of section 3) or the time is up. A failed poll never
- * ends the wait; a definite error does.
- */
+/** Polls until the task has ended (client rule of section 3) or the timeout. Only a permanent error ends the wait early. */
 export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitDeps): Promise<WaitResult> {
   const { clock } = deps;
   const { job, keepsReply } = options;
-  const start = clock.monotonicMs();
-  // After a clock was set back the age would be negative.
-  const ageAtStart = Math.max(0, options.ageMs);
-  const age = () => ageAtStart + clock.monotonicMs() - start;
-  const remaining = () => options.timeoutMs - (clock.monotonicMs() - start);
-  let delay = options.pollAtOnce ? 0 : options.schedule.nextDelayMs(age());
+  const startMs = clock.monotonicMs();
+  // If the clock was set back, the age would be negative.
+  const startAgeMs = Math.max(0, options.ageMs);
+  const getAgeMs = () => startAgeMs + clock.monotonicMs() - startMs;
+  const getRemainingMs = () => options.timeoutMs - (clock.monotonicMs() - startMs);
+  let delay = options.pollAtOnce ? 0 : options.schedule.nextDelayMs(getAgeMs());
   let failures = 0;
   let pendingMs: number | null = null;
   let lastFailure: FailedPoll | null = null;
   let { isGone = false } = options;
-  /** Since when no answer had a word of the job, by the monotonic clock; null if the last one had, or there was none. */
-  let missingSince: number | null = null;
-  const goneInMs = (since: number) => {
+  /** Start of a series of replies that did not find the job, on the monotonic clock; null if the last reply found it. */
+  let missingSinceMs: number | null = null;
+  const getGoneInMs = (since: number) => {
     const { goneMs } = POLICY.poll;
-    return isGone ? 0 : Math.max(since + goneMs - clock.monotonicMs(), goneMs - age());
+    return isGone ? 0 : Math.max(since + goneMs - clock.monotonicMs(), goneMs - getAgeMs());
   };
   let { jobEnd } = deps;
-  let isOver = false;
+  let hasJobEnded = false;
   void jobEnd?.then(() => {
-    isOver = true;
+    hasJobEnded = true;
   });
   for (;;) {
-    const last = delay >= remaining();
-    const delayMs = Math.max(0, Math.min(delay, remaining()));
+    const isLast = delay >= getRemainingMs();
+    const delayMs = Math.max(0, Math.min(delay, getRemainingMs()));
     if (!(await pauseUntil(jobEnd, delayMs, deps))) return { outcome: "interrupted" };
-    // If that poll does not show it yet, the next ones wait.
-    if (isOver) jobEnd = undefined;
-    const timeoutMs = Math.max(POLICY.poll.minLastMs, remaining());
+    // If this poll does not show the end yet, the next polls follow the schedule.
+    if (hasJobEnded) jobEnd = undefined;
+    const timeoutMs = Math.max(POLICY.poll.minLastMs, getRemainingMs());
     const reply = await pollOnce(taskId, { job, keepsReply, timeoutMs }, deps);
     if (deps.signal.aborted) return { outcome: "interrupted" };
-    const end = conclude(reply, age(), pendingMs) ?? hopeless(reply, deps.connection.serviceUrl);
+    const end =
+      toWaitResult(reply, getAgeMs(), pendingMs) ?? permanentFailure(reply, deps.connection.serviceUrl);
     if (end) return end;
     if (reply.outcome === "state") {
-      pendingMs = age();
+      pendingMs = getAgeMs();
       isGone = false;
     }
-    noteProgress(reply, deps);
+    reportProgress(reply, deps);
     failures = reply.outcome === "retry" ? failures + 1 : 0;
     lastFailure = reply.outcome === "retry" ? reply : null;
-    missingSince = lastFailure?.isMissing ? (missingSince ?? clock.monotonicMs()) : null;
-    if (lastFailure !== null && missingSince !== null && goneInMs(missingSince) <= 0)
+    missingSinceMs = lastFailure?.isMissing ? (missingSinceMs ?? clock.monotonicMs()) : null;
+    if (lastFailure !== null && missingSinceMs !== null && getGoneInMs(missingSinceMs) <= 0)
       return { outcome: "gone", lastFailure };
     if (lastFailure !== null) deps.onProgress({ type: "poll_failed", taskId, why: lastFailure.why });
     const timeout = { outcome: "timeout", lastFailure, wasSeen: pendingMs !== null } as const;
-    if (last) return timeout;
-    delay = Math.max(options.schedule.nextDelayMs(age()), backoffAfter(reply, failures, deps));
-    // The service asks for a longer pause than is left; a poll before that would be refused again.
-    const intervalMs = askedFor(reply);
-    if (missingSince !== null && intervalMs === 0) delay = Math.min(delay, goneInMs(missingSince));
-    if (intervalMs > 0 && intervalMs > remaining()) return timeout;
+    if (isLast) return timeout;
+    delay = Math.max(options.schedule.nextDelayMs(getAgeMs()), backoffAfter(reply, failures, deps));
+    // The service demands a longer pause than the remaining time, and would refuse a poll before that.
+    const intervalMs = retryAfterMs(reply);
+    if (missingSinceMs !== null && intervalMs === 0) delay = Math.min(delay, getGoneInMs(missingSinceMs));
+    if (intervalMs > 0 && intervalMs > getRemainingMs()) return timeout;
   }
 }
 
-/** The result of the wait if this reply ends it; null if the wait continues. */
-function conclude(reply: PollReply, ageMs: number, pendingMs: number | null): WaitResult | null {
+/** Returns the result if this reply ends the wait, otherwise null. */
+function toWaitResult(reply: PollReply, ageMs: number, pendingMs: number | null): WaitResult | null {
   switch (reply.outcome) {
     case "retry":
       return null;
@@ -145,32 +138,32 @@ function conclude(reply: PollReply, ageMs: number, pendingMs: number | null): Wa
   }
 }
 
-/** Whether the service may not know a task of this age yet. */
+/** Whether a task of this age may still be unknown to the service. */
 export function isNotYetKnown({ key }: ImggenError, ageMs: number): boolean {
   return key === NOT_YET_KNOWN && ageMs < POLICY.poll.notYetKnownMs;
 }
 
-function noteProgress(reply: PollReply, { onAhead, onShare }: WaitDeps): void {
+function reportProgress(reply: PollReply, { onAhead, onShare }: WaitDeps): void {
   if (reply.outcome !== "state" || reply.task.status !== "running") return;
   const { ahead = 0, share } = reply.task;
   if (ahead > 0) onAhead?.(ahead);
   else if (share !== undefined) onShare?.(share);
 }
 
-/** Polls a task once, when the gate allows. @throws TypeError at a provider that gives no ids to poll */
+/** Polls a task once, when the gate allows it. @throws TypeError if the provider cannot be polled */
 export async function pollOnce(
   taskId: string,
-  how: Omit<PollHow, "signal">,
+  options: Omit<PollHow, "signal">,
   { connection, gate, signal }: Pick<TaskDeps, "connection" | "gate" | "signal">,
 ): Promise<PollReply> {
   const { provider } = connection;
   const poll = provider.poll?.bind(provider);
   if (!poll) throw new TypeError("the provider of this task cannot be polled");
-  return gate.poll(() => poll(taskId, { ...how, signal }), how.timeoutMs, signal);
+  return gate.poll(() => poll(taskId, { ...options, signal }), options.timeoutMs, signal);
 }
 
-/** An error that another poll would meet too, such as a rejected certificate or a fault of this process, ends the wait. */
-function hopeless(reply: PollReply, service: URL): WaitResult | null {
+/** Result for an error that every further poll would meet too, such as a rejected certificate. */
+function permanentFailure(reply: PollReply, service: URL): WaitResult | null {
   if (reply.outcome !== "retry" || isRetryable(reply.connectionError)) return null;
   const { message, hint } = describeConnectionError(reply.connectionError, service);
   return {
@@ -179,7 +172,7 @@ function hopeless(reply: PollReply, service: URL): WaitResult | null {
   };
 }
 
-function askedFor(reply: PollReply): number {
+function retryAfterMs(reply: PollReply): number {
   return reply.outcome === "retry" ? (reply.retryAfterMs ?? 0) : 0;
 }
 
@@ -189,24 +182,24 @@ function backoffAfter(reply: PollReply, failures: number, deps: Pick<TaskDeps, "
   return backoffMs(rule, failures, reply.retryAfterMs, deps.random);
 }
 
-/** Waits, and no longer than until the task has ended. @returns as `pause` */
+/** Waits for `ms` or until the job has ended. @returns false if the signal aborted */
 async function pauseUntil(
   jobEnd: Promise<void> | undefined,
   ms: number,
   deps: Pick<TaskDeps, "clock" | "signal">,
 ): Promise<boolean> {
   if (jobEnd === undefined) return pause(ms, deps);
-  const over = new AbortController();
-  const signal = AbortSignal.any([deps.signal, over.signal]);
+  const pauseEnd = new AbortController();
+  const signal = AbortSignal.any([deps.signal, pauseEnd.signal]);
   try {
     await Promise.race([pause(ms, { ...deps, signal }), jobEnd]);
     return !deps.signal.aborted;
   } finally {
-    over.abort();
+    pauseEnd.abort();
   }
 }
 
-/** Waits. @returns false if the signal ended it */
+/** Waits. @returns false if the signal aborted */
 export async function pause(ms: number, deps: Pick<TaskDeps, "clock" | "signal">): Promise<boolean> {
   try {
     await deps.clock.sleep(ms, deps.signal);

@@ -5,7 +5,7 @@ import { submitNew } from "../../../src/core/engine/begin.ts";
 import { ClaimedTask } from "../../../src/core/engine/claimed-task.ts";
 import type { TaskProgressEvent } from "../../../src/core/engine/events.ts";
 import { type SubmitSpec, submitRequests } from "../../../src/core/engine/send.ts";
-import { Line } from "../../../src/core/limits/turns.ts";
+import { Queue } from "../../../src/core/limits/turns.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { InterruptedError } from "../../../src/lib/interrupted.ts";
 import { systemProcesses } from "../../../src/lib/processes.ts";
@@ -248,7 +248,7 @@ describe("a request whose turn at its provider is another's", () => {
     const world = await taskWorld("http://127.0.0.1:9/api", { provider, onProgress });
     const { connection } = world.deps;
     const deps = { processes: systemProcesses(), clock: systemClock };
-    const line = new Line(path.join(world.stateFolder, "turns"), { concurrency: 1, forMs: 60_000 }, deps);
+    const line = new Queue(path.join(world.stateFolder, "turns"), { concurrency: 1, leaseMs: 60_000 }, deps);
     const turn = await line.take("before", { signal: new AbortController().signal });
     const generator = connection.generator && { ...connection.generator, line };
     const checked = { request: { prompt: "a fox", model: "flux" }, credits: null, warnings: [] };

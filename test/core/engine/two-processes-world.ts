@@ -2,7 +2,7 @@ import { submitNew } from "../../../src/core/engine/begin.ts";
 import { continueNamed } from "../../../src/core/engine/continue.ts";
 import { singleAccountDeps } from "../../../src/core/engine/deps.ts";
 import { dismissTask } from "../../../src/core/engine/dismiss.ts";
-import type { Line, Turn } from "../../../src/core/limits/turns.ts";
+import type { Queue, Turn } from "../../../src/core/limits/turns.ts";
 import type { Processes } from "../../../src/lib/processes.ts";
 import type { IntentTerms } from "../../../src/task/intent.ts";
 import { counted } from "../../support/counted.ts";
@@ -38,7 +38,7 @@ function testLine() {
       });
       return turn;
     },
-  } as Partial<Line> as Line;
+  } as Partial<Queue> as Queue;
   return { line, asked, give };
 }
 
@@ -71,7 +71,7 @@ export async function twoProcesses({
   const { connection } = one.deps;
   const { generator } = connection;
   if (hasQueue && generator)
-    one.deps.connection = { ...connection, generator: { ...generator, line: queue.line } };
+    one.deps.connection = { ...connection, generator: { ...generator, queue: queue.line } };
   const images = work.requests ?? 1;
   const request = { prompt: "a fox", model: "flux", ...(images > 1 && { maxImages: images }) };
   const wait = { timeoutMs: null, schedule: null };

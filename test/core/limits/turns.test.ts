@@ -3,7 +3,7 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { mkdir, readdir, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { Line, type Turn, type Waiting } from "../../../src/core/limits/turns.ts";
+import { Queue, type Turn, type Waiting } from "../../../src/core/limits/turns.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { newLease } from "../../../src/lib/lease.ts";
 import { type Processes, type ProcessIdentity, systemProcesses } from "../../../src/lib/processes.ts";
@@ -14,12 +14,12 @@ import { identity, someProcesses } from "../../support/some-processes.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { pause } from "../../support/wait.ts";
 
-const LIMITS = { concurrency: 1, forMs: 60_000 };
+const LIMITS = { concurrency: 1, leaseMs: 60_000 };
 const SIGNAL = new AbortController().signal;
 setMaxListeners(0, SIGNAL);
 
-function lineOf(folder: string, processes: Processes, limits = LIMITS, clock = systemClock): Line {
-  return new Line(folder, limits, { processes, clock });
+function lineOf(folder: string, processes: Processes, limits = LIMITS, clock = systemClock): Queue {
+  return new Queue(folder, limits, { processes, clock });
 }
 
 /** What several processes see of one folder. */
@@ -32,7 +32,7 @@ async function newLines(limits = LIMITS) {
 }
 
 /** A take that can be asked whether it has its turn. */
-function taking(line: Line, order: string, signal = SIGNAL) {
+function taking(line: Queue, order: string, signal = SIGNAL) {
   const told: Waiting[] = [];
   const entry = { told, hasTurn: false, turn: Promise.resolve<Turn>({ async release() {} }) };
   entry.turn = line.take(order, { signal, onWait: (waiting) => told.push({ ...waiting }) });
@@ -45,8 +45,8 @@ function taking(line: Line, order: string, signal = SIGNAL) {
   return entry;
 }
 
-const leaseOf = (pid: number, forMs: number, scope?: string) =>
-  newLease(identity(pid, scope), forMs, Date.now());
+const leaseOf = (pid: number, leaseMs: number, scope?: string) =>
+  newLease(identity(pid, scope), leaseMs, Date.now());
 
 /** Puts a file into the folder as another process would. */
 async function put(folder: string, name: string, lease: object | string): Promise<void> {
@@ -285,7 +285,7 @@ describe("a waiter", () => {
     const line = lineOf(folder, world.as(1), LIMITS, clock);
     await line.take("a", { signal: SIGNAL });
     await line.take("b", { signal: SIGNAL });
-    expect(clock.monotonicMs()).toBeGreaterThanOrEqual(LIMITS.forMs);
+    expect(clock.monotonicMs()).toBeGreaterThanOrEqual(LIMITS.leaseMs);
   });
 
   it("fails with the error of its listener, and blocks nobody", async () => {

@@ -40,12 +40,12 @@ describe("the schedule of a request", () => {
     await remember(FOX, ...many(20));
     const schedules = new PollingSchedules(ledger, INTENT.service, 600);
     for (const request of [FOX, null])
-      expect(polls(await schedules.of(request))).toEqual(polls(expectedSchedule(600)));
+      expect(polls(await schedules.forRequest(request))).toEqual(polls(expectedSchedule(600)));
   });
 
   it("comes with how long such tasks usually take, which is not known without any that ended", async () => {
     const { ledger, schedules, remember } = await newLedger();
-    expect(await schedules.usualMs(FOX)).toBeNull();
+    expect(await schedules.getUsualMs(FOX)).toBeNull();
     await remember(
       FOX,
       { pendingMs: 8000, seenMs: 10_000 },
@@ -53,41 +53,41 @@ describe("the schedule of a request", () => {
       { pendingMs: 60_000, seenMs: 61_000 },
     );
     const later = new PollingSchedules(ledger, INTENT.service);
-    expect(await later.usualMs(FOX)).toBe(9000);
-    expect(await later.usualMs({ ...FOX, quality: "2K" })).toBeNull();
-    expect(await later.usualMs(null)).toBeNull();
-    expect(await new PollingSchedules(ledger, INTENT.service, 600).usualMs(FOX)).toBe(600);
+    expect(await later.getUsualMs(FOX)).toBe(9000);
+    expect(await later.getUsualMs({ ...FOX, quality: "2K" })).toBeNull();
+    expect(await later.getUsualMs(null)).toBeNull();
+    expect(await new PollingSchedules(ledger, INTENT.service, 600).getUsualMs(FOX)).toBe(600);
   });
 
   it("is the automatic one where the request is not known", async () => {
     const { schedules, remember } = await newLedger();
     await remember(FOX, ...many(20));
-    expect(await schedules.of(null)).toBe(defaultSchedule);
+    expect(await schedules.forRequest(null)).toBe(defaultSchedule);
   });
 
   it("is what this machine's own tasks of its model and quality have taught", async () => {
     const { schedules, remember } = await newLedger();
     await remember(FOX, ...many(20));
     const learned = polls(learnedSchedule(many(20)));
-    expect(polls(await schedules.of({ ...FOX, prompt: "a hen", ratio: "1:1" }))).toEqual(learned);
+    expect(polls(await schedules.forRequest({ ...FOX, prompt: "a hen", ratio: "1:1" }))).toEqual(learned);
     const none = polls(learnedSchedule([]));
     expect(learned).not.toEqual(none);
-    expect(polls(await schedules.of({ ...FOX, quality: "2K" }))).toEqual(none);
-    expect(polls(await schedules.of({ ...FOX, model: "z-image" }))).toEqual(none);
+    expect(polls(await schedules.forRequest({ ...FOX, quality: "2K" }))).toEqual(none);
+    expect(polls(await schedules.forRequest({ ...FOX, model: "z-image" }))).toEqual(none);
   });
 
   it("passes over tasks that were not seen to complete", async () => {
     const { schedules, remember } = await newLedger();
     await remember(FOX, { seenMs: null, pendingMs: null }, ...many(10), { seenMs: null, pendingMs: null });
-    expect(polls(await schedules.of(FOX))).toEqual(polls(learnedSchedule(many(10))));
+    expect(polls(await schedules.forRequest(FOX))).toEqual(polls(learnedSchedule(many(10))));
   });
 
   it("learns from each task that completes while it runs; who waits already keeps to one plan", async () => {
     const { schedules } = await newLedger();
-    const before = await schedules.of(FOX);
+    const before = await schedules.forRequest(FOX);
     for (const interval of many(20)) await schedules.learn({ ...FOX, prompt: "another" }, interval);
     expect(polls(before)).toEqual(polls(learnedSchedule([])));
-    const later = await schedules.of(FOX);
+    const later = await schedules.forRequest(FOX);
     const laterPolls = (schedule: PollingSchedule) => pollTimes(schedule, 90_000, 10_000);
     expect(laterPolls(later)).toEqual(laterPolls(learnedSchedule(many(20))));
   });
@@ -95,7 +95,7 @@ describe("the schedule of a request", () => {
   it("is computed again once more than a quarter of what it was learned from is new", async () => {
     const { schedules, remember } = await newLedger();
     await remember(FOX, ...many(20));
-    const plan = async () => (await schedules.of(FOX)).nextDelayMs(60_000);
+    const plan = async () => (await schedules.forRequest(FOX)).nextDelayMs(60_000);
     const first = await plan();
     const learn = async (count: number) => {
       for (const interval of many(count)) await schedules.learn(FOX, interval);
@@ -112,7 +112,7 @@ describe("the schedule of a request", () => {
     const { schedules, remember } = await newLedger();
     await remember(FOX, ...many(20));
     const given = [];
-    for (let order = 0; order < 32; order++) given.push(await schedules.of(FOX));
+    for (let order = 0; order < 32; order++) given.push(await schedules.forRequest(FOX));
     const firsts = given.map(({ nextDelayMs }) => nextDelayMs(0));
     const plan = learnedSchedule(many(20));
     const second = plan.nextDelayMs(0) + plan.nextDelayMs(plan.nextDelayMs(0));
@@ -129,8 +129,8 @@ describe("the schedule of a request", () => {
     await remember(FOX, ...many(20));
     const plan = polls(learnedSchedule(many(20)));
     for (let task = 0; task < 3; task++) {
-      expect(polls(await schedules.of(FOX))).toEqual(plan);
-      expect(polls(await schedules.of(FOX))).not.toEqual(plan);
+      expect(polls(await schedules.forRequest(FOX))).toEqual(plan);
+      expect(polls(await schedules.forRequest(FOX))).not.toEqual(plan);
       clock.advance((plan[0] ?? 0) + 1);
     }
   });
@@ -138,9 +138,9 @@ describe("the schedule of a request", () => {
   it("polls all but the first of a run's tasks after half an interval where nothing is known", async () => {
     const { schedules } = await newLedger();
     const [first, second, third] = [
-      await schedules.of(FOX),
-      await schedules.of(FOX),
-      await schedules.of(FOX),
+      await schedules.forRequest(FOX),
+      await schedules.forRequest(FOX),
+      await schedules.forRequest(FOX),
     ];
     expect(polls(first)).toEqual(polls(defaultSchedule));
     expect([second, third].map(({ nextDelayMs }) => nextDelayMs(0))).toEqual([1400, 1400]);
@@ -151,26 +151,26 @@ describe("the schedule of a request", () => {
     const { schedules, remember } = await newLedger();
     await remember(FOX, { seenMs: 86_400_000, pendingMs: null });
     await schedules.learn(FOX, { seenMs: 600_000, pendingMs: 3000 });
-    expect(polls(await schedules.of(FOX))).toEqual(polls(defaultSchedule));
+    expect(polls(await schedules.forRequest(FOX))).toEqual(polls(defaultSchedule));
   });
 
   it("uses the latest 50 alone", async () => {
     const { schedules } = await newLedger();
     for (let each = 0; each < 30; each++) await schedules.learn(FOX, { seenMs: 3000, pendingMs: 2000 });
     for (const interval of many(50)) await schedules.learn(FOX, interval);
-    expect(polls(await schedules.of(FOX))).toEqual(polls(learnedSchedule(many(50))));
+    expect(polls(await schedules.forRequest(FOX))).toEqual(polls(learnedSchedule(many(50))));
   });
 
   it("learns nothing from a task that is not known", async () => {
     const { schedules } = await newLedger();
     await schedules.learn(null, SEEN);
-    expect(polls(await schedules.of(FOX))).toEqual(polls(learnedSchedule([])));
+    expect(polls(await schedules.forRequest(FOX))).toEqual(polls(learnedSchedule([])));
   });
 
   it("is that of no experience where the ledger cannot be read", async () => {
     const { state } = await newLedger();
     const ledger = new Ledger(`${state}/${"x".repeat(300)}`, fakeClock(), someProcesses(1).as(1));
     const schedules = new PollingSchedules(ledger, INTENT.service);
-    expect(polls(await schedules.of(FOX))).toEqual(polls(learnedSchedule([])));
+    expect(polls(await schedules.forRequest(FOX))).toEqual(polls(learnedSchedule([])));
   });
 });
