@@ -29,7 +29,7 @@ interface HintFacts {
   mentionedTaskId: string | null;
   charged: Charged;
   /** Reason that the task is free; undefined if it may cost something. */
-  free: FreeAt | undefined;
+  free: FreeProvider | undefined;
 }
 
 /** At most two lines, of one command each at most. */
@@ -122,7 +122,7 @@ const COST: Record<Charged, string> = {
 };
 
 /** Cost of a run, as a sentence. */
-function costText(charged: Charged, free: FreeAt | undefined): string {
+function costText(charged: Charged, free: FreeProvider | undefined): string {
   return free === "sandbox" ? "The sandbox is free." : COST[charged];
 }
 

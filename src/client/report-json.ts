@@ -5,7 +5,7 @@ import type { Charged } from "../lib/error-types.ts";
 import { redactAddress } from "../lib/query-secret.ts";
 import type { Vocabulary } from "../lib/wording.ts";
 import { describeUnreadable, type UnreadableEntry } from "../store/ledger-files.ts";
-import { freeAt } from "../task/intent.ts";
+import { getFreeProvider } from "../task/intent.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import { getCharged, getTaskId, type OpenState, openState, type Task } from "../task/task.ts";
 import { getExitCode, STILL_RUNNING } from "./exit-codes.ts";
@@ -109,7 +109,8 @@ export function isTaken({ record }: ResumeTarget): boolean {
 /** Whether each of some tasks was charged, in more than play money. */
 export function areCharged(targets: readonly Pick<ResumeTarget, "record">[]): boolean {
   return targets.every(
-    ({ record }) => record === null || (getCharged(record) !== "no" && freeAt(record.intent) === null),
+    ({ record }) =>
+      record === null || (getCharged(record) !== "no" && getFreeProvider(record.intent) === null),
   );
 }
 

@@ -4,20 +4,15 @@ import { type Matrix, RATIOS } from "./matrix.ts";
 const WELL_FORMED = /^[1-9]\d*:[1-9]\d*$/;
 const TWO_NUMBERS = /^0*([1-9]\d{0,9})\s*[:x×*/,_-]\s*0*([1-9]\d{0,9})$/;
 
-/** Whether a ratio is `auto` or `w:h` in positive whole numbers. */
 export function isWellFormedRatio(value: string): boolean {
   return value === "auto" || WELL_FORMED.test(value);
 }
 
-/** Whether the service's document has a ratio, or a model of the matrix supports it. */
 export function isKnownRatio(value: string, matrix: Matrix): boolean {
   return RATIOS.includes(value) || matrix.some(({ ratios }) => ratios?.includes(value));
 }
 
-/**
- * Corrects `16x9`, `1920:1080` or `AUTO`: the service's ratio of the same shape, else the numbers as `w:h`;
- * `undefined` for other texts.
- */
+/** Corrects `16x9`, `1920:1080` or `AUTO`, to a ratio of the service if possible, else to `w:h` or `undefined`. */
 export function intendedRatio(value: string): string | undefined {
   const text = value.trim().toLowerCase();
   if (text === "auto") return text;
@@ -40,7 +35,7 @@ function isSameShape(ratio: string, lowest: string): boolean {
   return lowestTerms(width, height) === lowest;
 }
 
-/** The ratio of a list whose shape is closest to a well-formed one; `undefined` for `auto`. */
+/** Returns the ratio of the list with the closest shape, or `undefined` for `auto`. */
 export function nearestRatio(value: string, list: readonly string[]): string | undefined {
   const shape = ratioShape(value);
   if (shape === null) return undefined;
@@ -48,7 +43,7 @@ export function nearestRatio(value: string, list: readonly string[]): string | u
   return [...list].sort((a, b) => distance(a) - distance(b))[0];
 }
 
-/** The logarithm of width over height, so that 2:1 is as far from 1:1 as 1:2 is; `null` for `auto`. */
+/** Logarithm of width over height, so that 2:1 is as far from 1:1 as 1:2 is. Returns `null` for `auto`. */
 export function ratioShape(ratio: string): number | null {
   const [width, height] = ratio.split(":").map(Number);
   return width === undefined || height === undefined ? null : Math.log(width / height);

@@ -27,11 +27,11 @@ import {
 } from "./rules/rule.ts";
 import {
   generatorFieldWarnings,
+  type MergedInput,
+  omitUnsupported,
   type SavedFields,
   savedLabels,
-  type WithSaved,
   withAllSaved,
-  withoutUnsupported,
   withSaved,
 } from "./saved-fields.ts";
 import { normalizeInput, toRequest } from "./wire.ts";
@@ -41,43 +41,31 @@ export interface CheckOptions extends Pick<RuleInput, "uploads" | "inherited"> {
   validate?: boolean;
   /** Names of the values in messages. Default: the flags of `imggen generate`. */
   labels?: Partial<Labels>;
-  /** Values of config.json for fields that the input omits. */
   savedFields?: SavedFields;
-  /** The user's generator; absent or null: the service. */
+  /** The user's generator. Absent or null means the service. */
   generator?: GeneratorTerms | null | undefined;
 }
 
-/** Terms for checking a request to the user's generator. The generator itself checks what no matrix has. */
+/** Terms for checking a request to a generator. The generator checks what the matrix does not contain. */
 export interface GeneratorTerms extends FieldTerms {
   /** Whether its images are free, regardless of prices in the matrix. */
   isFree: boolean;
-  /**
-   * Whether it is an `imggen serve`: it fetches reference images from URLs, and it alone knows the price. Absent: no.
-   */
+  /** Whether it is an `imggen serve`, which fetches reference images from URLs and alone knows the price. */
   isServer?: true;
-  /**
-   * Whether it is free only by default, and not by a flag or setting. An earlier paid request then stays paid.
-   * Default false.
-   */
+  /** Whether it is free only by default. A replacement of an earlier paid request then stays paid. */
   isFreeByDefault?: boolean;
-  /** Price of an image without one in the matrix, in credits; absent or null if unknown. */
   price?: number | null;
-  /** Model of a request without one; an error if there is none. */
   defaultModel: string | ImggenError;
-  /**
-   * The origin of the default model, with its name: `generatorModel flux from config.json`; absent if the generator
-   * reports it.
-   */
+  /** Origin of the default model: `generatorModel flux from config.json`. Absent if the generator reports it. */
   modelOrigin?: string | undefined;
-  /** The generator's model names; null if unknown. */
   models: readonly string[] | null;
-  /** A sentence about an unsupported part of a request; null for none. Absent: unknown. */
+  /** Returns a sentence about an unsupported part of a request, or null if all parts are supported. */
   findProblem?: (request: GenerationRequest) => string | null;
-  /** The setting of config.json that causes a problem; null for none. */
+  /** Returns the setting from config.json that causes a problem, or null. */
   findCause?: (request: GenerationRequest, problem: string) => string | null;
 }
 
-/** The rules, with the most useful problems first. */
+/** The rules, ordered so that the most useful problem is reported first. */
 const RULES: readonly Rule[] = [
   promptText,
   modelListed,
@@ -92,8 +80,7 @@ const RULES: readonly Rule[] = [
 ];
 
 /**
- * Turns the user's input into the request to send, with its cost. Refuses what the service's document rules out;
- * warns if something undocumented may surprise.
+ * Turns user input into the request to send. Refuses what the service's document excludes.
  * @throws InvalidRequestError for the first broken rule
  */
 export function checkRequest(
@@ -106,18 +93,18 @@ export function checkRequest(
   if (empty !== undefined) throw toError(empty);
 
   const { generator } = options;
-  if (generator) return checkedForGenerator({ input, matrix, labels }, generator, options);
-  const foreign = refuseGeneratorFields({ input, labels, inherited: options.inherited });
-  if (foreign !== undefined) throw toError(foreign);
+  if (generator) return checkForGenerator({ input, matrix, labels }, generator, options);
+  const fieldRefusal = refuseGeneratorFields({ input, labels, inherited: options.inherited });
+  if (fieldRefusal !== undefined) throw toError(fieldRefusal);
   const name = input.model ?? DEFAULT_MODEL;
   const model = resolveModel(name, matrix);
   if (model !== undefined) {
     const { uploads, inherited, savedFields = {} } = options;
     const subject = { input, model, matrix, labels, uploads, inherited };
     const isChecked = options.validate !== false;
-    const { input: whole, warnings } = withSaved(subject, savedFields, isChecked);
-    const full = { ...subject, input: whole };
-    const checked = isChecked ? validated(full) : withoutValidation(full);
+    const { input: mergedInput, warnings } = withSaved(subject, savedFields, isChecked);
+    const mergedSubject = { ...subject, input: mergedInput };
+    const checked = isChecked ? validateRequest(mergedSubject) : skipValidation(mergedSubject);
     return {
       ...checked,
       warnings: [...warnings, ...generatorFieldWarnings(savedFields), ...checked.warnings],
@@ -129,7 +116,7 @@ export function checkRequest(
   return { request, credits: null, warnings: uncheckedWarnings([unknown]) };
 }
 
-function validated(subject: RuleInput): CheckedRequest {
+function validateRequest(subject: RuleInput): CheckedRequest {
   const { input, model } = subject;
   const broken = brokenRule(subject);
   if (broken !== undefined) throw toError(broken);
@@ -140,8 +127,8 @@ function validated(subject: RuleInput): CheckedRequest {
   };
 }
 
-/** An estimated price is a warning even without validation. */
-function withoutValidation(subject: RuleInput): CheckedRequest {
+/** Returns the request with its refusals as warnings. An estimated price is a warning even without validation. */
+function skipValidation(subject: RuleInput): CheckedRequest {
   const { input, model } = subject;
   const guess = price(subject);
   return {
@@ -151,10 +138,8 @@ function withoutValidation(subject: RuleInput): CheckedRequest {
   };
 }
 
-/**
- * No rule of the service's document applies to a generator, so there are no warnings; names are passed on unchanged.
- */
-function checkedForGenerator(
+/** Checks a request to a generator, to which the rules of the service's document do not apply. */
+function checkForGenerator(
   { input: original, matrix, labels }: Omit<RuleInput, "model">,
   terms: GeneratorTerms,
   { validate, inherited, uploads, savedFields = {} }: CheckOptions,
@@ -168,22 +153,22 @@ function checkedForGenerator(
   const isChecked = validate !== false;
   const origin = original.model === undefined ? terms.modelOrigin : undefined;
   const unknown = isChecked
-    ? unknownToGenerator(name, models, origin ?? `${labels.model} ${JSON.stringify(name)}`)
+    ? refuseUnknownModel(name, models, origin ?? `${labels.model} ${JSON.stringify(name)}`)
     : undefined;
   if (unknown !== undefined) throw toError(unknown);
   const model = matrix.find(({ id }) => id === name) ?? undocumentedModel(name);
-  const takesFiles = isServer ? uploads : true;
+  const supportsFiles = isServer ? uploads : true;
   const open = {
     input: { ...rest, ...checkedFields.fields },
     model,
     matrix,
     labels,
-    uploads: takesFiles,
+    uploads: supportsFiles,
     inherited,
   };
-  const full = withSaved(open, savedFields, isChecked);
+  const merged = withSaved(open, savedFields, isChecked);
   const allSaved = { ...savedFields, ...terms.savedFields };
-  const { input, warnings } = withoutUnsupportedFields(full.input, original, allSaved, terms, (each) =>
+  const { input, warnings } = omitUnsupportedFields(merged.input, original, allSaved, terms, (each) =>
     buildRequest(each, model, isChecked, name),
   );
   const subject = { ...open, input };
@@ -200,7 +185,7 @@ function checkedForGenerator(
     ...(requests > 1 && { requests }),
     warnings: [
       ...checkedFields.warnings,
-      ...full.warnings,
+      ...merged.warnings,
       ...warnings,
       ...(isServer ? generatorFieldWarnings(savedFields) : []),
       ...(guess === undefined ? [] : [`${guess.message}.`]),
@@ -208,7 +193,7 @@ function checkedForGenerator(
   };
 }
 
-/** The request to a generator. Each request makes one image; `maxImages` is the number of requests. */
+/** Builds a generator's request. `maxImages` is the number of requests, because each makes one image. */
 function buildRequest(
   input: RequestInput,
   model: Model,
@@ -219,19 +204,16 @@ function buildRequest(
   return toRequest(wireInput, name);
 }
 
-/**
- * Leaves out saved values that the generator does not support. @throws InvalidRequestError if a saved setting
- * conflicts
- */
-function withoutUnsupportedFields(
+/** Omits saved values that are unsupported. @throws InvalidRequestError if a saved setting conflicts */
+function omitUnsupportedFields(
   input: RequestInput,
   original: SavedFields,
   savedFields: SavedFields,
   { findProblem, findCause }: GeneratorTerms,
   requestFor: (input: RequestInput) => GenerationRequest,
-): WithSaved {
+): MergedInput {
   if (findProblem === undefined) return { input, warnings: [] };
-  const result = withoutUnsupported(input, original, savedFields, (each) => findProblem(requestFor(each)));
+  const result = omitUnsupported(input, original, savedFields, (each) => findProblem(requestFor(each)));
   const request = requestFor(result.input);
   const problem = findProblem(request);
   const cause = problem === null ? null : findCause?.(request, problem);
@@ -239,20 +221,20 @@ function withoutUnsupportedFields(
   throw new InvalidRequestError(`With ${cause}: ${problem}`, { hint: "Nothing was sent." });
 }
 
-/** Whether a generator's list has a model, with or without its file extension or hash. */
-export function isAmong(models: readonly string[], name: string): boolean {
-  const plain = (text: string) =>
+/** Whether a list contains a model, ignoring file extension and hash. */
+export function includesModel(models: readonly string[], name: string): boolean {
+  const withoutExtension = (text: string) =>
     text.replace(/(?:\.(?:safetensors|ckpt|gguf|pth?))?(?: \[[\da-f]+\])?$/i, "").toLowerCase();
-  return models.some((model) => plain(model) === plain(name));
+  return models.some((model) => withoutExtension(model) === withoutExtension(name));
 }
 
-/** The refusal of a model that the generator does not have. */
-function unknownToGenerator(
+function refuseUnknownModel(
   name: string,
   models: readonly string[] | null,
   origin: string,
 ): Refusal | undefined {
-  if (models === null || models.length === 0 || name === ANY_MODEL || isAmong(models, name)) return undefined;
+  if (models === null || models.length === 0 || name === ANY_MODEL || includesModel(models, name))
+    return undefined;
   return {
     kind: "refusal",
     message: `${origin}: the generator has no such model`,
@@ -260,10 +242,9 @@ function unknownToGenerator(
   };
 }
 
-/** Number of requests of a task. */
 const REQUESTS = { min: 1, max: 64 };
 
-/** Also applies without validation: each image is a request in the ledger. */
+/** Applies even without validation, because the ledger has a request for each image. */
 function refuseTooManyImages({ input: { maxImages = 1 }, labels }: RuleInput): Refusal | undefined {
   const { min, max } = REQUESTS;
   if (Number.isInteger(maxImages) && maxImages >= min && maxImages <= max) return undefined;
@@ -271,17 +252,14 @@ function refuseTooManyImages({ input: { maxImages = 1 }, labels }: RuleInput): R
   return { kind: "refusal", message, hint: "Ask for the others with another command" };
 }
 
-/** Each image is one request. */
 function totalCost(credits: number | null, images: number): number | null {
   return credits === null ? null : credits * images;
 }
 
-/** A model of a generator, about which nothing is documented. */
 export function undocumentedModel(id: string): Model {
   return model(id, { promptLimit: null });
 }
 
-/** The first refusal of a request by these rules; undefined if they allow it. */
 export function brokenRule(subject: RuleInput, rules = RULES): Refusal | undefined {
   return judge(subject, rules).find(isRefusal);
 }
@@ -290,7 +268,6 @@ function judge(subject: RuleInput, rules = RULES): Finding[] {
   return rules.map((rule) => rule(subject)).filter((finding) => finding !== undefined);
 }
 
-/** One warning with all suppressed refusals; none if there are none. */
 function uncheckedWarnings(findings: readonly Finding[]): string[] {
   const reasons = findings.filter(isRefusal).map(({ message }) => message);
   return reasons.length === 0 ? [] : [`Validation is off, so this is sent anyway: ${reasons.join("; ")}.`];

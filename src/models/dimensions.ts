@@ -1,9 +1,7 @@
 import { greatestCommonDivisor } from "../lib/whole-number.ts";
 
-/** The longest side for 1K, in pixels. */
 const SIDE_PX = 1024;
 
-/** Factors of the longest side for 1K. */
 const FACTORS: ReadonlyMap<string, number> = new Map([
   ["basic", 1],
   ["1K", 1],
@@ -12,14 +10,12 @@ const FACTORS: ReadonlyMap<string, number> = new Map([
   ["4K", 4],
 ]);
 
-/** Both sides are multiples of this: most generators require it. */
+/** Both sides are multiples of this, which most generators require. */
 const BLOCK = 8;
 
 /**
- * The size, in pixels, for a `ratio` and `quality` (section 2.5 of the service's document). The ratio is exact: 21:9
- * at 1K is 1008x432, not 1024x439; only an extreme ratio is rounded, to at least one block. A ratio of another form
- * is square, and an unknown quality is 1K.
- * @param sidePx the longest side for 1K
+ * Size in pixels for a `ratio` and `quality` (section 2.5). The ratio is exact: 21:9 at 1K is 1008x432, not
+ * 1024x439. An invalid ratio counts as square, and an unknown quality as 1K.
  */
 export function pictureDimensions(
   ratio: string | undefined,
@@ -28,13 +24,12 @@ export function pictureDimensions(
 ): { width: number; height: number } {
   const blocks = Math.max(1, Math.floor((sidePx * (FACTORS.get(quality ?? "1K") ?? 1)) / BLOCK));
   const [across, down] = reducedRatio(ratio);
-  const whole = Math.floor(blocks / Math.max(across, down));
-  const scale = whole > 0 ? whole : blocks / Math.max(across, down);
+  const wholeScale = Math.floor(blocks / Math.max(across, down));
+  const scale = wholeScale > 0 ? wholeScale : blocks / Math.max(across, down);
   const side = (share: number) => Math.max(1, Math.round(share * scale)) * BLOCK;
   return { width: side(across), height: side(down) };
 }
 
-/** The size, in pixels, of an image in the shape of another. @param longestPx its longest side */
 export function dimensionsLike(
   shape: { width: number; height: number },
   longestPx: number,

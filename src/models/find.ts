@@ -1,62 +1,60 @@
 import { editDistance } from "../lib/edit-distance.ts";
 import { canonicalQuality, type Kind, MAX_ID_LENGTH, type Matrix, type Model } from "./matrix.ts";
 
-/** The filters of `imggen models`; an absent field filters nothing. */
+/** Filter of models. An absent field matches every model. */
 export interface ModelFilter {
   kind?: Kind | undefined;
   ratio?: string | undefined;
-  /** A quality in any case. */
+  /** Case-insensitive. */
   quality?: string | undefined;
   /** Number of reference images. */
   references?: number | undefined;
 }
 
-/** Finds a model by name: its exact id, else the id in any case, else the unique part after the slash (`alpha-2`). */
+/** Finds a model by its exact id, then by its id in any case, then by the unique part after the slash (`alpha-2`). */
 export function resolveModel(name: string, matrix: Matrix): Model | undefined {
   const lower = name.toLowerCase();
-  const tails = matrix.filter((model) => tail(model.id.toLowerCase()) === lower);
+  const shortMatches = matrix.filter((model) => shortName(model.id.toLowerCase()) === lower);
   return (
     matrix.find((model) => model.id === name) ??
     matrix.find((model) => model.id.toLowerCase() === lower) ??
-    (tails.length === 1 ? tails[0] : undefined)
+    (shortMatches.length === 1 ? shortMatches[0] : undefined)
   );
 }
 
 /**
- * The ids near to an unknown name, best first, if there are any: those that contain it, then by the edit distance to a
- * part of the id (`gama`: `gamma-image-2`), then by the edit distance to the whole id.
+ * Returns the ids most similar to an unknown name: those that contain it, then by edit distance (`gama`:
+ * `gamma-image-2`).
  */
 export function nearestModels(name: string, matrix: Matrix, count = 3): string[] {
-  // Limits the comparisons of a long text pasted by mistake.
+  // Limits the cost of comparing a long text pasted by mistake.
   const query = name.toLowerCase().slice(0, MAX_ID_LENGTH);
   if (query.trim() === "") return [];
   const maxDistance = Math.max(2, Math.floor(query.length / 3));
   return matrix
-    .map(({ id }) => ({ id, ...likeness(query, id.toLowerCase()) }))
-    .filter(({ id, partDistance }) => partDistance <= maxDistance || query.includes(tail(id.toLowerCase())))
+    .map(({ id }) => ({ id, ...getSimilarity(query, id.toLowerCase()) }))
+    .filter(
+      ({ id, partDistance }) => partDistance <= maxDistance || query.includes(shortName(id.toLowerCase())),
+    )
     .sort((a, b) => a.rank - b.rank || a.partDistance - b.partDistance || a.distance - b.distance)
     .slice(0, count)
     .map(({ id }) => id);
 }
 
-/** `the nearest is z-image`; empty if none is near. */
 export function nearestText(name: string, matrix: Matrix): string {
   const near = nearestModels(name, matrix);
   if (near.length === 0) return "";
   return near.length === 1 ? `the nearest is ${near[0]}` : `the nearest are ${near.join(", ")}`;
 }
 
-/** A sentence about an unknown name; null if a model has it. */
+/** Returns a sentence about an unknown model name, or null if the model exists. */
 export function unknownModelText(name: string, matrix: Matrix): string | null {
   if (resolveModel(name, matrix)) return null;
   const nearest = nearestText(name, matrix);
   return `There is no model ${JSON.stringify(name)}${nearest && `; ${nearest}`}.`;
 }
 
-/**
- * The models that are documented to match a filter, and those that may match because something is not documented.
- * Both in the matrix's order, without aliases.
- */
+/** Returns the models documented to match, and those that may match because a value is undocumented. */
 export function findModels(
   filter: ModelFilter,
   matrix: Matrix,
@@ -64,54 +62,54 @@ export function findModels(
   const matching: Model[] = [];
   const undocumented: Model[] = [];
   for (const model of matrix) {
-    const verdicts = answers(model, filter);
+    const verdicts = matchFilters(model, filter);
     if (model.aliasOf !== undefined || verdicts.includes(false)) continue;
     (verdicts.includes(null) ? undocumented : matching).push(model);
   }
   return { matching, undocumented };
 }
 
-/** One verdict for each filter that is set; `null`: not documented. */
-function answers(model: Model, { kind, ratio, quality, references }: ModelFilter): (boolean | null)[] {
+/** Returns one result for each filter, `null` if undocumented. */
+function matchFilters(model: Model, { kind, ratio, quality, references }: ModelFilter): (boolean | null)[] {
   return [
     kind === undefined || (model.kinds?.includes(kind) ?? null),
     ratio === undefined || (model.ratios?.includes(ratio) ?? null),
-    quality === undefined || takesQuality(model, quality),
-    references === undefined || takesReferences(model, references),
+    quality === undefined || supportsQuality(model, quality),
+    references === undefined || supportsReferences(model, references),
   ];
 }
 
-function takesQuality(model: Model, value: string): boolean | null {
+function supportsQuality(model: Model, value: string): boolean | null {
   const quality = canonicalQuality(value);
   if (quality === undefined) return false;
   return model.qualities?.includes(quality) ?? null;
 }
 
-function takesReferences({ references }: Model, count: number): boolean | null {
+function supportsReferences({ references }: Model, count: number): boolean | null {
   if (references === null) return null;
   return count >= references.min && count <= (references.max ?? Number.POSITIVE_INFINITY);
 }
 
-interface Likeness {
+interface Similarity {
   rank: number;
-  /** Edit distance to the nearest part of the id, or to the whole. */
+  /** Edit distance to the nearest part of the id, or to the whole id if that is nearer. */
   partDistance: number;
   distance: number;
 }
 
-function likeness(name: string, id: string): Likeness {
-  const forms = [id, tail(id)];
-  const distance = Math.min(...forms.map((form) => editDistance(name, form)));
-  if (forms.some((form) => form.startsWith(name))) return { rank: 0, partDistance: 0, distance };
-  if (forms.some((form) => form.includes(name))) return { rank: 1, partDistance: 0, distance };
-  const partDistance = Math.min(distance, ...partsLike(name, id).map((part) => editDistance(name, part)));
+function getSimilarity(name: string, id: string): Similarity {
+  const idForms = [id, shortName(id)];
+  const distance = Math.min(...idForms.map((form) => editDistance(name, form)));
+  if (idForms.some((form) => form.startsWith(name))) return { rank: 0, partDistance: 0, distance };
+  if (idForms.some((form) => form.includes(name))) return { rank: 1, partDistance: 0, distance };
+  const partDistance = Math.min(distance, ...partsOfLength(name, id).map((part) => editDistance(name, part)));
   return { rank: 2, partDistance, distance };
 }
 
 const ID_PARTS = /[^/-]+/g;
 
-/** The parts of an id that have as many words as a name: of `vendor1/alpha-2` and two words, `vendor1/alpha` and `alpha-2`. */
-function partsLike(name: string, id: string): string[] {
+/** Returns the parts of an id with as many words as the name: of `vendor1/alpha-2`, `vendor1/alpha` and `alpha-2`. */
+function partsOfLength(name: string, id: string): string[] {
   const count = name.match(ID_PARTS)?.length ?? 1;
   const parts = [...id.matchAll(ID_PARTS)];
   return parts.flatMap(({ index }, first) => {
@@ -120,11 +118,11 @@ function partsLike(name: string, id: string): string[] {
   });
 }
 
-function tail(id: string): string {
+function shortName(id: string): string {
   return id.slice(id.lastIndexOf("/") + 1);
 }
 
-/** Kinds by the words of users and of the service. */
+/** Kinds by the names that users and the service use. */
 export const KIND_WORDS: ReadonlyMap<string, Kind> = new Map([
   ["text", "text-to-image"],
   ["text-to-image", "text-to-image"],

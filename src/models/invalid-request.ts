@@ -1,16 +1,15 @@
 import { type ErrorFacts, ImggenError } from "../lib/error-types.ts";
 
-/** A field whose value a model does not support, and the values that it supports. */
 export interface Limit {
   field: "ratio" | "quality";
   /** Empty if the model does not support the field. */
   allowed: readonly string[];
 }
 
-/** A request that the service's document rules out. Thrown before anything is sent. */
+/** A request that the service's document excludes. Thrown before anything is sent. */
 export class InvalidRequestError extends ImggenError {
   readonly type = "invalid_request";
-  /** The supported values; null unless one field with a list of values is refused. */
+  /** The supported values, or null unless one field with a list of values is refused. */
   readonly limit: Limit | null;
 
   constructor(message: string, { limit, ...facts }: ErrorFacts & { limit?: Limit | undefined } = {}) {

@@ -1,4 +1,4 @@
-/** Section 2.4. */
+/** Kinds of models (section 2.4). */
 export const KINDS = ["text-to-image", "edit"] as const;
 export type Kind = (typeof KINDS)[number];
 
@@ -6,7 +6,7 @@ export type Kind = (typeof KINDS)[number];
 export const QUALITIES = ["basic", "high", "1K", "2K", "4K"] as const;
 export type Quality = (typeof QUALITIES)[number];
 
-/** Number of reference images of a request to a model; `max: null` if no upper limit is documented. */
+/** Supported number of reference images. `max` is null if no upper limit is documented. */
 export interface References {
   readonly min: number;
   readonly max: number | null;
@@ -14,47 +14,44 @@ export interface References {
 }
 
 /**
- * One model as the service's document describes it, and as `imggen models --json` prints it. `null`: not documented;
- * empty (`[]`, `max: 0`): documented as unsupported.
+ * One model as documented, and as printed by `imggen models --json`. `null` is undocumented, an empty value
+ * (`[]`, `max: 0`) documented as unsupported.
  */
 export interface Model {
   readonly id: string;
   readonly kinds: readonly Kind[] | null;
   readonly ratios: readonly string[] | null;
-  /** Ratio of a request without one (section 2.2). */
+  /** Ratio of a request that names none (section 2.2). */
   readonly defaultRatio: string;
   readonly qualities: readonly Quality[] | null;
   readonly defaultQuality: Quality | null;
   /** Maximum number of images of a request. */
   readonly maxImages: number | null;
-  /** Characters (section 8); null if only the generator knows. */
+  /** Maximum length of a prompt in characters (section 8), or null if only the generator knows it. */
   readonly promptLimit: number | null;
   readonly references: References | null;
-  /** Credits of a request by quality; `default` is the price without a quality, if it is documented. */
+  /** Credits of a request by quality. `default` is the price without a quality, if documented. */
   readonly credits: Readonly<Partial<Record<Quality | "default", number>>> | null;
   /** Whether section 2.4 lists the id among the allowed values. */
   readonly documented: boolean;
   readonly notes: readonly string[];
-  /** The model that this name stands for. An alias can be requested, and is not listed. */
+  /** Model that this id is an alias of. An alias can be requested, but is not listed. */
   readonly aliasOf?: string;
 }
 
-/** All models of a run, in the order of lists. Ids are unique. */
 export type Matrix = readonly Model[];
 
-/** Section 2.2. */
+/** Default model of the service (section 2.2). */
 export const DEFAULT_MODEL = "vendor1/alpha-2";
 
-/** Maximum length of an id, in characters. */
 export const MAX_ID_LENGTH = 128;
 
-/** Section 2.2: the bounds of `maxImages` for any model, and its default for models that make several images. */
+/** Bounds of `maxImages` for any model, and its default for models that make several images (section 2.2). */
 export const MAX_IMAGES = { min: 1, max: 15, default: 4 } as const;
 
-/** The note on models that need a subscription (section 2.2). */
 export const NEEDS_SUBSCRIPTION = "needs a Pro or Premium subscription";
 
-/** Section 2.5: every documented ratio. The document calls its own list truncated. */
+/** All documented ratios (section 2.5). The document states that its list is incomplete. */
 export const RATIOS: readonly string[] = (
   "1:1 1:4 1:8 2:3 3:2 3:4 4:1 4:3 4:5 5:4 8:1 9:16 16:9 21:9 auto " +
   "2:1 1:2 3:1 1:3 9:21 27:16 16:27 9:8 8:9"
@@ -71,7 +68,7 @@ const GAMMA_RATIOS = ratios(
   "auto, 1:1, 3:2, 2:3, 4:3, 3:4, 5:4, 4:5, 16:9, 9:16, 2:1, 1:2, 3:1, 1:3, 21:9, 9:21",
 );
 
-/* Section 2.5, the capability matrix: one line for each of its rows. */
+/* Rows of the capability matrix (section 2.5). */
 const ALPHA_2: Columns = { ratios: ALPHA_2_RATIOS, maxImages: 1, qualities: ["1K", "2K", "4K"] };
 const ALPHA_PRO: Columns = { ratios: EIGHT_RATIOS, maxImages: 1, qualities: ["1K", "2K", "4K"] };
 const BETA_V4: Columns = { ratios: EIGHT_RATIOS, maxImages: 15, qualities: [] };
@@ -80,7 +77,7 @@ const GAMMA_IMAGE_2: Columns = { ratios: GAMMA_RATIOS, maxImages: 1, qualities: 
 const DELTA_IMAGE: Columns = { ratios: ratios("1:1, 3:2, 2:3"), maxImages: 1, qualities: [] };
 const Z_IMAGE: Columns = { ratios: ratios("1:1, 4:3, 3:4, 16:9, 9:16"), maxImages: 1, qualities: [] };
 
-/* Section 2.4, the kinds: a model in one list only takes what that list says, and nothing else. */
+/* Kinds of models (section 2.4). A model in one list has that kind only. */
 const TEXT_ONLY: Columns = { kinds: ["text-to-image"], references: { min: 0, max: 0, httpsOnly: false } };
 const EDIT_ONLY: Columns = { kinds: ["edit"], references: { min: 1, max: null, httpsOnly: false } };
 const TEXT_AND_EDIT: Columns = {
@@ -89,7 +86,7 @@ const TEXT_AND_EDIT: Columns = {
 };
 const EDIT_OVER_HTTPS: Columns = { kinds: ["edit"], references: { min: 1, max: 16, httpsOnly: true } };
 
-/* Sections 2.2 and 8: the gamma-image-2-5-* variants have no row in the matrix, but rules of their own. */
+/* The gamma-image-2-5-* variants have no row in the capability matrix, but rules in sections 2.2 and 8. */
 const GAMMA_IMAGE_2_5: Columns = {
   qualities: ["1K", "2K", "4K"],
   defaultQuality: "1K",
@@ -98,7 +95,6 @@ const GAMMA_IMAGE_2_5: Columns = {
   notes: [NEEDS_SUBSCRIPTION],
 };
 
-/** Defaults for a model about which the document says nothing more. */
 const DEFAULTS: Omit<Model, "id"> = {
   kinds: null,
   ratios: null,
@@ -113,14 +109,13 @@ const DEFAULTS: Omit<Model, "id"> = {
   notes: [],
 };
 
-/** Builds a model: later columns override earlier ones, and all of them the defaults. */
 export function model(id: string, ...columns: readonly Columns[]): Model {
   const row: Model = { id, ...DEFAULTS };
   for (const part of columns) Object.assign(row, part);
   return row;
 }
 
-/** Every model that the service's document names, in its order; the one outside its list comes last. */
+/** All models of the service's document, in its order. The model outside its list of models comes last. */
 export const MODELS: Matrix = [
   model("vendor1/alpha-pro", ALPHA_PRO, EDIT_ONLY),
   model("vendor1/alpha-2", ALPHA_2, { promptLimit: 10_000, notes: ["the service's default model"] }),
@@ -153,10 +148,10 @@ export const MODELS: Matrix = [
   }),
 ];
 
-/** Section 2.4: models that ignore `maxImages`. A rule, and not a column of the matrix. */
+/** Models that ignore `maxImages` (section 2.4), which the matrix cannot express. */
 export const IGNORES_MAX_IMAGES: ReadonlySet<string> = new Set(["z-image"]);
 
-/** The service's spelling of a quality in any case; `undefined` for other texts. */
+/** Returns the service's spelling of a quality in any case, or `undefined` for other texts. */
 export function canonicalQuality(value: string): Quality | undefined {
   return QUALITIES.find((quality) => quality.toLowerCase() === value.toLowerCase());
 }

@@ -4,21 +4,15 @@ import { parseExact, stringifyExact } from "../lib/exact-integer.ts";
 import { isJsonObject, isTexts, jsonOrNull } from "../lib/json.ts";
 import { parsePairs } from "../lib/pairs.ts";
 import { isProviderFields, type ProviderFields } from "../task/request-fields.ts";
-import { wrongField } from "./rules/fields.ts";
+import { invalidFieldReason } from "./rules/fields.ts";
 
-/**
- * A generator's own fields, as `name=value`. A number and `true` or `false` are sent as such, in quotes as text.
- * @param label names them in messages @throws UsageError
- */
+/** Parses `name=value`. A number, `true` or `false` becomes a JSON value, unless it is in quotes. @throws UsageError */
 export function providerFields(label: string, text: string): ProviderFields {
   const entries = fieldPairs(label, text).map(([name, value]) => [name, fieldValue(value)] as const);
   return Object.fromEntries(entries);
 }
 
-/**
- * A generator's own fields with values in JSON: one `name=<json>`, a JSON list of such texts, or a JSON object of them all.
- * @param label names them in messages @throws UsageError
- */
+/** Parses one `name=<json>`, a JSON list of such texts, or a JSON object. @throws UsageError */
 export function jsonFields(label: string, text: string): ProviderFields {
   const list = jsonOrNull(text);
   const fields = isJsonObject(list)
@@ -51,7 +45,7 @@ function exactValue(label: string, name: string, text: string): unknown {
   });
 }
 
-/** The fields in order, each with the value as text. @throws UsageError */
+/** @throws UsageError */
 export function fieldPairs(label: string, text: string): [name: string, value: string][] {
   const pairs = parsePairs(label, text, "steps=20");
   for (const [name] of pairs) requireFieldName(label, name);
@@ -59,8 +53,8 @@ export function fieldPairs(label: string, text: string): [name: string, value: s
 }
 
 function requireFieldName(label: string, name: string, value?: unknown): void {
-  const wrong = wrongField(name, value);
-  if (wrong !== null) throw new UsageError(`${label}: ${wrong}.`, { hint: hintFor(name) });
+  const problem = invalidFieldReason(name, value);
+  if (problem !== null) throw new UsageError(`${label}: ${problem}.`, { hint: hintFor(name) });
 }
 
 function hintFor(name: string): string | undefined {
@@ -68,13 +62,12 @@ function hintFor(name: string): string | undefined {
   return "Use --model, --ratio, --quality, --max-images, --image, --generator-model or --generator-side.";
 }
 
-/** A flag's value with its JSON type. */
 export function fieldValue(text: string): ProviderFields[string] {
   if (text === "true" || text === "false") return text === "true";
   return parseNumber(text) ?? text.replace(/^"(.*)"$/s, "$1");
 }
 
-/** The number that a text writes; null for other texts, and for one that would be rounded, such as a long seed. */
+/** Parses a number. Returns null for other texts, and for a number that would be rounded, such as a long seed. */
 function parseNumber(text: string): number | null {
   if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text)) return null;
   const number = Number(text);

@@ -3,14 +3,9 @@ import type { JobOptions } from "../task/intent.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import { dimensionsLike } from "./dimensions.ts";
 
-/** A size in pixels; null: the unknown size of the first reference image. */
 export type Size = { width: number; height: number } | null;
 
-/**
- * The size of a job's image. Without a ratio it has the shape of the first reference image, which another shape would
- * distort.
- * @param file of that image. Default: the file that the job names, if any
- */
+/** Size of a job's image. Without a ratio it has the shape of the first reference image, to avoid distortion. */
 export function requestedSize(
   { request: { ratio = "auto" }, options: { width, height }, references }: SizedJob,
   file = referenceFile(references[0]),
@@ -30,7 +25,7 @@ function referenceFile(reference: SizedJob["references"][number] | undefined): s
   return reference !== undefined && "file" in reference ? reference.file : "";
 }
 
-/** Displayed size of an image; null if it cannot be read: submitting refuses it then. */
+/** Displayed size of an image, or null if it cannot be read. The submit then refuses the image. */
 function imageSize(file: string): Size {
   try {
     const inspection = inspectFile(file);

@@ -2,28 +2,27 @@ import type { GenerationRequest, RequestInput } from "../task/request.ts";
 import { type FieldName, fieldsFrom, type WireFields } from "../task/request-fields.ts";
 import { canonicalQuality, IGNORES_MAX_IMAGES, MAX_IMAGES, type Model } from "./matrix.ts";
 
-/** Valid input in the service's spelling, without fields that the service would ignore. */
 export function normalizeInput(input: RequestInput, model: Model): RequestInput {
   return {
     ...input,
     quality: input.quality === undefined ? undefined : canonicalQuality(input.quality),
     image: input.image?.map((url) => url.trim()),
-    maxImages: dropsMaxImages(input, model) ? undefined : input.maxImages,
+    maxImages: ignoresMaxImages(input, model) ? undefined : input.maxImages,
   };
 }
 
-/** Whether the service would ignore the requested number of images. Requesting one image does not contradict that. */
-export function dropsMaxImages({ maxImages = MAX_IMAGES.min }: RequestInput, model: Model): boolean {
+/** Whether the service would ignore the requested number of images. A number of 1 is no contradiction. */
+export function ignoresMaxImages({ maxImages = MAX_IMAGES.min }: RequestInput, model: Model): boolean {
   return IGNORES_MAX_IMAGES.has(model.id) && maxImages > MAX_IMAGES.min;
 }
 
-/** The body of a submit: only the fields that are set, always in the same order. */
+/** Builds the body of a submit from the fields that are set, always in the same order. */
 export function toRequest(input: RequestInput, model: string): GenerationRequest {
   const fields = { ...input, model };
   return { ...fieldsFrom<WireFields>((name) => wireValue(fields[name])), prompt: input.prompt, model };
 }
 
-/** The value in a submit: a list of one text becomes that text; an empty list or object is left out. */
+/** Converts a value for a submit. A list of one text becomes that text, and an empty list or object is omitted. */
 function wireValue(value: RequestInput[FieldName]): WireFields[FieldName] {
   if (typeof value !== "object") return value;
   if (isList(value)) return value.length > 1 ? [...value] : value[0];
@@ -32,7 +31,6 @@ function wireValue(value: RequestInput[FieldName]): WireFields[FieldName] {
 
 const isList = (value: object): value is readonly string[] => Array.isArray(value);
 
-/** The input that results in this request. */
 export function toInput({ image, ...request }: GenerationRequest): RequestInput {
   return image === undefined ? request : { ...request, image: [image].flat() };
 }

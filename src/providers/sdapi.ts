@@ -1,6 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
-import { isAmong } from "../models/check-request.ts";
+import { includesModel } from "../models/check-request.ts";
 import { requestedSize } from "../models/requested-size.ts";
 import { base64Image, base64Images, imagesElsewhere } from "./found-images.ts";
 import type { ProviderDeps, ServerSetup } from "./kind.ts";
@@ -49,7 +49,7 @@ async function unlessLoaded(
   const { model } = job.options;
   if (model === null) return job;
   const loaded = await loadedModel(server, signal);
-  const isLoaded = loaded !== null && isAmong([loaded], model);
+  const isLoaded = loaded !== null && includesModel([loaded], model);
   return isLoaded ? { ...job, options: { ...job.options, model: null } } : job;
 }
 

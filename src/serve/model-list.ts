@@ -1,5 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
-import { isAmong } from "../models/check-request.ts";
+import { includesModel } from "../models/check-request.ts";
 import { ANY_MODEL } from "../task/request.ts";
 
 /** Age at which a list is asked for again, in milliseconds. */
@@ -94,6 +94,6 @@ export class ModelList {
   /** A name as the list has it; any, if there is no list. */
   #listed(name: string): string | null {
     if (this.#names === null || this.#names.includes(name)) return name;
-    return this.#names.find((each) => isAmong([each], name)) ?? null;
+    return this.#names.find((each) => includesModel([each], name)) ?? null;
   }
 }

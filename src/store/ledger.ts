@@ -12,7 +12,15 @@ import { randomDigits, removeOldTemporaryFiles } from "../lib/write-whole.ts";
 import type { Intent, RequestIdentity, ServiceIdentity } from "../task/intent.ts";
 import type { Line } from "../task/line.ts";
 import type { GenerationRequest } from "../task/request.ts";
-import { begunTask, getCharged, isUnknown, STATES, summaryLines, type Task, withLine } from "../task/task.ts";
+import {
+  getCharged,
+  isUnknown,
+  STATES,
+  summaryLines,
+  type Task,
+  taskFromIntent,
+  withLine,
+} from "../task/task.ts";
 import { CancelMarks } from "./cancel-marks.ts";
 import { ForgottenTasks } from "./forgotten-tasks.ts";
 import { Holder } from "./holder.ts";
@@ -124,7 +132,7 @@ export class Ledger {
             )
           : await TaskFile.create(file, line, this.makeRoom);
         if (created === null) return "taken";
-        const candidate = { task: begunTask(id, line), part: 1, file: created };
+        const candidate = { task: taskFromIntent(id, line), part: 1, file: created };
         await this.#syncName(candidate);
         // Another process may have finished it since the last check.
         if (isShared && this.files.isDone(id)) {

@@ -4,79 +4,67 @@ import type { ProviderFields, RepeatedSeed } from "./request-fields.ts";
 
 export interface ServiceIdentity {
   baseUrl: string;
-  /** Fingerprint of the API key; the key itself is never recorded. */
+  /** Fingerprint of the API key, because the key itself is never recorded. */
   keyId: string;
 }
 
-/** Service name for tasks of the embedded sandbox, whose address changes at each start. */
+/** Service name for tasks of the embedded sandbox, because its address changes at each start. */
 export const SANDBOX_SERVICE = "sandbox";
 
 /**
- * Key fingerprint for tasks at a generator without a key, and the account for the daily spending of all generators.
- * It is the fingerprint of the text "generator", which is no key.
+ * Fingerprint of the text "generator", for generators without an API key and for the daily spending of all
+ * generators.
  */
 export const GENERATOR_KEY_ID = "b0c63f2a34c7b97f";
 
-/** A request about to be submitted, with everything that another process needs to finish it. */
 export interface Intent {
   request: GenerationRequest;
   service: ServiceIdentity;
-  /** Documented cost of all requests; null if there is no price. */
+  /** Documented cost of all requests together, in credits, or null if undocumented. */
   credits: number | null;
   destination: Destination;
-  /**
-   * imggen's own id, created before the submit; null if the provider's id is the task's, as for the hosted service.
-   */
+  /** Id that imggen creates before the submit, or null if the provider assigns the id, as the hosted service does. */
   taskId: string | null;
   isPaid: boolean;
-  /** Number of requests for its images. */
   requests: number;
   /** Timeout of one request, from its submit to its image, in milliseconds. */
   requestMs: number;
   options: JobOptions;
-  /** The server (`imggen serve`) that accepted it and works on it while it lives. */
+  /** Id of the `imggen serve` process that accepted the request and works on it as long as it runs. */
   server?: string;
-  /**
-   * The seed that rerun adds to reproduce the image. Not part of the request: it matches the same request without it.
-   */
+  /** Seed that `rerun` adds. It is not part of the request, so an equal request without it matches. */
   repeatedSeed?: RepeatedSeed;
-  /** The client's call at the server that waits for it; without a waiting client it may not be sent. */
+  /** Id of the client's call that waits at the server. The request must not be sent if no client waits. */
   call?: string;
 }
 
-/**
- * The part of an intent that its provider decides. A process that continues the task uses this, never its own
- * settings.
- */
+/** Facts that the provider decides. A process that continues the task uses these, never its current settings. */
 export type IntentTerms = Pick<Intent, "taskId" | "isPaid" | "requests" | "requestMs" | "options">;
 
-/**
- * Everything beside the request that affects a task's images. Tasks that differ in it do not answer for each other.
- */
+/** Options that affect a task's images beside the request. Tasks with different options are not duplicates. */
 export interface JobOptions {
-  /** The provider's name of the model; null: its default. */
+  /** The provider's name of the model, or null for the provider's default. */
   model: string | null;
-  /** Requested pixels; the image may have another size. */
+  /** In pixels. The image may have another size. */
   width: number;
   height: number;
-  /** Form of a size in the request; null: the usual one of the provider. */
+  /** Format of a size in the request, or null for the provider's default. */
   sizeForm: SizeForm | null;
-  /** The user's fields, under the provider's names: `steps`, `seed`, `negative_prompt`. */
+  /** Fields set by the user, under the provider's names: `steps`, `seed`, `negative_prompt`. */
   fields: ProviderFields;
-  /** The field with the seed, incremented for each further request of the task. Absent: none. */
+  /** Name of the seed field, whose value increments with each further request of the task. */
   seedField?: string;
-  /** `name@version` of the package that sent the request, if any. */
+  /** `name@version` of the provider package that sent the request. */
   package?: string;
-  /** SHA-256 of the workflow, of which there is a private copy; absent: none. */
+  /** SHA-256 of the ComfyUI workflow, which is stored as a private copy. */
   workflow?: string;
 }
 
 export type SizeForm = "WxH" | "width,height" | "aspect_ratio";
 
-/** The hosted service has no options. */
 export const NO_OPTIONS: JobOptions = { model: null, width: 0, height: 0, sizeForm: null, fields: {} };
 
-/** The reference client polls 60 times at an interval of 3 s (section 4.2); the largest images take longer. */
+/** The service's reference client polls 60 times at an interval of 3 s (section 4.2). 4K images take longer. */
 const REQUEST_MS = 180_000;
 const REQUEST_4K_MS = 600_000;
 
@@ -90,35 +78,36 @@ export function serviceTerms({ quality }: Pick<GenerationRequest, "quality">): I
   };
 }
 
-/** Whether a task is at the user's own generator; the hosted service assigns its own ids. */
+/** Whether a task is at a generator: the hosted service assigns its task ids itself. */
 export function isAtGenerator({ taskId }: Pick<Intent, "taskId">): boolean {
   return taskId !== null;
 }
 
-/** The reason that a task costs no money; the sandbox's credits are play money. */
-export type FreeAt = "sandbox" | "generator";
+export type FreeProvider = "sandbox" | "generator";
 
-/** null: it may cost something. */
-export function freeAt({ service, isPaid }: Pick<Intent, "service" | "isPaid">): FreeAt | null {
+/** @returns the provider at which the task is free, or null if it may cost money */
+export function getFreeProvider({
+  service,
+  isPaid,
+}: Pick<Intent, "service" | "isPaid">): FreeProvider | null {
   if (service.baseUrl === SANDBOX_SERVICE) return "sandbox";
   return isPaid ? null : "generator";
 }
 
-/** The identity of a request and its account, for comparison. */
 export type RequestIdentity = Pick<Intent, "request" | "service" | "server" | "options" | "taskId">;
 
-/** A server's tasks belong to its clients alone. */
+/** Compares the server too, because a server's tasks belong to its clients alone. */
 export function isSameRequest(a: RequestIdentity, b: RequestIdentity): boolean {
-  const [one, other] = [a, b].map((each) => [
+  const [first, second] = [a, b].map((each) => [
     identifyingFields(each),
     each.service,
     each.options,
     each.server,
   ]);
-  return isDeepStrictEqual(one, other);
+  return isDeepStrictEqual(first, second);
 }
 
-/** The request without generator-only fields, which are in the options; for the hosted service the whole request. */
+/** Omits generator-only fields, which the options contain. A request to the hosted service is returned unchanged. */
 export function identifyingFields({ request, taskId }: RequestIdentity): Partial<GenerationRequest> {
   if (taskId === null) return request;
   const { seed: _seed, negative: _negative, fields: _fields, ...rest } = request;
@@ -128,26 +117,24 @@ export function identifyingFields({ request, taskId }: RequestIdentity): Partial
 /** The destination of a task's images, decided before the submit. All paths are absolute. */
 export type Destination = SaveOptions &
   (
-    | /** Exactly this path; several images are numbered from it. Without an extension it gets the right one. */
+    | /** Path of the image. Several images are numbered after it, and a missing extension is added. */
     { kind: "file"; path: string }
     | { kind: "folder"; folder: string; template: string }
-    /** The first image to standard output; further and recovered images to the folder. */
+    /** Writes the first image to standard output, and further or recovered images to the folder. */
     | { kind: "stdout"; folder: string; template: string }
   );
 
-/** Whether images go to the same files. Earlier output to standard output is gone. */
+/** Whether images go to the same files. Standard output of an earlier command no longer exists. */
 export function isSameDestination(a: Destination, b: Destination): boolean {
   return a.kind !== "stdout" && isDeepStrictEqual(a, b);
 }
 
-/** The destination of a continued task: the original command's standard output is gone. */
+/** Replaces standard output by its folder, because the original command's standard output no longer exists. */
 export function recoveryDestination(destination: Destination): Destination {
   return destination.kind === "stdout" ? { ...destination, kind: "folder" } : destination;
 }
 
 export interface SaveOptions {
-  /** Whether existing files are replaced. */
   overwrite: boolean;
-  /** Whether each image gets a sidecar, `<image>.json`. */
   sidecar?: boolean;
 }

@@ -2,21 +2,18 @@ import type { WholeNumber } from "../lib/exact-integer.ts";
 
 /** A complete image of a task under its final name. */
 export interface SavedFile {
-  /** Absolute; null: written to standard output. */
+  /** Absolute path, or null if written to standard output. */
   path: string | null;
-  /**
-   * The complete result URL with its query, with the provider's key masked; null if the provider sent the image
-   * itself.
-   */
+  /** Result URL with its query and the key masked, or null if the provider sent the image itself. */
   url: string | null;
   mediaType: string;
   bytes: number;
   sha256: string;
   width: number;
   height: number;
-  /** Digest of the service's file, if it was converted to the type of the file name. */
+  /** SHA-256 of the provider's file, if it was converted to the type of the file name. */
   originalSha256?: string;
-  /** The seed of the image, if the request has one; above 2^53 - 1 as text. */
+  /** Seed of the image, as text if above 2^53 - 1. */
   seed?: WholeNumber;
 }
 

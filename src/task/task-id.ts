@@ -2,12 +2,11 @@ import { randomBytes } from "node:crypto";
 
 const TASK_ID = /^task_[0-9a-f]{20}$/;
 
-/** Created before the request is sent. */
 export function newTaskId(): string {
   return `task_${randomBytes(10).toString("hex")}`;
 }
 
-/** Whether an untrusted text has the form of `newTaskId`, and so is safe in a path. */
+/** Whether an untrusted text has the form of a `newTaskId`, and so is safe in a path. */
 export function isNewTaskId(text: string): boolean {
   return TASK_ID.test(text);
 }

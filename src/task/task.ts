@@ -1,10 +1,9 @@
 import type { Charged } from "../lib/error-types.ts";
 import { isJsonObject } from "../lib/json.ts";
-import { freeAt, type Intent, isAtGenerator } from "./intent.ts";
-import { type Answer, type CompletionTimes, type Line, NEVER_SEEN, type Usage } from "./line.ts";
+import { getFreeProvider, type Intent, isAtGenerator } from "./intent.ts";
+import { type Answer, type CompletionTimes, type Line, UNKNOWN_TIMES, type Usage } from "./line.ts";
 import type { SavedFile } from "./saved-file.ts";
 
-/** State of an open task, as users see it. */
 export type OpenState = "waiting" | "running" | "accepted" | "made" | "unknown";
 
 interface StateProperties {
@@ -16,20 +15,20 @@ interface StateProperties {
 }
 
 /**
- * All states of a task and of its requests, by precedence: the first one of any request is the task's. Reports, batch
- * rows, history and JSON derive from this union.
+ * All states by precedence: a task has the first of its requests' states. Reports, batch rows and JSON derive
+ * from it.
  */
 export const STATES = {
-  /** In flight, or the submitting process ended at about that time. */
+  /** In flight, or the process ended during the submit. */
   started: { charged: "unknown", isOpen: true, openState: "running" },
   accepted: { charged: "yes", isOpen: true, openState: "accepted" },
-  /** Not in flight: waits for its turn or for another attempt. */
+  /** Not in flight, because it waits for its turn or for another attempt. */
   waiting: { charged: "no", isOpen: true, openState: "waiting" },
   /** The image exists, at result URLs or in the task's folder, but is not saved. */
   completed: { charged: "yes", isOpen: true, openState: "made" },
-  /** The reply to the submit was lost or is unusable: the user decides. */
+  /** The reply to the submit was lost or is unusable, so the user decides. */
   unknown: { charged: "unknown", isOpen: true, openState: "unknown" },
-  /** The user has stopped tracking it, with an unknown charge. */
+  /** No longer tracked, by the user's decision. The charge is unknown. */
   dismissed: { charged: "unknown", isOpen: false, openState: null },
   failed: { charged: "unknown", isOpen: false, openState: null },
   /** Cancelled by the user: not sent, abandoned, or stopped by the provider. */
@@ -44,65 +43,53 @@ export type TaskState = keyof typeof STATES;
 
 const PRECEDENCE = Object.keys(STATES) as TaskState[];
 
-/** One attempt to submit a request, with its outcome; null: none yet. */
 export interface Attempt {
   name: string;
   at: string;
   answer: Answer | null;
-  /** The provider's id of the job, and the time of acceptance. */
   accepted: { id: string; at: string } | null;
-  /** The reason if the provider's last report was that it has neither the job nor its images. */
+  /** Reason, if the provider last reported that it has neither the job nor its images. */
   goneReason: string | null;
-  /** Whether the provider ever reported success: then it cannot count as free. */
-  wasMade: boolean;
-  /** Whether its outcome was ever recorded as unknown; a late answer may correct that. */
-  wasLost: boolean;
+  /** Whether the provider ever reported success, after which the attempt cannot count as free. */
+  wasCompleted: boolean;
+  /** Whether the outcome was ever recorded as unknown. A late answer may correct it. */
+  wasUnknown: boolean;
 }
 
-/**
- * One request of a task: a function of its attempts and their outcomes, independent of the order and part of the
- * lines.
- */
+/** State of one request, derived from its attempts and their outcomes regardless of the order of lines. */
 export interface RequestState {
   state: Exclude<TaskState, "saved">;
   attempts: readonly Attempt[];
-  /** The attempt that decides the state; null: no attempt. */
   attempt: Attempt | null;
-  /** The reason that it will not be sent; null: not decided. */
-  notSent: string | null;
+  notSentReason: string | null;
   isDismissed: boolean;
   /** Number of attempts that may have reached the provider. */
-  tries: number;
+  possibleSubmits: number;
 }
 
-/** A task, built from the lines of its parts. */
 export interface Task {
   /** The ledger's id; sorts by time. */
   id: string;
   intent: Intent;
   submittedAt: string;
-  /** Mark of the process that may work on it; null: released. */
+  /** Mark of the process that has the claim, or null if released. */
   holder: string | null;
-  /** Mark of the writer of its last part. */
+  /** Mark of the process that wrote the last part. */
   mark: string;
-  /** Number of parts: one, and one more for each takeover. */
   parts: number;
-  /** The claim of its batch row; null: none. */
   claim: string | null;
-  /** Whether it is withdrawn if another task answers for its request. */
+  /** Whether it is withdrawn if another task exists for an equal request. */
   isOnce: boolean;
   state: TaskState;
   requests: readonly RequestState[];
-  /** The saved images; null: not saved yet. */
   files: readonly (SavedFile | null)[];
   isSaved: boolean;
   dismissal: { why: string; replacement: string | null } | null;
 }
 
-/** A task with only its first line. */
-export function begunTask(id: string, line: Line<"intent">): Task {
+export function taskFromIntent(id: string, line: Line<"intent">): Task {
   const { type: _type, v: _v, id: _id, at, holder, attempt, claim, once, ...intent } = line;
-  const first = { attempts: [], notSent: null, isDismissed: false };
+  const first = { attempts: [], notSentReason: null, isDismissed: false };
   const task: Task = {
     id,
     intent,
@@ -147,26 +134,29 @@ export function withLine(task: Task, line: Line): Task {
   }
 }
 
-type BareRequest = Pick<RequestState, "attempts" | "notSent" | "isDismissed">;
+type BareRequest = Pick<RequestState, "attempts" | "notSentReason" | "isDismissed">;
 
 function withRequests(task: Task, next: (each: RequestState, at: number) => BareRequest): Task {
   const { isPaid } = task.intent;
   return { ...task, requests: task.requests.map((each, at) => withRequestState(next(each, at), isPaid)) };
 }
 
-/** Dismisses a request with a lost outcome; accepted and completed ones stay. */
+/** Dismisses a request of unknown outcome. Accepted and completed requests stay. */
 function dismissRequest(each: RequestState, _at: number): BareRequest {
   const { state, attempts } = each;
   // A late answer that a dismissed attempt was rejected must not cause another attempt.
-  const isLost =
-    state === "waiting" && attempts.some(({ wasLost, answer }) => wasLost && answer?.type === "waiting");
-  return state === "unknown" || state === "started" || isLost ? { ...each, isDismissed: true } : each;
+  const isLateRejection =
+    state === "waiting" &&
+    attempts.some(({ wasUnknown, answer }) => wasUnknown && answer?.type === "waiting");
+  return state === "unknown" || state === "started" || isLateRejection
+    ? { ...each, isDismissed: true }
+    : each;
 }
 
 type RequestLine = Answer | Line<"started" | "not_sent" | "gone">;
 
 function requestAfter(each: RequestState, line: RequestLine): BareRequest {
-  if (line.type === "not_sent") return { ...each, notSent: line.why };
+  if (line.type === "not_sent") return { ...each, notSentReason: line.why };
   if (line.type === "gone") {
     const { why: goneReason, attempt } = line;
     return {
@@ -178,16 +168,16 @@ function requestAfter(each: RequestState, line: RequestLine): BareRequest {
   const attempts = isKnown ? each.attempts : [...each.attempts, newAttempt(line)];
   if (line.type === "started") return { ...each, attempts };
   const answered = attempts.map((attempt) =>
-    attempt.name === line.attempt ? answerTo(attempt, line) : attempt,
+    attempt.name === line.attempt ? withAnswer(attempt, line) : attempt,
   );
   return { ...each, attempts: answered };
 }
 
 function newAttempt({ attempt: name, at }: RequestLine & { attempt: string }): Attempt {
-  return { name, at, answer: null, accepted: null, goneReason: null, wasMade: false, wasLost: false };
+  return { name, at, answer: null, accepted: null, goneReason: null, wasCompleted: false, wasUnknown: false };
 }
 
-/** Before acceptance, the answer with the higher rank counts, in any order of reading. */
+/** Before acceptance, the answer with the higher rank counts regardless of the order of lines. */
 const RANKS: Readonly<Record<Answer["type"], number>> = {
   unknown: 1,
   waiting: 2,
@@ -197,23 +187,22 @@ const RANKS: Readonly<Record<Answer["type"], number>> = {
   completed: 6,
 };
 
-function answerTo(attempt: Attempt, line: Answer): Attempt {
-  const { answer, wasMade } = attempt;
+function withAnswer(attempt: Attempt, line: Answer): Attempt {
+  const { answer, wasCompleted } = attempt;
   const accepted =
     line.type === "accepted" ? (attempt.accepted ?? { id: line.taskId, at: line.at }) : attempt.accepted;
-  const isCompleted = wasMade || line.type === "completed";
-  const wasLost = attempt.wasLost || line.type === "unknown";
-  const next = { ...attempt, accepted, goneReason: null, wasMade: isCompleted, wasLost };
+  const isCompleted = wasCompleted || line.type === "completed";
+  const wasUnknown = attempt.wasUnknown || line.type === "unknown";
+  const next = { ...attempt, accepted, goneReason: null, wasCompleted: isCompleted, wasUnknown };
   return answer === null || replaces(line, answer)
-    ? { ...next, answer: withoutFalseFree(line, attempt) }
+    ? { ...next, answer: withoutUnreliableCharge(line, attempt) }
     : next;
 }
 
 function replaces(line: Answer, answer: Answer): boolean {
   switch (answer.type) {
     case "completed":
-      // A saved reply may turn out not to be an image. A lost reply is the claim of a process that did not wait for
-      // it.
+      // A stored reply may turn out not to be an image.
       return (
         line.type === "completed" || line.type === "failed" || (isUnusable(line) && answer.urls.length === 0)
       );
@@ -230,28 +219,27 @@ function isUnusable(line: Answer): boolean {
   return line.type === "unknown" && line.unusable === true;
 }
 
-/** The answer without `charged: "no"` if that may be wrong, after an earlier success or failure. */
-function withoutFalseFree(line: Answer, { answer, wasMade }: Attempt): Answer {
+/** Removes `charged: "no"` if an earlier success or failure makes it unreliable. */
+function withoutUnreliableCharge(line: Answer, { answer, wasCompleted }: Attempt): Answer {
   if (line.type !== "failed" || line.charged === undefined) return line;
-  const mayBeFree = !wasMade && (answer?.type !== "failed" || answer.charged === "no");
+  const mayBeFree = !wasCompleted && (answer?.type !== "failed" || answer.charged === "no");
   if (mayBeFree) return line;
   const { charged: _, ...paid } = line;
   return paid;
 }
 
-/** Derives the state of a request. */
 function withRequestState(bare: BareRequest, isPaid: boolean): RequestState {
-  const { attempts, notSent, isDismissed } = bare;
+  const { attempts, notSentReason, isDismissed } = bare;
   const is = (type: Answer["type"]) => (attempt: Attempt) => attempt.answer?.type === type;
   const findAnswer = (type: Answer["type"]) => attempts.findLast(is(type)) ?? null;
   const open = attempts.findLast(({ answer }) => answer === null) ?? null;
-  const lostAttempts = attempts.filter((attempt) => attempt.answer?.type === "unknown");
-  const tries = lostAttempts.length + attempts.filter(({ answer }) => answer === null).length;
+  const unknownAttempts = attempts.filter((attempt) => attempt.answer?.type === "unknown");
+  const possibleSubmits = unknownAttempts.length + attempts.filter(({ answer }) => answer === null).length;
   const withState = (state: RequestState["state"], attempt: Attempt | null): RequestState => ({
     attempts,
-    notSent,
+    notSentReason,
     isDismissed,
-    tries,
+    possibleSubmits,
     state,
     attempt,
   });
@@ -259,48 +247,49 @@ function withRequestState(bare: BareRequest, isPaid: boolean): RequestState {
     const attempt = findAnswer(type);
     if (attempt !== null) return withState(type, attempt);
   }
-  if (isDismissed) return withState("dismissed", open ?? lostAttempts.at(-1) ?? null);
+  if (isDismissed) return withState("dismissed", open ?? unknownAttempts.at(-1) ?? null);
   if (open !== null) return withState("started", open);
   const failed = findAnswer("failed");
   if (failed !== null) return withState(wasCancelled(failed) ? "cancelled" : "failed", failed);
-  // A free request is sent again after a loss.
-  const unknown = lostAttempts.findLast(({ wasMade }) => isPaid || wasMade) ?? null;
+  // A free request is submitted again after an unknown outcome.
+  const unknown = unknownAttempts.findLast(({ wasCompleted }) => isPaid || wasCompleted) ?? null;
   if (unknown !== null) return withState("unknown", unknown);
   const refused = findAnswer("refused");
   if (refused !== null) return withState("refused", refused);
   const last = attempts.at(-1) ?? null;
-  if (notSent === null) return withState("waiting", last);
-  return withState(notSent === CANCELLED ? "cancelled" : "not_sent", last);
+  if (notSentReason === null) return withState("waiting", last);
+  return withState(notSentReason === CANCELLED ? "cancelled" : "not_sent", last);
 }
 
 function wasCancelled({ answer }: Attempt): boolean {
   return answer?.type === "failed" && answer.why === `${CANCELLED}.`;
 }
 
-/** Derives the state of a task from its requests and files. */
 function withTaskState(task: Task): Task {
   const { requests, isSaved } = task;
   const state = PRECEDENCE.find((each) => requests.some((request) => request.state === each)) ?? "waiting";
-  const isWhole =
-    isSaved && !isPending(state) && state !== "unknown" && requests.some(isMade) && !isUnsaved(task);
-  return { ...task, state: isWhole ? "saved" : state };
+  const isFullySaved =
+    isSaved &&
+    !isPending(state) &&
+    state !== "unknown" &&
+    requests.some(isCompletedOrFailed) &&
+    !isUnsaved(task);
+  return { ...task, state: isFullySaved ? "saved" : state };
 }
 
-function isMade({ state }: RequestState): boolean {
+function isCompletedOrFailed({ state }: RequestState): boolean {
   return state === "completed" || state === "failed";
 }
 
-/** Whether further replies are expected in this state. */
 function isPending(state: TaskState): boolean {
   return state === "started" || state === "accepted" || state === "waiting";
 }
 
-/** The saved images after one more line. The final `saved` line has no gaps. */
 function filesAfter(
-  before: readonly (SavedFile | null)[],
+  earlier: readonly (SavedFile | null)[],
   { type, files }: Line<"partly_saved" | "saved">,
 ): readonly (SavedFile | null)[] {
-  return type === "saved" && files.length > 0 ? files : mergeFiles(before, files);
+  return type === "saved" && files.length > 0 ? files : mergeFiles(earlier, files);
 }
 
 function mergeFiles(
@@ -311,17 +300,15 @@ function mergeFiles(
   return longer.map((_, at) => now[at] ?? before[at] ?? null);
 }
 
-/** Id for users, names and messages: the provider's or imggen's own; null if there is none yet. */
+/** Id for users, file names and messages: imggen's or the provider's, or null before acceptance. */
 export function getTaskId({ intent, requests }: Pick<Task, "intent" | "requests">): string | null {
   return intent.taskId ?? requests[0]?.attempts.find(({ accepted }) => accepted)?.accepted?.id ?? null;
 }
 
-/** As `getTaskId`, or the ledger's id if there is none yet. */
 export function displayId(task: Pick<Task, "id" | "intent" | "requests">): string {
   return getTaskId(task) ?? task.id;
 }
 
-/** The deciding answer of a request, if it has this type. */
 export function getAnswer<Type extends Answer["type"]>(
   { attempt }: Pick<RequestState, "attempt">,
   type: Type,
@@ -331,18 +318,17 @@ export function getAnswer<Type extends Answer["type"]>(
   return answer?.type === type ? (answer as unknown as Line<Type>) : null;
 }
 
-/** The request that decides the task's state. */
 export function decidingRequest({ requests }: Pick<Task, "requests">): RequestState {
   const state = PRECEDENCE.find((each) => requests.some((request) => request.state === each));
   return requests.find((request) => request.state === state) as RequestState;
 }
 
-/** The lines of a task's outcome, after its intent: a record that outlives its file. */
+/** Lines that record a task's outcome after its file is deleted, without the intent. */
 export function summaryLines(task: Task): Line[] {
   const { requests, files, isSaved, dismissal, submittedAt: at } = task;
   const isDismissed = (line: Line) => line.type === "started" && requests[line.request]?.isDismissed === true;
   const lines = requests.flatMap(requestLines(at));
-  // Only open and lost requests are dismissed, not later ones.
+  // A `dismissed` line affects only the requests that are open or unknown before it.
   const summary = lines.filter(isDismissed);
   if (dismissal !== null) summary.push({ type: "dismissed", at, ...dismissal });
   summary.push(...lines.filter((line) => !isDismissed(line)));
@@ -352,78 +338,77 @@ export function summaryLines(task: Task): Line[] {
 }
 
 function requestLines(at: string) {
-  return ({ attempts, notSent }: RequestState, request: number): Line[] => {
-    const lines = attempts.flatMap(({ name, at, answer, accepted, wasMade }): Line[] => {
+  return ({ attempts, notSentReason }: RequestState, request: number): Line[] => {
+    const lines = attempts.flatMap(({ name, at, answer, accepted, wasCompleted }): Line[] => {
       const fields = { at, request, attempt: name };
-      const completed: Line = { type: "completed", ...fields, urls: [], ...NEVER_SEEN };
+      const completed: Line = { type: "completed", ...fields, urls: [], ...UNKNOWN_TIMES };
       return [
         { type: "started", ...fields },
         ...(accepted === null
           ? []
           : [{ type: "accepted", ...fields, at: accepted.at, taskId: accepted.id } as const]),
-        ...(wasMade && answer?.type !== "completed" ? [completed] : []),
+        ...(wasCompleted && answer?.type !== "completed" ? [completed] : []),
         ...(answer === null || answer.type === "accepted" ? [] : [answer]),
       ];
     });
-    return notSent === null ? lines : [...lines, { type: "not_sent", at, why: notSent, request }];
+    return notSentReason === null ? lines : [...lines, { type: "not_sent", at, why: notSentReason, request }];
   };
 }
 
-/** Observed completion of a task's last image; null without an image. */
 export function getCompletion({
   requests,
 }: Pick<Task, "requests">): (CompletionTimes & { at: string }) | null {
   const completed = requests.flatMap((request) => getAnswer(request, "completed") ?? []);
   if (completed.length === 0) return null;
   const last = completed.reduce((a, b) => (a.at > b.at ? a : b));
-  const { seenMs, pendingMs } = requests.length === 1 ? last : NEVER_SEEN;
+  const { seenMs, pendingMs } = requests.length === 1 ? last : UNKNOWN_TIMES;
   return { at: last.at, seenMs, pendingMs };
 }
 
-/** The images saved so far. */
 export function getSavedFiles({ files }: Pick<Task, "files">): SavedFile[] {
   return files.filter((file) => file !== null);
 }
 
 /**
- * Whether a task was charged: never "yes" for a free or unsent one, never "no" after a paid provider's success. Only
- * source of this fact.
+ * Whether a task was charged: never "yes" for a free or unsent task, and never "no" after a success at a paid
+ * provider. Everything that reports a charge uses this function.
  */
 export function getCharged({ intent, requests }: Pick<Task, "intent" | "requests">): Charged {
   if (!intent.isPaid) return "no";
-  const each = requests.map(chargedAt);
+  const each = requests.map(getRequestCharged);
   return each.find((charged) => charged === "yes") ?? each.find((charged) => charged === "unknown") ?? "no";
 }
 
-function chargedAt({ state, attempts }: RequestState): Charged {
+function getRequestCharged({ state, attempts }: RequestState): Charged {
   const hasEnded = state === "failed" || state === "cancelled";
-  return hasEnded && attempts.every(wasFree) ? "no" : STATES[state].charged;
+  return hasEnded && attempts.every(isCertainlyFree) ? "no" : STATES[state].charged;
 }
 
 /** Whether an attempt certainly cost nothing. */
-function wasFree({ answer }: Attempt): boolean {
+function isCertainlyFree({ answer }: Attempt): boolean {
   if (answer?.type === "failed") return answer.charged === "no";
   return answer?.type === "waiting" || answer?.type === "refused";
 }
 
-/** The possible cost of a task in credits, without refused requests. */
+/** Possible cost of a task in credits, without refused requests. */
 export function spentCredits(task: Pick<Task, "intent" | "requests">): number | null {
   const { intent, requests } = task;
-  if (freeAt(intent) === "sandbox") return 0;
+  if (getFreeProvider(intent) === "sandbox") return 0;
   if (intent.credits === null || !mayBeCharged(task)) return intent.credits;
-  const each = requests.filter((request) => chargedAt(request) !== "no" || request.state === "waiting");
-  // Division and multiplication may not return the same fraction.
+  const each = requests.filter(
+    (request) => getRequestCharged(request) !== "no" || request.state === "waiting",
+  );
+  // Division followed by multiplication may not restore the exact amount.
   return each.length === requests.length ? intent.credits : (intent.credits / requests.length) * each.length;
 }
 
-/** The cost of requests still to be sent, in credits; null if there is no price. */
 export function unsentCredits({ intent, requests }: Pick<Task, "intent" | "requests">): number | null {
   const waiting = requests.filter(({ state }) => state === "waiting").length;
   if (waiting === 0) return 0;
   return intent.credits === null ? null : (intent.credits / requests.length) * waiting;
 }
 
-/** Whether a task ends without a submit: `resume` closes it, and its request begins a new task. */
+/** Whether `resume` closes the task without a submit. Its request then begins a new task. */
 export function endsUnsent({ state, intent }: Pick<Task, "state" | "intent">): boolean {
   return state === "waiting" && !isAtGenerator(intent);
 }
@@ -436,13 +421,13 @@ export function mayBeCharged(task: Pick<Task, "intent" | "requests">): boolean {
   return getCharged(task) !== "no" || maySend;
 }
 
-/** Whether an image exists that is not saved: the first of each request, then further ones. */
+/** Whether an existing image is not saved. `files` lists the first image of each request, then further images. */
 export function isUnsaved({
   files,
   requests,
   isSaved,
 }: Pick<Task, "files" | "requests" | "isSaved">): boolean {
-  // A late reply may have come after the other images were saved.
+  // A late reply may have arrived after the other images were saved.
   if (isSaved) return requests.some(({ state }, at) => state === "completed" && files[at] === null);
   const count = Math.max(files.length, requests.length);
   const isToCome = (at: number) => (requests[at]?.state ?? "completed") === "completed";
@@ -452,7 +437,7 @@ export function isUnsaved({
 /** The reason recorded for a request cancelled by the user. */
 export const CANCELLED = "it was cancelled";
 
-/** Refused and unsent tasks are not in the history, except cancelled ones. */
+/** Whether the history lists the task. It omits refused and unsent tasks, but not cancelled ones. */
 export function isInHistory(task: Task): boolean {
   if (!isAtGenerator(task.intent)) return task.state === "cancelled" || mayBeCharged(task);
   return task.state !== "not_sent" && task.state !== "refused";
@@ -464,12 +449,10 @@ export function isUnknown({ state, requests }: Pick<Task, "state" | "requests">)
   return state === "completed" && requests.some((request) => request.state === "unknown");
 }
 
-/** Whether the provider has neither the job nor the images of an open request. */
 export function isGone({ state, attempt }: RequestState): boolean {
   return (state === "accepted" || state === "completed") && attempt?.goneReason != null;
 }
 
-/** Whether the provider has neither the jobs nor the images of any open request. */
 export function isAllGone({ requests, files }: Pick<Task, "requests" | "files">): boolean {
   const open = requests.filter(
     (request, at) =>
@@ -478,17 +461,15 @@ export function isAllGone({ requests, files }: Pick<Task, "requests" | "files">)
   return open.length > 0 && open.every(isGone);
 }
 
-/** State of an open task as users see it; null: ended. */
 export function openState(state: TaskState): OpenState | null {
   return STATES[state].openState;
 }
 
-/** As `openState`; a task with nothing left to save but unknown requests is `unknown`. */
+/** Returns `openState`, but `unknown` if only requests of unknown outcome remain. */
 export function openTaskState(task: Task): OpenState | null {
   return isUnknown(task) && !isUnsaved(task) ? "unknown" : openState(task.state);
 }
 
-/** In the order of a task's life. */
 export const OPEN_STATES: readonly OpenState[] = ["waiting", "running", "accepted", "made", "unknown"];
 
 /** Whether `resume` can continue a task in this state. */
@@ -496,7 +477,7 @@ export function isResumable(state: TaskState): boolean {
   return STATES[state].isOpen && state !== "unknown";
 }
 
-/** Cost and tokens of all requests: numbers are summed; of other values the first is kept. */
+/** Sums the numbers in the usage of all requests. Other values are those of the first request. */
 export function totalUsage({ requests }: Pick<Task, "requests">): Usage | null {
   const usages = requests.map((request) => getAnswer(request, "completed")?.usage ?? null);
   return usages

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { formatLine, TaskFile } from "../../src/store/task-file.ts";
 import { readTaskLines } from "../../src/store/task-lines.ts";
 import type { Line } from "../../src/task/line.ts";
-import { begunTask, type Task, withLine } from "../../src/task/task.ts";
+import { type Task, taskFromIntent, withLine } from "../../src/task/task.ts";
 import { anyCharacter } from "../support/any-character.ts";
 import { holds, holdsInTime } from "../support/holds.ts";
 import { AT, LINES, recordOf, WORK } from "../support/records.ts";
@@ -43,7 +43,7 @@ const lines = fc.array(later, { maxLength: 4 });
 
 /** The task of these lines, as the reducer makes it. */
 function taskOf(first: Line<"intent">, rest: readonly Line[]): Task {
-  return rest.reduce(withLine, begunTask("x", first));
+  return rest.reduce(withLine, taskFromIntent("x", first));
 }
 
 /** The task in these bytes; null if they are none. */
@@ -181,7 +181,7 @@ it("on a real disk too: a file cut off at any byte takes the next record whole",
       task.close();
       const after = await readFile(target);
       expect(after.subarray(0, cut)).toEqual(before);
-      expect(taskIn(after)).toEqual(withLine(taskIn(before) ?? begunTask("x", LINES.intent), line));
+      expect(taskIn(after)).toEqual(withLine(taskIn(before) ?? taskFromIntent("x", LINES.intent), line));
     }),
     100,
   );

@@ -67,7 +67,7 @@ function mixed(parts: readonly Line[][], picks: readonly number[]): Line[] {
 function factsOf(task: Task) {
   return {
     state: task.state,
-    requests: task.requests.map(({ state, tries }) => [state, tries]),
+    requests: task.requests.map(({ state, possibleSubmits }) => [state, possibleSubmits]),
     word: openTaskState(task),
     charged: getCharged(task),
     mayBeCharged: mayBeCharged(task),

@@ -181,7 +181,9 @@ describe("a task of version 1", () => {
     expect(readTaskLines("x", [content])).toMatchObject({
       task: {
         intent: { request, requestMs: 600_000, taskId: null, isPaid: true, requests: 1 },
-        requests: [{ tries: 0, attempt: { accepted: { id: "task-1", at: AT }, answer: { seenMs: 1 } } }],
+        requests: [
+          { possibleSubmits: 0, attempt: { accepted: { id: "task-1", at: AT }, answer: { seenMs: 1 } } },
+        ],
       },
     });
   });
@@ -211,7 +213,7 @@ describe("a task of version 1", () => {
         contentOf([{ ...first, service, work: { ...work, isPaid } }, ...lines]),
       ]);
       if (result.kind !== "task") throw new Error(result.kind);
-      return result.task.requests.map(({ state, tries }) => `${state} ${tries}`);
+      return result.task.requests.map(({ state, possibleSubmits }) => `${state} ${possibleSubmits}`);
     };
     const of = (request: number, type: string, more: object = {}) => line(type, { request, ...more });
     const sent = of(0, "started", { by: owner, until: AT });

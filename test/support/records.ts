@@ -1,6 +1,6 @@
 import { type Intent, type IntentTerms, serviceTerms } from "../../src/task/intent.ts";
 import type { Line } from "../../src/task/line.ts";
-import { begunTask, type Task, withLine } from "../../src/task/task.ts";
+import { type Task, taskFromIntent, withLine } from "../../src/task/task.ts";
 
 export const AT = "2026-01-31T12:00:00.000Z";
 
@@ -25,7 +25,7 @@ export const WORK: IntentTerms = {
 /** A task from its intent and its further lines. @param work of a provider other than the hosted service */
 export function recordOf(lines: readonly Line[], work?: Partial<IntentTerms>, intent = INTENT): Task {
   const asked = { ...intent, ...(work && { ...WORK, ...work }) };
-  return lines.reduce(withLine, begunTask("x", { ...LINES.intent, ...asked }));
+  return lines.reduce(withLine, taskFromIntent("x", { ...LINES.intent, ...asked }));
 }
 
 const of = { at: AT, request: 0, attempt: "1.0" };

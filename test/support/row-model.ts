@@ -1,5 +1,5 @@
 import type { Line } from "../../src/task/line.ts";
-import { begunTask, type TaskState, withLine } from "../../src/task/task.ts";
+import { type TaskState, taskFromIntent, withLine } from "../../src/task/task.ts";
 import { LINES, WORK } from "./records.ts";
 
 export type RowBug = "no look at the claim" | "a look by the batch alone";
@@ -48,7 +48,7 @@ function stateOf(lines: string): TaskState {
   if (known !== undefined) return known;
   const types = { s: LINES.started, w: LINES.waiting, a: LINES.accepted };
   const all = lines.match(/../g) ?? [];
-  const begun = begunTask("x", { ...LINES.intent, ...WORK, claim: "ab/cd-1.1" });
+  const begun = taskFromIntent("x", { ...LINES.intent, ...WORK, claim: "ab/cd-1.1" });
   const lineOf = ([type, attempt]: string) => ({ ...types[type as keyof typeof types], attempt }) as Line;
   const { state } = all.map(lineOf).reduce(withLine, begun);
   STATES.set(lines, state);

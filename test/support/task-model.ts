@@ -1,5 +1,5 @@
 import type { Line } from "../../src/task/line.ts";
-import { begunTask, type TaskState, withLine } from "../../src/task/task.ts";
+import { type TaskState, taskFromIntent, withLine } from "../../src/task/task.ts";
 import { LINES, WORK } from "./records.ts";
 
 export type TaskBug =
@@ -415,7 +415,7 @@ class TaskModel {
 }
 
 function stateOf(parts: readonly (readonly ShortLine[])[], bug: TaskBug | null): TaskState {
-  const begun = begunTask("x", { ...LINES.intent, ...WORK });
+  const begun = taskFromIntent("x", { ...LINES.intent, ...WORK });
   let lines = parts.flatMap((part, at) => [...(at === 0 ? [] : [["taken"] as const]), ...part]);
   if (bug === "a late waiting undoes attempts" && lines.some(([type]) => type === "waiting")) {
     const isAnswered = (name?: string) => lines.some(([type, of]) => type !== "started" && of === name);

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Line } from "../../src/task/line.ts";
 import {
-  begunTask,
   decidingRequest,
   getAnswer,
   getCompletion,
@@ -12,6 +11,7 @@ import {
   STATES,
   summaryLines,
   type TaskState,
+  taskFromIntent,
   withLine,
 } from "../../src/task/task.ts";
 import { AT, INTENT, LINES, recordOf } from "../support/records.ts";
@@ -276,8 +276,8 @@ describe("the process that has a task", () => {
 describe("a new task", () => {
   it("waits, or counts as sent from its first line on", () => {
     expect(stateAfter()).toBe("waiting");
-    const sent = begunTask("x", { ...LINES.intent, attempt: "1.0" });
-    expect(sent).toEqual(withLine(begunTask("x", LINES.intent), started));
+    const sent = taskFromIntent("x", { ...LINES.intent, attempt: "1.0" });
+    expect(sent).toEqual(withLine(taskFromIntent("x", LINES.intent), started));
     expect(sent).toMatchObject({
       state: "started",
       intent: INTENT,
@@ -288,7 +288,7 @@ describe("a new task", () => {
 
   it("names the claim that it is for, and whether it is withdrawn for another", () => {
     expect(recordOf([])).toMatchObject({ claim: null, isOnce: false });
-    const task = begunTask("x", { ...LINES.intent, claim: "ab/cd-1.1", once: true });
+    const task = taskFromIntent("x", { ...LINES.intent, claim: "ab/cd-1.1", once: true });
     expect(task).toMatchObject({ claim: "ab/cd-1.1", isOnce: true });
   });
 

@@ -2,14 +2,14 @@ import { stepText } from "../../client/run-text.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { shortTaskIds } from "../../lib/short-task-id.ts";
 import { resumeCommand } from "../../lib/wording.ts";
-import type { FreeAt } from "../../task/intent.ts";
+import type { FreeProvider } from "../../task/intent.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 import type { Console } from "../text/console.ts";
 import { creditsText, noteText } from "../text/phrases.ts";
 import type { RunNotes, RunProgress, RunView, Stage, TaskProgress } from "./run-progress.ts";
 
 /** The spinner's text on the request of a task. */
-type RequestFacts = Pick<CheckedRequest, "request" | "credits"> & { free?: FreeAt | null };
+type RequestFacts = Pick<CheckedRequest, "request" | "credits"> & { free?: FreeProvider | null };
 
 /** One task: a spinner, or a few plain lines. @param facts null if not known */
 export function taskView(facts: RequestFacts | null): RunView {

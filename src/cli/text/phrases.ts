@@ -8,10 +8,10 @@ import { formatDuration } from "../../lib/duration.ts";
 import { joinFirst } from "../../lib/short-text.ts";
 import { pluralize } from "../../lib/whole-number.ts";
 import { resumeCommand } from "../../lib/wording.ts";
-import type { FreeAt } from "../../task/intent.ts";
+import type { FreeProvider } from "../../task/intent.ts";
 
 /** `2 credits`, `1 credit`, `free`, or an unknown cost. */
-export function creditsText(credits: number | null, free: FreeAt | null = null): string {
+export function creditsText(credits: number | null, free: FreeProvider | null = null): string {
   if (free === "sandbox") return "free (sandbox)";
   if (free !== null || credits === 0) return "free";
   if (credits === null) return "cost unknown";
@@ -19,7 +19,7 @@ export function creditsText(credits: number | null, free: FreeAt | null = null):
 }
 
 /** A cost in a table; `?` if it is not documented. */
-export function creditsCell(credits: number | null, free: FreeAt | null = null): string {
+export function creditsCell(credits: number | null, free: FreeProvider | null = null): string {
   return free === null ? String(credits ?? "?") : "free";
 }
 

@@ -22,17 +22,17 @@ export function modelsInEffect(source: MatrixSource): Matrix {
   const generator = source.settings.generator();
   if (generator === undefined) return serviceModels(source);
   const builtIn = knownModels(parseGeneratorSpec(generator.value, generator.label));
-  return withFile(source, { builtIn, added: { promptLimit: null } });
+  return withFile(source, { builtIn, newModelDefaults: { promptLimit: null } });
 }
 
 /** @throws UsageError, SettingsError */
 export function serviceModels(source: MatrixSource): Matrix {
-  return withFile(source, { builtIn: MODELS, added: {} });
+  return withFile(source, { builtIn: MODELS, newModelDefaults: {} });
 }
 
 /** The models of an `imggen serve` that the user's file describes: it has others. @throws UsageError, SettingsError */
 export function serverModels(source: MatrixSource): Matrix {
-  return withFile(source, { builtIn: [], added: { promptLimit: null } });
+  return withFile(source, { builtIn: [], newModelDefaults: { promptLimit: null } });
 }
 
 function withFile(source: MatrixSource, base: MatrixBase): Matrix {

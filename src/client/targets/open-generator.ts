@@ -9,7 +9,7 @@ import { Queue } from "../../core/limits/turns.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import { keyFingerprint } from "../../lib/fingerprint.ts";
 import { keyMasker, secretsMasker } from "../../lib/redact.ts";
-import { isAmong } from "../../models/check-request.ts";
+import { includesModel } from "../../models/check-request.ts";
 import { pictureDimensions } from "../../models/dimensions.ts";
 import { toImggenError } from "../../providers/failures.ts";
 import type { GeneratorOptions, ProviderDeps } from "../../providers/kind.ts";
@@ -43,7 +43,7 @@ export function modelsOffered(
       provider.models?.(signal),
       provider.loadedModel?.(signal),
     ]);
-    const listedName = loaded && names?.find((name) => isAmong([loaded], name));
+    const listedName = loaded && names?.find((name) => includesModel([loaded], name));
     return { names, loaded: listedName ?? loaded, needsName: provider.loadedModel === undefined };
   };
   return askGenerator(generator, session, ask, timeoutMs);

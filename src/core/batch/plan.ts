@@ -4,7 +4,7 @@ import type { Ledger } from "../../store/ledger.ts";
 import { assertReadable, type LedgerEntry } from "../../store/ledger-files.ts";
 import { isId } from "../../store/ledger-name.ts";
 import { attemptName, type LostTask, type RowClaims } from "../../store/row-claims.ts";
-import { replacingPaid } from "../../task/request.ts";
+import { asPaidReplacement } from "../../task/request.ts";
 import {
   endsUnsent,
   mayBeCharged,
@@ -168,7 +168,7 @@ export async function planBatch(checked: readonly CheckedRow[], deps: PlanDeps):
     const { id, entry } = await addCharges(attempted, row.checked.credits, { charged, claimed }, deps);
     const state = rowState(entry, deps.ledger);
     const resubmit = isResubmitted(state, entry, deps) ? id : null;
-    const checked = wasPaid(entry) ? replacingPaid(row.checked) : row.checked;
+    const checked = wasPaid(entry) ? asPaidReplacement(row.checked) : row.checked;
     if (isToSubmit({ state, resubmit })) add(toSubmit, checked.credits, checked.requests);
     return { ...row, ...attempted, checked, state, resubmit };
   });

@@ -2,7 +2,7 @@ import { GenerationFailedError, OutcomeUnknownError } from "../../api/api-errors
 import type { Charged, ErrorFacts, ImggenError } from "../../lib/error-types.ts";
 import { action, option, phrase, type Wording } from "../../lib/wording.ts";
 import { ratioShape } from "../../models/aspect-ratio.ts";
-import type { FreeAt } from "../../task/intent.ts";
+import type { FreeProvider } from "../../task/intent.ts";
 import type { Task } from "../../task/task.ts";
 import { type TaskReport, taskReport } from "../engine/report.ts";
 import { ClaimedError, InheritedError } from "../errors.ts";
@@ -54,7 +54,7 @@ class RowFailedError extends GenerationFailedError {
   }
 }
 
-function describeCharge({ charged, free }: { charged: Charged; free: FreeAt | undefined }): string {
+function describeCharge({ charged, free }: { charged: Charged; free: FreeProvider | undefined }): string {
   if (free === "sandbox") return "The sandbox is free. To submit it again,";
   return charged === "no"
     ? "Nothing was charged. To submit it again,"

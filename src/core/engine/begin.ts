@@ -5,7 +5,7 @@ import { action, phrase } from "../../lib/wording.ts";
 import type { BeginOptions, OwnedTask } from "../../store/ledger.ts";
 import type { Destination, Intent } from "../../task/intent.ts";
 import type { CheckedRequest } from "../../task/request.ts";
-import { begunTask } from "../../task/task.ts";
+import { taskFromIntent } from "../../task/task.ts";
 import { NotLoadedError } from "../errors.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { giveBackToCaps, takeFromCaps } from "../limits/caps.ts";
@@ -115,7 +115,7 @@ function unsentReport(
   { ledger }: TaskDeps,
 ): TaskReport {
   const line = { type: "intent", v: 0, at: new Date(ledger.clock.now()).toISOString(), holder: "" } as const;
-  const facts = taskFacts(begunTask(id, { ...line, ...intent }));
+  const facts = taskFacts(taskFromIntent(id, { ...line, ...intent }));
   return { ...facts, ledgerId: null, state: "not_sent", warnings: [...warnings], error };
 }
 

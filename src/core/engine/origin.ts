@@ -4,7 +4,7 @@ import { nextSeed, type WholeNumber } from "../../lib/exact-integer.ts";
 import { fileSha256 } from "../../lib/file-digest.ts";
 import { action, phrase } from "../../lib/wording.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import { type FreeAt, freeAt, SANDBOX_SERVICE } from "../../task/intent.ts";
+import { type FreeProvider, getFreeProvider, SANDBOX_SERVICE } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { fileDigests, type SavedFile } from "../../task/saved-file.ts";
 import { getSavedFiles, getTaskId, spentCredits, type Task } from "../../task/task.ts";
@@ -17,7 +17,7 @@ export interface ImageOrigin {
   service: string;
   credits: number | null;
   /** Reason why it is free; null if it may have cost something. */
-  free: FreeAt | null;
+  free: FreeProvider | null;
   submittedAt: string | null;
   /** Seed that reproduces the image, or a task's first image if its other seeds follow. */
   seed?: WholeNumber | undefined;
@@ -57,7 +57,7 @@ export function originOfTask(record: Task, sha256: string | null = null): ImageO
   const credits = spentCredits(record);
   const taskId = getTaskId(record);
   const { submittedAt } = record;
-  const free = freeAt(record.intent);
+  const free = getFreeProvider(record.intent);
   const seed = sha256 === null ? firstSeed(record) : findFile(record, sha256)?.seed;
   return { taskId, request, service: service.baseUrl, credits, free, submittedAt, seed, record };
 }

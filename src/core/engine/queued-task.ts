@@ -69,7 +69,8 @@ export class QueuedTask implements RunnerTask {
   get hasWork(): boolean {
     const { requests } = this.task;
     return (
-      !this.pause.signal.aborted || requests.some(({ state, tries }) => state !== "waiting" || tries > 0)
+      !this.pause.signal.aborted ||
+      requests.some(({ state, possibleSubmits }) => state !== "waiting" || possibleSubmits > 0)
     );
   }
 

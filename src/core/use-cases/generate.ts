@@ -3,7 +3,7 @@ import { interruptedError } from "../../lib/interrupted.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { action, option, phrase } from "../../lib/wording.ts";
 import type { UnpricedModel } from "../../store/agreed-prices.ts";
-import { freeAt, isSameDestination, recoveryDestination } from "../../task/intent.ts";
+import { getFreeProvider, isSameDestination, recoveryDestination } from "../../task/intent.ts";
 import { ANY_MODEL, type GenerationRequest, withRepeatedSeed } from "../../task/request.ts";
 import { isUnknown, type Task, unsentCredits } from "../../task/task.ts";
 import {
@@ -101,7 +101,7 @@ async function requireAgreement(
 ): Promise<void> {
   const { request, credits, isPaid = connection.termsFor(request).isPaid } = checked;
   const service = connection.identity;
-  if (credits !== null || freeAt({ service, isPaid }) !== null) return;
+  if (credits !== null || getFreeProvider({ service, isPaid }) !== null) return;
   const { model } = request;
   const address = service.baseUrl;
   const name = model === ANY_MODEL ? (connection.generator?.name ?? address) : model;

@@ -12,32 +12,31 @@ import {
   type References,
 } from "../matrix.ts";
 
-/** One model of a matrix file. Missing columns come from the built-in model of the same id, or from the defaults. */
+/** One model of a matrix file. Missing columns come from the built-in model, or from defaults. */
 export type MatrixEntry = Columns & Pick<Model, "id">;
 
-/** An invalid value of a model matrix. `message` has its path and the problem, without a full stop. */
+/** Invalid value of a model matrix. `message` names its path and the problem, without a full stop. */
 export class MatrixProblem extends Error {
-  /** @param at the path of the value: `models[2].ratios[0]` */
-  constructor(at: string, why: string) {
-    super(`${at} ${why}`);
+  /** @param path path of the value: `models[2].ratios[0]` */
+  constructor(path: string, problem: string) {
+    super(`${path} ${problem}`);
   }
 }
 
-/** A schema for each field: one that is missing, or of another type, does not compile. */
+/** Requires a schema of the right type for each field at compile time. */
 type Fields<Values> = { [Name in keyof Values]-?: z.ZodMiniType<Values[Name]> };
 
 const EMPTY = "must not be empty; null says that it is not known";
 
-/** The message of a schema. @param words description of a valid value */
-function must(words: string) {
+/** Error option of a schema. @param words description of a valid value */
+function problemMessage(words: string) {
   const error = ({ input }: { input?: unknown }) =>
     input === undefined ? "is missing" : `must be ${words}, not ${valueText(input)}`;
   return { error };
 }
 
-/** An object without further fields. */
 function object<Shape extends z.core.$ZodShape>(shape: Shape) {
-  const { error } = must("an object");
+  const { error } = problemMessage("an object");
   return z.strictObject(shape, {
     error: (issue) =>
       issue.code === "unrecognized_keys"
@@ -47,21 +46,22 @@ function object<Shape extends z.core.$ZodShape>(shape: Shape) {
 }
 
 function wholeNumber(min: number, max?: number) {
-  const words = must(`a whole number ${max === undefined ? `of ${min} or more` : `from ${min} to ${max}`}`);
+  const words = problemMessage(
+    `a whole number ${max === undefined ? `of ${min} or more` : `from ${min} to ${max}`}`,
+  );
   return z.int(words).check(z.gte(min, words), z.lte(max ?? Number.MAX_SAFE_INTEGER, words));
 }
 
 function text(words: string, test: (text: string) => boolean) {
-  return z.string(must(words)).check(z.refine(test, must(words)));
+  return z.string(problemMessage(words)).check(z.refine(test, problemMessage(words)));
 }
 
 function oneOf<Word extends string>(words: readonly Word[]) {
-  return z.enum(words, must(`one of ${words.join(", ")}`));
+  return z.enum(words, problemMessage(`one of ${words.join(", ")}`));
 }
 
-/** A list in which nothing occurs twice. */
 function uniqueList<Value>(form: z.ZodMiniType<Value>) {
-  return z.array(form, must("a list")).check(({ value, issues }) => {
+  return z.array(form, problemMessage("a list")).check(({ value, issues }) => {
     const earlier = new Set<Value>();
     const repeated = value.findIndex((item) => earlier.size === earlier.add(item).size);
     if (repeated !== -1)
@@ -69,16 +69,16 @@ function uniqueList<Value>(form: z.ZodMiniType<Value>) {
   });
 }
 
-const maybe = z.exactOptional;
-const trueOrFalse = z.boolean(must("true or false"));
-const price = maybe(wholeNumber(0));
+const optional = z.exactOptional;
+const boolean = z.boolean(problemMessage("true or false"));
+const price = optional(wholeNumber(0));
 const quality = oneOf(QUALITIES);
 const ratio = text("width:height in whole numbers, or auto", isWellFormedRatio);
 
 const references = object({
   min: wholeNumber(0),
   max: z.nullable(wholeNumber(0)),
-  httpsOnly: trueOrFalse,
+  httpsOnly: boolean,
 } satisfies Fields<References>).check(
   z.refine(({ min, max }) => max === null || max >= min, { path: ["max"], error: "is below min" }),
 );
@@ -101,22 +101,21 @@ const entry = object({
     `an id of at most ${MAX_ID_LENGTH} characters without spaces and commas`,
     (id) => id.length <= MAX_ID_LENGTH && /^[^\s,\p{C}]+$/u.test(id),
   ),
-  kinds: maybe(z.nullable(uniqueList(oneOf(KINDS)).check(z.minLength(1, EMPTY)))),
-  ratios: maybe(z.nullable(uniqueList(ratio).check(z.minLength(1, EMPTY)))),
-  defaultRatio: maybe(ratio),
-  qualities: maybe(z.nullable(uniqueList(quality))),
-  defaultQuality: maybe(z.nullable(quality)),
-  maxImages: maybe(z.nullable(wholeNumber(MAX_IMAGES.min, MAX_IMAGES.max))),
-  promptLimit: maybe(wholeNumber(1)),
-  references: maybe(z.nullable(references)),
-  credits: maybe(z.nullable(prices)),
-  documented: maybe(trueOrFalse),
-  notes: maybe(uniqueList(text("a text", (note) => note.trim() !== ""))),
+  kinds: optional(z.nullable(uniqueList(oneOf(KINDS)).check(z.minLength(1, EMPTY)))),
+  ratios: optional(z.nullable(uniqueList(ratio).check(z.minLength(1, EMPTY)))),
+  defaultRatio: optional(ratio),
+  qualities: optional(z.nullable(uniqueList(quality))),
+  defaultQuality: optional(z.nullable(quality)),
+  maxImages: optional(z.nullable(wholeNumber(MAX_IMAGES.min, MAX_IMAGES.max))),
+  promptLimit: optional(wholeNumber(1)),
+  references: optional(z.nullable(references)),
+  credits: optional(z.nullable(prices)),
+  documented: optional(boolean),
+  notes: optional(uniqueList(text("a text", (note) => note.trim() !== ""))),
 } satisfies Fields<MatrixEntry>);
 
-const document = z.array(entry, must('a list of models ([{"id": …}, …])'));
+const document = z.array(entry, problemMessage('a list of models ([{"id": …}, …])'));
 
-/** The entries of a matrix file. @throws MatrixProblem for the first problem; unknown fields come before others */
 export function readEntries(json: unknown): readonly MatrixEntry[] {
   const { data, error } = document.safeParse(json);
   if (error === undefined) return data;
@@ -126,14 +125,13 @@ export function readEntries(json: unknown): readonly MatrixEntry[] {
   throw new MatrixProblem(path.length === 0 ? "it" : path.reduce(fieldPath, "models"), issue.message);
 }
 
-/** A field's path. Names can have any characters, so unusual ones are quoted: `models[0]["max images"]`. */
+/** Appends a field name to a path. Unusual names are quoted: `models[0]["max images"]`. */
 function fieldPath(at: string, name: PropertyKey): string {
   if (typeof name === "number") return `${at}[${name}]`;
   const text = String(name);
   return /^[a-z]\w{0,39}$/i.test(text) ? `${at}.${text}` : `${at}[${valueText(text)}]`;
 }
 
-/** Suggests a field that differs in at most a third of its letters. */
 function knownFields(key: string, names: readonly string[]): string {
   const distance = (name: string) => editDistance(key.toLowerCase().slice(0, 40), name.toLowerCase());
   const [nearest = ""] = [...names].sort((a, b) => distance(a) - distance(b));
@@ -144,7 +142,6 @@ function knownFields(key: string, names: readonly string[]): string {
 
 const MAX_VALUE_LENGTH = 60;
 
-/** A value of a JSON document, for a message. */
 export function valueText(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object" && value !== null) return "an object";

@@ -5,35 +5,30 @@ import type { Wording } from "../../lib/wording.ts";
 import { type Columns, type Matrix, MODELS, type Model, model } from "../matrix.ts";
 import { type MatrixEntry, MatrixProblem, readEntries, valueText } from "./matrix-schema.ts";
 
-/** Some thousand models; a larger file is not a matrix. */
 const MAX_BYTES = 1024 * 1024;
 
-/**
- * The models of a run with those of a matrix file.
- * @param hint advice if the file is invalid
- * @param base as of `mergeMatrix`
- * @throws UsageError naming the file and the field
- */
+/** Returns the models of a run, changed by a matrix file. @throws UsageError naming the file and the field */
 export function readMatrix(file: string, hint: Wording, base?: MatrixBase): Matrix {
-  const refused = (why: string, cause?: unknown) =>
-    new UsageError(`The model matrix ${file} cannot be used: ${why}.`, { hint, cause });
+  const invalidFile = (problem: string, cause?: unknown) =>
+    new UsageError(`The model matrix ${file} cannot be used: ${problem}.`, { hint, cause });
   let text: string;
   try {
     text = readMatrixText(file);
   } catch (error) {
-    throw refused(errorText(error), error);
+    throw invalidFile(errorText(error), error);
   }
-  if (text.trim() === "") throw refused("it is empty");
+  if (text.trim() === "") throw invalidFile("it is empty");
   try {
     return mergeMatrix(JSON.parse(text), base);
   } catch (error) {
-    if (error instanceof SyntaxError) throw refused(`it is not JSON: ${syntaxProblem(error, text)}`, error);
-    if (error instanceof MatrixProblem) throw refused(error.message, error);
+    if (error instanceof SyntaxError)
+      throw invalidFile(`it is not JSON: ${syntaxProblem(error, text)}`, error);
+    if (error instanceof MatrixProblem) throw invalidFile(error.message, error);
     throw error;
   }
 }
 
-/** A file's text without a byte-order mark. @throws Error, or the system's */
+/** @throws Error with the problem, or the system's error */
 function readMatrixText(file: string): string {
   const bytes = readRegular(file, MAX_BYTES);
   const invalid = firstInvalidByte(bytes);
@@ -41,7 +36,6 @@ function readMatrixText(file: string): string {
   return bytes.toString("utf8").replace(/^\uFEFF/, "");
 }
 
-/** The parser's message, with the line in place of an offset. */
 function syntaxProblem({ message }: SyntaxError, text: string): string {
   const [position = "", offset = ""] = /(?: in JSON)? at position (\d+)(?: \(.*\))?/.exec(message) ?? [];
   if (position === "") return message;
@@ -51,35 +45,39 @@ function syntaxProblem({ message }: SyntaxError, text: string): string {
 
 export interface MatrixBase {
   builtIn: Matrix;
-  /** Columns of a model that only the file has, if its entry omits them. */
-  added: Columns;
+  /** Defaults for columns that a model of the file alone omits. */
+  newModelDefaults: Columns;
 }
 
-const SERVICE: MatrixBase = { builtIn: MODELS, added: {} };
+const SERVICE: MatrixBase = { builtIn: MODELS, newModelDefaults: {} };
 
 /**
- * The built-in models with the entries of a matrix file: an entry with a known id overrides columns, others are
+ * Merges a matrix file with the built-in models. An entry with a known id overrides columns, other entries are
  * appended.
- * @param document the file's JSON value @param base default: the service's models @throws MatrixProblem
+ * @throws MatrixProblem
  */
-export function mergeMatrix(document: unknown, { builtIn, added }: MatrixBase = SERVICE): Matrix {
+export function mergeMatrix(document: unknown, { builtIn, newModelDefaults }: MatrixBase = SERVICE): Matrix {
   const models = new Map(builtIn.map((each) => [each.id, each]));
   const pathsById = new Map<string, string>();
   readEntries(document).forEach((entry, index) => {
     const at = `models[${index}]`;
     requireUniqueId(entry, at, pathsById, builtIn);
-    const merged = mergedModel(entry, models.get(entry.id), added);
+    const merged = mergedModel(entry, models.get(entry.id), newModelDefaults);
     requireDefaults(merged, entry, at);
     models.set(entry.id, merged);
   });
   return [...models.values()];
 }
 
-function mergedModel({ id, ...cells }: MatrixEntry, builtIn: Model | undefined, added: Columns): Model {
-  return builtIn === undefined ? model(id, added, cells) : { ...builtIn, ...cells };
+function mergedModel(
+  { id, ...cells }: MatrixEntry,
+  builtIn: Model | undefined,
+  newModelDefaults: Columns,
+): Model {
+  return builtIn === undefined ? model(id, newModelDefaults, cells) : { ...builtIn, ...cells };
 }
 
-/** Ids are looked up in any case, so no two may differ in case alone. */
+/** Refuses ids that differ only in case, because ids are looked up case-insensitively. */
 function requireUniqueId(
   { id }: MatrixEntry,
   at: string,
@@ -91,22 +89,22 @@ function requireUniqueId(
   if (earlier !== undefined)
     throw new MatrixProblem(`${at}.id`, `${valueText(id)} is the id of ${earlier} too`);
   pathsById.set(lower, at);
-  const alike = builtIn.find((each) => each.id.toLowerCase() === lower);
-  if (alike !== undefined && alike.id !== id)
+  const sameInLowerCase = builtIn.find((each) => each.id.toLowerCase() === lower);
+  if (sameInLowerCase !== undefined && sameInLowerCase.id !== id)
     throw new MatrixProblem(
       `${at}.id`,
-      `${valueText(id)} differs from the built-in ${alike.id} only in case`,
+      `${valueText(id)} differs from the built-in ${sameInLowerCase.id} only in case`,
     );
 }
 
-/** A default must be among the model's own values. */
+/** @throws MatrixProblem unless each default is among the model's values */
 function requireDefaults(merged: Model, entry: MatrixEntry, at: string): void {
   for (const { name, value, list, values } of [
     { name: "defaultRatio", value: merged.defaultRatio, list: "ratios", values: merged.ratios },
     { name: "defaultQuality", value: merged.defaultQuality, list: "qualities", values: merged.qualities },
   ] as const) {
     if (value === null || values === null || values.some((each) => each === value)) continue;
-    const what = Object.hasOwn(entry, name) ? `is ${value}, which` : `is missing, and ${value}`;
-    throw new MatrixProblem(`${at}.${name}`, `${what} is not in ${at}.${list}`);
+    const problem = Object.hasOwn(entry, name) ? `is ${value}, which` : `is missing, and ${value}`;
+    throw new MatrixProblem(`${at}.${name}`, `${problem} is not in ${at}.${list}`);
   }
 }

@@ -2,15 +2,15 @@ import { describeRangeProblem } from "../../lib/whole-number.ts";
 import { action, phrase } from "../../lib/wording.ts";
 import { findModels } from "../find.ts";
 import { MAX_IMAGES, type Matrix, type Model, type References } from "../matrix.ts";
-import { dropsMaxImages } from "../wire.ts";
+import { ignoresMaxImages } from "../wire.ts";
 import { modelList, orModelsThat, quoteUrl, type Rule, refuse, warning, withoutField } from "./rule.ts";
 
 const HOST_AND_PORT = /^[^/?#]+:\d+(?:[/?#]|$)/;
 const WINDOWS_DRIVE = /^[a-z]:/i;
-/** `https:host` and `https:///host` parse as well, but programs disagree on their host. */
+/** URLs with a scheme and a host. Programs disagree on the host of `https:host` and `https:///host`. */
 const FETCHABLE_URL = /^(?:https?:\/\/[^/\\]|data:)/i;
 
-/** Sections 2.2, 2.4 and 8: the number of reference images. */
+/** Checks the number of reference images (sections 2.2, 2.4 and 8). */
 export const imageCount: Rule = (subject) => {
   const { input, model, matrix, labels } = subject;
   const count = input.image?.length ?? 0;
@@ -18,19 +18,22 @@ export const imageCount: Rule = (subject) => {
   const { min, max } = model.references;
   if (count < min) {
     const message = `${labels.image} is missing: ${model.id} needs ${neededImages(model.references)}`;
-    return refuse(message, orModelsThat("need none", modelsTaking(0, matrix), "give an image's URL"));
+    return refuse(message, orModelsThat("need none", modelsSupporting(0, matrix), "give an image's URL"));
   }
   if (max === null || count <= max) return undefined;
   const take = `take ${count === 1 ? "one" : `as many as ${count}`}`;
   if (max === 0) {
     const message = `${labels.image} cannot be used: ${model.id} takes no reference images`;
-    return refuse(message, orModelsThat(take, modelsTaking(count, matrix), withoutField("image", subject)));
+    return refuse(
+      message,
+      orModelsThat(take, modelsSupporting(count, matrix), withoutField("image", subject)),
+    );
   }
   const message = `${labels.image} is given ${count} times: ${model.id} takes at most ${max} reference images`;
-  return refuse(message, orModelsThat(take, modelsTaking(count, matrix)) || `give at most ${max}`);
+  return refuse(message, orModelsThat(take, modelsSupporting(count, matrix)) || `give at most ${max}`);
 };
 
-/** Section 2.2: the service fetches reference images from URLs; a `data:` URL holds the image itself. */
+/** Checks that the service can fetch each reference image, or that a `data:` URL contains it (section 2.2). */
 export const imageUrls: Rule = ({ input, labels, uploads }) => {
   const value = input.image?.find((image) => !isRemoteUrl(image.trim()) && !(uploads && isLocalFile(image)));
   if (value === undefined) return undefined;
@@ -49,20 +52,22 @@ export const imageUrls: Rule = ({ input, labels, uploads }) => {
   );
 };
 
-/** Sections 2.2 and 8: models that fetch over HTTPS only. */
+/** Checks URLs for models that fetch over HTTPS only (sections 2.2 and 8). */
 export const imagesOverHttps: Rule = ({ input, model, matrix, labels, uploads }) => {
   const images = input.image ?? [];
   if (model.references?.httpsOnly !== true) return undefined;
   const value = images.find((image) => !/^https:/i.test(image.trim()) && !(uploads && isLocalFile(image)));
   if (value === undefined) return undefined;
-  const others = modelsTaking(images.length, matrix).filter((other) => other.references?.httpsOnly === false);
+  const alternatives = modelsSupporting(images.length, matrix).filter(
+    (other) => other.references?.httpsOnly === false,
+  );
   return refuse(
     `${labels.image} ${quoteUrl(value)}: ${model.id} takes https:// URLs only`,
-    orModelsThat("take others", others, "give an https:// URL"),
+    orModelsThat("take others", alternatives, "give an https:// URL"),
   );
 };
 
-/** Whether a reference image is a file on this machine: a path, or a `file:` URL. */
+/** Whether a reference image is a file on this machine, given as a path or `file:` URL. */
 export function isLocalFile(image: string): boolean {
   const text = image.trim();
   if (text === "" || text === "-") return false;
@@ -74,17 +79,16 @@ function neededImages({ min, max }: References): string {
   return max === null ? `at least ${min} reference image` : `${min} to ${max} reference images`;
 }
 
-/** The models that are documented to take a number of reference images. */
-function modelsTaking(count: number, matrix: Matrix): Model[] {
+function modelsSupporting(count: number, matrix: Matrix): Model[] {
   return findModels({ references: count }, matrix).matching;
 }
 
-/** Whether the service can fetch a reference image, or the URL holds it. */
+/** Whether the service can fetch a reference image, or its URL contains the image. */
 export function isRemoteUrl(text: string): boolean {
   return FETCHABLE_URL.test(text) && URL.canParse(text);
 }
 
-/** Sections 2.2, 2.4 and 2.5: the field's bounds for any model, then the model's own. */
+/** Checks the number of images against the limits of any model, then of this model (sections 2.2, 2.4 and 2.5). */
 export const maxImages: Rule = (subject) => {
   const { input, model, matrix, labels } = subject;
   const value = input.maxImages;
@@ -99,8 +103,8 @@ export const maxImages: Rule = (subject) => {
   if (dropsMaxImages(input, model))
     return warning(`${setting} is left out: ${model.id} always makes one image`);
   if (model.maxImages === null || value <= model.maxImages) return undefined;
-  const several = modelList(matrix.filter((other) => (other.maxImages ?? 0) >= value));
+  const modelNames = modelList(matrix.filter((other) => (other.maxImages ?? 0) >= value));
   const limit = model.maxImages === 1 ? "only one image" : `at most ${model.maxImages} images`;
-  const hint = several === "" ? `no model makes ${value}` : `models that make ${value}: ${several}`;
+  const hint = modelNames === "" ? `no model makes ${value}` : `models that make ${value}: ${modelNames}`;
   return refuse(`${setting}: ${model.id} makes ${limit}`, `${withoutField("maxImages", subject)}; ${hint}`);
 };

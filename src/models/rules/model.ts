@@ -12,7 +12,6 @@ export function unknownModelRefusal(name: string, label: string, matrix: Matrix)
   ]);
 }
 
-/** The refusal of a name that no model has. */
 export function unknownModel(name: string, label: string, matrix: Matrix): Refusal | null {
   return resolveModel(name, matrix) === undefined ? unknownModelRefusal(name, label, matrix) : null;
 }
@@ -20,7 +19,7 @@ export function unknownModel(name: string, label: string, matrix: Matrix): Refus
 export const modelListed: Rule = ({ model }) =>
   model.documented ? undefined : warning(`${model.id} is not in the service's list of models`);
 
-/** Section 8: the price is not documented. */
+/** Warns if the price is an estimate, because it is undocumented (section 8). */
 export const price: Rule = ({ input, model }) => {
   const { credits, estimate } = estimateCost(model, input.quality);
   if (!estimate) return undefined;

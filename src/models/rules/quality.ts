@@ -10,7 +10,7 @@ import {
   withoutField,
 } from "./rule.ts";
 
-/** Sections 2.2 and 2.5: the value must be a quality, and one of the model's if those are documented. */
+/** Checks that the value is a quality, and that the model supports it (sections 2.2 and 2.5). */
 export const quality: Rule = (subject) => {
   const { input, model, matrix, labels } = subject;
   if (input.quality === undefined) return undefined;
@@ -19,10 +19,10 @@ export const quality: Rule = (subject) => {
   const setting = `${labels.quality} ${quoteValue(input.quality)}`;
   if (model.qualities === null || model.qualities.includes(value)) return undefined;
   const limit = { field: "quality", allowed: model.qualities } as const;
-  const others = findModels({ quality: value }, matrix).matching;
-  const without = withoutField("quality", subject);
-  const hint = orModelsThat(`take ${value}`, others, ...(model.qualities.length === 0 ? [without] : []));
-  return refuse(`${setting}: ${allowedText(model.id, limit)}`, hint || without, limit);
+  const alternatives = findModels({ quality: value }, matrix).matching;
+  const advice = withoutField("quality", subject);
+  const hint = orModelsThat(`take ${value}`, alternatives, ...(model.qualities.length === 0 ? [advice] : []));
+  return refuse(`${setting}: ${allowedText(model.id, limit)}`, hint || advice, limit);
 };
 
 export function unknownQuality(value: string, label: string): Refusal | null {

@@ -13,7 +13,7 @@ import {
   warning,
 } from "./rule.ts";
 
-/** Section 2.5: the model must list the ratio; a model without a list may support any. */
+/** Checks that the model lists the ratio (section 2.5). A model without a list may support any ratio. */
 export const ratio: Rule = ({ input, model, matrix, labels }) => {
   const value = input.ratio;
   if (value === undefined) return undefined;
@@ -36,9 +36,8 @@ export function malformedRatio(value: string, label: string): Refusal | null {
 }
 
 /**
- * A ratio that is malformed, or that section 2.5 does not have.
- * @param models of the request, by any of their names. If the ratios of one of them are not documented, any
- * well-formed ratio may be right.
+ * Refuses a ratio that is malformed or undocumented. If the ratios of one of the models are undocumented, any
+ * well-formed ratio is allowed.
  */
 export function unknownRatio(
   value: string,
@@ -51,32 +50,32 @@ export function unknownRatio(
   const hasUnknownRatios = models.some((name) => resolveModel(name, matrix)?.ratios === null);
   if (hasUnknownRatios || isKnownRatio(value, matrix)) return null;
   const intended = intendedRatio(value);
-  const isWritten = intended !== undefined && RATIOS.includes(intended);
-  const instead = isWritten
+  const isDocumented = intended !== undefined && RATIOS.includes(intended);
+  const advice = isDocumented
     ? `${value} is ${intended}: write ${intended}.`
     : `the nearest is ${nearestRatio(value, RATIOS)}.`;
   return refuse(`${label} ${value} is not documented by the service`, [
-    instead,
+    advice,
     phrase`To send it as it is, add ${option("noValidate")}`,
   ]);
 }
 
 function undocumentedRatio(value: string, id: string, label: string): Warning {
   const intended = intendedRatio(value);
-  const same = intended === value ? "" : `; the same shape is ${intended}`;
+  const sameShape = intended === value ? "" : `; the same shape is ${intended}`;
   return warning(
-    `${label} ${value} is not documented by the service, which does not say what ${id} takes${same}`,
+    `${label} ${value} is not documented by the service, which does not say what ${id} takes${sameShape}`,
   );
 }
 
-/** The same shape in a supported form; else the nearest shape, and models that support this one. */
+/** Suggests the same shape in a supported form, or the nearest shape and models that support this one. */
 function ratioHint(value: string, list: readonly string[], id: string, matrix: Matrix): Wording {
   const intended = intendedRatio(value);
   if (intended !== undefined && list.includes(intended)) return `${value} is ${intended}: write ${intended}`;
   const nearest = nearestRatio(value, list);
-  const others = modelList(findModels({ ratio: value }, matrix).matching);
-  const near = nearest === undefined ? "" : `; the nearest that ${id} takes is ${nearest}`;
-  if (others !== "") return `models that take ${value}: ${others}${near}`;
-  const may = phrase`To see those that may: ${action("models", `--ratio ${value}`)}`;
-  return [`no model is documented to take ${value}${near}.`, may];
+  const alternatives = modelList(findModels({ ratio: value }, matrix).matching);
+  const nearestText = nearest === undefined ? "" : `; the nearest that ${id} takes is ${nearest}`;
+  if (alternatives !== "") return `models that take ${value}: ${alternatives}${nearestText}`;
+  const possibleModels = phrase`To see those that may: ${action("models", `--ratio ${value}`)}`;
+  return [`no model is documented to take ${value}${nearestText}.`, possibleModels];
 }

@@ -6,7 +6,7 @@ import { FIELD_NAMES, type FieldName } from "../../task/request-fields.ts";
 import type { Limit } from "../invalid-request.ts";
 import type { Matrix, Model } from "../matrix.ts";
 
-/** Names of the values in messages, which point to where the user set them. */
+/** Names of the values in messages, so that the user finds where they were set. */
 export type Labels = Readonly<Record<FieldName, string>>;
 
 export const FLAG_LABELS = labels(
@@ -17,7 +17,6 @@ export const FLAG_LABELS = labels(
   },
 );
 
-/** Labels for a manifest's columns and the package's options. */
 export const FIELD_LABELS = labels((name) => name);
 
 function labels(label: (name: FieldName) => string, others: Partial<Labels> = {}): Labels {
@@ -28,26 +27,20 @@ function labels(label: (name: FieldName) => string, others: Partial<Labels> = {}
 export interface RuleInput {
   input: RequestInput;
   model: Model;
-  /** All models, for hints that name others. */
   matrix: Matrix;
   labels: Labels;
-  /**
-   * Whether reference images can be uploaded. If true or false, files are allowed, and stay in the request until they
-   * are uploaded. Absent: only URLs are allowed.
-   */
+  /** Whether reference images can be uploaded. If absent, files are not allowed. */
   uploads?: boolean | undefined;
-  /** Fields of an earlier request, which can be replaced but not left out. */
+  /** Fields of an earlier request, which can be replaced but not omitted. */
   inherited?: readonly FieldName[] | undefined;
 }
 
-/** Advice if a model does not support a field. */
 export function withoutField(field: FieldName, { inherited }: RuleInput): string {
   return inherited?.includes(field)
     ? "choose another model, or give the prompt to imggen generate"
     : "leave it out";
 }
 
-/** A violation of the service's document. */
 export interface Refusal {
   kind: "refusal";
   message: string;
@@ -55,12 +48,11 @@ export interface Refusal {
   limit?: Limit | undefined;
 }
 
-/** The supported values of a field, as a clause. */
 export function allowedText(id: string, { field, allowed }: Limit): string {
   return allowed.length === 0 ? `${id} takes no ${field}` : `${id} takes only ${allowed.join(", ")}`;
 }
 
-/** A warning that a saved value is not part of a request. @param why sentence */
+/** Warning that a request omits a saved value. @param why reason as a sentence */
 export function leftOutWarning(name: string, value: unknown, why: string): string {
   return `${name} ${quoteValue(fieldText(value))} from config.json is left out. ${why}`;
 }
@@ -69,7 +61,7 @@ export function isLeftOutWarning(text: string): boolean {
   return text.includes(" from config.json is left out. ");
 }
 
-/** Something undocumented that the user should know before being charged. */
+/** An undocumented fact that the user should know before being charged. */
 export interface Warning {
   kind: "warning";
   message: string;
@@ -77,44 +69,41 @@ export interface Warning {
 
 export type Finding = Refusal | Warning;
 
-/** One rule of the service. Returns at most one finding: the first that the user has to change. */
+/** A rule of the service. Returns the first finding that the user has to correct. */
 export type Rule = (subject: RuleInput) => Finding | undefined;
 
-/** @param limit the model's values, if this one is not among them */
 export function refuse(message: string, hint: Wording, limit?: Limit): Refusal {
-  return { kind: "refusal", message: sentence(message), hint: capitalised(hint), limit };
+  return { kind: "refusal", message: capitalise(message), hint: capitaliseHint(hint), limit };
 }
 
-/** @throws UsageError if there is a refusal */
 export function throwRefusal(refusal: Refusal | null, hint: Wording | undefined = refusal?.hint): void {
   if (refusal) throw new UsageError(`${refusal.message}.`, { hint });
 }
 
 export function warning(message: string): Warning {
-  return { kind: "warning", message: sentence(message) };
+  return { kind: "warning", message: capitalise(message) };
 }
 
-/** Starts a sentence with a capital, unless it starts with a flag or an id. */
-function sentence(text: string): string {
+/** Capitalises a sentence, unless it starts with a flag or an id. */
+function capitalise(text: string): string {
   return /^[a-z]+ /.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 }
 
-function capitalised(hint: Wording): Wording {
-  if (typeof hint === "string") return sentence(hint);
-  if (!("texts" in hint)) return hint.map((each, at) => (at === 0 ? capitalised(each) : each));
+function capitaliseHint(hint: Wording): Wording {
+  if (typeof hint === "string") return capitalise(hint);
+  if (!("texts" in hint)) return hint.map((each, at) => (at === 0 ? capitaliseHint(each) : each));
   const [first = "", ...more] = hint.texts;
-  return { ...hint, texts: [sentence(first), ...more] };
+  return { ...hint, texts: [capitalise(first), ...more] };
 }
 
 const MAX_VALUE_LENGTH = 80;
 
-/** A user's value inside a sentence: quoted if blanks would hide its ends, cut if it is long. */
+/** Formats a user's value for a message: truncated if long, quoted if it contains white space. */
 export function quoteValue(value: string): string {
   const short = truncate(value, MAX_VALUE_LENGTH);
   return short === "" || /\s/.test(short) ? `"${short}"` : short;
 }
 
-/** `a, b, c`: the ids that the service's document lists. */
 export function modelList(models: readonly Model[]): string {
   return models
     .filter((model) => model.documented)
@@ -122,13 +111,13 @@ export function modelList(models: readonly Model[]): string {
     .join(", ");
 }
 
-/** Joins parts of a hint, and adds other models, if any. @param clause what they do: `take high` */
+/** Appends alternative models, if any, to parts of a hint. @param clause their ability: `take high` */
 export function orModelsThat(clause: string, models: readonly Model[], ...parts: readonly string[]): string {
   const others = modelList(models);
   return [...parts, ...(others === "" ? [] : [`models that ${clause}: ${others}`])].join("; ");
 }
 
-/** A URL for messages, without possible secrets: a password before the host, a signature in the query. */
+/** Formats a URL for messages without possible secrets: a password before the host, a signature in the query. */
 export function quoteUrl(value: string): string {
   return quoteValue(value.replace(/[?#].*$/s, "").replace(/(^https?:\/*|\/\/)[^/]*@/i, "$1"));
 }

@@ -4,7 +4,7 @@ import { eventLine } from "../../../src/cli/commands/serve.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { InterruptedError } from "../../../src/lib/interrupted.ts";
 import type { ServeEvent } from "../../../src/serve/start.ts";
-import { begunTask } from "../../../src/task/task.ts";
+import { taskFromIntent } from "../../../src/task/task.ts";
 import { clientOf } from "../../sandbox/live.ts";
 import { dataOf } from "../../serve/serve-world.ts";
 import { generatorWorld, makesImage } from "../../support/generator-world.ts";
@@ -99,7 +99,7 @@ const WORK = {
 
 /** A task for a model. */
 function taskFor(model: string | null) {
-  return begunTask("20260101T000000000-01234567", {
+  return taskFromIntent("20260101T000000000-01234567", {
     type: "intent",
     v: 2,
     at: "2026-01-01T00:00:00.000Z",
