@@ -119,7 +119,7 @@ export function model(id: string, ...columns: readonly Columns[]): Model {
 export const MODELS: Matrix = [
   model("vendor1/alpha-pro", ALPHA_PRO, EDIT_ONLY),
   model("vendor1/alpha-2", ALPHA_2, { promptLimit: 10_000, notes: ["the service's default model"] }),
-  model("vendor2/beta-v4", BETA_V4, { notes: ["makes 4 images unless maxImages says otherwise"] }),
+  model("vendor2/beta-v4", BETA_V4, { notes: ["makes 4 images by default"] }),
   model("vendor2/beta-v4.5", BETA_4_5_AND_5_0),
   model("beta/4.5-text-to-image", BETA_4_5_AND_5_0, TEXT_ONLY),
   model("beta/4.5-edit", BETA_4_5_AND_5_0, EDIT_ONLY),

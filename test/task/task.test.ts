@@ -151,8 +151,8 @@ describe("several attempts at one request", () => {
     ["two", [started, unknown, second(started)], 2],
     ["one that was accepted, and whose job was lost", [started, accepted, unusable], 1],
     ["one of two", [started, unknown, second(started), second(waiting)], 1],
-  ])("may have reached the provider: %s", (_what, lines, tries) => {
-    expect(recordOf(lines, { isPaid: false }).requests).toMatchObject([{ tries }]);
+  ])("may have reached the provider: %s", (_what, lines, possibleSubmits) => {
+    expect(recordOf(lines, { isPaid: false }).requests).toMatchObject([{ possibleSubmits }]);
   });
 
   it("are decided by the last one with the answer that counts", () => {

@@ -19,7 +19,7 @@ export function refuseGeneratorFields(
   if (name === undefined) return undefined;
   const hint = inherited?.includes(name) ? "give the prompt to imggen generate" : "leave it out";
   return refuse(`${labels[name]} cannot be used: the service does not support it`, [
-    `${hint}; your own generator may take it.`,
+    `${hint}; your own generator may support it.`,
     phrase`More: ${action("help", "generators")}`,
   ]);
 }
@@ -81,7 +81,7 @@ export function generatorFields(
   if (seed !== null && nextSeed(seed, further) === null)
     return refuse(
       `${labels.seed} is too large: each further image has the next number, up to ${MAX_SEED}`,
-      "give a smaller one",
+      "give a smaller seed",
     );
   if (seed !== null) result.seed = seed;
   const sortedFields = Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));

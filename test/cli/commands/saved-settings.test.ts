@@ -172,7 +172,7 @@ describe("a setting of config.json that makes a request impossible", () => {
     const { code, document } = await json(["generate", "a fox"], { env });
     expect([code, document.error?.message]).toEqual([
       2,
-      expect.stringMatching(/^generatorModel sd3 from config\.json: the generator has no such model/i),
+      expect.stringMatching(/^generatorModel sd3 from config\.json: the generator does not have this model/i),
     ]);
     const { stdout } = await run(["doctor", "--json"], { env });
     expect(stdout).toContain("does not list the model of generatorModel sd3 from config.json");
