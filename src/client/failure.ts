@@ -11,7 +11,7 @@ import {
   type Vocabulary,
   type Wording,
 } from "../lib/wording.ts";
-import type { FreeAt } from "../task/intent.ts";
+import type { FreeProvider } from "../task/intent.ts";
 import { isResumable } from "../task/task.ts";
 import { getExitCode } from "./exit-codes.ts";
 import type { ErrorDetail, FailureJson } from "./results.ts";

@@ -237,7 +237,7 @@ function refuseUnknownModel(
     return undefined;
   return {
     kind: "refusal",
-    message: `${origin}: the generator has no such model`,
+    message: `${origin}: the generator does not have this model`,
     hint: describeChoices(models),
   };
 }

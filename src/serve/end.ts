@@ -41,7 +41,7 @@ export function endOf(task: Task): TaskEnd | null {
     case "refused":
       return refused(toSentence(getAnswer(deciding, "refused")?.error.message ?? "It was refused."));
     case "not_sent":
-      return refused(toSentence(deciding.notSent ?? "It was not sent."));
+      return refused(toSentence(deciding.notSentReason ?? "It was not sent."));
     case "accepted":
       return gone(task);
     case "waiting":
@@ -61,7 +61,7 @@ function gone(task: Task): TaskEnd | null {
 
 /** Whether certainly nothing of a task was sent, so that its client may repeat the request. */
 export function isUnsent({ state, requests }: Pick<Task, "state" | "requests">): boolean {
-  return state === "not_sent" && requests.every(({ tries }) => tries === 0);
+  return state === "not_sent" && requests.every(({ possibleSubmits }) => possibleSubmits === 0);
 }
 
 function refused(detail: string): TaskEnd {

@@ -5,7 +5,7 @@ import type { IntentTerms, JobOptions, SaveOptions } from "../task/intent.ts";
 import type { Line, LineType } from "../task/line.ts";
 import { type GenerationRequest, isRequest } from "../task/request.ts";
 import type { SavedFile } from "../task/saved-file.ts";
-import { begunTask, type Task, withLine } from "../task/task.ts";
+import { type Task, taskFromIntent, withLine } from "../task/task.ts";
 import { upgradeLines } from "./old-lines.ts";
 import { LEDGER_VERSION } from "./task-file.ts";
 
@@ -147,7 +147,7 @@ export function readTaskLines(id: string, [content = "", ...more]: readonly stri
   const [first, ...rest] = upgradeLines(splitLines(content));
   const intent = parseLine(first);
   if (intent === null || intent.type !== "intent") return unreadableTask(first);
-  const task = parseLines(rest).reduce(withLine, begunTask(id, intent));
+  const task = parseLines(rest).reduce(withLine, taskFromIntent(id, intent));
   return { kind: "task", task: more.reduce(withPart, task) };
 }
 

@@ -250,7 +250,7 @@ async function recordLost(
 ): Promise<ImggenError | null> {
   if (claimedTask.isLost) return claimedTask.takenOverError();
   const ids = { at: isoTime(clock.now()), request, attempt };
-  const tries = (claimedTask.task.requests[request]?.tries ?? 0) + 1;
+  const tries = (claimedTask.task.requests[request]?.possibleSubmits ?? 0) + 1;
   if (tries < POLICY.submit.lost.attempts) {
     await claimedTask.record({ type: "unknown", ...ids, why, unusable: true });
     onProgress({ type: "submit_retry", why: `${why}.`, isLost: true, delayMs: 0 });

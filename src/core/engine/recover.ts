@@ -32,7 +32,7 @@ export async function recoverRequest(
   const { connection, ledger, signal } = deps;
   const { id } = claimedTask.task;
   const { taskId, isPaid, requestMs } = claimedTask.task.intent;
-  const { attempt: lastAttempt, tries } = claimedTask.task.requests[request] as RequestState;
+  const { attempt: lastAttempt, possibleSubmits } = claimedTask.task.requests[request] as RequestState;
   if (lastAttempt === null) return null;
   const attempt = lastAttempt.name;
   const job = createJob(claimedTask.task, request, attempt, ledger.work);
@@ -47,7 +47,8 @@ export async function recoverRequest(
   if (reply?.outcome === "unknown" && reply.isAskable) return outcomePendingError(claimedTask, reply, deps);
   const keptFolder = ledger.work.hasReply(id, request, attempt) ? job.folder : null;
   const unknownReply = reply ?? { ...LOST_REPLY, savedPath: keptFolder };
-  const isRetried = unknownReply.outcome === "unknown" && !isPaid && tries < POLICY.submit.lost.attempts;
+  const isRetried =
+    unknownReply.outcome === "unknown" && !isPaid && possibleSubmits < POLICY.submit.lost.attempts;
   if (isRetried)
     await claimedTask.record({
       type: "unknown",

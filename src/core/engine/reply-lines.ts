@@ -2,7 +2,7 @@ import { isoTime } from "../../lib/clock.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { SubmitReply, UnknownReply } from "../../providers/provider.ts";
 import type { IntentTerms } from "../../task/intent.ts";
-import { type CompletionTimes, type Line, NEVER_SEEN } from "../../task/line.ts";
+import { type CompletionTimes, type Line, UNKNOWN_TIMES } from "../../task/line.ts";
 import type { EndedState } from "../polling/wait.ts";
 import type { ClaimedTask } from "./claimed-task.ts";
 import type { TaskDeps } from "./deps.ts";
@@ -32,7 +32,7 @@ export function recordReply(
         ...(savedPath && { kept: savedPath }),
         ...(seeds && { seeds }),
       };
-      return claimedTask.record({ type: "completed", ...ids, urls: [], ...NEVER_SEEN, ...facts });
+      return claimedTask.record({ type: "completed", ...ids, urls: [], ...UNKNOWN_TIMES, ...facts });
     }
     case "refused": {
       const { type, key, message, wording, details } = reply.error;
@@ -76,7 +76,7 @@ export function endLine(
   end: EndedState,
   { request, attempt }: Pick<AttemptReply, "request" | "attempt">,
   at: string,
-  times: CompletionTimes = NEVER_SEEN,
+  times: CompletionTimes = UNKNOWN_TIMES,
 ): Line<"completed" | "failed"> {
   const ids = { at, request, attempt };
   if (end.status === "failed") {

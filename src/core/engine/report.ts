@@ -1,5 +1,5 @@
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
-import { type FreeAt, freeAt } from "../../task/intent.ts";
+import { type FreeProvider, getFreeProvider } from "../../task/intent.ts";
 import type { Usage } from "../../task/line.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
@@ -32,7 +32,7 @@ export interface TaskReport {
   credits: number | null;
   charged: Charged;
   /** Where the task is free; absent if it may cost something. */
-  free?: FreeAt;
+  free?: FreeProvider;
   /** Cost and tokens as reported by the provider; absent if it does not report them. */
   usage?: Usage;
   /** Reason for each request without an image if other requests have images; absent for none. */
@@ -119,7 +119,7 @@ export function taskReport(task: Task): TaskReport {
 export function taskFacts(task: Task): TaskReport {
   const { id, intent, submittedAt, state, requests } = task;
   const missing = missingReasons(task);
-  const free = freeAt(intent);
+  const free = getFreeProvider(intent);
   const usage = totalUsage(task);
   const isCompleted = state === "completed" || state === "saved";
   const completedAt = isCompleted ? (getCompletion(task)?.at ?? null) : null;

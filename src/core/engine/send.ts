@@ -314,7 +314,7 @@ class RequestSubmitter {
         await this.#recordWaiting(submission, "it was not waited for");
         return abandonReason === "signal" ? interruptedError(signal, "no") : timedOutError(this.#claimedTask);
       }
-      if (this.#request.tries < POLICY.submit.lost.attempts) {
+      if (this.#request.possibleSubmits < POLICY.submit.lost.attempts) {
         await this.#recordLost(submission, reply);
         return this.#retry(`${reply.why}.`, true);
       }
@@ -350,7 +350,9 @@ class RequestSubmitter {
   /** Waits for the backoff after a lost reply. In all other cases the gate delays the next attempt. */
   async #retry(why: string, isLost: boolean): Promise<"again"> {
     const { random } = this.#deps;
-    const lostBackoffMs = isLost ? backoffMs(POLICY.submit.lost, this.#request.tries, null, random) : 0;
+    const lostBackoffMs = isLost
+      ? backoffMs(POLICY.submit.lost, this.#request.possibleSubmits, null, random)
+      : 0;
     const delayMs = Math.max(lostBackoffMs, this.#gate.waitMs);
     this.#deps.onProgress({ type: "submit_retry", why, isLost, delayMs });
     if (isLost) await pause(lostBackoffMs, this.#deps);
@@ -381,8 +383,8 @@ class RequestSubmitter {
     if (this.#spec.isContinued || this.#deps.keeping !== undefined) return true;
     return requests.some((request, at) => {
       // The attempt that has just failed does not count.
-      if (at === this.#index) return request.tries > (request.state === "started" ? 1 : 0);
-      return request.tries > 0 || wasSubmitted(request);
+      if (at === this.#index) return request.possibleSubmits > (request.state === "started" ? 1 : 0);
+      return request.possibleSubmits > 0 || wasSubmitted(request);
     });
   }
 

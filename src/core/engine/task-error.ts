@@ -3,7 +3,7 @@ import type { ImggenError } from "../../lib/error-types.ts";
 import { toSentence } from "../../lib/short-text.ts";
 import { action, isWording, option, phrase, type Wording } from "../../lib/wording.ts";
 import { taskIdIn } from "../../providers/service/replies.ts";
-import { type FreeAt, freeAt } from "../../task/intent.ts";
+import { type FreeProvider, getFreeProvider } from "../../task/intent.ts";
 import {
   CANCELLED,
   decidingRequest,
@@ -39,7 +39,7 @@ function missingReason(request: RequestState): string | null {
     case "cancelled":
       return CANCELLED;
     case "not_sent":
-      return request.notSent;
+      return request.notSentReason;
     case "dismissed":
       return "it was dismissed";
     default:
@@ -73,7 +73,7 @@ export function taskError(task: Task): ImggenError | null {
       });
     }
     case "not_sent": {
-      return neverSubmittedError(id, decidingState.notSent ?? "");
+      return neverSubmittedError(id, decidingState.notSentReason ?? "");
     }
     case "refused": {
       const refusal = getAnswer(decidingState, "refused");
@@ -144,7 +144,7 @@ export function mentionedTaskId(task: Task): string | null {
 export const ENDED_BEFORE_SUBMIT = "imggen ended before it could submit it";
 
 /** Advice with the command that submits a task's request again, in the sandbox for a task of the sandbox. */
-export function resubmitAdvice(ledgerId: string | null, free: FreeAt | undefined): Wording[] {
+export function resubmitAdvice(ledgerId: string | null, free: FreeProvider | undefined): Wording[] {
   const charge = free ? "" : ", at a new charge";
   if (ledgerId === null) return [];
   return [phrase`To submit it again${charge}: ${action("rerun", ledgerId, free === "sandbox")}`];
@@ -207,7 +207,7 @@ export function maybeSubmittingError(task: Task): ClaimedError {
 
 export function identicalUnfinishedWarning(task: Task): string {
   const [status, next] =
-    freeAt(task.intent) === null
+    getFreeProvider(task.intent) === null
       ? ["charged and unfinished", "submitted and charged too"]
       : ["unfinished", "submitted too"];
   const id = displayId(task);

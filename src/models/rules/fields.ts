@@ -77,8 +77,8 @@ export function generatorFields(
   const furtherImages = (input.maxImages ?? 1) - 1;
   const seed = result.seed === undefined ? null : parseSeed(result.seed);
   if (result.seed !== undefined && seed === null)
-    return refuse(`${labels.seed}${describeSeedProblem(result.seed)}`, "give another one, or none");
-  if (seed !== null && nextSeed(seed, further) === null)
+    return refuse(`${labels.seed}${describeSeedProblem(result.seed)}`, "give another seed, or omit it");
+  if (seed !== null && nextSeed(seed, furtherImages) === null)
     return refuse(
       `${labels.seed} is too large: each further image has the next number, up to ${MAX_SEED}`,
       "give a smaller seed",

@@ -100,7 +100,7 @@ export const maxImages: Rule = (subject) => {
       `${setting}${describeRangeProblem(value, MAX_IMAGES)}`,
       `use a number from ${min} to ${max}`,
     );
-  if (dropsMaxImages(input, model))
+  if (ignoresMaxImages(input, model))
     return warning(`${setting} is left out: ${model.id} always makes one image`);
   if (model.maxImages === null || value <= model.maxImages) return undefined;
   const modelNames = modelList(matrix.filter((other) => (other.maxImages ?? 0) >= value));

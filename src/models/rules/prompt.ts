@@ -14,7 +14,7 @@ export const promptText: Rule = ({ input, labels }) => {
   const character = match[0] === "\0" ? "a NUL character" : "half of a character (a lone surrogate)";
   const position = countCharacters(input.prompt.slice(0, match.index)) + 1;
   return refuse(
-    `${labels.prompt} contains ${character} at character  ${position}`,
+    `${labels.prompt} contains ${character} at character ${position}`,
     "take it out, or save it as UTF-8 text",
   );
 };
