@@ -37,7 +37,7 @@ export const GENERATOR_MUTANTS: Mutant[] = [
   },
   {
     bug: "a task of several requests goes on with the first alone",
-    edits: [instead("begunTask", "intent.requests", "1")],
+    edits: [instead("taskFromIntent", "intent.requests", "1")],
     shows: { scenario: GENERATORS.twoImages, at: /^kill-after at operation \d+, close reply$/ },
   },
   {

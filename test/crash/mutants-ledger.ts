@@ -58,7 +58,7 @@ export const LEDGER_MUTANTS: Mutant[] = [
     edits: [
       before(
         "withPart",
-        `const none = { state: "waiting", attempts: [], attempt: null, tries: 0 };
+        `const none = { state: "waiting", attempts: [], attempt: null, possibleSubmits: 0 };
          task = { ...task, requests: task.requests.map((each) => ({ ...each, ...none })) };`,
       ),
     ],

@@ -19,7 +19,7 @@ export const SUBMITTING_MUTANTS: Mutant[] = [
   },
   {
     bug: "an intent that counts as sent counts as one that waits",
-    edits: [instead("begunTask", "attempt", "undefined")],
+    edits: [instead("taskFromIntent", "attempt", "undefined")],
     shows: { scenario: SCENARIOS.plain, at: /^kill at submit: charged$/ },
   },
   {
