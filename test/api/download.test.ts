@@ -100,7 +100,7 @@ describe("a result URL", () => {
 
 describe("a host that a public service names", () => {
   it("is not connected to where its name leads to this machine", async () => {
-    const server = await liveServer((_request, socket) => void socket.write(response(200, "secret")));
+    const server = await liveServer(response(200, "secret"));
     const lookup: LookupFunction = (_host, options, callback) =>
       guardedLookup(PUBLIC_HTTP.hostname)("localhost", options, callback);
     const url = `http://cdn.example:${server.port}/1.png`;
@@ -158,13 +158,13 @@ describe("a redirect", () => {
     ["with a user name", "http://user:secret@127.0.0.1/"],
     ["to nowhere", "http://"],
   ])("%s is not followed", async (_what, location) => {
-    const server = await liveServer((_request, socket) => void socket.write(redirectTo(location)));
+    const server = await liveServer(redirectTo(location));
     expect(await fetching(server.origin)).toMatchObject({ reply: { outcome: "forbidden" } });
     expect(server.requests).toHaveLength(1);
   });
 
   it("that names no place is no file", async () => {
-    const server = await liveServer((_request, socket) => void socket.write(response(302, "x")));
+    const server = await liveServer(response(302, "x"));
     expect(await fetching(server.origin)).toMatchObject({ reply: { outcome: "gone" }, sink: { bytes: 0 } });
   });
 
@@ -184,16 +184,14 @@ describe("a redirect", () => {
 
 describe("a download", () => {
   it.each([408, 425, 429, 500, 502, 503])("that met HTTP %i may be tried again", async (status) => {
-    const server = await liveServer(
-      (_request, socket) => void socket.write(response(status, "busy", { "retry-after": "2" })),
-    );
+    const server = await liveServer(response(status, "busy", { "retry-after": "2" }));
     const { reply, sink } = await fetching(server.origin);
     expect(reply).toEqual({ outcome: "retry", why: `HTTP ${status}`, retryAfterMs: 2000 });
     expect(sink.bytes).toBe(0);
   });
 
   it.each([400, 401, 403, 404, 410])("that met HTTP %i needs a fresh URL", async (status) => {
-    const server = await liveServer((_request, socket) => void socket.write(response(status, "expired")));
+    const server = await liveServer(response(status, "expired"));
     const { reply, sink } = await fetching(server.origin);
     expect(reply).toEqual({
       outcome: "gone",
@@ -204,16 +202,12 @@ describe("a download", () => {
   });
 
   it("does not wait for the end of an error page", async () => {
-    const server = await liveServer(
-      (_request, socket) => void socket.write(response(404, "x", { "content-length": "1000000" })),
-    );
+    const server = await liveServer(response(404, "x", { "content-length": "1000000" }));
     expect(await fetching(server.origin)).toMatchObject({ reply: { outcome: "gone" } });
   });
 
   it("in which nothing comes any more may be tried again", async () => {
-    const server = await liveServer(
-      (_request, socket) => void socket.write(response(200, "half", { "content-length": "8" })),
-    );
+    const server = await liveServer(response(200, "half", { "content-length": "8" }));
     const { reply, sink } = await fetching(server.origin, { idleTimeoutMs: 1000 });
     expect(reply).toEqual({ outcome: "retry", why: "no answer within 1 s", retryAfterMs: null });
     expect(sink.text).toBe("half");
@@ -244,7 +238,7 @@ describe("a download", () => {
   });
 
   it("asks for the bytes as they are, not packed", async () => {
-    const server = await liveServer((_request, socket) => void socket.write(response(200, "file")));
+    const server = await liveServer(response(200, "file"));
     await fetching(`${server.origin}/a%20b.png?sig=%2F`);
     expect(server.requests).toMatchObject([
       { method: "GET", target: "/a%20b.png?sig=%2F", headers: { "accept-encoding": "identity" } },

@@ -77,7 +77,7 @@ describe.each([
     });
 
     it("was withdrawn before it had a connection, and does not leave when there is one", async () => {
-      const server = await liveServer((_request, socket) => void socket.write(json({})));
+      const server = await liveServer(json({}));
       let found = () => {};
       const lookup: LookupFunction = (_host, _options, callback) => {
         found = () => callback(null, [{ address: "127.0.0.1", family: 4 }]);
@@ -91,7 +91,7 @@ describe.each([
     });
 
     it("was given up before it began", async () => {
-      const server = await liveServer((_request, socket) => void socket.write(json({})));
+      const server = await liveServer(json({}));
       const request = { ...ask(server.origin), signal: AbortSignal.abort(new Error("stop")) };
       expect(await exchange(request)).toMatchObject({ wasSent: false });
       await pause(50);
@@ -161,23 +161,19 @@ describe.each([
   describe("a reply", () => {
     it("is handed over after any interim ones", async () => {
       const early = "HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n";
-      const server = await liveServer(
-        (_request, socket) => void socket.write(`${early}${json({ ok: true })}`),
-      );
+      const server = await liveServer(`${early}${json({ ok: true })}`);
       expect(await exchange(ask(server.origin))).toEqual({ status: 200, body: '{"ok":true}' });
     });
 
     it("with a redirect is handed over, not followed", async () => {
-      const server = await liveServer(
-        (_request, socket) => void socket.write(response(302, "", { location: "/elsewhere" })),
-      );
+      const server = await liveServer(response(302, "", { location: "/elsewhere" }));
       expect(await exchange(ask(server.origin))).toMatchObject({ status: 302 });
       expect(server.requests).toHaveLength(1);
     });
 
     it("is reported with its method, status and time", async () => {
       const told: { result: number | string }[] = [];
-      const server = await liveServer((_request, socket) => void socket.write(json({}, 503)));
+      const server = await liveServer(json({}, 503));
       await exchange(
         ask(`${server.origin}/a?b=c`),
         testClient({ onExchange: (each) => void told.push(each) }),
@@ -203,7 +199,7 @@ describe.each([
   });
 
   it("sends the headers and the body that it was given, and names the program", async () => {
-    const server = await liveServer((_request, socket) => void socket.write(json({})));
+    const server = await liveServer(json({}));
     const { method, url } = ask(`${server.origin}/api?x=%20y`);
     const body = method === "POST" ? "Grüße" : "";
     await exchange({ method, url, headers: { authorization: "Bearer k" }, body });
@@ -222,7 +218,7 @@ describe.each([
   });
 
   it("a request that waits for its connection when the client closes is not sent", async () => {
-    const server = await liveServer((_request, socket) => void socket.write(json({})));
+    const server = await liveServer(json({}));
     const lookup: LookupFunction = (_host, _options, callback) => {
       setTimeout(callback, 50, null, [{ address: "127.0.0.1", family: 4 }]);
     };
@@ -238,7 +234,7 @@ describe.each([
     const listen = (warning: Error) => void warnings.push(warning);
     process.on("warning", listen);
     onTestFinished(() => void process.off("warning", listen));
-    const server = await liveServer((_request, socket) => void socket.write(json({})));
+    const server = await liveServer(json({}));
     const client = testClient();
     const answers = await Promise.all(Array.from({ length: 30 }, () => exchange(ask(server.origin), client)));
     expect(answers).toEqual(Array(30).fill({ status: 200, body: "{}" }));
@@ -257,9 +253,7 @@ describe.each([
   });
 
   it("a reply at which its receiver throws breaks the exchange, and is not handed over any further", async () => {
-    const server = await liveServer(
-      (_request, socket) => void socket.write(json({ a: "x".repeat(300_000) })),
-    );
+    const server = await liveServer(json({ a: "x".repeat(300_000) }));
     let chunks = 0;
     const sending = testClient().send(ask(server.origin), {
       onHead() {},
@@ -275,7 +269,7 @@ describe.each([
   });
 
   it("a request with a header that HTTP does not allow is not sent", async () => {
-    const server = await liveServer((_request, socket) => void socket.write(json({})));
+    const server = await liveServer(json({}));
     const answer = await exchange({ ...ask(server.origin), headers: { authorization: "a\nb" } });
     expect(answer).toBeInstanceOf(TransportError);
     expect(server.requests).toEqual([]);
@@ -353,17 +347,13 @@ describe("a connection of a request's own", () => {
     ["a last chunk", "0\r\n\r\n"],
     ["a second reply", json({})],
   ])("brings a whole reply, whatever follows it in the same packet: %s", async (_what, surplus) => {
-    const server = await liveServer((_request, socket) => {
-      socket.write(Buffer.concat([Buffer.from(json({ ok: true })), Buffer.from(surplus)]));
-    });
+    const server = await liveServer(Buffer.concat([Buffer.from(json({ ok: true })), Buffer.from(surplus)]));
     const answer = await exchange(post(server.origin));
     expect(answer).toEqual({ status: 200, body: '{"ok":true}' });
   });
 
   it("brings a whole reply after a head of 100 kB", async () => {
-    const server = await liveServer(
-      (_request, socket) => void socket.write(response(200, "{}", { "x-long": "x".repeat(100_000) })),
-    );
+    const server = await liveServer(response(200, "{}", { "x-long": "x".repeat(100_000) }));
     const answer = await exchange(post(server.origin));
     expect(answer).toEqual({ status: 200, body: "{}" });
   });

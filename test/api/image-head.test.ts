@@ -12,8 +12,7 @@ function head(status: number, headers: Record<string, string> = {}): string {
   return `HTTP/1.1 ${status} Scripted\r\n${lines.join("")}\r\n`;
 }
 
-const answering = (status: number, headers?: Record<string, string>) =>
-  liveServer((_request, socket) => void socket.write(head(status, headers)));
+const answering = (status: number, headers?: Record<string, string>) => liveServer(head(status, headers));
 
 async function ask(
   url: string,

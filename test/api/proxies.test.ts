@@ -50,7 +50,7 @@ async function post(
 const toThisMachine: LookupFunction = (_host, options, callback) =>
   options.all ? callback(null, [{ address: "127.0.0.1", family: 4 }]) : callback(null, "127.0.0.1", 4);
 
-const acceptingServer = () => liveServer((_request, socket) => void socket.write(success({ taskId: "t" })));
+const acceptingServer = () => liveServer(success({ taskId: "t" }));
 
 const NOT_SENT = expect.objectContaining({ name: "TransportError", wasSent: false });
 
@@ -123,7 +123,7 @@ describe("a proxy", () => {
   });
 
   it("may be at a private address, where a public service's own files may not", async () => {
-    const server = await liveServer((_request, socket) => void socket.write(response(200, "the file")));
+    const server = await liveServer(response(200, "the file"));
     const proxy = await tunnelProxy("tunnel");
     const http = testClient({
       proxies: { http: proxy.url.replace("127.0.0.1", "localhost"), https: "", except: "" },
@@ -136,7 +136,7 @@ describe("a proxy", () => {
   });
 
   it("does not open a way to private addresses for the hosts that NO_PROXY names", async () => {
-    const server = await liveServer((_request, socket) => void socket.write(response(200, "secret")));
+    const server = await liveServer(response(200, "secret"));
     const http = testClient({
       proxies: { http: `http://127.0.0.1:${await deadPort()}`, https: "", except: "cdn.example" },
       lookup: (_host, options, callback) => guardedLookup("8.8.8.8")("localhost", options, callback),

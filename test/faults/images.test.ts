@@ -56,7 +56,7 @@ it.each([
 );
 
 it("a result URL with a user name in it is not downloaded, and its password is not shown", async () => {
-  const elsewhere = await liveServer((_request, socket) => void socket.write(WHOLE));
+  const elsewhere = await liveServer(WHOLE);
   const url = `http://user:passw0rd@127.0.0.1:${elsewhere.port}/1.png`;
   const { world } = await serviceWorld({ poll: completedAt(url) });
   const run = await world.generate();
@@ -67,7 +67,7 @@ it("a result URL with a user name in it is not downloaded, and its password is n
 
 it("an http: URL from an https: service is not downloaded", async () => {
   const certificate = selfSigned("localhost");
-  const plain = await liveServer((_request, socket) => void socket.write(WHOLE));
+  const plain = await liveServer(WHOLE);
   const server = await liveService(PICTURE, { poll: completedAt(`${plain.origin}/1.png`) }, certificate);
   const world = await programWorld(server);
   expect(await world.afterGenerate([], { env: trusting(certificate, world.folder) })).toEqual(NOT_SAVED);
@@ -94,7 +94,7 @@ it("a public service may not send a download to a private host by a redirect eit
 });
 
 it("a name that leads to this machine is found out when it is connected to", async () => {
-  const local = await liveServer((_request, socket) => void socket.write(WHOLE));
+  const local = await liveServer(WHOLE);
   const service = await publicService(completedAt(`https://${hostname()}:${local.port}/1.png`));
   const run = await service.generate({ NO_PROXY: hostname() });
   expect(await service.world.aftermath(run)).toEqual(NOT_SAVED);

@@ -2,7 +2,6 @@ import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { answers } from "../support/doubles/double.ts";
 import { FAL } from "../support/doubles/fal.ts";
 import { REPLICATE } from "../support/doubles/replicate.ts";
 import { OPENAI } from "../support/doubles/synchronous.ts";
@@ -77,7 +76,7 @@ it("no disk takes the reply with the id of a paid job: the ledger records the id
 
 it("a disk that is full when a large result comes ends the wait, not the job; resume saves its image", async () => {
   const url = `data:image/png;base64,${heavyPicture(1200).toString("base64")}`;
-  const result = answers(() => json({ images: [{ url }] }));
+  const result = json({ images: [{ url }] });
   const { double, world, args, env } = await paidWorld(FAL, { result });
   const run = await world.run(args, { env: { ...env, ...fullFor("/.poll-") } });
   const { message, hint } = JSON.parse(run.stdout).error;

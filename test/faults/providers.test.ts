@@ -13,7 +13,7 @@ import { heavyPicture, PICTURE } from "../support/images.ts";
 import { paidWorld as paidProgramWorld } from "../support/paid-world.ts";
 import { SHORTEST_BACKOFF } from "../support/program.ts";
 import { CANARY } from "../support/program-world.ts";
-import { type Behaviour, json, response } from "../support/scripted-server.ts";
+import { type Answer, type Behaviour, json, response, toBehaviour } from "../support/scripted-server.ts";
 import { inTurn, reset, silence } from "../support/scripts.ts";
 import { killed, startedWhen } from "../support/started.ts";
 
@@ -21,7 +21,7 @@ const KINDS = [REPLICATE, FAL, BFL, GEMINI, OPENAI, SDAPI, EXAMPLE];
 const WITH_JOBS = KINDS.filter(({ ends }) => ends !== undefined);
 
 /** A paid service of a kind, parts of which answer otherwise, and commands that use it. */
-async function paidWorld(form: ServiceForm, script: Partial<Record<Part, Behaviour>> = {}) {
+async function paidWorld(form: ServiceForm, script: Partial<Record<Part, Answer>> = {}) {
   const { double, world, env, args } = await paidProgramWorld(form, script);
   if (form === EXAMPLE) await installExample(path.join(world.home, "config"));
   const paid = ["--generator-paid"];
@@ -81,23 +81,21 @@ describe.each(KINDS.map((form) => [form.kind, form] as const))("a paid request t
 
   // Which status means what: providers/failed-reply.test.ts.
   it("that is answered with 402 costs nothing, and is not sent again", async () => {
-    const { double, generate, resume } = await paidWorld(form, {
-      submit: answers(() => form.error(402, "the words")),
-    });
+    const { double, generate, resume } = await paidWorld(form, { submit: form.error(402, "the words") });
     expect(await generate()).toMatchObject({ charged: "no", files: [], open: [], exit: 4 });
     expect(await resume()).toMatchObject({ exit: 0, files: [], open: [] });
     expect(double.submits()).toHaveLength(1);
   });
 
   it("that is answered with 429 made nothing, and is sent again", async () => {
-    const busy = answers(() => form.error(429, "later", { "retry-after": "0" }));
+    const busy = form.error(429, "later", { "retry-after": "0" });
     const { double, generate } = await paidWorld(form, { submit: inTurn(busy, usual(form, "submit")) });
     expect(await generate()).toMatchObject(SAVED);
     expect(double.submits()).toHaveLength(2);
   });
 
-  it.each<[string, Behaviour]>([
-    ["answered with 500", answers(() => form.error(500, "the words"))],
+  it.each<[string, Answer]>([
+    ["answered with 500", form.error(500, "the words")],
     ["cut on the way", reset],
     ["cut while its reply arrives", half(form, "submit", true)],
   ])("that is %s may have been charged, and is never sent again", async (_what, submit) => {
@@ -140,11 +138,8 @@ async function expectLost(form: ServiceForm, submit: Behaviour): Promise<void> {
 }
 
 it("an image whose URL has expired, while its provider gives no other, is not said to be safe", async () => {
-  const poll = inTurn(
-    usual(REPLICATE, "poll"),
-    answers(() => response(404, "")),
-  );
-  const file = answers(() => response(403, "expired"));
+  const poll = inTurn(usual(REPLICATE, "poll"), response(404, ""));
+  const file = response(403, "expired");
   const { world, env, generate } = await paidWorld(REPLICATE, { poll, file });
   expect(await generate()).toMatchObject({ type: "save_failed", files: [], open: ["completed"] });
   const { stdout, stderr } = await world.run(["resume", "--json"], { env });
@@ -179,15 +174,13 @@ it("a paid request to bfl that is refused while two jobs run is sent once one of
       const isFull = accepted === 2 && refused < 6;
       if (!isFull) accepted += 1;
       else refused += 1;
-      const behaviour = isFull ? answers(() => BFL.error(429, "too many")) : usual(BFL, "submit", accepted);
-      behaviour(request, socket);
+      const behaviour = isFull ? BFL.error(429, "too many") : usual(BFL, "submit", accepted);
+      toBehaviour(behaviour)(request, socket);
     },
     poll: (request, socket) => {
       const isOver = refused === 6;
-      const behaviour = isOver
-        ? usual(BFL, "poll", numberIn(request.target))
-        : answers(() => json({ status: "Pending" }));
-      behaviour(request, socket);
+      const behaviour = isOver ? usual(BFL, "poll", numberIn(request.target)) : json({ status: "Pending" });
+      toBehaviour(behaviour)(request, socket);
     },
   });
   const prompts = await world.manifest(["fox 1", "fox 2", "fox 3"]);
@@ -203,7 +196,7 @@ describe.each(WITH_JOBS.map((form) => [form.kind, form] as const))("an accepted 
 
   // What each status says of a poll: providers/job-service.test.ts.
   it("ends as its image after polls that were refused with 401", async () => {
-    const refused = answers(() => form.error(401, "no"));
+    const refused = form.error(401, "no");
     const { double, generate, resume } = await paidWorld(form, {
       poll: inTurn(refused, usual(form, "poll")),
     });
@@ -213,7 +206,7 @@ describe.each(WITH_JOBS.map((form) => [form.kind, form] as const))("an accepted 
   });
 
   it("ends as its image after polls and downloads that broke", async () => {
-    const errors = [404, 429, 503].map((status) => answers(() => form.error(status, "wait")));
+    const errors = [404, 429, 503].map((status) => form.error(status, "wait"));
     const { double, generate } = await paidWorld(form, {
       poll: inTurn(reset, half(form, "poll", true), ...errors, answers(running), usual(form, "poll")),
       file: inTurn(reset, half(form, "file", true), usual(form, "file")),
@@ -223,7 +216,7 @@ describe.each(WITH_JOBS.map((form) => [form.kind, form] as const))("an accepted 
   });
 
   it("ends as its image where the first URL has expired", async () => {
-    const expired = answers(() => response(403, "expired"));
+    const expired = response(403, "expired");
     const { double, generate } = await paidWorld(form, { file: inTurn(expired, usual(form, "file")) });
     expect(await generate()).toMatchObject(SAVED);
     expect(double.asked("poll").length).toBeGreaterThan(1);
@@ -231,14 +224,14 @@ describe.each(WITH_JOBS.map((form) => [form.kind, form] as const))("an accepted 
   });
 
   it("whose URLs have all expired is said to be gone, and not to be safe", async () => {
-    const { world, env, generate } = await paidWorld(form, { file: answers(() => response(403, "expired")) });
+    const { world, env, generate } = await paidWorld(form, { file: response(403, "expired") });
     expect(await generate()).toMatchObject({ type: "save_failed", files: [] });
     const { stdout, stderr } = await world.run(["resume", "--json"], { env });
     expect(stdout + stderr).toContain("has expired");
     expect(stdout + stderr).not.toContain("It is not lost");
   });
 
-  it.each<[string, Part, Partial<Record<Part, Behaviour>>]>([
+  it.each<[string, Part, Partial<Record<Part, Answer>>]>([
     ["is polled", "poll", { poll: inTurn(silence, usual(form, "poll")) }],
     ["is downloaded", "file", { file: inTurn(half(form, "file", false), usual(form, "file")) }],
   ])("ends as its image where the process is killed while it %s", async (_what, part, script) => {
@@ -293,7 +286,7 @@ it.each<[string, Buffer | string, string, string[]]>([
 ])(
   "%s that a job has made is saved and named, and not downloaded again: %#",
   async (_what, file, extension, worth) => {
-    const { double, world, env } = await paidProgramWorld(FAL, { file: answers(() => response(200, file)) });
+    const { double, world, env } = await paidProgramWorld(FAL, { file: response(200, file) });
     const output = path.join(world.out, "fox.png");
     const args = ["generate", "a fox", "--model", FAL.model, ...worth, "-o", output];
     const run = await world.run([...args, "--json"], { env });
@@ -313,7 +306,7 @@ it.each<[string, Buffer | string, string, string[]]>([
 
 it("a data: URL of an SVG that a free job has made is saved too", async () => {
   const url = `data:image/svg+xml;base64,${Buffer.from(SVG).toString("base64")}`;
-  const poll = answers(() => json({ status: "succeeded", output: [url] }));
+  const poll = json({ status: "succeeded", output: [url] });
   const { world, env } = await paidProgramWorld(REPLICATE, { poll });
   const run = await world.run(["generate", "a fox", "--model", REPLICATE.model, "--generator-free"], { env });
   expect(run).toMatchObject({ code: 0, stderr: expect.stringContaining("image/svg+xml") });
@@ -325,7 +318,7 @@ it.each(["--generator-paid", "--generator-free"])(
   async (worth) => {
     const bytes = Buffer.alloc(64, 0x91);
     const url = `data:application/octet-stream;base64,${bytes.toString("base64")}`;
-    const poll = answers(() => json({ status: "succeeded", output: [url] }));
+    const poll = json({ status: "succeeded", output: [url] });
     const { double, world, env } = await paidProgramWorld(REPLICATE, { poll });
     const args = ["generate", "a fox", "--model", REPLICATE.model, worth, "--json"];
     const { error } = JSON.parse((await world.run(args, { env })).stdout);
@@ -335,9 +328,7 @@ it.each(["--generator-paid", "--generator-free"])(
   },
 );
 
-const INLINE = json({
-  images: [{ url: `data:image/png;base64,${heavyPicture(1200).toString("base64")}` }],
-});
+const INLINE = json({ images: [{ url: `data:image/png;base64,${heavyPicture(1200).toString("base64")}` }] });
 
 it.each<[string, string, string, number]>([
   ["before it is kept, is polled again", "renameSync", "/.poll-", 2],
@@ -345,7 +336,7 @@ it.each<[string, string, string, number]>([
 ])(
   "a paid job whose process is killed with its large result on the disk, %s",
   async (_when, operation, match, again) => {
-    const { double, killedBefore, resume } = await paidWorld(FAL, { result: answers(() => INLINE) });
+    const { double, killedBefore, resume } = await paidWorld(FAL, { result: INLINE });
     await killedBefore(operation, match);
     const before = double.asked("result").length;
     expect(await resume()).toMatchObject(SAVED);
@@ -358,7 +349,7 @@ it.each<[string, string[], number]>([
   ["an image in its reply", [`data:image/png;base64,${PICTURE.toString("base64")}`], 0],
   ["no image", [], 8],
 ])("a job that the ledger does not have is saved by its id: %s", async (_what, output, exit) => {
-  const poll = answers(() => json({ status: "succeeded", output }));
+  const poll = json({ status: "succeeded", output });
   const { world, env } = await paidProgramWorld(REPLICATE, { poll });
   const args = ["status", "pred-9", "--output", `${world.out}/`, "--json"];
   const run = await world.run(args, { env });

@@ -144,7 +144,7 @@ it("a reply to a poll that is not JSON says nothing: it is polled again, and the
 });
 
 it("a redirect (307) of the submit is never followed", async () => {
-  const elsewhere = await liveServer((_request, socket) => void socket.write(ACCEPTED));
+  const elsewhere = await liveServer(ACCEPTED);
   const location = `${elsewhere.origin}/api/generate-image`;
   const { world } = await serviceWorld({ submit: replies(response(307, "", { location })) });
   expect(await world.afterGenerate()).toEqual(UNKNOWN);
@@ -152,7 +152,7 @@ it("a redirect (307) of the submit is never followed", async () => {
 });
 
 it("a redirect of a poll is never followed: the key stays with the service, and the wait continues", async () => {
-  const elsewhere = await liveServer((_request, socket) => void socket.write(ACCEPTED));
+  const elsewhere = await liveServer(ACCEPTED);
   const away = response(307, "", { location: `${elsewhere.origin}/api/generate-image?taskId=task-1` });
   const { world } = await serviceWorld({ poll: inTurn(replies(away), completedAt("/1.png")) });
   expect(await world.afterGenerate()).toEqual(SAVED);

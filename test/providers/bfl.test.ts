@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
 import { BFL } from "../support/doubles/bfl.ts";
-import { answers } from "../support/doubles/double.ts";
 import { PICTURE } from "../support/images.ts";
 import { json } from "../support/scripted-server.ts";
 import { KEY, serviceWorld } from "./service-world.ts";
@@ -8,10 +7,7 @@ import { KEY, serviceWorld } from "./service-world.ts";
 it("asks a model for an image in steps of 32 pixels, with its key", async () => {
   const { double, submit, bodies } = await serviceWorld(BFL);
   const { reply } = await submit({ width: 1024, height: 680, fields: { seed: 7 } });
-  expect(reply).toEqual({
-    outcome: "accepted",
-    taskId: `${double.origin}/v1/get_result?id=task-1#cost=3`,
-  });
+  expect(reply).toEqual({ outcome: "accepted", taskId: `${double.origin}/v1/get_result?id=task-1#cost=3` });
   expect(double.submits()[0]).toMatchObject({ target: "/v1/flux-2-pro", headers: { "x-key": KEY } });
   expect(bodies()).toEqual([{ prompt: "a red fox", width: 1024, height: 672, seed: 7 }]);
 });
@@ -46,10 +42,10 @@ it("is polled at the address that it gave; the price that it named is the image'
 });
 
 it("is polled by its id where it gave no address, and not at all where that is elsewhere", async () => {
-  const plain = await serviceWorld(BFL, { submit: answers(() => json({ id: "abc" })) });
+  const plain = await serviceWorld(BFL, { submit: json({ id: "abc" }) });
   expect(await plain.accepted()).toBe(`${plain.double.origin}/v1/get_result?id=abc`);
   const polling_url = "https://evil.example/v1/get_result?id=abc";
-  const elsewhere = await serviceWorld(BFL, { submit: answers(() => json({ id: "abc", polling_url })) });
+  const elsewhere = await serviceWorld(BFL, { submit: json({ id: "abc", polling_url }) });
   expect((await elsewhere.submit()).what).toBe("unknown");
 });
 
@@ -57,7 +53,7 @@ it.each(["Error", "Failed", "Request Moderated", "Content Moderated"])(
   "ends a job that is %s, in these words",
   async (status) => {
     const { accepted, state } = await serviceWorld(BFL, {
-      poll: answers(() => json({ id: "task-1", status, result: null })),
+      poll: json({ id: "task-1", status, result: null }),
     });
     expect(await state(await accepted())).toEqual({
       status: "failed",
@@ -69,13 +65,13 @@ it.each(["Error", "Failed", "Request Moderated", "Content Moderated"])(
 
 it.each([200, 404])("ends no job that is not found, with HTTP %s", async (status) => {
   const { accepted, poll } = await serviceWorld(BFL, {
-    poll: answers(() => json({ id: "task-1", status: "Task not found", result: null }, status)),
+    poll: json({ id: "task-1", status: "Task not found", result: null }, status),
   });
   expect(await poll(await accepted())).toMatchObject({ outcome: "retry", isMissing: true });
 });
 
 it("ends no job because of a status that nobody knows", async () => {
-  const { accepted, poll } = await serviceWorld(BFL, { poll: answers(() => json({ status: "Dreaming" })) });
+  const { accepted, poll } = await serviceWorld(BFL, { poll: json({ status: "Dreaming" }) });
   expect(await poll(await accepted())).toMatchObject({ outcome: "retry" });
 });
 

@@ -63,12 +63,7 @@ it.each<[string, JobParts, unknown]>([
     {
       method: "POST",
       url: "https://gpubox.example/v1/images/edits?…",
-      body: {
-        model: "flux",
-        prompt: "a red fox",
-        response_format: "b64_json",
-        image: "<file fox.png>",
-      },
+      body: { model: "flux", prompt: "a red fox", response_format: "b64_json", image: "<file fox.png>" },
     },
   ],
   [

@@ -59,7 +59,7 @@ it("asks for the result once the job is completed, and not before", async () => 
 
 it("reads a result of one image", async () => {
   const { accepted, state } = await serviceWorld(FAL, {
-    result: answers(() => json({ image: { url: "https://v3.fal.media/x.png" } })),
+    result: json({ image: { url: "https://v3.fal.media/x.png" } }),
   });
   expect(await state(await accepted())).toMatchObject({ urls: ["https://v3.fal.media/x.png"] });
 });
@@ -71,7 +71,7 @@ it.each([
   [{ nsfw: null }, false],
 ])("warns of an image that is marked as not safe for work: %j is %s", async (flags, isMarked) => {
   const said = { images: [{ url: "https://a.example/1.png" }], ...flags };
-  const { accepted, state } = await serviceWorld(FAL, { result: answers(() => json(said)) });
+  const { accepted, state } = await serviceWorld(FAL, { result: json(said) });
   const warnings = [expect.stringContaining("not safe for work")];
   expect(await state(await accepted())).toMatchObject({ status: "completed", ...(isMarked && { warnings }) });
   if (!isMarked) expect(await state(await accepted())).not.toHaveProperty("warnings");
@@ -121,12 +121,12 @@ it.each([
 ])(
   "asks for a job of %s whose addresses are another server's by its id, and never there",
   async (model, app) => {
-    const other = await liveServer((_request, socket) => void socket.write(json({ status: "COMPLETED" })));
+    const other = await liveServer(json({ status: "COMPLETED" }));
     const elsewhere = `${other.origin}/requests/abc`;
     const named = { response_url: elsewhere, status_url: `${elsewhere}/status`, cancel_url: 7 };
     for (const urls of [named, { response_url: null, status_url: "" }, {}]) {
       const { accepted, state, double } = await serviceWorld(FAL, {
-        submit: answers(() => json({ request_id: "abc", ...urls })),
+        submit: json({ request_id: "abc", ...urls }),
       });
       expect(await state(await accepted({ model }))).toMatchObject({ status: "completed" });
       expect(double.requests.slice(1).map(({ target }) => target)).toEqual([
@@ -156,7 +156,7 @@ it.each([
   [400, { detail: "no such size" }, "says: HTTP 400: no such size."],
   [422, { detail: [{ loc: ["body", "prompt"], msg: "flagged" }] }, "says: HTTP 422: body.prompt: flagged."],
 ])("ends a job whose result is an error, %j", async (status, body, why) => {
-  const { accepted, state } = await serviceWorld(FAL, { result: answers(() => json(body, status)) });
+  const { accepted, state } = await serviceWorld(FAL, { result: json(body, status) });
   expect(await state(await accepted())).toEqual({
     status: "failed",
     errorCode: null,
@@ -178,7 +178,7 @@ it.each([
   [504, json({ detail: "busy" }, 504)],
   [429, json({ detail: "busy" }, 429)],
 ])("ends no job because of %s of a server before fal", async (status, reply) => {
-  const { accepted, poll } = await serviceWorld(FAL, { result: answers(() => reply) });
+  const { accepted, poll } = await serviceWorld(FAL, { result: reply });
   expect(await poll(await accepted())).toMatchObject({
     outcome: "retry",
     ...(status === 429 ? { rateLimited: true } : { rateLimited: false, isMissing: true }),
@@ -194,7 +194,7 @@ it.each([null, "flux", "../x/y", "fal-ai/flux?x"])("is refused for a model %j", 
 
 it.each(["FAILED", "CANCELLED"])("ends a job of status %s in fal's words", async (status) => {
   const { accepted, state, double } = await serviceWorld(FAL, {
-    poll: answers(() => json({ status, error: "worker crashed" })),
+    poll: json({ status, error: "worker crashed" }),
   });
   expect(await state(await accepted())).toMatchObject({
     status: "failed",
@@ -204,13 +204,11 @@ it.each(["FAILED", "CANCELLED"])("ends a job of status %s in fal's words", async
 });
 
 it("ends a job whose result fal refuses in its own JSON, and none where a page answers", async () => {
-  const refused = await serviceWorld(FAL, {
-    result: answers(() => json({ detail: [{ msg: "worker crashed" }] }, 422)),
-  });
+  const refused = await serviceWorld(FAL, { result: json({ detail: [{ msg: "worker crashed" }] }, 422) });
   expect(await refused.state(await refused.accepted())).toMatchObject({
     status: "failed",
     why: expect.stringContaining("worker crashed"),
   });
-  const page = await serviceWorld(FAL, { result: answers(() => response(422, "<html>No</html>")) });
+  const page = await serviceWorld(FAL, { result: response(422, "<html>No</html>") });
   expect(await page.poll(await page.accepted())).toMatchObject({ outcome: "retry" });
 });

@@ -3,7 +3,6 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { imagesElsewhere, imagesIn, imagesInReply } from "../../src/providers/found-images.ts";
 import { resultFile, writeReply } from "../../src/providers/stored-reply.ts";
-import { answers } from "../support/doubles/double.ts";
 import { FAL } from "../support/doubles/fal.ts";
 import { REPLICATE } from "../support/doubles/replicate.ts";
 import { OPENAI } from "../support/doubles/synchronous.ts";
@@ -71,20 +70,20 @@ describe("an image that the request held", () => {
     [FAL, "result", { images: [{ url: OTHER }, { url: URL }], seed: 7 }],
     [FAL, "result", { output: { images: [URL] }, image: { url: OTHER } }],
   ])("is no result of fal, %#", async (form, part, said) => {
-    const { accepted, state } = await serviceWorld(form, { [part]: answers(() => json(said)) });
+    const { accepted, state } = await serviceWorld(form, { [part]: json(said) });
     expect(await state(await accepted({ references: [{ url: OTHER }] }))).toMatchObject({ urls: [URL] });
   });
 
   it("is no result of a later process either, which has the request from the ledger", async () => {
     const said = { status: "succeeded", output: OTHER };
-    const { provider } = await serviceWorld(REPLICATE, { poll: answers(() => json(said)) });
+    const { provider } = await serviceWorld(REPLICATE, { poll: json(said) });
     const how = await polling({ job: await jobFor({ references: [{ url: OTHER }] }) });
     expect(await provider.poll?.("pred-1", how)).toMatchObject({ task: { status: "completed", urls: [] } });
   });
 
   it("is no result of a job that only its id is known of, where the reply repeats the request", async () => {
     const said = { status: "succeeded", output: OTHER, input: { image: OTHER } };
-    const { state } = await serviceWorld(REPLICATE, { poll: answers(() => json(said)) });
+    const { state } = await serviceWorld(REPLICATE, { poll: json(said) });
     expect(await state("pred-1")).toMatchObject({ status: "completed", urls: [] });
   });
 
@@ -122,7 +121,7 @@ it.each([
   [{ output: { images: [BASE64] } }, { kind: "bytes", bytes: PICTURE }],
   [{ data: [{ image: { b64_json: BASE64 } }] }, { kind: "bytes", bytes: PICTURE }],
 ])("an OpenAI-compatible server's image is found in %j", async (said, image) => {
-  const { submit, provider } = await serviceWorld(OPENAI, { submit: answers(() => json(said)) });
+  const { submit, provider } = await serviceWorld(OPENAI, { submit: json(said) });
   const { job, what } = await submit();
   expect(what).toBe("made");
   expect(await provider.images?.(job)).toEqual([image]);
@@ -130,6 +129,6 @@ it.each([
 
 it("an address in a server's error is no image", async () => {
   const said = { data: [], error: { message: "No.", url: URL }, docs_url: URL };
-  const { submit } = await serviceWorld(OPENAI, { submit: answers(() => json(said)) });
+  const { submit } = await serviceWorld(OPENAI, { submit: json(said) });
   expect((await submit()).what).toBe("unknown");
 });

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { answers } from "../support/doubles/double.ts";
 import { GEMINI, geminiAnswer, withoutImage } from "../support/doubles/gemini.ts";
 import { PICTURE } from "../support/images.ts";
 import { json } from "../support/scripted-server.ts";
@@ -51,7 +50,7 @@ describe("an answer", () => {
   it("holds the image, and what it took, in the names that gateways write", async () => {
     const parts = [{ inline_data: { mime_type: "image/png", data: `data:image/png;base64,${DATA}` } }];
     const said = { candidates: [{ content: { parts } }], usage_metadata: { total_token_count: 7 } };
-    const { submit, provider } = await serviceWorld(GEMINI, { submit: answers(() => json(said)) });
+    const { submit, provider } = await serviceWorld(GEMINI, { submit: json(said) });
     const { job, reply } = await submit();
     expect(reply).toEqual({ outcome: "made", usage: { total_token_count: 7 } });
     expect(await provider.images?.(job)).toEqual([{ kind: "bytes", bytes: PICTURE }]);
@@ -60,9 +59,7 @@ describe("an answer", () => {
   it.each(["IMAGE_SAFETY", "PROHIBITED_CONTENT", "SAFETY", "BLOCKLIST"])(
     "that ended with %s is a refusal in Gemini's words",
     async (reason) => {
-      const { submit } = await serviceWorld(GEMINI, {
-        submit: answers(() => withoutImage(reason, "I cannot draw that.")),
-      });
+      const { submit } = await serviceWorld(GEMINI, { submit: withoutImage(reason, "I cannot draw that.") });
       expect(await submit()).toMatchObject({
         what: "generation_failed",
         message: expect.stringContaining(`${reason}: I cannot draw that.`),
@@ -72,7 +69,7 @@ describe("an answer", () => {
 
   it("to a prompt that is blocked is a refusal", async () => {
     const blocked = { candidates: undefined, promptFeedback: { blockReason: "PROHIBITED_CONTENT" } };
-    const { submit } = await serviceWorld(GEMINI, { submit: answers(() => geminiAnswer(blocked)) });
+    const { submit } = await serviceWorld(GEMINI, { submit: geminiAnswer(blocked) });
     expect(await submit()).toMatchObject({
       what: "generation_failed",
       message: expect.stringContaining("PROHIBITED_CONTENT"),
@@ -82,22 +79,20 @@ describe("an answer", () => {
   it.each(["NO_IMAGE", "IMAGE_OTHER", "MAX_TOKENS", "STOP"])(
     "that ended with %s and has no image may have been charged",
     async (reason) => {
-      const { submit } = await serviceWorld(GEMINI, { submit: answers(() => withoutImage(reason)) });
+      const { submit } = await serviceWorld(GEMINI, { submit: withoutImage(reason) });
       expect(await submit()).toMatchObject({ what: "unknown", message: expect.stringContaining(reason) });
     },
   );
 
   it("that refuses the key with 400 is about the key", async () => {
     const { submit } = await serviceWorld(GEMINI, {
-      submit: answers(() => GEMINI.error(400, "API key not valid. Please pass a valid API key.")),
+      submit: GEMINI.error(400, "API key not valid. Please pass a valid API key."),
     });
     expect(await submit()).toMatchObject({ what: "auth_required" });
   });
 
   it("that names a model it does not have lists those that make images", async () => {
-    const { submit } = await serviceWorld(GEMINI, {
-      submit: answers(() => GEMINI.error(404, "models/nope is not found")),
-    });
+    const { submit } = await serviceWorld(GEMINI, { submit: GEMINI.error(404, "models/nope is not found") });
     expect(await submit({ model: "nope" })).toMatchObject({
       what: "invalid_request",
       hint: "Nothing was charged. Its models: gemini-3-pro-image, gemini-2.5-flash-image",
@@ -115,6 +110,6 @@ it("lists the models that make images", async () => {
 });
 
 it("has no list of models where the reply is none", async () => {
-  const { provider } = await serviceWorld(GEMINI, { models: answers(() => json({})) });
+  const { provider } = await serviceWorld(GEMINI, { models: json({}) });
   expect(await provider.models?.(new AbortController().signal)).toBeNull();
 });

@@ -6,7 +6,6 @@ import type { Job, Provider } from "../../src/providers/provider.ts";
 import { keepResult } from "../../src/providers/stored-reply.ts";
 import { counted } from "../support/counted.ts";
 import { BFL } from "../support/doubles/bfl.ts";
-import { answers } from "../support/doubles/double.ts";
 import { FAL } from "../support/doubles/fal.ts";
 import { REPLICATE } from "../support/doubles/replicate.ts";
 import { heavyPicture, png } from "../support/images.ts";
@@ -34,7 +33,7 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
     [503, "unknown"],
   ])("answers a submit with %s: %s, in the service's words", async (status, expected) => {
     const { submit } = await serviceWorld(form, {
-      submit: answers(() => form.error(status, "the words", status === 429 ? { "retry-after": "7" } : {})),
+      submit: form.error(status, "the words", status === 429 ? { "retry-after": "7" } : {}),
     });
     const { what, message, reply } = await submit();
     expect({ what, message }).toEqual({ what: expected, message: expect.stringContaining("the words") });
@@ -42,9 +41,7 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
   });
 
   it("refuses a prompt in the service's words", async () => {
-    const { submit } = await serviceWorld(form, {
-      submit: answers(() => form.error(400, "blocked by our content policy")),
-    });
+    const { submit } = await serviceWorld(form, { submit: form.error(400, "blocked by our content policy") });
     expect(await submit()).toMatchObject({
       what: "generation_failed",
       message: expect.stringContaining("content policy"),
@@ -56,7 +53,7 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
     ["an id that is none", json({ id: "../x", request_id: "../x" })],
     ["a page", response(200, "<html>Welcome</html>")],
   ])("may have taken a request whose reply says %s; what arrived is kept", async (_what, reply) => {
-    const { submit } = await serviceWorld(form, { submit: answers(() => reply) });
+    const { submit } = await serviceWorld(form, { submit: reply });
     expect((await submit()).reply).toMatchObject({
       outcome: "unknown",
       savedPath: expect.stringMatching(/reply$/),
@@ -96,7 +93,7 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
     "ends no job because a poll is answered with %s",
     async (status) => {
       const { accepted, poll } = await serviceWorld(form, {
-        poll: answers(() => form.error(status, "wait", { "retry-after": "3" })),
+        poll: form.error(status, "wait", { "retry-after": "3" }),
       });
       expect(await poll(await accepted())).toMatchObject({
         outcome: "retry",
@@ -107,9 +104,7 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
   );
 
   it.each([401, 403])("refuses a poll with %s: the job stays, and resume goes on", async (status) => {
-    const { accepted, poll } = await serviceWorld(form, {
-      poll: answers(() => form.error(status, "no key")),
-    });
+    const { accepted, poll } = await serviceWorld(form, { poll: form.error(status, "no key") });
     expect(await poll(await accepted())).toMatchObject({
       outcome: "refused",
       error: { type: "auth_required", charged: "yes" },
@@ -117,11 +112,7 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
   });
 
   it("says of a refused poll that no key is known, where none was sent", async () => {
-    const keyless = await serviceWorld(
-      form,
-      { poll: answers(() => form.error(401, "no key")) },
-      { key: null },
-    );
+    const keyless = await serviceWorld(form, { poll: form.error(401, "no key") }, { key: null });
     expect(await keyless.poll(await keyless.accepted())).toMatchObject({
       error: {
         message: expect.stringContaining("needs a key, and none is known for it"),
@@ -136,14 +127,14 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
       outcome: "retry",
       connectionError: expect.any(Error),
     });
-    const page = await serviceWorld(form, { poll: answers(() => response(200, "<html>")) });
+    const page = await serviceWorld(form, { poll: response(200, "<html>") });
     expect(await page.poll(await page.accepted())).toMatchObject({ outcome: "retry" });
   });
 
   it.each([404, 410])(
     "ends no job because polls are answered with %s: it may be known later",
     async (status) => {
-      const missing = answers(() => form.error(status, "no such job"));
+      const missing = form.error(status, "no such job");
       const { accepted, poll } = await serviceWorld(form, { poll: missing });
       const id = await accepted();
       for (let time = 0; time < 4; time++)
@@ -159,7 +150,7 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
     ["a failure with 500", json({ status: "failed", detail: "No." }, 500)],
     ["a failure with 503", json({ status: "Error", detail: [{ msg: "No." }] }, 503)],
   ])("ends no job because a poll is answered with %s", async (_what, reply) => {
-    const { accepted, poll } = await serviceWorld(form, { poll: answers(() => reply) });
+    const { accepted, poll } = await serviceWorld(form, { poll: reply });
     expect(await poll(await accepted())).toMatchObject({ outcome: "retry", isMissing: true });
   });
 
@@ -178,7 +169,7 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
     "ends a job whose state is %s, in the service's words",
     async (status) => {
       const said = { status, error: "out of memory", details: "out of memory" };
-      const { accepted, state } = await serviceWorld(form, { poll: answers(() => json(said)) });
+      const { accepted, state } = await serviceWorld(form, { poll: json(said) });
       expect(await state(await accepted())).toEqual({
         status: "failed",
         errorCode: null,
@@ -190,14 +181,12 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
   it("takes the service's word that a failed job is not charged", async () => {
     const words = "Internal error. You will not be charged.";
     const said = { status: "failed", error: words, details: words };
-    const { accepted, state } = await serviceWorld(form, { poll: answers(() => json(said)) });
+    const { accepted, state } = await serviceWorld(form, { poll: json(said) });
     expect(await state(await accepted())).toMatchObject({ status: "failed", charged: "no" });
   });
 
   it("hides the key in what a poll says", async () => {
-    const { accepted, poll } = await serviceWorld(form, {
-      poll: answers(() => form.error(500, "bad secret-key-1 here")),
-    });
+    const { accepted, poll } = await serviceWorld(form, { poll: form.error(500, "bad secret-key-1 here") });
     expect(JSON.stringify(await poll(await accepted()))).not.toContain("secret-key-1");
   });
 });
@@ -230,7 +219,7 @@ it.each([
 ] as const)(
   "$kind: the reply about a finished job whose images are not at URLs alone is kept for them",
   async (form, part, said, images) => {
-    const { submit, provider } = await serviceWorld(form, { [part]: answers(() => json(said)) });
+    const { submit, provider } = await serviceWorld(form, { [part]: json(said) });
     const { job, reply } = await submit();
     const id = reply.outcome === "accepted" ? reply.taskId : "";
     const looked = await provider.poll?.(id, await polling({ job }));
@@ -255,7 +244,7 @@ it.each([
   [FAL, "result", { images: [], error: { code: "content_policy_violation", message: "No." } }],
   [BFL, "poll", { status: "Ready", result: {}, error: { code: "insufficient_credits", message: "No." } }],
 ] as const)("$kind: one whose code says why there is no image has failed", async (form, part, said) => {
-  const { accepted, state } = await serviceWorld(form, { [part]: answers(() => json(said)) });
+  const { accepted, state } = await serviceWorld(form, { [part]: json(said) });
   expect(await state(await accepted())).toMatchObject({
     status: "failed",
     why: expect.stringContaining("No"),
@@ -266,7 +255,7 @@ const LARGE = `data:image/png;base64,${"A".repeat(3 * 1024 * 1024)}`;
 
 it("a poll's reply may be as large as the reply to a submit: it may repeat all that was sent", async () => {
   const said = { status: "succeeded", input: { image: LARGE }, output: ["https://a.example/1.png"] };
-  const { submit, poll } = await serviceWorld(REPLICATE, { poll: answers(() => json(said)) });
+  const { submit, poll } = await serviceWorld(REPLICATE, { poll: json(said) });
   const { job, reply } = await submit();
   const id = reply.outcome === "accepted" ? reply.taskId : "";
   const polls = await Promise.all([poll(id), poll(id), poll(id)]);
@@ -334,7 +323,7 @@ it("a large result that is cut is asked for again, and leaves nothing", async ()
 
 describe.each([REPLICATE, FAL])("$kind", (form) => {
   it.each([401, 403])("says of a cancellation refused with %s that no key is known", async (status) => {
-    const refusing = { cancel: answers(() => form.error(status, "no key")) };
+    const refusing = { cancel: form.error(status, "no key") };
     const { cancel, accepted } = await serviceWorld(form, refusing, { key: null });
     await expect(cancel(await accepted())).rejects.toMatchObject({
       type: "auth_required",

@@ -1,11 +1,12 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { GeneratorOptions, ProviderDeps } from "../../src/providers/kind.ts";
 import { type GeneratorSpec, openProvider, type ParsedSpec } from "../../src/providers/kinds.ts";
-import type { Job, PollHow, Provider, SubmitReply } from "../../src/providers/provider.ts";
+import type { Job, PollHow, Provider, Reference, SubmitReply } from "../../src/providers/provider.ts";
 import type { JobOptions } from "../../src/task/intent.ts";
 import type { GenerationRequest } from "../../src/task/request.ts";
+import { PICTURE } from "../support/images.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** What is set about a generator where a test says nothing. */
@@ -66,6 +67,16 @@ export async function jobFor(overrides: JobParts = {}): Promise<Job> {
     ...others,
   };
 }
+
+/** A reference image that is a file of this disk. */
+export async function fileReference(bytes: Buffer = PICTURE) {
+  const file = path.join(await temporaryFolder(), "fox.png");
+  await writeFile(file, bytes);
+  return { file, mediaType: "image/png" } satisfies Reference;
+}
+
+/** A reference image that is in its own URL. */
+export const DATA_REFERENCE = { url: `data:image/png;base64,${PICTURE.toString("base64")}` };
 
 /** Nothing gives the job up, and nobody follows it. */
 export const ALONE = { signal: new AbortController().signal, onProgress: () => {}, onSent: () => {} };

@@ -11,7 +11,7 @@ import { readReplyFile, replyFile } from "../../src/providers/stored-reply.ts";
 import { CANARY } from "../support/canary.ts";
 import { liveServer } from "../support/live-server.ts";
 import { quickClock } from "../support/quick-clock.ts";
-import { type Behaviour, json, response } from "../support/scripted-server.ts";
+import { type Answer, json, response } from "../support/scripted-server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
 import { tunnelProxy } from "../support/tunnel-proxy.ts";
@@ -26,8 +26,8 @@ function optionsOf({ headers = {}, key = null, ...server }: Given, url: string):
   return { url, keyHeaders: {}, ...server, options: { headers, key } };
 }
 
-async function scripted(behave: Behaviour, options: Given = {}, proxies?: Proxies) {
-  const { origin, requests } = await liveServer(behave);
+async function scripted(answer: Answer, options: Given = {}, proxies?: Proxies) {
+  const { origin, requests } = await liveServer(answer);
   const deps = { env: {}, proxies, clock: quickClock };
   const server = new ProviderServer(optionsOf(options, `${origin}/v1`), deps);
   onTestFinished(() => server.close());
@@ -39,7 +39,7 @@ async function scripted(behave: Behaviour, options: Given = {}, proxies?: Proxie
 }
 
 const HELLO = { hello: "world" };
-const hello: Behaviour = (_request, socket) => void socket.write(json(HELLO));
+const hello = json(HELLO);
 
 describe("a reply", () => {
   it("is in a file that nobody else may read before it is handed over", async () => {
@@ -74,9 +74,7 @@ describe("a reply", () => {
   it("has the headers by which it is read as they came, and no secret in the others", async () => {
     const type = "text/event-stream";
     const answer = response(200, "", { "content-type": type, "x-echo": `${type} ${CANARY}` });
-    const { post } = await scripted((_request, socket) => void socket.write(answer), {
-      headers: { accept: type, "x-key": CANARY },
-    });
+    const { post } = await scripted(answer, { headers: { accept: type, "x-key": CANARY } });
     const { headers } = await post();
     expect(headers["content-type"]).toBe(type);
     expect(headers["x-echo"]).not.toContain(CANARY);
@@ -95,7 +93,7 @@ describe("a reply", () => {
 
   it("may be compressed, although that is not asked for", async () => {
     const packed = response(200, gzipSync(JSON.stringify(HELLO)), { "content-encoding": "gzip" });
-    const { post } = await scripted((_request, socket) => void socket.write(packed));
+    const { post } = await scripted(packed);
     expect((await post()).body.toString()).toBe(JSON.stringify(HELLO));
   });
 

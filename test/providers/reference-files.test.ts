@@ -20,7 +20,7 @@ async function filesOf(references: Reference[], more: Partial<ReferenceDeps> = {
 }
 
 it("has every reference image in a file with the extension of its bytes", async () => {
-  const server = await liveServer((_request, socket) => void socket.write(response(200, PICTURE)));
+  const server = await liveServer(response(200, PICTURE));
   const copy = path.join(await temporaryFolder(), "0123");
   await writeFile(copy, PICTURE);
   const { folder, files } = await filesOf([
@@ -44,7 +44,7 @@ it.each([
   ["cut short", PICTURE.subarray(0, -10), /is incomplete/],
   ["not an image", Buffer.from("<html>"), /is not an image: an HTML page/],
 ])("refuses one that is %s, wherever it comes from", async (_what, bytes, message) => {
-  const server = await liveServer((_request, socket) => void socket.write(response(200, bytes)));
+  const server = await liveServer(response(200, bytes));
   const file = path.join(await temporaryFolder(), "0123");
   await writeFile(file, bytes);
   const downloaded = new RegExp(`${message.source.replace("is not", "not")}.*, 3 times\\.$`);
@@ -99,7 +99,7 @@ function hurriedClock() {
 }
 
 it("tells of every request, as for --verbose", async () => {
-  const server = await liveServer((_request, socket) => void socket.write(response(200, PICTURE)));
+  const server = await liveServer(response(200, PICTURE));
   const seen: string[] = [];
   await filesOf([{ url: `${server.origin}/fox.png` }], {
     onExchange: ({ url, result }) => seen.push(`${new URL(url).pathname} ${result}`),
@@ -126,7 +126,7 @@ it.each([
     1,
   ],
 ])("refuses one that %s: no other job has to wait for it", async (_what, reply, message, requests) => {
-  const server = await liveServer((_request, socket) => void socket.write(reply));
+  const server = await liveServer(reply);
   const { clock } = hurriedClock();
   await rejects(filesOf([{ url: `${server.origin}/fox.png` }], { clock }), "invalid", message);
   expect(server.requests).toHaveLength(requests);
@@ -148,7 +148,7 @@ it("refuses a file that is gone", async () => {
 });
 
 it("fetches nothing from a private network for a generator on the internet", async () => {
-  const server = await liveServer((_request, socket) => void socket.write(response(200, PICTURE)));
+  const server = await liveServer(response(200, PICTURE));
   const generatorUrl = new URL("https://images.example.com/v1");
   const references = [{ url: `https://127.0.0.1:${server.port}/fox.png` }];
   await rejects(filesOf(references, { generatorUrl }), "invalid", /127\.0\.0\.1 is not a public address/);

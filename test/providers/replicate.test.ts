@@ -12,7 +12,7 @@ const REFERENCE = { url: `data:image/png;base64,${PICTURE.toString("base64")}` }
 
 /** A service whose model has these inputs. */
 function withInputs(properties: object) {
-  return serviceWorld(REPLICATE, { model: answers(() => modelReply(properties)) });
+  return serviceWorld(REPLICATE, { model: modelReply(properties) });
 }
 
 describe("a request", () => {
@@ -29,9 +29,7 @@ describe("a request", () => {
   });
 
   it("of a version goes to /predictions with it", async () => {
-    const { double, submit, bodies } = await serviceWorld(REPLICATE, {
-      model: answers(() => json({ detail: "no" }, 404)),
-    });
+    const { double, submit, bodies } = await serviceWorld(REPLICATE, { model: json({ detail: "no" }, 404) });
     await submit({ model: "ada/fox:5c7d5dc6" });
     expect(double.submits()[0]?.target).toBe("/v1/predictions");
     expect(double.asked("model")[0]?.target).toBe("/v1/models/ada/fox/versions/5c7d5dc6");
@@ -127,9 +125,7 @@ describe("a request", () => {
   });
 
   it("names a ratio alone where the model's inputs cannot be had", async () => {
-    const { submit, bodies } = await serviceWorld(REPLICATE, {
-      model: answers(() => json({ detail: "busy" }, 503)),
-    });
+    const { submit, bodies } = await serviceWorld(REPLICATE, { model: json({ detail: "busy" }, 503) });
     await submit({ ratio: "16:9", fields: { steps: 4 } });
     await submit();
     expect(bodies().map(({ input }) => input)).toEqual([
@@ -188,7 +184,7 @@ describe("a job", () => {
     [null],
   ])("whose address is given as %j is polled by its id, and the key goes to no other host", async (get) => {
     const { accepted, poll, double } = await serviceWorld(REPLICATE, {
-      submit: answers(() => json({ id: "abc", urls: { get } })),
+      submit: json({ id: "abc", urls: { get } }),
     });
     expect(await accepted()).toBe("abc");
     await poll("abc");
@@ -205,11 +201,11 @@ describe("a job", () => {
   );
 
   it("whose address is another server's is never asked for there", async () => {
-    const other = await liveServer((_request, socket) => void socket.write(json({ status: "succeeded" })));
+    const other = await liveServer(json({ status: "succeeded" }));
     const get = `${other.origin}/v1/predictions/abc`;
     const { accepted, state, cancel, double } = await serviceWorld(REPLICATE, {
-      submit: answers(() => json({ id: "abc", urls: { get, cancel: `${get}/cancel` } })),
-      poll: answers(() => json({ id: "abc", status: "processing", urls: { get, cancel: `${get}/cancel` } })),
+      submit: json({ id: "abc", urls: { get, cancel: `${get}/cancel` } }),
+      poll: json({ id: "abc", status: "processing", urls: { get, cancel: `${get}/cancel` } }),
     });
     const id = await accepted();
     expect(await state(id)).toMatchObject({ status: "running" });
@@ -236,7 +232,7 @@ describe("a job", () => {
     const { cancel, double } = await serviceWorld(REPLICATE);
     expect(await cancel("pred-1")).toBe(true);
     expect(double.asked("cancel")[0]?.target).toBe("/v1/predictions/pred-1/cancel");
-    const refusing = await serviceWorld(REPLICATE, { cancel: answers(() => json({ detail: "done" }, 409)) });
+    const refusing = await serviceWorld(REPLICATE, { cancel: json({ detail: "done" }, 409) });
     expect(await refusing.cancel("pred-1")).toBe(false);
     expect(await refusing.cancel("https://evil.example/x")).toBeNull();
   });

@@ -5,7 +5,7 @@ import type { GeneratorOptions } from "../../src/providers/kind.ts";
 import { TimeLimitError } from "../../src/providers/provider.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveServer } from "../support/live-server.ts";
-import { type Behaviour, json, response } from "../support/scripted-server.ts";
+import { type Answer, json, response, toBehaviour } from "../support/scripted-server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { ALONE, type JobParts, jobFor, opened, told } from "./job.ts";
 
@@ -14,12 +14,10 @@ const IMAGE = PICTURE.toString("base64");
 const ANSWER = { images: [IMAGE], parameters: { prompt: "a red fox" }, info: '{"seed": 1}' };
 
 /** A generator at a server that answers its requests for images so. */
-async function at(answer: Behaviour | Buffer, options: Partial<GeneratorOptions> = {}, base = "") {
-  const behave: Behaviour =
-    typeof answer === "function" ? answer : (_request, socket) => void socket.write(answer);
+async function at(answer: Answer, options: Partial<GeneratorOptions> = {}, base = "") {
   const server = await liveServer((request, socket) =>
     request.method === "POST"
-      ? behave(request, socket)
+      ? toBehaviour(answer)(request, socket)
       : void socket.write(json({ detail: "Not Found" }, 404)),
   );
   const url = `${server.origin}${base}`;
@@ -136,10 +134,7 @@ it("reports how far the server is, until the image has come", async () => {
   });
   const generator = await opened({ kind: "sdapi", name: "sdapi:", url: server.origin });
   const seen: number[] = [];
-  const reply = await generator.submit(await jobFor(), {
-    ...ALONE,
-    onProgress: (share) => seen.push(share),
-  });
+  const reply = await generator.submit(await jobFor(), { ...ALONE, onProgress: (share) => seen.push(share) });
   expect(reply.outcome).toBe("made");
   expect(seen.slice(0, 2)).toEqual([0.25, 0.75]);
   const asked = server.requests.filter(({ method }) => method === "GET").map(({ target }) => target);
@@ -233,7 +228,7 @@ describe("after its process was killed", () => {
 
 describe("its models", () => {
   const listing = async (answer: Buffer) => {
-    const server = await liveServer((_request, socket) => void socket.write(answer));
+    const server = await liveServer(answer);
     const generator = await opened({ kind: "sdapi", name: "sdapi:", url: server.origin });
     return { names: generator.models?.(ALONE.signal), server };
   };

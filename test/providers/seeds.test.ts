@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { chosenSeed, reportedSeeds, seedInLog, seedInPng } from "../../src/providers/seeds.ts";
 import { buildPng, pngChunk } from "../lib/image/builders.ts";
 import { BFL } from "../support/doubles/bfl.ts";
-import { answers, type Part, type ServiceForm } from "../support/doubles/double.ts";
+import type { Part, ServiceForm } from "../support/doubles/double.ts";
 import { FAL } from "../support/doubles/fal.ts";
 import { REPLICATE } from "../support/doubles/replicate.ts";
 import { liveServer } from "../support/live-server.ts";
@@ -86,9 +86,7 @@ it.each<[string, ServiceForm, Partial<Record<Part, string>>, unknown]>([
     [42],
   ],
 ])("is reported by %s", async (_name, form, parts, seeds) => {
-  const script = Object.fromEntries(
-    Object.entries(parts).map(([part, body]) => [part, answers(() => response(200, body))]),
-  );
+  const script = Object.fromEntries(Object.entries(parts).map(([part, body]) => [part, response(200, body)]));
   const { accepted, state } = await serviceWorld(form, script);
   const seen = await state(await accepted());
   expect(seen).toMatchObject({ status: "completed", urls: ["https://a.example/1.png"] });
@@ -97,7 +95,7 @@ it.each<[string, ServiceForm, Partial<Record<Part, string>>, unknown]>([
 
 it("is read from the image itself that a server of OpenAI's form sends", async () => {
   const data = [{ b64_json: withParameters(SETTINGS).toString("base64") }, {}];
-  const server = await liveServer((_request, socket) => void socket.write(json({ data })));
+  const server = await liveServer(json({ data }));
   const provider = await opened({ kind: "openai", name: "openai:x", url: `${server.origin}/v1` });
   expect(await provider.submit(await jobFor(), ALONE)).toMatchObject({
     outcome: "made",

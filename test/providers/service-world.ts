@@ -3,7 +3,7 @@ import type { GeneratorOptions, ProviderDeps } from "../../src/providers/kind.ts
 import type { Job, PolledState } from "../../src/providers/provider.ts";
 import { parseGeneratorSpec } from "../../src/providers/spec.ts";
 import { type Part, type ServiceForm, serviceDouble } from "../support/doubles/double.ts";
-import type { Behaviour } from "../support/scripted-server.ts";
+import type { Answer } from "../support/scripted-server.ts";
 import { ALONE, type JobParts, jobFor, opened, polling, told } from "./job.ts";
 
 export const KEY = "secret-key-1";
@@ -11,7 +11,7 @@ export const KEY = "secret-key-1";
 /** A service's double, and the provider that uses it. */
 export async function serviceWorld(
   form: ServiceForm,
-  script: Partial<Record<Part, Behaviour>> = {},
+  script: Partial<Record<Part, Answer>> = {},
   options: Partial<GeneratorOptions> = {},
   deps: Partial<ProviderDeps> = {},
 ) {

@@ -1,6 +1,6 @@
 import { request } from "undici";
 import { describe, expect, it } from "vitest";
-import { answering, bodies, ONE_IMAGE, scriptedOpenAi } from "../providers/openai/openai-world.ts";
+import { bodies, ONE_IMAGE, scriptedOpenAi } from "../providers/openai/openai-world.ts";
 import { scriptedProvider } from "./provider-script.ts";
 import { liveServer } from "./serve-world.ts";
 
@@ -91,7 +91,7 @@ describe.each([
   ["OpenAI's form", IMAGES],
 ])("a seed beyond 2^53, in %s", (_name, path) => {
   it.each([SEED, `"${SEED}"`])("is sent digit by digit: %s", async (seed) => {
-    const { server: generator, generator: openAi } = await scriptedOpenAi(answering(ONE_IMAGE));
+    const { server: generator, generator: openAi } = await scriptedOpenAi(ONE_IMAGE);
     const server = await liveServer({ provider: openAi.provider });
     expect((await post(server, path, `{"prompt":"a fox","seed":${seed}}`)).status).toBe(200);
     await expect.poll(() => bodies(generator)).toHaveLength(1);

@@ -1,7 +1,14 @@
 import { type CommandWorld, commandWorld, NO_ACCOUNT } from "./command-world.ts";
 import { png } from "./images.ts";
 import { liveServer } from "./live-server.ts";
-import { type Behaviour, response, type ScriptedServer } from "./scripted-server.ts";
+import {
+  type Answer,
+  type Behaviour,
+  response,
+  type ScriptedServer,
+  toBehaviour,
+} from "./scripted-server.ts";
+import { replies } from "./scripts.ts";
 
 /** An OpenAI-compatible generator on loopback, and commands that use it. */
 export interface GeneratorWorld extends Omit<CommandWorld, "server"> {
@@ -18,11 +25,11 @@ export interface GeneratorWorld extends Omit<CommandWorld, "server"> {
  * @param models the reply to a request for its models. Default: it has one, flux
  */
 export async function generatorWorld(
-  generate: Behaviour = makesImage,
+  generate: Answer = makesImage,
   models: Buffer = MODELS,
 ): Promise<GeneratorWorld> {
   const generator = await liveServer((request, socket) =>
-    request.method === "POST" ? generate(request, socket) : void socket.write(models),
+    request.method === "POST" ? toBehaviour(generate)(request, socket) : void socket.write(models),
   );
   const world = await commandWorld({}, { IMGGEN_GENERATOR: generator.origin, ...NO_ACCOUNT });
   return {
@@ -47,9 +54,7 @@ const BODY = JSON.stringify({
 });
 
 /** The reply with an image, and what it took. */
-export const makesImage: Behaviour = (_request, socket) => {
-  socket.write(response(200, BODY));
-};
+export const makesImage = replies(response(200, BODY));
 
 /** The same as it is kept on disk. */
 export const IMAGE_REPLY = Buffer.from(
@@ -58,7 +63,5 @@ export const IMAGE_REPLY = Buffer.from(
 
 /** A refusal as OpenAI writes it. */
 export function refuses(status: number, code: string, message = "no"): Behaviour {
-  return (_request, socket) => {
-    socket.write(response(status, JSON.stringify({ error: { message, type: "error", code } })));
-  };
+  return replies(response(status, JSON.stringify({ error: { message, type: "error", code } })));
 }

@@ -2,7 +2,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import type { Certificate } from "./certificate.ts";
 import {
-  type Behaviour,
+  type Answer,
   type ScriptedServer,
   type ServiceScript,
   scriptedServer,
@@ -10,8 +10,8 @@ import {
 } from "./scripted-server.ts";
 
 /** A scripted server that is gone after the test. */
-export function liveServer(behave: Behaviour): Promise<ScriptedServer> {
-  return closedAfterTest(scriptedServer(behave));
+export function liveServer(answer: Answer): Promise<ScriptedServer> {
+  return closedAfterTest(scriptedServer(answer));
 }
 
 /** A scripted service that is gone after the test. */

@@ -1,11 +1,11 @@
 import { commandWorld, NO_ACCOUNT } from "./command-world.ts";
 import { type Part, type ServiceForm, serviceDouble } from "./doubles/double.ts";
-import type { Behaviour } from "./scripted-server.ts";
+import type { Answer } from "./scripted-server.ts";
 
 /** Commands run in this process, and a paid service of a kind that they use. @param script parts that answer otherwise */
 export async function paidService(
   form: ServiceForm,
-  script: Partial<Record<Part, Behaviour>> = {},
+  script: Partial<Record<Part, Answer>> = {},
   more: Record<string, string> = {},
 ) {
   const double = await serviceDouble(form, script);

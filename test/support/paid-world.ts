@@ -1,6 +1,6 @@
 import { type Part, type ServiceForm, serviceDouble } from "./doubles/double.ts";
 import { CANARY, programWorld } from "./program-world.ts";
-import type { Behaviour } from "./scripted-server.ts";
+import type { Answer } from "./scripted-server.ts";
 
 /** Environment of a program that has only this generator, and a key for it. */
 export function generatorEnvironment(spec: string) {
@@ -13,7 +13,7 @@ export function generatorEnvironment(spec: string) {
 }
 
 /** A paid service of a kind, parts of which answer otherwise, and the built program that uses it. */
-export async function paidWorld(form: ServiceForm, script: Partial<Record<Part, Behaviour>> = {}) {
+export async function paidWorld(form: ServiceForm, script: Partial<Record<Part, Answer>> = {}) {
   const double = await serviceDouble(form, script);
   const world = await programWorld(null);
   const env = generatorEnvironment(double.spec);

@@ -16,6 +16,13 @@ export interface SeenRequest {
 /** What a scripted server does with a request: it has the raw socket, and may refuse, hang, cut, drip or send anything. */
 export type Behaviour = (request: SeenRequest, socket: Socket) => void | Promise<void>;
 
+/** What a server does with every request, or what it sends to each. */
+export type Answer = Behaviour | Buffer | string;
+
+export function toBehaviour(answer: Answer): Behaviour {
+  return typeof answer === "function" ? answer : (_request, socket) => void socket.write(answer);
+}
+
 export interface ScriptedServer {
   port: number;
   /** `http://127.0.0.1:PORT`; with a certificate `https://localhost:PORT`. */
@@ -31,7 +38,8 @@ export interface ScriptedServer {
 }
 
 /** Serves raw HTTP/1.1 on loopback, over TLS where a certificate is given; one behaviour for all requests. */
-export async function scriptedServer(behave: Behaviour, certificate?: Certificate): Promise<ScriptedServer> {
+export async function scriptedServer(answer: Answer, certificate?: Certificate): Promise<ScriptedServer> {
+  const behave = toBehaviour(answer);
   const start = performance.now();
   const requests: SeenRequest[] = [];
   const sockets = new Set<Socket>();
@@ -128,9 +136,9 @@ export function failure(key: string, status = 200): Buffer {
 }
 
 export interface ServiceScript {
-  submit?: Behaviour;
-  poll?: Behaviour;
-  file?: Behaviour;
+  submit?: Answer;
+  poll?: Answer;
+  file?: Answer;
 }
 
 /**
@@ -153,12 +161,12 @@ export function scriptedService(
         success({ status: "completed", resultUrl: `${origin}/files/1.png?signature=s3cret`, errorCode: 0 }),
       );
     },
-    file: (_request, socket) => void socket.write(response(200, image, { "content-type": "image/png" })),
+    file: response(200, image, { "content-type": "image/png" }),
   };
   const parts = { ...defaults, ...script };
   return scriptedServer((request, socket) => {
-    if (request.method === "POST") return parts.submit(request, socket);
-    if (request.target.startsWith("/api/generate-image")) return parts.poll(request, socket);
-    return parts.file(request, socket);
+    if (request.method === "POST") return toBehaviour(parts.submit)(request, socket);
+    if (request.target.startsWith("/api/generate-image")) return toBehaviour(parts.poll)(request, socket);
+    return toBehaviour(parts.file)(request, socket);
   }, certificate);
 }

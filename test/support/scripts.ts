@@ -1,21 +1,21 @@
-import { type Behaviour, type SeenRequest, success } from "./scripted-server.ts";
+import { type Answer, type Behaviour, type SeenRequest, success, toBehaviour } from "./scripted-server.ts";
 import { pause } from "./wait.ts";
 
 // Ready-made behaviours of a scripted service.
 
 /** Plays one behaviour after the other, request by request; the last one stays. */
-export function inTurn(...behaviours: Behaviour[]): Behaviour {
+export function inTurn(...answers: Answer[]): Behaviour {
   let at = 0;
   return (request, socket) => {
-    const behave = behaviours[Math.min(at, behaviours.length - 1)];
+    const answer = answers[Math.min(at, answers.length - 1)] ?? "";
     at += 1;
-    return behave?.(request, socket);
+    return toBehaviour(answer)(request, socket);
   };
 }
 
 /** Sends these bytes as they are. */
 export function replies(bytes: Buffer | string): Behaviour {
-  return (_request, socket) => void socket.write(bytes);
+  return toBehaviour(bytes);
 }
 
 /** The task as a poll shows it; a URL that begins with `/` is one of the server's own. */
@@ -57,10 +57,10 @@ export function drips(bytes: Buffer, pieceBytes: number, pauseMs: number): Behav
 }
 
 /** Answers as the other does, after a while. */
-export function late(ms: number, behave: Behaviour): Behaviour {
+export function late(ms: number, answer: Answer): Behaviour {
   return async (request, socket) => {
     await pause(ms);
-    await behave(request, socket);
+    await toBehaviour(answer)(request, socket);
   };
 }
 

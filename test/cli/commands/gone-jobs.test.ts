@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { commandWorld } from "../../support/command-world.ts";
 import { answers, type Part, type ServiceForm } from "../../support/doubles/double.ts";
@@ -79,7 +80,7 @@ describe("images whose URLs have expired", () => {
       poll: answers((origin) =>
         jsonReply({ status: "succeeded", output: [`${origin}/a.png`, `${origin}/b.png`] }),
       ),
-      file: (_request, socket) => {
+      file: (_request: unknown, socket: Socket) => {
         files += 1;
         socket.write(
           files === 1 ? response(200, PICTURE, { "content-type": "image/png" }) : response(404, ""),

@@ -51,7 +51,7 @@ describe("waiting for a task", () => {
   });
 
   it("polls at once, and once, where its provider says that it has ended", async () => {
-    const server = await liveServer((_request, socket) => void socket.write(RUNNING));
+    const server = await liveServer(RUNNING);
     const { deps } = await taskWorld(server.baseUrl);
     const pauses: number[] = [];
     const stop = new AbortController();

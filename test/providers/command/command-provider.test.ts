@@ -129,7 +129,7 @@ it("says that a prompt is too long for an argument, and which placeholder holds 
 });
 
 it("gives a command its reference images as files: copies, downloads and data: URLs", async () => {
-  const files = await liveServer((_request, socket) => void socket.write(response(200, PICTURE)));
+  const files = await liveServer(response(200, PICTURE));
   const file = path.join(await temporaryFolder(), "0123abcd");
   await writeFile(file, PICTURE);
   const { generate, log } = await script(
@@ -156,7 +156,7 @@ it.each([
     /^The reference image http:.*\/fox.png\?… could not be downloaded: not an image: /,
   ],
 ])("starts nothing where a reference image %s", async (_how, status, body, message) => {
-  const files = await liveServer((_request, socket) => void socket.write(response(status, body)));
+  const files = await liveServer(response(status, body));
   const { generate, log } = await script(`echo started > "$log"`, ["{output}", "{image}"]);
   const references = [{ url: `${files.origin}/fox.png?signature=s3cret` }];
   expect(await generate({ references, isPaid: true })).toMatchObject({

@@ -7,7 +7,7 @@ import type { MadeImage, Provider, SubmitReply } from "../../../src/providers/pr
 import { PICTURE } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";
 import { quickClock } from "../../support/quick-clock.ts";
-import { type Behaviour, json, type ScriptedServer } from "../../support/scripted-server.ts";
+import { type Answer, json, type ScriptedServer } from "../../support/scripted-server.ts";
 import { ALONE, type JobParts, jobFor, OPTIONS, told } from "../job.ts";
 
 export const BASE64 = PICTURE.toString("base64");
@@ -44,17 +44,12 @@ export function openAiAt(base: string, { as = base, ...options }: OpenAiOptions 
   return { provider, parts: { isPaid, sizeForm } };
 }
 
-/** A scripted server, and a provider that uses it. */
-export async function scriptedOpenAi(behave: Behaviour, options: OpenAiOptions = {}) {
-  const server = await liveServer(behave);
+/** A server that answers so, where it is an object by its JSON, and a provider that uses it. */
+export async function scriptedOpenAi(answer: Answer | object, options: OpenAiOptions = {}) {
+  const isAnswer = typeof answer !== "object" || Buffer.isBuffer(answer);
+  const server = await liveServer(isAnswer ? answer : json(answer));
   return { server, generator: openAiAt(`${server.origin}/v1`, options) };
 }
-
-/** Every request is answered with this, as JSON. */
-export const answering =
-  (value: unknown, status = 200, headers: Record<string, string> = {}): Behaviour =>
-  (_request, socket) =>
-    void socket.write(json(value, status, headers));
 
 /** Submits a job, which must be made. @returns what was said of it, and its images */
 export async function made({ provider, parts }: OpenAi, overrides: JobParts = {}) {

@@ -21,24 +21,20 @@ describe("a size", () => {
   );
 
   it.each([
-    [1024, 1024, "1024x1024"],
-    [2048, 2048, "2048x2048"],
-    [4096, 4096, "2880x2880"],
-    [3840, 2160, "3840x2160"],
-    [4096, 2304, "3840x2160"],
-    [1024, 576, "1088x608"],
-    [1024, 128, "1408x480"],
-  ])("of %i × %i is %s for gpt-image-2", (width, height, size) => {
-    expect(sizeFields({ ...plain, size: { width, height } }, "gpt-image-2", "WxH")).toEqual({ size });
-  });
-
-  it.each([
-    [1024, 1024, "1024x1024"],
-    [1820, 1024, "1536x1024"],
-    [768, 1024, "1024x1536"],
-    [900, 1024, "1024x1024"],
-  ])("of %i × %i is the nearest of three, %s, for gpt-image-1", (width, height, size) => {
-    expect(sizeFields({ ...plain, size: { width, height } }, "gpt-image-1", "WxH")).toEqual({ size });
+    ["gpt-image-2", 1024, 1024, "1024x1024"],
+    ["gpt-image-2", 2048, 2048, "2048x2048"],
+    ["gpt-image-2", 4096, 4096, "2880x2880"],
+    ["gpt-image-2", 3840, 2160, "3840x2160"],
+    ["gpt-image-2", 4096, 2304, "3840x2160"],
+    ["gpt-image-2", 1024, 576, "1088x608"],
+    ["gpt-image-2", 1024, 128, "1408x480"],
+    // The nearest of three.
+    ["gpt-image-1", 1024, 1024, "1024x1024"],
+    ["gpt-image-1", 1820, 1024, "1536x1024"],
+    ["gpt-image-1", 768, 1024, "1024x1536"],
+    ["gpt-image-1", 900, 1024, "1024x1024"],
+  ])("for %s of %i × %i is %s", (model, width, height, size) => {
+    expect(sizeFields({ ...plain, size: { width, height } }, model, "WxH")).toEqual({ size });
   });
 
   const wide = { ratio: "16:9", size: { width: 2048, height: 1152 } };

@@ -4,11 +4,11 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { PackageName } from "../../../src/providers/kinds.ts";
 import { installedPackage } from "../../../src/providers/package/load.ts";
 import { parseGeneratorSpec } from "../../../src/providers/spec.ts";
-import { answers, type Part, serviceDouble } from "../../support/doubles/double.ts";
+import { type Part, serviceDouble } from "../../support/doubles/double.ts";
 import { EXAMPLE, installExample } from "../../support/doubles/example.ts";
 import { PICTURE } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";
-import { type Behaviour, json } from "../../support/scripted-server.ts";
+import { type Answer, json } from "../../support/scripted-server.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { pause } from "../../support/wait.ts";
 import { ALONE, type JobParts, jobFor, opened, polling, told } from "../job.ts";
@@ -35,7 +35,7 @@ async function installed(code: string, more: object = {}): Promise<string> {
 }
 
 /** The documentation's package at a double of its service. */
-async function example(script: Partial<Record<Part, Behaviour>> = {}) {
+async function example(script: Partial<Record<Part, Answer>> = {}) {
   const double = await serviceDouble(EXAMPLE, script);
   const config = await temporaryFolder();
   await installExample(config);
@@ -101,7 +101,7 @@ describe("the package of the documentation", () => {
     [404, "retry"],
     [500, "retry"],
   ])("ends no job because a poll is answered with %s", async (status, outcome) => {
-    const { provider } = await example({ poll: answers(() => EXAMPLE.error(status, "no")) });
+    const { provider } = await example({ poll: EXAMPLE.error(status, "no") });
     expect(await provider.poll?.("job-1", await polling())).toMatchObject({ outcome });
   });
 
@@ -141,10 +141,7 @@ describe("a package that answers with the image itself", () => {
     read: ({ png, no, at, all }) => (all ? { images: all } : png ? { base64: png, usage: { cost: 1 } } : no ? { refused: no } : at ? { url: at } : null),
   }) };`;
   const drawing = async (reply: object) => {
-    const double = await serviceDouble(
-      { ...EXAMPLE, kind: "npm:fox" },
-      { submit: answers(() => json(reply)) },
-    );
+    const double = await serviceDouble({ ...EXAMPLE, kind: "npm:fox" }, { submit: json(reply) });
     return providerOf(double.spec, await installed(code));
   };
 
@@ -187,15 +184,13 @@ describe("a package that may answer with an id or with the image", () => {
       return { status: "done", urls: [job.image] };
     },
   }) };`;
-  const answering = async (script: Partial<Record<Part, Behaviour>>) => {
+  const answering = async (script: Partial<Record<Part, Answer>>) => {
     const double = await serviceDouble({ ...EXAMPLE, kind: "npm:fox" }, script);
     return providerOf(double.spec, await installed(code));
   };
 
   it("makes the image of a reply that holds it, also after a crash", async () => {
-    const { submit, provider } = await answering({
-      submit: answers(() => json({ png: PICTURE.toString("base64") })),
-    });
+    const { submit, provider } = await answering({ submit: json({ png: PICTURE.toString("base64") }) });
     const { job, reply } = await submit();
     expect(reply).toEqual({ outcome: "made", usage: null });
     expect(await provider.images?.(job)).toEqual([{ kind: "bytes", bytes: PICTURE }]);
@@ -206,14 +201,14 @@ describe("a package that may answer with an id or with the image", () => {
     [{ no: "against the rules" }, "generation_failed"],
     [{ hello: "world" }, "unknown"],
   ])("answers with %j: %s", async (reply, what) => {
-    const { submit } = await answering({ submit: answers(() => json(reply)) });
+    const { submit } = await answering({ submit: json(reply) });
     expect((await submit()).what).toBe(what);
   });
 
   it("is told lists as they are", async () => {
     const { submit, provider } = await answering({
-      submit: answers(() => json([{ job: "job-1" }])),
-      poll: answers(() => json([{ image: "https://a.example/1.png" }])),
+      submit: json([{ job: "job-1" }]),
+      poll: json([{ image: "https://a.example/1.png" }]),
     });
     expect((await submit()).reply).toEqual({ outcome: "accepted", taskId: "job-1" });
     expect(await provider.poll?.("job-1", await polling())).toMatchObject({
@@ -296,7 +291,7 @@ describe("a package", () => {
     ["answers with no list", ": () => ({ a: 1 })", "no list"],
   ])("whose models() %s says nothing of any model", async (_what, models, why) => {
     const code = `${HEAD.replace("()", "({ fetch })")}{ models${models} }) };`;
-    const { origin } = await liveServer((_request, socket) => void socket.write(json({}, 404)));
+    const { origin } = await liveServer(json({}, 404));
     const { provider } = await providerOf(`npm:fox:${origin}`, await installed(code));
     await expect(provider.models?.(signal)).rejects.toMatchObject({
       failure: { kind: "unsent" },

@@ -1,6 +1,13 @@
 import { PICTURE } from "../images.ts";
 import { liveServer } from "../live-server.ts";
-import { type Behaviour, json, response, type SeenRequest } from "../scripted-server.ts";
+import {
+  type Answer,
+  type Behaviour,
+  json,
+  response,
+  type SeenRequest,
+  toBehaviour,
+} from "../scripted-server.ts";
 
 /** What a request to a service is for. */
 export type Part = "submit" | "poll" | "result" | "cancel" | "model" | "models" | "file";
@@ -43,14 +50,14 @@ export interface Double {
 /** A service on loopback, gone after the test. @param script parts of it that answer otherwise */
 export async function serviceDouble(
   form: ServiceForm,
-  script: Partial<Record<Part, Behaviour>> = {},
+  script: Partial<Record<Part, Answer>> = {},
 ): Promise<Double> {
   let submits = 0;
   const server = await liveServer((request, socket) => {
     const part = form.partOf(request);
     if (part === "submit") submits += 1;
     const scripted = script[part];
-    if (scripted) return scripted(request, socket);
+    if (scripted) return toBehaviour(scripted)(request, socket);
     const number = part === "submit" ? submits : numberIn(request.target);
     socket.write(replyTo(part, form)(`http://${request.headers.host}`, number));
   });
