@@ -44,7 +44,7 @@ const resumeWith = (taskId: string) => phrase`Resume with: ${action("resume", ta
 /** Next steps for errors without a hint of their own. The cost comes before them. */
 const NEXT_STEPS: Record<ErrorType, Next> = {
   internal: () => [
-    phrase`This is a bug in imggen. To see what was begun, and its cost: ${action("history")}`,
+    phrase`This is a bug in imggen. To list the tasks and their cost: ${action("history")}`,
     phrase`To finish it: ${action("resume")}`,
   ],
   usage: () => [phrase`${action("reference")}`],

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { ASK } from "../../src/cli/session/command.ts";
+import { COMPLETE_COMMAND } from "../../src/cli/session/command.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
 import { BIN } from "../support/program.ts";
@@ -29,7 +29,7 @@ const COMMAND = "$(touch owned)";
 /** Notes each completion that has ended. */
 const LAUNCHER = `#!/bin/sh
 node "${BIN}" "$@"; code=$?
-[ "$1" = ${ASK} ] && echo >> "$HOME/completed"
+[ "$1" = ${COMPLETE_COMMAND} ] && echo >> "$HOME/completed"
 exit $code
 `;
 

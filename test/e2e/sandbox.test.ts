@@ -43,7 +43,7 @@ it("says once a run which main noun the sandbox's painter does not know", async 
   const { code, stderr } = await world.run(["batch", manifest, ...MODEL, "--sandbox", "--concurrency", "1"]);
   expect(code).toBe(0);
   expect(stderr.match(/^The sandbox's painter .*$/gm)).toEqual([
-    'The sandbox\'s painter does not know "elephant".',
+    'The sandbox\'s painter cannot draw "elephant".',
   ]);
 });
 

@@ -40,7 +40,7 @@ describe("a paid request", () => {
     program.kill("SIGINT");
     const run = await end;
     expect(run.stderr).toMatch(
-      /^Waiting for the reply of paid task (task_\w+), .* gives it up; to resume: imggen resume \1$/m,
+      /^Waiting for the reply of paid task (task_\w+), .* stops waiting for it; to resume: imggen resume \1$/m,
     );
     expect(await world.aftermath(run)).toMatchObject({ exit: 130, type: "interrupted", charged: "yes" });
     expect(await resume()).toMatchObject(SAVED);
@@ -56,7 +56,7 @@ describe("a paid request", () => {
     const { code, stdout } = await end;
     expect(code).toBe(130);
     expect(JSON.parse(stdout).error.hint).toMatch(
-      /The reply of task (task_\w+) was not waited for; to resume: imggen resume \1$/,
+      /Stopped waiting for the reply of task (task_\w+); to resume: imggen resume \1$/,
     );
     for (let time = 0; time < 2; time++)
       expect(await resume()).toMatchObject({ exit: 9, files: [], open: ["unknown"] });

@@ -352,7 +352,7 @@ it("a first SIGTERM ends a program whose output is not read", async () => {
   const program = await printingMuch();
   const { elapsedMs, ended, stderr } = await stoppedUnread(program, "SIGTERM");
   expect([143, "SIGTERM"]).toContain(ended);
-  expect(stderr).toContain("Standard output was not read");
+  expect(stderr).toContain("standard output was not read");
   expect(elapsedMs).toBeLessThan(20_000);
 });
 

@@ -107,7 +107,12 @@ export function testContext(
       return (answers.length > 1 ? answers.shift() : answers[0]) ?? "";
     },
     queryTerminal: async (question) => options.terminalAnswers?.(question) ?? "",
-    namedGraphics: async () => ({ kitty: false, iterm2: false, sixel: false, ...options.graphics }),
+    detectEnvironmentGraphics: async () => ({
+      kitty: false,
+      iterm2: false,
+      sixel: false,
+      ...options.graphics,
+    }),
     page: async (text) => options.page?.(text) ?? false,
     edit: async (text) => options.edit?.(text) ?? text,
   };

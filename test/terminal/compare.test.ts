@@ -27,6 +27,6 @@ describe.skipIf(!hasScreen)("compare on a real terminal", () => {
   it("keeps models, ratios and files in 40 columns", async () => {
     const lines = await Screen.after(ARGS, { columns: 40 });
     expect(lines).toContainEqual(expect.stringMatching(/^MODEL +RATIO +FILE$/));
-    expect(lines.join(" ").replaceAll(/ +/g, " ")).toContain("Not shown for lack of room: SECONDS, SIZE.");
+    expect(lines.join(" ").replaceAll(/ +/g, " ")).toContain("Columns that do not fit: SECONDS, SIZE.");
   });
 });

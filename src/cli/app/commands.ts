@@ -6,12 +6,12 @@ import type { GlobalOptions } from "../session/session.ts";
 interface CommandEntry {
   group: "Create" | "Tasks" | "Models" | "Account" | "Servers" | "Agents" | "Setup";
   summary: string;
-  /** Global flags that it does not take: they are refused, because they would have no effect. */
+  /** Global flags that the command rejects, because they would have no effect. */
   refuses?: readonly (keyof GlobalOptions)[];
   load: () => Promise<CommandModule>;
 }
 
-/** The command tree, in the order of the help. A command's code is loaded when it is the one to run. */
+/** Commands in the order of the help. The code of a command is loaded only to run or describe it. */
 export const COMMANDS: Record<string, CommandEntry> = {
   generate: {
     group: "Create",
@@ -141,7 +141,7 @@ export function isCommand(name: string): boolean {
   return Object.hasOwn(COMMANDS, name);
 }
 
-/** The global options that a command refuses, by the names that the parser gives them. */
+/** Names, in the parser's result, of the global options that a command rejects. */
 export function refusedGlobals(command: string): string[] {
   return (COMMANDS[command]?.refuses ?? []).flatMap((name) =>
     name === "generator" ? Object.keys(GENERATOR) : [name],

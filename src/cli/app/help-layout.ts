@@ -1,29 +1,29 @@
 import { type Command, Help, type HelpConfiguration, type Option } from "commander";
 import { TOPIC_NAMES } from "../help/topic-names.ts";
 import { commandWords } from "../session/command.ts";
-import { besideTerm, wrapWords } from "../text/fit.ts";
+import { termLines, wrapWords } from "../text/fit.ts";
 import type { OutputStream } from "../text/output-stream.ts";
 import { refusedGlobals } from "./commands.ts";
 
-/** Maximum length of help without `--all`, in 80 columns: it stays on a small screen. */
+/** Maximum number of lines of help without `--all`, so that it fits a small screen. */
 const MAX_LINES = 40;
-/** Width of that help in a pipe and on every terminal that has so many columns. */
+/** Maximum width of help without `--all`, and its width in a pipe. */
 const SHORT_HELP_COLUMNS = 80;
-const FULL_HELP_COLUMNS_OF_A_PIPE = 100;
-const MAX_COLUMNS = 110;
-/** A description that would have less room than this beside its term is put below it. */
+const FULL_HELP_PIPE_COLUMNS = 100;
+const MAX_FULL_HELP_COLUMNS = 110;
+/** Minimum width of a description beside its term; with less room it is placed below the term. */
 const MIN_DESCRIPTION_COLUMNS = 22;
 
-/** The heading of the program's own options, which every command takes but for those that it refuses. */
+/** Heading of the options of the program itself. */
 export const GLOBAL_OPTIONS = "Global options:";
 
-/** The heading of the global options of a generator, which only `--help --all` shows. */
+/** Heading of the global generator options, which only `--help --all` shows. */
 export const GENERATOR_OPTIONS = "Options of your own generator:";
 
-/** The commands that `imggen --help` describes; it only names the others. */
+/** Commands that `imggen --help` describes. It lists all other commands by name only. */
 const DAILY_COMMANDS = words("generate batch compare rerun resume status history show models setup");
 
-/** The options in the help of a command without `--all`, in its order. Of other commands: all but the advanced ones. */
+/** Options in a command's help without `--all`, in order. Other commands show all but their advanced options. */
 const DAILY_OPTIONS: Readonly<Record<string, readonly string[]>> = {
   generate: words(
     "model ratio quality max-images image output seed prompt-file name overwrite dry-run max-credits reuse no-wait timeout",
@@ -44,23 +44,23 @@ function words(list: string): string[] {
   return list.split(" ");
 }
 
-/** The number of columns that help takes on a stream. @param isFull of a topic, or of help with `--all` */
+/** Width of help on a stream, in columns. @param isFull whether it is a topic, or help with `--all` */
 export function helpColumns({ columns }: OutputStream, isFull: boolean): number {
   return isFull
-    ? Math.min(columns || FULL_HELP_COLUMNS_OF_A_PIPE, MAX_COLUMNS)
+    ? Math.min(columns || FULL_HELP_PIPE_COLUMNS, MAX_FULL_HELP_COLUMNS)
     : Math.min(columns || SHORT_HELP_COLUMNS, SHORT_HELP_COLUMNS);
 }
 
-/** Terms with their texts under a heading, or names alone. */
+/** A heading with terms and their descriptions, or with names only. */
 interface Section {
   heading: string;
   items?: readonly Item[];
   names?: readonly string[];
 }
 
-type Item = readonly [term: string, text: string];
+type Item = readonly [term: string, description: string];
 
-/** The help of every command. @param all shows every command and option, with its whole description */
+/** Layout of the help of all commands. @param all whether to show every command and option, fully described */
 export function helpLayout(all: boolean): HelpConfiguration {
   return {
     formatHelp(command, { helpWidth: columns = SHORT_HELP_COLUMNS }) {
@@ -77,12 +77,12 @@ export function helpLayout(all: boolean): HelpConfiguration {
   };
 }
 
-/** Empty if there is nothing under the heading. */
+/** Returns no lines if the section is empty. */
 function sectionLines({ heading, items = [], names = [] }: Section, columns: number): string[] {
-  const beside = Math.max(...items.map(([term]) => term.length)) + 4;
-  const layout = { columns, beside, least: MIN_DESCRIPTION_COLUMNS, indent: 6 };
+  const textColumn = Math.max(...items.map(([term]) => term.length)) + 4;
+  const layout = { columns, textColumn, minTextColumns: MIN_DESCRIPTION_COLUMNS, indent: 6 };
   const lines = [
-    ...items.flatMap(([term, text]) => besideTerm(`  ${term}`, [text.split(" ")], layout)),
+    ...items.flatMap(([term, text]) => termLines(`  ${term}`, [text.split(" ")], layout)),
     ...(names.length > 0 ? wrapWords(commaSeparated(names), { columns, indent: 2 }) : []),
   ];
   return lines.length > 0 ? [heading, ...lines] : [];
@@ -92,7 +92,6 @@ function commaSeparated(names: readonly string[]): string[] {
   return names.map((name, at) => (at === names.length - 1 ? name : `${name},`));
 }
 
-/** Commands and options by group; the global options are the last. */
 function fullSections(command: Command): Section[] {
   const { commandOptions, globals } = splitOptions(command);
   const commands = new Help().visibleCommands(command);
@@ -133,7 +132,7 @@ function shortSections(command: Command): Section[] {
   ];
 }
 
-/** Each heading with its items, in the order of the first of them. */
+/** Groups values by heading, in the order in which the headings first occur. */
 function grouped<Value>(
   values: readonly Value[],
   heading: (value: Value) => string,
@@ -164,7 +163,7 @@ function optionItem({ flags, description }: Option): Item {
   return [flags, description];
 }
 
-/** A command's own options, and the global ones that it takes; the one for help is the last. */
+/** Separates the options of a command from the global ones that it supports; `--help` is the last global option. */
 function splitOptions(command: Command): { commandOptions: Option[]; globals: Option[] } {
   const visible = new Help().visibleOptions(command);
   if (command.parent === null) return { commandOptions: [], globals: visible };
@@ -195,15 +194,14 @@ function longName({ long }: Option): string {
   return long?.slice("--".length) ?? "";
 }
 
-/** A description up to its first semicolon, and the default at its end. */
+/** Shortens a description to its first clause and its default. */
 function firstClause(description: string): string {
   return description.replace(/;.*?(?= \(default: |$)/, "");
 }
 
 /**
- * Fits the lines that the parser leaves as they are: usage and examples. An example is continued on the next line in
- * a way that a shell understands, and a remark beside it goes above it. Without `--all` the last examples are left out
- * if the help would have too many lines; one stays.
+ * Wraps usage and examples, which the parser does not wrap. Long examples are continued with a backslash, and their
+ * notes are placed above them. Without `--all`, examples but the first are omitted if the help has too many lines.
  */
 export function fitHelp(text: string, columns: number, all: boolean): string[] {
   const lines = text.split("\n");
@@ -216,40 +214,42 @@ export function fitHelp(text: string, columns: number, all: boolean): string[] {
 }
 
 function isExample(line: string): boolean {
-  return line.startsWith(EXAMPLE);
+  return line.startsWith(EXAMPLE_PREFIX);
 }
 
 function fitLines(lines: readonly string[], columns: number): string[] {
-  const notesAbove = lines.some((line) => line.length > columns && NOTED_EXAMPLE.test(line));
+  const hasNotesAbove = lines.some((line) => line.length > columns && EXAMPLE_WITH_NOTE.test(line));
   return lines.flatMap((line) => {
-    const [, command, note] = (notesAbove && NOTED_EXAMPLE.exec(line)) || [];
+    const [, command, note] = (hasNotesAbove && EXAMPLE_WITH_NOTE.exec(line)) || [];
     if (command === undefined) return fitLine(line, columns);
     return [`  # ${note}`, ...fitLine(command, columns)];
   });
 }
 
-/** A command, and what it is good for beside it. */
-const NOTED_EXAMPLE = /^( {2}\$ .*?\S) {3,}(\S.*)$/;
-/** A word of a command line, quotes and all; a flag together with its value. */
+/** An example: a command, and a note beside it. */
+const EXAMPLE_WITH_NOTE = /^( {2}\$ .*?\S) {3,}(\S.*)$/;
+/** A word of a command line with its quotes, or a flag with its value. */
 const SHELL_WORD = /(?:--?[a-z][\w-]* (?![-|]))?(?:[^\s"']|"[^"]*"|'[^']*')+/gi;
 
-const EXAMPLE = "  $ ";
+const EXAMPLE_PREFIX = "  $ ";
 const WORD_INDENT = 6;
-/** The end of every line of a command but the last. */
-const CONTINUED = " \\";
+/** End of a line that a shell continues on the next one. */
+const CONTINUATION = " \\";
 
 function fitLine(line: string, columns: number): string[] {
   if (line.length <= columns) return [line];
   if (!isExample(line))
     return wrapWords(line.match(/\S+/g) ?? [], { columns, indent: line.search(/\S/), hanging: 2 });
   const words = (line.slice(4).match(SHELL_WORD) ?? []).flatMap((word) =>
-    word.startsWith("-") && word.length + WORD_INDENT + CONTINUED.length > columns ? word.split(" ") : [word],
+    word.startsWith("-") && word.length + WORD_INDENT + CONTINUATION.length > columns
+      ? word.split(" ")
+      : [word],
   );
   const [first = "", ...more] = wrapWords(words, {
     columns,
     indent: WORD_INDENT - 2,
     hanging: 2,
-    end: CONTINUED,
+    end: CONTINUATION,
   });
   return [`  $ ${first.trimStart()}`, ...more];
 }

@@ -4,28 +4,28 @@ import type { Context } from "../session/context.ts";
 import { fdStream } from "../text/fd-stream.ts";
 import type { OutputStream } from "../text/output-stream.ts";
 import { run } from "./run.ts";
-import { interruptSignal, isInForeground, leaveSoon, onSuspend, withoutCtrlC } from "./signals.ts";
+import { exitAfterGrace, interruptSignal, isInForeground, onSuspend, withoutCtrlC } from "./signals.ts";
 
 /** Runs one command line in this process. @returns the exit code */
 export async function runInProcess(argv: readonly string[]): Promise<number> {
   const context = processContext();
   const exitCode = await run(argv, context);
-  if (context.stopAccepted && isCtrlC(context.signal)) await secondCtrlC(context);
-  await terminal.isSilent;
-  leaveSoon(exitCode, context.signal);
+  if (context.stopAcceptedJobs && isCtrlC(context.signal)) await awaitSecondCtrlC(context);
+  await terminal.lastQuery;
+  exitAfterGrace(exitCode, context.signal);
   return exitCode;
 }
 
-/** Time to wait for a second Ctrl-C if it would stop something, in milliseconds. */
+/** Time to wait for a second Ctrl-C if jobs can be stopped, in milliseconds. */
 const SECOND_CTRL_C_MS = 1_500;
 
-/** A second Ctrl-C comes a moment after the first: what it stops is waited for, and said. */
-async function secondCtrlC(context: Context): Promise<void> {
-  const stop = context.stopAccepted;
+/** Waits for a second Ctrl-C, and then until the jobs have been asked to stop and the result is shown. */
+async function awaitSecondCtrlC(context: Context): Promise<void> {
+  const stop = context.stopAcceptedJobs;
   let stopping: Promise<unknown> | undefined;
-  // The command has said how it ended.
+  // The command has already printed its result.
   context.onSecondSignal = async () => {};
-  context.stopAccepted = (limit) => {
+  context.stopAcceptedJobs = (limit) => {
     stopping = stop?.(limit);
     return stopping ?? Promise.resolve();
   };
@@ -34,8 +34,8 @@ async function secondCtrlC(context: Context): Promise<void> {
 }
 
 /**
- * The context of the real process. `process` is the global one: importing it would open all three
- * streams at once, which takes longer than reading the command line.
+ * Creates the context of this process. Uses the global `process`, because importing it would open all three streams,
+ * which takes longer than parsing the command line.
  */
 function processContext(): Context {
   const opened: { stdout?: OutputStream; stderr?: OutputStream } = {};
@@ -44,25 +44,26 @@ function processContext(): Context {
       return process.stdin;
     },
     get stdout() {
-      opened.stdout ??= fdStream(1) ?? quietly(process.stdout);
+      opened.stdout ??= fdStream(1) ?? ignoreErrors(process.stdout);
       return opened.stdout;
     },
     get stderr() {
-      opened.stderr ??= fdStream(2) ?? quietly(process.stderr);
+      opened.stderr ??= fdStream(2) ?? ignoreErrors(process.stderr);
       return opened.stderr;
     },
     ...thisProcess(),
     nodeVersion: process.versions.node,
     signal: interruptSignal(
       (reason) => context.onSecondSignal(reason),
-      () => context.stopAccepted,
+      () => context.stopAcceptedJobs,
     ),
     onSecondSignal: async () => {},
     ask: (question) => askOnTerminal(question, false),
     askHidden: (question) => askOnTerminal(question, true),
     queryTerminal,
-    terminalIsSilent: () => terminal.isSilent,
-    namedGraphics: async () => (await import("../input/query-terminal.ts")).namedGraphics(process.stdout),
+    awaitLastQuery: () => terminal.lastQuery,
+    detectEnvironmentGraphics: async () =>
+      (await import("../input/query-terminal.ts")).detectEnvironmentGraphics(process.stdout),
     edit: async (text) => (await import("../input/user-programs.ts")).editText(text, process.env),
     page: async (text) => {
       const { runPager } = await import("../input/user-programs.ts");
@@ -74,31 +75,31 @@ function processContext(): Context {
   return context;
 }
 
-/** Does what the signal would do: on Windows, sending it would end the process at once. */
+/** Emits the event instead of sending the signal, which would kill the process on Windows. */
 const onInterrupt = () => void process.emit("SIGINT", "SIGINT");
 
-/** The end of the last query: until then the terminal may still send the answer. */
-const terminal: { isSilent: Promise<void> } = { isSilent: Promise.resolve() };
+/** `lastQuery` settles when the terminal can no longer send the reply to a query. */
+const terminal: { lastQuery: Promise<void> } = { lastQuery: Promise.resolve() };
 
 async function queryTerminal(question: string): Promise<string> {
   const { queryTerminal } = await import("../input/query-terminal.ts");
-  await terminal.isSilent;
-  // A program in the background would be stopped: the terminal's input is not its own.
+  await terminal.lastQuery;
+  // The system stops a background process that reads from the terminal.
   if (!isInForeground()) return "";
-  // Standard output may hold a document.
+  // Standard output may be redirected to a file.
   const output = process.stderr.isTTY ? process.stderr : process.stdout;
   const query = queryTerminal(question, { input: process.stdin, output, onInterrupt });
-  terminal.isSilent = query.isOver;
+  terminal.lastQuery = query.end;
   return query.answer;
 }
 
 async function askOnTerminal(question: string, isHidden: boolean): Promise<string> {
   const { ask } = await import("../input/query-terminal.ts");
-  await terminal.isSilent;
+  await terminal.lastQuery;
   return ask(question, { input: process.stdin, output: process.stderr, onInterrupt }, isHidden);
 }
 
-/** A closed pipe is reported to the code that writes; without a listener it would end the process. */
-function quietly(stream: NodeJS.WriteStream): NodeJS.WriteStream {
+/** Adds a listener, without which an error would end the process. The code that writes gets the error as well. */
+function ignoreErrors(stream: NodeJS.WriteStream): NodeJS.WriteStream {
   return stream.on("error", () => {});
 }

@@ -9,7 +9,7 @@ import type { GlobalOptions } from "../session/session.ts";
 import { COMMANDS, isCommand } from "./commands.ts";
 import { GENERATOR_OPTIONS, GLOBAL_OPTIONS, helpLayout } from "./help-layout.ts";
 
-/** Commands that the parser handles itself. */
+/** Commands without an entry in COMMANDS. */
 const BUILT_IN: readonly string[] = ["help", "version"];
 
 const EXAMPLES = `
@@ -21,16 +21,15 @@ Examples:
   $ imggen resume                                      finish what was interrupted`;
 
 interface ParserOptions {
-  /** Width of the help. */
   columns: number;
-  /** Gets help and the version. */
+  /** Receives help and the version. */
   onText: (text: string) => void;
   runWith: RunWith;
 }
 
 /**
- * Builds the parser: with the command that is to run, in full; without one, with every command by name and summary.
- * @param inFull builds all of them in full, to describe them
+ * Builds the parser with the command to run. Without a command it has the names and summaries of all commands.
+ * @param inFull whether to add all commands with their options, to describe them
  */
 export async function buildProgram(
   argv: readonly string[],
@@ -49,7 +48,7 @@ export async function buildProgram(
       writeOut: onText,
       writeErr: () => {},
       getOutHelpWidth: () => columns,
-      // Colours are added later; a check by Node would open its streams.
+      // Colours are added later, because a check by the parser would open Node's streams.
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })
@@ -59,10 +58,10 @@ export async function buildProgram(
       if (json) throw new UsageError("No command was given.", { hint: "See imggen --help." });
       onText(FIRST_STEPS);
     });
-  // The help of each command shows the first option about a generator alone, and that of the topic all.
-  const { generator, ...ofGenerator } = GENERATOR;
+  // Without `--all`, a command's help shows only `--generator` of these options.
+  const { generator, ...generatorDetails } = GENERATOR;
   addOptions(program, { ...GLOBAL, generator }, GLOBAL_OPTIONS);
-  addOptions(program, ofGenerator, GENERATOR_OPTIONS);
+  addOptions(program, generatorDetails, GENERATOR_OPTIONS);
   const [commandName] = namedCommand(argv);
   if (!inFull && commandName !== undefined && !isCommand(commandName) && !BUILT_IN.includes(commandName)) {
     throw (await import("./usage-error.ts")).unknownCommand(commandName, argv);
@@ -87,7 +86,7 @@ function addBuiltIn(program: Command, onText: (text: string) => void): void {
     .action(() => onText(VERSION));
 }
 
-/** The words of a command line that may name a command and its subcommand: first the command's name. */
+/** Words that may name a command and its subcommand, in this order. */
 export function namedCommand(argv: readonly string[]): string[] {
   const words = plainWords(argv);
   return words[0] === "help" ? words.slice(1) : words;

@@ -1,16 +1,13 @@
 import { InterruptedError } from "../../lib/interrupted.ts";
 import { COMMAND_VOCABULARY } from "../../lib/wording.ts";
-import { ASK } from "../session/command.ts";
+import { COMPLETE_COMMAND } from "../session/command.ts";
 import type { Context } from "../session/context.ts";
 import { loadColors } from "../text/colors.ts";
 import { Console } from "../text/console.ts";
 
-/**
- * Runs one command line. Every outcome ends here: as an exit code, with the result on standard output and a failure
- * as one message on standard error.
- */
+/** Runs one command line, and reports any failure. @returns the exit code */
 export async function run(argv: readonly string[], context: Context): Promise<number> {
-  // Read by hand, because an error in the command line itself is reported as JSON too.
+  // Found without the parser, because its errors are reported as JSON too.
   const end = argv.indexOf("--");
   const flags = end === -1 ? argv : argv.slice(0, end);
   const json = flags.includes("--json");
@@ -21,18 +18,18 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
   const format = { json, verbose: flags.includes("--verbose") };
   const console = new Console(context, { quiet, color, events });
   context.onSecondSignal = async ({ signal }) => {
-    if (console.hasAnswered) return;
-    const { awaited } = console;
-    const history = "To see what was begun, and its cost: imggen history";
+    if (console.hasResult) return;
+    const { pendingReplies } = console;
+    const history = "To list the tasks and their cost: imggen history";
     const { givenUpText } = await import("../text/phrases.ts");
-    const next = awaited.length > 0 ? givenUpText(awaited) : "To finish it: imggen resume";
+    const next = pendingReplies.length > 0 ? givenUpText(pendingReplies) : "To finish it: imggen resume";
     const error = new InterruptedError(signal, { charged: "unknown", hint: `${history}\n${next}` });
-    // The command may still answer while this is written, which would be a second document.
+    // `finish` drops a later result of the command, which would be a second JSON document.
     await console.finish((last) => reportFailure(error, format, last));
   };
   try {
     await loadColors([context.stdout, context.stderr], context.env);
-    if (argv[0] === ASK) {
+    if (argv[0] === COMPLETE_COMMAND) {
       const { answerShell } = await import("../completion/offer.ts");
       await answerShell(argv.slice(1), console, context);
       return 0;
@@ -54,7 +51,7 @@ async function reportFailure(
   const failure = describeFailure(error, COMMAND_VOCABULARY);
   if (json) {
     const output = console.json(failure);
-    // Standard output itself failed, so standard error is used.
+    // Standard output failed.
     await output.catch(() => console.error(failureLines(failure)));
   } else {
     await console.error(failureLines(failure, { verbose }));

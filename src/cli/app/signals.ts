@@ -1,4 +1,4 @@
-// Signals sent to the process, and how it ends.
+// Handling of signals, and exit of the process.
 import { setMaxListeners } from "node:events";
 import { readFileSync } from "node:fs";
 import { platform } from "node:os";
@@ -8,22 +8,21 @@ import { callBeforeExit } from "../../lib/processes.ts";
 
 const SIGNALS: readonly InterruptSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
-/** Grace period for the process to end by itself. */
-const LINGER_MS = 100;
+/** Grace period for the process to end by itself, in milliseconds. */
+const GRACE_MS = 100;
 
-/** Time limit of the requests that stop jobs after a second signal, in milliseconds: the process exits within two seconds. */
-const STOP_MS = 1_500;
+/** Timeout of the requests that stop jobs after a second signal: the process must exit within two seconds. */
+const STOP_TIMEOUT_MS = 1_500;
 
 /**
- * The first signal asks the program to shut down cleanly; the second ends it at once, or within two seconds if
- * there are jobs to stop; the third at once.
- * @param onSecondSignal called for the second
- * @param stopping returns the function that asks others to stop; undefined if there is nothing to stop
- * @returns aborts at the first, with an InterruptedError as its reason
+ * Handles signals: the first shuts the program down cleanly. The second ends it at once, or within two seconds if there
+ * are jobs to stop. The third ends it at once.
+ * @param getStopFunction returns the function that asks providers to stop jobs; undefined if there are no jobs to stop
+ * @returns a signal that the first signal aborts with an InterruptedError as its reason
  */
 export function interruptSignal(
   onSecondSignal: (reason: InterruptedError) => Promise<unknown>,
-  stopping: () => ((signal: AbortSignal) => Promise<unknown>) | undefined,
+  getStopFunction: () => ((signal: AbortSignal) => Promise<unknown>) | undefined,
 ): AbortSignal {
   let isStopping = false;
   const controller = new AbortController();
@@ -31,11 +30,11 @@ export function interruptSignal(
     process.on(signal, () => {
       const reason = new InterruptedError(signal);
       if (!controller.signal.aborted) return controller.abort(reason);
-      const stop = isStopping ? undefined : stopping();
-      if (stop === undefined) return leaveNow(reason, signal, onSecondSignal);
+      const stop = isStopping ? undefined : getStopFunction();
+      if (stop === undefined) return exitAfterMessage(reason, signal, onSecondSignal);
       isStopping = true;
-      const leaving = () => leaveNow(reason, signal, onSecondSignal);
-      stop(AbortSignal.timeout(STOP_MS)).then(leaving, leaving);
+      const exit = () => exitAfterMessage(reason, signal, onSecondSignal);
+      stop(AbortSignal.timeout(STOP_TIMEOUT_MS)).then(exit, exit);
     });
   // Every write that waits for its reader adds a listener, so a large number is not a leak.
   setMaxListeners(0, controller.signal);
@@ -43,43 +42,43 @@ export function interruptSignal(
   return controller.signal;
 }
 
-/** Ends the process as soon as the last words are written. */
-function leaveNow(
+/** Ends the process as soon as its last message is written, or after the grace period. */
+function exitAfterMessage(
   reason: InterruptedError,
   signal: InterruptSignal,
-  lastWords: (reason: InterruptedError) => Promise<unknown>,
+  writeMessage: (reason: InterruptedError) => Promise<unknown>,
 ): void {
-  const latestMs = performance.now() + LINGER_MS;
-  const leaveOnceIdle = () => {
-    if (hasBusyThreads() && performance.now() < latestMs) setTimeout(leaveOnceIdle, 5);
-    else leave(getExitCode(reason), signal);
+  const latestMs = performance.now() + GRACE_MS;
+  const exitOnceIdle = () => {
+    if (hasBusyThreads() && performance.now() < latestMs) setTimeout(exitOnceIdle, 5);
+    else exitProcess(getExitCode(reason), signal);
   };
-  setTimeout(leaveOnceIdle, LINGER_MS);
-  lastWords(reason).then(leaveOnceIdle, leaveOnceIdle);
+  setTimeout(exitOnceIdle, GRACE_MS);
+  writeMessage(reason).then(exitOnceIdle, exitOnceIdle);
 }
 
 /**
- * Calls `before` each time before Ctrl-Z stops the program, and `after` when it continues. Windows has no such signal.
+ * Calls `onStop` before Ctrl-Z suspends the program, and `onResume` when it continues. Does nothing on Windows.
  * @returns a function that removes the listeners
  */
-export function onSuspend(before: () => void, after: () => void): () => void {
+export function onSuspend(onStop: () => void, onResume: () => void): () => void {
   if (platform() === "win32") return () => {};
   let isStopping = false;
   const suspend = () => {
     if (isStopping) return;
     isStopping = true;
-    before();
-    // Without a listener it stops the process; the system ignores it if no shell could continue the process.
+    onStop();
+    // Without a listener, the signal stops the process, unless there is no shell that could continue it.
     process.removeListener("SIGTSTP", suspend);
     process.kill(process.pid, "SIGTSTP");
-    timer = setTimeout(onContinue, LINGER_MS);
+    timer = setTimeout(onContinue, GRACE_MS);
   };
   const onContinue = () => {
     clearTimeout(timer);
     if (!isStopping) return;
     isStopping = false;
     process.on("SIGTSTP", suspend);
-    after();
+    onResume();
   };
   let timer: NodeJS.Timeout | undefined;
   process.on("SIGTSTP", suspend).on("SIGCONT", onContinue);
@@ -90,7 +89,7 @@ export function onSuspend(before: () => void, after: () => void): () => void {
   };
 }
 
-/** Ctrl-C is for another program on the terminal, such as a pager, until that has ended. */
+/** Ignores Ctrl-C while another program has the terminal, such as a pager. */
 export async function withoutCtrlC<Result>(run: () => Promise<Result>): Promise<Result> {
   const listeners = process.listeners("SIGINT");
   const ignore = () => {};
@@ -104,12 +103,12 @@ export async function withoutCtrlC<Result>(run: () => Promise<Result>): Promise<
   }
 }
 
-/** Compares the terminal's process group, which Node does not tell, with its own. True without Linux's /proc. */
+/** Whether this process is in the terminal's foreground process group. Always true without Linux's /proc. */
 export function isInForeground(): boolean {
   if (platform() !== "linux") return true;
   try {
     const stat = readFileSync("/proc/self/stat", "utf8");
-    // After the command's name, which may hold anything: state, parent, group, session, terminal, its group.
+    // Fields after the command name, which may contain spaces: state, ppid, pgrp, session, tty_nr, tpgid.
     const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return group === foreground;
   } catch {
@@ -118,34 +117,32 @@ export function isInForeground(): boolean {
 }
 
 /**
- * The command has ended: what still keeps the process alive (a DNS lookup, a connection for a request
- * that was given up) is not waited for. If nothing does, the process ends by itself before.
+ * Exits after the grace period, in case a DNS lookup or the connection of an abandoned request keeps the process alive.
  */
-export function leaveSoon(exitCode: number, { reason }: AbortSignal): void {
-  // A command that failed may still be blocked in a write of its last message.
+export function exitAfterGrace(exitCode: number, { reason }: AbortSignal): void {
+  // After a signal, the process may still be blocked in a write.
   const signal = reason instanceof InterruptedError ? reason.signal : null;
-  setTimeout(() => leave(exitCode, signal), LINGER_MS).unref();
+  setTimeout(() => exitProcess(exitCode, signal), GRACE_MS).unref();
 }
 
 /**
- * Ends the process. `process.exit` waits for Node's threads, and one that the system blocks (by a DNS server that does
- * not answer, or a network disk) never ends: then the process dies of the signal, which a shell shows as the same exit
- * code.
- * @param signal what ended the run; null if nothing did
+ * Ends the process. `process.exit` waits for Node's threads, which an unresponsive DNS server or network disk may
+ * block forever. In this case the process kills itself with the signal, for which shells report the same exit code.
+ * @param signal the signal that interrupted the run, or null
  */
-function leave(exitCode: number, signal: InterruptSignal | null): never {
+function exitProcess(exitCode: number, signal: InterruptSignal | null): never {
   const isBlocked = hasBusyThreads();
-  // Whatever still holds the exit up, the next signal ends the process.
+  // If the exit is blocked, the next signal kills the process.
   for (const each of SIGNALS) process.removeAllListeners(each);
   if (isBlocked && signal !== null) {
-    // A process that dies of a signal emits no event.
+    // A process that is killed by a signal emits no exit event.
     callBeforeExit();
     process.kill(process.pid, signal);
   }
   process.exit(exitCode);
 }
 
-/** Whether one of Node's threads is still in a system call: a file operation or a DNS lookup. */
+/** Whether one of Node's threads is in a system call (a file operation or a DNS lookup). */
 function hasBusyThreads(): boolean {
   return process.getActiveResourcesInfo().some((name) => /^(FSReq|GetAddrInfoReq|GetNameInfoReq)/.test(name));
 }

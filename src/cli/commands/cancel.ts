@@ -10,9 +10,9 @@ import type { Charged } from "../../lib/error-types.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { pluralize } from "../../lib/whole-number.ts";
 import { COMMAND_VOCABULARY, resumeCommand } from "../../lib/wording.ts";
-import { isAgreedOrYes } from "../input/input-stream.ts";
+import { confirmUnlessYes } from "../input/input-stream.ts";
 import { renderReport } from "../output/render.ts";
-import { createProgress, withTasksShown } from "../output/task-progress.ts";
+import { createProgress, runWithProgress } from "../output/task-progress.ts";
 import { taskView } from "../output/task-view.ts";
 import { addOptions } from "../session/add-options.ts";
 import { type Answer, type RunWith, showAnswer } from "../session/command.ts";
@@ -90,14 +90,14 @@ async function isAllAgreed(
   if (paid === 0) return true;
   const what = `${pluralize(tasks.length, "task")}, ${paid} paid`;
   const refusal = `imggen cancel --all would cancel ${what}. Nothing was sent.`;
-  return isAgreedOrYes(`Cancel ${what}? Running tasks may be charged.`, refusal, yes, session);
+  return confirmUnlessYes(`Cancel ${what}? Running tasks may be charged.`, refusal, yes, session);
 }
 
 async function cancelNamed(ids: readonly string[], flags: Flags, session: Session): Promise<number> {
   const settings = waitSettings(flags, session);
   const wait = flags.wait ? settings : null;
   const progress = await createProgress(session, taskView(null), { isBesideResults: ids.length > 1 });
-  const reports = await withTasksShown(session, flags, progress, (operations, caller) =>
+  const reports = await runWithProgress(session, flags, progress, (operations, caller) =>
     operations.cancel(ids, wait, caller, async (report) => {
       const text = { show: () => show(report, session) };
       const answer = flags.all ? text : { ...text, json: cancelJson(report, COMMAND_VOCABULARY) };

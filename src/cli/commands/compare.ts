@@ -112,11 +112,11 @@ function ownFields(rows: readonly CheckedRow[]): string[] {
 }
 
 const planColumns = (fields: readonly string[]): TableColumn[] => [
-  { heading: "MODEL", keep: true, varies: true },
-  { heading: "RATIO", whole: true, varies: true },
-  { heading: "QUALITY", whole: true, varies: true },
-  ...fields.map((name) => ({ heading: name.toUpperCase(), keep: true })),
-  { heading: "CREDITS", whole: true, varies: true },
+  { heading: "MODEL", required: true, omitIfConstant: true },
+  { heading: "RATIO", neverCut: true, omitIfConstant: true },
+  { heading: "QUALITY", neverCut: true, omitIfConstant: true },
+  ...fields.map((name) => ({ heading: name.toUpperCase(), required: true })),
+  { heading: "CREDITS", neverCut: true, omitIfConstant: true },
 ];
 
 function planCells(row: CheckedRow, fields: readonly string[], { isSandbox }: Session): string[] {
@@ -168,9 +168,9 @@ async function showCompared(
   const fields = ownFields(batch.spec.rows);
   const columns: TableColumn[] = [
     ...planColumns(fields),
-    { heading: "SECONDS", spare: true, whole: true },
-    { heading: "SIZE", spare: true, whole: true, varies: true },
-    { heading: "FILE", least: 12 },
+    { heading: "SECONDS", omitFirst: true, neverCut: true },
+    { heading: "SIZE", omitFirst: true, neverCut: true, omitIfConstant: true },
+    { heading: "FILE", minWidth: 12 },
   ];
   const rows = ends.map((end): TableCell[] => {
     const elapsedMs = end.report?.elapsedMs ?? null;

@@ -6,7 +6,7 @@ import fish from "../completion/imggen.fish?raw";
 import powershell from "../completion/imggen.ps1?raw";
 import zsh from "../completion/imggen.zsh?raw";
 import { SHELLS } from "../help/value-types.ts";
-import { type Answer, ASK, type RunWith } from "../session/command.ts";
+import { type Answer, COMPLETE_COMMAND, type RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
 const EXAMPLES = `
@@ -41,7 +41,7 @@ async function runCompletion(session: Session, name: string): Promise<Answer> {
     throw new UsageError(`There is no completion for ${JSON.stringify(name)}.`, { hint });
   }
   const extensions = EXTENSIONS.join("|");
-  const script = SCRIPTS[shell].replace("{ask}", ASK).replace("{manifests}", extensions);
+  const script = SCRIPTS[shell].replace("{ask}", COMPLETE_COMMAND).replace("{manifests}", extensions);
   const show = () => session.console.result(script.trimEnd().split("\n"));
   return { json: { ok: true, shell, script }, show };
 }

@@ -60,8 +60,8 @@ const SECRETS: { readonly [Name in SettingName]?: string } = {
 };
 
 const COLUMNS: readonly TableColumn[] = [
-  { heading: "NAME", keep: true },
-  { heading: "VALUE", keep: true },
+  { heading: "NAME", required: true },
+  { heading: "VALUE", required: true },
   { heading: "FROM" },
 ];
 

@@ -3,7 +3,7 @@ import type { FlagsOf } from "../../client/options/option.ts";
 import { FORGET } from "../../client/options/task-table.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { pluralize } from "../../lib/whole-number.ts";
-import { isAgreedOrYes } from "../input/input-stream.ts";
+import { confirmUnlessYes } from "../input/input-stream.ts";
 import { addOptions } from "../session/add-options.ts";
 import type { Answer, RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
@@ -33,12 +33,12 @@ async function runForget(session: Session, ids: string[], flags: FlagsOf<typeof 
   const { Operations } = await import("../../client/operations.ts");
   const operations = new Operations(session, undefined);
   const forgettable = await operations.forgettable(ids, before);
-  const isAgreed =
+  const isConfirmed =
     before === undefined ||
     forgettable.ids.length === 0 ||
     (await isBeforeAgreed(forgettable.ids.length, yes, session));
   const nothing = { forgotten: 0, skipped: forgettable.skipped + forgettable.ids.length };
-  const result = isAgreed ? await operations.forget(forgettable, session.context.signal) : nothing;
+  const result = isConfirmed ? await operations.forget(forgettable, session.context.signal) : nothing;
   if (before === undefined && result.skipped > 0)
     throw new UsageError(`${pluralize(result.skipped, "task")} changed meanwhile, and stayed.`, {
       hint: "To see the tasks of this machine: imggen history",
@@ -49,7 +49,7 @@ async function runForget(session: Session, ids: string[], flags: FlagsOf<typeof 
 function isBeforeAgreed(count: number, yes: boolean | undefined, session: Session): Promise<boolean> {
   const records = pluralize(count, "task");
   const refusal = `imggen forget --before would forget ${records}. Nothing was removed.`;
-  return isAgreedOrYes(`Forget ${records}?`, refusal, yes, session);
+  return confirmUnlessYes(`Forget ${records}?`, refusal, yes, session);
 }
 
 function resultText({ forgotten, skipped }: { forgotten: number; skipped: number }): string {

@@ -10,7 +10,7 @@ import { redactAddress } from "../../lib/query-secret.ts";
 import { maskKey } from "../../lib/redact.ts";
 import type { Settings } from "../../store/settings-file.ts";
 import type { SettingsStore } from "../../store/settings-store.ts";
-import { canAsk, isAgreed, isForPerson, readSecret } from "../input/input-stream.ts";
+import { canAsk, confirm, isForPerson, readSecret } from "../input/input-stream.ts";
 import { addOptions } from "../session/add-options.ts";
 import type { Answer, RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
@@ -92,7 +92,7 @@ async function offerModel(
   const { name, id, quality, cost } = next;
   const inQuality = quality === undefined ? "" : ` in ${quality}`;
   if (model === undefined && isForPerson(session)) {
-    if (!(await isAgreed(`Use ${id}${inQuality} (${cost}) by default?`, session, true))) return;
+    if (!(await confirm(`Use ${id}${inQuality} (${cost}) by default?`, session, true))) return;
     await store.update({ model: id, ...(quality !== undefined && { quality }) });
     return;
   }

@@ -7,7 +7,7 @@ import type { Model } from "../../models/matrix.ts";
 import { addOptions } from "../session/add-options.ts";
 import type { Answer, RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
-import { besideTerm, pieces, roomOn, wrapWords } from "../text/fit.ts";
+import { pieces, streamColumns, termLines, wrapWords } from "../text/fit.ts";
 import type { TableColumn } from "../text/table.ts";
 
 type ModelsFlags = FlagsOf<typeof MODEL_FILTER>;
@@ -55,13 +55,13 @@ const NO_LIST = "This generator has no list of models: the name after --model is
 const REFERENCES: TableColumn = { heading: "REFS" };
 const IMAGES: TableColumn = { heading: "IMAGES" };
 const COLUMNS: readonly TableColumn[] = [
-  { heading: "MODEL", keep: true },
+  { heading: "MODEL", required: true },
   { heading: "KIND" },
-  { heading: "RATIOS", spare: true },
-  { heading: "QUALITIES", whole: true },
+  { heading: "RATIOS", omitFirst: true },
+  { heading: "QUALITIES", neverCut: true },
   IMAGES,
   REFERENCES,
-  { heading: "CREDITS", keep: true },
+  { heading: "CREDITS", required: true },
 ];
 
 /** Explains the columns that are shown. */
@@ -85,7 +85,7 @@ async function showOverview(models: readonly Model[], session: Session): Promise
   ]);
   const { showTable } = await import("../text/table.ts");
   const leftOut = await showTable(COLUMNS, rows, session);
-  const columns = roomOn(session.context.stdout);
+  const columns = streamColumns(session.context.stdout);
   const legendLines = legend(leftOut).flatMap((line) =>
     wrapWords(pieces(line), { columns, indent: 0, hanging: 2 }),
   );
@@ -128,9 +128,9 @@ function referencesCell(references: Model["references"]): string {
 /** All that is known of one model. */
 async function showModel(model: Model, session: Session): Promise<void> {
   const style = session.console.style("stdout");
-  const columns = roomOn(session.context.stdout);
+  const columns = streamColumns(session.context.stdout);
   const lines = modelFacts(model).flatMap(([name, text]) =>
-    besideTerm(`  ${name}`, [text.split(" ")], { columns, beside: 19, least: 20, indent: 6 }),
+    termLines(`  ${name}`, [text.split(" ")], { columns, textColumn: 19, minTextColumns: 20, indent: 6 }),
   );
   await session.console.result([model.id, ...lines], (line, at) =>
     at === 0 ? style("heading", line) : line,

@@ -18,9 +18,9 @@ import { interruptedError } from "../../lib/interrupted.ts";
 import { pluralize } from "../../lib/whole-number.ts";
 import { COMMAND_VOCABULARY } from "../../lib/wording.ts";
 import { renderReport } from "../output/render.ts";
-import { withTasksShown } from "../output/task-progress.ts";
+import { runWithProgress } from "../output/task-progress.ts";
 import { isInterrupted, TasksShown } from "../output/tasks-shown.ts";
-import { parseViewing, previewImages, type Viewing } from "../output/viewing.ts";
+import { type DisplayOptions, parseDisplayOptions, previewImages } from "../output/viewing.ts";
 import { addOptions } from "../session/add-options.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
@@ -41,12 +41,12 @@ export function register(command: Command, runWith: RunWith): void {
 
 async function runResume(session: Session, ids: string[], flags: ResumeFlags): Promise<number> {
   if (flags.dismiss) return runDismiss(session, ids);
-  const viewing = parseViewing(flags, session);
+  const viewing = parseDisplayOptions(flags, session);
   const { output, overwrite = false } = flags;
   const outputOptions = { output, overwrite, sidecar: session.settings.isOn("sidecar") };
   const spec = { ...outputOptions, wait: waitSettings(flags, session), takesServed: true };
   const tasks = new TasksShown(session);
-  const resumed = await withTasksShown(session, flags, tasks, (operations, caller) =>
+  const resumed = await runWithProgress(session, flags, tasks, (operations, caller) =>
     operations.resume(ids, spec, caller, shownEvents(viewing, tasks, session)),
   );
   const exitCode = resumeExitCode(resumed);
@@ -69,7 +69,7 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
 }
 
 /** Shows each task as it ends; after a signal, all that are left at once. */
-function shownEvents(viewing: Viewing, tasks: TasksShown, session: Session): ResumeEvents {
+function shownEvents(viewing: DisplayOptions, tasks: TasksShown, session: Session): ResumeEvents {
   // A task's picture, then its lines, then the next one's.
   let lastOutput = Promise.resolve();
   return {
@@ -81,12 +81,12 @@ function shownEvents(viewing: Viewing, tasks: TasksShown, session: Session): Res
     },
     async onEnd(report, at) {
       tasks.markEnded(at);
-      if (session.options.json || tasks.isNamed(report)) return;
+      if (session.options.json || tasks.isListed(report)) return;
       lastOutput = lastOutput
         .catch(() => {})
         .then(async () => {
           await previewImages(report.files, viewing, session);
-          await renderReport(report, session, tasks.printing(at, report));
+          await renderReport(report, session, tasks.beginPrinting(at, report));
         });
       await lastOutput;
     },

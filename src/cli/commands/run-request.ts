@@ -5,7 +5,7 @@ import { shellWord } from "../../lib/shell-word.ts";
 import type { SentRequest } from "../../providers/provider.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 import type { Task } from "../../task/task.ts";
-import { parseViewing } from "../output/viewing.ts";
+import { parseDisplayOptions } from "../output/viewing.ts";
 import type { Session } from "../session/session.ts";
 import { creditsText } from "../text/phrases.ts";
 
@@ -21,7 +21,7 @@ export async function runRequest(
   repeated: Task | null = null,
 ): Promise<number> {
   const { planRequest } = await import("../../client/request-plan.ts");
-  const viewing = parseViewing(flags, session);
+  const viewing = parseDisplayOptions(flags, session);
   const plan = await planRequest(request, flags, session, repeated);
   if (plan.destination.kind === "stdout") requireOneImageOut(plan, flags, session);
   for (const warning of plan.checked.warnings) await session.console.warn(warning);

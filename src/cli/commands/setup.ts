@@ -101,11 +101,11 @@ function hasApiKey({ context }: Session): boolean {
 }
 
 const COLUMNS: readonly TableColumn[] = [
-  { heading: "#", keep: true },
-  { heading: "GENERATOR", keep: true },
+  { heading: "#", required: true },
+  { heading: "GENERATOR", required: true },
   { heading: "MODEL" },
   { heading: "COST" },
-  { heading: "FOUND BY", spare: true, whole: true },
+  { heading: "FOUND BY", omitFirst: true, neverCut: true },
 ];
 
 async function showFound({ servers, services }: SearchResult, session: Session): Promise<void> {

@@ -10,9 +10,9 @@ import type { WaitSettings } from "../../core/polling/wait.ts";
 import type { StatusEvents } from "../../core/use-cases/status.ts";
 import { COMMAND_VOCABULARY, resumeCommand } from "../../lib/wording.ts";
 import { renderReport } from "../output/render.ts";
-import { withTasksShown } from "../output/task-progress.ts";
+import { runWithProgress } from "../output/task-progress.ts";
 import { TasksShown } from "../output/tasks-shown.ts";
-import { parseViewing, previewImages, type Viewing } from "../output/viewing.ts";
+import { type DisplayOptions, parseDisplayOptions, previewImages } from "../output/viewing.ts";
 import { addOptions } from "../session/add-options.ts";
 import { type Answer, type RunWith, showAnswer } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
@@ -33,7 +33,7 @@ export function register(command: Command, runWith: RunWith): void {
 async function runStatus(session: Session, ids: string[], flags: FlagsOf<typeof STATUS>): Promise<number> {
   const settings = waitSettings(flags, session);
   const { output, overwrite = false } = flags;
-  const viewing = parseViewing(flags, session);
+  const viewing = parseDisplayOptions(flags, session);
   const sidecar = session.settings.isOn("sidecar");
   const spec = { wait: flags.wait ? settings : null, output, overwrite, sidecar };
   const isOfAll = ids.length === 0;
@@ -41,7 +41,7 @@ async function runStatus(session: Session, ids: string[], flags: FlagsOf<typeof 
   const tasks = new TasksShown(session);
   const events = shownEvents(spec, viewing, tasks, session, isOfAll);
   const ask = () =>
-    withTasksShown(session, flags, tasks, (operations, caller) =>
+    runWithProgress(session, flags, tasks, (operations, caller) =>
       operations.status(names, spec, caller, events),
     );
   const reports = names.length === 0 ? [] : await ask();
@@ -72,7 +72,7 @@ async function openIds(session: Session): Promise<string[]> {
 /** Shows each task as it ends; after a signal, all that are left at once. */
 function shownEvents(
   { wait, output }: { wait: WaitSettings | null; output: string | undefined },
-  viewing: Viewing,
+  viewing: DisplayOptions,
   tasks: TasksShown,
   session: Session,
   isOfAll: boolean,
@@ -81,9 +81,9 @@ function shownEvents(
     onBegin: (targets) => tasks.begin(targets, "not finished yet", wait !== null),
     onPolled: (at) => tasks.markEnded(at),
     async onEnd(report, at) {
-      tasks.printing(at, report);
+      tasks.beginPrinting(at, report);
       if (output !== undefined) await previewImages(report.files, viewing, session);
-      if (tasks.isNamed(report)) return;
+      if (tasks.isListed(report)) return;
       const answer = { show: () => show(report, session) };
       const whole = isOfAll ? answer : { ...answer, json: statusJson(report, COMMAND_VOCABULARY) };
       await showAnswer(whole, session.options, session.console);

@@ -3,17 +3,17 @@ import { displayState, reportExitCode, reportJson } from "../../client/report-js
 import type { RequestPlan } from "../../client/request-plan.ts";
 import type { TaskReport } from "../../core/engine/report.ts";
 import { COMMAND_VOCABULARY } from "../../lib/wording.ts";
-import { isAgreed, isForPerson } from "../input/input-stream.ts";
+import { confirm, isForPerson } from "../input/input-stream.ts";
 import { renderReport } from "../output/render.ts";
-import { createProgress, withTasksShown } from "../output/task-progress.ts";
+import { createProgress, runWithProgress } from "../output/task-progress.ts";
 import { taskView } from "../output/task-view.ts";
-import { openImages, previewImages, showsPictures, type Viewing } from "../output/viewing.ts";
+import { type DisplayOptions, openImages, previewImages, showsPictures } from "../output/viewing.ts";
 import type { Session } from "../session/session.ts";
 
 /** A request as a command submits it. */
 interface CommandSpec extends RequestPlan {
   requestTimeoutMs: number | undefined;
-  viewing: Viewing;
+  viewing: DisplayOptions;
   /** Whether no question is asked. */
   yes: boolean;
 }
@@ -29,7 +29,7 @@ export async function submitShown(spec: CommandSpec, session: Session): Promise<
   const hasPreviews =
     spec.viewing.preview && session.settings.generator() !== undefined && showsPictures(session);
   const progress = await createProgress(session, taskView(facts), { hasPreviews });
-  const report = await withTasksShown(session, { requestTimeoutMs }, progress, (operations, caller) =>
+  const report = await runWithProgress(session, { requestTimeoutMs }, progress, (operations, caller) =>
     operations.generate(spec, caller, {
       onWarning: (message) => session.console.warn(message),
       confirmPrice: spec.yes ? undefined : priceQuestion(session),
@@ -42,7 +42,7 @@ export async function submitShown(spec: CommandSpec, session: Session): Promise<
 /** A question about a price that is not documented; undefined if a program runs the command. */
 function priceQuestion(session: Session): ((name: string) => Promise<boolean>) | undefined {
   if (!isForPerson(session)) return undefined;
-  return (name) => isAgreed(`The price of ${name} is not documented. Submit?`, session);
+  return (name) => confirm(`The price of ${name} is not documented. Submit?`, session);
 }
 
 async function showReused(report: TaskReport, spec: CommandSpec, session: Session): Promise<number> {

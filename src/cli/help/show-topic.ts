@@ -17,7 +17,7 @@ import replicate from "../../../.github/docs/help/replicate.md?raw";
 import scale from "../../../.github/docs/help/scale.md?raw";
 import sdapi from "../../../.github/docs/help/sdapi.md?raw";
 import uploads from "../../../.github/docs/help/uploads.md?raw";
-import { besideTerm, pieces, wrapWords } from "../text/fit.ts";
+import { pieces, termLines, wrapWords } from "../text/fit.ts";
 import { environmentPage, exitCodePage, settingsPage } from "./reference-tables.ts";
 import { type HELP, TOPIC_NAMES, type TopicName } from "./topic-names.ts";
 
@@ -121,8 +121,8 @@ function tableLines(table: string, columns: number): string[] {
   const rows = table.trim().split("\n").slice(2);
   const cells = rows.map((row) => (ROW.exec(row) ?? []).slice(1).map(plain));
   const beside = Math.max(...cells.map(([term = ""]) => term.length)) + 4;
-  const layout = { columns, beside, least: MIN_TEXT_COLUMNS, indent: 6 };
-  return cells.flatMap(([term = "", text = ""]) => besideTerm(`  ${term}`, [pieces(text)], layout));
+  const layout = { columns, textColumn: beside, minTextColumns: MIN_TEXT_COLUMNS, indent: 6 };
+  return cells.flatMap(([term = "", text = ""]) => termLines(`  ${term}`, [pieces(text)], layout));
 }
 
 function plain(text: string): string {

@@ -35,7 +35,7 @@ export const MANUAL = "man";
 export const HELP = "help";
 
 /** The topic that a command line asks for: `help json`. */
-export function topicAsked(argv: readonly string[]): TopicName | typeof MANUAL | typeof HELP | undefined {
+export function requestedTopic(argv: readonly string[]): TopicName | typeof MANUAL | typeof HELP | undefined {
   const [first, name] = plainWords(argv);
   if (first !== "help") return undefined;
   return ([...TOPIC_NAMES, MANUAL, HELP] as const).find((each) => each === name);

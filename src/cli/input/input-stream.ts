@@ -4,14 +4,13 @@ import type { Context, InputStream } from "../session/context.ts";
 import type { Session } from "../session/session.ts";
 
 /**
- * The bytes of an input as they arrive, until a signal ends it. Every input is read through this.
- * @param open opens the input, or returns an open one
- * @param complaint the error message, without the reason
- * @throws UsageError if it cannot be read; the signal's reason after a signal
+ * Reads an input in chunks until it ends or a signal aborts.
+ * @param errorPrefix error message without the reason
+ * @throws UsageError if the input cannot be read; the signal's reason after a signal
  */
 export async function* inputChunks(
   open: () => Promise<InputStream>,
-  complaint: string,
+  errorPrefix: string,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
   signal.throwIfAborted();
@@ -23,7 +22,7 @@ export async function* inputChunks(
     for await (const chunk of stream) yield Buffer.from(chunk);
   } catch (error) {
     signal.throwIfAborted();
-    throw new UsageError(`${complaint}: ${errorText(error)}.`, { cause: error });
+    throw new UsageError(`${errorPrefix}: ${errorText(error)}.`, { cause: error });
   } finally {
     signal.removeEventListener("abort", stop);
   }
@@ -32,7 +31,7 @@ export async function* inputChunks(
 
 type Input = Pick<Context, "stdin" | "signal">;
 
-/** The bytes of standard input. @throws as `inputChunks` */
+/** Reads standard input in chunks. @throws as `inputChunks` */
 export function standardInput({ stdin, signal }: Input): AsyncGenerator<Buffer> {
   return inputChunks(async () => stdin, "Standard input cannot be read", signal);
 }
@@ -40,8 +39,8 @@ export function standardInput({ stdin, signal }: Input): AsyncGenerator<Buffer> 
 const MAX_LINE_LENGTH = 64 * 1024;
 
 /**
- * The next line of standard input, without its line end. A terminal stays open for another question.
- * @throws UsageError if it cannot be read; the signal's reason
+ * Reads the next line of standard input, without its line end. Keeps the stream open for another question.
+ * @throws UsageError if standard input cannot be read; the signal's reason after a signal
  */
 export async function readLine({ stdin, signal }: Input): Promise<string> {
   let text = "";
@@ -57,7 +56,7 @@ export async function readLine({ stdin, signal }: Input): Promise<string> {
   return text.split("\n", 1)[0]?.replace(/\r$/, "") ?? "";
 }
 
-/** A secret: typed at the terminal without being shown, or a line of standard input. @throws as `readLine` */
+/** Reads a secret, without echo on a terminal, otherwise from standard input. @throws as `readLine` */
 export async function readSecret(question: string, context: Context): Promise<string> {
   const text = context.stdin.isTTY ? await context.askHidden(question) : await readLine(context);
   context.signal.throwIfAborted();
@@ -65,21 +64,21 @@ export async function readSecret(question: string, context: Context): Promise<st
 }
 
 /**
- * Asks the person at the terminal; anything but `y` or `yes` is no, and so is the end of the input.
- * @param isDefault whether Enter is yes @throws as `readLine`
+ * Asks a yes-or-no question on the terminal. @returns true only for `y` or `yes`
+ * @param isYesDefault whether Enter means yes @throws as `readLine`
  */
-export async function isAgreed(
+export async function confirm(
   question: string,
   { console, context }: Session,
-  isDefault = false,
+  isYesDefault = false,
 ): Promise<boolean> {
-  await context.terminalIsSilent?.();
-  await console.question(`${question} ${isDefault ? "[Y/n]" : "[y/N]"} `);
+  await context.awaitLastQuery?.();
+  await console.question(`${question} ${isYesDefault ? "[Y/n]" : "[y/N]"} `);
   let isAnswered = false;
   try {
     const answer = await readLine(context);
     isAnswered = context.stdin.readableEnded !== true;
-    if (isDefault && isAnswered && answer.trim() === "") return true;
+    if (isYesDefault && isAnswered && answer.trim() === "") return true;
     return /^\s*y(es)?\s*$/i.test(answer);
   } finally {
     if (!isAnswered) await console.endQuestion();
@@ -87,10 +86,10 @@ export async function isAgreed(
 }
 
 /**
- * Asks for confirmation, unless `--yes` is given. @param refusal message without a terminal
- * @throws UsageError if there is no terminal; as `readLine`
+ * Asks for confirmation, unless `--yes` is set. @param refusal error message without a terminal
+ * @throws UsageError without a terminal, and as `readLine`
  */
-export async function isAgreedOrYes(
+export async function confirmUnlessYes(
   question: string,
   refusal: string,
   yes: boolean | undefined,
@@ -98,16 +97,16 @@ export async function isAgreedOrYes(
 ): Promise<boolean> {
   if (yes) return true;
   if (!canAsk(session)) throw new UsageError(refusal, { hint: "To confirm it: --yes" });
-  return isAgreed(question, session);
+  return confirm(question, session);
 }
 
-/** Whether a person runs the command, who can be asked what a program need not answer. */
+/** Whether a person runs the command interactively, so that optional questions may be asked. */
 export function isForPerson(session: Session): boolean {
   const { options, console, context } = session;
   return canAsk(session) && !(options.json || console.quiet || console.events || context.env.CI);
 }
 
-/** Whether there is a person at a terminal who can be asked. */
+/** Whether questions can be asked on a terminal. */
 export function canAsk({ context: { stdin, stderr } }: Session): boolean {
   return stdin.isTTY === true && stderr.isTTY === true;
 }

@@ -1,4 +1,4 @@
-// Questions on the terminal: to a person, and to the terminal itself.
+// Questions to the user, and queries to the terminal.
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { createSupportsTerminalGraphics } from "supports-terminal-graphics";
@@ -8,26 +8,26 @@ import { foldQuestion } from "../text/fit.ts";
 interface Terminal {
   input: NodeJS.ReadStream;
   output: NodeJS.WriteStream;
-  /** Ctrl-C, which is a signal here like anywhere else. */
+  /** Called for Ctrl-C, which raw mode delivers as input instead of a signal. */
   onInterrupt: () => void;
 }
 
 /**
- * Asks on the terminal and reads a line, which stays open for another question. Resolves with an empty text if the
- * input ends first.
- * @param isHidden whether what is typed is not shown
+ * Asks on the terminal and reads a line. Keeps the input open for another question.
+ * @param isHidden whether to hide the typed text
+ * @returns the line; empty if the input ended
  */
 export function ask(
   question: string,
   { input, output, onInterrupt }: Terminal,
   isHidden: boolean,
 ): Promise<string> {
-  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const nullOutput = new Writable({ write: (_chunk, _encoding, done) => done() });
   const folded = foldQuestion(question, output);
   const lastLine = folded.lastIndexOf("\n") + 1;
-  const lines = createInterface({ input, output: isHidden ? silent : output, terminal: true });
-  // Not before: until the line editor has the terminal, that shows what is typed. The editor is told of the last line
-  // alone, because it writes its prompt again while an answer is edited.
+  const lines = createInterface({ input, output: isHidden ? nullOutput : output, terminal: true });
+  // Written only now, because the terminal echoes input until the line editor has disabled that. The editor's prompt is
+  // only the last line, because it rewrites its prompt while an answer is edited.
   output.write(isHidden ? folded : folded.slice(0, lastLine));
   return new Promise((resolve) => {
     let answer = "";
@@ -40,7 +40,7 @@ export function ask(
       onInterrupt();
     });
     lines.on("close", () => {
-      // A line that was shown has its end already, unless it was cut short.
+      // A visible answer has already ended its line.
       if (isHidden || answer === "") output.write("\n");
       resolve(answer);
     });
@@ -50,56 +50,56 @@ export function ask(
   });
 }
 
-/** Maximum time to wait for an answer that is used. */
-const MAX_WAIT_MS = 500;
-/** Time in which a late answer is read and dropped. A terminal that has not begun one by then sends none. */
-const LATEST_ANSWER_MS = 2_000;
+/** Maximum time to wait for a reply, in milliseconds. */
+const REPLY_TIMEOUT_MS = 500;
+/** Time in which a late reply is read and discarded, in milliseconds. */
+const LATE_REPLY_TIMEOUT_MS = 2_000;
 const CTRL_C = "\u0003";
 
 export interface Query {
-  /** The answer; empty if the terminal has not sent all of it within half a second, or the user has pressed Ctrl-C. */
+  /** The reply; empty if it was not complete within half a second, or after Ctrl-C. */
   answer: Promise<string>;
-  /** The end of the answer, used or not. Whatever the terminal sends after the program's end is typed at the next prompt. */
-  isOver: Promise<void>;
+  /** Resolves when no late reply is expected. A reply after the exit would appear as input of the shell. */
+  end: Promise<void>;
 }
 
 /**
- * Sends the terminal a query that ends with a request for its primary attributes, and reads until it answers that. The
- * terminal does not echo meanwhile; Ctrl-C still sends SIGINT.
+ * Sends a query that ends with a request for the terminal's primary attributes, and reads until their reply. Disables
+ * echo meanwhile; Ctrl-C still causes SIGINT.
  */
 export function queryTerminal(question: string, { input, output, onInterrupt }: Terminal): Query {
-  if (!input.isTTY || !output.isTTY) return { answer: Promise.resolve(""), isOver: Promise.resolve() };
-  let read = "";
-  const [answer, isOver] = [deferred<string>(), deferred<void>()];
-  const end = () => {
-    answer.resolve(isWholeAnswer(read) ? read : "");
+  if (!input.isTTY || !output.isTTY) return { answer: Promise.resolve(""), end: Promise.resolve() };
+  let received = "";
+  const [answer, end] = [deferred<string>(), deferred<void>()];
+  const finish = () => {
+    answer.resolve(isWholeAnswer(received) ? received : "");
     for (const timer of timers) clearTimeout(timer);
     input.off("data", onData);
     input.pause();
     input.setRawMode(false);
-    isOver.resolve();
+    end.resolve();
   };
   const onData = (bytes: Buffer) => {
     const text = bytes.toString("latin1");
-    read += text;
-    if (isWholeAnswer(read)) end();
+    received += text;
+    if (isWholeAnswer(received)) finish();
     if (!text.includes(CTRL_C)) return;
     answer.resolve("");
     onInterrupt();
   };
-  // After other work has blocked the process, a timer fires before the input that arrived meanwhile is read.
-  const afterInput = (then: () => void) => () => void setImmediate(then);
+  // If the process was blocked, a timer fires before input that arrived in the meantime is read.
+  const afterInput = (callback: () => void) => () => void setImmediate(callback);
   const timers = [
     setTimeout(
       afterInput(() => answer.resolve("")),
-      MAX_WAIT_MS,
+      REPLY_TIMEOUT_MS,
     ),
-    setTimeout(afterInput(end), LATEST_ANSWER_MS),
+    setTimeout(afterInput(finish), LATE_REPLY_TIMEOUT_MS),
   ];
   input.setRawMode(true);
   input.on("data", onData);
   output.write(question);
-  return { answer: answer.promise, isOver: isOver.promise };
+  return { answer: answer.promise, end: end.promise };
 }
 
 function deferred<Value>(): { promise: Promise<Value>; resolve: (value: Value) => void } {
@@ -110,7 +110,7 @@ function deferred<Value>(): { promise: Promise<Value>; resolve: (value: Value) =
   return { promise, resolve };
 }
 
-/** The graphics protocols that the environment of this process names. */
-export function namedGraphics(output: NodeJS.WriteStream): GraphicsSupport {
+/** Detects graphics protocols by environment variables. */
+export function detectEnvironmentGraphics(output: NodeJS.WriteStream): GraphicsSupport {
   return createSupportsTerminalGraphics(output);
 }

@@ -10,16 +10,14 @@ type Ask = () => Promise<string | null>;
 
 type PromptContext = Pick<Context, "stdin" | "resolvePath" | "signal">;
 
-// No model takes more than 20,000 characters; what is far beyond that is the wrong file.
+// Models support at most 20,000 characters, so a much larger file is a mistake.
 const MAX_PROMPT_BYTES = 1024 * 1024;
 
 /**
- * The prompt from exactly one source: the argument, a file, standard input (`-`, or no argument with input piped in),
- * or the user at the terminal.
- * @param ask asks the user; resolves to null without a terminal. Called only if there is no other source,
- * because opening the terminal takes time
- * @param argumentLabel names the first source in messages
- * @throws UsageError if there are two, or none, or the text is no UTF-8
+ * Reads the prompt from exactly one source: the argument, a file, standard input (`-`, or piped input), or the user.
+ * @param ask called only if there is no other source
+ * @param argumentLabel names the argument in messages
+ * @throws UsageError if there are two sources or none, or the text is not valid UTF-8
  */
 export async function readPrompt(
   argument: string | undefined,
@@ -31,53 +29,54 @@ export async function readPrompt(
   if (argument !== undefined && file !== undefined) {
     throw new UsageError(`The prompt was given twice: ${argumentLabel} and with --prompt-file.`);
   }
-  if (file !== undefined && file !== "-") return promptFromFile(file, context);
+  if (file !== undefined && file !== "-") return readPromptFile(file, context);
   if (argument !== undefined && argument !== "-") return argument;
   const isExplicit = argument === "-" || file === "-";
-  if (context.stdin.isTTY && !isExplicit) return typedPrompt(ask, context);
+  if (context.stdin.isTTY && !isExplicit) return askForPrompt(ask, context);
   const text = decode(await readAll(standardInput(context)), "standard input");
-  if (text === "" && !isExplicit) throw noPrompt();
+  if (text === "" && !isExplicit) throw noPromptError();
   return text;
 }
 
-async function typedPrompt(ask: Ask, { signal }: PromptContext): Promise<string> {
+async function askForPrompt(ask: Ask, { signal }: PromptContext): Promise<string> {
   const text = (await ask()) ?? "";
   signal.throwIfAborted();
-  if (text.trim() === "") throw noPrompt();
+  if (text.trim() === "") throw noPromptError();
   return text;
 }
 
-/** Whether a person is at the terminal, and gets no JSON. */
+/** Whether the command runs on a terminal, without `--json`. */
 export function isInteractive(session: Session): boolean {
   return !session.options.json && canAsk(session);
 }
 
 /**
- * A prompt written in the user's editor.
- * @param text the initial content @throws UsageError without a terminal, or if the result is blank
+ * Lets the user write the prompt in an editor.
+ * @param text initial content @throws UsageError without a terminal, or if the result is blank
  */
 export async function editedPrompt(text: string, session: Session): Promise<string> {
-  if (!isInteractive(session)) throw new UsageError("--edit needs a terminal, and works without --json.");
+  if (!isInteractive(session))
+    throw new UsageError("--edit needs a terminal, and cannot be used with --json.");
   const { edit, signal } = session.context;
   const edited = (await edit(text)).replace(/\s+$/, "");
   signal.throwIfAborted();
-  if (edited === "") throw noPrompt();
+  if (edited === "") throw noPromptError();
   return edited;
 }
 
-function noPrompt(): UsageError {
+function noPromptError(): UsageError {
   return new UsageError("No prompt was given.", {
     hint: 'Give one in quotes: imggen generate "a lighthouse at dusk"',
   });
 }
 
-async function promptFromFile(file: string, { resolvePath, signal }: PromptContext): Promise<string> {
+async function readPromptFile(file: string, { resolvePath, signal }: PromptContext): Promise<string> {
   const filePath = resolvePath(file);
   const chunks = inputChunks(() => openInput(filePath), `--prompt-file ${file} cannot be read`, signal);
   return decode(await readAll(chunks), file);
 }
 
-/** All bytes, or a few too many of what is too large, however large it is. */
+/** Reads all bytes, but stops soon after the maximum size. */
 async function readAll(input: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -89,12 +88,12 @@ async function readAll(input: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Text from bytes: strictly UTF-8, without a byte-order mark and without one line end at its end. */
+/** Decodes strict UTF-8, and removes a byte-order mark and one trailing line end. */
 function decode(bytes: Buffer, source: string): string {
   if (bytes.length > MAX_PROMPT_BYTES) throw new UsageError(`The prompt in ${source} is larger than 1 MiB.`);
   const text = bytes.toString("utf8");
-  const invalid = firstInvalidByte(bytes);
-  if (invalid !== -1)
-    throw new UsageError(`The prompt in ${source} is not valid UTF-8 (at byte ${invalid}).`);
+  const invalidAt = firstInvalidByte(bytes);
+  if (invalidAt !== -1)
+    throw new UsageError(`The prompt in ${source} is not valid UTF-8 (at byte ${invalidAt}).`);
   return text.replace(/^\uFEFF/, "").replace(/\r?\n$/, "");
 }

@@ -5,16 +5,14 @@ import path from "node:path";
 import type { Environment } from "../../client/this-process.ts";
 import { UsageError } from "../../lib/error-types.ts";
 
-/** The default editor: part of each system. */
-const USUAL_EDITOR = platform() === "win32" ? "notepad" : "vi";
+const DEFAULT_EDITOR = platform() === "win32" ? "notepad" : "vi";
 
 /**
- * Has the user edit a text with `$VISUAL` or `$EDITOR`, on the terminal.
- * @returns what was saved
+ * Opens a text in `$VISUAL` or `$EDITOR`. @returns the saved text
  * @throws UsageError if the editor cannot be started, or exits with an error
  */
 export async function editText(text: string, { VISUAL, EDITOR }: Environment): Promise<string> {
-  const editor = VISUAL || EDITOR || USUAL_EDITOR;
+  const editor = VISUAL || EDITOR || DEFAULT_EDITOR;
   const folder = await promises.mkdtemp(path.join(tmpdir(), "imggen-prompt-"));
   try {
     const file = path.join(folder, "prompt.txt");
@@ -22,7 +20,7 @@ export async function editText(text: string, { VISUAL, EDITOR }: Environment): P
     const problem = await run(editor, file);
     if (problem !== null) {
       throw new UsageError(`The editor ${JSON.stringify(editor)} ${problem}.`, {
-        hint: "Nothing was sent. EDITOR names the editor to use.",
+        hint: "Nothing was sent. Set EDITOR to another editor.",
       });
     }
     return await promises.readFile(file, "utf8");
@@ -31,7 +29,7 @@ export async function editText(text: string, { VISUAL, EDITOR }: Environment): P
   }
 }
 
-/** Runs the editor through a shell, so that EDITOR may contain arguments. @returns the problem; null if there is none */
+/** Runs the editor in a shell, so that EDITOR may contain arguments. @returns the problem, or null */
 function run(editor: string, file: string): Promise<string | null> {
   const child =
     platform() === "win32"
@@ -43,17 +41,17 @@ function run(editor: string, file: string): Promise<string | null> {
   });
 }
 
-/** The shell's exit codes for a command that is not executable, or not found. */
-const NOT_STARTED: ReadonlySet<number | null> = new Set([126, 127]);
+/** Exit codes of a shell for a command that is not executable or not found. */
+const START_FAILURE_CODES: ReadonlySet<number | null> = new Set([126, 127]);
 
-/** Default pager. No message if it is not installed, because it was not requested. */
+/** Default pager. A missing `less` is not reported, because the user did not request it. */
 const DEFAULT_PAGER = platform() === "win32" ? "" : "command -v less >/dev/null && exec less; exit 127";
 
 /**
- * Shows a text in `$PAGER`, on the terminal, until the user leaves it. As git does: a shell runs it, and `less` exits at
- * once if the text fits the screen.
- * @param signal aborts at a signal; the pager keeps the terminal until it exits
- * @returns false if there is none, or it cannot be started
+ * Shows a text in `$PAGER` until the user quits it. As in git, a shell runs the pager, and `less` exits at once if the
+ * text fits the screen.
+ * @param signal checked after the pager has exited
+ * @returns false if there is no pager, or it cannot be started
  * @throws the signal's reason
  */
 export async function runPager(text: string, env: Environment, signal: AbortSignal): Promise<boolean> {
@@ -64,7 +62,7 @@ export async function runPager(text: string, env: Environment, signal: AbortSign
     stdio: ["pipe", "inherit", "inherit"],
     env: { ...env, LESS },
   });
-  // A pager that is left before its end reads no further.
+  // A pager that is quit early closes its input.
   child.stdin.on("error", () => {});
   child.stdin.end(text);
   const exitCode = await new Promise<number | null>((resolve) => {
@@ -72,5 +70,5 @@ export async function runPager(text: string, env: Environment, signal: AbortSign
     child.on("close", resolve);
   });
   signal.throwIfAborted();
-  return !NOT_STARTED.has(exitCode);
+  return !START_FAILURE_CODES.has(exitCode);
 }

@@ -6,7 +6,7 @@ import type { Console } from "../text/console.ts";
 import { noteText } from "../text/phrases.ts";
 import type { RunNotes } from "./run-progress.ts";
 
-/** A line of `--progress json`, as `imggen help events` documents it. Fields may be added, none is changed or removed. */
+/** A line of `--progress json` (see `imggen help events`). Scripts read it, so fields may only be added. */
 export type EventLine =
   | { type: "uploading"; file: string; bytes: number }
   | { type: "submitted" }
@@ -22,7 +22,7 @@ export type EventLine =
   | { type: "row"; row: number; line: number; taskId: string | null; status: string }
   | { type: "note" | "warning" | "error"; message: string };
 
-/** null for what a program is told nothing of. */
+/** Returns null for an event without a line. */
 function eventLine(event: RunEvent): EventLine | null {
   switch (event.type) {
     case "uploading":
@@ -77,7 +77,6 @@ function eventLine(event: RunEvent): EventLine | null {
   }
 }
 
-/** The lines of a run for a program. */
 export function eventLines(console: Console): RunNotes {
   return {
     show(event) {

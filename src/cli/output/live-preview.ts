@@ -2,40 +2,40 @@ import { canReplace, type ReplaceablePicture, replaceablePicture } from "../../g
 import type { Screen } from "../../graphics/terminal.ts";
 import type { Session } from "../session/session.ts";
 import { writeTo } from "../text/output-stream.ts";
-import { screenFor } from "./show-images.ts";
+import { getScreen } from "./show-images.ts";
 
-/** A task's image as it is so far, above the status line: each picture in the place of the last. */
+/** The latest preview frame of a task, shown above the status line. */
 export interface LivePreview {
-  /** Shows what may be an image; what is none, or cannot be shown in time, is left out. */
+  /** Shows a preview frame. Skips it if it cannot be decoded, or if the previous one is still being drawn. */
   show(image: Buffer): void;
-  /** Leaves nothing of it on the screen. The status line has been stopped. */
+  /** Erases the frame. The status line must be stopped first. */
   stop(): void;
 }
 
-/** @returns null for a terminal that cannot replace a picture */
+/** @returns null if the terminal cannot replace an image */
 export async function createLivePreview(session: Session): Promise<LivePreview | null> {
-  const screen = await screenFor(session);
+  const screen = await getScreen(session);
   return canReplace(screen) ? livePreview(session, screen) : null;
 }
 
 function livePreview({ console, context }: Session, screen: Screen): LivePreview {
   let currentPicture: ReplaceablePicture | null = null;
   let isBusy = false;
-  let isOver = false;
+  let isStopped = false;
   const erase = () => {
     if (currentPicture !== null) void writeTo(context.stderr, currentPicture.erase);
     currentPicture = null;
   };
-  // Whatever else is written would come between the picture and the status line.
+  // Other output would come between the image and the status line.
   const { beforeWrite } = console;
   console.beforeWrite = () => {
     beforeWrite();
     erase();
   };
-  const endSuspending = context.onSuspend(erase, () => {});
+  const removeSuspendListeners = context.onSuspend(erase, () => {});
   const stop = () => {
-    isOver = true;
-    endSuspending();
+    isStopped = true;
+    removeSuspendListeners();
     erase();
   };
   const { onSecondSignal } = context;
@@ -45,16 +45,16 @@ function livePreview({ console, context }: Session, screen: Screen): LivePreview
   };
   const draw = async (image: Buffer) => {
     const picture = await replaceablePicture(image, screen);
-    if (isOver || !context.isInForeground()) return;
+    if (isStopped || !context.isInForeground()) return;
     const drawn = console.picture(picture.draw, "stderr");
     currentPicture = picture;
     await drawn;
   };
   return {
     show(image) {
-      if (isBusy || isOver) return;
+      if (isBusy || isStopped) return;
       isBusy = true;
-      // The share is shown all the same.
+      // A failure is ignored, because the status line still shows the progress.
       const onDrawn = () => {
         isBusy = false;
       };

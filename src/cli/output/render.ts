@@ -6,110 +6,113 @@ import { COMMAND_VOCABULARY, resumeCommand } from "../../lib/wording.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { Session } from "../session/session.ts";
 import { hasSymbols, SAVED_MARK } from "../text/colors.ts";
-import { roomOn, type WholeLine } from "../text/fit.ts";
+import { streamColumns, type UnfoldedLine } from "../text/fit.ts";
 import { creditsText, failureLines, shortPath } from "../text/phrases.ts";
 
 /**
- * Shows a report to a person: the result on standard output, the rest on standard error.
- * @param which of several tasks it is of: what its lines on standard error begin with
- * @param isImageOut whether standard output carries an image's bytes, which a path after them would spoil
+ * Shows a report to a person: the result on standard output, everything else on standard error.
+ * @param prefix names the task in lines of standard error if there are several
+ * @param isImageOut whether image bytes were written to standard output, so that no path may follow them
  */
 export async function renderReport(
   report: TaskReport,
   session: Session,
-  which = "",
+  prefix = "",
   isImageOut = false,
 ): Promise<void> {
   const { console } = session;
   if (!report.isAwaited && report.taskId !== null && !report.error) {
     await console.result(report.taskId);
-    const earlier = report.charged !== "no" ? "Charged earlier" : "Begun earlier";
-    const what = report.reused ? earlier : "Submitted";
+    const reusedLabel = report.charged !== "no" ? "Charged earlier" : "Submitted earlier";
+    const label = report.reused ? reusedLabel : "Submitted";
     return console.note(
-      `${what}, ${creditsText(report.credits, report.free)}. Resume with: ${resumeCommand(report.taskId)}`,
+      `${label}, ${creditsText(report.credits, report.free)}. Resume with: ${resumeCommand(report.taskId)}`,
     );
   }
-  const isOneScreen = isLiveTerminal(session);
-  for (const { path } of isOneScreen ? [] : report.files) {
+  const isTerminal = isLiveTerminal(session);
+  for (const { path } of isTerminal ? [] : report.files) {
     if (path === null) continue;
-    if (isImageOut) await console.warn(`Standard output takes one image; another was saved as ${path}`);
+    if (isImageOut)
+      await console.warn(`Standard output can carry only one image. Another image was saved as ${path}`);
     else await console.resultLine({ path });
   }
-  for (const warning of report.warnings) await console.warn(which + warning);
-  if (isOneScreen && report.files.length > 0) {
-    await console.note(await savedLines(report, session, which));
+  for (const warning of report.warnings) await console.warn(prefix + warning);
+  if (isTerminal && report.files.length > 0) {
+    await console.note(await savedLines(report, session, prefix));
   }
   if (report.error) {
     const { verbose } = session.options;
     return console.error(
-      failureLines(describeFailure(report.error, COMMAND_VOCABULARY, report), { which, verbose }),
+      failureLines(describeFailure(report.error, COMMAND_VOCABULARY, report), { prefix, verbose }),
     );
   }
-  if (!isOneScreen && report.files.length > 0) await console.note(which + savedLine(report, which));
+  if (!isTerminal && report.files.length > 0) await console.note(prefix + savedLine(report, prefix));
 }
 
-/** Whether both streams end on one screen: then one line with the file and its facts is enough. */
+/** Whether both streams are on the terminal, so that one line with the file and its details is enough. */
 function isLiveTerminal({ console, context: { stdout, stderr } }: Session): boolean {
   return stdout.isTTY === true && stderr.isTTY === true && !console.quiet;
 }
 
-/** Line about the saved files, if standard output has their names. */
-function savedLine(report: TaskReport, which: string): string {
+/** Formats the line about saved files whose paths are on standard output. */
+function savedLine(report: TaskReport, prefix: string): string {
   const { files } = report;
   const count = pluralize(files.length, "image");
   const separator = report.isSavedBefore ? ":" : "";
-  return `${savedLabel(which, report)}${separator} ${[count, ...sizeFacts(files[0]), ...costFacts(report)].join(", ")}.`;
+  return `${savedLabel(prefix, report)}${separator} ${[count, ...sizeDetails(files[0]), ...costDetails(report)].join(", ")}.`;
 }
 
-/** Lines about the saved files, for a terminal: one for each image, and for several their total cost. */
+/** Formats the saved files for a terminal: one line per image, then the total cost of several. */
 async function savedLines(
   report: TaskReport,
   { context }: Session,
-  which: string,
-): Promise<(string | WholeLine)[]> {
+  prefix: string,
+): Promise<(string | UnfoldedLine)[]> {
   const { files } = report;
   const mark = hasSymbols(context.env) ? `${SAVED_MARK} ` : "";
-  const text = `${mark}${which}${savedLabel(which, report)}`;
-  const costs = costFacts(report);
-  const lines: (string | WholeLine)[] = [];
+  const text = `${mark}${prefix}${savedLabel(prefix, report)}`;
+  const costs = costDetails(report);
+  const lines: (string | UnfoldedLine)[] = [];
   for (const file of files) {
     const name = file.path === null ? "to standard output" : shortPath(file.path, context);
-    const facts = [...sizeFacts(file), ...(files.length === 1 ? costs : [])].join(", ");
-    lines.push(...(await withFacts(text, name, facts, roomOn(context.stderr))));
+    const details = [...sizeDetails(file), ...(files.length === 1 ? costs : [])].join(", ");
+    lines.push(...(await fileLines(text, name, details, streamColumns(context.stderr))));
   }
   if (files.length > 1 && costs.length > 0) lines.push(`${files.length} images, ${costs.join(", ")}`);
   return lines;
 }
 
-/** The first words of an image's line; in lower case where something stands before them. */
-function savedLabel(which: string, { isSavedBefore }: TaskReport): string {
-  if (isSavedBefore) return which === "" ? "Already saved" : "already saved";
-  return which === "" ? "Saved" : "saved";
+/** Returns the label of a saved image, in lower case after a prefix. */
+function savedLabel(prefix: string, { isSavedBefore }: TaskReport): string {
+  if (isSavedBefore) return prefix === "" ? "Already saved" : "already saved";
+  return prefix === "" ? "Saved" : "saved";
 }
 
-/** Cost and duration of the images; empty if an earlier run saved them. */
-function costFacts({ credits, free, elapsedMs, isSavedBefore }: TaskReport): string[] {
+/** Returns the cost and duration of the images; empty if an earlier run saved them. */
+function costDetails({ credits, free, elapsedMs, isSavedBefore }: TaskReport): string[] {
   if (isSavedBefore) return [];
   return [creditsText(credits, free), ...(elapsedMs === null ? [] : [formatDuration(elapsedMs)])];
 }
 
-function sizeFacts(file: SavedFile | undefined): string[] {
+function sizeDetails(file: SavedFile | undefined): string[] {
   return file?.width ? [`${file.width}×${file.height}`] : [];
 }
 
-/** A file's name after a text, and facts in brackets after it; each below what it has no room beside. */
-export async function withFacts(
+/** Formats a text, a file name and details in parentheses, on more than one line if the terminal is too narrow. */
+export async function fileLines(
   text: string,
   name: string,
-  facts: string,
+  details: string,
   columns: number,
-): Promise<(string | WholeLine)[]> {
+): Promise<(string | UnfoldedLine)[]> {
   const { countColumns } = await import("../text/terminal-columns.ts");
-  const whole = `${text} ${name}`;
-  const beside = facts === "" ? whole : `${whole} (${facts})`;
-  if (countColumns(beside) <= columns) return [beside];
+  const textAndName = `${text} ${name}`;
+  const fullLine = details === "" ? textAndName : `${textAndName} (${details})`;
+  if (countColumns(fullLine) <= columns) return [fullLine];
   const isTooLong = countColumns(name) + 2 > columns;
   const lines =
-    countColumns(whole) <= columns ? [{ whole }] : [text, { whole: isTooLong ? name : `  ${name}` }];
-  return facts === "" ? lines : [...lines, `  ${facts}`];
+    countColumns(textAndName) <= columns
+      ? [{ text: textAndName }]
+      : [text, { text: isTooLong ? name : `  ${name}` }];
+  return details === "" ? lines : [...lines, `  ${details}`];
 }

@@ -2,64 +2,63 @@ import { shareText, stepText } from "../../client/run-text.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
 import type { Console } from "../text/console.ts";
 
-/** Progress of a run, derived from its events. Times are by the monotonic clock. */
+/** Progress of a run, derived from its events. Times are in milliseconds of the monotonic clock. */
 export interface RunProgress {
-  /** The task of the last event. */
+  /** Task of the last event. */
   task: TaskProgress;
   names: readonly string[];
-  /** The places in `names` of the tasks in each stage, in the order in which they reached it; not of those printed. */
+  /** Indices in `names` of the tasks in each stage, in order of arrival. Printed tasks are removed. */
   stages: Readonly<Record<Stage, Set<number>>>;
-  /** null before it is planned. */
+  /** null until the batch is planned. */
   batch: BatchProgress | null;
 }
 
 export type Stage = "finished" | "downloading" | "running";
 
 export interface TaskProgress {
-  /** Current step, such as `Generating`; empty before the first one. */
+  /** Current step, such as `Generating`; empty before the first step. */
   step: string;
-  /** Share of the step that is done, as `shareText` formats it. */
+  /** Completed share of the step, as `shareText` formats it. */
   share: string;
   sinceMs: number;
-  /** null before it is accepted. */
+  /** null until the task is accepted. */
   taskId: string | null;
   usualMs: number | null;
 }
 
-/** The rows of a batch in total. */
 export interface BatchProgress {
   rows: number;
-  /** Rows that have ended, those that were saved before included. */
+  /** Rows that have ended, including the rows that earlier runs saved. */
   endedRows: number;
-  /** Rows among these that were not saved before this run. */
+  /** Rows that have ended in this run. */
   endedInThisRun: number;
-  /** Rows that this run has still to finish. */
+  /** Rows that this run still has to finish. */
   remainingRows: number;
   running: number;
   failed: number;
-  /** Credits of the budget that earlier runs have charged. */
+  /** Credits that earlier runs may have charged to the budget. */
   creditsBefore: number;
-  /** Credits of the budget that may have been charged. */
+  /** Credits that may have been charged to the budget. */
   credits: number;
-  /** null if no cost is known. */
+  /** null if there is no cap and no known cost. */
   budget: number | null;
-  /** null before the first row is begun. */
+  /** null until the first row is begun. */
   startMs: number | null;
 }
 
-/** The lines of a run that stay on standard error. */
+/** Messages about a run on standard error. */
 export interface RunNotes {
-  /** @param run the progress before the event */
+  /** @param run progress before the event */
   show(event: RunEvent, run: RunProgress): void;
-  /** Prints notes that depend on time alone; called each second on a terminal. */
+  /** Prints messages that depend on elapsed time. Called once a second on a terminal. */
   tick?(run: RunProgress, nowMs: number): void;
 }
 
-/** View of one kind of run, for a person. */
+/** Presentation of a run to a person. */
 export interface RunView {
-  /** The lines at the end of a terminal, in so many columns; none before anything has begun. */
+  /** Returns the status lines; empty before the first step. */
   lines(run: RunProgress, nowMs: number, columns: number): readonly string[];
-  /** @param isLive whether those lines are seen */
+  /** @param isLive whether the status lines are visible */
   notes(console: Console, isLive: boolean): RunNotes;
 }
 
@@ -100,7 +99,7 @@ export function fold(run: RunProgress, event: RunEvent, nowMs: number): boolean 
 
 function plannedBatch({ plan, cap }: Extract<RunEvent, { type: "planned" }>): BatchProgress {
   const { rows, toSubmit, charged, chargedForOthers } = plan;
-  // A cap counts what earlier runs have charged too.
+  // A cap includes the charges of earlier runs.
   const credits = cap === null ? 0 : charged.credits + chargedForOthers.credits;
   return {
     rows: rows.length,
@@ -120,38 +119,38 @@ function batchAfter(
   const { running, endedRows, endedInThisRun, remainingRows, failed, creditsBefore } = batch;
   if (event.type === "row_begun") return { ...batch, running: running + 1, startMs: batch.startMs ?? nowMs };
   const { isSkipped, state } = event.result;
-  const now = isSkipped ? 0 : 1;
+  const increment = isSkipped ? 0 : 1;
   return {
     ...batch,
     running: running - 1,
     endedRows: endedRows + 1,
-    endedInThisRun: endedInThisRun + now,
-    remainingRows: remainingRows - now,
-    failed: failed + (now && (state === "failed" || state === "unknown") ? 1 : 0),
+    endedInThisRun: endedInThisRun + increment,
+    remainingRows: remainingRows - increment,
+    failed: failed + (increment && (state === "failed" || state === "unknown") ? 1 : 0),
     credits: creditsBefore + event.counts.cost.credits,
   };
 }
 
-/** @param stage null: removed from all */
+/** Moves a task to a stage. @param stage null to remove the task from all stages */
 function move(stages: RunProgress["stages"], at: number, stage: Stage | null): boolean {
-  const isLeft = Object.values(stages).some((positions) => positions.delete(at));
-  if (isLeft && stage !== null) stages[stage].add(at);
-  return isLeft;
+  const wasPresent = Object.values(stages).some((positions) => positions.delete(at));
+  if (wasPresent && stage !== null) stages[stage].add(at);
+  return wasPresent;
 }
 
 function taskAfter(task: TaskProgress, event: RunEvent, nowMs: number): TaskProgress {
   const step = stepText(event);
   if (step === "") return task;
-  const goesOn = step === task.step && (event.type === "waiting" || event.type === "progress");
-  const before = goesOn ? task : { ...task, share: "", sinceMs: nowMs };
+  const isSameStep = step === task.step && (event.type === "waiting" || event.type === "progress");
+  const base = isSameStep ? task : { ...task, share: "", sinceMs: nowMs };
   switch (event.type) {
     case "progress":
-      return { ...before, step, share: shareText(event) };
+      return { ...base, step, share: shareText(event) };
     case "accepted":
-      return { ...before, step, taskId: event.taskId };
+      return { ...base, step, taskId: event.taskId };
     case "waiting":
-      return { ...before, step, taskId: event.taskId, usualMs: event.usualMs };
+      return { ...base, step, taskId: event.taskId, usualMs: event.usualMs };
     default:
-      return { ...before, step };
+      return { ...base, step };
   }
 }

@@ -9,32 +9,31 @@ import { errorText } from "../../lib/error-text.ts";
 import { type ImageInfo, inspectFile } from "../../lib/image/inspect.ts";
 import type { Session } from "../session/session.ts";
 
-/** Maximum size of pictures, in characters; null: as many rows as the terminal has. */
+/** Maximum size of images in the terminal, in characters; `rows` is null for the height of the terminal. */
 export interface Room {
   columns: number;
   rows: number | null;
 }
 
-/** One question to the terminal is enough for all pictures of a run. */
+/** Results of terminal detection, so that the terminal is queried once per run. */
 const screens = new WeakMap<Session, Promise<Screen>>();
 
 /**
- * Shows images in the terminal, several as one grid. A failure here is not an error of the command: the images are
- * saved. What cannot be shown is said in one line.
+ * Shows images in the terminal, several as one grid. Failures are only warnings, because the images are already saved.
  */
 export async function showInTerminal(
   files: readonly string[],
   maxRoom: Room | null,
   session: Session,
 ): Promise<void> {
-  const screen = await screenFor(session);
+  const screen = await getScreen(session);
   const images: DisplayImage[] = [];
   for (const file of files) {
-    const image = await tryOrWarn(file, () => imageIn(file), session);
+    const image = await tryOrWarn(file, () => readImage(file), session);
     if (image !== null) images.push({ source: file, image });
   }
-  // Below the picture each file is named; `graphics` leaves room for one.
-  const room = within(maxRoom, { ...screen, rows: screen.rows - (files.length - 1) });
+  // `graphics` reserves a row for one file name below the image.
+  const room = limitScreen(maxRoom, { ...screen, rows: screen.rows - (files.length - 1) });
   const grid = images.length > 1 ? await renderGrid(images, room).catch(() => null) : null;
   for (const each of grid === null ? images : [grid]) {
     const name = typeof each.source === "string" ? each.source : "";
@@ -43,14 +42,14 @@ export async function showInTerminal(
   }
 }
 
-/** Picture support of this run's terminal, detected once. */
-export function screenFor(session: Session): Promise<Screen> {
-  const screen = screens.get(session) ?? findScreen(session);
+/** Returns the graphics support of the terminal, detected once per run. */
+export function getScreen(session: Session): Promise<Screen> {
+  const screen = screens.get(session) ?? detectSessionScreen(session);
   screens.set(session, screen);
   return screen;
 }
 
-function within(maxRoom: Room | null, screen: Screen): Screen {
+function limitScreen(maxRoom: Room | null, screen: Screen): Screen {
   if (maxRoom === null) return screen;
   const { columns, rows } = maxRoom;
   return {
@@ -69,39 +68,39 @@ async function tryOrWarn<Result>(
   try {
     return await work();
   } catch (error) {
-    const why = error instanceof UndecodableError ? error.message : errorText(error);
-    await console.warn(`No preview${file && ` of ${path.basename(file)}`}: ${why}.`);
+    const reason = error instanceof UndecodableError ? error.message : errorText(error);
+    await console.warn(`No preview${file && ` of ${path.basename(file)}`}: ${reason}.`);
     return null;
   }
 }
 
-async function imageIn(file: string): Promise<ImageInfo> {
+async function readImage(file: string): Promise<ImageInfo> {
   const inspection = inspectFile(file);
   if (inspection.ok) return inspection.image;
   throw new UndecodableError(`it is ${inspection.problem}: ${inspection.detail}`);
 }
 
-/** Detects the picture support of the terminal. @param mayAsk whether it may be sent queries */
-export function findScreen({ context, console }: Session, mayAsk = true): Promise<Screen> {
+/** Detects the graphics support of the terminal. @param canQuery whether to send queries to the terminal */
+export function detectSessionScreen({ context, console }: Session, canQuery = true): Promise<Screen> {
   const { stdout, env } = context;
   return detectScreen({
     env,
     columns: stdout.columns || 80,
     rows: stdout.rows || 24,
     hasColors: console.takesColors("stdout"),
-    detectGraphics: context.namedGraphics,
-    query: mayAsk ? context.queryTerminal : async () => "",
+    detectGraphics: context.detectEnvironmentGraphics,
+    query: canQuery ? context.queryTerminal : async () => "",
   });
 }
 
-/** The command that opens a file as a double click would. */
+/** Commands that open a file in its default program. */
 const OPENERS: { [Name in NodeJS.Platform]?: string } = { darwin: "open", win32: "explorer" };
-const USUAL_OPENER = "xdg-open";
+const DEFAULT_OPENER = "xdg-open";
 
-/** Long enough for an opener that cannot open the file to exit with an error. */
-const OPENING_MS = 500;
+/** Time to wait for an opener to fail, in milliseconds. */
+const OPENER_WAIT_MS = 500;
 
-/** Opens files with the system's viewer. Where that fails, it is a warning. */
+/** Opens files with the system's viewer. A failure is only a warning. */
 export async function openInViewer(files: readonly string[], session: Session): Promise<void> {
   for (const file of files) {
     const problem = await open(file, session.context.env);
@@ -111,19 +110,19 @@ export async function openInViewer(files: readonly string[], session: Session): 
   }
 }
 
-/** @returns what went wrong; null for nothing */
+/** @returns the problem, or null */
 function open(file: string, env: Environment): Promise<string | null> {
-  const opener = OPENERS[platform()] ?? USUAL_OPENER;
+  const opener = OPENERS[platform()] ?? DEFAULT_OPENER;
   return new Promise((resolve) => {
     const child = spawn(opener, [file], { env, stdio: "ignore", detached: true });
     child.unref();
-    const timer = setTimeout(() => resolve(null), OPENING_MS);
+    const timer = setTimeout(() => resolve(null), OPENER_WAIT_MS);
     const end = (problem: string | null) => {
       clearTimeout(timer);
       resolve(problem);
     };
     child.on("error", ({ message }) => end(`${opener} cannot be started (${message})`));
-    // Explorer always ends with 1.
+    // Explorer always exits with code 1.
     child.on("exit", (code) =>
       end(code && platform() !== "win32" ? `${opener} failed (exit code ${code})` : null),
     );

@@ -9,18 +9,17 @@ import { eventLines } from "./event-lines.ts";
 import { fold, newRun, type RunProgress, type RunView } from "./run-progress.ts";
 import { createStatusLine, type StatusLineOptions } from "./status-line.ts";
 
-/** Shows how a run gets on: on a terminal, in a few plain lines elsewhere, or as JSON for a program. */
+/** Shows the progress of a run: as status lines on a terminal, as messages, or as JSON events. */
 export interface Progress {
   show(event: RunEvent): void;
-  /** Shows a preview frame; absent if the terminal cannot, or previews are off. */
+  /** Shows a preview frame. Undefined if previews are off or unsupported. */
   preview?: ((image: Buffer) => void) | undefined;
-  /** Ends drawing; messages are still printed. */
+  /** Removes the status lines. Messages are still printed. */
   stop(): void;
 }
 
 const REDRAW_MS = 1_000;
 
-/** @returns what shows a run, and what is known of it so far */
 export async function createProgress(
   session: Session,
   view: RunView,
@@ -28,7 +27,7 @@ export async function createProgress(
 ): Promise<Progress & { run: RunProgress }> {
   const { console, context } = session;
   const line = await createStatusLine(session, options);
-  // Loaded late: it asks the terminal what it can show.
+  // Loaded only if needed, because it queries the terminal.
   const loaded = hasPreviews && line.isLive ? await import("./live-preview.ts") : null;
   const preview = await loaded?.createLivePreview(session);
   const notes = console.events ? eventLines(console) : view.notes(console, line.isLive);
@@ -44,8 +43,8 @@ export async function createProgress(
   return {
     run,
     show(event) {
-      // Even under --quiet: the screen may be the only place that has the task's id.
-      if (event.type === "submit_interrupted") console.noteAwaited(event.taskId);
+      // Shown even under --quiet, because the task id may not be in the ledger.
+      if (event.type === "submit_interrupted") console.addPendingReply(event.taskId);
       if (event.type === "ledger_warning") void console.error(`warning: ${event.message}`);
       else notes.show(event, run);
       if (fold(run, event, clock())) draw();
@@ -63,12 +62,12 @@ export async function createProgress(
 /** Flags of commands that connect to targets. */
 interface ConnectionFlags {
   requestTimeoutMs?: number | undefined;
-  /** Whether a task may be continued with another key than it was submitted with. */
+  /** Whether a task may be continued with a different API key. */
   yes?: boolean | undefined;
 }
 
-/** Does an operation, shows its progress, and closes everything afterwards. */
-export async function withTasksShown<Result>(
+/** Runs an operation, shows its progress, and closes its connections afterwards. */
+export async function runWithProgress<Result>(
   session: Session,
   { requestTimeoutMs, yes }: ConnectionFlags,
   progress: Progress,
@@ -78,7 +77,7 @@ export async function withTasksShown<Result>(
   const { Operations } = await import("../../client/operations.ts");
   const operations = new Operations(session, requestTimeoutMs);
   const { context, console } = session;
-  const { onStoppable, forget } = stopAtSecondSignal(session);
+  const { onStoppable, removeListener } = stopJobsOnSecondSignal(session);
   try {
     return await work(operations, {
       signal: context.signal,
@@ -90,31 +89,31 @@ export async function withTasksShown<Result>(
     });
   } finally {
     progress.stop();
-    forget();
-    // Jobs that a second signal may stop need their connections until the process ends.
-    if (context.stopAccepted === undefined) await operations.close();
+    removeListener();
+    // To stop jobs at a second signal, connections are needed until the process ends.
+    if (context.stopAcceptedJobs === undefined) await operations.close();
   }
 }
 
-/** Has a second signal stop free jobs. `forget`: takes that back, unless a signal has left something to stop. */
-function stopAtSecondSignal({ context, console }: Session) {
+/** Makes a second signal stop free jobs. `removeListener` has no effect after the first signal. */
+function stopJobsOnSecondSignal({ context, console }: Session) {
   const { signal } = context;
   let jobs: Parameters<NonNullable<Caller["onStoppable"]>>[0] | undefined;
-  const offer = () => {
+  const enableStop = () => {
     const stoppable = jobs;
-    if (!signal.aborted || stoppable === undefined || context.stopAccepted) return;
+    if (!signal.aborted || stoppable === undefined || context.stopAcceptedJobs) return;
     if (stoppable.providerNames.length === 0) return;
-    context.stopAccepted = async (limit) => {
+    context.stopAcceptedJobs = async (limit) => {
       for (const stopped of await stoppable.stopAll(limit)) await console.note(stoppedText(stopped));
     };
     if (isCtrlC(signal))
       void console.note(`Ctrl-C again asks ${stoppable.providerNames.join(", ")} to cancel its free jobs.`);
   };
-  // A job may be accepted at the moment of the first signal.
+  // A job may be accepted after the first signal.
   const onStoppable: Caller["onStoppable"] = (stoppable) => {
     jobs = stoppable;
-    offer();
+    enableStop();
   };
-  signal.addEventListener("abort", offer, { once: true });
-  return { onStoppable, forget: () => signal.removeEventListener("abort", offer) };
+  signal.addEventListener("abort", enableStop, { once: true });
+  return { onStoppable, removeListener: () => signal.removeEventListener("abort", enableStop) };
 }

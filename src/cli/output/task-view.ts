@@ -8,56 +8,68 @@ import type { Console } from "../text/console.ts";
 import { creditsText, noteText } from "../text/phrases.ts";
 import type { RunNotes, RunProgress, RunView, Stage, TaskProgress } from "./run-progress.ts";
 
-/** The spinner's text on the request of a task. */
-type RequestFacts = Pick<CheckedRequest, "request" | "credits"> & { free?: FreeProvider | null };
+/** Request details in the status line. */
+type RequestDetails = Pick<CheckedRequest, "request" | "credits"> & { free?: FreeProvider | null };
 
-/** One task: a spinner, or a few plain lines. @param facts null if not known */
-export function taskView(facts: RequestFacts | null): RunView {
+/** View of a single task. @param details null if unknown */
+export function taskView(details: RequestDetails | null): RunView {
   return {
     lines: ({ task }, nowMs, columns) =>
-      task.step === "" ? [] : [spinnerLine(task, nowMs - task.sinceMs, facts, columns)],
+      task.step === "" ? [] : [spinnerLine(task, nowMs - task.sinceMs, details, columns)],
     notes: taskNotes,
   };
 }
 
-/** Whole, or without the cost, or without the model too, as the columns allow. */
-function spinnerLine(task: TaskProgress, ageMs: number, facts: RequestFacts | null, columns: number): string {
+/** Returns the status line. Omits the cost, then the model, then the time if there are too few columns. */
+function spinnerLine(
+  task: TaskProgress,
+  ageMs: number,
+  details: RequestDetails | null,
+  columns: number,
+): string {
   const step = [task.step, task.share].filter(Boolean).join(", ");
   const time = timeText(ageMs, task.step === "Generating" ? task.usualMs : null);
-  const kind = facts === null ? "" : [facts.request.model, facts.request.quality].filter(Boolean).join(" ");
-  const cost = facts === null ? "" : creditsText(facts.credits, facts.free);
-  const choices = [[step, kind, time, cost], [step, kind, time], [step, time], [step]];
+  const model =
+    details === null ? "" : [details.request.model, details.request.quality].filter(Boolean).join(" ");
+  const cost = details === null ? "" : creditsText(details.credits, details.free);
+  const choices = [[step, model, time, cost], [step, model, time], [step, time], [step]];
   const lines = choices.map((choice) => choice.filter((part) => part !== "").join(" · "));
   return lines.find((line) => line.length <= columns) ?? step;
 }
 
 function timeText(ageMs: number, usualMs: number | null): string {
-  const age = ageMs < 1000 ? "" : wholeSeconds(ageMs);
+  const age = ageMs < 1000 ? "" : formatSeconds(ageMs);
   if (usualMs === null || usualMs < 1000) return age;
-  if (ageMs > usualMs) return `${age}, usually ${wholeSeconds(usualMs)}`;
-  return age === "" ? `about ${wholeSeconds(usualMs)}` : `${age} of about ${wholeSeconds(usualMs)}`;
+  if (ageMs > usualMs) return `${age}, usually ${formatSeconds(usualMs)}`;
+  return age === "" ? `about ${formatSeconds(usualMs)}` : `${age} of about ${formatSeconds(usualMs)}`;
 }
 
-function wholeSeconds(ms: number): string {
+function formatSeconds(ms: number): string {
   return formatDuration(Math.round(ms / 1000) * 1000);
 }
 
 const SLOW_MS = 60_000;
-const SLOW_TIMES = 2;
+const SLOW_FACTOR = 2;
 
-const ALWAYS = ["continuing", "submit_retry", "submit_interrupted", "download_retry"] as const;
-/** On a terminal only what the spinner cannot tell. */
-const ON_TERMINAL = new Set<string>([...ALWAYS, "poll_failed"]);
-const ELSEWHERE = new Set<string>([...ALWAYS, "claimed_elsewhere", "uploading", "accepted", "progress"]);
+const COMMON_EVENTS = ["continuing", "submit_retry", "submit_interrupted", "download_retry"] as const;
+/** Events with a message on a terminal, where the status line shows the others. */
+const TERMINAL_EVENTS = new Set<string>([...COMMON_EVENTS, "poll_failed"]);
+const PLAIN_EVENTS = new Set<string>([
+  ...COMMON_EVENTS,
+  "claimed_elsewhere",
+  "uploading",
+  "accepted",
+  "progress",
+]);
 
-/** Text about one task, which is short. */
+/** Messages about a single task. */
 export function taskNotes(console: Console, isLive: boolean): RunNotes {
-  /** On a terminal the id is said once, when it may soon be needed: the task is slow, or a poll has failed. */
+  /** Whether the task id has been shown, which is done once: if the task is slow, or a poll has failed. */
   let isIdShown = false;
   return {
     show(event, { task }) {
-      if (!(isLive ? ON_TERMINAL : ELSEWHERE).has(event.type)) return;
-      // For whom it waits, each time that it changes.
+      if (!(isLive ? TERMINAL_EVENTS : PLAIN_EVENTS).has(event.type)) return;
+      // Progress is shown only when the reason for waiting changes.
       if (event.type === "progress" && (event.waiting === null || stepText(event) === task.step)) return;
       if (event.type === "poll_failed") {
         if (isIdShown) return;
@@ -67,30 +79,30 @@ export function taskNotes(console: Console, isLive: boolean): RunNotes {
     },
     tick({ task: { taskId, step, sinceMs, usualMs } }, nowMs) {
       if (isIdShown || taskId === null || step !== "Generating") return;
-      if (nowMs - sinceMs < Math.max(SLOW_MS, SLOW_TIMES * (usualMs ?? 0))) return;
+      if (nowMs - sinceMs < Math.max(SLOW_MS, SLOW_FACTOR * (usualMs ?? 0))) return;
       isIdShown = true;
       void console.note(
-        `This is taking a while. Ctrl-C loses nothing; resume with: ${resumeCommand(taskId)}`,
+        `The task is slow. Ctrl-C stops waiting but loses nothing; to resume: ${resumeCommand(taskId)}`,
       );
     },
   };
 }
 
-/** Text about one of several tasks before it ends. */
-function notesOfSeveral(console: Console): RunNotes {
+/** Messages about several tasks before they end. */
+function multiTaskNotes(console: Console): RunNotes {
   return {
     show(event) {
-      // Only the next task in the queue is reported: it names the one that it waits for.
+      // Only the next task in the queue is reported, because its message names the running task.
       const isNext = event.type === "progress" && event.waiting?.ahead === 1;
       if (isNext || event.type === "download_retry") void console.note(noteText(event));
     },
   };
 }
 
-/** The stages in which a task is named, in the order of their lines. */
+/** Stages in the order of their lines. */
 const STAGES = ["finished", "downloading", "running"] as const satisfies Stage[];
 
-/** States of several tasks; one whose lines are printed is no longer named. */
+/** View of several tasks, by stage. Printed tasks are no longer listed. */
 export function taskRows(ids: readonly string[]): RunView {
   const names = shortTaskIds(ids);
   return {
@@ -99,25 +111,25 @@ export function taskRows(ids: readonly string[]): RunView {
       const lists = STAGES.flatMap((stage) => stageLine(stage, stages, names, columns));
       return [`${finished} of ${names.length} tasks finished`, ...lists];
     },
-    notes: notesOfSeveral,
+    notes: multiTaskNotes,
   };
 }
 
-/** The first of these tasks by name, as many as fit, and how many more there are. */
+/** Returns a line with as many task names as fit, and the number of the remaining tasks. */
 function stageLine(
   stage: Stage,
   stages: RunProgress["stages"],
   names: readonly string[],
   columns: number,
 ): string[] {
-  let more = stages[stage].size;
-  if (more === 0) return [];
-  let [text, fitting] = [`${stage}:`, `${stage}: ${more}`];
+  let remaining = stages[stage].size;
+  if (remaining === 0) return [];
+  let [text, fitting] = [`${stage}:`, `${stage}: ${remaining}`];
   for (const at of stages[stage]) {
     text += `${text.endsWith(":") ? "" : ","} ${names[at]}`;
     if (text.length > columns) break;
-    more -= 1;
-    const line = more === 0 ? text : `${text}, ${more} more`;
+    remaining -= 1;
+    const line = remaining === 0 ? text : `${text}, ${remaining} more`;
     if (line.length <= columns) fitting = line;
   }
   return [fitting];

@@ -9,12 +9,11 @@ import { newRun } from "./run-progress.ts";
 import { createProgress, type Progress } from "./task-progress.ts";
 import { taskRows, taskView } from "./task-view.ts";
 
-/** Shows the tasks of a command: a single one as `generate` does, several as one list. */
+/** Shows the tasks of a command: one task as `generate` does, several as a list. */
 export class TasksShown implements Progress {
   readonly #session: Session;
   #tasks: readonly ResumeTarget[] = [];
   #printed = 0;
-  /** null until it is known which tasks there are. */
   #progress: Awaited<ReturnType<typeof createProgress>> | null = null;
 
   constructor(session: Session) {
@@ -22,32 +21,32 @@ export class TasksShown implements Progress {
   }
 
   /**
-   * Called once it is known which tasks there are.
-   * @param state what those are that a signal leaves unfinished, after `3 tasks are`
-   * @param areAwaited whether they are polled until they are finished
+   * Starts the display. Must be called before other methods.
+   * @param state predicate for the tasks that a signal leaves unfinished, after `3 tasks are`
+   * @param areAwaited whether the tasks are polled until they are finished
    */
   async begin(tasks: readonly ResumeTarget[], state: string, areAwaited = true): Promise<void> {
     this.#tasks = tasks;
     const names = tasks.map(targetName);
-    const view = this.#areSeveral && areAwaited ? taskRows(names) : taskView(null);
-    this.#progress = await createProgress(this.#session, view, { isBesideResults: this.#areSeveral });
+    const view = this.#isMultiple && areAwaited ? taskRows(names) : taskView(null);
+    this.#progress = await createProgress(this.#session, view, { isBesideResults: this.#isMultiple });
     this.show({ type: "begun", names });
-    if (this.#areNamedAtOnce) this.#nameAtSignal(state);
+    if (this.#listsInterruptedTasks) this.#listOnSignal(state);
   }
 
   show(event: RunEvent): void {
     this.#progress?.show(event);
   }
 
-  /** A task has ended. Its lines may have to wait for those of others. @param at its place among the tasks */
+  /** Marks a task as ended. Its result is printed later. @param at index of the task */
   markEnded(at: number): void {
     this.show({ type: "ended", at });
   }
 
-  /** The lines of a task are about to be printed. @returns which of several it is, for them to begin with */
-  printing(at: number, { error }: TaskReport): string {
+  /** Prepares for printing the result of a task. @returns the prefix of its lines, if there are several tasks */
+  beginPrinting(at: number, { error }: TaskReport): string {
     const task = this.#tasks[at];
-    if (task === undefined || !this.#areSeveral) {
+    if (task === undefined || !this.#isMultiple) {
       this.stop();
       return "";
     }
@@ -62,56 +61,55 @@ export class TasksShown implements Progress {
     this.#progress?.stop();
   }
 
-  get #areSeveral(): boolean {
+  get #isMultiple(): boolean {
     return this.#tasks.length > 1;
   }
 
-  get #areNamedAtOnce(): boolean {
-    return this.#areSeveral && !this.#session.options.json;
+  get #listsInterruptedTasks(): boolean {
+    return this.#isMultiple && !this.#session.options.json;
   }
 
-  /** Whether a signal has left a task unfinished, which was said of all such tasks at once. */
-  isNamed(report: TaskReport): boolean {
-    return this.#areNamedAtOnce && isInterrupted(report);
+  /** Whether a task was listed as unfinished after a signal, so that it needs no further message. */
+  isListed(report: TaskReport): boolean {
+    return this.#listsInterruptedTasks && isInterrupted(report);
   }
 
-  /** Names the tasks that a signal leaves unfinished as soon as it arrives: each of them may take its time to end. */
-  #nameAtSignal(state: string): void {
+  /** Lists the unfinished tasks as soon as a signal arrives, because some may take long to end. */
+  #listOnSignal(state: string): void {
     const { signal } = this.#session.context;
-    const name = () => {
+    const list = () => {
       this.stop();
       const { running, downloading } = this.#progress?.run.stages ?? newRun().stages;
-      // A request that the service has not taken ends at once, so there is nothing to wait for.
+      // A request that was not accepted ends at once and cannot be resumed.
       const unfinished = this.#tasks.filter(
         (task, at) => (running.has(at) || downloading.has(at)) && isTaken(task),
       );
       void showInterrupted(unfinished.map(targetName), this.#session, state);
     };
-    if (signal.aborted) name();
-    else signal.addEventListener("abort", name, { once: true });
+    if (signal.aborted) list();
+    else signal.addEventListener("abort", list, { once: true });
   }
 }
 
-const FIRST_IDS = 20;
-/** The longest command, in characters. A longer one would fill the screen with the ids of its tasks. */
+const MAX_LISTED_IDS = 20;
+/** Maximum length of a command in a message, in characters. */
 const MAX_COMMAND_LENGTH = 600;
 
-/** Whether a signal ended the wait for a task. */
 export function isInterrupted({ error }: TaskReport): boolean {
   return error?.type === "interrupted";
 }
 
-/** Names the first tasks, their number, and the command that lists the others. */
+/** Prints the first unfinished tasks, and the commands that resume and list all of them. */
 async function showInterrupted(ids: readonly string[], session: Session, state: string): Promise<void> {
   if (ids.length === 0) return;
   const { signal } = session.context;
   const command = session.commandLine();
   const tasks = pluralize(ids.length, "task is", "tasks are");
-  const more = ids.length - FIRST_IDS;
+  const remainingCount = ids.length - MAX_LISTED_IDS;
   await session.console.error([
     `${interruptedError(signal, "yes").message} ${tasks} ${state}:`,
-    ...ids.slice(0, FIRST_IDS).map((id) => `  ${id}`),
-    ...(more > 0 ? [`  and ${more} more, which imggen history --all lists`] : []),
+    ...ids.slice(0, MAX_LISTED_IDS).map((id) => `  ${id}`),
+    ...(remainingCount > 0 ? [`  and ${remainingCount} more, which imggen history --all lists`] : []),
     command.length > MAX_COMMAND_LENGTH
       ? "  To resume, run the same command again."
       : `  Resume with: ${command}`,

@@ -4,33 +4,36 @@ import type { SavedFile } from "../../task/saved-file.ts";
 import type { Session } from "../session/session.ts";
 import type { Room } from "./show-images.ts";
 
-/** Display of saved images. Parsed before anything is charged: a setting may be wrong. */
-export interface Viewing {
+/** Display of saved images. Parsed before the submit, so that an invalid setting costs nothing. */
+export interface DisplayOptions {
   preview: boolean;
   open: boolean;
-  /** Default: the terminal. */
+  /** Default: the size of the terminal. */
   room?: Room | null;
 }
 
 /** @throws UsageError if the setting is neither true nor false */
-export function parseViewing({ preview, open = false }: FlagsOf<typeof VIEW>, session: Session): Viewing {
+export function parseDisplayOptions(
+  { preview, open = false }: FlagsOf<typeof VIEW>,
+  session: Session,
+): DisplayOptions {
   return { preview: session.settings.isOn("preview", preview), open };
 }
 
-/** Whether pictures can be shown at all: never off a terminal. */
+/** Whether standard output is a terminal without `--json`. */
 export function showsPictures({ context, options }: Session): boolean {
   return context.stdout.isTTY === true && options.json !== true;
 }
 
-type Viewed = readonly Pick<SavedFile, "path">[];
+type DisplayedFiles = readonly Pick<SavedFile, "path">[];
 
 /**
- * Shows saved images in the terminal. Names and costs are printed after them, or they leave the screen. Whatever goes
- * wrong is a warning at most.
+ * Shows saved images in the terminal. To be called before paths and costs are printed, which the images would push off
+ * the screen. Failures are only warnings.
  */
 export async function previewImages(
-  files: Viewed,
-  { preview, room = null }: Viewing,
+  files: DisplayedFiles,
+  { preview, room = null }: DisplayOptions,
   session: Session,
 ): Promise<void> {
   const paths = files.flatMap(({ path }) => path ?? []);
@@ -39,8 +42,12 @@ export async function previewImages(
   await showInTerminal(paths, room, session);
 }
 
-/** Opens saved images with the system's viewer. Whatever goes wrong is a warning. */
-export async function openImages(files: Viewed, { open }: Viewing, session: Session): Promise<void> {
+/** Opens saved images with the system's viewer. Failures are only warnings. */
+export async function openImages(
+  files: DisplayedFiles,
+  { open }: DisplayOptions,
+  session: Session,
+): Promise<void> {
   const paths = files.flatMap(({ path }) => path ?? []);
   if (!open || paths.length === 0) return;
   const { openInViewer } = await import("./show-images.ts");

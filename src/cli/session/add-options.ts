@@ -3,7 +3,7 @@ import type { Option, Options } from "../../client/options/option.ts";
 import { parseFlag } from "../../client/options/option-kinds.ts";
 import { withHelpHint } from "./command.ts";
 
-/** An option of the parser that is made of a row of a table. Its value has the row's name. */
+/** An option of the parser, created from a row of an option table. The row's name is the name of its value. */
 export class TableOption extends ParserOption {
   readonly row: Option;
   readonly #name: string;
@@ -19,12 +19,12 @@ export class TableOption extends ParserOption {
   }
 }
 
-/** Whether an option may be repeated: its values are collected in order. */
+/** Whether an option may be given several times. */
 export function isRepeatable({ kind }: Option): boolean {
   return kind === "texts" || kind === "images" || kind === "list";
 }
 
-/** Adds a table's flags to a command. @param heading of those without a group of their own */
+/** Adds the flags of a table to a command. @param heading heading of the flags without a group */
 export function addOptions(command: Command, table: Options, heading?: string): Command {
   for (const [name, row] of Object.entries(table)) {
     const option = new TableOption(name, row);

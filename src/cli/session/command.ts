@@ -5,17 +5,17 @@ import { UsageError } from "../../lib/error-types.ts";
 import type { Console } from "../text/console.ts";
 import type { GlobalOptions, Session } from "./session.ts";
 
-/** Export of a command's file: registers its flags and its run function. */
+/** Exports of a command's module. */
 export interface CommandModule {
   register(command: Command, runWith: RunWith): void;
 }
 
-/** Sets the summary for a list of commands, and the same as the first sentence of the command's help. */
+/** Sets the summary of a command, and the first sentence of its help. */
 export function describeBriefly(command: Command, summary: string): Command {
   return command.summary(summary).description(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`);
 }
 
-/** The words that name a command, without the program's: `config set`. */
+/** Names of a command and its parents, without the program: `config set`. */
 export function commandWords(command: Command): string[] {
   return command.parent === null ? [] : [...commandWords(command.parent), command.name()];
 }
@@ -27,17 +27,17 @@ export function withHelpHint(command: Command, error: unknown): unknown {
   return new UsageError(error.message, { hint, cause: error });
 }
 
-/** The answer of a command, or of each task of one that shows each as it ends: a document, or text for a person. */
+/** Result of a command, or of one of its tasks. */
 export interface Answer {
-  /** The document of `--json`; of an AsyncIterable: the list of its items. Absent: none, for a part of a whole. */
+  /** Document for `--json`. An AsyncIterable becomes an array. Undefined for a result that is part of a later document. */
   json?: unknown;
-  /** Shows it to a person. */
+  /** Prints the result for a person. */
   show: () => Promise<unknown>;
-  /** Done after it in any case: warnings, files to open. */
+  /** Called after the result is printed, with and without `--json`. */
   after?: () => Promise<unknown>;
 }
 
-/** Shows an answer, as `--json` decides. @returns the exit code */
+/** Prints a result as text or JSON. @returns the exit code */
 export async function showAnswer(answer: Answer, { json }: GlobalOptions, console: Console): Promise<number> {
   if (!json) await answer.show();
   else if (isAsyncIterable(answer.json)) await console.jsonList(answer.json);
@@ -50,23 +50,23 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-/** Wraps a command's run function: hands it a session, and shows its answer, or keeps the exit code it returns. */
+/** Wraps the run function of a command: creates its session, and prints its result or stores its exit code. */
 export type RunWith = <Arguments extends unknown[]>(
   run: (session: Session, ...args: Arguments) => Promise<number | Answer>,
 ) => (...args: Arguments) => Promise<void>;
 
-/** Global flags that take a value. */
-const WITH_VALUE: ReadonlySet<string | undefined> = new Set(
+/** Global flags that have a value. */
+const FLAGS_WITH_VALUE: ReadonlySet<string | undefined> = new Set(
   Object.values<Option>({ ...GLOBAL, ...GENERATOR }).flatMap(({ flag }) => {
     const [names = "", value] = flag?.split(" <") ?? [];
     return value === undefined ? [] : names.split(", ");
   }),
 );
 
-/** The words of a command line that are neither flags nor the values of global flags: first the command's name. */
+/** Returns the arguments that are neither flags nor values of global flags. The first one is the command. */
 export function plainWords(argv: readonly string[]): string[] {
-  return argv.filter((word, at) => !word.startsWith("-") && !WITH_VALUE.has(argv[at - 1]));
+  return argv.filter((word, at) => !word.startsWith("-") && !FLAGS_WITH_VALUE.has(argv[at - 1]));
 }
 
-/** The word that a completion script asks the program with; `completion/offer.ts` answers. */
-export const ASK = "__complete";
+/** Hidden command that completion scripts call; see `completion/offer.ts`. */
+export const COMPLETE_COMMAND = "__complete";

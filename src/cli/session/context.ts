@@ -3,51 +3,50 @@ import type { GraphicsSupport } from "../../graphics/terminal.ts";
 import type { InterruptedError } from "../../lib/interrupted.ts";
 import type { OutputStream } from "../text/output-stream.ts";
 
-/** A stream that the program reads from. Destroying it ends the reading. */
+/** Subset of Node's readable streams that the program uses. */
 export interface InputStream extends AsyncIterable<Buffer | string> {
   readonly isTTY?: boolean;
-  /** Whether all of it was read, to its end: at Ctrl-D on a terminal. */
+  /** Whether the stream has ended, by Ctrl-D on a terminal. */
   readonly readableEnded?: boolean;
-  /** Reads it as `for await` does, and may leave it open. */
+  /** Reads as `for await` does, and may keep the stream open. */
   iterator?(options: { destroyOnReturn: boolean }): AsyncIterable<Buffer | string>;
   destroy(): void;
 }
 
-/** All that a command needs from its process and terminal. Tests pass a double. */
+/** Interface of a command to its process and terminal. Tests pass a double. */
 export interface Context extends ProcessContext {
   readonly stdin: InputStream;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
-  /** `22.20.1` */
   readonly nodeVersion: string;
   /** Aborts at the first SIGINT, SIGTERM or SIGHUP, with an InterruptedError as its reason. */
   signal: AbortSignal;
-  /** Lines to write when a second signal ends the process at once. */
+  /** Prints the last message when a second signal ends the process. */
   onSecondSignal: (reason: InterruptedError) => Promise<unknown>;
   /**
-   * Asks providers to stop what they have accepted, and prints whether they do: called at a second signal. Absent if there
-   * is nothing to stop.
+   * Asks providers to stop accepted jobs, and prints the results. Called at a second signal; undefined if there are no
+   * jobs to stop.
    */
-  stopAccepted?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
-  /** Asks on the terminal, and reads a line there. */
+  stopAcceptedJobs?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
+  /** Asks on the terminal and reads a line. */
   ask: (question: string) => Promise<string>;
-  /** Asks as `ask` does, without showing what is typed. */
+  /** Asks as `ask` does, but hides the typed text. */
   askHidden: (question: string) => Promise<string>;
-  /** Sends the terminal a query that ends with one for its attributes, and returns its answer; empty if it is late. */
+  /** Sends a query to the terminal. @returns the reply; empty if it is late */
   queryTerminal: (question: string) => Promise<string>;
-  /** Waits for the end of the last query: until then the terminal's input may be the answer to it. */
-  terminalIsSilent?: () => Promise<void>;
-  /** The graphics protocols that the environment names. */
-  namedGraphics: () => Promise<GraphicsSupport>;
-  /** Lets the user edit a text in their editor. @throws UsageError if that fails */
+  /** Waits until input can no longer be the reply to a query. */
+  awaitLastQuery?: () => Promise<void>;
+  /** Detects graphics protocols by environment variables. */
+  detectEnvironmentGraphics: () => Promise<GraphicsSupport>;
+  /** Opens a text in the user's editor. @throws UsageError if the editor fails */
   edit: (text: string) => Promise<string>;
-  /** Shows a text in the user's pager until they leave it, deaf to Ctrl-C. @returns false if it cannot be started */
+  /** Shows a text in the user's pager. @returns false if the pager cannot be started */
   page: (text: string) => Promise<boolean>;
-  /** Whether this process may draw on the terminal. After a shell's `bg` it may not: the prompt is there. */
+  /** Whether this process may draw on the terminal. It may not after `bg`, when the shell shows its prompt. */
   isInForeground: () => boolean;
   /**
-   * Calls `before` before Ctrl-Z stops the program, and `after` when it continues.
+   * Calls `onStop` before Ctrl-Z suspends the program, and `onResume` when it continues.
    * @returns a function that removes the listeners
    */
-  onSuspend: (before: () => void, after: () => void) => () => void;
+  onSuspend: (onStop: () => void, onResume: () => void) => () => void;
 }

@@ -18,10 +18,10 @@ import type { SettingsStore } from "../../store/settings-store.ts";
 import type { Console } from "../text/console.ts";
 import type { Context } from "./context.ts";
 
-/** The global flags, but for those of the console, which is there before the command line is parsed. */
+/** Global flags, except those of the console, which is created before the command line is parsed. */
 export type GlobalOptions = FlagsOf<Omit<typeof GLOBAL, "quiet" | "color">> & FlagsOf<typeof GENERATOR>;
 
-/** Context and global flags of one run of a command, and the settings that follow from both. */
+/** Context, global flags and effective settings of one run of a command. */
 export class Session implements ClientSession {
   readonly context: Context;
   readonly options: GlobalOptions;
@@ -31,7 +31,7 @@ export class Session implements ClientSession {
 
   readonly #argv: readonly string[];
   #folders: Folders | undefined;
-  #isSubjectNoted = false;
+  #hasNotedSubject = false;
 
   constructor(context: Context, console: Console, options: GlobalOptions, argv: readonly string[]) {
     this.context = context;
@@ -45,7 +45,7 @@ export class Session implements ClientSession {
     this.settings = new EffectiveSettings(context.env, read, generatorSettings(options), this.isSandbox);
   }
 
-  /** The profile in use, and what chose it; null for the settings without a name. */
+  /** The profile in use and its source; null for the default settings. */
   get profile(): Profile | null {
     const { options, context } = this;
     if (options.profile !== undefined) return { name: options.profile, source: "flag", label: "--profile" };
@@ -63,53 +63,51 @@ export class Session implements ClientSession {
     if (this.profile !== null) requireProfile(this.folders.config, this.profile.name, this.profile.label);
   }
 
-  /** The folders of settings and state; not every command needs them. @throws UsageError as `userFolders` */
+  /** Folders of settings and state, determined when first used. @throws UsageError as `userFolders` */
   get folders(): Folders {
     this.#folders ??= userFolders(this.context);
     return this.#folders;
   }
 
-  /** A command to paste, for the profile in use. */
+  /** Adds the profile in use to a command. */
   inProfile(command: string): string {
     return inProfile(command, this);
   }
 
   /**
-   * The command that is running, as it can be pasted into a shell.
-   * @param flag added if it is not there
-   * @param without flags that are left out
+   * Returns the current command line, quoted for a shell.
+   * @param flag flag to add unless it is present
+   * @param omittedFlags flags to remove
    */
-  commandLine(flag?: string, without: readonly string[] = []): string {
+  commandLine(flag?: string, omittedFlags: readonly string[] = []): string {
     const { flags, rest } = this.#words;
-    const remainingFlags = flags.filter((word) => word === flag || !without.includes(word));
+    const remainingFlags = flags.filter((word) => word === flag || !omittedFlags.includes(word));
     if (flag !== undefined && !remainingFlags.includes(flag)) remainingFlags.push(flag);
     return ["imggen", ...remainingFlags, ...rest].map((word) => shellWord(word)).join(" ");
   }
 
-  /** Flags without a value, of those named, on the command line. */
+  /** Returns those of the named flags that are on the command line. Supports only flags without a value. */
   givenFlags(names: readonly string[]): string[] {
     const { flags } = this.#words;
     return names.filter((name) => flags.includes(name));
   }
 
-  /** The words of the command line before `--`, and the others. */
+  /** Splits the command line at `--`. */
   get #words(): { flags: readonly string[]; rest: readonly string[] } {
     const end = this.#argv.indexOf("--");
     const at = end === -1 ? this.#argv.length : end;
     return { flags: this.#argv.slice(0, at), rest: this.#argv.slice(at) };
   }
 
-  /** The settings to be changed. */
   settingsStore(): Promise<SettingsStore> {
     return openSettingsStore(this.#settingsFolder, this.context);
   }
 
-  /** Whether the embedded sandbox takes the place of the configured service. */
   get isSandbox(): boolean {
     return this.options.sandbox === true;
   }
 
-  /** Shows a notice of the embedded sandbox; an unknown subject only once, because one of a batch is enough. */
+  /** Shows a notice of the embedded sandbox. An unknown subject is reported only once per run. */
   readonly onSandboxNotice = (notice: SandboxNotice): void => {
     switch (notice.kind) {
       case "refilled":
@@ -122,18 +120,17 @@ export class Session implements ClientSession {
         );
       case "unknown directive":
         return void this.console.warn(
-          `The sandbox does not know ${notice.directive}, so it has no effect. See imggen sandbox --help.`,
+          `The sandbox does not support ${notice.directive}, so it has no effect. See imggen sandbox --help.`,
         );
       case "unknown subject":
-        if (this.#isSubjectNoted) return;
-        this.#isSubjectNoted = true;
-        return void this.console.note(`The sandbox's painter does not know "${notice.noun}".`);
+        if (this.#hasNotedSubject) return;
+        this.#hasNotedSubject = true;
+        return void this.console.note(`The sandbox's painter cannot draw "${notice.noun}".`);
     }
   };
 
   /**
-   * The log of `--verbose`: a line for each exchange with the service, without queries and without the key; not under
-   * `--quiet`.
+   * Logs each exchange with the service under `--verbose`, without URL queries and without the key.
    */
   get onExchange(): ClientSession["onExchange"] {
     if (!this.options.verbose) return undefined;

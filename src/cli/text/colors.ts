@@ -3,8 +3,8 @@ import type { Environment } from "../../client/this-process.ts";
 import type { OutputStream } from "./output-stream.ts";
 
 /**
- * The meaning of each colour. Only the terminal's basic colours: its theme makes them legible on its
- * background, light or dark. They go on marks and labels, and never carry a meaning alone.
+ * Meanings of colours. Only basic colours are used, because the terminal's theme makes them legible on a light or dark
+ * background. A colour is never the only carrier of a meaning.
  */
 export const TEXT_STYLES = {
   saved: "green",
@@ -24,10 +24,10 @@ export const PLAIN: TextStyle = (_name, text) => text;
 
 let chalk: ChalkInstance | null = null;
 
-/** The styles in colour, once they are loaded. */
+/** Applies a style in colour; returns plain text until `loadColors` has succeeded. */
 export const inColor: TextStyle = (name, text) => (chalk === null ? text : chalk[TEXT_STYLES[name]](text));
 
-/** Loads the styles in colour if a stream takes any: most output has none. */
+/** Loads the colour library, but only if a stream supports colours, to save time. */
 export async function loadColors(
   streams: readonly Pick<OutputStream, "isTTY">[],
   env: Environment,
@@ -37,11 +37,11 @@ export async function loadColors(
     const { Chalk } = await import("chalk");
     chalk = new Chalk({ level: 1 });
   } catch {
-    // An update has replaced the program's files while it ran: the text matters more than its colour.
+    // An update may have removed the program's files during the run. Output continues without colour.
   }
 }
 
-/** Whether a stream takes colours: a terminal that supports them, or any if FORCE_COLOR is set. */
+/** Whether to colour a stream: yes on a terminal, unless NO_COLOR, FORCE_COLOR or TERM decide otherwise. */
 export function takesColors({ isTTY }: Pick<OutputStream, "isTTY">, env: Environment): boolean {
   const force = env.FORCE_COLOR;
   if (env.NO_COLOR) return false;
@@ -49,15 +49,15 @@ export function takesColors({ isTTY }: Pick<OutputStream, "isTTY">, env: Environ
   return isTTY === true && env.TERM !== "dumb";
 }
 
-/** Colours a line that is escaped already. @param at 0 for the first line of the text */
+/** Colours an escaped line. @param at index of the line in its text */
 export type Paint = (line: string, at: number) => string;
 
-/** Sets the headings of help in bold. */
+/** Returns a function that makes the headings of help bold. */
 export function headingPaint(style: TextStyle): Paint {
   return (line) => (/^\w[\w -]*:$/.test(line) ? style("heading", line) : line);
 }
 
-/** Colours the label at the beginning of a line of standard error: its first word or mark. */
+/** Returns a function that colours the label at the beginning of a line: `error:`, `warning:` or ✓. */
 export function labelPaint(style: TextStyle): Paint {
   return (line) => {
     const [label = ""] = /^(?:error:|warning:|✓)/.exec(line) ?? [];
@@ -71,13 +71,10 @@ const LABELS: Readonly<Record<string, TextStyleName>> = {
   "✓": "saved",
 };
 
-/** Precedes the line of an image that was saved. */
+/** Prefix of a message about a saved image. */
 export const SAVED_MARK = "✓";
 
-/**
- * Whether a terminal has more than letters: a dumb one may not, Linux's own console has few other characters, and the
- * locale C is ASCII.
- */
+/** Whether a terminal can show symbols. The Linux console has few, and the locale C is ASCII. */
 export function hasSymbols({ TERM, LC_ALL, LC_CTYPE, LANG }: Environment): boolean {
   const locale = LC_ALL || LC_CTYPE || LANG;
   return TERM !== "dumb" && TERM !== "linux" && locale !== "C" && locale !== "POSIX";

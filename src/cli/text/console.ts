@@ -2,7 +2,7 @@ import type { Environment } from "../../client/this-process.ts";
 import { escapeControls, escapeJson } from "../../lib/escape.ts";
 import { InterruptedError } from "../../lib/interrupted.ts";
 import { inColor, labelPaint, type Paint, PLAIN, type TextStyle, takesColors } from "./colors.ts";
-import { fold, foldQuestion, type WholeLine } from "./fit.ts";
+import { fold, foldQuestion, type UnfoldedLine } from "./fit.ts";
 import {
   isClosedPipe,
   OutputError,
@@ -12,13 +12,13 @@ import {
   writeToReader,
 } from "./output-stream.ts";
 
-/** A line, or several: only what separates them ends a line, never anything inside one. */
+/** A line, or several lines. Line breaks within a line are escaped. */
 export type Text = string | readonly string[];
 
 /** Text that is wrapped at words if the terminal is too narrow. */
-export type Message = string | readonly (string | WholeLine)[];
+export type Message = string | readonly (string | UnfoldedLine)[];
 
-/** A field of a result line that a script uses unchanged. */
+/** A path in a result line, written unchanged for scripts. */
 interface PathField {
   path: string;
 }
@@ -31,28 +31,26 @@ interface Streams {
 }
 
 /**
- * The two streams and what belongs on each: results on standard output, everything else on standard error.
- * A closed pipe is not an error; a full disk behind a redirection is.
+ * Writes results to standard output, and everything else to standard error. A closed pipe is not an error.
  *
- * Callers pass plain text from any source: characters that would control a terminal are escaped here, and nowhere
- * else.
+ * Callers pass text from any source unescaped. Only this class escapes characters that would control a terminal.
  */
 export class Console {
   readonly #streams: Streams;
   readonly #warned = new Set<string>();
   readonly #color: boolean;
-  #hasAnswered = false;
-  readonly #awaited = new Set<string>();
-  /** Whether `finish` has begun to write the last result, on another console. */
+  #hasResult = false;
+  readonly #pendingReplies = new Set<string>();
+  /** Whether `finish` was called. Then all later results are dropped. */
   #isFinished = false;
   readonly quiet: boolean;
-  /** Whether standard error is for a program: every line on it is a JSON document. */
+  /** Whether every line of standard error is a JSON document, for a program. */
   readonly events: boolean;
-  /** Runs before each write, to take a spinner off the line. */
+  /** Called before each write, to remove a spinner from the line. */
   beforeWrite: () => void = () => {};
   afterWrite: () => void = () => {};
 
-  /** @param options.color false if the user wants none, whatever the streams take */
+  /** @param options.color false to disable colours on every stream */
   constructor(streams: Streams, options: { quiet: boolean; color: boolean; events?: boolean }) {
     this.#streams = streams;
     this.quiet = options.quiet;
@@ -60,7 +58,6 @@ export class Console {
     this.events = options.events === true;
   }
 
-  /** The style for the text of a stream. */
   style(stream: "stdout" | "stderr"): TextStyle {
     return this.takesColors(stream) ? inColor : PLAIN;
   }
@@ -69,24 +66,23 @@ export class Console {
     return this.#color && takesColors(this.#streams[stream], this.#streams.env);
   }
 
-  /** Whether a result has been written to standard output, or is being written. */
-  get hasAnswered(): boolean {
-    return this.#hasAnswered;
+  /** Whether the write of a result has started. */
+  get hasResult(): boolean {
+    return this.#hasResult;
   }
 
-  /** Tasks whose replies were on their way when a signal came. The message for a second signal names them. */
-  get awaited(): readonly string[] {
-    return [...this.#awaited];
+  /** Ids of the paid tasks that were in flight when a signal came, for the message after a second signal. */
+  get pendingReplies(): readonly string[] {
+    return [...this.#pendingReplies];
   }
 
-  noteAwaited(taskId: string | null): void {
-    if (taskId !== null) this.#awaited.add(taskId);
+  addPendingReply(taskId: string | null): void {
+    if (taskId !== null) this.#pendingReplies.add(taskId);
   }
 
   /**
-   * Writes the last result, for when the process is about to end; every later result is dropped. Does nothing after the
-   * first time.
-   * @param write begins its write at once, or writes to the console that it gets
+   * Writes the last result before the process ends. Every later result is dropped; a second call does nothing.
+   * @param write writes to the console that it receives
    */
   async finish(write: (last: Console) => Promise<unknown>): Promise<void> {
     if (this.#isFinished) return;
@@ -96,30 +92,30 @@ export class Console {
     await lastWrite;
   }
 
-  /** The result as text. @throws OutputError if the stream failed, but not if its reader has left */
+  /** Writes a result as text. @throws OutputError if the write fails, but not for a closed pipe */
   async result(text: Text, paint?: Paint): Promise<void> {
     await this.#result(escaped(text, paint));
   }
 
   /**
-   * One line of the result, its fields two spaces apart. A path is written unchanged for a script, and
-   * escaped on a terminal. @throws OutputError as `result` does
+   * Writes one line of a result, its fields two spaces apart. A path is escaped only on a terminal.
+   * @throws OutputError as `result` does
    */
   async resultLine(...fields: readonly (string | PathField)[]): Promise<void> {
-    const isForPeople = this.#streams.stdout.isTTY === true;
+    const isTerminal = this.#streams.stdout.isTTY === true;
     const texts = fields.map((field) => {
       if (typeof field === "string") return escapeControls(field);
-      return isForPeople ? escapeControls(field.path) : field.path;
+      return isTerminal ? escapeControls(field.path) : field.path;
     });
     await this.#result(texts.join("  "));
   }
 
-  /** A JSON document on one line, harmless on a terminal: it parses to the very same value. @throws OutputError */
+  /** Writes a JSON document on one line, with control characters escaped. @throws OutputError */
   async json(value: unknown): Promise<void> {
     await this.message(value);
   }
 
-  /** One JSON document, a list whose items are written as they come. @throws OutputError, and what `items` throws */
+  /** Writes a JSON array item by item. @throws OutputError, and the errors of `items` */
   async jsonList(items: AsyncIterable<unknown>): Promise<void> {
     let [text, separator] = ["[", ""];
     for await (const item of items) {
@@ -132,22 +128,22 @@ export class Console {
     await this.#result(`${text}]`);
   }
 
-  /** One of many JSON documents. @returns false if the reader is gone @throws OutputError */
+  /** Writes one of several JSON documents. @returns false if the pipe is closed @throws OutputError */
   async message(value: unknown): Promise<boolean> {
     return this.#result(escapeJson(JSON.stringify(value)));
   }
 
-  /** @returns false if its reader is gone @throws OutputError */
+  /** @returns false if the pipe is closed @throws OutputError */
   async #result(safe: string, end = "\n"): Promise<boolean> {
     if (this.#isFinished) return true;
-    this.#hasAnswered = true;
+    this.#hasResult = true;
     const error = await this.#write("stdout", safe + end);
     if (error instanceof InterruptedError) throw unreadError(error);
     if (error && !isClosedPipe(error)) throw new OutputError(error);
     return error === null;
   }
 
-  /** Raw bytes of an image: here a reader that has left is a failure too. @throws the stream's error */
+  /** Writes the bytes of an image. @throws the stream's error, also for a closed pipe */
   async imageBytes(bytes: AsyncIterable<Uint8Array>): Promise<void> {
     this.beforeWrite();
     for await (const chunk of bytes) {
@@ -156,59 +152,59 @@ export class Console {
     }
   }
 
-  /** A picture in the terminal, as the escape sequences that were made for it. */
+  /** Shows an image in the terminal. @param sequences escape sequences of a graphics protocol, not escaped */
   async picture(sequences: string, stream: "stdout" | "stderr" = "stdout"): Promise<void> {
     await this.#write(stream, sequences);
   }
 
-  /** Prints a question; the answer is typed on the same line. */
+  /** Writes a question without a line break, because the answer is typed after it. */
   async question(text: string): Promise<void> {
     const { stderr } = this.#streams;
     this.beforeWrite();
     await writeTo(stderr, foldQuestion(escapeControls(text), stderr));
   }
 
-  /** Ends the line of a question that was left without an answer: the next message would take its place. */
+  /** Ends the line of a question that was not answered, so that the next message begins on a new line. */
   async endQuestion(): Promise<void> {
     await writeTo(this.#streams.stderr, "\n");
   }
 
-  /** Clears so many rows of the terminal, from the one above the cursor upwards. */
+  /** Clears rows of the terminal, upwards from the one above the cursor. */
   clearAbove(rows: number): void {
     if (rows > 0) void writeTo(this.#streams.stderr, UP_AND_CLEAR.repeat(rows));
   }
 
-  /** A message on standard error; not under `--quiet`. */
+  /** Writes a message, unless `--quiet` is set. */
   async note(text: Message, paint?: (style: TextStyle) => Paint): Promise<void> {
     if (this.quiet) return;
     if (this.events) await this.event(messageEvent("note", text));
     else await this.error(text, paint);
   }
 
-  /** A warning, once however often it is given; not under `--quiet`. */
+  /** Writes a warning if it is new, unless `--quiet` is set. */
   async warn(message: string): Promise<void> {
     if (this.#warned.has(message)) return;
     this.#warned.add(message);
     await this.note(`warning: ${message}`);
   }
 
-  /** A JSON document on a line of standard error, also under `--quiet`: the user has asked for it. */
+  /** Writes an event as a line of JSON, even if `--quiet` is set. */
   async event(value: object): Promise<void> {
     const line = escapeJson(JSON.stringify(value));
     await this.#write("stderr", `${line}\n`);
   }
 
-  /** A message that `--quiet` shows too. @param paint colours its lines; by default their labels */
+  /** Writes a message even if `--quiet` is set. @param paint colours its lines. Default: colours their labels */
   async error(text: Message, paint: (style: TextStyle) => Paint = labelPaint): Promise<void> {
     if (this.events) return this.event(messageEvent("error", text));
     const { stderr } = this.#streams;
     const lines = messageLines(text).flatMap((line) =>
-      typeof line === "string" ? fold(escapeControls(line), stderr) : escapeControls(line.whole),
+      typeof line === "string" ? fold(escapeControls(line), stderr) : escapeControls(line.text),
     );
     await this.#write("stderr", `${lines.map(paint(this.style("stderr"))).join("\n")}\n`);
   }
 
-  /** Begins to write at once, so that the text is out before the next step. */
+  /** Starts the write synchronously, so that the text is visible before the next step. */
   async #write(stream: "stdout" | "stderr", text: string): Promise<Error | null> {
     this.beforeWrite();
     const error = await writeToReader(this.#streams[stream], text, this.#streams.signal);
@@ -217,27 +213,27 @@ export class Console {
   }
 }
 
-/** Characters of a list that are written at a time. */
+/** Minimum number of characters of a JSON array to write at a time. */
 const LIST_CHUNK = 65_536;
 
-/** The prefix of a message (`error:`, `warning:`) becomes its type. */
-function messageEvent(usual: "note" | "error", text: Message): object {
-  const whole = messageLines(text).map(lineText).join("\n");
-  const [, type = usual, message] = /^(?:(error|warning): )?(.*)$/s.exec(whole) ?? [];
+/** Converts a message to an event. Its prefix (`error:`, `warning:`) becomes the type. */
+function messageEvent(defaultType: "note" | "error", text: Message): object {
+  const fullText = messageLines(text).map(lineText).join("\n");
+  const [, type = defaultType, message] = /^(?:(error|warning): )?(.*)$/s.exec(fullText) ?? [];
   return { type, message };
 }
 
 const UP_AND_CLEAR = "\u001b[1A\u001b[2K";
 
-function messageLines(text: Message): readonly (string | WholeLine)[] {
+function messageLines(text: Message): readonly (string | UnfoldedLine)[] {
   return typeof text === "string" ? [text] : text;
 }
 
-function lineText(line: string | WholeLine): string {
-  return typeof line === "string" ? line : line.whole;
+function lineText(line: string | UnfoldedLine): string {
+  return typeof line === "string" ? line : line.text;
 }
 
-/** Text for a terminal. Colours are put on last, so that they are the only escape sequences in it. */
+/** Escapes a text, then colours it, so that the colours are its only escape sequences. */
 function escaped(text: Text, paint: Paint = (line) => line): string {
   const lines = typeof text === "string" ? [text] : text;
   return lines.map((line, at) => paint(escapeControls(line), at)).join("\n");

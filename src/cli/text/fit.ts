@@ -1,71 +1,65 @@
 import { isPrintableAscii, lazyRegex } from "../../lib/late-regex.ts";
 import type { OutputStream } from "./output-stream.ts";
 
-/** A line that is never folded, because it names what is to be copied in one piece: a path with spaces in it, say. */
-export interface WholeLine {
-  whole: string;
+/** A line that is never folded, because users copy its text, such as a path with spaces. */
+export interface UnfoldedLine {
+  text: string;
 }
 
-/** Continuation lines are indented, so that they are not taken for a new message. */
+/** Indentation of continuation lines, which distinguishes them from a new message. */
 const HANGING = 2;
 
-/**
- * Never broken: a command at the end of a line, which is to be pasted; a command within a sentence; a quoted path; a
- * word.
- */
+/** Parts of a text that are never broken: a command at its end, a command within a sentence, a quoted path, a word. */
 const PIECE =
   /(?<=: )(?:imggen|chmod|sudo|npm) .*|\(?\bimggen [a-z]+(?: (?:-{1,2}[a-z][\w-]*|<[^>]*>|\S*[\d_]\S*))*\S*|"[^"]*\/[^"]*"\S*|\S+/g;
 
-/** Accents, joiners, and emoji that are joined to another. */
-const NO_COLUMN = lazyRegex(String.raw`\u200d.|[\p{Mn}\p{Me}\p{Cf}]`, "gsu");
-/** Emoji and East Asian writing. */
-const TWO_COLUMNS = lazyRegex(
+/** Characters of width 0: accents, joiners, and emoji joined to another emoji. */
+const ZERO_WIDTH = lazyRegex(String.raw`\u200d.|[\p{Mn}\p{Me}\p{Cf}]`, "gsu");
+/** Characters of width 2: emoji and East Asian scripts. */
+const DOUBLE_WIDTH = lazyRegex(
   String.raw`[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]`,
   "gu",
 );
 
-/**
- * Approximate number of columns of a text, for wrapping. `countColumns` is exact for every character, but takes
- * longer to load than most commands run.
- */
+/** Returns the approximate width of a text, in columns. `countColumns` is exact, but takes too long to load. */
 function measure(text: string): number {
   if (isPrintableAscii(text)) return text.length;
-  return [...text.replace(NO_COLUMN(), "").replace(TWO_COLUMNS(), "--")].length;
+  return [...text.replace(ZERO_WIDTH(), "").replace(DOUBLE_WIDTH(), "--")].length;
 }
 
-/** The parts of a text that stay in one piece. */
+/** Splits a text into parts that must not be broken. */
 export function pieces(text: string): string[] {
   return text.match(PIECE) ?? [];
 }
 
-/** A question, folded as messages are. The space at its end stays: the answer is typed after it. */
-export function foldQuestion(question: string, stream: Room): string {
+/** Folds a question, and keeps the space at its end, after which the answer is typed. */
+export function foldQuestion(question: string, stream: StreamWidth): string {
   const text = question.trimEnd();
   return fold(text, stream).join("\n") + question.slice(text.length);
 }
 
-/** A line in as many lines as a stream needs; on anything but a terminal one. */
-export function fold(line: string, stream: Room): string[] {
-  const columns = roomOn(stream);
+/** Folds a line to the width of a terminal. Other streams have no width. */
+export function fold(line: string, stream: StreamWidth): string[] {
+  const columns = streamColumns(stream);
   if (measure(line) <= columns) return [line];
   const indent = line.search(/\S|$/);
   const lines = wrapWords(pieces(line), { columns, indent, hanging: HANGING, measure });
-  // A piece that is too long has as much room as there is: most commands then fit one line, or two.
+  // A part that is too long is not indented, so that most commands fit in one line or two.
   return lines.map((each) => (measure(each) > columns ? each.trimStart() : each));
 }
 
-type Room = Pick<OutputStream, "isTTY" | "columns">;
+type StreamWidth = Pick<OutputStream, "isTTY" | "columns">;
 
-/** Maximum number of columns of text on a stream: no limit without a terminal. */
-export function roomOn({ isTTY, columns }: Room): number {
+/** Returns the width of a stream, in columns; Infinity if it is not a terminal. */
+export function streamColumns({ isTTY, columns }: StreamWidth): number {
   return isTTY && columns ? columns : Number.POSITIVE_INFINITY;
 }
 
 interface Wrapping {
   columns: number;
-  /** Spaces before each line. */
+  /** Number of spaces before each line. */
   indent: number;
-  /** More spaces before all but the first. Default: none. */
+  /** Number of additional spaces before all lines but the first. Default: 0. */
   hanging?: number;
   /** Suffix of every line but the last. Default: none. */
   end?: string;
@@ -73,7 +67,7 @@ interface Wrapping {
   measure?: (text: string) => number;
 }
 
-/** Words in lines that fit; only a word that is too long by itself makes a longer one. */
+/** Wraps words into lines. Only a single word can exceed the width. */
 export function wrapWords(
   words: readonly string[],
   { columns, indent, hanging = 0, end = "", measure = (text) => text.length }: Wrapping,
@@ -91,26 +85,27 @@ export function wrapWords(
   return [...lines, line];
 }
 
-/** Position of the text of a term, in columns. */
 interface TermLayout {
   columns: number;
-  /** Beginning of text beside the term. */
-  beside: number;
-  /** Minimum room beside the term; with less, the text is placed below it. */
-  least: number;
-  /** Spaces before text below the term. */
+  /** Column at which text beside the term begins. */
+  textColumn: number;
+  /** Minimum width of text beside the term; if less is available, the text is placed below the term. */
+  minTextColumns: number;
+  /** Number of spaces before text below the term. */
   indent: number;
 }
 
-/** A term and its text, given as the words of each paragraph: beside it, or below it if there is too little room. */
-export function besideTerm(
+/** Places a text beside a term, or below it. @param text the words of each paragraph */
+export function termLines(
   term: string,
   text: readonly (readonly string[])[],
-  { columns, beside, least, indent }: TermLayout,
+  { columns, textColumn, minTextColumns, indent }: TermLayout,
 ): string[] {
-  const isBeside = columns - beside >= least;
-  const lines = text.flatMap((words) => wrapWords(words, { columns, indent: isBeside ? beside : indent }));
+  const isBeside = columns - textColumn >= minTextColumns;
+  const lines = text.flatMap((words) =>
+    wrapWords(words, { columns, indent: isBeside ? textColumn : indent }),
+  );
   if (!isBeside) return [term, ...lines];
   const [first = "", ...more] = lines;
-  return [term.padEnd(beside) + first.trimStart(), ...more];
+  return [term.padEnd(textColumn) + first.trimStart(), ...more];
 }

@@ -3,20 +3,19 @@ import { errorCode, errorText } from "../../lib/error-text.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import { InterruptedError } from "../../lib/interrupted.ts";
 
-/** A stream that the program writes to, as much of it as it needs. */
+/** Subset of Node's writable streams that the program uses. */
 export interface OutputStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
   readonly rows?: number;
-  /** Whether another program reads the stream. It may show it on the same terminal. */
+  /** Whether another program reads the stream. That program may write to the same terminal. */
   readonly isPipe?: boolean;
-  /** Reports that the terminal's size has changed. */
   on?(event: "resize", listener: () => void): unknown;
   off?(event: "resize", listener: () => void): unknown;
   write(data: string | Uint8Array, onDone: (error?: Error | null) => void): boolean;
 }
 
-/** Writes to a stream, and waits until that is done. @returns the error; null if there was none */
+/** Writes to a stream, and waits until the write is done. @returns the error, or null */
 export function writeTo(stream: OutputStream, data: string | Uint8Array): Promise<Error | null> {
   return new Promise((resolve) => {
     try {
@@ -27,27 +26,27 @@ export function writeTo(stream: OutputStream, data: string | Uint8Array): Promis
   });
 }
 
-/** Timeout of a write after a signal. */
+/** Timeout of a write after a signal, in milliseconds. */
 const WRITE_AFTER_SIGNAL_MS = 500;
 
-/** Streams that are no longer written to, because their readers have stopped reading. */
-const unread = new WeakSet<OutputStream>();
+/** Streams whose readers have stopped reading. Nothing more is written to them. */
+const unreadStreams = new WeakSet<OutputStream>();
 
 /**
- * Writes as `writeTo` does. After a signal a write that is not done within half a second is given up, as is every later one to
- * that stream: a reader that has stopped reading must not keep the program from its end.
- * @returns the signal's reason if it was given up
+ * Writes as `writeTo` does. After a signal, abandons a write that takes more than half a second, and every later write
+ * to the stream, because a reader that has stopped reading must not prevent the exit.
+ * @returns the error, or the signal's reason if the write was abandoned
  */
 export async function writeToReader(
   stream: OutputStream,
   data: string | Uint8Array,
   signal: AbortSignal,
 ): Promise<Error | null> {
-  if (unread.has(stream)) return signal.reason;
+  if (unreadStreams.has(stream)) return signal.reason;
   return new Promise((resolve) => {
     let timer: NodeJS.Timeout | undefined;
     const giveUp = () => {
-      unread.add(stream);
+      unreadStreams.add(stream);
       resolve(signal.reason);
     };
     const onAbort = () => {
@@ -64,28 +63,28 @@ export async function writeToReader(
   });
 }
 
-/** Whether a write failed because the reader has gone away. Windows reports EOF for a closed pipe. */
+/** Whether a write failed because the reader has closed the pipe. Windows reports EOF in this case. */
 export function isClosedPipe(error: unknown, onPlatform: NodeJS.Platform = platform()): boolean {
   const code = errorCode(error);
   return code === "EPIPE" || (code === "EOF" && onPlatform === "win32");
 }
 
-/** The error for a result that was still waiting for its reader when a signal came. */
+/** Creates the error for a result that was not completely read when a signal came. */
 export function unreadError(reason: InterruptedError): InterruptedError {
   return new InterruptedError(reason.signal, {
-    hint: "Standard output was not read, so the result is incomplete. What was saved or stored is safe: imggen history shows it.",
+    hint: "The result is incomplete, because standard output was not read. Nothing saved is lost. To list tasks and images: imggen history",
     charged: "unknown",
     cause: reason,
   });
 }
 
-/** Standard output could not take the result. Thrown by the console, after the work is done; `cause` is the stream's error. */
+/** A result could not be written to standard output, after the work was done. `cause` is the stream's error. */
 export class OutputError extends ImggenError {
   readonly type = "save_failed";
 
   constructor(cause: Error) {
     super(`Standard output could not be written: ${errorText(cause)}.`, {
-      hint: "What was saved or stored is safe: imggen history shows it.",
+      hint: "Nothing saved is lost. To list tasks and images: imggen history",
       charged: "unknown",
       cause,
     });

@@ -10,7 +10,7 @@ import { pluralize } from "../../lib/whole-number.ts";
 import { resumeCommand } from "../../lib/wording.ts";
 import type { FreeProvider } from "../../task/intent.ts";
 
-/** `2 credits`, `1 credit`, `free`, or an unknown cost. */
+/** Formats a cost, such as `2 credits` or `free`. */
 export function creditsText(credits: number | null, free: FreeProvider | null = null): string {
   if (free === "sandbox") return "free (sandbox)";
   if (free !== null || credits === 0) return "free";
@@ -18,12 +18,12 @@ export function creditsText(credits: number | null, free: FreeProvider | null = 
   return pluralize(credits, "credit");
 }
 
-/** A cost in a table; `?` if it is not documented. */
+/** Formats a cost for a table; `?` if it is not documented. */
 export function creditsCell(credits: number | null, free: FreeProvider | null = null): string {
   return free === null ? String(credits ?? "?") : "free";
 }
 
-/** Text about an event for a person at a command, with advice about flags and Ctrl-C. */
+/** Describes an event of a run, with advice about flags and Ctrl-C. */
 export function noteText(event: RunEvent): string {
   const text = eventText(event);
   if (event.type === "continuing") return text.replace(/\.$/, "; --again submits a new one.");
@@ -32,38 +32,38 @@ export function noteText(event: RunEvent): string {
 }
 
 /**
- * The failure for a person: what happened, and what to do next. Only a manifest's problems have lines of their own.
- * @param which prefix that names the task if there are several
- * @param verbose whether to add the service's error key, for looking the error up
+ * Formats a failure for a person: a message and a hint. Only the problems of a manifest take more lines.
+ * @param options.prefix names the task if there are several
+ * @param options.verbose whether to add the error key of the service
  */
 export function failureLines(
   { error }: FailureJson,
-  { which = "", verbose = false }: { which?: string; verbose?: boolean | undefined } = {},
+  { prefix = "", verbose = false }: { prefix?: string; verbose?: boolean | undefined } = {},
 ): string[] {
   const isShown = verbose && error.key !== null && !error.message.includes(error.key);
   const key = isShown ? ` [${error.key}]` : "";
-  // Ctrl-C is no error of the user.
+  // Ctrl-C is not an error.
   const label = error.type === "interrupted" ? "" : "error: ";
-  const text = `${label}${which}${error.message}${key}`;
+  const text = `${label}${prefix}${error.message}${key}`;
   const lines = error.problems ? text.split("\n") : [text];
   return error.hint === "" ? lines : [...lines, ...error.hint.split("\n").map((line) => `  ${line}`)];
 }
 
-/** Path of a file, relative to the working folder if that is shorter. */
+/** Returns the path of a file, relative to the working folder if that is shorter. */
 export function shortPath(file: string, { resolvePath }: Pick<ProcessContext, "resolvePath">): string {
   try {
     const relative = path.relative(resolvePath("."), file);
     return relative.length < file.length ? relative : file;
   } catch {
-    // The working folder is gone.
+    // The working folder was removed.
     return file;
   }
 }
 
 /**
- * Text for a signal that comes while requests are in flight.
- * @param waitMs maximum wait for their replies; null: no limit, because they are paid
- * @param taskIds of those that have one
+ * Describes what a signal waits for while requests are in flight.
+ * @param waitMs maximum wait for the replies, in milliseconds; null for no limit, because the requests are paid
+ * @param taskIds known task ids of the requests
  */
 export function stoppingText(
   waitMs: number | null,
@@ -71,30 +71,30 @@ export function stoppingText(
   requests = taskIds.length,
 ): string {
   if (waitMs === null) {
-    const [replies, it] =
+    const [paidReplies, pronoun] =
       taskIds.length > 1 ? ["the replies of paid tasks", "them"] : ["the reply of paid task", "it"];
-    return `Waiting for ${replies} ${joinFirst(taskIds, FIRST_IDS)}, so that no image is lost. Ctrl-C again gives ${it} up; ${resumeText(taskIds)}`;
+    return `Waiting for ${paidReplies} ${joinFirst(taskIds, MAX_SHOWN_IDS)}, so that no image is lost. Ctrl-C again stops waiting for ${pronoun}; ${resumeText(taskIds)}`;
   }
-  const ids = requests === 1 ? "the task id of the request" : "the task ids of requests";
-  return `Stopping. Waiting up to ${formatDuration(waitMs)} for ${ids} in flight…`;
+  const idsText = requests === 1 ? "the task id of the request" : "the task ids of requests";
+  return `Stopping. Waiting up to ${formatDuration(waitMs)} for ${idsText} in flight…`;
 }
 
-/** The message when a second signal gives up the replies of these tasks. */
+/** Describes the tasks whose replies a second signal has abandoned. */
 export function givenUpText(taskIds: readonly string[]): string {
-  const replies = taskIds.length > 1 ? "The replies of tasks" : "The reply of task";
-  return `${replies} ${joinFirst(taskIds, FIRST_IDS)} ${taskIds.length > 1 ? "were" : "was"} not waited for; ${resumeText(taskIds)}`;
+  const replies = taskIds.length > 1 ? "the replies of tasks" : "the reply of task";
+  return `Stopped waiting for ${replies} ${joinFirst(taskIds, MAX_SHOWN_IDS)}; ${resumeText(taskIds)}`;
 }
 
-const FIRST_IDS = 4;
+const MAX_SHOWN_IDS = 4;
 
 function resumeText(taskIds: readonly string[]): string {
   const [taskId = "", ...others] = taskIds;
   return `to resume: ${others.length === 0 ? resumeCommand(taskId) : "imggen resume"}`;
 }
 
-/** Result of a cancel at a provider. Only the provider knows whether the task is charged. */
+/** Describes the result of a cancel at a provider. Only the provider knows whether the task is charged. */
 export function stoppedText({ taskId, name, isStopped }: StopResult): string {
-  if (isStopped === null) return `${name} did not answer, so task ${taskId} may go on.`;
-  if (!isStopped) return `${name} did not cancel task ${taskId}, which goes on.`;
-  return `${name} has cancelled task ${taskId}. To see what became of it: ${resumeCommand(taskId)}`;
+  if (isStopped === null) return `${name} did not reply, so task ${taskId} may still be running.`;
+  if (!isStopped) return `${name} did not cancel task ${taskId}, which is still running.`;
+  return `${name} cancelled task ${taskId}. To see its final state: ${resumeCommand(taskId)}`;
 }

@@ -1,16 +1,16 @@
 import { escapeControls } from "../../lib/escape.ts";
 import type { TextStyleName } from "./colors.ts";
 import type { Console } from "./console.ts";
-import { roomOn } from "./fit.ts";
+import { streamColumns } from "./fit.ts";
 import type { OutputStream } from "./output-stream.ts";
 import { countColumns, cutTo } from "./terminal-columns.ts";
 
-/** The style of a cell's text, without its padding; null for none. */
+/** Returns the style of a cell's text, or null for plain text. */
 export type CellStyle = (cell: string, column: TableColumn) => TextStyleName | null;
 
 /**
- * Prints a table on standard output: fitted to a terminal, whole in a pipe or a file.
- * @returns the columns that were left out for lack of room
+ * Prints a table on standard output, fitted to the width of a terminal.
+ * @returns the columns that were omitted because the terminal is too narrow
  */
 export async function showTable(
   allColumns: readonly TableColumn[],
@@ -18,68 +18,66 @@ export async function showTable(
   { console, context }: { console: Console; context: { stdout: OutputStream } },
   cellStyle: CellStyle = () => null,
 ): Promise<TableColumn[]> {
-  const { columns, rows } = withoutConstants(allColumns, allRows);
-  const { fitted, leftOut } = layOut(columns, rows, roomOn(context.stdout));
+  const { columns, rows } = omitConstants(allColumns, allRows);
+  const { fitRow, omitted } = layOut(columns, rows, streamColumns(context.stdout));
   const style = console.style("stdout");
   const all = [columns.map(({ heading }) => heading), ...rows];
-  // Some at a time: a history may have a hundred thousand.
-  for (let from = 0; from < all.length; from += LINES_AT_ONCE) {
-    const lines = all.slice(from, from + LINES_AT_ONCE).map(fitted);
+  // In chunks, because a history may have 100,000 rows.
+  for (let from = 0; from < all.length; from += LINES_PER_CHUNK) {
+    const lines = all.slice(from, from + LINES_PER_CHUNK).map(fitRow);
     const styled = ({ column, text, padding }: FittedCell, at: number) => {
       const name = from + at === 0 ? "heading" : cellStyle(text, column);
       return (name === null ? text : style(name, text)) + padding;
     };
-    const plain = lines.map((cells) => joined(cells.map(({ text, padding }) => text + padding)));
-    await console.result(plain, (_line, at) => joined((lines[at] ?? []).map((cell) => styled(cell, at))));
+    const plain = lines.map((cells) => joinCells(cells.map(({ text, padding }) => text + padding)));
+    await console.result(plain, (_line, at) => joinCells((lines[at] ?? []).map((cell) => styled(cell, at))));
   }
-  if (leftOut.length === 0) return leftOut;
-  await console.note(`Not shown for lack of room: ${leftOut.map(({ heading }) => heading).join(", ")}.`);
-  return leftOut;
+  if (omitted.length === 0) return omitted;
+  await console.note(`Columns that do not fit: ${omitted.map(({ heading }) => heading).join(", ")}.`);
+  return omitted;
 }
 
-/** The columns that are shown, and their cells. */
-function withoutConstants(columns: readonly TableColumn[], rows: readonly (readonly TableCell[])[]) {
+function omitConstants(columns: readonly TableColumn[], rows: readonly (readonly TableCell[])[]) {
   const isShown = columns.map(
-    ({ varies }, at) => varies !== true || rows.length < 2 || rows.some((row) => row[at] !== rows[0]?.[at]),
+    ({ omitIfConstant }, at) =>
+      omitIfConstant !== true || rows.length < 2 || rows.some((row) => row[at] !== rows[0]?.[at]),
   );
   if (isShown.every(Boolean)) return { columns, rows };
   const visibleOnly = <Each>(each: readonly Each[]) => each.filter((_, at) => isShown[at]);
   return { columns: visibleOnly(columns), rows: rows.map(visibleOnly) };
 }
 
-function joined(cells: readonly string[]): string {
-  return cells.join(" ".repeat(BETWEEN)).trimEnd();
+function joinCells(cells: readonly string[]): string {
+  return cells.join(" ".repeat(COLUMN_GAP)).trimEnd();
 }
 
-/** A column, and its treatment if the terminal is too narrow for all of them. */
+/** A column, and its treatment if the terminal is too narrow for the table. */
 export interface TableColumn {
   heading: string;
-  /** Cut after all others, and never omitted. */
-  keep?: boolean;
-  /** Omitted before all others. */
-  spare?: boolean;
-  /** Never cut, because part of a cell would be useless. It may be omitted. */
-  whole?: boolean;
+  /** Whether the column is cut after all other columns, and never omitted. */
+  required?: boolean;
+  /** Whether the column is omitted before all other columns. */
+  omitFirst?: boolean;
+  /** Whether cells are never cut, because part of a cell would be useless. */
+  neverCut?: boolean;
   /** Minimum width; a narrower column is omitted. Default: 6. */
-  least?: number;
+  minWidth?: number;
   /** Whether the column is omitted if all its cells are the same. */
-  varies?: boolean;
+  omitIfConstant?: boolean;
 }
 
-/** Text of a cell. If there is too little room, a path loses its beginning, up to a word, and other text its end. */
+/** Content of a cell. If it is too long, the beginning of a path is cut, and the end of other text. */
 export type TableCell = string | { path: string };
 
-/** Number of lines that are laid out and written at a time. */
-const LINES_AT_ONCE = 1000;
-/** Spaces between two columns. */
-const BETWEEN = 2;
-/** Minimum width at which most cells are still useful. */
-const DEFAULT_LEAST = 6;
+const LINES_PER_CHUNK = 1000;
+/** Number of spaces between two columns. */
+const COLUMN_GAP = 2;
+/** Width below which most cells are useless. */
+const DEFAULT_MIN_WIDTH = 6;
 
 /**
- * Pads the cells of a table to the width of their columns, and escapes line breaks. Only if there is too
- * little room are cells cut or columns omitted.
- * @param room columns of the terminal; Infinity if nothing may be cut
+ * Pads the cells of a table to the width of their columns. Cuts cells and omits columns if the terminal is too narrow.
+ * @param room width of the terminal, in columns; Infinity if there is no limit
  */
 export function layOut(
   columns: readonly TableColumn[],
@@ -91,14 +89,14 @@ export function layOut(
     for (const [at, cell] of row.entries())
       fullWidths[at] = Math.max(fullWidths[at] ?? 0, countColumns(safeCell(cell).text));
   }
-  const widths = widthsWithin(columns, fullWidths, room);
+  const widths = fitWidths(columns, fullWidths, room);
   const visibleColumns = columns.flatMap((column, at) => {
     const width = widths[at] ?? 0;
     return width === 0 ? [] : [{ column, at, width }];
   });
-  const fitted = (row: readonly TableCell[]) =>
+  const fitRow = (row: readonly TableCell[]) =>
     visibleColumns.map(({ column, at, width }) => ({ column, ...fitCell(safeCell(row[at] ?? ""), width) }));
-  return { fitted, leftOut: columns.filter((_, at) => widths[at] === 0) };
+  return { fitRow, omitted: columns.filter((_, at) => widths[at] === 0) };
 }
 
 interface FittedCell {
@@ -108,57 +106,54 @@ interface FittedCell {
 }
 
 interface Layout {
-  /** The cells of a row that are shown. */
-  fitted: (row: readonly TableCell[]) => FittedCell[];
-  leftOut: TableColumn[];
+  /** Returns the visible cells of a row. */
+  fitRow: (row: readonly TableCell[]) => FittedCell[];
+  omitted: TableColumn[];
 }
 
-/** The width of each column; 0 for one that is left out. */
-function widthsWithin(
-  columns: readonly TableColumn[],
-  fullWidths: readonly number[],
-  room: number,
-): number[] {
+/** Returns the width of each column; 0 for an omitted column. */
+function fitWidths(columns: readonly TableColumn[], fullWidths: readonly number[], room: number): number[] {
   const widths = [...fullWidths];
   const totalWidth = () => {
     const visibleWidths = widths.filter((width) => width > 0);
-    return visibleWidths.reduce((sum, width) => sum + width, BETWEEN * (visibleWidths.length - 1));
+    return visibleWidths.reduce((sum, width) => sum + width, COLUMN_GAP * (visibleWidths.length - 1));
   };
-  const others = columns.flatMap(({ keep }, at) => (keep ? [] : [at]));
-  const requiredColumns = columns.flatMap(({ keep }, at) => (keep ? [at] : []));
-  const cuttable = others.filter((at) => !columns[at]?.whole);
-  const least = columns.map((column) => column.least ?? DEFAULT_LEAST);
-  shrink(widths, cuttable, least, () => totalWidth() - room);
-  const leaving = others.toReversed().toSorted((a, b) => rank(columns[a]) - rank(columns[b]));
-  for (const at of leaving) if (totalWidth() > room) widths[at] = 0;
-  // Omitted columns may have made room for the others.
-  for (const at of others) if (widths[at] !== 0) widths[at] = fullWidths[at] ?? 0;
-  shrink(widths, cuttable, least, () => totalWidth() - room);
+  const optionalColumns = columns.flatMap(({ required }, at) => (required ? [] : [at]));
+  const requiredColumns = columns.flatMap(({ required }, at) => (required ? [at] : []));
+  const cuttable = optionalColumns.filter((at) => !columns[at]?.neverCut);
+  const minWidths = columns.map((column) => column.minWidth ?? DEFAULT_MIN_WIDTH);
+  shrink(widths, cuttable, minWidths, () => totalWidth() - room);
+  const omissionOrder = optionalColumns
+    .toReversed()
+    .toSorted((a, b) => omissionRank(columns[a]) - omissionRank(columns[b]));
+  for (const at of omissionOrder) if (totalWidth() > room) widths[at] = 0;
+  // Omitted columns leave room for the remaining ones.
+  for (const at of optionalColumns) if (widths[at] !== 0) widths[at] = fullWidths[at] ?? 0;
+  shrink(widths, cuttable, minWidths, () => totalWidth() - room);
   // A column omitted before a wider one may fit into the remaining room.
-  for (const at of leaving.toReversed().filter((each) => widths[each] === 0)) {
+  for (const at of omissionOrder.toReversed().filter((each) => widths[each] === 0)) {
     widths[at] = fullWidths[at] ?? 0;
     if (totalWidth() > room) widths[at] = 0;
   }
-  const one = columns.map(() => 1);
-  shrink(widths, requiredColumns, one, () => totalWidth() - room);
+  const minimalWidths = columns.map(() => 1);
+  shrink(widths, requiredColumns, minimalWidths, () => totalWidth() - room);
   return widths;
 }
 
-/** The order in which columns are left out. */
-function rank(column: TableColumn | undefined): number {
-  return column?.spare ? 0 : 1;
+function omissionRank(column: TableColumn | undefined): number {
+  return column?.omitFirst ? 0 : 1;
 }
 
-/** Takes from the widest of these columns until nothing is too much, or all are as narrow as they may be. */
+/** Narrows the widest of these columns until there is no excess, or all have their minimum width. */
 function shrink(
   widths: number[],
-  which: readonly number[],
-  least: readonly number[],
+  columns: readonly number[],
+  minWidths: readonly number[],
   excess: () => number,
 ): void {
   while (excess() > 0) {
-    const spare = which.filter((at) => (widths[at] ?? 0) > (least[at] ?? 0));
-    const [widest] = spare.toSorted((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0));
+    const shrinkable = columns.filter((at) => (widths[at] ?? 0) > (minWidths[at] ?? 0));
+    const [widest] = shrinkable.toSorted((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0));
     if (widest === undefined) return;
     widths[widest] = (widths[widest] ?? 0) - 1;
   }
@@ -176,16 +171,16 @@ function safeCell(cell: TableCell): SafeCell {
 
 function fitCell(cell: SafeCell, width: number): { text: string; padding: string } {
   const cut = cutTo(cell.text, width, cell.cut);
-  const text = cell.cut === "start" && cut !== cell.text ? fromWordStart(cut, cell.text) : cut;
+  const text = cell.cut === "start" && cut !== cell.text ? trimToWordStart(cut, cell.text) : cut;
   return { text, padding: " ".repeat(Math.max(0, width - countColumns(text))) };
 }
 
-const BETWEEN_WORDS = /[\s/\\_.-]/;
+const WORD_SEPARATOR = /[\s/\\_.-]/;
 
-/** The end of a path, from the first whole word in it, unless much would be lost by that. */
-function fromWordStart(cut: string, whole: string): string {
+/** Shortens the end of a path to its first complete word, unless this removes more than a third. */
+function trimToWordStart(cut: string, fullText: string): string {
   const end = cut.slice(1);
-  if (BETWEEN_WORDS.test(whole.at(-end.length - 1) ?? "")) return cut;
-  const at = end.search(BETWEEN_WORDS);
+  if (WORD_SEPARATOR.test(fullText.at(-end.length - 1) ?? "")) return cut;
+  const at = end.search(WORD_SEPARATOR);
   return at === -1 || at > end.length / 3 ? cut : `…${end.slice(at + 1)}`;
 }

@@ -1,4 +1,4 @@
-// A separate file: `string-width` takes longer to start than the program itself.
+// A separate file, because `string-width` takes longer to load than the rest of the program.
 import stringWidth from "string-width";
 
 export function countColumns(text: string): number {

@@ -98,7 +98,7 @@ describe("imggen", () => {
     for (const flag of REFUSED[name] ?? []) {
       const words = flag === "--profile" ? [flag, "nope"] : [flag];
       const { code, said, before, after } = await withFlag(name, ...words);
-      expect(said).toContain(`imggen ${name} does not take ${flag}. Nothing was done.`);
+      expect(said).toContain(`imggen ${name} does not support ${flag}. Nothing was done.`);
       expect([code, after]).toEqual([2, before]);
     }
     const { stdout: help } = await (await commandWorld()).run([name, "--help", "--all"]);

@@ -91,7 +91,7 @@ it.each([
   ["generate|a|fox’s|tail|-–model|z-image", "-–", "--model"],
 ])("a typographic dash (%s) is named, with the option that is meant", async (line, dash, meant) => {
   expect(await complaint(...line.split("|"))).toBe(
-    `error: The command line has ${dash} in place of a plain dash: ${meant} is meant.\n  Nothing was sent. To begin a prompt with it, write -- before the prompt.\n`,
+    `error: The command line has ${dash} in place of a plain dash. Type ${meant}.\n  Nothing was sent. To begin a prompt with this dash, write -- before the prompt.\n`,
   );
 });
 
@@ -103,10 +103,10 @@ it.each([
   ["batch|“prompts.txt”", "“ ” in place of plain quotes", "“prompts.txt”"],
   [
     "generate|a fox|--model\u00a0z-image",
-    "a no-break space in place of a plain one: --model z-image is meant",
+    'a no-break space in place of a plain space in "--model z-image"',
     "",
   ],
-  ["generate\u00a0a|red|fox", "a no-break space in place of a plain one: generate a is meant", ""],
+  ["generate\u00a0a|red|fox", 'a no-break space in place of a plain space in "generate a"', ""],
 ])("typographic quotes and blanks (%s) are named if the line is refused", async (line, named, cause) => {
   const said = await complaint(...line.split("|"));
   expect(said).toContain(`error: The command line has ${named}.\n`);

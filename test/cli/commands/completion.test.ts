@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { SHELLS } from "../../../src/cli/help/value-types.ts";
-import { ASK } from "../../../src/cli/session/command.ts";
+import { COMPLETE_COMMAND } from "../../../src/cli/session/command.ts";
 import { runCommand } from "../../support/in-process.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -9,7 +9,7 @@ const run = async (...args: string[]) => runCommand(args, { home: await temporar
 it.each(SHELLS)("prints a script for %s that asks imggen at each TAB", async (shell) => {
   const { code, stdout, stderr } = await run("completion", shell);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  expect(stdout).toMatch(new RegExp(`imggen ${ASK} "=`));
+  expect(stdout).toMatch(new RegExp(`imggen ${COMPLETE_COMMAND} "=`));
   const { stdout: json } = await run("completion", shell, "--json");
   expect(JSON.parse(json)).toEqual({ ok: true, shell, script: stdout });
 });
@@ -19,7 +19,7 @@ it("gives PowerShell what it completes native commands with", async () => {
   expect(stdout).toContain("Register-ArgumentCompleter -Native -CommandName imggen -ScriptBlock {");
   expect(stdout).toContain("param($wordToComplete, $commandAst, $cursorPosition)");
   // Its oldest version drops an empty argument, so the word at the cursor is never one.
-  expect(stdout).toContain(`& imggen ${ASK} "=$wordToComplete" @words 2>$null`);
+  expect(stdout).toContain(`& imggen ${COMPLETE_COMMAND} "=$wordToComplete" @words 2>$null`);
   expect(stdout).toContain(
     "[System.Management.Automation.CompletionResult]::new($value, $value, 'ParameterValue', $text)",
   );
@@ -38,5 +38,5 @@ it("refuses a shell that there is no script for, and names those that there are"
 
 it("offers nothing, and says nothing, where the command line cannot be completed", async () => {
   for (const words of [[], ["="], ["", ""]])
-    expect(await run(ASK, ...words)).toMatchObject({ code: 0, stderr: "" });
+    expect(await run(COMPLETE_COMMAND, ...words)).toMatchObject({ code: 0, stderr: "" });
 });

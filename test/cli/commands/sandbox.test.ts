@@ -105,7 +105,7 @@ it("the embedded sandbox warns once of a directive that it does not know, not of
   const world = await commandWorld();
   await writeFile(path.join(world.cwd, "foxes.txt"), "a red fox [sandbox:FAIL]\na fox [sandbox:FAIL]\n");
   const warning =
-    "warning: The sandbox does not know [sandbox:FAIL], so it has no effect. See imggen sandbox --help.\n";
+    "warning: The sandbox does not support [sandbox:FAIL], so it has no effect. See imggen sandbox --help.\n";
   const { code, stderr } = await world.run(["batch", "foxes.txt", "--sandbox"]);
   expect([code, stderr.split(warning).length]).toEqual([0, 2]);
   const known = await world.run(["generate", "a fox [sandbox:fail]", "--sandbox"]);

@@ -19,7 +19,7 @@ describe("the streams", () => {
     const world = await commandWorld({ poll: completedAt("/1.png", "/2.png") });
     const { code, stdout, stderr } = await world.run(["generate", "a fox", "-o", "-", ...QUICK]);
     expect([code, stdout.endsWith("IEND\u{fffd}B`\u{fffd}")]).toEqual([0, true]);
-    expect(stderr).toContain(`another was saved as ${world.cwd}/a-fox-task1-2.png`);
+    expect(stderr).toContain(`Another image was saved as ${world.cwd}/a-fox-task1-2.png`);
   });
 
   it("--quiet leaves standard error to errors alone", async () => {

@@ -84,7 +84,7 @@ function terminal(columns: number) {
 describe("the console", () => {
   it("never breaks a line that is to stay whole", async () => {
     const { console, text } = terminal(10);
-    await console.note([{ whole: "Saved a red fox.png" }, "and then more"]);
+    await console.note([{ text: "Saved a red fox.png" }, "and then more"]);
     expect(text()).toBe("Saved a red fox.png\nand then\n  more\n");
   });
 

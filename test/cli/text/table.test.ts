@@ -4,10 +4,10 @@ import { layOut, type TableCell, type TableColumn } from "../../../src/cli/text/
 import { countColumns, cutTo } from "../../../src/cli/text/terminal-columns.ts";
 
 const COLUMNS: readonly TableColumn[] = [
-  { heading: "MODEL", keep: true },
+  { heading: "MODEL", required: true },
   { heading: "RATIO" },
   { heading: "PROMPT" },
-  { heading: "FILE", keep: true },
+  { heading: "FILE", required: true },
 ];
 const ROWS = [
   [
@@ -20,8 +20,8 @@ const ROWS = [
 ];
 
 function laidOut(columns: readonly TableColumn[], rows: readonly (readonly TableCell[])[], room: number) {
-  const { fitted, leftOut } = layOut(columns, rows, room);
-  return { lines: [columns.map(({ heading }) => heading), ...rows].map(fitted), leftOut };
+  const { fitRow, omitted } = layOut(columns, rows, room);
+  return { lines: [columns.map(({ heading }) => heading), ...rows].map(fitRow), omitted };
 }
 
 function shown(room: number, rows: readonly (readonly TableCell[])[] = ROWS, columns = COLUMNS): string[] {
@@ -49,8 +49,8 @@ it("the widest columns are cut first, and those to keep last", () => {
 });
 
 it("a column that would be too narrow to read is left out and named, and the others are as wide as they can be", () => {
-  const { lines, leftOut } = laidOut(COLUMNS, ROWS, 56);
-  expect(leftOut.map(({ heading }) => heading)).toEqual(["PROMPT"]);
+  const { lines, omitted } = laidOut(COLUMNS, ROWS, 56);
+  expect(omitted.map(({ heading }) => heading)).toEqual(["PROMPT"]);
   expect(lines[1]?.map(({ text }) => text)).toEqual([
     "gamma-image-2",
     "16:9",
@@ -59,28 +59,32 @@ it("a column that would be too narrow to read is left out and named, and the oth
 });
 
 it("a spare column is left out before the others", () => {
-  const columns = COLUMNS.map((column) => (column.heading === "RATIO" ? { ...column, spare: true } : column));
-  const { leftOut } = laidOut(columns, ROWS, 56);
-  expect(leftOut.map(({ heading }) => heading)).toEqual(["RATIO"]);
+  const columns = COLUMNS.map((column) =>
+    column.heading === "RATIO" ? { ...column, omitFirst: true } : column,
+  );
+  const { omitted } = laidOut(columns, ROWS, 56);
+  expect(omitted.map(({ heading }) => heading)).toEqual(["RATIO"]);
 });
 
 it("a column that is shown whole or not at all is not cut, however narrow the others get", () => {
   const columns = COLUMNS.map((column) =>
-    column.heading === "PROMPT" ? { ...column, whole: true } : column,
+    column.heading === "PROMPT" ? { ...column, neverCut: true } : column,
   );
   for (let room = 20; room < 120; room++) {
-    const { lines, leftOut } = laidOut(columns, ROWS, room);
+    const { lines, omitted } = laidOut(columns, ROWS, room);
     const cells = lines.flatMap((line) => line.filter(({ column }) => column.heading === "PROMPT"));
-    if (leftOut.some(({ heading }) => heading === "PROMPT")) expect(cells).toEqual([]);
+    if (omitted.some(({ heading }) => heading === "PROMPT")) expect(cells).toEqual([]);
     else expect(cells.map(({ text }) => text)).toEqual(["PROMPT", ROWS[0]?.[2], ROWS[1]?.[2]]);
   }
 });
 
 it("a column of which a few characters say nothing is left out sooner, and what it gives up goes to the others", () => {
-  const columns = COLUMNS.map((column) => (column.heading === "PROMPT" ? { ...column, least: 12 } : column));
+  const columns = COLUMNS.map((column) =>
+    column.heading === "PROMPT" ? { ...column, minWidth: 12 } : column,
+  );
   for (let room = 20; room < 120; room++) {
-    const { lines, leftOut } = laidOut(columns, ROWS, room);
-    const isShown = leftOut.every(({ heading }) => heading !== "PROMPT");
+    const { lines, omitted } = laidOut(columns, ROWS, room);
+    const isShown = omitted.every(({ heading }) => heading !== "PROMPT");
     const prompt = lines[1]?.find(({ column }) => column.heading === "PROMPT");
     expect(prompt?.text.length ?? 0).toBeGreaterThanOrEqual(isShown ? 12 : 0);
     expect(isShown).toBe(prompt !== undefined);
@@ -101,7 +105,7 @@ it.each([
   [14, "…9c2b1a.png +3"],
 ])("of a path in %d columns the end is what stays, from a word on: %s", (room, text) => {
   const rows = [[{ path: "pictures/a-red-fox-3f9c2b1a.png +3" }]];
-  expect(shown(room, rows, [{ heading: "FILE", keep: true }]).at(1)).toBe(text);
+  expect(shown(room, rows, [{ heading: "FILE", required: true }]).at(1)).toBe(text);
 });
 
 it("no line is longer than the terminal, in any script, and no cell loses text where there is room", () => {
@@ -123,6 +127,6 @@ it("a text is cut between characters as they are seen, to the columns that they 
 
 it("a table may have some hundred thousand rows", () => {
   const rows = Array.from({ length: 200_000 }, (_, at) => ["z-image", "1:1", "", `${at}.png`]);
-  const { fitted } = layOut(COLUMNS, rows, Number.POSITIVE_INFINITY);
-  expect(fitted(rows.at(-1) ?? []).map(({ text }) => text)).toEqual(["z-image", "1:1", "", "199999.png"]);
+  const { fitRow } = layOut(COLUMNS, rows, Number.POSITIVE_INFINITY);
+  expect(fitRow(rows.at(-1) ?? []).map(({ text }) => text)).toEqual(["z-image", "1:1", "", "199999.png"]);
 });

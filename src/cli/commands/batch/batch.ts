@@ -57,10 +57,10 @@ async function runBatch(session: Session, name: string, flags: FlagsOf<typeof BA
 }
 
 const COST_COLUMNS = [
-  { heading: "MODEL", keep: true, varies: true },
-  { heading: "QUALITY", varies: true },
-  { heading: "ROWS", keep: true },
-  { heading: "CREDITS", keep: true },
+  { heading: "MODEL", required: true, omitIfConstant: true },
+  { heading: "QUALITY", omitIfConstant: true },
+  { heading: "ROWS", required: true },
+  { heading: "CREDITS", required: true },
 ];
 
 /** Shows the cost of the rows that a run would submit now. */

@@ -7,7 +7,7 @@ import type { BatchPlan } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import type { WholeNumber } from "../../../lib/exact-integer.ts";
 import { COMMAND_VOCABULARY } from "../../../lib/wording.ts";
-import { openImages, parseViewing, previewImages } from "../../output/viewing.ts";
+import { openImages, parseDisplayOptions, previewImages } from "../../output/viewing.ts";
 import type { Session } from "../../session/session.ts";
 import { sentLines } from "../run-request.ts";
 import { runShown, showPaths } from "./run-shown.ts";
@@ -23,7 +23,7 @@ export async function runSeeds(
   session: Session,
 ): Promise<number> {
   const { console, options } = session;
-  const viewing = parseViewing(flags, session);
+  const viewing = parseDisplayOptions(flags, session);
   const batch = await batchOfSeeds(prompt, seeds, flags, session);
   for (const warning of batch.warnings) await console.warn(warning);
   if (flags.dryRun) return showPlan(batch, session);

@@ -6,9 +6,9 @@ import type { BatchEvents, BatchResult, BatchSpec, Confirmation } from "../../..
 import type { BatchPlan } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { formatDuration } from "../../../lib/duration.ts";
-import { canAsk, isAgreed } from "../../input/input-stream.ts";
+import { canAsk, confirm } from "../../input/input-stream.ts";
 import type { BatchProgress, RunNotes } from "../../output/run-progress.ts";
-import { createProgress, type Progress, withTasksShown } from "../../output/task-progress.ts";
+import { createProgress, type Progress, runWithProgress } from "../../output/task-progress.ts";
 import type { Session } from "../../session/session.ts";
 import { hasSymbols, type Paint, type TextStyle } from "../../text/colors.ts";
 import type { Console } from "../../text/console.ts";
@@ -37,12 +37,12 @@ export async function runShown(
   const progress = await createBatchProgress(session, spec);
   const usual = context.onSecondSignal;
   const ends: RowResult[] = [];
-  const confirm = async (confirmation: Confirmation) => {
+  const ask = async (confirmation: Confirmation) => {
     if (confirmation.about === "folder") await console.note(confirmation.message);
-    return isAgreed(confirmationQuestion(confirmation), session);
+    return confirm(confirmationQuestion(confirmation), session);
   };
   const events: BatchEvents = {
-    confirm: canAsk(session) ? confirm : undefined,
+    confirm: canAsk(session) ? ask : undefined,
     onWarning: (message) => console.note(`warning: ${message}`),
     async onPlan(plan) {
       onPlan?.(plan);
@@ -62,7 +62,7 @@ export async function runShown(
       await onEnd(end);
     },
   };
-  const result = await withTasksShown(session, flags, progress, (operations, caller) =>
+  const result = await runWithProgress(session, flags, progress, (operations, caller) =>
     operations.batch(spec, caller, events),
   ).finally(() => {
     context.onSecondSignal = usual;
@@ -177,7 +177,7 @@ function batchNotes(console: Console, rowName: BatchSpec["nameOf"]): RunNotes {
           if (isStopping) return;
           isStopping = true;
           // The other submits in flight are interrupted at the same moment.
-          queueMicrotask(() => void console.note(stoppingText(event.waitMs, console.awaited, 2)));
+          queueMicrotask(() => void console.note(stoppingText(event.waitMs, console.pendingReplies, 2)));
           return;
         case "outage":
           void console.note(noteText(event));

@@ -7,9 +7,9 @@ import type { TotalCost } from "../../../core/batch/plan.ts";
 import type { ErrorType, ImggenError } from "../../../lib/error-types.ts";
 import { pluralize } from "../../../lib/whole-number.ts";
 import { COMMAND_VOCABULARY } from "../../../lib/wording.ts";
-import { withFacts } from "../../output/render.ts";
+import { fileLines } from "../../output/render.ts";
 import type { Session } from "../../session/session.ts";
-import { roomOn } from "../../text/fit.ts";
+import { streamColumns } from "../../text/fit.ts";
 import { creditsText } from "../../text/phrases.ts";
 
 /** `1160 credits`, with the undocumented costs. */
@@ -56,8 +56,8 @@ export interface ShownResult extends BatchResult {
 /** Prints the summary of a batch, with its contact sheet. */
 export async function showSummary(result: ShownResult, session: Session): Promise<void> {
   for (const line of summaryLines(result, session)) await session.console.note(line);
-  const room = roomOn(session.context.stderr);
-  if (result.sheet) await session.console.note(await withFacts("Contact sheet:", result.sheet, "", room));
+  const room = streamColumns(session.context.stderr);
+  if (result.sheet) await session.console.note(await fileLines("Contact sheet:", result.sheet, "", room));
 }
 
 /** So many failures of one kind are printed as they happen; the summary counts the rest. */

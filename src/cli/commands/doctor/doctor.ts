@@ -24,7 +24,7 @@ import { createStatusLine } from "../../output/status-line.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { hasSymbols, type Paint, type TextStyleName } from "../../text/colors.ts";
-import { besideTerm, pieces, roomOn } from "../../text/fit.ts";
+import { pieces, streamColumns, termLines } from "../../text/fit.ts";
 import { checkLibraries, checkNode, checkTerminal } from "./installation.ts";
 
 const EXAMPLES = `
@@ -167,7 +167,10 @@ async function showRow(
   const head = `${mark.padEnd(hasMarks ? 1 : MAX_STATUS_LENGTH)} ${name.padEnd(MAX_NAME_LENGTH)}`;
   const styled = console.style("stdout")(style, mark);
   const paint: Paint = (line, at) => (at === 0 ? line.replace(mark, styled) : line);
-  await console.result(findingLines(head, [message, ...(hint?.split("\n") ?? [])], roomOn(stdout)), paint);
+  await console.result(
+    findingLines(head, [message, ...(hint?.split("\n") ?? [])], streamColumns(stdout)),
+    paint,
+  );
 }
 
 /** Puts everything on one line if there is room; otherwise the next step begins a line. */
@@ -176,7 +179,12 @@ function findingLines(head: string, parts: readonly string[], columns: number): 
   // A part that ends in a command has no full stop.
   const whole = parts.join(". ").replace(/([.?])\. /g, "$1 ");
   if (beside + whole.length <= columns) return [`${head.padEnd(beside)}${whole}`];
-  return besideTerm(head.trimEnd(), parts.map(pieces), { columns, beside, least: 30, indent: 4 });
+  return termLines(head.trimEnd(), parts.map(pieces), {
+    columns,
+    textColumn: beside,
+    minTextColumns: 30,
+    indent: 4,
+  });
 }
 
 /** The JSON document: that of a failure if something must be fixed. */

@@ -2,7 +2,7 @@ import { type Finding, failed, news, ok, warning } from "../../../client/finding
 import { isExecutable, UndecodableError } from "../../../graphics/decoder.ts";
 import type { Protocol, Screen } from "../../../graphics/terminal.ts";
 import { errorCode } from "../../../lib/error-text.ts";
-import { findScreen } from "../../output/show-images.ts";
+import { detectSessionScreen } from "../../output/show-images.ts";
 import type { Session } from "../../session/session.ts";
 import { hasSymbols } from "../../text/colors.ts";
 
@@ -45,7 +45,7 @@ export async function checkTerminal(session: Session): Promise<Finding> {
   const { context, console, options } = session;
   if (context.stdout.isTTY !== true) return ok("standard output is not a terminal", { isTerminal: false });
   // If standard error is no terminal, a query is written to standard output, into the JSON document.
-  const screen = await findScreen(session, options.json !== true || context.stderr.isTTY === true);
+  const screen = await detectSessionScreen(session, options.json !== true || context.stderr.isTTY === true);
   const { columns, rows, protocol } = screen;
   const colors = console.takesColors("stdout") ? COLORS[screen.colors] : "no colours";
   const symbols = hasSymbols(context.env);

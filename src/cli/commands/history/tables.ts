@@ -9,18 +9,18 @@ import type { TextStyleName } from "../../text/colors.ts";
 import { creditsCell, shortPath } from "../../text/phrases.ts";
 import { type CellStyle, showTable, type TableCell, type TableColumn } from "../../text/table.ts";
 
-const STATUS: TableColumn = { heading: "STATUS", whole: true };
+const STATUS: TableColumn = { heading: "STATUS", neverCut: true };
 const SUBMITTED: readonly TableColumn[] = [
-  { heading: "SUBMITTED", spare: true, whole: true },
-  { heading: "TASK", keep: true },
+  { heading: "SUBMITTED", omitFirst: true, neverCut: true },
+  { heading: "TASK", required: true },
   STATUS,
-  { heading: "CREDITS", spare: true, whole: true },
+  { heading: "CREDITS", omitFirst: true, neverCut: true },
 ];
-const SEED: TableColumn = { heading: "SEED", spare: true, whole: true };
-const GENERATOR: TableColumn = { heading: "GENERATOR", spare: true };
+const SEED: TableColumn = { heading: "SEED", omitFirst: true, neverCut: true };
+const GENERATOR: TableColumn = { heading: "GENERATOR", omitFirst: true };
 const MADE: readonly TableColumn[] = [
-  { heading: "PROMPT", least: 8 },
-  { heading: "FILE", least: 12 },
+  { heading: "PROMPT", minWidth: 8 },
+  { heading: "FILE", minWidth: 12 },
 ];
 
 export type TaskRow = ReturnType<typeof taskRow>;
@@ -166,11 +166,11 @@ function count({ report }: ListedTask, totals: Totals): void {
 }
 
 const DAY_COLUMNS: readonly TableColumn[] = [
-  { heading: "DAY", whole: true },
-  { heading: "MODEL", least: 16 },
-  { heading: "TASKS", spare: true, whole: true },
-  { heading: "IMAGES", spare: true, whole: true },
-  { heading: "CREDITS", keep: true },
+  { heading: "DAY", neverCut: true },
+  { heading: "MODEL", minWidth: 16 },
+  { heading: "TASKS", omitFirst: true, neverCut: true },
+  { heading: "IMAGES", omitFirst: true, neverCut: true },
+  { heading: "CREDITS", required: true },
 ];
 
 /** Shows what tasks made and cost, by day and model. @returns how many there are */
