@@ -1,10 +1,10 @@
 import { type CheckedRow, isRepeat } from "../core/batch/batch-row.ts";
 import type { BatchResult } from "../core/batch/batch-spec.ts";
-import { isWaiting } from "../core/batch/counts.ts";
+import { isUncharged } from "../core/batch/counts.ts";
 import {
-  add,
+  addCost,
   type BatchPlan,
-  documentedTotal,
+  documentedCredits,
   isToSubmit,
   noCost,
   type RowState,
@@ -46,8 +46,8 @@ export function summaryJson({ counts, rows, charged }: BatchResult): BatchSummar
     pending,
     waiting,
     notSent,
-    credits: documentedTotal(cost),
-    creditsBefore: documentedTotal(charged),
+    credits: documentedCredits(cost),
+    creditsBefore: documentedCredits(charged),
     warnings,
   };
 }
@@ -68,7 +68,7 @@ const ROW_STATE_TEXTS: Readonly<Record<RowState, string>> = {
 
 /** Display text of a row's state. */
 export function rowStateText(end: RowResult): string {
-  if (isWaiting(end)) return (end.report && openState(end.report.state)) ?? "waiting";
+  if (isUncharged(end)) return (end.report && openState(end.report.state)) ?? "waiting";
   return end.isSkipped ? "saved before" : ROW_STATE_TEXTS[end.state];
 }
 
@@ -141,7 +141,7 @@ export function planJson({ rows, toSubmit }: BatchPlan) {
       rows: rows.length,
       saved: rows.filter(({ state }) => state === "saved").length,
       toSubmit: toSubmit.rows,
-      credits: documentedTotal(toSubmit),
+      credits: documentedCredits(toSubmit),
       byModel: costsByModel(rows.filter(isToSubmit)),
     },
   };
@@ -155,11 +155,11 @@ function costsByModel(rows: readonly CheckedRow[]) {
     const name = `${model} ${quality ?? ""}`;
     const kind = costs.get(name) ?? { model, quality, cost: noCost() };
     costs.set(name, kind);
-    add(kind.cost, checked.credits);
+    addCost(kind.cost, checked.credits);
   }
   return [...costs.values()].map(({ cost, ...kind }) => ({
     ...kind,
     rows: cost.rows,
-    credits: documentedTotal(cost),
+    credits: documentedCredits(cost),
   }));
 }

@@ -1,6 +1,6 @@
 import type { BatchResult } from "../core/batch/batch-spec.ts";
-import { type BatchPlan, documentedTotal, isToSubmit, type PlannedRow } from "../core/batch/plan.ts";
-import { notRead, notSent, type RowResult } from "../core/batch/row-result.ts";
+import { type BatchPlan, documentedCredits, isToSubmit, type PlannedRow } from "../core/batch/plan.ts";
+import { notSentResult, type RowResult, unreadRowResult } from "../core/batch/row-result.ts";
 import { resolveDestination } from "../core/images/destination.ts";
 import { type ImggenError, UsageError } from "../lib/error-types.ts";
 import { nextSeed, type WholeNumber } from "../lib/exact-integer.ts";
@@ -81,7 +81,9 @@ export function seedsJson(
 
 /** Result of a row that this run did not start. A row of an earlier run may have been charged. */
 function notStarted(row: PlannedRow, stopped: ImggenError): RowResult {
-  return isToSubmit(row) && row.resubmit === null ? notSent(row, stopped) : notRead(row, stopped);
+  return isToSubmit(row) && row.resubmit === null
+    ? notSentResult(row, stopped)
+    : unreadRowResult(row, stopped);
 }
 
 function inOrder({ rows }: BatchPlan): PlannedRow[] {
@@ -104,7 +106,7 @@ export function seedsPlanJson(
     seeds: rows.filter(isToSubmit).map(({ checked }) => checked.request.seed),
     request: first?.checked.request,
     ...(firstRequest && { sent: firstRequest }),
-    credits: documentedTotal(plan.toSubmit),
+    credits: documentedCredits(plan.toSubmit),
     ...(warnings.length > 0 && { warnings }),
   };
 }

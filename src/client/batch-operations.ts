@@ -5,11 +5,11 @@ import { checkRows, type RowDefaults, type SkippedRow } from "../core/batch/chec
 import { type BatchPlan, isToSubmit, type RowState } from "../core/batch/plan.ts";
 import { outputFolder } from "../core/batch/row-files.ts";
 import { parseShard } from "../core/batch/shard.ts";
-import { type ManifestEntry, type RowValues, unknownName } from "../core/manifest/entry.ts";
+import { type ManifestEntry, type RowValues, unusedColumnWarning } from "../core/manifest/entry.ts";
 import { isStream, MANIFEST_HINT, manifestFormat } from "../core/manifest/manifest-format.ts";
 import { readManifest, readRows } from "../core/manifest/read-manifest.ts";
 import type { WaitSettings } from "../core/polling/wait.ts";
-import { planOfBatch } from "../core/use-cases/batch.ts";
+import { createBatchPlan } from "../core/use-cases/batch.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { expandHome } from "../lib/home-folder.ts";
 import { isFolder } from "../lib/read-file.ts";
@@ -151,7 +151,7 @@ export async function planBatch(
 ): Promise<{ plan: BatchPlan; described: DescribedRequest | null }> {
   const target = await targetInEffect(session);
   const service = (await target.name()) ?? "";
-  const { plan } = await planOfBatch(spec, service, openLedger(session));
+  const { plan } = await createBatchPlan(spec, service, openLedger(session));
   const rows = plan.rows.toSorted((a, b) => a.row - b.row);
   const ordered = [...rows.filter(isToSubmit), ...rows.filter((row) => !isToSubmit(row))];
   const requests = ordered.map((row) => [spec.nameOf(row), row.checked.request] as const);
@@ -225,7 +225,7 @@ export async function checkBatch(
     nameOf: kind.nameOf ?? (({ line }) => `line ${line}`),
   };
   const warnings = [
-    ...unused.map(unknownName),
+    ...unused.map(unusedColumnWarning),
     ...rows.flatMap((row) => row.checked.warnings),
     ...(unchecked === null ? [] : [unchecked]),
   ];

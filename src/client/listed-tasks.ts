@@ -1,5 +1,10 @@
 import { type TaskReport, taskReport } from "../core/engine/report.ts";
-import { chargedTasks, type HistoryQuery, historyFilter, historyStatus } from "../core/use-cases/history.ts";
+import {
+  chargedTasks,
+  createHistoryFilter,
+  type HistoryQuery,
+  historyStatus,
+} from "../core/use-cases/history.ts";
 import { unknownModelText } from "../models/find.ts";
 import { describeUnreadable, mayBeCharged, type UnreadableEntry } from "../store/ledger-files.ts";
 import { isAtGenerator } from "../task/intent.ts";
@@ -53,7 +58,7 @@ export async function* listedTasks(
   session: ClientSession,
   getLabel: (name: keyof HistoryQuery) => string,
 ): AsyncGenerator<ListedTask | UnreadableTask | "elsewhere"> {
-  const filter = await historyFilter(query, {
+  const filter = await createHistoryFilter(query, {
     generator,
     matrix: async () => (await targetInEffect(session)).matrix(),
     nowMs: session.context.clock.now(),

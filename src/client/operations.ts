@@ -7,9 +7,9 @@ import { MissingProviderError } from "../core/errors.ts";
 import { resolveFileDestination } from "../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../core/images/file-name.ts";
 import type { WaitSettings } from "../core/polling/wait.ts";
-import type { Forgettable, Forgotten } from "../core/use-cases/forget.ts";
+import type { ForgetResult, Forgettable } from "../core/use-cases/forget.ts";
 import { type GenerateEvents, type GenerateSpec, generate } from "../core/use-cases/generate.ts";
-import type { Resumed, ResumeEvents } from "../core/use-cases/resume.ts";
+import type { ResumeEvents, ResumeReports } from "../core/use-cases/resume.ts";
 import type { StatusEvents } from "../core/use-cases/status.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { type Destination, isAtGenerator } from "../task/intent.ts";
@@ -104,7 +104,7 @@ export class Operations {
     }: PollOptions & { wait: WaitSettings; takesServed?: boolean },
     caller: Caller,
     events?: ResumeEvents,
-  ): Promise<Resumed> {
+  ): Promise<ResumeReports> {
     const { isSandbox, context } = this.#session;
     const { overwrite = false, sidecar = false } = destinationOptions;
     const fallback = (): Destination => ({
@@ -146,15 +146,15 @@ export class Operations {
 
   /** The tasks whose records can be removed: those with these ids, or all older than `before`. @throws UsageError */
   async forgettable(ids: readonly string[], before: string | undefined): Promise<Forgettable> {
-    const { namedToForget, olderToForget } = await import("../core/use-cases/forget.ts");
+    const { findForgettable, findOlderForgettable } = await import("../core/use-cases/forget.ts");
     const deps = { ledger: this.#workspace.ledger, clock: this.#session.context.clock };
     return before === undefined
-      ? namedToForget(ids, deps)
-      : olderToForget(before, this.#session.isSandbox, deps);
+      ? findForgettable(ids, deps)
+      : findOlderForgettable(before, this.#session.isSandbox, deps);
   }
 
   /** Removes the records of tasks with their kept copies and replies; never images, sidecars or a batch's rows. */
-  async forget(tasks: Forgettable, signal: AbortSignal): Promise<Forgotten> {
+  async forget(tasks: Forgettable, signal: AbortSignal): Promise<ForgetResult> {
     const { forget } = await import("../core/use-cases/forget.ts");
     const { context, folders } = this.#session;
     const copyFolders = [referencesFolder(folders), workflowsFolder(folders)];

@@ -1,6 +1,6 @@
 import type { CancelReport } from "../core/engine/cancel-task.ts";
 import { type ReportStatus, reportStatus, type TaskReport, taskReport } from "../core/engine/report.ts";
-import type { Resumed, ResumeTarget } from "../core/use-cases/resume.ts";
+import type { ResumeReports, ResumeTarget } from "../core/use-cases/resume.ts";
 import type { Charged } from "../lib/error-types.ts";
 import { redactAddress } from "../lib/query-secret.ts";
 import type { Vocabulary } from "../lib/wording.ts";
@@ -115,7 +115,10 @@ export function areCharged(targets: readonly Pick<ResumeTarget, "record">[]): bo
 }
 
 /** Tasks of a running server and unreadable files, which `resume` skips; absent if there are none. */
-export function skippedTasks({ served, unreadable }: Resumed): Pick<ResumeResult, "served" | "unreadable"> {
+export function skippedTasks({
+  served,
+  unreadable,
+}: ResumeReports): Pick<ResumeResult, "served" | "unreadable"> {
   const tasks = served.map(({ record, by }) => ({ taskId: getTaskId(record), pid: by.pid }));
   return { ...(tasks.length > 0 && { served: tasks }), ...unreadableFiles(unreadable) };
 }

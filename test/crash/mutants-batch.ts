@@ -43,7 +43,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
       instead(
         "submitRow",
         "beginAndDrive",
-        `$.finally(() => claims.claim(row.key, attempt, { id: begin.id, intent, at: isoTime(deps.clock.now()) }))`,
+        `$.finally(() => claims.claim(row.key, attempt, { id: beginOptions.id, intent, at: isoTime(deps.clock.now()) }))`,
       ),
     ],
     shows: { scenario: BATCHES.fresh, at: /^kill at submit: replied$/ },
@@ -70,7 +70,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
   },
   {
     bug: "a folder shows its id before the ledger knows it",
-    edits: [swapped("identifyBatch", "recordId", "showId")],
+    edits: [swapped("identifyBatch", "recordId", "writeFolderId")],
     shows: { scenario: BATCHES.moved, at: /^kill-after at operation \d+, link \.imggen-batch$/ },
   },
   {
@@ -87,7 +87,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "a row whose task cannot be read is submitted again",
     edits: [
       without("readAttempt", "assertReadable"),
-      instead("nextStep", "unreadable", "submitRow(row, length + 1, run)"),
+      instead("nextStep", "unreadableResult", "submitRow(row, length + 1, run)"),
     ],
     shows: { scenario: REPEATED, at: /^EIO at operation \d+, read .*\.f[0-9a-f]+\.jsonl$/ },
   },
@@ -108,12 +108,12 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
   },
   {
     bug: "a saved row is submitted again",
-    edits: [submittedInsteadOf("savedBefore")],
+    edits: [submittedInsteadOf("checkSavedRow")],
     shows: { scenario: BATCHES.repeated, at: UNDISTURBED },
   },
   {
     bug: "an accepted row is submitted again",
-    edits: [submittedInsteadOf("withHeld")],
+    edits: [submittedInsteadOf("withClaimedTask")],
     shows: { scenario: BATCHES.continued, at: UNDISTURBED },
   },
   {

@@ -12,7 +12,7 @@ import {
   unreadableFiles,
 } from "../../client/report-json.ts";
 import type { TaskReport } from "../../core/engine/report.ts";
-import type { Resumed, ResumeEvents, ResumeTargets } from "../../core/use-cases/resume.ts";
+import type { ResumeEvents, ResumeReports, ResumeTargets } from "../../core/use-cases/resume.ts";
 import { type Charged, UsageError } from "../../lib/error-types.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
 import { pluralize } from "../../lib/whole-number.ts";
@@ -101,7 +101,7 @@ function servedText(served: ResumeTargets["served"]): string {
 }
 
 /** An unknown outcome outweighs the rest: only the user can decide about it. */
-function resumeExitCode({ reports, unreadable }: Resumed): number {
+function resumeExitCode({ reports, unreadable }: ResumeReports): number {
   const codes = reports.map(reportExitCode);
   const unknown = EXIT_CODES.outcome_unknown;
   if (reports.some(isInterrupted)) return worstExitCode(codes);
@@ -109,7 +109,7 @@ function resumeExitCode({ reports, unreadable }: Resumed): number {
 }
 
 async function showResumed(
-  resumed: Resumed,
+  resumed: ResumeReports,
   ids: string[],
   exitCode: number,
   session: Session,
@@ -137,7 +137,7 @@ function worstCharge(reports: readonly TaskReport[]): Charged {
 const MAX_IDS = 100;
 
 /** JSON document of a `resume` of several tasks. */
-function resumedJson(resumed: Resumed, exitCode: number, session: Session): object {
+function resumedJson(resumed: ResumeReports, exitCode: number, session: Session): object {
   const { reports } = resumed;
   const rest = skippedTasks(resumed);
   const interrupted = reports.filter(isInterrupted);

@@ -3,7 +3,7 @@ import { option, phrase } from "../../lib/wording.ts";
 import { BudgetExceededError } from "../errors.ts";
 import { likelyCredits } from "../limits/budget.ts";
 import type { BatchEvents, BatchSpec } from "./batch-spec.ts";
-import type { FoundBatch } from "./identify-batch.ts";
+import type { FolderBatch } from "./identify-batch.ts";
 import type { BatchPlan } from "./plan.ts";
 
 /**
@@ -23,9 +23,9 @@ export async function agreeOnCosts(
     throw new BudgetExceededError("The cost was not confirmed.", { hint: "Nothing was sent." });
   }
   if (cap !== null) return;
-  const costs = isEstimate ? "may cost" : "costs";
+  const verb = isEstimate ? "may cost" : "costs";
   throw new BudgetExceededError(
-    `The batch ${costs} ${credits} credits, more than ${confirmAbove} (confirmAbove), and there is no terminal to confirm on.`,
+    `The batch ${verb} ${credits} credits, more than ${confirmAbove} (confirmAbove), and there is no terminal to confirm on.`,
     {
       hint: phrase`Nothing was sent. Allow it with ${option("yes")}, or set its budget with ${option("maxCredits")}.`,
     },
@@ -40,17 +40,17 @@ export function folderAgreement(
   plan: BatchPlan,
   spec: BatchSpec,
   { confirm, onWarning = async () => {} }: BatchEvents,
-): (foundBatch: FoundBatch) => Promise<boolean> {
-  const agreed = new Set<string | null>();
+): (foundBatch: FolderBatch) => Promise<boolean> {
+  const agreedIds = new Set<string | null>();
   return async (foundBatch) => {
     const foreign = foreignRows(foundBatch, plan, spec);
     if (foreign === null) return false;
-    if (agreed.has(foundBatch.id)) return true;
+    if (agreedIds.has(foundBatch.id)) return true;
     if (spec.shard !== null || spec.yes) await onWarning(foreign.message);
     else if (confirm === undefined) throw new UsageError(foreign.message, { hint: FOREIGN_HINT });
     else if (!(await confirm({ about: "folder", ...foreign })))
       throw new UsageError("Submitting them was not confirmed.", { hint: "Nothing was sent." });
-    agreed.add(foundBatch.id);
+    agreedIds.add(foundBatch.id);
     return true;
   };
 }
@@ -62,14 +62,14 @@ const FOREIGN_HINT = phrase`Nothing was sent. Submit them anyway with ${option("
  * one that this ledger does not know is reported.
  */
 function foreignRows(
-  { isForeign, isKnown }: FoundBatch,
+  { isForeign, isKnown }: FolderBatch,
   plan: BatchPlan,
   { output, shard }: BatchSpec,
 ): { message: string; rows: number } | null {
   const rows = plan.rows.filter(({ state }) => state === "new").length;
   if (!isForeign || rows === 0 || (shard !== null && isKnown)) return null;
-  const what = rows === 1 ? "1 row of this batch is" : `${rows} rows of this batch are`;
-  const also = isKnown ? "may also contain" : "also contains";
-  const message = `${output.folder} ${also} rows submitted from another machine or IMGGEN_HOME. This ledger cannot know whether ${what} among them.`;
+  const rowsAre = rows === 1 ? "1 row of this batch is" : `${rows} rows of this batch are`;
+  const mayContain = isKnown ? "may also contain" : "also contains";
+  const message = `${output.folder} ${mayContain} rows submitted from another machine or IMGGEN_HOME. This ledger cannot know whether ${rowsAre} among them.`;
   return { message, rows };
 }

@@ -19,7 +19,7 @@ export function batchCap(plan: BatchPlan, maxCredits: number, deps: PlanDeps): C
       try {
         // Some may have been refused or withdrawn since they were read.
         const isWithin = (await claims.update()) <= maxCredits || (await claims.readAgain()) <= maxCredits;
-        return isWithin ? null : exceeded(claims.total, maxCredits);
+        return isWithin ? null : budgetExceededError(claims.total, maxCredits);
       } catch (error) {
         // Without the other claims the budget cannot be enforced.
         if (error instanceof ImggenError) return error;
@@ -88,7 +88,7 @@ class ClaimedCredits {
   }
 }
 
-function exceeded(credits: number, cap: number): BudgetExceededError {
+function budgetExceededError(credits: number, cap: number): BudgetExceededError {
   return new BudgetExceededError(
     phrase`With this row the batch would cost ${credits} credits, and ${option("maxCredits")} is ${cap}: another process submits other rows into the same folder.`,
     { hint: "This row was not sent. Raise the cap, or take rows out." },

@@ -50,32 +50,32 @@ export async function checkRow(
 }
 
 /** Fields that are in every digest, set or not. Digests identify rows across releases, so this order must never change. */
-const IN_EVERY_DIGEST: readonly FieldName[] = ["prompt", "model", "ratio", "image", "maxImages", "quality"];
+const DIGEST_FIELDS: readonly FieldName[] = ["prompt", "model", "ratio", "image", "maxImages", "quality"];
 
 /** Fields that were added later are in a digest only if they are set, so that older rows keep their digests. */
-const LATER_FIELDS = FIELD_NAMES.filter((name) => !IN_EVERY_DIGEST.includes(name)).toSorted();
+const LATER_FIELDS = FIELD_NAMES.filter((name) => !DIGEST_FIELDS.includes(name)).toSorted();
 
 /**
  * Identifies a row by its content, as 32 hexadecimal digits: the same for the same request and output name, on every
  * machine and every line. One reference image as a string is the same as a list with that one.
  */
 export function rowDigest(request: GenerationRequest, output: string | undefined): string {
-  const digested = (name: FieldName) =>
+  const digestValue = (name: FieldName) =>
     REQUEST_FIELDS[name] === "texts"
-      ? [request[name] ?? []].flat().map(withoutFolder)
+      ? [request[name] ?? []].flat().map(digestImage)
       : (request[name] ?? null);
   const later = LATER_FIELDS.filter((name) => request[name] !== undefined);
   // A list has a fixed order. A field that is not set is null, which no set value can be.
   const content = [
-    ...IN_EVERY_DIGEST.map(digested),
+    ...DIGEST_FIELDS.map(digestValue),
     output ?? null,
-    ...later.map((name) => [name, digested(name)]),
+    ...later.map((name) => [name, digestValue(name)]),
   ];
   return createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 32);
 }
 
 /** A copy of a reference image is named by the digest of its bytes, in a folder that differs from machine to machine. */
-function withoutFolder(image: unknown): unknown {
+function digestImage(image: unknown): unknown {
   return /^file:.*\/([\da-f]{64}\.\w+)$/.exec(String(image))?.[1] ?? image;
 }
 
@@ -92,7 +92,7 @@ export class RowKeys {
 }
 
 /** Rows under the keys that earlier runs submitted them with. @param isClaimed whether a key is that of a submitted row */
-export function underKnownKeys(
+export function withKnownKeys(
   rows: readonly CheckedRow[],
   isClaimed: (key: string) => boolean,
 ): readonly CheckedRow[] {

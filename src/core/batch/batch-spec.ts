@@ -8,7 +8,7 @@ import type { BatchCounts } from "./counts.ts";
 import type { BatchPlan, PlannedRow, RowState, TotalCost } from "./plan.ts";
 import type { OutputFolder } from "./row-files.ts";
 import type { RowResult } from "./row-result.ts";
-import { inShard, type Shard } from "./shard.ts";
+import { isInShard, type Shard } from "./shard.ts";
 
 /** Maximum number of rows in flight. */
 export const DEFAULT_CONCURRENCY = 4;
@@ -70,5 +70,5 @@ export interface BatchEvents extends Pick<GateDeps, "onOutage" | "onPause"> {
 /** Rows that count toward the budget in addition to those of this run; null for none. */
 export function budgetedKeys({ cap, shard, budgetOf }: BatchSpec): ((key: string) => boolean) | null {
   if (cap === null || budgetOf === "rows") return null;
-  return (key) => shard === null || inShard(key, shard);
+  return (key) => shard === null || isInShard(key, shard);
 }

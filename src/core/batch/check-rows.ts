@@ -8,17 +8,17 @@ import { isPlaceholder } from "../images/file-name.ts";
 import {
   fillTemplate,
   findColumn,
+  listPlaceholders,
+  listUsedNames,
   type ManifestEntry,
   missingProblem,
   type OtherColumns,
-  placeholdersIn,
   type ReadOptions,
   type RowValues,
-  usedNames,
 } from "../manifest/entry.ts";
 import { OutputNames } from "../manifest/output-name.ts";
 import { type CheckedRow, checkRow, isRepeat, type RowChecks, RowKeys, rowDigest } from "./batch-row.ts";
-import { inShard, type Shard } from "./shard.ts";
+import { isInShard, type Shard } from "./shard.ts";
 
 /** Values for rows that do not set their own, and what rows are checked against. */
 export interface RowDefaults extends RowChecks, ReadOptions {
@@ -55,7 +55,7 @@ export interface SkippedRow {
 }
 
 /** At most this many unused columns are named: a file that is no manifest may have any number of them. */
-const MAX_NAMED = 10;
+const MAX_UNUSED_NAMES = 10;
 
 /**
  * Checks all rows of a manifest against the model matrix. Rows of other shards are checked too, and then left out.
@@ -83,9 +83,9 @@ export async function checkRows(
     const { line, values, others = NO_COLUMNS, uncut } = entry;
     const refuse = (message: string) => void problems.push({ line, message });
     const output = values.output ?? null;
-    const clash = output === null ? null : names.add(line, output);
-    if (clash !== null) refuse(clash);
-    const fileName = nameOfRow(others, defaults);
+    const conflict = output === null ? null : names.add(line, output);
+    if (conflict !== null) refuse(conflict);
+    const fileName = fillFileName(others, defaults);
     if (typeof fileName === "string") {
       refuse(fileName);
       continue;
@@ -100,18 +100,20 @@ export async function checkRows(
       continue;
     }
     const digest = rowDigest(checked.request, output ?? undefined);
-    if (defaults.shard && !inShard(digest, defaults.shard)) continue;
-    const idle = unusedColumns(others, defaults);
-    if (defaults.refusesUnused && idle.length > 0) refuse(`unknown keys: ${idle.join(", ")}`);
-    for (const name of idle) if (unused.size < MAX_NAMED) unused.add(name);
+    if (defaults.shard && !isInShard(digest, defaults.shard)) continue;
+    const unusedNames = unusedColumns(others, defaults);
+    if (defaults.refusesUnused && unusedNames.length > 0) refuse(`unknown keys: ${unusedNames.join(", ")}`);
+    for (const name of unusedNames) if (unused.size < MAX_UNUSED_NAMES) unused.add(name);
     if (problems.length > 0) continue;
     const uncutRequest = uncut === undefined ? null : { ...checked.request, prompt: uncut };
-    const former = uncutRequest && { uncutKey: uncutKeys.next(rowDigest(uncutRequest, output ?? undefined)) };
+    const uncutEntry = uncutRequest && {
+      uncutKey: uncutKeys.next(rowDigest(uncutRequest, output ?? undefined)),
+    };
     const key = keys.next(digest);
     if (skipsRows && isRepeat(key)) continue;
-    const next = rows.length + 1;
-    const position = skipsRows ? { row: next, line: next } : { row, line };
-    rows.push({ ...position, checked, output, ...fileName, key, ...former });
+    const nextPosition = rows.length + 1;
+    const position = skipsRows ? { row: nextPosition, line: nextPosition } : { row, line };
+    rows.push({ ...position, checked, output, ...fileName, key, ...uncutEntry });
   }
   if (problems.length > 0) throw new ManifestError(problems);
   return { rows, skipped, unused: [...unused] };
@@ -120,23 +122,23 @@ export async function checkRows(
 const NO_COLUMNS: OtherColumns = new Map();
 
 /** The row's file name template, where `--name` asks for columns; or what is wrong, in words. */
-function nameOfRow(others: OtherColumns, { name, words }: RowDefaults): { template?: string } | string {
-  if (name === undefined || placeholdersIn(name).every(isPlaceholder)) return {};
+function fillFileName(others: OtherColumns, { name, words }: RowDefaults): { template?: string } | string {
+  if (name === undefined || listPlaceholders(name).every(isPlaceholder)) return {};
   // Placeholders in a name have values only once there is an image.
   const filled = fillTemplate(name, (each) => {
     const column = findColumn(each) ?? each;
-    return isPlaceholder(column) ? `{${column}}` : others.get(each)?.replaceAll(NO_PART_OF_A_NAME, "-");
+    return isPlaceholder(column) ? `{${column}}` : others.get(each)?.replaceAll(UNSAFE_IN_NAME, "-");
   });
   return "text" in filled
     ? { template: filled.text }
     : missingProblem(words.options.name ?? "name", filled.missing);
 }
 
-const NO_PART_OF_A_NAME = /[{}/\\\p{Cc}]/gu;
+const UNSAFE_IN_NAME = /[{}/\\\p{Cc}]/gu;
 
 function unusedColumns(others: OtherColumns, defaults: RowDefaults): string[] {
-  const usedColumns = usedNames(defaults);
-  return [...others.keys()].filter((each) => !usedColumns.has(each)).slice(0, MAX_NAMED);
+  const usedColumns = listUsedNames(defaults);
+  return [...others.keys()].filter((each) => !usedColumns.has(each)).slice(0, MAX_UNUSED_NAMES);
 }
 
 /** Checks a row's values, with the defaults for those that it does not set. */
@@ -146,7 +148,7 @@ async function checkValues(
 ): Promise<{ input: RequestInput; checked: CheckedRequest | ImggenError }> {
   const { rowLabels = FIELD_LABELS } = defaults;
   const input: RequestInput = { ...defaults.values, ...values };
-  const labels = { ...rowLabels, ...labelsOfDefaults(values, defaults) };
+  const labels = { ...rowLabels, ...getDefaultLabels(values, defaults) };
   return { input, checked: await checkRow(input, { ...defaults, labels }) };
 }
 
@@ -155,7 +157,7 @@ function describeProblem({ wording }: ImggenError, { words }: RowDefaults): stri
 }
 
 /** Labels of the values that the row leaves to the defaults: the flag or setting that set them. */
-function labelsOfDefaults(values: Omit<RowValues, "output">, { labels }: RowDefaults): Partial<Labels> {
+function getDefaultLabels(values: Omit<RowValues, "output">, { labels }: RowDefaults): Partial<Labels> {
   const inherited = Object.entries(labels).filter(
     ([name]) => values[name as keyof typeof values] === undefined,
   );

@@ -2,7 +2,7 @@ import path from "node:path";
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { TaskReport } from "../engine/report.ts";
 import type { CheckedRow } from "./batch-row.ts";
-import { add, isToSubmit, noCost, type PlannedRow, type RowState, type TotalCost } from "./plan.ts";
+import { addCost, isToSubmit, noCost, type PlannedRow, type RowState, type TotalCost } from "./plan.ts";
 import type { RowResult } from "./row-result.ts";
 
 /** Errors of one kind, with the rows that they concern. */
@@ -13,7 +13,7 @@ export interface ErrorGroup {
   count: number;
 }
 
-const COUNTED_AS = {
+const COUNTERS = {
   new: "notSent",
   waiting: "pending",
   unfinished: "pending",
@@ -23,11 +23,11 @@ const COUNTED_AS = {
 } as const satisfies Record<RowState, string>;
 
 const MAX_NAMES = 5;
-const MAX_KINDS = 50;
+const MAX_ERROR_GROUPS = 50;
 const MAX_WARNINGS = 10;
 
 /** Whether a row's task is accepted, and nothing was charged for it yet. */
-export function isWaiting({ state, report }: RowResult): boolean {
+export function isUncharged({ state, report }: RowResult): boolean {
   return state === "unfinished" && report?.charged === "no";
 }
 
@@ -52,12 +52,12 @@ export class BatchCounts {
   /** Of `pending`: rows whose requests wait to be sent again. Nothing was charged for them. */
   waiting = 0;
   /** Of `waiting`: rows that a free generator is at work on, or that only are to be saved. */
-  underWay = 0;
+  inProgress = 0;
   notSent = 0;
   /** Charge of this run, known and possible. */
   readonly cost: TotalCost = noCost();
   /** Of `cost`: what is not certain to have been charged. */
-  readonly uncertain: TotalCost = noCost();
+  readonly possibleCost: TotalCost = noCost();
   readonly #nameOf: (row: CheckedRow) => string;
   readonly #errors = new Map<string, ErrorGroup>();
   readonly #mismatches = new Map<string, number>();
@@ -74,30 +74,30 @@ export class BatchCounts {
 
   add(end: RowResult): void {
     const { state, report, isSkipped, isSubmitted } = end;
-    this[isSkipped ? "skipped" : COUNTED_AS[state]] += 1;
+    this[isSkipped ? "skipped" : COUNTERS[state]] += 1;
     const isEnded = report?.state === "failed" || report?.state === "cancelled";
     const isRefused = (report ?? end.error)?.charged === "no" && !isEnded;
     if (state === "failed" && isRefused) this.refused += 1;
     if (state === "failed" && report?.free !== undefined) this.freeFailed += 1;
     if (state === "unknown" && report?.free !== undefined) this.freeUnknown += 1;
-    if (isWaiting(end)) this.waiting += 1;
-    if (isWaiting(end) && report?.state !== "waiting") this.underWay += 1;
+    if (isUncharged(end)) this.waiting += 1;
+    if (isUncharged(end) && report?.state !== "waiting") this.inProgress += 1;
     if (isSubmitted && report) this.#addCost(report);
     if (end.error) this.#addError(this.#nameOf(end.row), end.error);
     if (!isSkipped) this.#addMismatches(end);
   }
 
   /** Counts a row that this run did not begin, by its state before the run. */
-  leave({ state }: PlannedRow): void {
-    this[state === "saved" ? "skipped" : COUNTED_AS[state]] += 1;
+  addUnstarted({ state }: PlannedRow): void {
+    this[state === "saved" ? "skipped" : COUNTERS[state]] += 1;
   }
 
   /** Counts a row that this run began and did not report: it may have been submitted and charged. */
-  abandon(row: PlannedRow): void {
+  addUnfinished(row: PlannedRow): void {
     if (isToSubmit(row)) {
       this.unknown += 1;
       this.#addCost({ charged: "unknown", credits: row.checked.credits });
-    } else this.leave(row);
+    } else this.addUnstarted(row);
   }
 
   /** Errors, the most frequent first. */
@@ -111,8 +111,8 @@ export class BatchCounts {
   }
 
   #addCost({ charged, credits }: Pick<TaskReport, "charged" | "credits">): void {
-    if (charged !== "no") add(this.cost, credits);
-    if (charged === "unknown") add(this.uncertain, credits);
+    if (charged !== "no") addCost(this.cost, credits);
+    if (charged === "unknown") addCost(this.possibleCost, credits);
   }
 
   /** Counts what is remarkable about a row's images, but for what was said before the batch or names one file. */
@@ -128,12 +128,12 @@ export class BatchCounts {
 
   #addError(name: string, error: ImggenError): void {
     // Messages that name a task differ for each row, so errors are grouped by type and key.
-    const kind = `${error.type} ${error.key ?? ""}`;
-    const existing = this.#errors.get(kind);
-    if (!existing && this.#errors.size >= MAX_KINDS) return;
+    const errorKey = `${error.type} ${error.key ?? ""}`;
+    const existing = this.#errors.get(errorKey);
+    if (!existing && this.#errors.size >= MAX_ERROR_GROUPS) return;
     const group = existing ?? { error, names: [], count: 0 };
     group.count += 1;
     if (group.names.length < MAX_NAMES) group.names.push(name);
-    this.#errors.set(kind, group);
+    this.#errors.set(errorKey, group);
   }
 }

@@ -7,7 +7,7 @@ import { SaveFailedError } from "../errors.ts";
 import { CHOOSE_ANOTHER } from "../images/destination.ts";
 
 /** The batch that an output folder belongs to. */
-export interface FoundBatch {
+export interface FolderBatch {
   /** The id in the folder; null if it has none. */
   id: string | null;
   /** The path that the batch's claims are named after: where this ledger first saw the folder. */
@@ -19,7 +19,7 @@ export interface FoundBatch {
 }
 
 /** Finds the batch of a folder: by its id, else by its path. Changes nothing. @param folder absolute, links resolved */
-export async function findBatch(folder: string, folders: BatchFolders): Promise<FoundBatch> {
+export async function findBatch(folder: string, folders: BatchFolders): Promise<FolderBatch> {
   const id = await readFolderId(folder);
   const record = id === null ? null : await folders.findById(id);
   const origin = record?.origin ?? (await folders.findByPath(folder));
@@ -43,7 +43,7 @@ export interface FolderDeps {
   /** Whether several ledgers share the folder on purpose. */
   isShard: boolean;
   /** Asks whether to use a folder that other ledgers may have filled. @throws if the answer is no */
-  agree: (batch: FoundBatch) => Promise<boolean>;
+  agree: (batch: FolderBatch) => Promise<boolean>;
 }
 
 /**
@@ -54,7 +54,7 @@ export interface FolderDeps {
  */
 export async function identifyBatch(
   folder: string,
-  planned: FoundBatch,
+  planned: FolderBatch,
   { folders, nowMs, isShard, agree }: FolderDeps,
 ): Promise<void> {
   let foundBatch = await findBatch(folder, folders);
@@ -62,17 +62,17 @@ export async function identifyBatch(
     const id = newFolderId();
     // Other ledgers may run their shards of the same batch into the same folder.
     await folders.recordId(id, { origin: planned.origin, isShared: isShard });
-    await showId(folder, id, nowMs);
+    await writeFolderId(folder, id, nowMs);
     // Another process may have been first; then the folder keeps that id.
     foundBatch = await findBatch(folder, folders);
   }
-  if (foundBatch.origin !== planned.origin) throw replaced(folder);
+  if (foundBatch.origin !== planned.origin) throw folderReplacedError(folder);
   if (foundBatch.id !== null && foundBatch.isForeign && (await agree(foundBatch)))
     await folders.recordId(foundBatch.id, { origin: planned.origin, isShared: isShard });
   await folders.recordPath(folder, planned.origin);
 }
 
-async function showId(folder: string, id: string, nowMs: number): Promise<void> {
+async function writeFolderId(folder: string, id: string, nowMs: number): Promise<void> {
   try {
     await createFolderId(folder, id, nowMs);
   } catch (error) {
@@ -84,7 +84,7 @@ async function showId(folder: string, id: string, nowMs: number): Promise<void> 
   }
 }
 
-function replaced(folder: string): UsageError {
+function folderReplacedError(folder: string): UsageError {
   return new UsageError(`${folder} was just replaced by another batch's folder.`, {
     hint: ["Nothing was sent.", phrase`${action("repeat")}.`],
   });

@@ -13,7 +13,7 @@ import {
   type Task,
   type TaskState,
 } from "../../task/task.ts";
-import { type CheckedRow, underKnownKeys } from "./batch-row.ts";
+import { type CheckedRow, withKnownKeys } from "./batch-row.ts";
 
 /**
  * State of a row, from its latest task. `new` is to be submitted: nothing was ever sent for it, or the service refused it.
@@ -23,7 +23,7 @@ import { type CheckedRow, underKnownKeys } from "./batch-row.ts";
 export type RowState = "new" | "waiting" | "unfinished" | "saved" | "failed" | "unknown";
 
 /** A row's key, and its attempts as recorded by the claims. */
-export interface Attempted {
+export interface RowAttempts {
   key: string;
   /** Ledger ids of the row's tasks, first attempt first; for a damaged claim, the path of the claim. */
   attempts: string[];
@@ -43,7 +43,7 @@ export interface AttemptDeps {
  * @param at index of the attempt, from 0
  * @throws StateFolderError; UnreadableRecordError if the disk does not give the task's file
  */
-export async function readAttempt(row: Attempted, at: number, deps: AttemptDeps): Promise<Attempt> {
+export async function readAttempt(row: RowAttempts, at: number, deps: AttemptDeps): Promise<Attempt> {
   const { claims, ledger } = deps;
   let id = row.attempts[at] ?? "";
   // A claim that looked damaged may not have been complete yet.
@@ -56,7 +56,7 @@ export async function readAttempt(row: Attempted, at: number, deps: AttemptDeps)
   if (entry?.kind === "damaged" && errorCode(entry.cause) !== undefined)
     assertReadable(entry, "so it is not known what was charged for its row");
   if (entry !== null && entry.kind !== "task") return entry;
-  const claimed = asEnded(await claims.read(row.key, at + 1));
+  const claimed = toEndedAttempt(await claims.read(row.key, at + 1));
   if (entry !== null) return claimed?.kind === "task" ? claimed : entry;
   // Its task may have been begun since the ledger was read.
   return claimed?.kind === "lost" ? ((await ledger.read(id)) ?? claimed) : claimed;
@@ -69,7 +69,7 @@ function mayHaveEnded({ id, state, requests }: Task, ledger: AttemptDeps["ledger
 }
 
 /** A claim that does not say how its task has ended says nothing of where that stands. */
-function asEnded(claimed: Attempt): Attempt {
+function toEndedAttempt(claimed: Attempt): Attempt {
   if (claimed?.kind !== "task" || !STATES[claimed.task.state].isOpen) return claimed;
   return { kind: "lost", file: claimed.file, task: claimed.task };
 }
@@ -99,13 +99,13 @@ export function rowState(entry: Attempt, ledger: Pick<Ledger, "isHeld">): RowSta
 }
 
 /** A row's state at the end of a run: a refused row counts as failed, because the same run does not submit it again. */
-export function rowStateAfter({ state, error }: { state: TaskState; error: Error | null }): RowState {
-  const isSavedInVain = state === "saved" && error !== null;
-  return state === "refused" || isSavedInVain ? "failed" : ROW_STATES[state];
+export function finalRowState({ state, error }: { state: TaskState; error: Error | null }): RowState {
+  const wasNotSavedAgain = state === "saved" && error !== null;
+  return state === "refused" || wasNotSavedAgain ? "failed" : ROW_STATES[state];
 }
 
 /** A row with its state after earlier runs. */
-export interface PlannedRow extends CheckedRow, Attempted {
+export interface PlannedRow extends CheckedRow, RowAttempts {
   state: RowState;
   /**
    * Id of the attempt to submit again because of its state when this run was planned; null for none. A row that fails
@@ -145,7 +145,7 @@ export interface BatchPlan {
   claimed: ReadonlySet<string>;
 }
 
-const ROWS_AT_ONCE = 16;
+const READ_CONCURRENCY = 16;
 
 /** Sources of the results of earlier runs. */
 export interface PlanDeps extends AttemptDeps {
@@ -159,27 +159,27 @@ export interface PlanDeps extends AttemptDeps {
 /** Plans a run: reads every row's state from the ledger. */
 export async function planBatch(checked: readonly CheckedRow[], deps: PlanDeps): Promise<BatchPlan> {
   const tasks = await deps.claims.load();
-  const rows = underKnownKeys(checked, (key) => tasks.has(key));
+  const rows = withKnownKeys(checked, (key) => tasks.has(key));
   const claimed = new Set<string>();
   const charged = noCost();
   const toSubmit = noCost();
-  const planned = await mapConcurrent(rows, ROWS_AT_ONCE, async (row): Promise<PlannedRow> => {
+  const planned = await mapConcurrent(rows, READ_CONCURRENCY, async (row): Promise<PlannedRow> => {
     const attempted = { key: row.key, attempts: tasks.get(row.key) ?? [] };
     const { id, entry } = await addCharges(attempted, row.checked.credits, { charged, claimed }, deps);
     const state = rowState(entry, deps.ledger);
-    const resubmit = isResubmitted(state, entry, deps) ? id : null;
-    const checked = wasPaid(entry) ? asPaidReplacement(row.checked) : row.checked;
-    if (isToSubmit({ state, resubmit })) add(toSubmit, checked.credits, checked.requests);
+    const resubmit = shouldResubmit(state, entry, deps) ? id : null;
+    const checked = isKnownPaid(entry) ? asPaidReplacement(row.checked) : row.checked;
+    if (isToSubmit({ state, resubmit })) addCost(toSubmit, checked.credits, checked.requests);
     return { ...row, ...attempted, checked, state, resubmit };
   });
-  const chargedForOthers = await chargesOfOthers(rows, tasks, claimed, deps);
-  const rank = (row: PlannedRow) => (row.state === "unfinished" ? 0 : 1);
-  const ordered = planned.toSorted((a, b) => rank(a) - rank(b));
+  const chargedForOthers = await addRemovedRowCharges(rows, tasks, claimed, deps);
+  const getRank = (row: PlannedRow) => (row.state === "unfinished" ? 0 : 1);
+  const ordered = planned.toSorted((a, b) => getRank(a) - getRank(b));
   return { rows: ordered, toSubmit, charged, chargedForOthers, claimed };
 }
 
 /** Whether this run submits a row again. */
-function isResubmitted(state: RowState, entry: Attempt, deps: PlanDeps): boolean {
+function shouldResubmit(state: RowState, entry: Attempt, deps: PlanDeps): boolean {
   if (!deps.resubmits.has(state)) return false;
   if (state === "unknown") return isSettled(entry, deps);
   // A request that was not sent yet is continued: a new one beside it would be charged too.
@@ -187,7 +187,7 @@ function isResubmitted(state: RowState, entry: Attempt, deps: PlanDeps): boolean
 }
 
 /** The cost of rows since removed from the manifest: the budget covers the whole batch, not only its current rows. */
-async function chargesOfOthers(
+async function addRemovedRowCharges(
   rows: readonly CheckedRow[],
   tasks: ReadonlyMap<string, string[]>,
   claimed: Set<string>,
@@ -198,7 +198,7 @@ async function chargesOfOthers(
   if (countsKey === null) return charged;
   const planned = new Set(rows.map(({ key }) => key));
   const others = [...tasks].filter(([key]) => !planned.has(key) && countsKey(key));
-  await mapConcurrent(others, ROWS_AT_ONCE, ([key, attempts]) =>
+  await mapConcurrent(others, READ_CONCURRENCY, ([key, attempts]) =>
     addCharges({ key, attempts }, null, { charged, claimed }, deps),
   );
   return charged;
@@ -210,18 +210,18 @@ async function chargesOfOthers(
  * @returns the last attempt
  */
 async function addCharges(
-  row: Attempted,
+  row: RowAttempts,
   credits: number | null,
   { charged, claimed }: { charged: TotalCost; claimed: Set<string> },
   deps: PlanDeps,
-): Promise<NamedAttempt> {
-  let last: NamedAttempt = { id: null, entry: null, claim: null };
+): Promise<IdentifiedAttempt> {
+  let last: IdentifiedAttempt = { id: null, entry: null, claim: null };
   for await (const attempt of withReplacements(row, deps)) {
     last = attempt;
     const { entry, claim } = attempt;
     const isTask = entry?.kind === "task" && mayBeCharged(entry.task);
     if (!isTask && (entry === null || isReadable(entry))) continue;
-    add(charged, isTask ? spentCredits(entry.task) : credits);
+    addCost(charged, isTask ? spentCredits(entry.task) : credits);
     if (claim !== null) claimed.add(claim);
   }
   return last;
@@ -233,12 +233,12 @@ function isSettled(entry: Attempt, { ledger }: PlanDeps): boolean {
 }
 
 /** Whether an attempt is known to be a paid one. */
-function wasPaid(entry: Attempt): boolean {
+function isKnownPaid(entry: Attempt): boolean {
   return entry !== null && "task" in entry && entry.task?.intent.isPaid === true;
 }
 
 /** An attempt with its id. */
-interface NamedAttempt {
+interface IdentifiedAttempt {
   id: string | null;
   entry: Attempt;
   /** The name of its claim; null for a replacement, which has none. */
@@ -249,7 +249,7 @@ interface NamedAttempt {
  * The tasks of a row: its attempts, then the tasks that the user submitted in place of the last attempt with another
  * command (`rerun`), which the claims do not name yet.
  */
-async function* withReplacements(row: Attempted, deps: PlanDeps): AsyncGenerator<NamedAttempt> {
+async function* withReplacements(row: RowAttempts, deps: PlanDeps): AsyncGenerator<IdentifiedAttempt> {
   const seen = new Set(row.attempts);
   let entry: Attempt = null;
   for (const at of row.attempts.keys()) {
@@ -276,7 +276,7 @@ function isReadable({ kind }: NonNullable<Attempt>): boolean {
 }
 
 /** null if a part of the sum is not documented. */
-export function documentedTotal({ credits, undocumented }: TotalCost): number | null {
+export function documentedCredits({ credits, undocumented }: TotalCost): number | null {
   return undocumented > 0 ? null : credits;
 }
 
@@ -288,7 +288,7 @@ export function noCost(): TotalCost {
  * Adds one row's cost.
  * @param credits of all its requests; null if that is not documented
  */
-export function add(cost: TotalCost, credits: number | null, requests = 1): void {
+export function addCost(cost: TotalCost, credits: number | null, requests = 1): void {
   cost.rows += 1;
   if (credits !== null) cost.credits += credits;
   else {

@@ -19,7 +19,7 @@ export interface OutputFolder extends SaveOptions {
 }
 
 /** A batch's output folder, as it is asked for. */
-export interface GivenFolder extends SaveOptions {
+export interface OutputFolderOptions extends SaveOptions {
   output: string | undefined;
   /** Its name in messages. */
   label: string;
@@ -32,7 +32,7 @@ export interface GivenFolder extends SaveOptions {
 }
 
 /** Destination of a batch's images: always a folder. @throws UsageError */
-export async function outputFolder(options: GivenFolder): Promise<OutputFolder> {
+export async function outputFolder(options: OutputFolderOptions): Promise<OutputFolder> {
   const { output, label, name, template = DEFAULT_TEMPLATE, takesColumns = false } = options;
   if (output === "-") throw new UsageError(`${label} - takes one image; many images need a folder.`);
   if (output?.includes("\0")) throw new UsageError(`${label} holds a NUL character.`);
@@ -58,11 +58,11 @@ export function movedDestination(
   base: OutputFolder,
 ): Destination | null {
   const { destination } = intent;
-  const today = rowDestination(row, base);
+  const current = rowDestination(row, base);
   // A task that another command submitted in place of the row keeps its own destination.
-  if (destination.kind !== today.kind || destinationFolder(destination) === destinationFolder(today))
+  if (destination.kind !== current.kind || destinationFolder(destination) === destinationFolder(current))
     return null;
-  if (destination.kind === "file") return { ...today, overwrite: destination.overwrite };
+  if (destination.kind === "file") return { ...current, overwrite: destination.overwrite };
   return { ...destination, folder: base.folder };
 }
 
@@ -71,7 +71,7 @@ export function destinationFolder(destination: Destination): string {
   return destination.kind === "file" ? path.dirname(destination.path) : destination.folder;
 }
 
-const FILES_AT_ONCE = 32;
+const STAT_CONCURRENCY = 32;
 
 /** A plan, and the rows whose output file cannot be used. */
 export async function planWithFiles(
@@ -95,11 +95,11 @@ export async function findMisplaced(
   rows: readonly PlannedRow[],
   base: OutputFolder,
 ): Promise<ManifestProblem[]> {
-  const problems = await mapConcurrent(rows, FILES_AT_ONCE, (row) => misplaced(row, base));
+  const problems = await mapConcurrent(rows, STAT_CONCURRENCY, (row) => findProblem(row, base));
   return problems.filter((problem) => problem !== null);
 }
 
-async function misplaced(row: PlannedRow, base: OutputFolder): Promise<ManifestProblem | null> {
+async function findProblem(row: PlannedRow, base: OutputFolder): Promise<ManifestProblem | null> {
   const { line, output, state } = row;
   if (output === null) return null;
   const file = path.join(base.folder, output);

@@ -6,7 +6,7 @@ import type { FreeProvider } from "../../task/intent.ts";
 import type { Task } from "../../task/task.ts";
 import { type TaskReport, taskReport } from "../engine/report.ts";
 import { ClaimedError, InheritedError } from "../errors.ts";
-import { type Attempt, type PlannedRow, type RowState, rowStateAfter } from "./plan.ts";
+import { type Attempt, finalRowState, type PlannedRow, type RowState } from "./plan.ts";
 
 /** End of a row. */
 export interface RowResult {
@@ -24,15 +24,16 @@ export interface RowResult {
 /** The result of a row that has a task. */
 export function rowResult(row: PlannedRow, report: TaskReport, isSubmitted: boolean): RowResult {
   // A generator's images are checked by their size in pixels too, which says what came in the same words.
-  const isSaid = (warning: string) => report.warnings.some((existing) => existing.endsWith(cameIn(warning)));
-  const mismatches = mismatchWarnings(report).filter((warning) => !isSaid(warning));
+  const isReported = (warning: string) =>
+    report.warnings.some((existing) => existing.endsWith(receivedClause(warning)));
+  const mismatches = mismatchWarnings(report).filter((warning) => !isReported(warning));
   const warnings = [...report.warnings, ...mismatches];
   const error = report.error?.type === "generation_failed" ? new RowFailedError(report) : report.error;
-  const state = rowStateAfter(report);
+  const state = finalRowState(report);
   return { row, state, isSkipped: false, report: { ...report, error, warnings }, error, isSubmitted };
 }
 
-function cameIn(mismatch: string): string {
+function receivedClause(mismatch: string): string {
   return mismatch.slice(mismatch.indexOf(", received "));
 }
 
@@ -61,24 +62,24 @@ function describeCharge({ charged, free }: { charged: Charged; free: FreeProvide
     : "It may have been charged. To submit it again, at a new charge,";
 }
 
-export function savedEarlier(row: PlannedRow, report: TaskReport): RowResult {
+export function savedEarlierResult(row: PlannedRow, report: TaskReport): RowResult {
   return { row, state: "saved", isSkipped: true, report, error: null, isSubmitted: false };
 }
 
 /** A row with nothing to report but an error. */
-export function endedWithout(state: RowState, row: PlannedRow, error: ImggenError): RowResult {
+export function errorResult(state: RowState, row: PlannedRow, error: ImggenError): RowResult {
   return { row, state, isSkipped: false, report: null, error, isSubmitted: false };
 }
 
 /** A row that is not submitted. @param why the error that stopped the batch, or that an outage shows itself by */
-export function notSent(row: PlannedRow, why: ImggenError): RowResult {
+export function notSentResult(row: PlannedRow, why: ImggenError): RowResult {
   const { message: reason, hint: advice } = why.wording;
   const hint = why.type === "network" && advice !== undefined ? advice : "Nothing was charged.";
   const message = ["This row was not sent.", reason];
-  return endedWithout("new", row, inherited(why, message, { hint, charged: "no" }));
+  return errorResult("new", row, inheritError(why, message, { hint, charged: "no" }));
 }
 
-function inherited(
+function inheritError(
   why: ImggenError,
   message: Wording,
   facts: Pick<ErrorFacts, "hint" | "charged">,
@@ -87,44 +88,44 @@ function inherited(
 }
 
 /** A row whose task another process is still working on. */
-export function rowClaimedElsewhere(row: PlannedRow): RowResult {
+export function claimedElsewhereResult(row: PlannedRow): RowResult {
   const error = new ClaimedError("Another process is working on this row.", { charged: "unknown" });
-  return endedWithout("waiting", row, error);
+  return errorResult("waiting", row, error);
 }
 
 /** A row of unknown outcome: the user decides. */
-export function leftUnknown(row: PlannedRow, task: Task): RowResult {
+export function unknownResult(row: PlannedRow, task: Task): RowResult {
   const report = taskReport(task);
-  return rowResult(row, { ...report, error: report.error ?? dismissed(task) }, false);
+  return rowResult(row, { ...report, error: report.error ?? dismissedError(task) }, false);
 }
 
-function dismissed({ id }: Task): OutcomeUnknownError {
+function dismissedError({ id }: Task): OutcomeUnknownError {
   return new OutcomeUnknownError(`Request ${id} was dismissed: whether it was charged was never known.`, {
     hint: phrase`It is left as it is. To submit it again: ${option("resubmitUnknown")}`,
   });
 }
 
-const AGAIN = phrase`Submit it again, at a new charge: ${option("resubmitUnknown")}`;
+const RESUBMIT_ADVICE = phrase`Submit it again, at a new charge: ${option("resubmitUnknown")}`;
 
 /**
  * A row whose record cannot be read. It may have been charged, so the user decides.
  * @param same a task for the same request, which may be this row's
  */
-export function unreadable(row: PlannedRow, entry: Attempt, same: Task | null): RowResult {
+export function unreadableResult(row: PlannedRow, entry: Attempt, same: Task | null): RowResult {
   const what = `The record of this row cannot be read: ${entry?.file}.`;
   const task = same === null ? "" : ` Task ${taskReport(same).taskId ?? same.id} has the same request.`;
-  const hint = entry?.kind === "lost" ? AGAIN : undefined;
-  return endedWithout("unknown", row, new OutcomeUnknownError(what + task, { hint }));
+  const hint = entry?.kind === "lost" ? RESUBMIT_ADVICE : undefined;
+  return errorResult("unknown", row, new OutcomeUnknownError(what + task, { hint }));
 }
 
 /** A row of an earlier run whose record the disk does not give now. Nothing was sent in this run. */
-export function notRead(row: PlannedRow, why: ImggenError): RowResult {
+export function unreadRowResult(row: PlannedRow, why: ImggenError): RowResult {
   const { message, hint = "Nothing was sent." } = why.wording;
-  return endedWithout("unknown", row, inherited(why, message, { hint, charged: "unknown" }));
+  return errorResult("unknown", row, inheritError(why, message, { hint, charged: "unknown" }));
 }
 
 /** Image sides are multiples of a block, so no image has its ratio exactly. A difference of natural logarithms: about 5 %. */
-const TOLERANCE = 0.05;
+const RATIO_TOLERANCE = 0.05;
 
 /** Warnings where the result differs from the request: another aspect ratio, or another number of images. */
 export function mismatchWarnings({ request, files }: Pick<TaskReport, "request" | "files">): string[] {
@@ -137,7 +138,7 @@ export function mismatchWarnings({ request, files }: Pick<TaskReport, "request" 
     );
   const wantedRatio = ratio === undefined ? null : ratioShape(ratio);
   for (const { width, height } of wantedRatio === null ? [] : files) {
-    if (width > 0 && Math.abs(Math.log(width / height) - (wantedRatio ?? 0)) > TOLERANCE)
+    if (width > 0 && Math.abs(Math.log(width / height) - (wantedRatio ?? 0)) > RATIO_TOLERANCE)
       warnings.push(`requested ${ratio}, received ${width}×${height}.`);
   }
   return warnings;

@@ -23,14 +23,14 @@ import type { WaitSettings } from "../polling/wait.ts";
 import { isToSubmit, type PlannedRow, readAttempt } from "./plan.ts";
 import { destinationFolder, movedDestination, type OutputFolder, rowDestination } from "./row-files.ts";
 import {
-  endedWithout,
-  leftUnknown,
-  notRead,
-  notSent,
+  errorResult,
+  notSentResult,
   type RowResult,
   rowResult,
-  savedEarlier,
-  unreadable,
+  savedEarlierResult,
+  unknownResult,
+  unreadableResult,
+  unreadRowResult,
 } from "./row-result.ts";
 
 /** Dependencies that all rows of a run share. */
@@ -56,34 +56,34 @@ export async function runRow(row: PlannedRow, run: BatchContext): Promise<RowRes
     if (step === "again") continue;
     if (step === "elsewhere" || !step.error) return step;
     const { gate } = run.deps;
-    if (gate.stopped !== null && isRefusedAlike(step, gate.stopped)) return notSent(row, gate.stopped);
-    if (endsAll(step.error)) gate.stop(step.error);
+    if (gate.stopped !== null && repeatsStop(step, gate.stopped)) return notSentResult(row, gate.stopped);
+    if (stopsBatch(step.error)) gate.stop(step.error);
     return step;
   }
 }
 
 /** Whether a row met again what had stopped the batch before: that is said of the row that met it first. */
-function isRefusedAlike({ error, report }: RowResult, stopped: ImggenError): boolean {
-  if (error === null || report?.charged !== "no" || !endsAll(error)) return false;
+function repeatsStop({ error, report }: RowResult, stopped: ImggenError): boolean {
+  if (error === null || report?.charged !== "no" || !stopsBatch(error)) return false;
   if (report.state === "not_sent") return true;
   return report.state === "refused" && error !== stopped && error.cause !== stopped;
 }
 
 /** Disk errors that the next image would meet too. */
-const DISK_IS_OUT: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EROFS", "EIO"]);
+const FATAL_DISK_ERRORS: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EROFS", "EIO"]);
 
 /** Whether the batch submits no more rows after this error. Running rows are finished. */
-function endsAll(error: ImggenError): boolean {
+function stopsBatch(error: ImggenError): boolean {
   if (isAccountError(error) || error.type === "budget_exceeded") return true;
   if (error.type === "network" && !isRetryable(error)) return true;
   if (error instanceof NoRoomError) return true;
-  return error.type === "save_failed" && DISK_IS_OUT.has(errorCode(error.cause) ?? "");
+  return error.type === "save_failed" && FATAL_DISK_ERRORS.has(errorCode(error.cause) ?? "");
 }
 
 /** An error of one row, such as a task of another account, does not end the batch. */
 function failedRow(row: PlannedRow, error: unknown, { deps }: BatchContext): RowResult {
   if (!(error instanceof ImggenError) || error === deps.signal.reason) throw error;
-  return isToSubmit(row) ? endedWithout("failed", row, error) : notRead(row, error);
+  return isToSubmit(row) ? errorResult("failed", row, error) : unreadRowResult(row, error);
 }
 
 async function nextStep(row: PlannedRow, run: BatchContext): Promise<Step> {
@@ -93,7 +93,7 @@ async function nextStep(row: PlannedRow, run: BatchContext): Promise<Step> {
   const entry = await readAttempt(row, length - 1, { claims, ledger: deps.ledger });
   if (entry === null) return submitRow(row, length, run);
   if (entry.kind === "lost" && isResubmitted(row)) return submitRow(row, length + 1, run);
-  if (entry.kind !== "task") return unreadable(row, entry, await sameRequest(row, run));
+  if (entry.kind !== "task") return unreadableResult(row, entry, await findSameRequest(row, run));
   const { task } = entry;
   return withTask(row, task, run).catch((error: unknown) => {
     if (!(error instanceof ImggenError) || error === deps.signal.reason) throw error;
@@ -112,7 +112,7 @@ async function withTask(row: PlannedRow, task: Task, run: BatchContext): Promise
   const next = row.attempts.length + 1;
   switch (task.state) {
     case "saved":
-      return isResubmitted(row) ? submitRow(row, next, run) : savedBefore(row, task, run);
+      return isResubmitted(row) ? submitRow(row, next, run) : checkSavedRow(row, task, run);
     case "not_sent":
     case "refused":
       return submitRow(row, next, run);
@@ -121,11 +121,11 @@ async function withTask(row: PlannedRow, task: Task, run: BatchContext): Promise
       return isResubmitted(row) ? submitRow(row, next, run) : rowResult(row, taskReport(task), false);
     case "dismissed": {
       const replacement = task.dismissal?.replacement ?? null;
-      if (replacement !== null) return adopt(row, replacement, run);
-      return isResubmitted(row) ? submitRow(row, next, run) : leftUnknown(row, task);
+      if (replacement !== null) return adoptReplacement(row, replacement, run);
+      return isResubmitted(row) ? submitRow(row, next, run) : unknownResult(row, task);
     }
     case "unknown":
-      return isResubmitted(row) ? resubmitUnknown(row, task, run) : leftUnknown(row, task);
+      return isResubmitted(row) ? resubmitUnknown(row, task, run) : unknownResult(row, task);
     case "waiting":
     case "started":
     case "accepted":
@@ -133,7 +133,7 @@ async function withTask(row: PlannedRow, task: Task, run: BatchContext): Promise
       if (isResubmitted(row)) return submitRow(row, next, run);
       if (openTaskState(task) === "unknown") return rowResult(row, taskReport(task), false);
       requireAccount(task.intent, displayId(task), run);
-      return withHeld(row, task, run, (claimedTask) => continueRow(row, claimedTask, run));
+      return withClaimedTask(row, task, run, (claimedTask) => continueRow(row, claimedTask, run));
   }
 }
 
@@ -145,7 +145,7 @@ async function withTask(row: PlannedRow, task: Task, run: BatchContext): Promise
 async function submitRow(row: PlannedRow, attempt: number, run: BatchContext): Promise<Step> {
   const { claims, deps } = run;
   deps.signal.throwIfAborted();
-  if (deps.gate.isClosed) return notSent(row, gateError(deps.gate));
+  if (deps.gate.isClosed) return notSentResult(row, gateError(deps.gate));
   const spec = { checked: row.checked, destination: rowDestination(row, run.output), wait: run.wait };
   const intent = createIntent(spec, deps);
   if (attempt > row.attempts.length) {
@@ -155,31 +155,31 @@ async function submitRow(row: PlannedRow, attempt: number, run: BatchContext): P
     row.attempts.push(owner);
     if (owner !== id) return "again";
   }
-  const begin = {
+  const beginOptions = {
     id: row.attempts[attempt - 1] ?? "",
     claim: claims.claimName(row.key, attempt),
     isShared: true,
     // A task that was begun and is gone from the ledger may have been sent.
     isFree: async () => (await claims.read(row.key, attempt)) === null,
   };
-  const report = await beginAndDrive(intent, spec, begin, deps);
-  return report === "taken" ? "again" : submitted(row, report, run);
+  const report = await beginAndDrive(intent, spec, beginOptions, deps);
+  return report === "taken" ? "again" : afterSubmit(row, report, run);
 }
 
 /** The step after a row was submitted, or was to be. @throws the signal's reason, if it was not sent before that */
-function submitted(row: PlannedRow, report: TaskReport, { deps }: BatchContext): Step {
+function afterSubmit(row: PlannedRow, report: TaskReport, { deps }: BatchContext): Step {
   const { error, state } = report;
   if (error instanceof TakenOverError) return "again";
   if (state !== "not_sent" || error === null) return rowResult(row, report, true);
   if (error instanceof InterruptedError) throw deps.signal.reason;
-  if (error === deps.gate.stopped) return notSent(row, error);
-  if (error.type !== "network" || endsAll(error)) return rowResult(row, report, true);
+  if (error === deps.gate.stopped) return notSentResult(row, error);
+  if (error.type !== "network" || stopsBatch(error)) return rowResult(row, report, true);
   // The gate had closed for an outage, which a reply in flight may have ended since.
-  return deps.gate.isClosed ? notSent(row, error) : "again";
+  return deps.gate.isClosed ? notSentResult(row, error) : "again";
 }
 
 /** Takes a row's task for its next step. */
-async function withHeld(
+async function withClaimedTask(
   row: PlannedRow,
   task: Task,
   { deps }: BatchContext,
@@ -192,8 +192,9 @@ async function withHeld(
   if (claimedTask === "held") return "elsewhere";
   if (claimedTask !== "ended") return nextStep(claimedTask);
   const entry = await ledger.read(task.id);
-  const hasLostLines = entry?.kind === "task" && STATES[entry.task.state].isOpen && !ledger.isOpen(task.id);
-  return hasLostLines ? unreadable(row, entry, null) : "again";
+  const isUnfinishedInDone =
+    entry?.kind === "task" && STATES[entry.task.state].isOpen && !ledger.isOpen(task.id);
+  return isUnfinishedInDone ? unreadableResult(row, entry, null) : "again";
 }
 
 async function continueRow(row: PlannedRow, claimedTask: ClaimedTask, run: BatchContext): Promise<Step> {
@@ -207,12 +208,12 @@ async function continueRow(row: PlannedRow, claimedTask: ClaimedTask, run: Batch
     row.checked.warnings,
     run.deps,
   );
-  return submitted(row, report, run);
+  return afterSubmit(row, report, run);
 }
 
 async function resubmitUnknown(row: PlannedRow, task: Task, run: BatchContext): Promise<Step> {
   const { ledger } = run.deps;
-  return withHeld(row, task, run, async (claimedTask) => {
+  return withClaimedTask(row, task, run, async (claimedTask) => {
     for (const line of ledger.lostReplyLines(claimedTask.task)) await claimedTask.record(line);
     if (!isUnknown(claimedTask.task)) {
       // Another process has advanced it since it was read.
@@ -225,7 +226,7 @@ async function resubmitUnknown(row: PlannedRow, task: Task, run: BatchContext): 
 }
 
 /** The user has submitted the row's request again with another command: that task now belongs to the row. */
-async function adopt(row: PlannedRow, id: string, { claims, deps }: BatchContext): Promise<Step> {
+async function adoptReplacement(row: PlannedRow, id: string, { claims, deps }: BatchContext): Promise<Step> {
   const at = isoTime(deps.clock.now());
   row.attempts.push(await claims.claim(row.key, row.attempts.length + 1, { id, intent: null, at }));
   return "again";
@@ -235,11 +236,11 @@ async function adopt(row: PlannedRow, id: string, { claims, deps }: BatchContext
  * A saved row is never submitted again: its files are there, or they are downloaded again. A file that the user changed
  * since is left as it is.
  */
-async function savedBefore(row: PlannedRow, task: Task, run: BatchContext): Promise<Step> {
+async function checkSavedRow(row: PlannedRow, task: Task, run: BatchContext): Promise<Step> {
   const report = taskReport(task);
   const moved = movedDestination(row, task, run.output);
   const files = await Promise.all(report.files.map((file) => findFile(file, task, moved)));
-  if (files.every((file) => file !== null)) return savedEarlier(row, { ...report, files });
+  if (files.every((file) => file !== null)) return savedEarlierResult(row, { ...report, files });
   return rowResult(row, await continueNamed(task, continueSpec(row, task, run), useCaseDeps(run)), false);
 }
 
@@ -251,8 +252,8 @@ async function findFile(
 ): Promise<SavedFile | null> {
   if (moved !== null && file.path !== null) {
     const name = path.relative(destinationFolder(intent.destination), file.path);
-    const there = path.join(destinationFolder(moved), name);
-    if (!name.startsWith("..") && (await isOnDisk(there))) return { ...file, path: there };
+    const movedPath = path.join(destinationFolder(moved), name);
+    if (!name.startsWith("..") && (await isOnDisk(movedPath))) return { ...file, path: movedPath };
   }
   return (await isOnDisk(file.path)) ? file : null;
 }
@@ -286,7 +287,10 @@ function requireAccount(
 }
 
 /** The newest task for the row's request that is not one of its attempts: perhaps the one that a damaged claim named. */
-async function sameRequest({ checked, attempts }: PlannedRow, { deps }: BatchContext): Promise<Task | null> {
+async function findSameRequest(
+  { checked, attempts }: PlannedRow,
+  { deps }: BatchContext,
+): Promise<Task | null> {
   for await (const task of deps.ledger.findSameRequest(requestIdentity(checked.request, deps.connection)))
     if (!attempts.includes(task.id)) return task;
   return null;

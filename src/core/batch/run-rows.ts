@@ -1,7 +1,7 @@
 import { mapConcurrent } from "../../lib/concurrency.ts";
 import { pause } from "../polling/wait.ts";
 import type { PlannedRow } from "./plan.ts";
-import { type RowResult, rowClaimedElsewhere } from "./row-result.ts";
+import { claimedElsewhereResult, type RowResult } from "./row-result.ts";
 import { type BatchContext, runRow } from "./run-row.ts";
 
 export interface RunRowsSpec {
@@ -16,7 +16,7 @@ export interface RunRowsSpec {
 }
 
 /** Interval at which rows that another process holds are tried again. */
-const TRY_AGAIN_MS = 300;
+const RETRY_INTERVAL_MS = 300;
 
 /**
  * Runs the rows of a batch, several at once, until every row has ended or the signal aborts; rows not begun by then
@@ -31,13 +31,13 @@ export async function runRows(
 ): Promise<PlannedRow[]> {
   const { clock, signal } = run.deps;
   let waiting = await runOnce(rows, options, run);
-  const giveUpAtMs = clock.monotonicMs() + options.timeoutMs;
-  while (waiting.length > 0 && !signal.aborted && clock.monotonicMs() < giveUpAtMs) {
-    if (!(await pause(TRY_AGAIN_MS, run.deps))) break;
+  const deadlineMs = clock.monotonicMs() + options.timeoutMs;
+  while (waiting.length > 0 && !signal.aborted && clock.monotonicMs() < deadlineMs) {
+    if (!(await pause(RETRY_INTERVAL_MS, run.deps))) break;
     waiting = await runOnce(waiting, { ...options, onStart: () => {} }, run);
   }
   if (signal.aborted) return waiting;
-  for (const row of waiting) await options.onEnd(rowClaimedElsewhere(row));
+  for (const row of waiting) await options.onEnd(claimedElsewhereResult(row));
   return [];
 }
 
@@ -47,12 +47,12 @@ async function runOnce(
   options: RunRowsSpec,
   run: BatchContext,
 ): Promise<PlannedRow[]> {
-  const hasEnded = await mapConcurrent(rows, options.concurrency, (row) => runReported(row, options, run));
+  const hasEnded = await mapConcurrent(rows, options.concurrency, (row) => runAndReport(row, options, run));
   return rows.filter((_, at) => !hasEnded[at]);
 }
 
 /** @returns whether the row has ended and was reported */
-async function runReported(
+async function runAndReport(
   row: PlannedRow,
   { onStart, onEnd }: Pick<RunRowsSpec, "onStart" | "onEnd">,
   run: BatchContext,

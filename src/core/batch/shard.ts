@@ -24,6 +24,6 @@ export function parseShard(text: string): Shard {
 const DIGITS = 12;
 
 /** Whether a row belongs to a shard. Each row is in exactly one, and equal rows are in the same. */
-export function inShard(digest: string, { index, count }: Shard): boolean {
+export function isInShard(digest: string, { index, count }: Shard): boolean {
   return Number.parseInt(digest.slice(0, DIGITS), 16) % count === index - 1;
 }

@@ -514,7 +514,7 @@ async function saveEndedJob(
   const { urls, reply, seeds } = task;
   const { provider } = deps.connection;
   if (reply !== undefined) await keepResult(job, reply);
-  const { readStoredImages: imagesHere, saveSources } = await import("./save.ts");
+  const { readStoredImages, saveSources } = await import("./save.ts");
   const seedAtIndex = (at: number) => seedAt(seeds, at);
   const nowMs = deps.clock.now();
   const { result, failure } = await saveSources(
@@ -527,7 +527,7 @@ async function saveEndedJob(
       sources:
         reply === undefined
           ? urls.map((url, at) => ({ kind: "url", url, freshUrl: async () => null, seed: seedAtIndex(at) }))
-          : [{ kind: "here", request: 0, read: () => imagesHere(job, provider, seedAtIndex) }],
+          : [{ kind: "here", request: 0, read: () => readStoredImages(job, provider, seedAtIndex) }],
       savedFiles: [],
       copies: [],
       destination,

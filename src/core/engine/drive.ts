@@ -177,8 +177,8 @@ class TaskDriver {
   }
 
   async #save(isLast: boolean): Promise<void> {
-    const { saveCompleted: saveMade } = await import("./save.ts");
-    const { warnings, failure } = await saveMade(this.#claimedTask, this.#saveGoal, isLast, this.#deps);
+    const { saveCompleted } = await import("./save.ts");
+    const { warnings, failure } = await saveCompleted(this.#claimedTask, this.#saveGoal, isLast, this.#deps);
     for (const warning of warnings) this.#warnings.add(warning);
     this.#saveFailure = failure;
   }

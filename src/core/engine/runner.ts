@@ -104,7 +104,7 @@ export class Runner {
     const entry = this.#tasks.get(taskId);
     const isWaiting = entry?.task.requests.some(({ state }) => state === "waiting");
     if (entry === undefined || entry.dropReason !== null || !isWaiting) return;
-    Object.assign(entry, { dropped: why, notBeforeMs: 0 });
+    Object.assign(entry, { dropReason: why, notBeforeMs: 0 });
     this.pause(taskId);
     this.#wake.abort();
   }
@@ -150,7 +150,7 @@ export class Runner {
     const isFree = sending < maxSending && this.#running.size < MAX_RUNNING;
     const nowMs = clock.monotonicMs();
     const due = this.#open.filter((each) => each.isIdle && each.notBeforeMs <= nowMs);
-    return due.find(({ dropReason: dropped, hasWork }) => dropped !== null || (isFree && hasWork));
+    return due.find(({ dropReason, hasWork }) => dropReason !== null || (isFree && hasWork));
   }
 
   async #pause(): Promise<void> {
@@ -160,7 +160,7 @@ export class Runner {
     }
     const { clock } = this.#options;
     const idle = this.#open.filter(
-      ({ isIdle, hasWork, dropReason: dropped }) => isIdle && (hasWork || dropped !== null),
+      ({ isIdle, hasWork, dropReason }) => isIdle && (hasWork || dropReason !== null),
     );
     const soonestMs = Math.min(...idle.map(({ notBeforeMs }) => notBeforeMs)) - clock.monotonicMs();
     const ms = soonestMs > 0 ? Math.min(soonestMs, IDLE_MS) : IDLE_MS;
@@ -224,7 +224,7 @@ export class Runner {
     return true;
   }
 
-  /** Ends the unsent requests of a dropped task. @returns false if another process has claimed it */
+  /** Ends the unsent requests of a dropReason task. @returns false if another process has claimed it */
   async #close(entry: QueuedTask): Promise<boolean> {
     const claimedTask = await this.#hold(entry);
     if (claimedTask === "held") return false;

@@ -177,14 +177,14 @@ class RequestSubmitter {
 
   /** Waits for the request's turn at its provider. @throws the signal's reason; the disk's error */
   async #takeTurn(signal: AbortSignal): Promise<Turn | null> {
-    const { queue: line } = this.#deps.connection.generator ?? {};
-    if (!line) return null;
+    const { queue } = this.#deps.connection.generator ?? {};
+    if (!queue) return null;
     const { id } = this.#claimedTask.task;
     const taskId = displayId(this.#claimedTask.task);
     const requestKey = `${id}-${String(this.#index).padStart(2, "0")}`;
     const onWait = (waiting: Waiting) =>
       this.#deps.onProgress({ type: "progress", taskId, request: this.#index, share: null, waiting });
-    return line.take(requestKey, { signal, onWait });
+    return queue.take(requestKey, { signal, onWait });
   }
 
   /** Makes the last checks before the request counts as sent. @returns the attempt's name, or the error that prevents it */

@@ -259,9 +259,9 @@ export class Gate {
   ): void {
     this.#submits.extend(retryAfterMs, error.message);
     this.#maxPasses = Math.max(1, Math.floor(Math.min(this.#maxPasses, this.#passes.size) / 2));
-    const { remainingMs: leftMs } = this.#submits;
-    if (!this.keepsTrying && leftMs > Math.max(maxBusyMs, POLICY.submit.maxBusyMs))
-      this.stop(tooLongError(error, leftMs));
+    const { remainingMs } = this.#submits;
+    if (!this.keepsTrying && remainingMs > Math.max(maxBusyMs, POLICY.submit.maxBusyMs))
+      this.stop(tooLongError(error, remainingMs));
   }
 
   #endOutage(): void {

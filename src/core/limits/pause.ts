@@ -63,10 +63,10 @@ export class PollLimit {
     signal: AbortSignal,
   ): Promise<PollReply> {
     for (;;) {
-      const { remainingMs: leftMs } = this.#pause;
-      if (timeoutMs !== undefined && leftMs > timeoutMs)
-        return failedPoll("the service is busy (HTTP 429)", { rateLimited: true, retryAfterMs: leftMs });
-      if (leftMs > 0) await this.#clock.sleep(leftMs, signal).catch(() => {});
+      const { remainingMs } = this.#pause;
+      if (timeoutMs !== undefined && remainingMs > timeoutMs)
+        return failedPoll("the service is busy (HTTP 429)", { rateLimited: true, retryAfterMs: remainingMs });
+      if (remainingMs > 0) await this.#clock.sleep(remainingMs, signal).catch(() => {});
       if (signal.aborted) return failedPoll("interrupted");
       // Null after a pause or signal during the wait for a slot, because pauses are waited for without a slot.
       const reply = await this.#slots.run(async () =>

@@ -5,15 +5,15 @@ import type { ManifestProblem } from "../errors.ts";
 import {
   COLUMN_LIST,
   findColumn,
+  findMisspelled,
+  listPlaceholders,
   type ManifestColumn,
   type ManifestEntry,
-  nearNames,
   type OtherColumns,
-  placeholdersIn,
-  quoted,
+  quote,
   type RawValues,
   type ReadOptions,
-  repeatedColumn,
+  repeatedColumnProblem,
 } from "./entry.ts";
 import { MAX_LINE_BYTES, type ManifestLine, readLines, withLineFeeds } from "./lines.ts";
 import { checkValues } from "./row-values.ts";
@@ -25,7 +25,7 @@ import { checkValues } from "./row-values.ts";
 export function* readCsv(bytes: Buffer, options: ReadOptions): Generator<ManifestEntry> {
   const lines = readLines(bytes);
   let header = nextLine(lines);
-  const declared = header && declaredSeparator(header.text);
+  const declared = header && parseSeparatorLine(header.text);
   const skipped = declared === undefined ? 0 : (header?.number ?? 0);
   if (declared !== undefined) header = nextLine(lines);
   if (header === undefined) return;
@@ -46,7 +46,7 @@ export function* readCsv(bytes: Buffer, options: ReadOptions): Generator<Manifes
       // Every row would have the same problem.
       if (
         !columns.includes("prompt") &&
-        (options.template === undefined || lacking(columns, options.template)[0])
+        (options.template === undefined || missingColumns(columns, options.template)[0])
       )
         return;
     } else yield* readRow(entry, columns, separator, options);
@@ -66,8 +66,8 @@ interface CsvRecord {
   cells: string[];
 }
 
-const INSIDE = 'a quote out of place; inside a quoted cell a quote is written twice ("")';
-const OUTSIDE =
+const QUOTE_INSIDE = 'a quote out of place; inside a quoted cell a quote is written twice ("")';
+const QUOTE_OUTSIDE =
   'a quote out of place; a cell that holds one is put in quotes, and the quote written twice ("")';
 const TOO_LONG = "a record longer than 1 MiB (is a quote not closed?)";
 
@@ -84,36 +84,36 @@ function* readRecords(
 ): Generator<CsvRecord | ManifestProblem> {
   const problems = new LineProblems(bytes);
   let rest = withLineFeeds(bytes);
-  rest = rest.subarray(startOfLine(rest, skipped));
-  let above = skipped;
+  rest = rest.subarray(lineOffset(rest, skipped));
+  let linesAbove = skipped;
   while (rest.length > 0) {
-    const { records, error } = parsed(rest, separator);
+    const { records, error } = parseRecords(rest, separator);
     let end = 0;
     let endLine = 0;
     for (const record of records) {
-      const line = above + record.line;
-      const lastBad = yield* problems.upTo(above + record.endLine);
+      const line = linesAbove + record.line;
+      const lastBad = yield* problems.yieldUntil(linesAbove + record.endLine);
       if (record.end - end > MAX_LINE_BYTES && lastBad < line) yield { line, message: TOO_LONG };
       else if (lastBad < line) yield { line, cells: record.cells };
       ({ end, endLine } = record);
     }
-    if (error === null && records.length < RECORDS_AT_ONCE) break;
+    if (error === null && records.length < MAX_PARSED_RECORDS) break;
     if (error !== null) {
       const isOpen = error.code === "CSV_QUOTE_NOT_CLOSED";
       const { line, message } = isOpen
-        ? openQuote(rest.subarray(end), separator, endLine)
+        ? findOpenQuote(rest.subarray(end), separator, endLine)
         : { line: error.lines, message: quoteProblem(error) };
       // A line has one problem, the first.
-      const lastBad = yield* problems.upTo(above + line);
-      if (lastBad < above + line) yield { line: above + line, message };
+      const lastBad = yield* problems.yieldUntil(linesAbove + line);
+      if (lastBad < linesAbove + line) yield { line: linesAbove + line, message };
       if (isOpen) break;
-      end += startOfLine(rest.subarray(end), error.lines - endLine);
+      end += lineOffset(rest.subarray(end), error.lines - endLine);
       endLine = error.lines;
     }
     rest = rest.subarray(end);
-    above += endLine;
+    linesAbove += endLine;
   }
-  yield* problems.upTo(Number.POSITIVE_INFINITY);
+  yield* problems.yieldUntil(Number.POSITIVE_INFINITY);
 }
 
 /** The lines of a text that cannot be used, read in step with its records. */
@@ -127,7 +127,7 @@ class LineProblems {
   }
 
   /** Yields the problems of further lines. @returns the last line with a problem so far, 0 if there is none */
-  *upTo(line: number): Generator<ManifestProblem, number> {
+  *yieldUntil(line: number): Generator<ManifestProblem, number> {
     while (this.#number < line) {
       const { value, done } = this.#lines.next();
       if (done) break;
@@ -141,7 +141,7 @@ class LineProblems {
 }
 
 /** Limits the memory for records that are parsed and not yet checked. */
-const RECORDS_AT_ONCE = 10_000;
+const MAX_PARSED_RECORDS = 10_000;
 
 /** A record, its first and last line from 1, and the offset of its end. */
 interface ParsedRecord extends CsvRecord {
@@ -150,7 +150,10 @@ interface ParsedRecord extends CsvRecord {
 }
 
 /** Returns the first records of a text, and the error that ended it. */
-function parsed(bytes: Buffer, separator: string): { records: ParsedRecord[]; error: QuoteError | null } {
+function parseRecords(
+  bytes: Buffer,
+  separator: string,
+): { records: ParsedRecord[]; error: QuoteError | null } {
   const records: ParsedRecord[] = [];
   try {
     parse(bytes, {
@@ -159,9 +162,9 @@ function parsed(bytes: Buffer, separator: string): { records: ParsedRecord[]; er
       relax_column_count: true,
       skip_empty_lines: true,
       skip_records_with_empty_values: true,
-      to: RECORDS_AT_ONCE,
+      to: MAX_PARSED_RECORDS,
       on_record(cells: string[], { lines, bytes: end }) {
-        const breaks = cells.reduce((sum, cell) => sum + breaksIn(cell), 0);
+        const breaks = cells.reduce((sum, cell) => sum + countLineBreaks(cell), 0);
         records.push({ cells, line: lines - breaks, endLine: lines, end });
         return null;
       },
@@ -181,19 +184,19 @@ function isQuoteError(error: CsvError): error is QuoteError {
 }
 
 function quoteProblem({ code, column }: QuoteError): string {
-  return `cell ${column + 1}: ${code === "CSV_INVALID_CLOSING_QUOTE" ? INSIDE : OUTSIDE}`;
+  return `cell ${column + 1}: ${code === "CSV_INVALID_CLOSING_QUOTE" ? QUOTE_INSIDE : QUOTE_OUTSIDE}`;
 }
 
 /** Finds the quote that is not closed in a text's last record, by closing it. */
-function openQuote(record: Buffer, separator: string, above: number): ManifestProblem {
-  const [closed] = parsed(Buffer.concat([record, Buffer.from('"')]), separator).records;
+function findOpenQuote(record: Buffer, separator: string, above: number): ManifestProblem {
+  const [closed] = parseRecords(Buffer.concat([record, Buffer.from('"')]), separator).records;
   const { cells = [""], endLine = 1 } = closed ?? {};
-  const line = above + endLine - breaksIn(cells.at(-1) ?? "");
+  const line = above + endLine - countLineBreaks(cells.at(-1) ?? "");
   return { line, message: `cell ${cells.length}: a quote that opens here is not closed` };
 }
 
 /** Returns the offset behind so many line ends. */
-function startOfLine(bytes: Buffer, lines: number): number {
+function lineOffset(bytes: Buffer, lines: number): number {
   let start = 0;
   for (let count = 0; count < lines; count += 1) {
     const end = bytes.indexOf("\n", start);
@@ -203,7 +206,7 @@ function startOfLine(bytes: Buffer, lines: number): number {
   return start;
 }
 
-function breaksIn(cell: string): number {
+function countLineBreaks(cell: string): number {
   return cell.split("\n").length - 1;
 }
 
@@ -218,56 +221,57 @@ const SEPARATORS: Readonly<Record<string, string>> = {
 };
 
 /** Separator that a first line names: `sep=;`, as spreadsheets write and read it. Undefined for any other line. */
-function declaredSeparator(line: string): string | undefined {
+function parseSeparatorLine(line: string): string | undefined {
   return /^"?sep=([^\s\w"]|\t)"?\1*$/i.exec(line)?.[1];
 }
 
 /** Separator of the cells of a header, outside quotes. Of several, the one that yields the most known columns. */
 function findSeparator(header: string): string {
-  const bare = header.replace(/"[^"]*"?/g, (cell) => cell.replace(/[",;\t]/g, " "));
-  const columnCount = (separator: string) => bare.split(separator).filter((cell) => findColumn(cell)).length;
-  const there = [",", ";", "\t"].filter((separator) => bare.includes(separator));
-  return there.sort((a, b) => columnCount(b) - columnCount(a))[0] ?? ",";
+  const unquoted = header.replace(/"[^"]*"?/g, (cell) => cell.replace(/[",;\t]/g, " "));
+  const columnCount = (separator: string) =>
+    unquoted.split(separator).filter((cell) => findColumn(cell)).length;
+  const candidates = [",", ";", "\t"].filter((separator) => unquoted.includes(separator));
+  return candidates.sort((a, b) => columnCount(b) - columnCount(a))[0] ?? ",";
 }
 
 function headerProblems(columns: Columns, options: ReadOptions): string[] {
   const { template } = options;
-  const near = nearNames(
+  const misspelled = findMisspelled(
     columns.filter((name) => findColumn(name) === undefined),
     options,
   );
-  const problems = [...near.map(({ message }) => message), ...repeated(columns)];
+  const problems = [...misspelled.map(({ message }) => message), ...repeatedColumnProblems(columns)];
   if (columns.includes("prompt")) return problems;
-  if (template !== undefined) return [...lackingProblems(columns, template), ...problems];
-  if (near.some(({ nearest }) => nearest === "prompt")) return problems;
+  if (template !== undefined) return [...missingColumnProblems(columns, template), ...problems];
+  if (misspelled.some(({ nearest }) => nearest === "prompt")) return problems;
   if (columns.every((name) => findColumn(name) === undefined))
-    return [`the first record names no known column; ${advice(columns)}`];
+    return [`the first record names no known column; ${columnAdvice(columns)}`];
   return ["there is no column prompt", ...problems];
 }
 
 /** The names that a template asks for and the manifest does not have. */
-function lacking(columns: Columns, template: string): string[] {
-  return placeholdersIn(template).filter((name) => !columns.includes(findColumn(name) ?? name));
+function missingColumns(columns: Columns, template: string): string[] {
+  return listPlaceholders(template).filter((name) => !columns.includes(findColumn(name) ?? name));
 }
 
-function lackingProblems(columns: Columns, template: string): string[] {
-  return lacking(columns, template).map((name) => {
-    const maxSlips = Math.min(2, Math.floor(name.length / 3));
-    const slips = (column: string) => editDistance(column.toLowerCase(), name.toLowerCase());
-    const nearest = columns.find((column) => slips(column) <= maxSlips);
-    const near = nearest === undefined ? "" : `; did you mean ${quoted(nearest)}?`;
-    return `there is no column ${quoted(name)} for the template${near}`;
+function missingColumnProblems(columns: Columns, template: string): string[] {
+  return missingColumns(columns, template).map((name) => {
+    const maxEdits = Math.min(2, Math.floor(name.length / 3));
+    const countEdits = (column: string) => editDistance(column.toLowerCase(), name.toLowerCase());
+    const nearest = columns.find((column) => countEdits(column) <= maxEdits);
+    const near = nearest === undefined ? "" : `; did you mean ${quote(nearest)}?`;
+    return `there is no column ${quote(name)} for the template${near}`;
   });
 }
 
-function advice(columns: Columns): string {
-  const isOther = columns[0]?.includes("|");
-  return isOther ? "columns are separated by commas, semicolons or tabs" : `known are ${COLUMN_LIST}`;
+function columnAdvice(columns: Columns): string {
+  const isBarSeparated = columns[0]?.includes("|");
+  return isBarSeparated ? "columns are separated by commas, semicolons or tabs" : `known are ${COLUMN_LIST}`;
 }
 
-function repeated(columns: Columns): string[] {
-  const twice = columns.filter((name, index) => name !== "" && columns.indexOf(name) < index);
-  return [...new Set(twice)].map(repeatedColumn);
+function repeatedColumnProblems(columns: Columns): string[] {
+  const duplicates = columns.filter((name, index) => name !== "" && columns.indexOf(name) < index);
+  return [...new Set(duplicates)].map(repeatedColumnProblem);
 }
 
 function* readRow(

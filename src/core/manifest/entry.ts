@@ -22,44 +22,44 @@ export function findColumn(name: string): ManifestColumn | undefined {
 }
 
 /** Message about a name that is no column: it does nothing, unless a template uses it. */
-export function unknownName(name: string): string {
-  return `The column ${quoted(name)} is not used; {${name}} can be used in a template and in a file name.`;
+export function unusedColumnWarning(name: string): string {
+  return `The column ${quote(name)} is not used; {${name}} can be used in a template and in a file name.`;
 }
 
-export function repeatedColumn(column: string): string {
+export function repeatedColumnProblem(column: string): string {
   return `the column ${column} is there more than once`;
 }
 
 /** A name that is probably a misspelled column. To ignore it would charge for rows with the wrong settings. */
-export interface NearName {
+export interface MisspelledName {
   nearest: ManifestColumn;
   message: string;
 }
 
 /** The names that are no column but near one, and that no template asks for. */
-export function nearNames(names: Iterable<string>, options: ReadOptions): NearName[] {
-  const usedColumns = usedNames(options);
+export function findMisspelled(names: Iterable<string>, options: ReadOptions): MisspelledName[] {
+  const usedColumns = listUsedNames(options);
   return [...names].flatMap((each) => {
     const nearest = usedColumns.has(each) ? undefined : nearestColumn(each);
     if (nearest === undefined) return [];
-    const message = `there is no column ${quoted(each)}; did you mean ${quoted(nearest)}? If not, rename it`;
+    const message = `there is no column ${quote(each)}; did you mean ${quote(nearest)}? If not, rename it`;
     return [{ nearest, message }];
   });
 }
 
-const MAX_GUESSED = 24;
+const MAX_NAME_LENGTH = 24;
 
 function nearestColumn(name: string): ManifestColumn | undefined {
   const letters = name.toLowerCase().replace(/[^a-z]/g, "");
-  if (letters === "" || letters.length > MAX_GUESSED) return undefined;
-  return MANIFEST_COLUMNS.find((column) => isNear(letters, column.toLowerCase()));
+  if (letters === "" || letters.length > MAX_NAME_LENGTH) return undefined;
+  return MANIFEST_COLUMNS.find((column) => isMisspelled(letters, column.toLowerCase()));
 }
 
 /** One letter in four may differ, or two be swapped: `quantity` and `page` are names of their own. */
-function isNear(name: string, column: string): boolean {
+function isMisspelled(name: string, column: string): boolean {
   const slips = editDistance(name, column);
-  const sorted = (word: string) => [...word].sort().join("");
-  return slips <= Math.floor(column.length / 4) || (slips === 2 && sorted(name) === sorted(column));
+  const sortLetters = (word: string) => [...word].sort().join("");
+  return slips <= Math.floor(column.length / 4) || (slips === 2 && sortLetters(name) === sortLetters(column));
 }
 
 /** The columns of a row that are not a request's own, by name, as text. */
@@ -68,7 +68,7 @@ export type OtherColumns = ReadonlyMap<string, string>;
 const NAME_IN_BRACES = /\{([^{}]*)\}/g;
 
 /** The names that a template asks for, each once. */
-export function placeholdersIn(template: string): string[] {
+export function listPlaceholders(template: string): string[] {
   return [...new Set([...template.matchAll(NAME_IN_BRACES)].map(([, name = ""]) => name.trim()))];
 }
 
@@ -81,7 +81,7 @@ export function fillTemplate(
   template: string,
   getText: (name: string) => string | undefined,
 ): { text: string } | { missing: string[] } {
-  const missing = placeholdersIn(template).filter((name) => (getText(name) ?? "").trim() === "");
+  const missing = listPlaceholders(template).filter((name) => (getText(name) ?? "").trim() === "");
   if (missing.length > 0) return { missing };
   return { text: template.replace(NAME_IN_BRACES, (_all, name: string) => getText(name.trim()) ?? "") };
 }
@@ -136,7 +136,7 @@ export function* withSeeds(entry: ManifestEntry, { seeds, field }: RowSeeds): Ge
   if ("message" in entry || hasSeed(entry.values, field)) return yield entry;
   const { line, values } = entry;
   if (values.output !== undefined)
-    yield { line, message: `output ${quoted(values.output)} is one file, and several seeds make several` };
+    yield { line, message: `output ${quote(values.output)} is one file, and several seeds make several` };
   else if ((values.maxImages ?? 1) > 1)
     yield { line, message: `maxImages is ${values.maxImages}, and each of several seeds makes one image` };
   else for (const seed of seeds) yield { ...entry, values: { ...values, seed } };
@@ -147,16 +147,16 @@ function hasSeed({ seed, fields = {} }: RowValues, field: string | undefined): b
 }
 
 /** The names that the templates ask for. */
-export function usedNames({ template = "", name = "" }: ReadOptions): ReadonlySet<string> {
-  return new Set([...placeholdersIn(template), ...placeholdersIn(name)]);
+export function listUsedNames({ template = "", name = "" }: ReadOptions): ReadonlySet<string> {
+  return new Set([...listPlaceholders(template), ...listPlaceholders(name)]);
 }
 
-const MAX_SHOWN = 60;
+const MAX_QUOTED_LENGTH = 60;
 
 /** Text from a manifest, quoted for a sentence; very long text is cut. */
-export function quoted(text: string): string {
-  if (text.length <= MAX_SHOWN) return `"${text}"`;
-  return `"${Array.from(text.slice(0, MAX_SHOWN + 1))
-    .slice(0, MAX_SHOWN)
+export function quote(text: string): string {
+  if (text.length <= MAX_QUOTED_LENGTH) return `"${text}"`;
+  return `"${Array.from(text.slice(0, MAX_QUOTED_LENGTH + 1))
+    .slice(0, MAX_QUOTED_LENGTH)
     .join("")}…"`;
 }

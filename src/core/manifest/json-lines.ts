@@ -1,14 +1,14 @@
 import { isJsonObject } from "../../lib/json.ts";
 import {
   findColumn,
+  findMisspelled,
   type ManifestEntry,
-  nearNames,
   type RawValues,
   type ReadOptions,
-  repeatedColumn,
+  repeatedColumnProblem,
 } from "./entry.ts";
 import { readLines } from "./lines.ts";
-import { asText, checkValues, NO_PROMPT } from "./row-values.ts";
+import { checkValues, NO_PROMPT, toText } from "./row-values.ts";
 
 /** Reads one JSON object on each line, with column names as keys. Blank lines are skipped. */
 export function* readJsonLines(bytes: Buffer, options: ReadOptions): Generator<ManifestEntry> {
@@ -38,13 +38,13 @@ function* readObject(line: number, value: unknown, options: ReadOptions): Genera
     yield { line, message: `not an object but ${jsonKind(value)}` };
     return;
   }
-  const { requestValues, others, repeated } = sorted(value);
-  const near = nearNames(others.keys(), options);
+  const { requestValues, others, repeated } = sortKeys(value);
+  const misspelled = findMisspelled(others.keys(), options);
   const checked = checkValues(requestValues, others, options);
-  const isPromptNear = near.some(({ nearest }) => nearest === "prompt");
+  const isPromptNear = misspelled.some(({ nearest }) => nearest === "prompt");
   const problems = [
-    ...repeated.map(repeatedColumn),
-    ...near.map(({ message }) => message),
+    ...repeated.map(repeatedColumnProblem),
+    ...misspelled.map(({ message }) => message),
     ...("values" in checked ? [] : checked.problems).filter((each) => each !== NO_PROMPT || !isPromptNear),
   ];
   for (const message of problems) yield { line, message };
@@ -53,14 +53,14 @@ function* readObject(line: number, value: unknown, options: ReadOptions): Genera
 }
 
 /** The values of a request's columns, and those of other names as text. */
-function sorted(value: Record<string, unknown>) {
+function sortKeys(value: Record<string, unknown>) {
   const requestValues: RawValues = {};
   const others = new Map<string, string>();
   const repeated: string[] = [];
   for (const [name, each] of Object.entries(value)) {
     if (each === undefined) continue;
     const column = findColumn(name);
-    if (column === undefined) others.set(name, asText(each) ?? "");
+    if (column === undefined) others.set(name, toText(each) ?? "");
     else if (Object.hasOwn(requestValues, column)) repeated.push(column);
     else requestValues[column] = each;
   }

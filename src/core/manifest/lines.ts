@@ -53,8 +53,9 @@ function lineProblem(line: Buffer, offset: number): string | null {
   if (invalid !== -1) return `not valid UTF-8 (at byte ${offset + invalid}); save it as UTF-8`;
   const nul = line.indexOf(0);
   if (nul !== -1) return `a NUL character (at byte ${offset + nul})`;
-  const lone = line.indexOf(CARRIAGE_RETURN);
-  if (lone !== -1) return `a carriage return alone (at byte ${offset + lone}); lines end in LF or CRLF`;
+  const loneReturn = line.indexOf(CARRIAGE_RETURN);
+  if (loneReturn !== -1)
+    return `a carriage return alone (at byte ${offset + loneReturn}); lines end in LF or CRLF`;
   return null;
 }
 

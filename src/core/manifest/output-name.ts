@@ -1,7 +1,7 @@
 import path from "node:path";
 import { ANY_EXTENSION, MAX_EXTENSION } from "../../lib/image/format.ts";
 import { MAX_NAME_BYTES, portableNameProblem } from "../images/file-name.ts";
-import { quoted } from "./entry.ts";
+import { quote } from "./entry.ts";
 
 /** Shorter than every platform's limit for a path, because the output folder's path comes first. */
 const MAX_OUTPUT_BYTES = 768;
@@ -21,11 +21,11 @@ export function outputNameProblem(name: string): string | null {
   if (name.endsWith("/")) return "it is a folder, and a file's name is needed";
   if (Buffer.byteLength(name) > MAX_OUTPUT_BYTES) return `it is longer than ${MAX_OUTPUT_BYTES} bytes`;
   const steps = name.split("/");
-  return steps.map(stepProblem).find((problem) => problem !== null) ?? lengthProblem(steps);
+  return steps.map(segmentProblem).find((problem) => problem !== null) ?? lengthProblem(steps);
 }
 
 /** The problem of one folder name or of the file name. */
-function stepProblem(step: string): string | null {
+function segmentProblem(step: string): string | null {
   if (step === "..") return "it must not leave the output folder";
   if (step === "." || step === "") return `it has an empty or "." folder in its path`;
   return portableNameProblem(step);
@@ -33,8 +33,8 @@ function stepProblem(step: string): string | null {
 
 function lengthProblem(steps: readonly string[]): string | null {
   const file = steps.at(-1) ?? "";
-  const whole = path.posix.extname(file) === "" ? `${file}${MAX_EXTENSION}` : file;
-  const tooLong = [...steps.slice(0, -1), whole].some((step) => Buffer.byteLength(step) > MAX_NAME_BYTES);
+  const fullName = path.posix.extname(file) === "" ? `${file}${MAX_EXTENSION}` : file;
+  const tooLong = [...steps.slice(0, -1), fullName].some((step) => Buffer.byteLength(step) > MAX_NAME_BYTES);
   return tooLong ? `a name is longer than ${MAX_NAME_BYTES} bytes` : null;
 }
 
@@ -54,40 +54,40 @@ export class OutputNames {
 
   /** Takes a name for a line. @returns the problem if an earlier line has it, and then takes nothing */
   add(line: number, output: string): string | null {
-    const name = folded(output);
+    const name = toComparable(output);
     const folders = parentFolders(name);
     const other = [this.#inWayOfFile(name), ...folders.map((folder) => this.#fileAt(folder))].find(isLine);
     if (other !== undefined)
-      return `output ${quoted(output)} conflicts with the output of line ${other}; each row needs its own file`;
+      return `output ${quote(output)} conflicts with the output of line ${other}; each row needs its own file`;
     this.#keep(name, folders, line);
     return null;
   }
 
   #inWayOfFile(name: string): number | undefined {
-    if (!isBare(name)) return this.#fileAt(name) ?? this.#folders.get(name);
+    if (!hasNoExtension(name)) return this.#fileAt(name) ?? this.#folders.get(name);
     return this.#files.get(`${name}.*`) ?? this.#typed.get(`${name}.*`);
   }
 
   /** The line whose file has exactly this path, or may get it. */
   #fileAt(filePath: string): number | undefined {
-    return this.#files.get(filePath) ?? this.#files.get(anyType(filePath));
+    return this.#files.get(filePath) ?? this.#files.get(withAnyExtension(filePath));
   }
 
   #keep(name: string, folders: readonly string[], line: number): void {
-    this.#files.set(isBare(name) ? `${name}.*` : name, line);
-    for (const folder of folders) keepFirst(this.#folders, folder, line);
+    this.#files.set(hasNoExtension(name) ? `${name}.*` : name, line);
+    for (const folder of folders) setIfAbsent(this.#folders, folder, line);
     for (const filePath of [name, ...folders])
-      if (IMAGE_EXTENSION.test(filePath)) keepFirst(this.#typed, anyType(filePath), line);
+      if (IMAGE_EXTENSION.test(filePath)) setIfAbsent(this.#typed, withAnyExtension(filePath), line);
   }
 }
 
-function isBare(name: string): boolean {
+function hasNoExtension(name: string): boolean {
   return path.posix.extname(name) === "";
 }
 
 /** `a/fox.*` for `a/fox.png`; a name without an image extension is unchanged. */
-function anyType(name: string): string {
-  return isBare(name) ? name : name.replace(IMAGE_EXTENSION, ".*");
+function withAnyExtension(name: string): string {
+  return hasNoExtension(name) ? name : name.replace(IMAGE_EXTENSION, ".*");
 }
 
 /** `a` and `a/b` for `a/b/c`. */
@@ -97,11 +97,11 @@ function parentFolders(name: string): string[] {
 }
 
 /** A name in capitals: in lower case the two Greek small sigmas, which share one capital, would differ. */
-function folded(name: string): string {
+function toComparable(name: string): string {
   return name.toLowerCase().toUpperCase().normalize("NFC");
 }
 
-function keepFirst(lines: Map<string, number>, name: string, line: number): void {
+function setIfAbsent(lines: Map<string, number>, name: string, line: number): void {
   if (!lines.has(name)) lines.set(name, line);
 }
 

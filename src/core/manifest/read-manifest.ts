@@ -28,25 +28,25 @@ export async function* readManifest(
   format: ManifestFormat | "detect",
   options: ReadOptions = {},
 ): AsyncGenerator<ManifestEntry> {
-  const bytes = await readWhole(chunks);
+  const bytes = await readAll(chunks);
   if (bytes === null) yield { line: 1, message: "the manifest is longer than 256 MiB; split it" };
   else {
-    const entries = READERS[format === "detect" ? detectedFormat(bytes) : format](bytes, options);
-    yield* bounded(options.seeds === undefined ? entries : allWithSeeds(entries, options.seeds));
+    const entries = READERS[format === "detect" ? detectFormat(bytes) : format](bytes, options);
+    yield* limitRows(options.seeds === undefined ? entries : expandSeeds(entries, options.seeds));
   }
 }
 
-function* allWithSeeds(entries: Iterable<ManifestEntry>, seeds: RowSeeds): Generator<ManifestEntry> {
+function* expandSeeds(entries: Iterable<ManifestEntry>, seeds: RowSeeds): Generator<ManifestEntry> {
   for (const entry of entries) yield* withSeeds(entry, seeds);
 }
 
 /** Does what `readManifest` does, for the rows that a program gives. */
 export function readRows(values: Iterable<unknown> | AsyncIterable<unknown>): AsyncGenerator<ManifestEntry> {
-  return bounded(readObjects(values, {}));
+  return limitRows(readObjects(values, {}));
 }
 
 /** Returns all bytes, or null if there are more than `MAX_BYTES`. */
-async function readWhole(chunks: AsyncIterable<Uint8Array>): Promise<Buffer | null> {
+async function readAll(chunks: AsyncIterable<Uint8Array>): Promise<Buffer | null> {
   const parts: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of chunks) {
@@ -57,7 +57,7 @@ async function readWhole(chunks: AsyncIterable<Uint8Array>): Promise<Buffer | nu
   return Buffer.concat(parts, size);
 }
 
-async function* bounded(
+async function* limitRows(
   source: Iterable<ManifestEntry> | AsyncIterable<ManifestEntry>,
 ): AsyncGenerator<ManifestEntry> {
   let entries = 0;
@@ -74,7 +74,7 @@ async function* bounded(
   if (entries === 0) yield { line: 1, message: "the manifest has no rows" };
 }
 
-function detectedFormat(bytes: Buffer): ManifestFormat {
+function detectFormat(bytes: Buffer): ManifestFormat {
   for (const { text, problem } of readLines(bytes))
     if (problem !== null || text.trim() !== "") return formatOfText(text);
   return "txt";

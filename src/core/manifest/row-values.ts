@@ -19,7 +19,7 @@ import {
   type ManifestColumn,
   missingProblem,
   type OtherColumns,
-  quoted,
+  quote,
   type RawValues,
   type ReadOptions,
   type RowValues,
@@ -34,7 +34,7 @@ export function checkValues(
 ): { values: RowValues } | { problems: string[] } {
   const reader = new ValueReader(raw);
   const isTemplated = template !== undefined && (raw.prompt ?? undefined) === undefined;
-  const prompt = isTemplated ? reader.promptFrom(template, others) : reader.prompt();
+  const prompt = isTemplated ? reader.fillPrompt(template, others) : reader.prompt();
   const fields = fieldsFrom<InputFields>((name) =>
     name === "prompt" ? prompt : reader.read<InputFields[FieldName]>(name, READERS[REQUEST_FIELDS[name]]),
   );
@@ -46,50 +46,50 @@ export function checkValues(
 /** Reader of a column's values, and the values it takes, for messages. */
 interface Reader<Value> {
   /** @throws UsageError that says more of what is wrong than `takes` */
-  as: (value: unknown) => Value | undefined;
-  takes: string;
+  convert: (value: unknown) => Value | undefined;
+  expected: string;
   /** The problem of a value of the right form, to follow the value; null for any other. */
-  limit?: (value: unknown) => string | null;
+  findLimit?: (value: unknown) => string | null;
 }
 
 const TEXT: Reader<string> = {
-  as: (value) => (typeof value === "string" ? value : undefined),
-  takes: "text",
+  convert: (value) => (typeof value === "string" ? value : undefined),
+  expected: "text",
 };
 
 const TEXTS: Reader<string[]> = {
-  as: (value) => {
+  convert: (value) => {
     const list: unknown[] = Array.isArray(value) ? value : [value];
     return list.every((each) => typeof each === "string") ? list : undefined;
   },
-  takes: "a URL or a list of URLs",
+  expected: "a URL or a list of URLs",
 };
 
 /** A number, or its digits as text, because CSV cells are text. */
 const WHOLE_NUMBER: Reader<number> = {
-  as: (value) => {
+  convert: (value) => {
     const number = typeof value === "string" && /^\d{1,16}$/.test(value) ? Number(value) : value;
     return typeof number === "number" && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
   },
-  takes: "a whole number",
-  limit: (value) => findExceededLimit(value, MAX_IMAGES),
+  expected: "a whole number",
+  findLimit: (value) => findExceededLimit(value, MAX_IMAGES),
 };
 
 /** A number, or its digits as text, which a number beyond 2^53 - 1 must be: JSON rounds it. */
 const SEED: Reader<WholeNumber> = {
-  as: (value) => parseSeed(value) ?? undefined,
-  takes: `a whole number from 0 to ${MAX_SEED} (beyond ${Number.MAX_SAFE_INTEGER} in quotes)`,
-  limit: (value) => findExceededLimit(value, { min: 0, max: MAX_SEED }),
+  convert: (value) => parseSeed(value) ?? undefined,
+  expected: `a whole number from 0 to ${MAX_SEED} (beyond ${Number.MAX_SAFE_INTEGER} in quotes)`,
+  findLimit: (value) => findExceededLimit(value, { min: 0, max: MAX_SEED }),
 };
 
 /** An object, or the words of a CSV cell: `steps=20 cfg_scale=7`. */
 const PAIRS: Reader<ProviderFields> = {
-  as: (value) => {
+  convert: (value) => {
     if (typeof value === "string")
       return value.startsWith("{") ? jsonFields("fields", value) : providerFields("fields", value);
     return isProviderFields(value) ? value : undefined;
   },
-  takes: "fields such as steps=20",
+  expected: "fields such as steps=20",
 };
 
 const READERS: { [Form in FieldForm]: Reader<InputValue<Form>> } = {
@@ -111,14 +111,14 @@ class ValueReader {
   }
 
   /** A column's value; undefined if it is not set or not valid. */
-  read<Value>(column: ManifestColumn, { as, takes, limit }: Reader<Value>): Value | undefined {
+  read<Value>(column: ManifestColumn, { convert, expected, findLimit }: Reader<Value>): Value | undefined {
     const raw = this.#raw[column] ?? undefined;
     if (raw === undefined) return undefined;
     try {
-      const value = as(raw);
-      const exceeded = value === undefined ? limit?.(raw) : null;
-      if (exceeded) this.problems.push(`${column} is ${described(raw)}: ${exceeded}`);
-      else if (value === undefined) this.problems.push(`${column} is ${described(raw)}, not ${takes}`);
+      const value = convert(raw);
+      const exceeded = value === undefined ? findLimit?.(raw) : null;
+      if (exceeded) this.problems.push(`${column} is ${describeValue(raw)}: ${exceeded}`);
+      else if (value === undefined) this.problems.push(`${column} is ${describeValue(raw)}, not ${expected}`);
       return value;
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
@@ -135,10 +135,10 @@ class ValueReader {
   }
 
   /** The prompt that a template makes of the row's columns, its own and others. */
-  promptFrom(template: string, others: OtherColumns): string {
+  fillPrompt(template: string, others: OtherColumns): string {
     const getRaw = (column: ManifestColumn | undefined) =>
       column === undefined ? undefined : this.#raw[column];
-    const getText = (name: string) => others.get(name) ?? asText(getRaw(findColumn(name)));
+    const getText = (name: string) => others.get(name) ?? toText(getRaw(findColumn(name)));
     const filled = fillTemplate(template, getText);
     if ("text" in filled) return filled.text;
     this.problems.push(missingProblem("the template", filled.missing));
@@ -148,19 +148,19 @@ class ValueReader {
   output(): string | undefined {
     const output = this.read("output", TEXT);
     const problem = output === undefined ? null : outputNameProblem(output);
-    if (output !== undefined && problem !== null) this.problems.push(`output ${quoted(output)}: ${problem}`);
+    if (output !== undefined && problem !== null) this.problems.push(`output ${quote(output)}: ${problem}`);
     return output;
   }
 }
 
 /** A text or a number as text; undefined for anything else. */
-export function asText(value: unknown): string | undefined {
+export function toText(value: unknown): string | undefined {
   const isPlain = typeof value === "string" || typeof value === "number" || typeof value === "boolean";
   return isPlain ? String(value) : undefined;
 }
 
-function described(value: unknown): string {
+function describeValue(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object") return "an object";
-  return typeof value === "string" ? quoted(value) : String(value);
+  return typeof value === "string" ? quote(value) : String(value);
 }

@@ -18,7 +18,7 @@ import { type CompletionInterval, isInformative, learnedSchedule } from "./learn
  * - `learned-schedule.ts` fits a lognormal distribution to the durations of the last 50 tasks, of which older ones count less
  *   (0.95 each), with a chance that the service has become slower or faster, and derives the rate of polls.
  * - `fixed-schedules.ts` has the schedules that need no history.
- * - This file chooses a schedule for each task of a run, and spreads the first polls of tasks that begin together.
+ * - This file chooses a schedule for each task of a run, and spreads the first polls of tasks that begin concurrentTasks.
  *
  * Sources of the constants:
  * - The reference client (section 4.2) polls every 3 s, at most 60 times. imggen too promises at most 60 polls in any 180 s.
@@ -147,18 +147,15 @@ function currentSchedule(taskHistory: TaskHistory): PollingSchedule {
 }
 
 /**
- * Age, in milliseconds, for the first poll of a task that began together with others. At the planned age all of them could be
+ * Age, in milliseconds, for the first poll of a task that began concurrentTasks with others. At the planned age all of them could be
  * polled just too early, so they are spread over half of the time to the second poll. Without a history they are polled after
  * half an interval, so that a batch learns soon that its tasks are quick. The first task keeps to the plan, which is best for a
  * single task.
  */
-function firstPollMs(
-  { history, concurrentTasks: together }: TaskHistory,
-  { nextDelayMs }: PollingSchedule,
-): number {
+function firstPollMs({ history, concurrentTasks }: TaskHistory, { nextDelayMs }: PollingSchedule): number {
   const firstMs = nextDelayMs(0);
   if (history.length === 0) return firstMs / 2;
-  return firstMs + ((((together - 1) * GOLDEN_SECTION) % 1) * nextDelayMs(firstMs)) / 2;
+  return firstMs + ((((concurrentTasks - 1) * GOLDEN_SECTION) % 1) * nextDelayMs(firstMs)) / 2;
 }
 
 function withFirstPollAt(firstMs: number, { nextDelayMs }: PollingSchedule): PollingSchedule {

@@ -8,7 +8,7 @@ import { agreeOnCosts, folderAgreement } from "../batch/agreement.ts";
 import { batchCap } from "../batch/batch-cap.ts";
 import { type BatchEvents, type BatchResult, type BatchSpec, budgetedKeys } from "../batch/batch-spec.ts";
 import { BatchCounts } from "../batch/counts.ts";
-import { batchId, type FoundBatch, findBatch, identifyBatch } from "../batch/identify-batch.ts";
+import { batchId, type FolderBatch, findBatch, identifyBatch } from "../batch/identify-batch.ts";
 import type { BatchPlan, PlanDeps, PlannedRow } from "../batch/plan.ts";
 import { planWithFiles, prepareFolders } from "../batch/row-files.ts";
 import type { RowResult } from "../batch/row-result.ts";
@@ -21,14 +21,14 @@ import { checkBatchBudget, checkDailyLimit, spendingAccount } from "../limits/bu
 import { Gate } from "../limits/gate.ts";
 
 // Rows that another process holds are waited for as long as its longest default timeout, which is that of 4K.
-const OTHERS_TIMEOUT_MS = 600_000;
+const CLAIMED_TIMEOUT_MS = 600_000;
 
 /** A batch whose rows, files and budget are checked, and whose state in the ledger is read. */
 interface PlannedBatch extends Pick<PlanDeps, "countsKey"> {
   plan: BatchPlan;
   claims: RowClaims;
   folders: BatchFolders;
-  foundBatch: FoundBatch;
+  foundBatch: FolderBatch;
 }
 
 /**
@@ -36,7 +36,11 @@ interface PlannedBatch extends Pick<PlanDeps, "countsKey"> {
  * @param service name of the provider, as tasks record it
  * @throws BudgetExceededError, ManifestError
  */
-export async function planOfBatch(spec: BatchSpec, service: string, ledger: Ledger): Promise<PlannedBatch> {
+export async function createBatchPlan(
+  spec: BatchSpec,
+  service: string,
+  ledger: Ledger,
+): Promise<PlannedBatch> {
   const { output, cap } = spec;
   const folders = new BatchFolders(ledger.folder);
   const foundBatch = await findBatch(output.folder, folders);
@@ -56,12 +60,12 @@ export async function planOfBatch(spec: BatchSpec, service: string, ledger: Ledg
 export async function batch(spec: BatchSpec, deps: TaskDeps, events: BatchEvents): Promise<BatchResult> {
   const { output, cap, shard } = spec;
   const { connection, ledger, clock } = deps;
-  const misfits = spec.rows.flatMap(({ line, checked }) => {
-    const misfit = unsupportedError(checked.request, connection);
-    return misfit === null ? [] : [{ line, message: misfit.message }];
+  const problems = spec.rows.flatMap(({ line, checked }) => {
+    const error = unsupportedError(checked.request, connection);
+    return error === null ? [] : [{ line, message: error.message }];
   });
-  if (misfits.length > 0) throw new ManifestError(misfits);
-  const { plan, claims, folders, foundBatch, countsKey } = await planOfBatch(
+  if (problems.length > 0) throw new ManifestError(problems);
+  const { plan, claims, folders, foundBatch, countsKey } = await createBatchPlan(
     spec,
     connection.identity.baseUrl,
     ledger,
@@ -76,7 +80,7 @@ export async function batch(spec: BatchSpec, deps: TaskDeps, events: BatchEvents
   await spec.copies?.make();
   const identifying = { folders, nowMs: clock.now(), isShard: shard !== null, agree };
   if (plan.rows.length > 0) await identifyBatch(output.folder, foundBatch, identifying);
-  if (output.overwrite) await noteEarlierImages(claims, deps);
+  if (output.overwrite) await addEarlierNames(claims, deps);
   const isShared = cap !== null && spec.budgetOf === "folder";
   const planDeps = { ...spec, claims, ledger, countsKey };
   const caps = isShared ? [...deps.caps, batchCap(plan, cap, planDeps)] : deps.caps;
@@ -94,30 +98,30 @@ async function runPlanned(
   const { onOutage, onPause } = events;
   const gate = new Gate({ clock, random, onOutage, onPause });
   const counts = new BatchCounts(nameOf);
-  const result = () => {
+  const getResult = () => {
     const stopped = gate.stopped ?? (signal.aborted ? interruptedError(signal, "unknown") : null);
     return { counts, rows: plan.rows.length, charged: plan.charged, stopped };
   };
   const remaining = new Set(plan.rows);
   const startedRows = new Set<PlannedRow>();
-  let isCutOff = false;
+  let isStopped = false;
   events.onRun?.(() => {
-    isCutOff = true;
-    for (const row of remaining) startedRows.has(row) ? counts.abandon(row) : counts.leave(row);
-    return result();
+    isStopped = true;
+    for (const row of remaining) startedRows.has(row) ? counts.addUnfinished(row) : counts.addUnstarted(row);
+    return getResult();
   });
   // One more than may be in flight, so that the next is at hand while an image is saved. What would only wait is not begun.
   const maxInFlight = (connection.provider.limits.concurrency ?? concurrency) + 1;
   const options = {
     concurrency: Math.min(concurrency, maxInFlight),
-    timeoutMs: OTHERS_TIMEOUT_MS,
+    timeoutMs: CLAIMED_TIMEOUT_MS,
     onStart(row: PlannedRow) {
       startedRows.add(row);
       events.onStart?.(row);
     },
     async onEnd(end: RowResult) {
       // The result was reported already.
-      if (isCutOff) return;
+      if (isStopped) return;
       remaining.delete(end.row);
       counts.add(end);
       await events.onEnd(end, counts);
@@ -125,22 +129,22 @@ async function runPlanned(
   };
   // The gate alone decides when a row that was not sent is given up.
   const run = { output, wait, claims, deps: { ...deps, gate, maxUnsent: Number.POSITIVE_INFINITY } };
-  for (const row of await runRows(plan.rows, options, run)) counts.leave(row);
-  return result();
+  for (const row of await runRows(plan.rows, options, run)) counts.addUnstarted(row);
+  return getResult();
 }
 
-const TASKS_AT_ONCE = 16;
+const READ_CONCURRENCY = 16;
 
 /**
  * Collects the names of all images that earlier runs of a batch saved, including those of rows since removed from the
  * manifest: --overwrite must not replace them, because the same batch was charged for them.
  */
-async function noteEarlierImages(
+async function addEarlierNames(
   claims: Pick<RowClaims, "load">,
   { ledger, published }: Pick<TaskDeps, "ledger" | "published">,
 ): Promise<void> {
   const ids = [...(await claims.load()).values()].flat();
-  await mapConcurrent(ids, TASKS_AT_ONCE, async (id) => {
+  await mapConcurrent(ids, READ_CONCURRENCY, async (id) => {
     const entry = await ledger.read(id);
     const files = entry?.kind === "task" ? getSavedFiles(entry.task) : [];
     for (const { path } of files) if (path !== null) await published.addEarlier(path);

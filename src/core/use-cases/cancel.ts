@@ -28,10 +28,10 @@ export interface CancelSpec {
 }
 
 /** Interval at which a task of another process is read again. */
-const READ_AGAIN_MS = 200;
+const READ_INTERVAL_MS = 200;
 
 /** Time limit for another process to cancel its task: to end its wait, or its command. */
-const OBEY_MS = 10_000;
+const MAX_CANCEL_MS = 10_000;
 
 /**
  * Cancels tasks: what waits is not sent, what runs at a free provider is given up, and a provider that can cancel is
@@ -47,7 +47,7 @@ export async function cancel(
 ): Promise<CancelReport[]> {
   const tasks = await findNamed(ids, deps.ledger);
   return mapInOrder(
-    tasks.map(({ id, record }) => (record ? cancelOne(record, wait, deps) : unknownId(id))),
+    tasks.map(({ id, record }) => (record ? cancelOne(record, wait, deps) : unknownIdReport(id))),
     async (report) => {
       await onEnd(report);
       return report;
@@ -78,32 +78,32 @@ export async function cancellable(ledger: Ledger): Promise<Cancellable> {
   return cancellable;
 }
 
-async function unknownId(id: string): Promise<CancelReport> {
+async function unknownIdReport(id: string): Promise<CancelReport> {
   const report = await catchIntoReport(createIdReport(id), async () => {
     requireId(id);
     const hint = ["Nothing was sent.", phrase`To see the tasks of this machine: ${action("history")}`];
     throw new UsageError(`The ledger has no task ${JSON.stringify(id)}.`, { hint });
   });
-  return { ...report, ...NOTHING, requests: 1 };
+  return { ...report, ...NONE_CANCELLED, requests: 1 };
 }
 
-const NOTHING = { cancelled: 0 };
+const NONE_CANCELLED = { cancelled: 0 };
 
 async function cancelOne(record: Task, wait: WaitSettings | null, deps: UseCaseDeps): Promise<CancelReport> {
-  let counts = { ...NOTHING, requests: record.requests.length };
+  let counts = { ...NONE_CANCELLED, requests: record.requests.length };
   const before = taskFacts(record);
   const report = await catchIntoReport(before, async () => {
     if (!STATES[before.state].isOpen) return before;
-    if (record.intent.taskId === null) throw atService(record);
+    if (record.intent.taskId === null) throw serviceTaskError(record);
     const warnings: string[] = [];
-    const { held: claimedTask, latest } = await holdLatest(record, wait, deps, (message) =>
+    const { held: claimedTask, latest } = await claimLatest(record, wait, deps, (message) =>
       warnings.push(message),
     );
     if (claimedTask === null) {
       counts = countCancelled(record, latest);
       const facts = taskFacts(latest);
       return STATES[facts.state].isOpen
-        ? { ...facts, error: await inOtherHands(latest, counts, deps) }
+        ? { ...facts, error: await stillClaimedError(latest, counts, deps) }
         : facts;
     }
     const { cancelled, requests, ...cancelReport } = await cancelClaimed(claimedTask, wait, warnings, deps);
@@ -118,7 +118,7 @@ async function cancelOne(record: Task, wait: WaitSettings | null, deps: UseCaseD
  * @param wait how long such a process is waited for, whatever it does
  * @returns `held: null` if it has the task still, or has ended it; `latest` is how the task stands then
  */
-async function holdLatest(
+async function claimLatest(
   record: Task,
   wait: WaitSettings | null,
   { ledger, clock, signal }: UseCaseDeps,
@@ -134,17 +134,17 @@ async function holdLatest(
     const entry = await ledger.read(record.id);
     if (entry?.kind === "task") latest = entry.task;
     if (claimedTask === "ended" || !STATES[latest.state].isOpen) return { held: null, latest };
-    const mayObey = canBeCancelled(latest);
-    if (mayObey && !isMarked) await ledger.markCancelled(latest);
-    isMarked ||= mayObey;
-    if (clock.monotonicMs() >= (mayObey ? Math.max(untilMs, beginMs + OBEY_MS) : untilMs))
+    const isCancellable = canBeCancelled(latest);
+    if (isCancellable && !isMarked) await ledger.markCancelled(latest);
+    isMarked ||= isCancellable;
+    if (clock.monotonicMs() >= (isCancellable ? Math.max(untilMs, beginMs + MAX_CANCEL_MS) : untilMs))
       return { held: null, latest };
-    await clock.sleep(READ_AGAIN_MS, signal);
+    await clock.sleep(READ_INTERVAL_MS, signal);
   }
 }
 
 /** The error for a task of the service, whose document has no operation for this. */
-function atService(record: Task): UsageError {
+function serviceTaskError(record: Task): UsageError {
   const { taskId, charged } = taskFacts(record);
   const what = taskId === null ? `Request ${record.id}` : `Task ${taskId}`;
   const next =
@@ -158,7 +158,7 @@ function atService(record: Task): UsageError {
 }
 
 /** The error where another process still has the task. */
-async function inOtherHands(
+async function stillClaimedError(
   record: Task,
   counts: { cancelled: number; requests: number },
   { ledger }: UseCaseDeps,

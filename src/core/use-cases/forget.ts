@@ -12,7 +12,7 @@ import { displayId, isUnknown, STATES, type Task } from "../../task/task.ts";
 import { findNamed } from "../engine/named-tasks.ts";
 
 /** A client of `imggen serve` may repeat a request for so long, and is answered from the task. */
-const SERVED_KEPT_MS = 7 * 24 * 3_600_000;
+const MIN_SERVED_AGE_MS = 7 * 24 * 3_600_000;
 
 /** Tasks whose records can be removed, by the ledger's ids, and how many others there are. */
 export interface Forgettable {
@@ -21,7 +21,7 @@ export interface Forgettable {
 }
 
 /** Numbers of records removed and kept. */
-export interface Forgotten {
+export interface ForgetResult {
   forgotten: number;
   skipped: number;
 }
@@ -41,36 +41,37 @@ interface RemoveDeps extends ForgetDeps {
 const MIN_COPY_AGE_MS = 24 * 3_600_000;
 
 /** A private copy, named by the digest of its content, or its temporary file. */
-const COPY = /^\.?([\da-f]{64})\./;
+const COPY_NAME = /^\.?([\da-f]{64})\./;
 
 /** The tasks with these ids. @throws UsageError if one of them cannot be forgotten: then none is */
-export async function namedToForget(
+export async function findForgettable(
   ids: readonly string[],
   { ledger, clock }: ForgetDeps,
 ): Promise<Forgettable> {
   const namedTasks = await findNamed(ids, ledger);
   const tasks = namedTasks.map(({ id, record }) => {
     if (record === null)
-      throw refused(
+      throw refusedError(
         `The ledger has no task ${JSON.stringify(id)}.`,
         phrase`To see the tasks of this machine: ${action("history")}`,
       );
-    const why = whyKept(record, clock.now());
-    if (why !== null) throw refused(`Task ${displayId(record)} cannot be forgotten: ${why.text}.`, why.next);
+    const why = keepReason(record, clock.now());
+    if (why !== null)
+      throw refusedError(`Task ${displayId(record)} cannot be forgotten: ${why.text}.`, why.next);
     return record;
   });
   return { ids: tasks.map(({ id }) => id), skipped: 0 };
 }
 
 /** Every task begun before a moment, of the sandbox or of all else. @throws UsageError */
-export async function olderToForget(
+export async function findOlderForgettable(
   before: string,
   isSandbox: boolean,
   { ledger, clock }: ForgetDeps,
 ): Promise<Forgettable> {
   const beforeMs = parseSince(before.trim(), clock.now());
   if (beforeMs === null)
-    throw refused(
+    throw refusedError(
       `--before ${JSON.stringify(before)} is neither a date nor an age.`,
       "Use a date such as 2026-01-31, or an age such as 30d or 2w.",
     );
@@ -79,19 +80,19 @@ export async function olderToForget(
   for await (const entry of ledger.entries((name) => (parseTaskName(name) ?? name) < end)) {
     if (entry.kind !== "task" || entry.task.id >= end) continue;
     if ((entry.task.intent.service.baseUrl === SANDBOX_SERVICE) !== isSandbox) continue;
-    if (whyKept(entry.task, clock.now()) === null) forgettable.ids.push(entry.task.id);
+    if (keepReason(entry.task, clock.now()) === null) forgettable.ids.push(entry.task.id);
     else forgettable.skipped += 1;
   }
   return forgettable;
 }
 
 /** Removes the records of tasks, unless they have changed since, and the shared copies that no record names any longer. */
-export async function forget({ ids, skipped }: Forgettable, deps: RemoveDeps): Promise<Forgotten> {
+export async function forget({ ids, skipped }: Forgettable, deps: RemoveDeps): Promise<ForgetResult> {
   const { ledger, clock, signal } = deps;
   let forgotten = 0;
   for (const id of ids) {
     signal.throwIfAborted();
-    if (await ledger.forget(id, (task) => whyKept(task, clock.now()) === null)) forgotten += 1;
+    if (await ledger.forget(id, (task) => keepReason(task, clock.now()) === null)) forgotten += 1;
   }
   await removeSharedCopies(deps);
   return { forgotten, skipped: skipped + ids.length - forgotten };
@@ -104,10 +105,14 @@ async function removeSharedCopies({ ledger, clock, copyFolders }: RemoveDeps): P
   for (const folder of copyFolders)
     await withStateFolderErrors(folder, "The records were removed.", async () => {
       if (!isPresent(folder)) return;
-      copiesInUse ??= sharedCopies(ledger);
+      copiesInUse ??= findCopiesInUse(ledger);
       const digests = await copiesInUse;
       if (digests === null) return;
-      removeOldFiles(folder, beforeMs, (name) => digests.has(COPY.exec(name)?.[1] ?? "") || !COPY.test(name));
+      removeOldFiles(
+        folder,
+        beforeMs,
+        (name) => digests.has(COPY_NAME.exec(name)?.[1] ?? "") || !COPY_NAME.test(name),
+      );
     });
 }
 
@@ -115,7 +120,7 @@ async function removeSharedCopies({ ledger, clock, copyFolders }: RemoveDeps): P
  * Digests of the copies that any record names; null if others may be needed, because a record cannot be read or a process
  * is at work, perhaps on a batch of days: its copies are older than most of its tasks.
  */
-async function sharedCopies(ledger: Ledger): Promise<Set<string> | null> {
+async function findCopiesInUse(ledger: Ledger): Promise<Set<string> | null> {
   const digests = new Set<string>();
   for await (const entry of ledger.tasksNewestFirst()) {
     if (entry.kind !== "task") {
@@ -131,18 +136,18 @@ async function sharedCopies(ledger: Ledger): Promise<Set<string> | null> {
   return digests;
 }
 
-function refused(message: string, next: string | ReturnType<typeof phrase>): UsageError {
+function refusedError(message: string, next: string | ReturnType<typeof phrase>): UsageError {
   return new UsageError(message, { hint: ["Nothing was removed.", next] });
 }
 
 /** Reason to keep a task's record; null for none. */
-function whyKept(task: Task, nowMs: number) {
+function keepReason(task: Task, nowMs: number) {
   const { state, intent, submittedAt, id } = task;
   if (isUnknown(task))
     return { text: "its outcome is unknown", next: phrase`To stop tracking it: ${action("dismiss", id)}` };
   if (STATES[state].isOpen)
     return { text: "it is not finished", next: phrase`To finish it: ${action("resume", displayId(task))}` };
-  if (intent.server !== undefined && nowMs - Date.parse(submittedAt) < SERVED_KEPT_MS)
+  if (intent.server !== undefined && nowMs - Date.parse(submittedAt) < MIN_SERVED_AGE_MS)
     return { text: "imggen serve began it less than 7 days ago", next: "Its client may still ask for it." };
   return null;
 }

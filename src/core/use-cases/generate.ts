@@ -61,20 +61,21 @@ export async function generate(
   const { checked, destination, wait, maxCredits, references = null } = spec;
   const { reuse, again, repeated } = spec;
   const { provider, generator } = deps.connection;
-  if (wait === null && generator && !provider.poll) throw noIds(generator);
-  const misfit = unsupportedError(withRepeatedSeed(checked), deps.connection);
-  if (misfit !== null) throw misfit;
+  if (wait === null && generator && !provider.poll) throw noIdsError(generator);
+  const unsupported = unsupportedError(withRepeatedSeed(checked), deps.connection);
+  if (unsupported !== null) throw unsupported;
   if (reuse && again) throw new UsageError("A request cannot be reused and submitted again: choose one.");
   const warnings = [...checked.warnings];
-  const say = async (warning: string) => {
+  const notifyWarning = async (warning: string) => {
     warnings.push(warning);
     await onWarning(warning);
   };
-  const asSent = references === null ? checked.request : await references.asRecorded(checked.request);
-  if (asSent !== null && !again) {
+  const recordedRequest =
+    references === null ? checked.request : await references.asRecorded(checked.request);
+  if (recordedRequest !== null && !again) {
     const earlier = await (reuse
-      ? reuseEarlier(asSent, spec, deps)
-      : continueEarlier(asSent, spec, deps, say));
+      ? reuseEarlier(recordedRequest, spec, deps)
+      : continueEarlier(recordedRequest, spec, deps, notifyWarning));
     if (earlier !== null) return earlier;
   }
   if (maxCredits !== undefined) checkBudget(checked, maxCredits, spec);
@@ -85,12 +86,13 @@ export async function generate(
   const account = spendingAccount(deps.connection.identity, generator !== undefined);
   await checkDailyLimit(cost, account, deps, spec);
   if (agreeOnPrice !== undefined) await requireAgreement(spec, deps, agreeOnPrice);
-  const request = references === null ? checked.request : await uploaded(spec, references, deps, say);
-  const final = { ...spec, checked: { ...checked, request, warnings } };
-  if (reuse) return generateOrReuse(final, deps);
-  const report = await submitNew(final, deps);
-  const isSettled = repeated !== null && isUnknown(await deps.ledger.withLostReplies(repeated));
-  return isSettled ? withSettled(repeated, report, deps) : report;
+  const request =
+    references === null ? checked.request : await uploadReferences(spec, references, deps, notifyWarning);
+  const finalSpec = { ...spec, checked: { ...checked, request, warnings } };
+  if (reuse) return generateOrReuse(finalSpec, deps);
+  const report = await submitNew(finalSpec, deps);
+  const isRepeatOpen = repeated !== null && isUnknown(await deps.ledger.withLostReplies(repeated));
+  return isRepeatOpen ? dismissRepeated(repeated, report, deps) : report;
 }
 
 /** Has a person agree to a paid request whose price is not documented. @throws BudgetExceededError */
@@ -131,7 +133,7 @@ async function continueEarlier(
         triedIds.add(task.id);
         // In the task's own place, images that it has saved already are not in the way.
         if (!isSameDestination(spec.destination, task.intent.destination)) await requireUsable(spec);
-        const report = await continued(task, spec, deps);
+        const report = await continueOrReport(task, spec, deps);
         if (report !== null) return { ...report, reused: true };
         continue;
       }
@@ -162,7 +164,7 @@ async function requireUsable({ destination }: ResultSpec): Promise<void> {
 }
 
 /** @returns null for a task that another process has, or has just finished: no reason not to submit one more like it */
-async function continued(task: Task, spec: GenerateSpec, deps: TaskDeps): Promise<TaskReport | null> {
+async function continueOrReport(task: Task, spec: GenerateSpec, deps: TaskDeps): Promise<TaskReport | null> {
   const report = taskReport(task);
   try {
     checkUnsent(task, spec);
@@ -197,7 +199,7 @@ function checkUnsent(task: Task, spec: GenerateSpec): void {
 }
 
 /** Interval at which a task is read again while another process works on it, in milliseconds. */
-const READ_AGAIN_MS = 100;
+const READ_INTERVAL_MS = 100;
 
 /**
  * Reuses an earlier task for the same request: finishes it if it is unfinished, copies its images where they are wanted, and
@@ -219,21 +221,25 @@ export async function reuseEarlier(
   let again = await findReusable(request, deps);
   while (again.kind !== "none") {
     const { task } = again.earlier;
-    const leftMs = Math.max(0, endMs - clock.monotonicMs());
-    const report = await reused(again, { ...spec, wait: wait && { ...wait, timeoutMs: leftMs } }, deps);
-    if (!(report.error instanceof ClaimedError) || leftMs === 0) return { ...report, reused: true };
+    const remainingMs = Math.max(0, endMs - clock.monotonicMs());
+    const report = await reuseOnce(
+      again,
+      { ...spec, wait: wait && { ...wait, timeoutMs: remainingMs } },
+      deps,
+    );
+    if (!(report.error instanceof ClaimedError) || remainingMs === 0) return { ...report, reused: true };
     if (isFirst) deps.onProgress({ type: "claimed_elsewhere", id: report.taskId ?? task.id });
     isFirst = false;
-    if (!(await pause(Math.min(READ_AGAIN_MS, leftMs), deps)))
+    if (!(await pause(Math.min(READ_INTERVAL_MS, remainingMs), deps)))
       return { ...report, error: interruptedError(deps.signal, report.charged), reused: true };
     const entry = await ledger.read(task.id);
-    const now =
+    const current =
       entry?.kind === "task" ? toEarlierTask(await ledger.withLostReplies(entry.task), ledger) : null;
     // A process that waited for a task reports its failure too, instead of submitting the request again.
-    if (now?.state === "failed" || now?.task.state === "cancelled")
-      return { ...taskReport(now.task), reused: true };
-    const same: RepeatDecision = now === null ? { kind: "none", warn: null } : decideReuse(now);
-    again = same.kind === "none" ? await findReusable(request, deps) : same;
+    if (current?.state === "failed" || current?.task.state === "cancelled")
+      return { ...taskReport(current.task), reused: true };
+    const decision: RepeatDecision = current === null ? { kind: "none", warn: null } : decideReuse(current);
+    again = decision.kind === "none" ? await findReusable(request, deps) : decision;
   }
   return null;
 }
@@ -249,12 +255,12 @@ async function generateOrReuse(spec: TaskSpec, deps: TaskDeps): Promise<TaskRepo
     const earlier = await reuseEarlier(spec.checked.request, spec, deps);
     if (earlier !== null) return earlier;
     const report = await beginAndDrive(createIntent(spec, deps), spec, { once: true }, deps);
-    const isAnswered = report === "taken" || report.error instanceof AnsweredError;
-    if (!isAnswered) return report;
+    const isAlreadySubmitted = report === "taken" || report.error instanceof AnsweredError;
+    if (!isAlreadySubmitted) return report;
   }
 }
 
-async function reused(
+async function reuseOnce(
   { kind, earlier }: Exclude<RepeatDecision, { kind: "none" }>,
   spec: ResultSpec,
   deps: TaskDeps,
@@ -263,13 +269,13 @@ async function reused(
   switch (kind) {
     case "theirs":
       // A process that does not wait for images needs no claim on the task either.
-      if (spec.wait === null && isAllSubmitted(earlier.task)) return unawaited(report);
+      if (spec.wait === null && isAllSubmitted(earlier.task)) return unawaitedReport(report);
       return { ...report, error: await claimedError(earlier.task, deps.ledger) };
     case "ask":
       return report;
     case "saved":
     case "mine":
-      return obtained(earlier, spec, report, deps);
+      return obtainImages(earlier, spec, report, deps);
   }
 }
 
@@ -278,36 +284,36 @@ function isAllSubmitted({ requests }: Task): boolean {
   return requests.every(({ state }) => state === "accepted" || state === "completed");
 }
 
-function unawaited(report: TaskReport): TaskReport {
+function unawaitedReport(report: TaskReport): TaskReport {
   return { ...report, isAwaited: report.files.length > 0 };
 }
 
 /** The images of a task that has them, or can be finished, where they are wanted. */
-async function obtained(
+async function obtainImages(
   { task, state: earlierState }: EarlierTask,
   { wait, destination }: ResultSpec,
   report: TaskReport,
   deps: TaskDeps,
 ): Promise<TaskReport> {
-  const { continueNamed, copyResult: copyOf } = await import("../engine/continue.ts");
+  const { continueNamed, copyResult } = await import("../engine/continue.ts");
   const { isCopyOf } = await import("../images/copy-image.ts");
   const useCaseDeps = singleAccountDeps(deps);
   if (destination.kind === "file") {
     const [first] = report.files;
     // Its own copy is not in the way of an image.
     if (!first || !(await isCopyOf(destination.path, first))) await requireFree(destination);
-    if (earlierState === "saved") return copyOf(task, destination, wait, useCaseDeps);
+    if (earlierState === "saved") return copyResult(task, destination, wait, useCaseDeps);
   }
-  if (wait === null) return unawaited(report);
+  if (wait === null) return unawaitedReport(report);
   // Bytes that went to standard output are nowhere now.
   const isGone = report.files.some(({ path }) => path === null);
-  const itsPlace = isGone ? recoveryDestination(task.intent.destination) : null;
-  const target = destination.kind === "folder" ? itsPlace : destination;
+  const taskDestination = isGone ? recoveryDestination(task.intent.destination) : null;
+  const target = destination.kind === "folder" ? taskDestination : destination;
   return continueNamed(task, { wait, destination: target, sends: true }, useCaseDeps);
 }
 
 /** The error for --no-wait at a generator without ids: nothing is left to come back to once the command has ended. */
-function noIds({ name }: GeneratorFacts): UsageError {
+function noIdsError({ name }: GeneratorFacts): UsageError {
   return new UsageError(
     phrase`${option("noWait")} needs imggen serve: without it the task ends with this command.`,
     {
@@ -317,7 +323,7 @@ function noIds({ name }: GeneratorFacts): UsageError {
 }
 
 /** The request with the URLs of its reference images. Whatever can fail without an upload has been tried before. */
-async function uploaded(
+async function uploadReferences(
   { checked, destination }: GenerateSpec,
   references: Pick<RequestReferences, "ready">,
   deps: TaskDeps,
@@ -330,7 +336,7 @@ async function uploaded(
 }
 
 /** The user submitted a request of unknown outcome again, so the earlier one is dismissed. */
-async function withSettled(repeated: Task, report: TaskReport, deps: TaskDeps): Promise<TaskReport> {
+async function dismissRepeated(repeated: Task, report: TaskReport, deps: TaskDeps): Promise<TaskReport> {
   const isSent = report.state !== "not_sent" && report.state !== "refused";
   if (!isSent || (report.charged === "no" && report.free !== "sandbox")) return report;
   try {

@@ -55,9 +55,9 @@ export async function* chargedTasks(
   filter: HistoryFilter,
 ): AsyncGenerator<Task | UnreadableEntry | "elsewhere"> {
   const { sinceMs = Number.NEGATIVE_INFINITY, isOfService = () => true } = filter;
-  const isOpenAlone = filter.status === "unfinished";
+  const isOnlyOpen = filter.status === "unfinished";
   // Open tasks are few, however long the history.
-  for await (const entry of isOpenAlone ? (await ledger.unfinished()).reverse() : ledger.tasksNewestFirst()) {
+  for await (const entry of isOnlyOpen ? (await ledger.unfinished()).reverse() : ledger.tasksNewestFirst()) {
     if (entry.kind !== "task") {
       yield entry;
       continue;
@@ -96,7 +96,7 @@ export interface HistoryQuery {
   since?: string | undefined;
 }
 
-interface Asking {
+interface HistoryQueryDeps {
   /** Called only where a model is asked for. */
   matrix: () => Matrix | Promise<Matrix>;
   nowMs: number;
@@ -108,9 +108,9 @@ interface Asking {
 }
 
 /** Sandbox tasks and real ones are never listed together. @throws UsageError */
-export async function historyFilter(
+export async function createHistoryFilter(
   { search, status, model, since }: HistoryQuery,
-  { matrix, nowMs, isSandbox, generator, getLabel: labelOf }: Asking,
+  { matrix, nowMs, isSandbox, generator, getLabel: labelOf }: HistoryQueryDeps,
 ): Promise<HistoryFilter> {
   return {
     search,

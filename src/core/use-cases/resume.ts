@@ -40,7 +40,7 @@ export interface ResumeEvents {
 }
 
 /** The reports of the tasks, and the files that cannot be read and may be charged tasks. */
-export interface Resumed extends Pick<ResumeTargets, "served"> {
+export interface ResumeReports extends Pick<ResumeTargets, "served"> {
   reports: TaskReport[];
   unreadable: UnreadableEntry[];
 }
@@ -54,7 +54,7 @@ export async function resume(
   spec: ResumeTasksSpec,
   deps: UseCaseDeps,
   { onBegin = async () => {}, onEnd = async () => {} }: ResumeEvents = {},
-): Promise<Resumed> {
+): Promise<ResumeReports> {
   const { ids, isSandbox, destination } = spec;
   const resumable = await tasksToResume(ids, isSandbox, deps.ledger);
   const { targets, served, unreadable } = resumable;
@@ -82,7 +82,7 @@ async function resumeMany(
 ): Promise<TaskReport[]> {
   const runs = targets.map(async (target, at) => {
     const report = await resumeOne(target, options, deps);
-    if (isLeftOut(report, target)) return [];
+    if (isOmitted(report, target)) return [];
     await onEnd(report, at);
     return [report];
   });
@@ -126,7 +126,7 @@ export async function tasksToResume(
 ): Promise<ResumeTargets> {
   if (ids.length > 0) {
     const namedTasks = await findNamed(ids, ledger);
-    const targets = await Promise.all(namedTasks.map((each) => orItsRequest(each, ledger)));
+    const targets = await Promise.all(namedTasks.map((each) => preferOpenRequest(each, ledger)));
     return { targets, served: [], unreadable: [] };
   }
   const entries = await ledger.unfinished();
@@ -147,10 +147,10 @@ export async function tasksToResume(
  * A task of a living server has the same id as the request that it was made for. Where that is unfinished and in this ledger
  * too, it is the one to finish: its image goes where the user wants it.
  */
-async function orItsRequest(namedTask: NamedTask, ledger: Ledger): Promise<NamedTask> {
+async function preferOpenRequest(namedTask: NamedTask, ledger: Ledger): Promise<NamedTask> {
   const { id, record } = namedTask;
-  const isMeantItself = record === null || record.id.startsWith(id);
-  if (isMeantItself || (await ledger.livingServer(record)) === null) return namedTask;
+  const isNamedItself = record === null || record.id.startsWith(id);
+  if (isNamedItself || (await ledger.livingServer(record)) === null) return namedTask;
   const taskId = getTaskId(record);
   const records = (await ledger.unfinished()).flatMap((entry) => (entry.kind === "task" ? [entry.task] : []));
   const request = records.find((each) => each.id !== record.id && getTaskId(each) === taskId);
@@ -158,7 +158,7 @@ async function orItsRequest(namedTask: NamedTask, ledger: Ledger): Promise<Named
 }
 
 /** Whether there was nothing to finish, and the user did not name the task: then it is left out of the result. */
-function isLeftOut({ charged, state }: TaskReport, target: ResumeTarget): boolean {
+function isOmitted({ charged, state }: TaskReport, target: ResumeTarget): boolean {
   if (target.id !== null || charged !== "no" || isResumable(state)) return false;
   const { state: before } = target.record;
   // A task that was never sent, and is not to be, is only closed.

@@ -141,11 +141,11 @@ async function statusOfJobs(
   const isUnsent = task.requests.some(({ state }) => state === "waiting");
   const seen =
     wait === null || isUnsent
-      ? await polledOnce(task, jobs, taskDeps)
-      : await waitedFor(task, jobs, wait, taskDeps);
+      ? await pollJobsOnce(task, jobs, taskDeps)
+      : await waitForJobs(task, jobs, wait, taskDeps);
   if ("ledgerId" in seen) return seen;
-  const isMade = seen.state === "completed" || seen.requests.some(({ state }) => state === "completed");
-  if (destination === null || !isMade) return taskReport(seen);
+  const hasCompleted = seen.state === "completed" || seen.requests.some(({ state }) => state === "completed");
+  if (destination === null || !hasCompleted) return taskReport(seen);
   const once = { timeoutMs: 0, schedule: null };
   if (task.state === "saved") return saveAgain(task, { wait: once, destination }, deps);
   if (task.state === "failed") return continueNamed(task, { wait: once, destination, sends: false }, deps);
@@ -156,13 +156,13 @@ async function statusOfJobs(
  * @returns the task as it was seen, or the report on one whose jobs all wait
  * @throws if a poll has no usable answer
  */
-async function polledOnce(
+async function pollJobsOnce(
   task: Task,
   jobs: readonly AcceptedJob[],
   deps: TaskDeps,
 ): Promise<Task | TaskReport> {
-  let polled = task;
-  let waiting = 0;
+  let polledTask = task;
+  let waitingCount = 0;
   for (const job of jobs) {
     const how = { job: createJob(task, job.request, job.attempt, deps.ledger.work) };
     const reply = await pollOnce(job.id, how, deps);
@@ -173,14 +173,14 @@ async function polledOnce(
     const ageMs = deps.clock.now() - job.acceptedMs;
     if (reply.outcome === "refused" && !isNotYetKnown(reply.error, ageMs)) throw reply.error;
     const state = reply.outcome === "state" ? reply.task : { status: "running" as const };
-    polled = withState(polled, job, state, deps);
-    if (state.status === "running" && "isWaiting" in state) waiting += 1;
+    polledTask = withState(polledTask, job, state, deps);
+    if (state.status === "running" && "isWaiting" in state) waitingCount += 1;
   }
-  return waiting === task.requests.length ? { ...taskReport(polled), state: "waiting" } : polled;
+  return waitingCount === task.requests.length ? { ...taskReport(polledTask), state: "waiting" } : polledTask;
 }
 
 /** @returns the task as it was seen, or the report on one that was not seen to end */
-async function waitedFor(
+async function waitForJobs(
   task: Task,
   jobs: readonly AcceptedJob[],
   wait: WaitSettings,
@@ -243,7 +243,7 @@ async function statusWithoutJob(
         deps,
       );
   }
-  const seen = await asWaiting(latest, deps);
+  const seen = await withWaitingRequests(latest, deps);
   if (seen.state === "waiting") await requireProvider(seen, deps);
   const isIdle = seen.state === "waiting" && !deps.ledger.isHeld(seen);
   return { ...taskReport(seen), ...(isIdle && { isIdle }) };
@@ -257,7 +257,7 @@ async function requireProvider(task: Task, deps: UseCaseDeps): Promise<void> {
 }
 
 /** A free task as it stands: a request of a dead process that its provider no longer works on waits. */
-async function asWaiting(task: Task, deps: UseCaseDeps): Promise<Task> {
+async function withWaitingRequests(task: Task, deps: UseCaseDeps): Promise<Task> {
   const isStarted = task.requests.some(({ state }) => state === "started");
   if (!isStarted || task.intent.isPaid || deps.ledger.isHeld(task)) return task;
   const { connection, ledger, signal, clock } = await deps.depsFor(task.intent, displayId(task));
@@ -289,17 +289,17 @@ async function statusOfId(
       return saveUnknownId(id, destination, wait ?? { timeoutMs: 0, schedule: null }, deps);
     const { waitForId } = await import("../engine/continue.ts");
     const waited = await waitForId(job, wait ?? { timeoutMs: 0, schedule: null }, taskDeps);
-    return "report" in waited ? waited.report : endedReport(report, id, waited.task);
+    return "report" in waited ? waited.report : createEndedReport(report, id, waited.task);
   }
   const reply = await pollOnce(id, { job }, taskDeps);
   if (taskDeps.signal.aborted) throw interruptedError(taskDeps.signal, report.charged);
   if (reply.outcome === "retry") throw pollError(reply, report.charged, taskDeps.connection.serviceUrl);
   if (reply.outcome === "refused") throw reply.error;
   if (reply.task.status === "running") return { ...report, state: "accepted", charged: "yes" };
-  return endedReport(report, id, reply.task);
+  return createEndedReport(report, id, reply.task);
 }
 
-function endedReport(report: TaskReport, id: string, end: Parameters<typeof endLine>[0]): TaskReport {
+function createEndedReport(report: TaskReport, id: string, end: Parameters<typeof endLine>[0]): TaskReport {
   if (end.status === "failed")
     return { ...report, state: "failed", charged: end.charged ?? "unknown", error: taskFailedError(id, end) };
   const usage = end.usage && { usage: end.usage };

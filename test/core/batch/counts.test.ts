@@ -107,16 +107,16 @@ describe("the counts of a batch", () => {
     ["unknown", "unknown"],
   ] as const)("counts a row that this run did not come to as it stood: %s is %s", (state, count) => {
     const counts = newCounts();
-    counts.leave({ ...newRow(), state });
+    counts.addUnstarted({ ...newRow(), state });
     expect(counts[count]).toBe(1);
     expect(counts.cost.rows).toBe(0);
   });
 
   it("counts what a row may have cost that was begun and not told of", () => {
     const counts = newCounts();
-    counts.abandon({ ...newRow(), state: "new" });
-    counts.abandon({ ...newRow(), state: "unknown", resubmit: "an attempt" });
-    counts.abandon({ ...newRow(), state: "unfinished" });
+    counts.addUnfinished({ ...newRow(), state: "new" });
+    counts.addUnfinished({ ...newRow(), state: "unknown", resubmit: "an attempt" });
+    counts.addUnfinished({ ...newRow(), state: "unfinished" });
     expect([counts.unknown, counts.pending, counts.cost.rows]).toEqual([2, 1, 2]);
   });
 });

@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import {
   batchId,
-  type FoundBatch,
+  type FolderBatch,
   findBatch,
   identifyBatch,
 } from "../../../src/core/batch/identify-batch.ts";
@@ -20,8 +20,8 @@ async function newFolder() {
   const [ledger, folder] = [path.join(root, "ledger"), path.join(root, "out")];
   await mkdir(folder);
   const folders = new BatchFolders(ledger);
-  const asked: FoundBatch[] = [];
-  const identify = (planned: FoundBatch, { isShard = false, answer = true } = {}) =>
+  const asked: FolderBatch[] = [];
+  const identify = (planned: FolderBatch, { isShard = false, answer = true } = {}) =>
     identifyBatch(folder, planned, {
       folders,
       nowMs: NOW_MS,

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { rowDigest } from "../../../src/core/batch/batch-row.ts";
-import { inShard, parseShard, type Shard } from "../../../src/core/batch/shard.ts";
+import { isInShard, parseShard, type Shard } from "../../../src/core/batch/shard.ts";
 import { UsageError } from "../../../src/lib/error-types.ts";
 import { anyCharacter } from "../../support/any-character.ts";
 import { share } from "../../support/holds.ts";
@@ -36,7 +36,7 @@ describe("the shards of a batch", () => {
   );
 
   it.each([1, 2, 4, 7, 16])("are %i parts that share no row, leave none out, and are about even", (count) => {
-    const parts = shards(count).map((shard) => digests.filter((digest) => inShard(digest, shard)));
+    const parts = shards(count).map((shard) => digests.filter((digest) => isInShard(digest, shard)));
     expect(parts.flat().toSorted()).toEqual(digests.toSorted());
     const even = digests.length / count;
     for (const part of parts) expect(Math.abs(part.length - even)).toBeLessThan(5 * Math.sqrt(even) + 1);
@@ -46,7 +46,7 @@ describe("the shards of a batch", () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter }), fc.integer({ min: 1, max: 200 }), (prompt, count) => {
         const digest = rowDigest({ ...FOX, prompt }, undefined);
-        expect(shards(count).filter((shard) => inShard(digest, shard))).toHaveLength(1);
+        expect(shards(count).filter((shard) => isInShard(digest, shard))).toHaveLength(1);
       }),
       { numRuns: share(300) },
     );

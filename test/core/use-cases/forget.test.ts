@@ -2,7 +2,7 @@ import { appendFile, mkdir, readdir, readFile, rm, utimes, writeFile } from "nod
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
-import { forget, namedToForget, olderToForget } from "../../../src/core/use-cases/forget.ts";
+import { findForgettable, findOlderForgettable, forget } from "../../../src/core/use-cases/forget.ts";
 import { SANDBOX_SERVICE } from "../../../src/task/intent.ts";
 import type { Line } from "../../../src/task/line.ts";
 import { ledgerWorld, leftTask } from "../../support/ledger-world.ts";
@@ -39,10 +39,10 @@ describe("a task that imggen serve has begun", () => {
   it("is kept for 7 days, in which its client may ask for it, and no longer", async () => {
     const { ledger, later, forgetAfter } = await worldWith();
     const { id } = (await leftTask(ledger, SERVED, started, refused)).task;
-    await expect(namedToForget([id], later(6.9))).rejects.toThrow("less than 7 days ago");
-    expect(await olderToForget("1d", false, later(6.9))).toEqual({ ids: [], skipped: 1 });
-    expect(await namedToForget([id], later(7.1))).toEqual({ ids: [id], skipped: 0 });
-    expect(await olderToForget("1d", false, later(7.1))).toEqual({ ids: [id], skipped: 0 });
+    await expect(findForgettable([id], later(6.9))).rejects.toThrow("less than 7 days ago");
+    expect(await findOlderForgettable("1d", false, later(6.9))).toEqual({ ids: [], skipped: 1 });
+    expect(await findForgettable([id], later(7.1))).toEqual({ ids: [id], skipped: 0 });
+    expect(await findOlderForgettable("1d", false, later(7.1))).toEqual({ ids: [id], skipped: 0 });
     expect(await forgetAfter(7.1, [id])).toEqual({ forgotten: 1, skipped: 0 });
     expect(await ledger.read(id)).toBeNull();
   });
@@ -60,8 +60,8 @@ it("the sandbox's tasks and all others are forgotten apart", async () => {
   const service = { baseUrl: SANDBOX_SERVICE, keyId: "0123456789abcdef" };
   const sandbox = (await leftTask(ledger, { service }, started, refused)).task.id;
   const other = (await leftTask(ledger, {}, started, refused)).task.id;
-  expect(await olderToForget("1d", false, later(2))).toEqual({ ids: [other], skipped: 0 });
-  expect(await olderToForget("1d", true, later(2))).toEqual({ ids: [sandbox], skipped: 0 });
+  expect(await findOlderForgettable("1d", false, later(2))).toEqual({ ids: [other], skipped: 0 });
+  expect(await findOlderForgettable("1d", true, later(2))).toEqual({ ids: [sandbox], skipped: 0 });
 });
 
 describe("a record stays, whoever wants it removed,", () => {

@@ -66,15 +66,15 @@ export const MAX_SHOWN = 5;
 /** The counts of a batch, and the next steps. */
 function summaryLines(result: ShownResult, session: Session): string[] {
   const { counts, rows, stopped } = result;
-  const { saved, skipped, failed, unknown, pending, waiting, underWay, notSent } = counts;
+  const { saved, skipped, failed, unknown, pending, waiting, inProgress, notSent } = counts;
   const { isSandbox } = session;
   const parts = [
     savedText(saved, skipped),
     failed > 0 && `${failed} failed`,
     unknown > 0 && `${unknown} of unknown outcome`,
     pending > waiting && `${pending - waiting} charged and unfinished`,
-    waiting > underWay && `${waiting - underWay} waiting to be sent`,
-    underWay > 0 && `${underWay} unfinished, free`,
+    waiting > inProgress && `${waiting - inProgress} waiting to be sent`,
+    inProgress > 0 && `${inProgress} unfinished, free`,
     notSent > 0 && `${notSent} not sent`,
   ].filter(Boolean);
   const lines = [
@@ -98,13 +98,13 @@ function savedText(savedRows: number, before: number): string {
 }
 
 /** Cost of this run: from the certain to the possible charge. */
-function spentText({ cost, uncertain }: BatchCounts): string {
+function spentText({ cost, possibleCost }: BatchCounts): string {
   if (cost.rows === 0) return "Nothing was charged in this run.";
-  if (uncertain.rows === 0) return `Charged in this run: ${costText(cost)}.`;
-  if (uncertain.rows === cost.rows) return `May have been charged in this run: ${costText(cost)}.`;
-  if (uncertain.credits === 0)
-    return `Charged in this run: ${costText(cost)}; ${pluralize(uncertain.rows, "row")} may not have been charged.`;
-  const certain = cost.credits - uncertain.credits;
+  if (possibleCost.rows === 0) return `Charged in this run: ${costText(cost)}.`;
+  if (possibleCost.rows === cost.rows) return `May have been charged in this run: ${costText(cost)}.`;
+  if (possibleCost.credits === 0)
+    return `Charged in this run: ${costText(cost)}; ${pluralize(possibleCost.rows, "row")} may not have been charged.`;
+  const certain = cost.credits - possibleCost.credits;
   return `Charged in this run: ${certain === 0 ? "up to" : `${certain} to`} ${costText(cost)}.`;
 }
 
