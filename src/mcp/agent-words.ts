@@ -1,9 +1,6 @@
 import type { Vocabulary } from "../lib/wording.ts";
 
-/**
- * The words for agents: arguments and tools. A sentence about an option without words is left out; a helpful command
- * is one to ask the user for.
- */
+/** Names of options and actions in messages to agents. A sentence about an option that is null is omitted. */
 export const AGENT_WORDS: Vocabulary = {
   options: {
     output: "output",
@@ -39,8 +36,8 @@ export const AGENT_WORDS: Vocabulary = {
     help: () => null,
     run: (line) => `ask the user to run imggen ${line}`,
     setApiKey: () => "Ask the user to run imggen login: the next call uses the new key.",
-    setBaseUrl: () => "Ask the user to run imggen login: the next call uses what it stores.",
+    setBaseUrl: () => "Ask the user to run imggen login: the next call uses the stored address.",
     trySandbox: () => "ask the user to start this server in its sandbox",
-    reference: () => "Nothing was sent. The description of this tool says what it takes.",
+    reference: () => "Nothing was sent. The description of this tool lists its arguments.",
   },
 };

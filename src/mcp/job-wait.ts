@@ -5,13 +5,12 @@ import type { TaskSuccess } from "../client/results.ts";
 import { getCharged, getTaskId } from "../task/task.ts";
 import type { Call, Job } from "./session-jobs.ts";
 import type { Toolbox } from "./tool.ts";
-import { type Answer, nextCall, taskAnswer } from "./tool-answer.ts";
+import { type Answer, nextCallAdvice, taskAnswer } from "./tool-answer.ts";
 
-/** Default wait, below the minute after which many clients give a call up. */
+/** Many clients abort a call after a minute. */
 const DEFAULT_WAIT_SECONDS = 45;
 
-/** Wait before the answer that a task is still running. */
-export const WAIT = {
+export const WAIT_OPTIONS = {
   waitSeconds: noFlag("whole", {
     agents: "How long to wait for the image before answering with the task's id.",
     max: 600,
@@ -19,13 +18,13 @@ export const WAIT = {
   }),
 } satisfies Options;
 
-/** Polling time in a call, in milliseconds: shorter than the wait, so that the last poll ends in time. */
+/** Polling time of a call, in milliseconds: shorter than the wait, so that the last poll ends in time. */
 export function pollingMs(waitSeconds: number): number {
   return Math.max(waitSeconds - 1, 0.5) * 1000;
 }
 
-/** Finishes a task. @throws ImggenFailure if an image is not saved */
-export async function resumedTask(
+/** @throws ImggenFailure if an image is not saved */
+export async function resumeTask(
   taskId: string,
   call: Call,
   { client }: Pick<Toolbox, "client">,
@@ -37,60 +36,67 @@ export async function resumedTask(
   throw new ImggenFailure(task);
 }
 
-/** Minimum wait for a task to be queued, in milliseconds: a service may take long to give it an id. */
+/** Minimum wait for a task to be queued, because a service may take long to assign its id. */
 const QUEUE_MS = 30_000;
 
-type Waiting = Pick<Toolbox, "clock" | "findTask">;
+type WaitTools = Pick<Toolbox, "clock" | "findTask">;
 
-/** The result of a job; if it takes longer, its id and the next call. @throws the job's error */
+/** Returns the result of a job, or its id and the next call if it takes longer. @throws the job's error */
 export async function jobAnswer(
   job: Job,
   waitSeconds: number,
   call: Call,
-  toolbox: Waiting,
+  toolbox: WaitTools,
 ): Promise<Answer> {
-  const leave = job.join(call);
+  const endWait = job.join(call);
   try {
     const outcome =
-      (await within(waitSeconds * 1000, job.result, call, toolbox)) ??
-      (await queued(job, QUEUE_MS - waitSeconds * 1000, call, toolbox));
-    return outcome ? taskAnswer(outcome) : await unfinished(job, toolbox);
+      (await waitWithin(waitSeconds * 1000, job.result, call, toolbox)) ??
+      (await waitUntilQueued(job, QUEUE_MS - waitSeconds * 1000, call, toolbox));
+    return outcome ? taskAnswer(outcome) : await answerUnfinished(job, toolbox);
   } finally {
-    leave();
+    endWait();
   }
 }
 
-/** Resolves once a job's task is queued, or its time is up; or with the result of the job. @throws what the job throws */
-function queued(job: Job, ms: number, call: Call, toolbox: Waiting): Promise<TaskSuccess | undefined> {
-  return within(Math.max(0, ms), Promise.race([job.result, job.queued]), call, toolbox);
+/** Resolves when a job's task is queued, when the time is up, or with the result of the job. @throws the job's error */
+function waitUntilQueued(
+  job: Job,
+  ms: number,
+  call: Call,
+  toolbox: WaitTools,
+): Promise<TaskSuccess | undefined> {
+  return waitWithin(Math.max(0, ms), Promise.race([job.result, job.queued]), call, toolbox);
 }
 
-/** Resolves once each task of some jobs is queued, or has ended, or its time is up. */
-export async function allQueued(jobs: readonly Job[], call: Call, toolbox: Waiting): Promise<void> {
-  await Promise.allSettled(jobs.map((job) => queued(job, QUEUE_MS, call, toolbox)));
+export async function waitUntilAllQueued(
+  jobs: readonly Job[],
+  call: Call,
+  toolbox: WaitTools,
+): Promise<void> {
+  await Promise.allSettled(jobs.map((job) => waitUntilQueued(job, QUEUE_MS, call, toolbox)));
 }
 
-/** @returns undefined if the time is up before @throws the reason of a call that is cancelled */
-async function within(
+/** @returns undefined if the time is up first @throws the abort reason of a cancelled call */
+async function waitWithin(
   ms: number,
   result: Promise<TaskSuccess | undefined>,
   call: Call,
-  { clock }: Waiting,
+  { clock }: WaitTools,
 ): Promise<TaskSuccess | undefined> {
-  const over = new AbortController();
-  const timeUp = clock.sleep(ms, AbortSignal.any([call.signal, over.signal]));
-  const outcome = await Promise.race([result, timeUp]).finally(() => over.abort());
+  const settled = new AbortController();
+  const timeUp = clock.sleep(ms, AbortSignal.any([call.signal, settled.signal]));
+  const outcome = await Promise.race([result, timeUp]).finally(() => settled.abort());
   return outcome ?? undefined;
 }
 
-/** The answer about a job that still runs, from its task in the ledger. */
-async function unfinished({ recordId }: Job, { findTask }: Waiting): Promise<Answer> {
+async function answerUnfinished({ recordId }: Job, { findTask }: WaitTools): Promise<Answer> {
   const task = recordId === null ? null : await findTask(recordId);
   const taskId = task === null ? recordId : getTaskId(task);
   const charged = task === null ? "unknown" : getCharged(task);
   const files: object[] = [];
   if (taskId !== null)
-    return { result: { ok: true, status: "running", taskId, charged, files, next: nextCall(taskId) } };
+    return { result: { ok: true, status: "running", taskId, charged, files, next: nextCallAdvice(taskId) } };
   const next = "Call generate_image with the same arguments: it joins this request and is not charged again.";
   return { result: { ok: true, status: "submitting", taskId, charged, files, next } };
 }

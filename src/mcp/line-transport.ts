@@ -10,81 +10,78 @@ import {
 } from "@modelcontextprotocol/server";
 import { isJsonObject, jsonOrNull } from "../lib/json.ts";
 
-/** A pair of streams with one message per line. */
-export interface Lines {
+export interface LineStreams {
   input: AsyncIterable<Buffer | string>;
-  /** @returns false once the client is gone */
+  /** @returns false if the client has disconnected */
   write(message: object): Promise<boolean>;
 }
 
-/** Requests of one line, and the answers so far. */
+/** Requests of one line, and their answers so far. */
 interface Batch {
-  /** Whether they came as an array (protocol version 2025-03-26): the answers are then one array, too. */
+  /** Whether the line was an array (protocol version 2025-03-26). The answers are then written as one array. */
   isArray: boolean;
   unanswered: number;
   answers: JSONRPCMessage[];
 }
 
-/** MCP messages over a pair of pipes. It knows which requests are still to be answered. */
+/** MCP transport over a pair of pipes, which tracks unanswered requests. */
 export class LineTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
-  /** Resolves when the client has closed either pipe. */
   readonly closed: Promise<void>;
-  readonly #lines: Lines;
-  /** Batches with unanswered requests. */
-  readonly #open = new Map<unknown, Batch>();
-  #isOver = false;
-  #end: () => void = () => {};
+  readonly #lines: LineStreams;
+  readonly #pending = new Map<unknown, Batch>();
+  #isClosed = false;
+  #markClosed: () => void = () => {};
   #wake: () => void = () => {};
 
-  constructor(lines: Lines) {
+  constructor(lines: LineStreams) {
     this.#lines = lines;
     this.closed = new Promise((resolve) => {
-      this.#end = () => {
-        this.#isOver = true;
+      this.#markClosed = () => {
+        this.#isClosed = true;
         resolve();
       };
     });
   }
 
   async start(): Promise<void> {
-    // Closed input fails after the end as well.
-    const onFailure = (error: Error) => void (this.#isOver || this.onerror?.(error));
-    void this.#read().catch(onFailure).then(this.#end);
+    // Closing makes the input fail too, which is not an error.
+    const onFailure = (error: Error) => void (this.#isClosed || this.onerror?.(error));
+    void this.#read().catch(onFailure).then(this.#markClosed);
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
     const isAnswer = isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
-    if (isAnswer && this.#open.has(message.id)) await this.#settle(message.id, message);
+    if (isAnswer && this.#pending.has(message.id)) await this.#settle(message.id, message);
     else await this.#write(message);
   }
 
   async close(): Promise<void> {
-    this.#end();
+    this.#markClosed();
     this.onclose?.();
   }
 
-  /** Resolves once every request that came is answered, or cancelled. */
-  async answered(): Promise<void> {
-    while (this.#open.size > 0) await new Promise<void>((wake) => (this.#wake = wake));
+  /** Resolves when every received request is answered or cancelled. */
+  async waitUntilAnswered(): Promise<void> {
+    while (this.#pending.size > 0) await new Promise<void>((wake) => (this.#wake = wake));
   }
 
   async #write(message: object): Promise<void> {
-    if (!(await this.#lines.write(message))) this.#end();
+    if (!(await this.#lines.write(message))) this.#markClosed();
   }
 
-  /** Ends a request with its answer, or without one if it was cancelled. A batch is answered after its last request. */
+  /** Ends a request with its answer, or without one if cancelled. A batch is answered after its last request. */
   async #settle(id: unknown, answer?: JSONRPCMessage): Promise<void> {
-    const batch = this.#open.get(id);
+    const batch = this.#pending.get(id);
     if (batch === undefined) return;
     batch.unanswered -= 1;
     if (answer !== undefined) batch.answers.push(answer);
     const [first] = batch.answers;
     if (batch.unanswered === 0 && first !== undefined)
       await this.#write(batch.isArray ? batch.answers : first);
-    this.#open.delete(id);
+    this.#pending.delete(id);
     this.#wake();
   }
 
@@ -94,7 +91,7 @@ export class LineTransport implements Transport {
       else
         await this.#refuse(
           "The line is longer than 10 MiB, and was not read. Nothing was done.",
-          idAtEnds(line),
+          findIdAtEnds(line),
         );
     }
   }
@@ -103,7 +100,7 @@ export class LineTransport implements Transport {
     await this.#write({ jsonrpc: "2.0", id, error: { code: ProtocolErrorCode.InvalidRequest, message } });
   }
 
-  /** Ignores a line that is not JSON: it has no id to answer. */
+  /** Ignores a line that is not JSON, because it has no id to answer. */
   #deliver(json: unknown): void {
     const isArray = Array.isArray(json);
     if (isArray && json.length === 0) void this.#refuse("The batch is empty.");
@@ -111,7 +108,7 @@ export class LineTransport implements Transport {
     const messages = entries.map((each) => this.#messageFrom(each)).filter((each) => each !== null);
     const requests = messages.filter(isJSONRPCRequest);
     const batch: Batch = { isArray, unanswered: requests.length, answers: [] };
-    for (const { id } of requests) this.#open.set(id, batch);
+    for (const { id } of requests) this.#pending.set(id, batch);
     for (const message of messages) {
       if ("method" in message && message.method === "notifications/cancelled")
         void this.#settle(message.params?.requestId);
@@ -123,33 +120,31 @@ export class LineTransport implements Transport {
     try {
       return parseJSONRPCMessage(withoutNullParams(json));
     } catch (cause) {
-      const message = "A line on standard input was no MCP message, and was ignored.";
+      const message = "A line on standard input was not an MCP message, and was ignored.";
       this.onerror?.(new Error(message, { cause }));
       return null;
     }
   }
 }
 
-/** Some clients send null for omitted parameters and arguments, which the protocol forbids. */
+/** Some clients send null for omitted parameters, which the protocol forbids. */
 function withoutNullParams(json: unknown): unknown {
   if (!isJsonObject(json)) return json;
   const { params, ...rest } = json;
   if (params === null) return rest;
   if (!isJsonObject(params) || params.arguments !== null) return json;
-  const { arguments: _none, ...others } = params;
-  return { ...rest, params: others };
+  const { arguments: _none, ...otherParams } = params;
+  return { ...rest, params: otherParams };
 }
 
-/** Maximum length of a line, in bytes. */
 const MAX_LINE_BYTES = 10 * 1024 * 1024;
 
-/** Enough of each end of a longer line to hold the id of its request, in bytes. */
+/** Bytes kept at each end of a line that is too long, to find the id of its request. */
 const END_BYTES = 1024;
 
-/** A line, or both ends of one that is too long. */
+/** A line, or both ends of a line that is too long. */
 type Line = { text: string } | { start: string; end: string };
 
-/** Splits input into lines. A line that is too long takes no memory. */
 async function* splitLines(input: AsyncIterable<Buffer | string>): AsyncGenerator<Line> {
   let parts: Buffer[] = [];
   let bytes = 0;
@@ -174,12 +169,14 @@ async function* splitLines(input: AsyncIterable<Buffer | string>): AsyncGenerato
   }
 }
 
-const VALUE = String.raw`(\d{1,15}|"[^"\\]{0,200}")`;
-const FIRST = new RegExp(String.raw`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2.0"\s*,\s*)?"id"\s*:\s*${VALUE}\s*,`);
-const LAST = new RegExp(String.raw`,\s*"id"\s*:\s*${VALUE}\s*\}\s*$`);
+const ID_VALUE = String.raw`(\d{1,15}|"[^"\\]{0,200}")`;
+const ID_AT_START = new RegExp(
+  String.raw`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2.0"\s*,\s*)?"id"\s*:\s*${ID_VALUE}\s*,`,
+);
+const ID_AT_END = new RegExp(String.raw`,\s*"id"\s*:\s*${ID_VALUE}\s*\}\s*$`);
 
-/** The id of a request from its ends; null if it is elsewhere. */
-function idAtEnds({ start, end }: { start: string; end: string }): RequestId | null {
-  const value = (FIRST.exec(start) ?? LAST.exec(end))?.[1];
+/** Returns the id of a request if it is the first or last field, or null. */
+function findIdAtEnds({ start, end }: { start: string; end: string }): RequestId | null {
+  const value = (ID_AT_START.exec(start) ?? ID_AT_END.exec(end))?.[1];
   return value === undefined ? null : JSON.parse(value);
 }

@@ -12,7 +12,7 @@ import { eventText } from "../client/run-text.ts";
 import type { OnTaskProgress } from "../core/engine/events.ts";
 import type { Clock } from "../lib/clock.ts";
 import { VERSION } from "../lib/version.ts";
-import { type Lines, LineTransport } from "./line-transport.ts";
+import { type LineStreams, LineTransport } from "./line-transport.ts";
 import type { SessionCosts } from "./session-budget.ts";
 import { Jobs } from "./session-jobs.ts";
 import type { CallSettings, Tool, Toolbox, ToolFacts } from "./tool.ts";
@@ -21,23 +21,19 @@ import { generateImage } from "./tools/generate-image.ts";
 import { estimateCost, listModels } from "./tools/model-tools.ts";
 import { getTask, history, resumeTasks } from "./tools/task-tools.ts";
 
-export interface ServeOptions extends Lines, Omit<Toolbox, keyof CallSettings | "jobs"> {
-  /** @param isIdle whether no task of the session is running */
+export interface ServeOptions extends LineStreams, Omit<Toolbox, keyof CallSettings | "jobs"> {
   settings: (isIdle: boolean) => Promise<CallSettings>;
-  /** Stops every call cleanly. */
   close: () => Promise<void>;
-  /** Stops the server cleanly. */
   signal: AbortSignal;
-  /** Called with errors outside any call. */
   onError: (error: Error) => void;
 }
 
-/** Grace period of calls after the client has closed the connection, and again after their abort, in milliseconds. */
+/** Grace period of calls after the client disconnects, and again after their abort, in milliseconds. */
 const LAST_CALLS_MS = 1000;
 
 /**
- * Serves one MCP client until it closes a pipe or the signal aborts. Then every call is stopped cleanly: charged
- * tasks stay in the ledger, for `imggen resume`.
+ * Serves one MCP client until it closes a pipe or the signal aborts. Calls are then stopped cleanly, and
+ * charged tasks stay in the ledger for `imggen resume`.
  */
 export async function serve(options: ServeOptions): Promise<void> {
   const { input, write, budget, settings, close, clock, signal, onError } = options;
@@ -48,11 +44,11 @@ export async function serve(options: ServeOptions): Promise<void> {
     transport,
     onerror: onError,
   });
-  const lastCalls = () => Promise.race([transport.answered(), clock.sleep(LAST_CALLS_MS)]);
+  const waitForLastCalls = () => Promise.race([transport.waitUntilAnswered(), clock.sleep(LAST_CALLS_MS)]);
   if (!signal.aborted) await Promise.race([transport.closed, once(signal, "abort")]);
-  if (!signal.aborted) await lastCalls();
+  if (!signal.aborted) await waitForLastCalls();
   await close();
-  await lastCalls();
+  await waitForLastCalls();
   await server.close();
 }
 
@@ -61,9 +57,9 @@ function toolsFor(now: ToolFacts): readonly Tool[] {
 }
 
 const INSTRUCTIONS =
-  "imggen generates images, which may cost credits. Every answer says what this session has spent and may spend, in credits. The same generate_image call again is never charged twice. A task that is still running is not lost: get_task waits for it and saves it.";
+  "imggen generates images, which may cost credits. Every answer reports the session's spent and maximum credits. Repeating a generate_image call never charges twice. get_task waits for a task that is still running, and saves it.";
 
-/** An MCP server. @param shared among several servers @param settings reads the user's current settings */
+/** @param shared state of all servers of the session @param settings reads the user's current settings */
 export function createServer(
   shared: Omit<Toolbox, keyof CallSettings>,
   settings: () => Promise<CallSettings>,
@@ -71,17 +67,17 @@ export function createServer(
   const info = { name: "imggen", title: "imggen", version: VERSION };
   const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
   server.setRequestHandler("tools/list", async () => {
-    requireOpened(server);
-    const [now, terms] = await Promise.all([settings(), termsInTime(shared)]);
+    requireInitialized(server);
+    const [now, terms] = await Promise.all([settings(), getTermsInTime(shared)]);
     return { tools: toolsFor({ ...now, terms }).map(toDescription) };
   });
   server.setRequestHandler("tools/call", async ({ params }, context) => {
-    requireOpened(server);
+    requireInitialized(server);
     const now = await settings().catch(failureAnswer);
     if ("result" in now) return toCallResult(now, shared.budget.costs);
     const run = prepareCall(toolsFor(now), params.name, params.arguments ?? {});
     const { signal } = context.mcpReq;
-    // resume_tasks waits for every job of the session.
+    // resume_tasks adds a listener for every job of the session.
     setMaxListeners(0, signal);
     const { onProgress, stop } = reportProgress(context.mcpReq, shared.clock);
     const answer = await run({ signal, onProgress }, { ...shared, ...now })
@@ -92,21 +88,21 @@ export function createServer(
   return server;
 }
 
-/** Timeout of a generator's terms for the list of tools, in milliseconds: clients wait for this list first. */
+/** In milliseconds. Clients wait for the list of tools at startup. */
 const TERMS_MS = 2_000;
 
-/** The terms of the user's own generator; null without one, and if it does not answer in time. */
-async function termsInTime({ generatorTerms, clock }: Pick<Toolbox, "generatorTerms" | "clock">) {
-  const over = new AbortController();
-  const timeUp = clock.sleep(TERMS_MS, over.signal).then(
+/** Returns null without a generator, or if it does not reply in time. */
+async function getTermsInTime({ generatorTerms, clock }: Pick<Toolbox, "generatorTerms" | "clock">) {
+  const settled = new AbortController();
+  const timeUp = clock.sleep(TERMS_MS, settled.signal).then(
     () => null,
     () => null,
   );
-  return Promise.race([generatorTerms().catch(() => null), timeUp]).finally(() => over.abort());
+  return Promise.race([generatorTerms().catch(() => null), timeUp]).finally(() => settled.abort());
 }
 
 /** @throws ProtocolError before initialization */
-function requireOpened(server: Server): void {
+function requireInitialized(server: Server): void {
   if (server.getNegotiatedProtocolVersion() !== undefined) return;
   throw new ProtocolError(
     ProtocolErrorCode.InvalidRequest,
@@ -119,7 +115,7 @@ function toDescription({ prepare: _run, inputSchema, ...tool }: Tool): ToolDescr
 }
 
 /**
- * A call with valid arguments, or one that returns the problem, so that a model can correct itself.
+ * Prepares a call. Invalid arguments become its result, so that a model can correct itself.
  * @throws ProtocolError for an unknown tool
  */
 function prepareCall(tools: readonly Tool[], name: string, args: unknown): ReturnType<Tool["prepare"]> {
@@ -136,7 +132,7 @@ function prepareCall(tools: readonly Tool[], name: string, args: unknown): Retur
   }
 }
 
-/** The same document as text and as an object: not every client reads both. */
+/** Returns the document as text and as an object, because not every client reads both. */
 function toCallResult({ result, isError = false, images = [] }: Answer, session: SessionCosts) {
   const document = { ...result, session };
   const text = { type: "text" as const, text: JSON.stringify(document) };
@@ -155,7 +151,7 @@ export interface CallProgress {
   stop(): void;
 }
 
-/** Reports the progress of a call to a client that has asked for it. */
+/** Reports the progress of a call if the client asks for it. */
 export function reportProgress(
   { _meta, notify }: Pick<ServerContext["mcpReq"], "_meta" | "notify">,
   clock: Clock,
@@ -163,67 +159,67 @@ export function reportProgress(
   const progressToken = _meta?.progressToken;
   if (progressToken === undefined) return { onProgress() {}, stop() {} };
   let progress = 0;
-  /** Before the first event the only fact is that the call is running. */
   let lastMessage: { message?: string } = {};
-  const tell = () => {
+  const notifyClient = () => {
     progress += 1;
     const params = { progressToken, progress, ...lastMessage };
-    // A disconnect is detected elsewhere.
     notify({ method: "notifications/progress", params }).catch(() => {});
   };
-  const over = new AbortController();
-  void repeat(HEARTBEAT_MS, tell, clock, over.signal);
+  const stopped = new AbortController();
+  void notifyRepeatedly(HEARTBEAT_MS, notifyClient, clock, stopped.signal);
   return {
     onProgress(event) {
       const message = eventText(event);
       if (message === "") return;
       lastMessage = { message };
-      tell();
+      notifyClient();
     },
-    stop: () => over.abort(),
+    stop: () => stopped.abort(),
   };
 }
 
-async function repeat(everyMs: number, tell: () => void, clock: Clock, signal: AbortSignal): Promise<void> {
+async function notifyRepeatedly(
+  everyMs: number,
+  tell: () => void,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
   try {
     for (;;) {
       await clock.sleep(everyMs, signal);
       tell();
     }
   } catch {
-    // The call is over.
+    // The call has ended.
   }
 }
 
 /**
- * The client of the current settings. A client keeps its generator and key: after a change it is replaced, once none
- * of its tasks is running.
+ * The client of the current settings. It is replaced after a change of the generator or key, as soon as none of
+ * its tasks is running.
  */
 export class CurrentClient {
   readonly #open: () => Client;
   #client: Client;
   #terms: string | null = null;
-  #replaced: Promise<void> = Promise.resolve();
+  #previousClosed: Promise<void> = Promise.resolve();
 
   constructor(open: () => Client) {
     this.#open = open;
     this.#client = open();
   }
 
-  /**
-   * @param terms the generator with all its settings
-   * @param isIdle whether no task is running
-   */
+  /** @param terms identifies the generator with all its settings */
   async get(terms: string, isIdle: boolean): Promise<Client> {
     this.#terms ??= terms;
     if (terms !== this.#terms && isIdle) {
-      const replaced = this.#client;
+      const previousClient = this.#client;
       this.#terms = terms;
       this.#client = this.#open();
-      this.#replaced = replaced.close();
+      this.#previousClosed = previousClient.close();
     }
-    // Two clients would run one queue.
-    await this.#replaced;
+    // Two clients must not run the same queue.
+    await this.#previousClosed;
     return this.#client;
   }
 

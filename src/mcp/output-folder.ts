@@ -3,35 +3,41 @@ import path from "node:path";
 import { SaveFailedError } from "../core/errors.ts";
 import { prepareDestination } from "../core/images/prepare-destination.ts";
 
-/** Folder for images. */
 export interface OutputFolder {
-  /** Absolute. */
   folder: string;
-  /** Note to the agent if it is not the folder that the server was started in; else null. */
+  /** Note to the agent if images cannot be saved in the server's working folder, else null. */
   note: string | null;
 }
 
 interface FolderOptions {
-  /** Absolute. */
   folder: string;
-  /** Whether the user has set it: then there is no fallback. */
   isGiven: boolean;
   env: Readonly<Record<string, string | undefined>>;
-  /** imggen's state folder. */
   state: string;
 }
 
 /**
- * The folder that the server was started in, if images can be written there. Many clients start it in a folder that
- * is not the user's: then their pictures folder, else the state folder.
+ * Returns the working folder if images can be saved there. Clients often start the server in a folder that is
+ * not the user's, so the pictures folder and then the state folder are fallbacks.
  */
-export async function outputFolder({ folder, isGiven, env, state }: FolderOptions): Promise<OutputFolder> {
+export async function findOutputFolder({
+  folder,
+  isGiven,
+  env,
+  state,
+}: FolderOptions): Promise<OutputFolder> {
   if (isGiven || (await isWritable(folder))) return { folder, note: null };
   const pictures = await picturesFolder(env);
-  const others = [...(pictures === null ? [] : [path.join(pictures, "imggen")]), path.join(state, "images")];
-  for (const other of others)
-    if (await isWritable(other))
-      return { folder: other, note: `${folder} cannot be written to, so images are saved in ${other}.` };
+  const fallbacks = [
+    ...(pictures === null ? [] : [path.join(pictures, "imggen")]),
+    path.join(state, "images"),
+  ];
+  for (const fallback of fallbacks)
+    if (await isWritable(fallback))
+      return {
+        folder: fallback,
+        note: `${folder} cannot be written to, so images are saved in ${fallback}.`,
+      };
   return { folder, note: null };
 }
 
@@ -45,19 +51,19 @@ async function isWritable(folder: string): Promise<boolean> {
   }
 }
 
-/** The user's pictures folder, by the XDG directories or its usual name; null if there is none. */
+/** Pictures folder of the user by the XDG directories or its default name, or null if it does not exist. */
 async function picturesFolder(env: FolderOptions["env"]): Promise<string | null> {
   const home = env.HOME ?? env.USERPROFILE;
   if (!home || !path.isAbsolute(home)) return null;
   const config = env.XDG_CONFIG_HOME || path.join(home, ".config");
-  const dirs = await promises.readFile(path.join(config, "user-dirs.dirs"), "utf8").catch(() => "");
-  const [, folderSetting] = /^XDG_PICTURES_DIR="(.*)"$/m.exec(dirs) ?? [];
+  const userDirs = await promises.readFile(path.join(config, "user-dirs.dirs"), "utf8").catch(() => "");
+  const [, folderSetting] = /^XDG_PICTURES_DIR="(.*)"$/m.exec(userDirs) ?? [];
   const folder =
     folderSetting === undefined
       ? path.join(home, "Pictures")
       : folderSetting.replace(/^\$HOME(?=\/|$)/, home);
   const stats = await promises.stat(folder).catch(() => null);
-  // Desktops without such a folder have the home folder here.
+  // The setting is the home folder if the desktop has no pictures folder.
   return stats?.isDirectory() && path.isAbsolute(folder) && path.resolve(folder) !== path.resolve(home)
     ? folder
     : null;

@@ -5,23 +5,20 @@ import { highestCost, unknownCostHint } from "../models/cost.ts";
 import type { Matrix } from "../models/matrix.ts";
 import type { GenerationRequest } from "../task/request.ts";
 
-/** Default cap of a session, in credits. */
 export const DEFAULT_MAX_CREDITS = 20;
 
-/** Spending of the session, part of every answer. */
 export interface SessionCosts {
   maxCredits: number;
-  /** Charged, or perhaps charged, in this session. A request of undocumented cost counts as the highest documented one. */
+  /** Credits possibly charged in this session. A request of undocumented cost counts as the highest documented one. */
   credits: number;
-  /** Number of requests without a documented cost. */
   undocumentedRequests: number;
 }
 
 type PricedEstimate = Pick<Estimate, "credits" | "requests"> & { request: Pick<GenerationRequest, "model"> };
 
 /**
- * The cap of one session. Each request is counted right before its submit, whichever call submits it, and taken off
- * again only if certainly nothing was charged: an agent that repeats itself stops at the cap.
+ * The cap of one session. Each request is counted before its submit, and subtracted only if certainly nothing
+ * was charged, so that an agent that repeats itself stops at the cap.
  */
 export class SessionBudget implements Cap {
   readonly #matrix: Matrix;
@@ -29,10 +26,7 @@ export class SessionBudget implements Cap {
   readonly #costs: SessionCosts;
   readonly #allowedModels = new Set<string>();
 
-  /**
-   * @param matrix its highest cost counts for a request of undocumented cost
-   * @param maxCredits above the default, requests of undocumented cost need no argument of their own
-   */
+  /** @param maxCredits above the default, requests of undocumented cost need no argument */
   constructor(matrix: Matrix, maxCredits = DEFAULT_MAX_CREDITS) {
     this.#matrix = matrix;
     this.#undocumentedCost = highestCost(matrix);
@@ -45,8 +39,8 @@ export class SessionBudget implements Cap {
 
   /**
    * Checks a request before anything is recorded.
-   * @param allowUndocumentedCost whether the user allows what costs an unknown amount; then also later requests to the model
-   * @throws BudgetExceededError if it may not be submitted
+   * @param allowUndocumentedCost whether the user allows it, for this and later requests to the model
+   * @throws BudgetExceededError if it must not be submitted
    */
   check(estimate: Estimate, allowUndocumentedCost: boolean): void {
     if (allowUndocumentedCost) this.#allowedModels.add(estimate.request.model);
@@ -71,15 +65,15 @@ export class SessionBudget implements Cap {
     const { request, credits } = estimate;
     const cost = this.#getCost(estimate);
     if (credits === null && !allowUndocumentedCost && maxCredits <= DEFAULT_MAX_CREDITS) {
-      const otherwise = `To submit it all the same, pass allowUndocumentedCost: true; it then counts as ${cost} credits.`;
-      return new BudgetExceededError(`What ${request.model} costs is not documented.`, {
-        hint: ["Nothing was sent.", unknownCostHint(this.#matrix, otherwise)],
+      const allowance = `To submit it all the same, pass allowUndocumentedCost: true; it then counts as ${cost} credits.`;
+      return new BudgetExceededError(`The cost of ${request.model} is not documented.`, {
+        hint: ["Nothing was sent.", unknownCostHint(this.#matrix, allowance)],
       });
     }
     if (spent + cost <= maxCredits) return null;
     return new BudgetExceededError(
       `This session has spent ${spent} of ${maxCredits} credits, and this request counts as ${cost}.`,
-      { hint: "Nothing was sent. Ask the user: the cap is set where this server is started." },
+      { hint: "Nothing was sent. Ask the user to restart this server with a higher cap." },
     );
   }
 
@@ -87,8 +81,8 @@ export class SessionBudget implements Cap {
     return credits ?? requests * this.#undocumentedCost;
   }
 
-  #count(estimate: PricedEstimate, times: 1 | -1): void {
-    this.#costs.credits += times * this.#getCost(estimate);
-    if (estimate.credits === null) this.#costs.undocumentedRequests += times;
+  #count(estimate: PricedEstimate, sign: 1 | -1): void {
+    this.#costs.credits += sign * this.#getCost(estimate);
+    if (estimate.credits === null) this.#costs.undocumentedRequests += sign;
   }
 }

@@ -20,38 +20,32 @@ import type { SessionBudget } from "./session-budget.ts";
 import type { Call, Jobs } from "./session-jobs.ts";
 import type { Answer } from "./tool-answer.ts";
 
-/** The user's settings at the time of a call. */
 export interface CallSettings {
   client: Client;
   matrix: Matrix;
-  /** Values of omitted arguments. */
   defaults: Omit<RequestOptions, "prompt">;
-  /** Whether the provider is the user's generator, which may have models outside the matrix. */
+  /** Whether the provider is a generator, which may have models outside the matrix. */
   takesAnyModel: boolean;
-  /** Whether answers contain images by default. */
   previews: boolean;
-  /** Finds a writable folder for images. */
   findOutput: () => Promise<OutputFolder>;
 }
 
-/** State shared by the tools of one session. */
 export interface Toolbox extends CallSettings {
   budget: SessionBudget;
   jobs: Jobs;
-  /** The ledger's task by its id or a prefix; null if there is none. @throws UsageError for an ambiguous prefix */
+  /** Finds a task by its id or a prefix. @throws UsageError for an ambiguous prefix */
   findTask: (id: string) => Promise<Task | null>;
-  /** Models of the user's generator; null without a generator or a list. */
+  /** Models of the user's generator, or null without a generator or a list. */
   generatorModels: () => Promise<string[] | null>;
-  /** The terms of the user's generator, which is queried; null without one. @throws ImggenError */
+  /** Queries the user's generator for its terms, null without one. @throws ImggenError */
   generatorTerms: () => Promise<GeneratorTerms | null>;
   clock: Clock;
 }
 
-/** A tool for agents. */
 export interface Tool {
   name: string;
   title: string;
-  /** Text for an agent: what the tool does, what it costs, what to call next. */
+  /** Text for agents: purpose, cost, and the next call. */
   description: string;
   annotations: ToolAnnotations;
   inputSchema: InputSchema;
@@ -75,12 +69,12 @@ type Arguments<Table extends Options, Given extends keyof Table> = ValuesOf<Tabl
 interface Definition<Table extends Options, Given extends keyof Table>
   extends Omit<Tool, "inputSchema" | "prepare"> {
   options: Table;
-  /** Arguments that always have a value: those without a default are required. */
+  /** Arguments that always have a value. Those without a default are required. */
   presentNames: readonly Given[];
   run(args: Arguments<Table, Given>, call: Call, toolbox: Toolbox): Promise<Answer>;
 }
 
-/** A tool. The compiler checks that it takes what its options accept. */
+/** Defines a tool. The compiler checks its arguments against its options. */
 export function tool<Table extends Options, Given extends keyof Table & string>({
   run,
   options,
@@ -129,18 +123,20 @@ function getDefaults(options: Options): object {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
-/** All problems of a call's arguments, so that a model can correct them at once. */
+/** Returns all problems at once, so that a model can correct them together. */
 function findProblems(args: object, options: Options, required: readonly string[]): string[] {
   const entries = Object.entries(args);
-  const missing = required.filter((name) => !Object.hasOwn(args, name)).map((name) => `${name}: is required`);
-  const wrong = entries.flatMap(([name, value]) => {
+  const missingArguments = required
+    .filter((name) => !Object.hasOwn(args, name))
+    .map((name) => `${name}: is required`);
+  const invalidArguments = entries.flatMap(([name, value]) => {
     const row = Object.hasOwn(options, name) ? options[name] : undefined;
     if (row === undefined) return [`there is no argument ${JSON.stringify(name)}`];
     if (Array.isArray(value) && value.length === 0) return [`${name}: must not be empty`];
     const problem = valueProblem(row, value);
     return problem === null ? [] : [`${name}: must be ${problem}`];
   });
-  return [...missing, ...wrong];
+  return [...missingArguments, ...invalidArguments];
 }
 
 /** Many models send null for omitted arguments. */
@@ -151,24 +147,21 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, item]) => [name, withoutNulls(item)]));
 }
 
-/** Facts for the texts of tools. */
 export interface ToolFacts extends Pick<CallSettings, "matrix" | "takesAnyModel" | "defaults"> {
-  /** Of the user's generator; absent if it was not queried. */
+  /** Terms of the user's generator. Absent if it was not queried. */
   terms?: Pick<GeneratorTerms, "isFree" | "defaultModel"> | null;
 }
 
-/** The option of a model: one of the matrix, unless a generator may have others. */
+/** Restricts a model option to the matrix, unless a generator may have other models. */
 export function withModels<Row extends Option<"text">>(row: Row, { matrix, takesAnyModel }: ToolFacts): Row {
   return takesAnyModel ? row : { ...row, choices: matrix.map(({ id }) => id) };
 }
 
-/** Maximum length of a generator's own name of a model in the text of a tool. */
 const MAX_NAME_LENGTH = 100;
 
-/** The model of a request that names none, and its cost, as a sentence. */
 export function defaultModelText({ matrix, terms, takesAnyModel, defaults }: ToolFacts): string {
-  const ofService = takesAnyModel ? ANY_MODEL : DEFAULT_MODEL;
-  const model = terms?.defaultModel ?? defaults.model ?? ofService;
+  const serviceModel = takesAnyModel ? ANY_MODEL : DEFAULT_MODEL;
+  const model = terms?.defaultModel ?? defaults.model ?? serviceModel;
   if (typeof model !== "string" && model.type === "usage") return "Every request must name a model.";
   const isKnown = typeof model === "string" && model !== ANY_MODEL;
   const name = isKnown ? truncate(collapseWhitespace(model), MAX_NAME_LENGTH) : "the generator's own";
@@ -182,20 +175,20 @@ function costText(name: string, isFree: boolean, matrix: Matrix): string {
   return range ?? `whose cost is not documented and counts as ${highestCost(matrix)} credits`;
 }
 
-/** The fields of a request as arguments. The matrix checks their combination. */
-export function requestOptions(settings: ToolFacts) {
+/** Fields of a request as arguments. The matrix checks their combination. */
+export function requestArguments(settings: ToolFacts) {
   return {
     prompt: noFlag("text", { agents: "What the image shows." }),
     ...REQUEST,
     model: {
       ...withModels(REQUEST.model, settings),
-      agents: `Model; list_models says what each can do and costs. ${defaultModelText(settings)}`,
+      agents: `Model; list_models lists abilities and costs. ${defaultModelText(settings)}`,
     },
     quality: { ...REQUEST.quality, choices: QUALITIES },
     maxImages: { ...REQUEST.maxImages, isAdvisory: false },
     fields: noFlag("texts", {
       agents:
-        "Further fields of a generator of the user's own by their names there, each as name=value such as steps=20, an object or a list in JSON.",
+        "Further fields of the user's own generator, each as name=value such as steps=20. An object or a list is given in JSON.",
     }),
   } satisfies Options;
 }
@@ -205,7 +198,7 @@ type RequestArguments = Omit<RequestOptions, "prompt" | "fields"> & {
   fields?: string | readonly string[] | undefined;
 };
 
-/** A request from a tool's arguments and the user's settings. @throws UsageError for fields that cannot be parsed */
+/** @throws UsageError for fields that cannot be parsed */
 export function toRequestOptions(
   { fields, ...request }: RequestArguments,
   { defaults }: CallSettings,

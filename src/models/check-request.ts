@@ -249,7 +249,7 @@ function refuseTooManyImages({ input: { maxImages = 1 }, labels }: RuleInput): R
   const { min, max } = REQUESTS;
   if (Number.isInteger(maxImages) && maxImages >= min && maxImages <= max) return undefined;
   const message = `${labels.maxImages} ${maxImages}${describeRangeProblem(maxImages, REQUESTS)}`;
-  return { kind: "refusal", message, hint: "Ask for the others with another command" };
+  return { kind: "refusal", message, hint: "Request the other images with another command" };
 }
 
 function totalCost(credits: number | null, images: number): number | null {

@@ -50,7 +50,7 @@ describe("messages in lines", () => {
     ["no JSON", "hello", []],
     ["empty", "", []],
     ["not whole", JSON.stringify(request(1)).slice(0, -1), []],
-    ["JSON, and no message", "[1]", ["A line on standard input was no MCP message, and was ignored."]],
+    ["JSON, and no message", "[1]", ["A line on standard input was not an MCP message, and was ignored."]],
   ])("that are %s are ignored, and the next is read", async (_what, line, expected) => {
     const { messages, errors, written } = await afterInput(`${line}\n${JSON.stringify(request(2))}\n`);
     expect({ messages, errors, written }).toEqual({ messages: [request(2)], errors: expected, written: [] });
@@ -120,10 +120,10 @@ describe("the end of a connection", () => {
 
   it("can wait until every request is answered, or cancelled", async () => {
     const { input, transport } = await started();
-    expect(await isFulfilled(transport.answered())).toBe(true);
+    expect(await isFulfilled(transport.waitUntilAnswered())).toBe(true);
     for (const id of [1, "two"]) input.write(`${JSON.stringify(request(id))}\n`);
     await read();
-    const answered = transport.answered();
+    const answered = transport.waitUntilAnswered();
     await transport.send(reply(1));
     expect(await isFulfilled(answered)).toBe(false);
     const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "two" } };
@@ -144,7 +144,7 @@ describe("a batch", () => {
     expect(written).toEqual([]);
     await transport.send(reply(1));
     expect(written).toEqual([[reply("b"), reply(1)]]);
-    expect(await isFulfilled(transport.answered())).toBe(true);
+    expect(await isFulfilled(transport.waitUntilAnswered())).toBe(true);
   });
 
   it("does not wait for a request that was cancelled", async () => {

@@ -46,7 +46,7 @@ describe("a session's budget", () => {
   it("needs a word of its own for an undocumented cost, or a cap above the default", () => {
     const check = (cap: number, isAllowed: boolean) => () =>
       new SessionBudget(MODELS, cap).check(estimate(null), isAllowed);
-    expect(check(20, false)).toThrow("What gamma-image-2 costs is not documented.");
+    expect(check(20, false)).toThrow("The cost of gamma-image-2 is not documented.");
     expect(check(20, true)).not.toThrow();
     expect(check(21, false)).not.toThrow();
   });

@@ -87,7 +87,7 @@ describe("a session's jobs", () => {
     expect([jobs.findByKey("fox"), jobs.findByKey("owl")]).toEqual([job, undefined]);
     fox.save();
     await job.result;
-    expect(jobs.all).toEqual([]);
+    expect(jobs.active).toEqual([]);
     jobs.start("owl", work().run).join(asking);
     asking.cancel();
     expect(jobs.findByKey("owl")).toBeUndefined();
@@ -108,7 +108,7 @@ describe("a session's jobs", () => {
     jobs.start("fox", second.run);
     jobs.start("owl", other.run);
     const begun = second.begun.then(() => steps.push("begun again"));
-    const stopped = jobs.stopped().then(() => steps.push("none is being stopped"));
+    const stopped = jobs.waitUntilStopped().then(() => steps.push("none is being stopped"));
     await other.begun;
     await settled();
     expect(steps).toEqual([]);

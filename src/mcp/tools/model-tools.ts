@@ -2,13 +2,13 @@ import { MODEL_FILTER } from "../../client/options/command-table.ts";
 import { noFlag } from "../../client/options/option.ts";
 import { undocumentedModel } from "../../models/check-request.ts";
 import { KINDS, QUALITIES } from "../../models/matrix.ts";
-import { requestOptions, type ToolFacts, tool, toRequestOptions } from "../tool.ts";
+import { requestArguments, type ToolFacts, tool, toRequestOptions } from "../tool.ts";
 
 export const listModels = tool({
   name: "list_models",
   title: "List models",
   description:
-    "Lists models: what each can do, and what it costs in credits by quality. null means not documented. Filters leave out models of which it is not documented that they match.",
+    "Lists models with their abilities, and their cost in credits by quality. null means not documented. Filters omit models whose match is not documented.",
   annotations: { readOnlyHint: true, openWorldHint: false },
   options: {
     ...MODEL_FILTER,
@@ -19,10 +19,12 @@ export const listModels = tool({
   async run(filter, _call, { client, generatorModels }) {
     const fromMatrix = client.models(filter);
     const isFiltered = Object.keys(filter).length > 0;
-    // Nothing is documented about a generator's models, so none matches a filter.
+    // A filter matches none of a generator's models, because they are undocumented.
     const names = isFiltered ? [] : ((await generatorModels()) ?? []);
-    const others = names.filter((name) => !fromMatrix.some(({ id }) => id === name)).map(undocumentedModel);
-    return { result: { ok: true, models: [...fromMatrix, ...others] } };
+    const unlistedModels = names
+      .filter((name) => !fromMatrix.some(({ id }) => id === name))
+      .map(undocumentedModel);
+    return { result: { ok: true, models: [...fromMatrix, ...unlistedModels] } };
   },
 });
 
@@ -33,7 +35,7 @@ export const estimateCost = (settings: ToolFacts) =>
     description:
       "Checks a request against the model matrix and gives its documented cost in credits; null means not documented. Sends nothing, costs nothing.",
     annotations: { readOnlyHint: true, openWorldHint: false },
-    options: requestOptions(settings),
+    options: requestArguments(settings),
     presentNames: ["prompt"],
     async run(fields, _call, toolbox) {
       return { result: { ok: true, ...toolbox.client.estimate(toRequestOptions(fields, toolbox)) } };
