@@ -84,9 +84,9 @@ async function waitWithin(
   call: Call,
   { clock }: WaitTools,
 ): Promise<TaskSuccess | undefined> {
-  const settled = new AbortController();
-  const timeUp = clock.sleep(ms, AbortSignal.any([call.signal, settled.signal]));
-  const outcome = await Promise.race([result, timeUp]).finally(() => settled.abort());
+  const timerAbort = new AbortController();
+  const timeUp = clock.sleep(ms, AbortSignal.any([call.signal, timerAbort.signal]));
+  const outcome = await Promise.race([result, timeUp]).finally(() => timerAbort.abort());
   return outcome ?? undefined;
 }
 

@@ -93,12 +93,12 @@ const TERMS_MS = 2_000;
 
 /** Returns null without a generator, or if it does not reply in time. */
 async function getTermsInTime({ generatorTerms, clock }: Pick<Toolbox, "generatorTerms" | "clock">) {
-  const settled = new AbortController();
-  const timeUp = clock.sleep(TERMS_MS, settled.signal).then(
+  const timerAbort = new AbortController();
+  const timeUp = clock.sleep(TERMS_MS, timerAbort.signal).then(
     () => null,
     () => null,
   );
-  return Promise.race([generatorTerms().catch(() => null), timeUp]).finally(() => settled.abort());
+  return Promise.race([generatorTerms().catch(() => null), timeUp]).finally(() => timerAbort.abort());
 }
 
 /** @throws ProtocolError before initialization */
