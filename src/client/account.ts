@@ -13,7 +13,7 @@ const INVISIBLE = "[\\u00a0\\u00ad\\u200b-\\u200f\\u202a-\\u202f\\u2060-\\u2064\
 const INVISIBLE_ENDS = new RegExp(`^${INVISIBLE}+|${INVISIBLE}+$`, "g");
 
 /** A key as it is sent: without invisible characters at its ends. @throws UsageError for one inside */
-function visibleKey(input: string, label: string): string {
+function trimInvisibleCharacters(input: string, label: string): string {
   const key = input.replace(INVISIBLE_ENDS, "");
   if (!new RegExp(INVISIBLE).test(key)) return key;
   throw new UsageError(`${label} holds an invisible character (a no-break or zero-width space).`, {
@@ -23,7 +23,7 @@ function visibleKey(input: string, label: string): string {
 
 /** Checks an API key of the service (section 5). @throws UsageError */
 export function checkApiKey(input: string, label: string): string {
-  const key = visibleKey(input, label);
+  const key = trimInvisibleCharacters(input, label);
   refuseWrapped(key, label);
   if (!key.startsWith("sk-") || key.length === 3) {
     throw new UsageError(`${label} is not an API key: keys begin with "sk-".`);
@@ -50,7 +50,7 @@ const TRY_SANDBOX = phrase`\nTo try without an account, free of charge, ${action
 
 /** Checks that a key can be sent in a header. @throws UsageError */
 export function checkSecret(input: string, label: string): string {
-  const key = visibleKey(input, label);
+  const key = trimInvisibleCharacters(input, label);
   refuseWrapped(key, label);
   if (key !== "" && /^[\x20-\x7e\xa1-\xff]+$/.test(key) && key.trim() === key) return key;
   throw new UsageError(
@@ -63,7 +63,7 @@ export function checkSecret(input: string, label: string): string {
  * @param hasLogin whether it may be `user:password` @throws UsageError if it cannot be sent
  */
 export function checkGeneratorKey(input: string, label: string, hasLogin: boolean): string {
-  const key = visibleKey(input, label);
+  const key = trimInvisibleCharacters(input, label);
   if (!hasLogin || !key.includes(":")) return checkSecret(key, label);
   refuseWrapped(key, label);
   if (!hasControlCharacter(key) && key.isWellFormed()) return key;
@@ -84,38 +84,38 @@ export function requireApiKey(setting: { value: string; label: string } | undefi
  */
 export function checkBaseUrl(text: string, label: string): string {
   refuseQuerySecret(text, label, phrase`Set IMGGEN_API_KEY, or store the key: ${action("run", "login")}`);
-  const whole = withScheme(text);
-  if (whole !== null || !URL.canParse(text))
+  const completeUrl = withScheme(text);
+  if (completeUrl !== null || !URL.canParse(text))
     throw new UsageError(`${label} ${JSON.stringify(text)} is not a URL.`, {
-      hint: whole === null ? undefined : `Did you mean ${whole}?`,
+      hint: completeUrl === null ? undefined : `Did you mean ${completeUrl}?`,
     });
   const url = new URL(text);
   if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopbackHost(url.hostname))) {
-    const ofGenerator = /\/v1\/*$/.test(url.pathname)
+    const generatorHint = /\/v1\/*$/.test(url.pathname)
       ? phrase`\nFor an address in OpenAI's style: ${action("run", `login --generator ${shellWord(text)}`)}`
       : "";
     throw new UsageError(`${label} must begin with https:// (plain http: only for this machine itself).`, {
-      hint: ["The API key travels with every request, so it is never sent unencrypted.", ofGenerator],
+      hint: ["The API key travels with every request, so it is never sent unencrypted.", generatorHint],
     });
   }
   if (url.username || url.password || /[?#]/.test(text)) {
     throw new UsageError(`${label} must be a plain address, with no user name, query or fragment in it.`);
   }
   refuseEndpoint(text, label);
-  return withoutSlash(text);
+  return normalizeBaseUrl(text);
 }
 
 /** Refuses the address of one operation. @throws UsageError */
 function refuseEndpoint(text: string, label: string): void {
-  const service = text.replace(/\/generate-image\/*$/i, "");
-  if (service !== text)
+  const serviceUrl = text.replace(/\/generate-image\/*$/i, "");
+  if (serviceUrl !== text)
     throw new UsageError(`${label} ends with an operation of the service.`, {
-      hint: `Did you mean ${service}?`,
+      hint: `Did you mean ${serviceUrl}?`,
     });
-  const generator = removeApiPath(text);
-  if (generator !== text)
+  const generatorUrl = removeApiPath(text);
+  if (generatorUrl !== text)
     throw new UsageError(`${label} is an address in OpenAI's style, not the service's.`, {
-      hint: phrase`To use it: ${action("run", `login --generator ${shellWord(generator)}`)}`,
+      hint: phrase`To use it: ${action("run", `login --generator ${shellWord(generatorUrl)}`)}`,
     });
 }
 
@@ -157,18 +157,21 @@ export function apiKeyFor(
   const key = requireApiKey(setting);
   if (setting?.source !== "config") return key;
   const keyBaseUrl = settings.get("apiKeyBaseUrl")?.value;
-  if (keyBaseUrl !== undefined && withoutSlash(keyBaseUrl) === withoutSlash(baseUrl)) return key;
-  const configured = `${withoutSlash(baseUrl)} is configured (${label})`;
+  if (keyBaseUrl !== undefined && normalizeBaseUrl(keyBaseUrl) === normalizeBaseUrl(baseUrl)) return key;
+  const configuredText = `${normalizeBaseUrl(baseUrl)} is configured (${label})`;
   if (keyBaseUrl === undefined)
-    throw new UsageError(`The API key was stored without a base URL, and ${configured}.`, {
+    throw new UsageError(`The API key was stored without a base URL, and ${configuredText}.`, {
       hint: phrase`To store it for this service: ${action("run", `login --base-url ${shellWord(baseUrl)}`)}`,
     });
-  throw new UsageError(`The stored API key belongs to ${withoutSlash(keyBaseUrl)}, and ${configured}.`, {
-    hint: ["Nothing was sent. The other service needs its own key.", phrase`${action("setApiKey")}`],
-  });
+  throw new UsageError(
+    `The stored API key belongs to ${normalizeBaseUrl(keyBaseUrl)}, and ${configuredText}.`,
+    {
+      hint: ["Nothing was sent. The other service needs its own key.", phrase`${action("setApiKey")}`],
+    },
+  );
 }
 
 /** Normal form of a base URL, for comparisons. */
-export function withoutSlash(baseUrl: string): string {
+export function normalizeBaseUrl(baseUrl: string): string {
   return (URL.canParse(baseUrl) ? new URL(baseUrl).href : baseUrl).replace(/\/+$/, "");
 }

@@ -87,18 +87,19 @@ export function rowValues({ checked: { request } }: CheckedRow): RowValues {
 }
 
 /** Names of the values that are not the same in all rows. */
-export function differingNames(each: readonly RowValues[]): string[] {
-  const names = new Set(each.flatMap(Object.keys));
-  return [...names].filter((name) => new Set(each.map((values) => values[name])).size > 1);
+export function differingNames(rows: readonly RowValues[]): string[] {
+  const names = new Set(rows.flatMap(Object.keys));
+  return [...names].filter((name) => new Set(rows.map((values) => values[name])).size > 1);
 }
 
 /** Joins values; those of generator fields get their names. */
 export function valuesText(values: RowValues, names: readonly string[], separator: string): string {
-  const valueText = (name: string, value: string) => (UNNAMED.has(name) ? value : `${name}=${value}`);
+  const valueText = (name: string, value: string) =>
+    VALUES_WITHOUT_NAME.has(name) ? value : `${name}=${value}`;
   return names.flatMap((name) => (values[name] ? valueText(name, values[name]) : [])).join(separator);
 }
 
-const UNNAMED: ReadonlySet<string> = new Set(["prompt", "model", "ratio", "quality", "cost"]);
+const VALUES_WITHOUT_NAME: ReadonlySet<string> = new Set(["prompt", "model", "ratio", "quality", "cost"]);
 
 /** Counts and costs of a planned run. */
 export interface PlanFacts {

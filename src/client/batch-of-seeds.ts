@@ -7,9 +7,9 @@ import { nextSeed, type WholeNumber } from "../lib/exact-integer.ts";
 import type { Vocabulary } from "../lib/wording.ts";
 import { FLAG_LABELS } from "../models/rules/rule.ts";
 import { rowJson, summaryJson } from "./batch-json.ts";
-import { type CheckedBatch, checkBatch, numbered, readBatchCall } from "./batch-operations.ts";
+import { type CheckedBatch, checkBatch, numberRows, readBatchCall } from "./batch-operations.ts";
 import type { ClientSession } from "./client-session.ts";
-import { requireFlagsOfSeveral, requireOneImageEach, SEVERAL_SEEDS, seedText } from "./given-seeds.ts";
+import { refuseSingleRequestFlags, requireOneImageEach, SEVERAL_SEEDS, seedText } from "./given-seeds.ts";
 import { outputSettings } from "./given-values.ts";
 import type { FlagsOf } from "./options/option.ts";
 import type { GENERATE } from "./options/request-table.ts";
@@ -22,16 +22,16 @@ type Flags = Omit<FlagsOf<typeof GENERATE>, "seed">;
  * A batch with one request for each seed. A request that cannot be submitted gets the error of a single request.
  * @throws UsageError, InvalidRequestError
  */
-export async function batchOfSeeds(
+export async function checkBatchOfSeeds(
   prompt: string,
   seeds: readonly WholeNumber[],
   flags: Flags,
   session: ClientSession,
 ): Promise<CheckedBatch> {
-  requireFlagsOfSeveral(flags);
+  refuseSingleRequestFlags(flags);
   requireOneImageEach(flags);
   await requireFolder(flags, session);
-  const rows = numbered(seeds.map((seed) => ({ prompt, seed })));
+  const rows = numberRows(seeds.map((seed) => ({ prompt, seed })));
   const kind = {
     ...SEVERAL_SEEDS,
     nameOf: ({ checked: { request } }: CheckedBatch["spec"]["rows"][number]) => seedText(request),
@@ -69,9 +69,9 @@ export function seedsJson(
   result: BatchResult,
   words: Vocabulary,
 ): object {
-  const byRow = new Map(ends.map((end) => [end.row.row, end]));
-  const tasks = inOrder(plan).flatMap((row) => {
-    const end = byRow.get(row.row) ?? (result.stopped && notStarted(row, result.stopped));
+  const resultsByRow = new Map(ends.map((end) => [end.row.row, end]));
+  const tasks = sortByRow(plan).flatMap((row) => {
+    const end = resultsByRow.get(row.row) ?? (result.stopped && unstartedResult(row, result.stopped));
     if (!end) return [];
     const { row: _row, line: _line, ...task } = rowJson(end, words);
     return task;
@@ -80,13 +80,13 @@ export function seedsJson(
 }
 
 /** Result of a row that this run did not start. A row of an earlier run may have been charged. */
-function notStarted(row: PlannedRow, stopped: ImggenError): RowResult {
+function unstartedResult(row: PlannedRow, stopped: ImggenError): RowResult {
   return isToSubmit(row) && row.resubmit === null
     ? notSentResult(row, stopped)
     : unreadRowResult(row, stopped);
 }
 
-function inOrder({ rows }: BatchPlan): PlannedRow[] {
+function sortByRow({ rows }: BatchPlan): PlannedRow[] {
   return rows.toSorted((a, b) => a.row - b.row);
 }
 
@@ -97,7 +97,7 @@ export function seedsPlanJson(
   warnings: readonly string[],
 ) {
   const firstRequest = described?.sent ?? null;
-  const rows = inOrder(plan);
+  const rows = sortByRow(plan);
   const [first] = [...rows.filter(isToSubmit), ...rows];
   return {
     ok: true,

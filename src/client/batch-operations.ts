@@ -26,7 +26,7 @@ import type { ProviderFields } from "../task/request-fields.ts";
 import { differingNames, rowValues, valuesText } from "./batch-json.ts";
 import { type ClientSession, openLedger } from "./client-session.ts";
 import { readSeedFlags, requireOneImageEach, SEVERAL_SEEDS } from "./given-seeds.ts";
-import { inputFrom, outputSettings, readRequestFlags, waitFrom } from "./given-values.ts";
+import { outputSettings, readRequestFlags, toRequestInput, toWaitSettings } from "./given-values.ts";
 import type { BatchOptions, BatchRowOptions } from "./options/call-options.ts";
 import type { FlagsOf } from "./options/option.ts";
 import type { BATCH, COMPARE, GENERATE, SUBMIT_MANY } from "./options/request-table.ts";
@@ -62,7 +62,7 @@ export interface CheckedBatch {
 export type BatchRows = Iterable<BatchRowOptions> | AsyncIterable<BatchRowOptions>;
 
 /** Differences between batches of a manifest, of a comparison and of seeds. */
-export interface Kind
+export interface BatchKind
   extends Pick<RowDefaults, "rowLabels" | "skipsRows" | "throwsFirst" | "refusesUnused">,
     Partial<Pick<BatchSpec, "budgetOf" | "nameOf">> {
   /** Model of the rows; if absent, a generator is asked for its default. */
@@ -74,7 +74,7 @@ export interface Kind
 }
 
 /** Checks the rows of a manifest. @throws ManifestError naming every bad row; UsageError */
-export async function batchOfManifest(
+export async function checkManifestBatch(
   name: string,
   chunks: AsyncIterable<Uint8Array>,
   { seed, ...flags }: FlagsOf<typeof BATCH>,
@@ -85,28 +85,28 @@ export async function batchOfManifest(
   if (name !== "-" && isFolder(file))
     throw new UsageError(`${name} is a folder, not a manifest.`, { hint: MANIFEST_HINT });
   const seedFlags = await readSeedFlags(seed, session);
-  const [first, ...others] = seedFlags.seeds;
-  if (others.length > 0) requireOneImageEach(flags);
-  const hasSeveral = others.length > 0;
+  const [first, ...furtherSeeds] = seedFlags.seeds;
+  if (furtherSeeds.length > 0) requireOneImageEach(flags);
+  const hasSeveral = furtherSeeds.length > 0;
   const entries = readManifest(chunks, manifestFormat(name, file), {
     ...flags,
     seeds: hasSeveral ? seedFlags : undefined,
   });
   const folder = isStream(name, file) ? resolvePath(".") : path.dirname(file);
   const images = { resolvePath: (image: string) => path.resolve(folder, expandHome(image)) };
-  const kind: Kind = { takesColumns: true, images, ...(hasSeveral && SEVERAL_SEEDS) };
+  const kind: BatchKind = { takesColumns: true, images, ...(hasSeveral && SEVERAL_SEEDS) };
   const call = readBatchCall(flags, { ...flags, seed: hasSeveral ? undefined : first }, session);
   return checkBatch(entries, call, kind, session);
 }
 
 /** Checks the rows of a caller of the package. @throws ManifestError naming every bad row; UsageError */
-export async function batchOfRows(
+export async function checkBatchOfRows(
   rows: BatchRows,
   options: BatchOptions,
   session: ClientSession,
 ): Promise<CheckedBatch> {
-  const { prompt: _none, ...values } = inputFrom({ ...options, prompt: "" });
-  const call = { ...options, values, labels: FIELD_LABELS, wait: waitFrom(options) };
+  const { prompt: _none, ...values } = toRequestInput({ ...options, prompt: "" });
+  const call = { ...options, values, labels: FIELD_LABELS, wait: toWaitSettings(options) };
   const nameOf = ({ line }: CheckedRow) => `row ${line}`;
   return checkBatch(readRows(rows), call, { nameOf, refusesUnused: true }, session);
 }
@@ -115,7 +115,7 @@ export async function batchOfRows(
  * Checks combinations of values: one that its model does not support is skipped, and equal ones are one row.
  * @throws UsageError for a value that no model supports: to skip it would charge for the rest of a typing error
  */
-export async function batchOfCombinations(
+export async function checkCombinations(
   rows: readonly RowValues[],
   flags: Omit<FlagsOf<typeof COMPARE>, "model" | "ratio" | "quality" | "seed">,
   session: ClientSession,
@@ -127,7 +127,7 @@ export async function batchOfCombinations(
   const target = await targetInEffect(session);
   const isDocumented = target.kind === "service" || target.kind === "sandbox";
   if (validate !== false && isDocumented) requireKnownValues(rows, values.model, await target.matrix());
-  const kind: Kind = {
+  const kind: BatchKind = {
     fileName: `{slug}-{model}-{ratio}-{quality}${hasSeveralSeeds ? "-{seed}" : ""}-{task}.{ext}`,
     // Comparisons in one folder have nothing to do with each other.
     budgetOf: "rows",
@@ -136,8 +136,8 @@ export async function batchOfCombinations(
     model: rows[0]?.model ?? values.model,
     images: { label: FLAG_LABELS.image },
   };
-  const batch = await checkBatch(numbered(rows), call, kind, session);
-  return { ...batch, spec: { ...batch.spec, nameOf: nameByValues(batch.spec.rows) } };
+  const batch = await checkBatch(numberRows(rows), call, kind, session);
+  return { ...batch, spec: { ...batch.spec, nameOf: createRowNamer(batch.spec.rows) } };
 }
 
 /**
@@ -175,7 +175,12 @@ export function readBatchCall(
 export async function checkBatch(
   entries: AsyncIterable<ManifestEntry>,
   call: BatchCall,
-  { takesColumns, fileName, images: { label = FIELD_LABELS.image, ...imageOptions } = {}, ...kind }: Kind,
+  {
+    takesColumns,
+    fileName,
+    images: { label = FIELD_LABELS.image, ...imageOptions } = {},
+    ...kind
+  }: BatchKind,
   session: ClientSession,
 ): Promise<CheckedBatch> {
   const { context, words, settings } = session;
@@ -201,13 +206,15 @@ export async function checkBatch(
     ...(takesColumns && { takesColumns }),
     ...(fileName !== undefined && { template: fileName }),
   });
-  const values = copies ? { ...call.values, image: absolute(call.values.image, context) } : call.values;
+  const values = copies
+    ? { ...call.values, image: resolveImagePaths(call.values.image, context) }
+    : call.values;
   const { rows, skipped, unused } = await checkRows(entries, {
     ...{ matrix, generator, copies, validate, values, labels, words, shard, template, name },
     ...(savedFields && { savedFields }),
     ...kind,
   });
-  const unchecked = uncheckedCap(
+  const capWarning = uncheckedCap(
     target,
     call,
     rows.map((row) => row.checked),
@@ -221,13 +228,13 @@ export async function checkBatch(
     cap: call.maxCredits ?? null,
     yes: call.yes === true,
     confirmAbove: settings.confirmAbove(),
-    allowUndocumented: !validate || unchecked !== null,
+    allowUndocumented: !validate || capWarning !== null,
     nameOf: kind.nameOf ?? (({ line }) => `line ${line}`),
   };
   const warnings = [
     ...unused.map(unusedColumnWarning),
     ...rows.flatMap((row) => row.checked.warnings),
-    ...(unchecked === null ? [] : [unchecked]),
+    ...(capWarning === null ? [] : [capWarning]),
   ];
   return { spec, skipped, warnings: [...new Set(warnings)] };
 }
@@ -238,7 +245,7 @@ function resubmittedStates({ again, retryFailed, resubmitUnknown }: BatchCall): 
 }
 
 /** Resolves reference images of all rows in the working folder, not beside the manifest. */
-function absolute(
+function resolveImagePaths(
   images: readonly string[] | undefined,
   { resolvePath }: ClientSession["context"],
 ): string[] | undefined {
@@ -247,26 +254,32 @@ function absolute(
 }
 
 /** Names each row by its model, ratio and quality, and by the fields of a generator in which rows differ. */
-function nameByValues(rows: readonly CheckedRow[]): BatchSpec["nameOf"] {
-  const differing = differingNames(rows.map(rowValues)).filter((name) => name !== "prompt");
-  const names = [...new Set(["model", "ratio", "quality", ...differing])];
+function createRowNamer(rows: readonly CheckedRow[]): BatchSpec["nameOf"] {
+  const differingFields = differingNames(rows.map(rowValues)).filter((name) => name !== "prompt");
+  const names = [...new Set(["model", "ratio", "quality", ...differingFields])];
   return (row) => valuesText(rowValues(row), names, " ");
 }
 
-export async function* numbered(rows: readonly RowValues[]): AsyncGenerator<ManifestEntry> {
+export async function* numberRows(rows: readonly RowValues[]): AsyncGenerator<ManifestEntry> {
   for (const [at, values] of rows.entries()) yield { line: at + 1, values };
 }
 
-/** @param usual the model of rows that name none @throws UsageError for the first value that no model supports */
-function requireKnownValues(rows: readonly RowValues[], usual: string | undefined, matrix: Matrix): void {
-  const distinctValues = (name: "model" | "ratio" | "quality") =>
+/** @param defaultModel the model of rows that name none @throws UsageError for the first value that no model supports */
+function requireKnownValues(
+  rows: readonly RowValues[],
+  defaultModel: string | undefined,
+  matrix: Matrix,
+): void {
+  const getDistinctValues = (name: "model" | "ratio" | "quality") =>
     [...new Set(rows.map((row) => row[name]))].filter((value) => value !== undefined);
-  const models = distinctValues("model");
-  const compared = models.length === 0 ? [usual ?? DEFAULT_MODEL] : models;
+  const models = getDistinctValues("model");
+  const comparedModels = models.length === 0 ? [defaultModel ?? DEFAULT_MODEL] : models;
   const refusals = [
     ...models.map((name) => unknownModel(name, FLAG_LABELS.model, matrix)),
-    ...distinctValues("ratio").map((value) => unknownRatio(value, FLAG_LABELS.ratio, matrix, compared)),
-    ...distinctValues("quality").map((value) => unknownQuality(value, FLAG_LABELS.quality)),
+    ...getDistinctValues("ratio").map((value) =>
+      unknownRatio(value, FLAG_LABELS.ratio, matrix, comparedModels),
+    ),
+    ...getDistinctValues("quality").map((value) => unknownQuality(value, FLAG_LABELS.quality)),
   ];
   const first = refusals.find((refusal) => refusal !== null);
   if (first) throwRefusal(first, ["Nothing was sent.", first.hint]);
@@ -274,19 +287,19 @@ function requireKnownValues(rows: readonly RowValues[], usual: string | undefine
 
 /**
  * Every combination of the values of `--field`. Commas separate values, unless the text is in double quotes or the field is
- * repeated. @param without name of a field to omit @throws UsageError
+ * repeated. @param omittedName name of a field to omit @throws UsageError
  */
 export function fieldCombinations(
   { label, value }: { label: string; value: string },
-  without?: string,
+  omittedName?: string,
 ): ProviderFields[] {
   const valuesByName = new Map<string, string[]>();
   for (const [name, text] of fieldPairs(label, value))
-    if (name !== without) valuesByName.set(name, [...(valuesByName.get(name) ?? []), text]);
+    if (name !== omittedName) valuesByName.set(name, [...(valuesByName.get(name) ?? []), text]);
   return [...valuesByName].reduce<ProviderFields[]>(
     (sets, [name, [first = "", ...others]]) => {
-      const isWhole = others.length > 0 || /^".*"$/s.test(first);
-      const texts = isWhole ? [first, ...others] : first.split(",").map((text) => text.trim());
+      const isRepeatedOrQuoted = others.length > 0 || /^".*"$/s.test(first);
+      const texts = isRepeatedOrQuoted ? [first, ...others] : first.split(",").map((text) => text.trim());
       const values = [...new Set(texts)].map(fieldValue);
       return sets.flatMap((set) => values.map((each) => ({ ...set, [name]: each })));
     },

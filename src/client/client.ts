@@ -8,7 +8,7 @@ import { freeOfCharge } from "../models/cost.ts";
 import { findModels, type ModelFilter } from "../models/find.ts";
 import type { Model } from "../models/matrix.ts";
 import type { ClientSession } from "./client-session.ts";
-import { checkedFrom } from "./given-values.ts";
+import { checkCallRequest } from "./given-values.ts";
 import type {
   BatchOptions,
   BatchRowOptions,
@@ -88,23 +88,23 @@ export function createSessionClient(session: ClientSession, requestTimeoutMs?: n
   const { words } = session;
   const calls = new Calls(words);
   /** Read at each call: a login or a setting may have changed. */
-  const refreshed = () => {
+  const loadModels = () => {
     session.settings.forget();
     const models = modelsInEffect(session);
     return session.isSandbox ? freeOfCharge(models) : models;
   };
-  let published: Promise<PublishedCalls> | null = null;
-  const open = () => {
-    published ??= Promise.all([import("./published-calls.ts"), import("./operations.ts")]).then(
+  let publishedCalls: Promise<PublishedCalls> | null = null;
+  const loadCalls = () => {
+    publishedCalls ??= Promise.all([import("./published-calls.ts"), import("./operations.ts")]).then(
       ([calls, { Operations }]) =>
         new calls.PublishedCalls(session, new Operations(session, requestTimeoutMs)),
       (error) => {
         // The next call tries again: too many files may be open only now.
-        published = null;
+        publishedCalls = null;
         throw error;
       },
     );
-    return published;
+    return publishedCalls;
   };
   /** @param breakSignal aborted when the caller breaks its loop over a batch */
   const call = async <Result>(
@@ -115,11 +115,11 @@ export function createSessionClient(session: ClientSession, requestTimeoutMs?: n
   ) => {
     orFailure(() => checkOptions(name, options), words);
     session.settings.forget();
-    return calls.run([options.signal, breakSignal], async (signal) => work(await open(), signal));
+    return calls.run([options.signal, breakSignal], async (signal) => work(await loadCalls(), signal));
   };
   const close = async () => {
     await calls.close();
-    await (await published?.catch(() => null))?.close();
+    await (await publishedCalls?.catch(() => null))?.close();
   };
   return {
     generate: (options) => call("generate", options, (api, signal) => api.generate(options, signal)),
@@ -146,11 +146,11 @@ export function createSessionClient(session: ClientSession, requestTimeoutMs?: n
         return api.cancel([taskIds].flat(), options, signal);
       }),
     history: (options = {}) => call("history", options, (api) => api.history(options)),
-    models: (filter = {}) => orFailure(() => findModels(filter, refreshed()).matching, words),
+    models: (filter = {}) => orFailure(() => findModels(filter, loadModels()).matching, words),
     estimate: (request) =>
       orFailure(() => {
         checkOptions("estimate", request);
-        return checkedFrom(request, refreshed(), termsFromSettings(session), session.savedFields);
+        return checkCallRequest(request, loadModels(), termsFromSettings(session), session.savedFields);
       }, words),
     close,
     [Symbol.asyncDispose]: close,
@@ -200,20 +200,23 @@ class Calls {
   }
 
   /**
-   * @param stops signals that abort the call
+   * @param stopSignals signals that abort the call
    * @throws ImggenFailure for every error; nothing is sent if the client is closed or a signal has aborted already
    */
   async run<Result>(
-    stops: readonly (AbortSignal | undefined)[],
+    stopSignals: readonly (AbortSignal | undefined)[],
     work: (signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
     const controller = new AbortController();
     // One per call: a signal that many calls share must not collect listeners.
-    const anyStop = AbortSignal.any([this.#closing.signal, ...stops.filter((stop) => stop !== undefined)]);
+    const anyStop = AbortSignal.any([
+      this.#closing.signal,
+      ...stopSignals.filter((stop) => stop !== undefined),
+    ]);
     const abort = () => controller.abort(new InterruptedError(null));
     anyStop.addEventListener("abort", abort);
     const call = (async () => {
-      if (this.#closing.signal.aborted) throw new UsageError("The client is closed.", { hint: CLOSED });
+      if (this.#closing.signal.aborted) throw new UsageError("The client is closed.", { hint: CLOSED_HINT });
       if (anyStop.aborted) throw new InterruptedError(null, { hint: "Nothing was sent." });
       return work(controller.signal);
     })();
@@ -235,4 +238,4 @@ class Calls {
   }
 }
 
-const CLOSED = "Nothing was sent. Make another one with createClient.";
+const CLOSED_HINT = "Nothing was sent. Make another one with createClient.";

@@ -8,8 +8,8 @@ import { EffectiveSettings, type SettingFlags, settingFlags, storedSettings } fr
 import type { ClientOptions } from "./options/call-options.ts";
 import { checkOptions } from "./options/call-table.ts";
 import { orFailure } from "./report-json.ts";
-import { ownGenerator } from "./targets/generator-setup.ts";
-import { MATRIX_FORM } from "./targets/matrix-setting.ts";
+import { loadGenerator } from "./targets/generator-setup.ts";
+import { MATRIX_HINT } from "./targets/matrix-setting.ts";
 import { thisProcess } from "./this-process.ts";
 import { userFolders } from "./user-folders.ts";
 import { requireUtf8Variables } from "./valid-text.ts";
@@ -39,7 +39,7 @@ function createSession(options: ClientOptions): ClientSession {
   const context = { ...current, env };
   const folders = userFolders(context);
   // Read here only so that an error names the option.
-  if (matrix !== undefined) readMatrix(context.resolvePath(matrix), MATRIX_FORM);
+  if (matrix !== undefined) readMatrix(context.resolvePath(matrix), MATRIX_HINT);
   const overridden = {
     ...env,
     // An option overrides a variable that names another service.
@@ -53,7 +53,7 @@ function createSession(options: ClientOptions): ClientSession {
   const settings = new EffectiveSettings(overridden, read, generatorSettings(options), sandbox === true);
   const setting = sandbox ? undefined : settings.flag("generator");
   // Checked here so that an error names the option.
-  if (setting !== undefined) ownGenerator(setting, { settings, context, folders });
+  if (setting !== undefined) loadGenerator(setting, { settings, context, folders });
   return {
     context,
     folders,

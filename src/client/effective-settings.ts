@@ -15,20 +15,20 @@ import type { Environment, ProcessContext } from "./this-process.ts";
 type SettingSource = "flag" | "environment" | "config" | "default";
 
 /** A setting's value and its origin, which messages name by `label`. */
-export interface Effective {
+export interface EffectiveValue {
   value: string;
   source: SettingSource;
   label: string;
 }
 
 /** A setting with its value and its origin: `workflow fox.json from config.json`, `--workflow fox.json`. */
-export function namedSetting(name: SettingName, { value, source, label }: Effective): string {
+export function describeSetting(name: SettingName, { value, source, label }: EffectiveValue): string {
   const text = isPath(name) ? path.basename(value) : value;
   return source === "config" ? `${name} ${text} from config.json` : `${label} ${text}`;
 }
 
 /** @throws UsageError unless it is `true` or `false` */
-export function switchValue(label: string, text: string): boolean {
+export function parseSwitch(label: string, text: string): boolean {
   if (text === "true" || text === "false") return text === "true";
   throw new UsageError(`${label} must be true or false.`);
 }
@@ -62,9 +62,9 @@ export class EffectiveSettings {
   }
 
   /** The value that applies; undefined if it is not set. @throws SettingsError, UsageError for an empty path */
-  get(name: keyof Settings, flag?: { value: string | undefined; label: string }): Effective | undefined {
+  get(name: keyof Settings, flag?: { value: string | undefined; label: string }): EffectiveValue | undefined {
     if (flag?.value === undefined) return this.#fromFlagOrEnvironment(name) ?? this.stored(name);
-    return usable(name, { value: flag.value, source: "flag", label: flag.label });
+    return requireValidPath(name, { value: flag.value, source: "flag", label: flag.label });
   }
 
   /**
@@ -72,7 +72,7 @@ export class EffectiveSettings {
    * the config.
    * @throws UsageError if one source names both a generator and a base URL, SettingsError
    */
-  generator(): Effective | undefined {
+  generator(): EffectiveValue | undefined {
     const { field = this.#flags.fieldJson } = this.#flags;
     if (this.#isSandbox && field !== undefined)
       throw new UsageError(`${field.label} is for a generator, and the sandbox has no such fields.`, {
@@ -80,30 +80,30 @@ export class EffectiveSettings {
       });
     if (this.#isSandbox) return undefined;
     const generator = this.#generatorInEffect();
-    const [stray] = Object.values(this.#flags);
-    if (generator === undefined && stray !== undefined)
-      throw new UsageError(`${stray.label} is for a generator, and none is set.`, {
+    const [strayFlag] = Object.values(this.#flags);
+    if (generator === undefined && strayFlag !== undefined)
+      throw new UsageError(`${strayFlag.label} is for a generator, and none is set.`, {
         hint: [phrase`Add ${option("generator")} <spec>.`, phrase`More: ${action("help", "generators")}`],
       });
     return generator;
   }
 
   /** Reads the config file only if neither a flag nor the environment decides. */
-  #generatorInEffect(): Effective | undefined {
+  #generatorInEffect(): EffectiveValue | undefined {
     const generator = this.#fromFlagOrEnvironment("generator");
     if (generator?.source === "flag") return generator;
     const baseUrl = this.#fromFlagOrEnvironment("baseUrl");
-    if (generator !== undefined || baseUrl !== undefined) return requireOnlyOne(generator, baseUrl);
-    return requireOnlyOne(this.stored("generator"), this.stored("baseUrl"));
+    if (generator !== undefined || baseUrl !== undefined) return requireSingleTarget(generator, baseUrl);
+    return requireSingleTarget(this.stored("generator"), this.stored("baseUrl"));
   }
 
   /** Value in the config file. @throws SettingsError */
-  stored(name: keyof Settings): Effective | undefined {
+  stored(name: keyof Settings): EffectiveValue | undefined {
     this.#file ??= this.#read();
     const value = this.#file[name];
     return value === undefined
       ? undefined
-      : usable(name, { value, source: "config", label: `${name} from config.json` });
+      : requireValidPath(name, { value, source: "config", label: `${name} from config.json` });
   }
 
   /** Sets a value for the rest of this run, as a flag does; a real flag overrides it. */
@@ -115,19 +115,19 @@ export class EffectiveSettings {
     return this.#flags;
   }
 
-  flag(name: SettingName): Effective | undefined {
+  flag(name: SettingName): EffectiveValue | undefined {
     const flag = this.#flags[name];
-    return flag && usable(name, { ...flag, source: "flag" });
+    return flag && requireValidPath(name, { ...flag, source: "flag" });
   }
 
-  #fromFlagOrEnvironment(name: keyof Settings): Effective | undefined {
+  #fromFlagOrEnvironment(name: keyof Settings): EffectiveValue | undefined {
     if (!isUserSetting(name)) return undefined;
     const flag = this.flag(name);
     if (flag !== undefined) return flag;
     const { variable } = SETTINGS[name];
     const fromEnv = variable && this.#env[variable];
     return variable && (fromEnv || (fromEnv === "" && isPath(name)))
-      ? usable(name, { value: fromEnv, source: "environment", label: variable })
+      ? requireValidPath(name, { value: fromEnv, source: "environment", label: variable })
       : undefined;
   }
 
@@ -135,7 +135,7 @@ export class EffectiveSettings {
   isOn(name: SettingName, flag = false): boolean {
     if (flag) return true;
     const setting = this.get(name);
-    return setting !== undefined && switchValue(setting.label, setting.value);
+    return setting !== undefined && parseSwitch(setting.label, setting.value);
   }
 
   /** Cost above which a batch needs confirmation, in credits. Default 100. @throws UsageError unless the setting is a number */
@@ -155,7 +155,7 @@ export class EffectiveSettings {
 }
 
 /** @throws UsageError for an empty path */
-function usable(name: keyof Settings, setting: Effective): Effective {
+function requireValidPath(name: keyof Settings, setting: EffectiveValue): EffectiveValue {
   if (isPath(name)) requirePath(setting.value, setting.label);
   return setting;
 }
@@ -168,10 +168,10 @@ function isPath(name: keyof Settings): boolean {
  * The generator, if one is set.
  * @throws UsageError if the same source sets a base URL: only the user knows which of the two may charge
  */
-function requireOnlyOne(
-  generator: Effective | undefined,
-  baseUrl: Effective | undefined,
-): Effective | undefined {
+function requireSingleTarget(
+  generator: EffectiveValue | undefined,
+  baseUrl: EffectiveValue | undefined,
+): EffectiveValue | undefined {
   if (generator === undefined || baseUrl === undefined) return generator;
   const hint =
     generator.source === "environment"
@@ -181,7 +181,7 @@ function requireOnlyOne(
 }
 
 /** The key in effect, if it is one of an `imggen serve`. None for damaged settings: the reader of the key reports those. */
-export function serverKey(settings: Pick<EffectiveSettings, "get">): Effective | undefined {
+export function serverKey(settings: Pick<EffectiveSettings, "get">): EffectiveValue | undefined {
   try {
     const key = settings.get("apiKey");
     return key !== undefined && isServerKey(key.value) ? key : undefined;
@@ -239,10 +239,10 @@ export interface SettingRow {
 
 /** Every setting, in the order of `imggen config`. */
 export const SETTING_LIST: readonly SettingRow[] = SETTING_NAMES.map((name) => {
-  const { variable, help, default: byDefault } = SETTINGS[name];
-  return { name, variable, help, default: byDefault, isOfGenerator: isGeneratorSetting(name) };
+  const { variable, help, default: defaultValue } = SETTINGS[name];
+  return { name, variable, help, default: defaultValue, isOfGenerator: isGeneratorSetting(name) };
 });
 
-export function settingRow(name: SettingName): SettingRow {
+export function getSettingRow(name: SettingName): SettingRow {
   return SETTING_LIST.find((row) => row.name === name) as SettingRow;
 }

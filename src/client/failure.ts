@@ -33,16 +33,16 @@ interface HintFacts {
 }
 
 /** At most two lines, of one command each at most. */
-type Next = (facts: HintFacts) => Wording[];
+type NextSteps = (facts: HintFacts) => Wording[];
 
-const resumeOr = (...otherwise: Wording[]): Next => {
+const resumeOr = (...otherwise: Wording[]): NextSteps => {
   return ({ resume }) => (resume === null ? otherwise : [resumeWith(resume)]);
 };
 
 const resumeWith = (taskId: string) => phrase`Resume with: ${action("resume", taskId)}`;
 
 /** Next steps for errors without a hint of their own. The cost comes before them. */
-const NEXT_STEPS: Record<ErrorType, Next> = {
+const NEXT_STEPS: Record<ErrorType, NextSteps> = {
   internal: () => [
     phrase`This is a bug in imggen. To list the tasks and their cost: ${action("history")}`,
     phrase`To finish it: ${action("resume")}`,
@@ -67,11 +67,14 @@ const NEXT_STEPS: Record<ErrorType, Next> = {
   save_failed: ({ resume, charged }) =>
     resume === null ? [] : [[charged === "no" ? "" : "It is not lost.", resumeWith(resume)]],
   outcome_unknown: ({ ledgerId, mentionedTaskId: mentioned, free }) => {
-    const look = mentioned !== null && [
+    const checkAdvice = mentioned !== null && [
       phrase`To see whether task ${mentioned} of the reply is this request's: ${action("resume", mentioned)}`,
     ];
-    const dismiss = ledgerId !== null && [phrase`To dismiss it: ${action("dismiss", ledgerId)}`];
-    return [...(look || []), ...resubmitAdvice(ledgerId, free), ...(dismiss || [])].slice(0, MAX_LINES);
+    const dismissAdvice = ledgerId !== null && [phrase`To dismiss it: ${action("dismiss", ledgerId)}`];
+    return [...(checkAdvice || []), ...resubmitAdvice(ledgerId, free), ...(dismissAdvice || [])].slice(
+      0,
+      MAX_LINES,
+    );
   },
   partial: () => [phrase`${action("repeat")} to resume.`],
   interrupted: resumeOr(),
@@ -80,39 +83,41 @@ const NEXT_STEPS: Record<ErrorType, Next> = {
 const MAX_LINES = 2;
 
 /** Failures of the command line itself have no cost to speak of. */
-const FREE: ReadonlySet<ErrorType> = new Set(["usage", "budget_exceeded", "internal"]);
+const COSTLESS_TYPES: ReadonlySet<ErrorType> = new Set(["usage", "budget_exceeded", "internal"]);
 
 function hintFor(type: ErrorType, facts: HintFacts, words: Vocabulary): string {
-  const cost = FREE.has(type) && facts.charged === "no" ? "" : costText(facts.charged, facts.free);
+  const cost = COSTLESS_TYPES.has(type) && facts.charged === "no" ? "" : costText(facts.charged, facts.free);
   const [first = "", ...more] = NEXT_STEPS[type](facts).map((step) => formatWording(step, words));
   return [`${cost} ${first}`.trim(), ...more].filter(Boolean).join("\n");
 }
 
 /** Next step after an error, without its cost; may be empty. */
-export function adviceOn(error: ImggenError, words: Vocabulary): string {
+export function getAdvice(error: ImggenError, words: Vocabulary): string {
   const facts = { resume: null, ledgerId: null, mentionedTaskId: null, free: undefined };
   const { hint = NEXT_STEPS[error.type]({ ...facts, charged: error.charged }) } = error.wording;
   return formatWording(hint, words);
 }
 
 /** Hint of the error itself, with the command to resume its task if a line is left for it. */
-function ownHint(type: ErrorType, hint: string, resume: string | null, words: Vocabulary): string {
+function extendHint(type: ErrorType, hint: string, resume: string | null, words: Vocabulary): string {
   const advice = withFullStop(hint);
   // Advice on a request that was refused here is about its fields alone.
   if (type === "invalid_request")
     return advice.startsWith("Nothing was") ? advice : `Nothing was sent. ${advice}`;
   const lines = advice.split("\n");
   if (resume === null || lines.length >= MAX_LINES) return advice;
-  const further = formatWording(resumeWith(resume), words);
-  return advice.includes(words.actions.resume(resume) ?? further) ? advice : [...lines, further].join("\n");
+  const resumeHint = formatWording(resumeWith(resume), words);
+  return advice.includes(words.actions.resume(resume) ?? resumeHint)
+    ? advice
+    : [...lines, resumeHint].join("\n");
 }
 
 /** Ends of hints that users paste: a command, a folder, a URL. A full stop would break them. */
-const TO_PASTE = /(?::|\bsee) (?:imggen|chmod|sudo|npm) .*$|\/$|\bhttps?:\/\/\S+$/;
+const PASTED_ENDING = /(?::|\bsee) (?:imggen|chmod|sudo|npm) .*$|\/$|\bhttps?:\/\/\S+$/;
 
 /** Adds a full stop, unless the hint ends in text to paste. */
 function withFullStop(hint: string): string {
-  return TO_PASTE.test(hint) || /[.?]$/.test(hint) ? hint : `${hint}.`;
+  return PASTED_ENDING.test(hint) || /[.?]$/.test(hint) ? hint : `${hint}.`;
 }
 
 const COST: Record<Charged, string> = {
@@ -128,7 +133,7 @@ function costText(charged: Charged, free: FreeProvider | undefined): string {
 
 /** Failure document of an error, for JSON and for people. */
 export function describeFailure(error: unknown, words: Vocabulary, task?: FailedTask): FailureJson {
-  const expected = expectedError(error);
+  const expected = toImggenError(error);
   const { type, key } = expected;
   const charged = task?.charged ?? expected.charged;
   const isOpen = task && isResumable(task.state) && !task.isOnlyLost;
@@ -141,7 +146,7 @@ export function describeFailure(error: unknown, words: Vocabulary, task?: Failed
     type,
     key,
     message: formatWording(message, words),
-    hint: advice === "" ? hintFor(type, facts, words) : ownHint(type, advice, resume, words),
+    hint: advice === "" ? hintFor(type, facts, words) : extendHint(type, advice, resume, words),
     exitCode: getExitCode(error),
     ...(expected instanceof ManifestError && { problems: expected.problems }),
   };
@@ -160,8 +165,8 @@ class InternalError extends ImggenError {
   readonly type = "internal";
 }
 
-function expectedError(error: unknown): ImggenError {
+function toImggenError(error: unknown): ImggenError {
   if (error instanceof ImggenError) return error;
-  const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return new InternalError(`Unexpected error: ${what}`, { cause: error, charged: possibleCharge() });
+  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return new InternalError(`Unexpected error: ${message}`, { cause: error, charged: possibleCharge() });
 }

@@ -13,9 +13,9 @@ import {
 import { ProviderError } from "../providers/provider.ts";
 import { ProviderServer } from "../providers/provider-http.ts";
 import { parseGeneratorSpec } from "../providers/spec.ts";
-import { unsetOptions } from "./generator-settings.ts";
-import { type AskingSession, modelsOffered } from "./targets/open-generator.ts";
-import type { ModelsOffered } from "./targets/target.ts";
+import { defaultOptions } from "./generator-settings.ts";
+import { fetchOfferedModels, type QuerySession } from "./targets/open-generator.ts";
+import type { OfferedModels } from "./targets/target.ts";
 
 // Loaded only to look for generators.
 
@@ -50,7 +50,7 @@ export interface FoundService extends FoundGenerator {
 }
 
 /** Time limit for each answer of a server on this machine, in milliseconds. */
-const ANSWER_MS = 1_000;
+const ANSWER_TIMEOUT_MS = 1_000;
 const MAX_MODELS = 100;
 const MAX_NAME_LENGTH = 200;
 
@@ -63,7 +63,7 @@ const LOCAL_KINDS = (["openai", "sdapi", "comfyui"] as const).flatMap((name) => 
 /** The ports of this machine where generators usually listen. */
 export const LOCAL_PORTS: readonly number[] = [
   ...new Set(LOCAL_KINDS.flatMap(({ local }) => local.ports)),
-].sort((one, other) => one - other);
+].sort((a, b) => a - b);
 
 /**
  * Finds servers on ports of this machine, all at once. No key is sent. An invalid answer is no error.
@@ -72,23 +72,23 @@ export const LOCAL_PORTS: readonly number[] = [
 export async function findServers(
   ports: readonly number[],
   signal: AbortSignal,
-  session: AskingSession,
+  session: QuerySession,
 ): Promise<{ servers: FoundServer[]; locked: LockedServer[] }> {
-  const replies = await Promise.all(ports.map((port) => serverAt(port, signal, session)));
+  const replies = await Promise.all(ports.map((port) => findServer(port, signal, session)));
   signal.throwIfAborted();
-  const all = replies.filter((each) => each !== null);
+  const answers = replies.filter((each) => each !== null);
   return {
-    servers: all.filter((each) => "models" in each),
-    locked: all.filter((each) => !("models" in each)),
+    servers: answers.filter((each) => "models" in each),
+    locked: answers.filter((each) => !("models" in each)),
   };
 }
 
-async function serverAt(
+async function findServer(
   port: number,
   signal: AbortSignal,
-  session: AskingSession,
+  session: QuerySession,
 ): Promise<FoundServer | LockedServer | null> {
-  const replies = await askKinds((name) => `${name}:http://localhost:${port}`, signal, session);
+  const replies = await queryAllKinds((name) => `${name}:http://localhost:${port}`, signal, session);
   const spec = replies.findLast(({ reply }) => reply === "own")?.spec;
   if (!spec) {
     const [locked, ...others] = replies.filter(({ reply }) => reply === "locked");
@@ -109,28 +109,28 @@ async function serverAt(
  * The generator that answers at a server's address as one of another kind does; null for none. No key is sent. Never throws.
  * @param spec of the kind that was expected
  */
-export async function otherKindAt(
+export async function findOtherKind(
   { kind, url }: ServerSpec,
   signal: AbortSignal,
-  session: AskingSession,
+  session: QuerySession,
 ): Promise<string | null> {
   // Each kind has another base path.
   const { origin } = new URL(url);
-  const replies = await askKinds((name) => `${name}:${name === kind ? url : origin}`, signal, session);
-  const matching = replies.filter(({ reply }) => reply === "own").map(({ spec }) => spec);
-  return matching.some((spec) => spec.kind === kind) ? null : (matching.at(-1)?.name ?? null);
+  const replies = await queryAllKinds((name) => `${name}:${name === kind ? url : origin}`, signal, session);
+  const matchingSpecs = replies.filter(({ reply }) => reply === "own").map(({ spec }) => spec);
+  return matchingSpecs.some((spec) => spec.kind === kind) ? null : (matchingSpecs.at(-1)?.name ?? null);
 }
 
 /** Asks a server, as each kind is asked. Never throws. */
-function askKinds(
+function queryAllKinds(
   generator: (kind: ServerKindName) => string,
   signal: AbortSignal,
-  session: AskingSession,
+  session: QuerySession,
 ): Promise<{ spec: ServerSpec; reply: KindReply }[]> {
   return Promise.all(
     LOCAL_KINDS.map(async ({ name, local }) => {
       const spec = parseGeneratorSpec(generator(name), "The address") as ServerSpec;
-      return { spec, reply: await replyAs(spec, local, signal, session) };
+      return { spec, reply: await queryAsKind(spec, local, signal, session) };
     }),
   );
 }
@@ -139,22 +139,22 @@ function askKinds(
 type KindReply = "own" | "locked" | "other";
 
 /** Never throws. */
-async function replyAs(
+async function queryAsKind(
   { url }: ServerSpec,
   { path, isOwn }: LocalServers,
   signal: AbortSignal,
-  { context: { env, clock }, onExchange }: AskingSession,
+  { context: { env, clock }, onExchange }: QuerySession,
 ): Promise<KindReply> {
-  const unlocked = { url, keyHeaders: {}, options: { headers: {}, key: null } };
-  const server = new ProviderServer(unlocked, {
+  const serverOptions = { url, keyHeaders: {}, options: { headers: {}, key: null } };
+  const server = new ProviderServer(serverOptions, {
     env,
     clock,
     onExchange,
     proxies: proxiesFromEnvironment(env),
   });
   try {
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
-    const { status, body } = await server.get(path, limited);
+    const signalWithTimeout = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]);
+    const { status, body } = await server.get(path, signalWithTimeout);
     if (status === 401) return "locked";
     return status === 200 && isOwn(jsonOrNull(body)) ? "own" : "other";
   } catch {
@@ -164,12 +164,12 @@ async function replyAs(
   }
 }
 
-const NO_MODELS: ModelsOffered = { names: null, loaded: null, needsName: false };
+const NO_MODELS: OfferedModels = { names: null, loaded: null, needsName: false };
 
 /** The models of a server; none if it cannot be asked. */
-async function readModels(spec: ServerSpec, session: AskingSession): Promise<ModelsOffered> {
+async function readModels(spec: ServerSpec, session: QuerySession): Promise<OfferedModels> {
   try {
-    return await modelsOffered({ spec, options: unsetOptions(spec) }, session, ANSWER_MS);
+    return await fetchOfferedModels({ spec, options: defaultOptions(spec) }, session, ANSWER_TIMEOUT_MS);
   } catch (error) {
     if (error instanceof ImggenError || error instanceof ProviderError) return NO_MODELS;
     throw error;
@@ -177,7 +177,7 @@ async function readModels(spec: ServerSpec, session: AskingSession): Promise<Mod
 }
 
 /** The services whose keys are in the environment. Nothing is sent. */
-export function findServices({ context: { env } }: Pick<AskingSession, "context">): FoundService[] {
+export function findServices({ context: { env } }: Pick<QuerySession, "context">): FoundService[] {
   return Object.entries(KINDS).flatMap(([name, { keyVariables, url, needsModel, firstModel = null }]) => {
     const variable = keyVariables.find((each) => env[each]);
     if (variable === undefined || url === null || !isServerKind(name)) return [];

@@ -18,12 +18,12 @@ import { mayCarryKey, parseGeneratorSpec } from "../providers/spec.ts";
 import { SETTINGS, type SettingName } from "../store/settings-table.ts";
 import { checkGeneratorKey, checkSecret } from "./account.ts";
 import type { ClientSession } from "./client-session.ts";
-import { type Effective, namedSetting } from "./effective-settings.ts";
-import { fieldSettings, storedOwnFields } from "./given-values.ts";
+import { describeSetting, type EffectiveValue } from "./effective-settings.ts";
+import { readFieldSettings, readStoredFields } from "./given-values.ts";
 import { type PlainSetting, settingValue } from "./setting-parsers.ts";
 
 /** The user's own generator with its options. */
-export interface OwnGenerator {
+export interface UserGenerator {
   spec: GeneratorSpec;
   options: GeneratorOptions;
 }
@@ -36,7 +36,7 @@ export type GeneratorSource = Pick<ClientSession, "settings"> & {
 };
 
 /** The options of a generator without any settings, and without a key. */
-export function unsetOptions(spec: GeneratorSpec): GeneratorOptions {
+export function defaultOptions(spec: GeneratorSpec): GeneratorOptions {
   return {
     ...DEFAULTS,
     concurrency: getConcurrency(spec).usual,
@@ -57,22 +57,22 @@ const DEFAULTS = {
 } as const;
 
 export function readOptions(spec: GeneratorSpec, source: GeneratorSource): Omit<GeneratorOptions, "key"> {
-  const find = finder(spec, source);
-  const from = (origin: Effective["source"]) => (name: SettingName) =>
+  const find = createSettingFinder(spec, source);
+  const fromSource = (origin: EffectiveValue["source"]) => (name: SettingName) =>
     find(name).find((each) => each.source === origin);
-  const { usual, max: most } = getConcurrency(spec);
-  const valueIn = <Name extends PlainSetting, Fallback>(name: Name, fallback: Fallback) => {
+  const { usual, max: maxConcurrency } = getConcurrency(spec);
+  const getValue = <Name extends PlainSetting, Fallback>(name: Name, fallback: Fallback) => {
     const [setting] = find(name);
     return setting ? settingValue(name, setting) : fallback;
   };
   return {
-    model: valueIn("generatorModel", DEFAULTS.model),
-    sidePx: valueIn("generatorSide", DEFAULTS.sidePx),
-    sizeForm: valueIn("generatorSize", DEFAULTS.sizeForm),
-    concurrency: Math.min(most, valueIn("generatorConcurrency", usual)),
-    timeoutMs: valueIn("generatorTimeout", DEFAULTS.timeoutMs),
-    defaults: { fields: fieldSettings(from("flag")) },
-    savedFields: storedOwnFields(from("config")),
+    model: getValue("generatorModel", DEFAULTS.model),
+    sidePx: getValue("generatorSide", DEFAULTS.sidePx),
+    sizeForm: getValue("generatorSize", DEFAULTS.sizeForm),
+    concurrency: Math.min(maxConcurrency, getValue("generatorConcurrency", usual)),
+    timeoutMs: getValue("generatorTimeout", DEFAULTS.timeoutMs),
+    defaults: { fields: readFieldSettings(fromSource("flag")) },
+    savedFields: readStoredFields(fromSource("config")),
     fieldNames: getFieldNames(spec),
     headers: readHeaders(find, source),
     isPaid: isPaid(spec, find),
@@ -81,7 +81,7 @@ export function readOptions(spec: GeneratorSpec, source: GeneratorSource): Omit<
 }
 
 /** Headers with the values of their variables, a flag's before those of the config. @throws UsageError */
-function readHeaders(find: Find, { context: { env } }: GeneratorSource): Record<string, string> {
+function readHeaders(find: FindSetting, { context: { env } }: GeneratorSource): Record<string, string> {
   const settings = find("generatorHeader").reverse();
   const entries = settings.flatMap((setting) =>
     Object.entries(settingValue("generatorHeader", setting)).map(([name, variable]) => {
@@ -97,19 +97,19 @@ function readHeaders(find: Find, { context: { env } }: GeneratorSource): Record<
 /** The file with the workflow of new requests; undefined for none. @throws UsageError for a generator that takes none */
 function workflowSetting(
   spec: GeneratorSpec,
-  find: Find,
+  find: FindSetting,
   { context }: GeneratorSource,
 ): GeneratorOptions["workflow"] {
   const [setting] = find("workflow");
   if (setting === undefined) return undefined;
   if (spec.kind === "comfyui")
-    return { path: context.resolvePath(setting.value), label: namedSetting("workflow", setting) };
+    return { path: context.resolvePath(setting.value), label: describeSetting("workflow", setting) };
   // Only a new request refuses one from the config: tasks of this generator can be finished without it.
   if (setting.source === "config") return undefined;
-  throw wrongWorkflow(setting.label, phrase`Add ${option("generator")} comfyui:<url>.`);
+  throw workflowError(setting.label, phrase`Add ${option("generator")} comfyui:<url>.`);
 }
 
-function wrongWorkflow(label: string, remedy: Phrase): UsageError {
+function workflowError(label: string, remedy: Phrase): UsageError {
   return new UsageError(`${label} is for a ComfyUI server.`, {
     hint: ["Nothing was sent.", remedy, phrase`More: ${action("help", "generators")}`],
   });
@@ -125,21 +125,21 @@ const CAUSES = ["workflow", "generatorSize", "generatorModel"] as const;
 
 /** Causes that apply to a new request. @throws UsageError for a workflow, if the generator does not support one */
 export function savedCauses(spec: GeneratorSpec, source: GeneratorSource): SavedCause[] {
-  const find = finder(spec, source);
+  const find = createSettingFinder(spec, source);
   const causes = CAUSES.flatMap((setting) => {
     const [value] = find(setting);
-    return value?.source === "config" ? [{ setting, origin: namedSetting(setting, value) }] : [];
+    return value?.source === "config" ? [{ setting, origin: describeSetting(setting, value) }] : [];
   });
   const workflow = causes.find(({ setting }) => setting === "workflow");
   if (workflow === undefined || spec.kind === "comfyui") return causes;
-  throw wrongWorkflow(workflow.origin, phrase`Remove it: ${action("run", "config unset workflow")}.`);
+  throw workflowError(workflow.origin, phrase`Remove it: ${action("run", "config unset workflow")}.`);
 }
 
 /** The values of a setting that apply to a generator, the flag's first. */
-type Find = (name: SettingName) => Effective[];
+type FindSetting = (name: SettingName) => EffectiveValue[];
 
 /** Settings that could cost money, or disclose a secret, at another generator. */
-const BOUND_SETTINGS: ReadonlySet<SettingName> = new Set([
+const GENERATOR_BOUND_SETTINGS: ReadonlySet<SettingName> = new Set([
   "generatorHeader",
   "generatorPaid",
   "generatorFree",
@@ -148,40 +148,41 @@ const BOUND_SETTINGS: ReadonlySet<SettingName> = new Set([
 
 /** Whether a setting applies to the generator of the config alone, and so to none if the config has none. */
 export function needsStoredGenerator(name: SettingName): boolean {
-  return BOUND_SETTINGS.has(name);
+  return GENERATOR_BOUND_SETTINGS.has(name);
 }
 
 /** Settings of the config apply to the generator that the config names; if it names none, to any. */
-function finder(spec: GeneratorSpec, { settings }: GeneratorSource): Find {
+function createSettingFinder(spec: GeneratorSpec, { settings }: GeneratorSource): FindSetting {
   const stored = settings.stored("generator");
-  const isOwn = stored !== undefined && parseGeneratorSpec(stored.value, stored.label).name === spec.name;
+  const isStoredGenerator =
+    stored !== undefined && parseGeneratorSpec(stored.value, stored.label).name === spec.name;
   return (name) => {
-    const applies = isOwn || (stored === undefined && !needsStoredGenerator(name));
+    const applies = isStoredGenerator || (stored === undefined && !needsStoredGenerator(name));
     return [settings.flag(name), applies ? settings.stored(name) : undefined].filter(
       (each) => each !== undefined,
     );
   };
 }
 
-function isPaid(spec: GeneratorSpec, find: Find): boolean {
+function isPaid(spec: GeneratorSpec, find: FindSetting): boolean {
   const cost = readCostSetting(find);
   return cost === null ? isPaidByDefault(spec) : cost === "paid";
 }
 
 /** Whether a flag or a setting makes images free. @throws UsageError */
-export function isSetFree(spec: GeneratorSpec, source: GeneratorSource): boolean {
-  return readCostSetting(finder(spec, source)) === "free";
+export function isDeclaredFree(spec: GeneratorSpec, source: GeneratorSource): boolean {
+  return readCostSetting(createSettingFinder(spec, source)) === "free";
 }
 
 /** Price of an image without one in the matrix, in credits; null if it is not set. @throws UsageError */
 export function readPrice(spec: GeneratorSpec, source: GeneratorSource): number | null {
-  const [setting] = finder(spec, source)("price");
+  const [setting] = createSettingFinder(spec, source)("price");
   return setting === undefined ? null : settingValue("price", setting);
 }
 
 /** Cost of images by flag or config; a flag of either kind overrides the config. null if not set. @throws UsageError */
-function readCostSetting(find: Find): "paid" | "free" | null {
-  const isOn = (setting: Effective | undefined) =>
+function readCostSetting(find: FindSetting): "paid" | "free" | null {
+  const isOn = (setting: EffectiveValue | undefined) =>
     setting !== undefined && settingValue("generatorPaid", setting);
   for (const source of ["flag", "config"] as const) {
     const [paid, free] = (["generatorPaid", "generatorFree"] as const).map((name) =>
@@ -194,33 +195,34 @@ function readCostSetting(find: Find): "paid" | "free" | null {
 }
 
 /** The key for the generator in effect; null for none. @throws UsageError for one that cannot be sent */
-export function keyInEffect(spec: GeneratorSpec, source: GeneratorSource): string | null {
+export function getEffectiveKey(spec: GeneratorSpec, source: GeneratorSource): string | null {
   const key = source.settings.get("generatorKey");
-  if (spec.kind === "command" || key === undefined || key.source === "config") return boundKey(spec, source);
-  return checkGeneratorKey(key.value, key.label, takesLogin(spec));
+  if (spec.kind === "command" || key === undefined || key.source === "config")
+    return getKeyForOrigin(spec, source);
+  return checkGeneratorKey(key.value, key.label, supportsLogin(spec));
 }
 
 /** A key for one origin only: from the variable of the generator's kind, or the stored one. */
-export function boundKey(spec: GeneratorSpec, { settings, context }: GeneratorSource): string | null {
+export function getKeyForOrigin(spec: GeneratorSpec, { settings, context }: GeneratorSource): string | null {
   if (spec.kind === "command") return null;
   const variable = kindAtHome(spec)?.keyVariables.find((name) => context.env[name]);
   if (variable) return checkSecret(context.env[variable] ?? "", variable);
   const { origin } = new URL(spec.url);
   const stored = settings.stored("generatorKey");
   const isForOrigin = stored !== undefined && settings.stored("generatorKeyOrigin")?.value === origin;
-  return isForOrigin ? checkGeneratorKey(stored.value, stored.label, takesLogin(spec)) : null;
+  return isForOrigin ? checkGeneratorKey(stored.value, stored.label, supportsLogin(spec)) : null;
 }
 
 /** The key in the environment if the task was submitted with it, so that its address has it already; null otherwise. */
-export function accountKey(spec: GeneratorSpec, keyId: string, { settings }: GeneratorSource): string | null {
+export function getTaskKey(spec: GeneratorSpec, keyId: string, { settings }: GeneratorSource): string | null {
   const key = settings.get("generatorKey");
   if (spec.kind === "command" || key === undefined || key.source === "config") return null;
-  const checked = checkGeneratorKey(key.value, key.label, takesLogin(spec));
+  const checked = checkGeneratorKey(key.value, key.label, supportsLogin(spec));
   return keyFingerprint(checked) === keyId ? checked : null;
 }
 
 /** Whether a generator's key may be `user:password`. */
-export function takesLogin({ kind }: Pick<GeneratorSpec, "kind">): boolean {
+export function supportsLogin({ kind }: Pick<GeneratorSpec, "kind">): boolean {
   return isServerKind(kind) && KINDS[kind].keyHeaders === basicOrBearer;
 }
 
@@ -240,12 +242,12 @@ export function withKey(
 }
 
 /** Whether the generator refuses every request because no key is set. */
-export function lacksKey({ spec, options: { key, headers } }: OwnGenerator): boolean {
+export function lacksKey({ spec, options: { key, headers } }: UserGenerator): boolean {
   return kindAtHome(spec) !== null && key === null && Object.keys(headers).length === 0;
 }
 
 /** @throws AuthRequiredError if it lacks a key */
-export function requireKey(generator: OwnGenerator): void {
+export function requireKey(generator: UserGenerator): void {
   const { spec } = generator;
   const kind = kindAtHome(spec);
   if (kind === null || !lacksKey(generator)) return;

@@ -31,14 +31,14 @@ export async function readSeedFlags(
   const pairs = plain ? fieldPairs(plain.label, plain.value) : [];
   const seedTexts = pairs.filter(([name]) => name === field).map(([, text]) => text);
   const isInJson = json && field !== undefined && Object.hasOwn(jsonFields(json.label, json.value), field);
-  if (flag.length > 0 && (seedTexts.length > 0 || isInJson)) throw seedTwice(field);
+  if (flag.length > 0 && (seedTexts.length > 0 || isInJson)) throw duplicateSeedError(field);
   const text = seedTexts.join(",");
   const seeds = plain && hasSeveralSeeds(text) ? parseSeedsOption(`${plain.label} ${field}`, text) : flag;
   return { seeds, field };
 }
 
 /** The error of a command line with two seeds for one request. */
-export function seedTwice(field = "seed"): UsageError {
+export function duplicateSeedError(field = "seed"): UsageError {
   return new UsageError(`--seed and --field ${field}= are two seeds for one request.`, {
     hint: "Nothing was sent. Leave one of them out.",
   });
@@ -74,18 +74,18 @@ export function requireOneImageEach({ maxImages = 1 }: Pick<RequestInput, "maxIm
     });
 }
 
-const LEAVE_IT_OUT = "Nothing was sent. Leave it out.";
+const OMIT_HINT = "Nothing was sent. Leave it out.";
 
 type GenerateFlags = Omit<FlagsOf<typeof GENERATE>, "seed">;
 
 /** @throws UsageError for a flag that only one request can have */
-export function requireFlagsOfSeveral({ wait, reuse, checkImages }: GenerateFlags): void {
+export function refuseSingleRequestFlags({ wait, reuse, checkImages }: GenerateFlags): void {
   const flag = firstFlag({ "--no-wait": !wait, "--reuse": reuse, "--check-images": checkImages });
-  if (flag) throw new UsageError(`${flag} cannot be used with several seeds.`, { hint: LEAVE_IT_OUT });
+  if (flag) throw new UsageError(`${flag} cannot be used with several seeds.`, { hint: OMIT_HINT });
 }
 
 /** @throws UsageError for a flag that only a batch has */
-export function requireFlagsOfOne({ concurrency, retryFailed, resubmitUnknown }: GenerateFlags): void {
+export function refuseBatchFlags({ concurrency, retryFailed, resubmitUnknown }: GenerateFlags): void {
   const flag = firstFlag({
     "--concurrency": concurrency !== undefined,
     "--retry-failed": retryFailed,
@@ -93,7 +93,7 @@ export function requireFlagsOfOne({ concurrency, retryFailed, resubmitUnknown }:
   });
   if (flag)
     throw new UsageError(`${flag} can be used only with several seeds, such as --seed 1-4.`, {
-      hint: LEAVE_IT_OUT,
+      hint: OMIT_HINT,
     });
 }
 

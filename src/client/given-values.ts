@@ -12,7 +12,7 @@ import type { SavedFields } from "../models/saved-fields.ts";
 import type { SettingName } from "../store/settings-table.ts";
 import type { CheckedRequest, GeneratorFields, RequestInput } from "../task/request.ts";
 import { fieldsFrom, type InputFields, type ProviderFields } from "../task/request-fields.ts";
-import { type Effective, type EffectiveSettings, serverKey } from "./effective-settings.ts";
+import { type EffectiveSettings, type EffectiveValue, serverKey } from "./effective-settings.ts";
 import type { RequestOptions } from "./options/call-options.ts";
 
 interface Source {
@@ -44,7 +44,7 @@ export function readRequestFlags(flags: RequestFlags, { settings }: Source): Req
  * Whether a model setting is only the service's default. A generator's default is in its terms, and a model in the config does
  * not apply to a server whose key is in the environment.
  */
-function isServiceDefault({ source }: Effective, settings: EffectiveSettings): boolean {
+function isServiceDefault({ source }: EffectiveValue, settings: EffectiveSettings): boolean {
   if (source === "flag") return false;
   if (settings.generator() !== undefined) return true;
   return source === "config" && serverKey(settings)?.source === "environment";
@@ -66,14 +66,14 @@ interface WaitOptions {
   pollIntervalMs?: number | undefined;
 }
 
-export function waitFrom({ timeoutMs, pollIntervalMs }: WaitOptions): WaitSettings {
+export function toWaitSettings({ timeoutMs, pollIntervalMs }: WaitOptions): WaitSettings {
   const schedule = pollIntervalMs === undefined ? null : fixedSchedule(pollIntervalMs);
   return { timeoutMs: timeoutMs ?? null, schedule };
 }
 
 /** Adds the setting `timeout`. @throws UsageError if it is invalid */
 export function waitSettings(flags: WaitOptions, { settings }: Source): WaitSettings {
-  const wait = waitFrom(flags);
+  const wait = toWaitSettings(flags);
   if (wait.timeoutMs !== null) return wait;
   const timeout = settings.get("timeout");
   return timeout ? { ...wait, timeoutMs: parseTimeoutOption(timeout.label, timeout.value) } : wait;
@@ -95,14 +95,14 @@ export function outputSettings(
 }
 
 /** The fields of a request among a call's options. */
-export function inputFrom(options: RequestOptions): RequestInput {
+export function toRequestInput(options: RequestOptions): RequestInput {
   const image = options.image === undefined ? undefined : [options.image].flat();
   const fields = { ...options, image };
   return { ...fieldsFrom<InputFields>((name) => fields[name]), prompt: options.prompt };
 }
 
 /** @throws InvalidRequestError for the first rule of the service's document that a request breaks */
-export function checkedFrom(
+export function checkCallRequest(
   options: RequestOptions,
   matrix: Matrix,
   generator: GeneratorTerms | null,
@@ -110,7 +110,7 @@ export function checkedFrom(
 ): CheckedRequest {
   if (options.prompt === undefined) throw new UsageError("There is no prompt.");
   const validate = options.validate !== false;
-  return checkRequest(inputFrom(options), matrix, {
+  return checkRequest(toRequestInput(options), matrix, {
     validate,
     labels: FIELD_LABELS,
     generator,
@@ -118,29 +118,29 @@ export function checkedFrom(
   });
 }
 
-type Find = (name: SettingName) => Effective | undefined;
+type FindSetting = (name: SettingName) => EffectiveValue | undefined;
 
 /** Defaults from config.json for request fields of the target in effect. @throws UsageError, SettingsError */
 export function readSavedFields(settings: Pick<EffectiveSettings, "stored" | "generator">): SavedFields {
   const [ratio, quality] = [settings.stored("ratio")?.value, settings.stored("quality")?.value];
   const defaults = { ...(ratio !== undefined && { ratio }), ...(quality !== undefined && { quality }) };
   // The others are for the generator that the config names: its terms have them.
-  const isOfGenerator = settings.generator() !== undefined || settings.stored("generator") !== undefined;
-  return isOfGenerator ? defaults : { ...defaults, ...storedOwnFields((name) => settings.stored(name)) };
+  const hasGenerator = settings.generator() !== undefined || settings.stored("generator") !== undefined;
+  return hasGenerator ? defaults : { ...defaults, ...readStoredFields((name) => settings.stored(name)) };
 }
 
 /** The seed, negative prompt and fields of a generator. @throws UsageError */
-export function storedOwnFields(find: Find): GeneratorFields {
+export function readStoredFields(find: FindSetting): GeneratorFields {
   const [seed, negative] = [find("seed"), find("negative")];
   return {
     ...(seed && { seed: parseSeedOption(seed.label, seed.value) }),
     ...(negative && { negative: negative.value }),
-    fields: fieldSettings(find),
+    fields: readFieldSettings(find),
   };
 }
 
 /** The settings `field` and `fieldJson`. @throws UsageError */
-export function fieldSettings(find: Find): ProviderFields {
+export function readFieldSettings(find: FindSetting): ProviderFields {
   const [plain, json] = [find("field"), find("fieldJson")];
   return {
     ...(plain && providerFields(plain.label, plain.value)),

@@ -29,7 +29,7 @@ export interface ModelList {
 }
 
 /** Number of images of a model that makes several, if the request has none. */
-export const IMAGES_BY_DEFAULT = MAX_IMAGES.default;
+export const DEFAULT_IMAGES = MAX_IMAGES.default;
 
 export function needsSubscription({ notes }: Pick<Model, "notes">): boolean {
   return notes.includes(NEEDS_SUBSCRIPTION);
@@ -43,13 +43,16 @@ export async function listModels(
 ): Promise<ModelList> {
   const target = await targetInEffect(session);
   const fromMatrix = await target.matrix();
-  const { others, loaded, leftOut } = await findOthers(target, fromMatrix);
+  const { others, loaded, leftOut } = await findUnlistedModels(target, fromMatrix);
   const matrix = [...fromMatrix, ...others];
-  const unknown = name === undefined ? null : unknownModelText(name, matrix);
-  if (unknown !== null) throw new UsageError(unknown, { hint: "To see all models: imggen models" });
+  const problem = name === undefined ? null : unknownModelText(name, matrix);
+  if (problem !== null) throw new UsageError(problem, { hint: "To see all models: imggen models" });
   const model = (name !== undefined && resolveModel(name, matrix)) || null;
-  const { aliasOf: _, ...itself } = model ?? {};
-  const { matching, undocumented } = findModels(parseFilter(filter), model ? [itself as Model] : matrix);
+  const { aliasOf: _, ...modelWithoutAlias } = model ?? {};
+  const { matching, undocumented } = findModels(
+    parseFilter(filter),
+    model ? [modelWithoutAlias as Model] : matrix,
+  );
   return {
     models: matching,
     model,
@@ -61,7 +64,7 @@ export async function listModels(
   };
 }
 
-interface Others {
+interface UnlistedModels {
   /** Models of which only the name is known. */
   others: readonly Model[];
   loaded: string | null;
@@ -69,7 +72,7 @@ interface Others {
 }
 
 /** The models that a generator has beside the matrix. @throws ImggenError */
-async function findOthers(target: Target, fromMatrix: Matrix): Promise<Others> {
+async function findUnlistedModels(target: Target, fromMatrix: Matrix): Promise<UnlistedModels> {
   let leftOut: string | null = null;
   const offer = await target.models().catch((error: unknown) => {
     if (!(error instanceof ImggenError) || fromMatrix.length === 0) throw error;
@@ -77,9 +80,9 @@ async function findOthers(target: Target, fromMatrix: Matrix): Promise<Others> {
     return null;
   });
   if (offer === null) return { others: [], loaded: null, leftOut };
-  const { undocumentedModel: unknownToUs } = await import("../models/check-request.ts");
+  const { undocumentedModel } = await import("../models/check-request.ts");
   const names = (offer.names ?? []).filter((name) => !fromMatrix.some(({ id }) => id === name));
-  return { others: names.map(unknownToUs), loaded: offer.loaded, leftOut };
+  return { others: names.map(undocumentedModel), loaded: offer.loaded, leftOut };
 }
 
 /** A ratio that the document does not name may be one that a model without documented ratios takes. @throws UsageError */

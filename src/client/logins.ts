@@ -5,15 +5,15 @@ import { resolveModel } from "../models/find.ts";
 import { DEFAULT_MODEL, MODELS, type Model } from "../models/matrix.ts";
 import { mayCarryKey, storedSpec } from "../providers/spec.ts";
 import { checkGeneratorKey } from "./account.ts";
-import { takesLogin } from "./generator-settings.ts";
-import { generatorNamed, knownSpec } from "./targets/generator-setup.ts";
+import { supportsLogin } from "./generator-settings.ts";
+import { loadUnconfiguredGenerator, resolveSpec } from "./targets/generator-setup.ts";
 import { GeneratorTarget } from "./targets/generator-target.ts";
 import { ServiceTarget } from "./targets/service-target.ts";
 import type { TargetSession } from "./targets/target.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
 
 const VERIFY_TIMEOUT_MS = 15_000;
-const UNCHECKED = "To store the key unchecked, add --no-verify.";
+const UNCHECKED_HINT = "To store the key unchecked, add --no-verify.";
 
 /**
  * Asks a service whether it takes a key, which costs nothing.
@@ -26,7 +26,7 @@ export async function verifyAccount(
 ): Promise<void> {
   const check = await new ServiceTarget(session, account).check({ signal, timeoutMs: VERIFY_TIMEOUT_MS });
   signal.throwIfAborted();
-  const failure = check.failure("Nothing was stored.", UNCHECKED);
+  const failure = check.failure("Nothing was stored.", UNCHECKED_HINT);
   if (failure !== null) throw failure;
 }
 
@@ -34,7 +34,7 @@ export type GeneratorLogin = ReturnType<typeof generatorLogin>;
 
 /** A generator to store, with the address that its key is for; null for a command. @throws UsageError */
 export function generatorLogin(text: string, session: TargetSession) {
-  const spec = knownSpec(text, "--generator", session);
+  const spec = resolveSpec(text, "--generator", session);
   const url = spec.kind === "command" ? null : new URL(spec.url);
   return {
     name: spec.name,
@@ -46,7 +46,7 @@ export function generatorLogin(text: string, session: TargetSession) {
         throw new UsageError("A key is only sent to https:// addresses, and within this machine.", {
           hint: "Nothing was stored. A server that needs no key works over http.",
         });
-      return checkGeneratorKey(input, "This key", takesLogin(spec));
+      return checkGeneratorKey(input, "This key", supportsLogin(spec));
     },
     /**
      * Asks it for its models, which costs nothing.
@@ -54,7 +54,7 @@ export function generatorLogin(text: string, session: TargetSession) {
      * @throws AuthRequiredError if it refuses the key, NetworkError if it cannot be reached
      */
     async verify(key: string | null, signal: AbortSignal): Promise<boolean | ServiceError> {
-      const { options } = generatorNamed(storedSpec(spec), session);
+      const { options } = loadUnconfiguredGenerator(storedSpec(spec), session);
       const read = () => ({ spec, options: { ...options, key } });
       const check = await new GeneratorTarget(spec.name, read, session).check({ signal });
       const failure = check.failure("", "");
@@ -69,7 +69,7 @@ export function generatorLogin(text: string, session: TargetSession) {
  * A model with documented costs, to store in place of a default whose cost is not documented, in the quality that is set or
  * its cheapest one.
  */
-export async function pricedModel(
+export async function findPricedModel(
   session: TargetSession,
   model: string = DEFAULT_MODEL,
   preferredQuality: string | undefined = undefined,
@@ -78,12 +78,12 @@ export async function pricedModel(
   const read = async () => (await targetInEffect(session)).matrix();
   const matrix = await read().catch(() => MODELS);
   if (resolveModel(model, matrix)?.credits !== null) return null;
-  const next = matrix.find(({ credits, kinds }) => credits !== null && kinds?.includes("text-to-image"));
-  if (next === undefined) return null;
-  const isPreferred = (each: string) => each === preferredQuality && documentedCost(next, each) !== null;
-  const quality = next.qualities?.find(isPreferred) ?? cheapestQuality(next);
-  const cost = quality === undefined ? costRange(next) : `${documentedCost(next, quality)} credits`;
-  return { name: model, id: next.id, quality, cost };
+  const candidate = matrix.find(({ credits, kinds }) => credits !== null && kinds?.includes("text-to-image"));
+  if (candidate === undefined) return null;
+  const isPreferred = (each: string) => each === preferredQuality && documentedCost(candidate, each) !== null;
+  const quality = candidate.qualities?.find(isPreferred) ?? cheapestQuality(candidate);
+  const cost = quality === undefined ? costRange(candidate) : `${documentedCost(candidate, quality)} credits`;
+  return { name: model, id: candidate.id, quality, cost };
 }
 
 function cheapestQuality(model: Model): string | undefined {

@@ -31,22 +31,23 @@ export async function checkState(session: TargetSession): Promise<Finding> {
   const { state: folder } = await orNotChecked(() => session.folders);
   const { exists, mode, freeBytes } = await folderFacts(folder);
   const facts = { folder, exists, mode, freeBytes };
-  const elsewhere = "or set IMGGEN_HOME to another folder.";
+  const otherFolderHint = "or set IMGGEN_HOME to another folder.";
   for (const name of LEDGER_FOLDERS) {
     const { problem } = await folderFacts(path.join(folder, name));
-    const hint = `Nothing can be submitted. Fix its permissions, ${elsewhere}`;
+    const hint = `Nothing can be submitted. Fix its permissions, ${otherFolderHint}`;
     if (problem !== null) throw new StateFolderError(folder, problem, { hint });
   }
-  const free = freeBytes === null ? null : bytesText(freeBytes);
-  const little = `The disk of ${folder} has only ${free} left.`;
+  const freeText = freeBytes === null ? null : bytesText(freeBytes);
+  const lowSpaceMessage = `The disk of ${folder} has only ${freeText} left.`;
   if (freeBytes !== null && freeBytes < MIN_FREE_BYTES)
-    return failed(little, `Nothing can be submitted. Free some space, ${elsewhere}`, facts);
-  if (freeBytes !== null && freeBytes < LOW_FREE_BYTES) return warning(little, "Free some space.", facts);
-  if (allows(0o022, mode)) {
+    return failed(lowSpaceMessage, `Nothing can be submitted. Free some space, ${otherFolderHint}`, facts);
+  if (freeBytes !== null && freeBytes < LOW_FREE_BYTES)
+    return warning(lowSpaceMessage, "Free some space.", facts);
+  if (hasPermissions(0o022, mode)) {
     const open = `Other users can write to ${folder} (mode ${mode}).`;
     return warning(open, `Run: chmod 700 ${shellWord(folder)}`, facts);
   }
-  const parts = [folder, !exists && "not there yet", mode && `mode ${mode}`, free && `${free} free`];
+  const parts = [folder, !exists && "not there yet", mode && `mode ${mode}`, freeText && `${freeText} free`];
   return ok(parts.filter(Boolean).join(", "), facts);
 }
 
@@ -118,8 +119,8 @@ export async function folderFacts(folder: string, existing = folder): Promise<Fo
     const exists = existing === folder;
     return { exists, mode: exists ? modeText(stats) : null, freeBytes, problem: null };
   } catch (error) {
-    const above = path.dirname(existing);
-    if (errorCode(error) === "ENOENT" && above !== existing) return folderFacts(folder, above);
+    const parentFolder = path.dirname(existing);
+    if (errorCode(error) === "ENOENT" && parentFolder !== existing) return folderFacts(folder, parentFolder);
     if (errorCode(error) === undefined) throw error;
     return { exists: false, mode: null, freeBytes: null, problem: error };
   }
@@ -131,7 +132,7 @@ export function modeText({ mode }: Stats): string | null {
 }
 
 /** Whether a mode has any of some permission bits. */
-export function allows(bits: number, mode: string | null): boolean {
+export function hasPermissions(bits: number, mode: string | null): boolean {
   return (Number.parseInt(mode ?? "0", 8) & bits) !== 0;
 }
 
@@ -173,14 +174,14 @@ const ANY_CERTIFICATE =
 export async function checkTls({ context: { env } }: TargetSession): Promise<Finding> {
   const { NODE_EXTRA_CA_CERTS: extra, NODE_TLS_REJECT_UNAUTHORIZED: rejects } = env;
   const facts = { extraCertificates: extra || null };
-  const instead = "Unset it, and name the certificates to trust in NODE_EXTRA_CA_CERTS.";
-  if (rejects === "0") return warning(ANY_CERTIFICATE, instead, facts);
+  const hint = "Unset it, and name the certificates to trust in NODE_EXTRA_CA_CERTS.";
+  if (rejects === "0") return warning(ANY_CERTIFICATE, hint, facts);
   if (!extra) return ok("Node's own certificates", facts);
   try {
     await promises.readFile(extra);
     return ok(`Node's own certificates, and those in ${extra}`, facts);
   } catch (error) {
-    const unread = `The certificates in ${extra} cannot be read: ${errorText(error)}.`;
-    return warning(unread, "Set NODE_EXTRA_CA_CERTS to a file of certificates, or unset it.", facts);
+    const message = `The certificates in ${extra} cannot be read: ${errorText(error)}.`;
+    return warning(message, "Set NODE_EXTRA_CA_CERTS to a file of certificates, or unset it.", facts);
   }
 }

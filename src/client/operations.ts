@@ -31,7 +31,7 @@ interface PollOptions extends DestinationOptions {
   wait: WaitSettings | null;
 }
 
-interface PriceQuestion {
+interface PriceConfirmation {
   /** Confirms an undocumented price with a person. Absent if there is none to ask. */
   confirmPrice?: ((name: string) => Promise<boolean>) | undefined;
 }
@@ -59,7 +59,7 @@ export class Operations {
   async generate(
     spec: GenerateSpec,
     caller: Caller,
-    { confirmPrice, ...events }: Omit<GenerateEvents, "agreeOnPrice"> & PriceQuestion = {},
+    { confirmPrice, ...events }: Omit<GenerateEvents, "agreeOnPrice"> & PriceConfirmation = {},
   ): Promise<TaskReport> {
     const { folders } = this.#session;
     const agreeOnPrice: GenerateEvents["agreeOnPrice"] =
@@ -107,7 +107,7 @@ export class Operations {
   ): Promise<ResumeReports> {
     const { isSandbox, context } = this.#session;
     const { overwrite = false, sidecar = false } = destinationOptions;
-    const fallback = (): Destination => ({
+    const createDefaultDestination = (): Destination => ({
       kind: "folder",
       folder: context.resolvePath("."),
       template: DEFAULT_TEMPLATE,
@@ -115,8 +115,8 @@ export class Operations {
       ...(sidecar && { sidecar }),
     });
     const destination = await this.#destination(destinationOptions);
-    const served = takesServed ? { placeOfServed: fallback } : {};
-    const spec = { ids, isSandbox, wait, destination, fallback, ...served };
+    const served = takesServed ? { placeOfServed: createDefaultDestination } : {};
+    const spec = { ids, isSandbox, wait, destination, fallback: createDefaultDestination, ...served };
     const { resume } = await import("../core/use-cases/resume.ts");
     return resume(spec, this.#workspace.depsFor(caller), events);
   }
@@ -145,7 +145,7 @@ export class Operations {
   }
 
   /** The tasks whose records can be removed: those with these ids, or all older than `before`. @throws UsageError */
-  async forgettable(ids: readonly string[], before: string | undefined): Promise<Forgettable> {
+  async findForgettable(ids: readonly string[], before: string | undefined): Promise<Forgettable> {
     const { findForgettable, findOlderForgettable } = await import("../core/use-cases/forget.ts");
     const deps = { ledger: this.#workspace.ledger, clock: this.#session.context.clock };
     return before === undefined
@@ -168,9 +168,9 @@ export class Operations {
   /** Whether a task cannot be continued, because its provider is missing. */
   async #isStuck({ intent, id }: Task): Promise<boolean> {
     if (!isAtGenerator(intent)) return false;
-    const { requireKnown } = await import("./targets/generator-setup.ts");
+    const { requireKnownGenerator } = await import("./targets/generator-setup.ts");
     try {
-      requireKnown(intent.service.baseUrl, id, this.#session);
+      requireKnownGenerator(intent.service.baseUrl, id, this.#session);
       return false;
     } catch (error) {
       if (error instanceof MissingProviderError) return true;

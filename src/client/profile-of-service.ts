@@ -2,7 +2,7 @@ import { UsageError } from "../lib/error-types.ts";
 import { parseGeneratorSpec } from "../providers/spec.ts";
 import type { Settings } from "../store/settings-file.ts";
 import { SettingsError } from "../store/store-errors.ts";
-import { withoutSlash } from "./account.ts";
+import { normalizeBaseUrl } from "./account.ts";
 import { storedSettings } from "./effective-settings.ts";
 import { profileFolder, profileNames } from "./profiles.ts";
 
@@ -10,22 +10,22 @@ import { profileFolder, profileNames } from "./profiles.ts";
 export function profilesByService(configFolder: string): (service: string) => string | null {
   const names = profileNames(configFolder).sort();
   const services = new Map(
-    names.map((name) => [name, serviceIn(profileFolder(configFolder, name, "The profile"))] as const),
+    names.map((name) => [name, readServiceName(profileFolder(configFolder, name, "The profile"))] as const),
   );
-  return (service) => names.find((name) => services.get(name) === withoutSlash(service)) ?? null;
+  return (service) => names.find((name) => services.get(name) === normalizeBaseUrl(service)) ?? null;
 }
 
 /** The name that the service of some settings has in the ledger; null for none, or if they cannot be read. */
-function serviceIn(folder: string): string | null {
+function readServiceName(folder: string): string | null {
   try {
-    return nameIn(storedSettings(folder));
+    return getServiceName(storedSettings(folder));
   } catch (error) {
     if (error instanceof SettingsError || error instanceof UsageError) return null;
     throw error;
   }
 }
 
-function nameIn({ generator, baseUrl }: Settings): string | null {
-  if (generator !== undefined) return withoutSlash(parseGeneratorSpec(generator, "generator").name);
-  return baseUrl === undefined ? null : withoutSlash(baseUrl);
+function getServiceName({ generator, baseUrl }: Settings): string | null {
+  if (generator !== undefined) return normalizeBaseUrl(parseGeneratorSpec(generator, "generator").name);
+  return baseUrl === undefined ? null : normalizeBaseUrl(baseUrl);
 }

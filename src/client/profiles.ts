@@ -13,13 +13,13 @@ export interface Profile {
   label: string;
 }
 
-const FOLDER = "profiles";
+const PROFILES_FOLDER = "profiles";
 /** Lower case alone, because some file systems take Work and work for one. */
-const NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+const PROFILE_NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
 /** The folder of a profile's settings. @param label names where the profile was chosen @throws UsageError */
 export function profileFolder(configFolder: string, name: string, label: string): string {
-  if (NAME.test(name)) return path.join(configFolder, FOLDER, name);
+  if (PROFILE_NAME.test(name)) return path.join(configFolder, PROFILES_FOLDER, name);
   throw new UsageError(`${label} ${JSON.stringify(name)} is not the name of a profile.`, {
     hint: "Names have lower-case letters, digits, - and _.",
   });
@@ -27,19 +27,21 @@ export function profileFolder(configFolder: string, name: string, label: string)
 
 /** The names of all profiles, in no order. */
 export function profileNames(configFolder: string): string[] {
-  const folder = path.join(configFolder, FOLDER);
+  const folder = path.join(configFolder, PROFILES_FOLDER);
   const names = existsSync(folder) ? readdirSync(folder) : [];
-  return names.filter((name) => NAME.test(name) && hasSettings(path.join(folder, name)));
+  return names.filter((name) => PROFILE_NAME.test(name) && hasSettings(path.join(folder, name)));
 }
 
 /** The folders of all settings: of those without a name, and of each profile. */
 export function settingsFolders(configFolder: string): string[] {
-  const profileFolders = profileNames(configFolder).map((name) => path.join(configFolder, FOLDER, name));
+  const profileFolders = profileNames(configFolder).map((name) =>
+    path.join(configFolder, PROFILES_FOLDER, name),
+  );
   return [configFolder, ...profileFolders];
 }
 
 /** A command to paste, for the profile in use. */
-export function inProfile(command: string, { profile }: { readonly profile?: Profile | null }): string {
+export function addProfileFlag(command: string, { profile }: { readonly profile?: Profile | null }): string {
   return profile?.source === "flag" ? `${command} --profile ${profile.name}` : command;
 }
 

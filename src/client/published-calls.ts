@@ -12,7 +12,7 @@ import type { Destination } from "../task/intent.ts";
 import { rowJson, summaryJson } from "./batch-json.ts";
 import type { BatchRows } from "./batch-operations.ts";
 import type { ClientSession } from "./client-session.ts";
-import { checkedFrom, waitFrom } from "./given-values.ts";
+import { checkCallRequest, toWaitSettings } from "./given-values.ts";
 import { recentHistory } from "./listed-tasks.ts";
 import type { Operations } from "./operations.ts";
 import type {
@@ -54,7 +54,7 @@ export class PublishedCalls {
   /** @throws ImggenFailure if the image is not there, or what the use case throws */
   async generate(options: GenerateOptions, signal: AbortSignal): Promise<GenerateResult> {
     const { maxCredits, reuse = false, again = false } = options;
-    const wait = options.wait === false ? null : waitFrom(options);
+    const wait = options.wait === false ? null : toWaitSettings(options);
     const spec = {
       ...(await this.#checked(options)),
       allowUndocumented: options.validate === false,
@@ -67,7 +67,7 @@ export class PublishedCalls {
 
   /** @throws ImggenFailure if the earlier task has no image */
   async reuse(options: ReuseOptions, signal: AbortSignal): Promise<GenerateResult | null> {
-    const wait = waitFrom(options);
+    const wait = toWaitSettings(options);
     const { checked } = await this.#checked(options);
     const copies = await this.#copies();
     const request = copies === null ? checked.request : await copies.asRecorded(checked.request);
@@ -84,8 +84,8 @@ export class PublishedCalls {
     signal: AbortSignal,
     onRow: (row: BatchRow) => Promise<void>,
   ): Promise<BatchSummary> {
-    const { batchOfRows } = await import("./batch-operations.ts");
-    const { spec } = await batchOfRows(rows, options, this.#session);
+    const { checkBatchOfRows } = await import("./batch-operations.ts");
+    const { spec } = await checkBatchOfRows(rows, options, this.#session);
     const { caller, noted } = this.#createCaller(options, signal);
     const onEnd = (end: RowResult) => onRow(rowJson(end, this.#session.words));
     const result = await this.#operations.batch(spec, caller, { onEnd });
@@ -94,7 +94,7 @@ export class PublishedCalls {
   }
 
   async status(taskId: string, options: StatusOptions, signal: AbortSignal): Promise<StatusResult> {
-    const wait = options.wait === true ? waitFrom(options) : null;
+    const wait = options.wait === true ? toWaitSettings(options) : null;
     const { caller, noted } = this.#createCaller(options, signal);
     const [report = createIdReport(taskId)] = await this.#operations.status(
       [taskId],
@@ -105,7 +105,7 @@ export class PublishedCalls {
   }
 
   async resume(ids: readonly string[], options: ResumeOptions, signal: AbortSignal): Promise<ResumeResult> {
-    const wait = waitFrom(options);
+    const wait = toWaitSettings(options);
     const { caller, noted } = this.#createCaller(options, signal);
     const resumed = await this.#operations.resume(ids, { ...outputOptions(options), wait }, caller);
     const tasks = resumed.reports.map((report) => reportJson(noted(report), this.#session.words));
@@ -114,7 +114,7 @@ export class PublishedCalls {
   }
 
   async cancel(ids: readonly string[], options: CancelOptions, signal: AbortSignal): Promise<CancelResult[]> {
-    const wait = options.wait === true ? waitFrom(options) : null;
+    const wait = options.wait === true ? toWaitSettings(options) : null;
     const { caller, noted } = this.#createCaller(options, signal);
     const reports = await this.#operations.cancel(ids, wait, caller);
     return reports.map((report) => cancelJson(noted(report), this.#session.words));
@@ -132,7 +132,7 @@ export class PublishedCalls {
     const target = await targetInEffect(this.#session);
     const matrix = await target.matrix();
     const terms = await target.terms(options);
-    return { checked: checkedFrom(options, matrix, terms, this.#session.savedFields), matrix };
+    return { checked: checkCallRequest(options, matrix, terms, this.#session.savedFields), matrix };
   }
 
   /** Copies of reference images that are files; null for a service, which takes URLs. */
@@ -147,7 +147,7 @@ export class PublishedCalls {
   }
 
   #createCaller(options: CallOptions & { yes?: boolean | undefined }, signal: AbortSignal) {
-    const { onProgress, noted } = listening(options.onProgress);
+    const { onProgress, noted } = guardListener(options.onProgress);
     const writeOut = () => Promise.reject(new InterruptedError(null));
     return { caller: { signal, onProgress, writeOut, acceptsOtherKey: options.yes === true }, noted };
   }
@@ -166,7 +166,7 @@ function outputOptions({ output, name, overwrite }: OutputOptions): OutputOption
 }
 
 /** A caller's listener. Its errors do not end the call, because the task may be charged by then. */
-function listening(listener: OnTaskProgress = () => {}) {
+function guardListener(listener: OnTaskProgress = () => {}) {
   let warning: string | null = null;
   let hasWarned = false;
   const failed = (error: unknown) => {

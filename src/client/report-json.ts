@@ -26,19 +26,25 @@ import type {
 /** A task's report as scripts get it: the success object, or the failure object. @param words the words of its error */
 export function reportJson(report: TaskReport, words: Vocabulary): TaskResult {
   const { elapsedMs, files, warnings, reused, error } = report;
-  const more = reused && { reused };
+  const reusedField = reused && { reused };
   if (error)
-    return { ...describeFailure(error, words, report), ...stateField(report), files, warnings, ...more };
-  return { ok: true, ...taskFacts(report), elapsedMs, warnings, ...more };
+    return {
+      ...describeFailure(error, words, report),
+      ...stateField(report),
+      files,
+      warnings,
+      ...reusedField,
+    };
+  return { ok: true, ...taskFacts(report), elapsedMs, warnings, ...reusedField };
 }
 
 /** As `reportJson`, of a task that saves into files. */
 export function savedJson(report: TaskReport, words: Vocabulary): GenerateResult | TaskFailure {
   const result = reportJson(report, words);
-  return result.ok ? { ...result, files: result.files.filter(isInFile) } : result;
+  return result.ok ? { ...result, files: result.files.filter(isImageFile) } : result;
 }
 
-function isInFile(file: SavedFile): file is ImageFile {
+function isImageFile(file: SavedFile): file is ImageFile {
   return file.path !== null;
 }
 
@@ -46,9 +52,20 @@ function isInFile(file: SavedFile): file is ImageFile {
 function taskFacts(report: TaskReport): TaskFacts {
   const { taskId, request, credits, charged, files, usage, submittedAt, completedAt } = report;
   const status = reportStatus(report);
-  const spent = usage && { usage };
+  const usageField = usage && { usage };
   const state = stateField(report);
-  return { taskId, status, ...state, request, credits, charged, files, ...spent, submittedAt, completedAt };
+  return {
+    taskId,
+    status,
+    ...state,
+    request,
+    credits,
+    charged,
+    files,
+    ...usageField,
+    submittedAt,
+    completedAt,
+  };
 }
 
 export function reportExitCode(report: TaskReport): number {
@@ -97,12 +114,12 @@ export function cancelJson(report: CancelReport, words: Vocabulary): CancelResul
 }
 
 /** Full id of a task: the service's if the ledger has it. The user may have given only its beginning, or none. */
-export function targetName({ id, record }: ResumeTarget): string {
+export function getTargetId({ id, record }: ResumeTarget): string {
   return (record && getTaskId(record)) ?? id ?? record?.id ?? "";
 }
 
 /** Whether a provider may have accepted a task. If not, a signal ends its request at once. */
-export function isTaken({ record }: ResumeTarget): boolean {
+export function mayBeAccepted({ record }: ResumeTarget): boolean {
   return record === null || getTaskId(record) !== null;
 }
 

@@ -36,7 +36,7 @@ export interface RequestPlan extends GenerateSpec {
 }
 
 /** A request of new values. `unusable`: its generator cannot be used, but an unfinished task may answer for it. */
-export async function checkedNew(
+export async function checkNewRequest(
   prompt: string,
   flags: OneRequestFlags,
   session: ClientSession,
@@ -70,9 +70,9 @@ export async function planRequest(
   const { name, overwrite = false, maxCredits } = flags;
   const target = await targetInEffect(session);
   const matrix = await target.matrix();
-  const unchecked = uncheckedCap(target, flags, [plain]);
-  const checked = unchecked === null ? plain : { ...plain, warnings: [...plain.warnings, unchecked] };
-  const rules = { matrix, allowUndocumented: !flags.validate || unchecked !== null };
+  const capWarning = uncheckedCap(target, flags, [plain]);
+  const checked = capWarning === null ? plain : { ...plain, warnings: [...plain.warnings, capWarning] };
+  const rules = { matrix, allowUndocumented: !flags.validate || capWarning !== null };
   // A real run checks this later, once no earlier task answers for the request at no cost.
   if (maxCredits !== undefined && flags.dryRun) {
     const { checkBudget } = await import("../core/limits/budget.ts");

@@ -11,8 +11,8 @@ import type { CheckedRequest, RequestInput } from "../task/request.ts";
 import { FIELD_NAMES, type FieldNames, type RepeatedSeed } from "../task/request-fields.ts";
 import { getSavedFiles, type Task } from "../task/task.ts";
 import { type ClientSession, openLedger } from "./client-session.ts";
-import { seedTwice } from "./given-seeds.ts";
-import { canUpload, fieldSettings, toRequestValues } from "./given-values.ts";
+import { duplicateSeedError } from "./given-seeds.ts";
+import { canUpload, readFieldSettings, toRequestValues } from "./given-values.ts";
 import { type FlagsOf, RANDOM } from "./options/option.ts";
 import type { RERUN } from "./options/request-table.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
@@ -32,11 +32,11 @@ export interface OtherService {
 }
 
 /** The decisions of the user about a request that is made again. */
-interface AgainHow {
+interface RerunCallbacks {
   /** Throws if the user must confirm another service. */
   onOther: (other: OtherService) => never;
   /** The prompt in place of the earlier one, or the same. */
-  promptFor: (earlier: string) => Promise<string>;
+  promptFor: (earlierRequest: string) => Promise<string>;
 }
 
 /**
@@ -45,27 +45,27 @@ interface AgainHow {
  * @returns `repeated`: its task; null if the request was changed
  * @throws UsageError, InvalidRequestError
  */
-export async function checkedAgain(
-  what: string,
+export async function checkRerun(
+  fileOrTaskId: string,
   { seed: seedFlag, ...flags }: FlagsOf<typeof RERUN>,
   session: ClientSession,
-  { onOther, promptFor }: AgainHow,
+  { onOther, promptFor }: RerunCallbacks,
 ): Promise<{ checked: CheckedRequest; repeated: Task | null }> {
   const isRandom = seedFlag === RANDOM;
   const values = toRequestValues({ ...flags, seed: isRandom ? undefined : seedFlag });
-  const earlier = await findEarlierRequest(what, values.image !== undefined, session);
+  const earlier = await findEarlierRequest(fileOrTaskId, values.image !== undefined, session);
   preferProvider(earlier, session);
   if (!flags.yes && !session.isSandbox) await requireSameService(earlier, session, onOther);
-  await preferEarlier(earlier, session);
+  await preferTaskSettings(earlier, session);
   const prompt = await promptFor(earlier.request.prompt);
-  const merged = { ...earlierInput(earlier), ...values, prompt };
+  const mergedInput = { ...earlierInput(earlier), ...values, prompt };
   const target = await targetInEffect(session);
-  const terms = await target.terms({ ...flags, model: merged.model });
+  const terms = await target.terms({ ...flags, model: mergedInput.model });
   const changed = { ...values, isRandom };
-  const { input, isSeedGiven } = withFieldFlags(merged, changed, terms?.fieldNames ?? {}, session);
-  const again = withSeed(input, isSeedGiven ? undefined : earlier.seed, terms?.fieldNames.seed);
-  if (earlier.isImage && again.seed !== undefined && values.maxImages === undefined)
-    delete again.input.maxImages;
+  const { input, isSeedGiven } = withFieldFlags(mergedInput, changed, terms?.fieldNames ?? {}, session);
+  const rerunRequest = withSeed(input, isSeedGiven ? undefined : earlier.seed, terms?.fieldNames.seed);
+  if (earlier.isImage && rerunRequest.seed !== undefined && values.maxImages === undefined)
+    delete rerunRequest.input.maxImages;
   // Settings are for new requests, not for an earlier one.
   const generator = terms && { ...terms, defaults: {}, savedFields: {} };
   const uploads = canUpload(generator ? input.image : values.image, session);
@@ -75,14 +75,14 @@ export async function checkedAgain(
     unchangedNames.map((name) => [name, `the request's ${FLAG_LABELS[name].slice(2)}`]),
   );
   const options = { validate: flags.validate, labels, inherited, uploads, generator };
-  const checked = checkedWith(again, await target.matrix(), options);
-  const warnings = [...checked.warnings, ...seedWarnings(earlier, isSeedGiven, again.seed)];
+  const checked = checkWithSeed(rerunRequest, await target.matrix(), options);
+  const warnings = [...checked.warnings, ...seedWarnings(earlier, isSeedGiven, rerunRequest.seed)];
   const isSame = isDeepStrictEqual(checked.request, earlier.request);
   return { checked: { ...checked, warnings }, repeated: isSame ? earlier.record : null };
 }
 
 /** A request again, and the seed that makes the same image, if the target has a field for one. */
-interface RequestAgain {
+interface RerunRequest {
   input: RequestInput;
   seed?: WholeNumber;
   /** The same seed if the request itself names none: the ledger keeps the request unchanged. */
@@ -93,7 +93,7 @@ function withSeed(
   input: RequestInput,
   seed: WholeNumber | undefined,
   field: string | undefined,
-): RequestAgain {
+): RerunRequest {
   if (seed === undefined || field === undefined) return { input: { ...input } };
   if (input.seed !== undefined) return { input: { ...input, seed }, seed };
   const isNamed = parseSeed(input.fields?.[field]) !== null;
@@ -101,8 +101,8 @@ function withSeed(
 }
 
 /** @throws InvalidRequestError */
-function checkedWith(
-  { input, added }: RequestAgain,
+function checkWithSeed(
+  { input, added }: RerunRequest,
   matrix: Matrix,
   options: Parameters<typeof checkRequest>[2],
 ): CheckedRequest {
@@ -132,10 +132,10 @@ function earlierInput({ request, record }: ImageOrigin): RequestInput {
   const { seed, negative, fields } = request;
   const input = toInput(request);
   if ([seed, negative, fields].some((each) => each !== undefined)) return input;
-  return isOfGenerator(record) ? { ...input, fields: record.intent.options.fields } : input;
+  return isGeneratorTask(record) ? { ...input, fields: record.intent.options.fields } : input;
 }
 
-function isOfGenerator(record: ImageOrigin["record"]): record is NonNullable<ImageOrigin["record"]> {
+function isGeneratorTask(record: ImageOrigin["record"]): record is NonNullable<ImageOrigin["record"]> {
   return record !== null && isAtGenerator(record.intent);
 }
 
@@ -149,9 +149,9 @@ function withFieldFlags(
   names: FieldNames,
   { settings }: ClientSession,
 ): { input: RequestInput; isSeedGiven: boolean } {
-  const changed = fieldSettings((name) => settings.flag(name));
+  const changed = readFieldSettings((name) => settings.flag(name));
   const isNamed = names.seed !== undefined && Object.hasOwn(changed, names.seed);
-  if (isNamed && (isRandom || flags.seed !== undefined)) throw seedTwice(names.seed);
+  if (isNamed && (isRandom || flags.seed !== undefined)) throw duplicateSeedError(names.seed);
   const fields = { ...merged.fields };
   const input: RequestInput = { ...merged };
   if (isRandom) delete input.seed;
@@ -168,7 +168,7 @@ function withFieldFlags(
 /** Prefers the task's own provider if none is configured. */
 function preferProvider({ record }: ImageOrigin, { settings, isSandbox }: ClientSession): void {
   const isConfigured = settings.get("generator") !== undefined || settings.get("baseUrl") !== undefined;
-  if (isSandbox || isConfigured || !isOfGenerator(record)) return;
+  if (isSandbox || isConfigured || !isGeneratorTask(record)) return;
   settings.prefer("generator", record.intent.service.baseUrl, "The task's generator");
 }
 
@@ -176,9 +176,9 @@ function preferProvider({ record }: ImageOrigin, { settings, isSandbox }: Client
  * Applies the earlier task's workflow and cost at this generator, unless a flag overrides them: the private copy of the
  * workflow, as the file may have changed; and paid, because a free request is sent again after a lost reply.
  */
-async function preferEarlier({ record }: ImageOrigin, session: ClientSession): Promise<void> {
+async function preferTaskSettings({ record }: ImageOrigin, session: ClientSession): Promise<void> {
   const { settings, folders } = session;
-  if (!isOfGenerator(record) || record.intent.service.baseUrl !== (await nameInEffect(session))) return;
+  if (!isGeneratorTask(record) || record.intent.service.baseUrl !== (await nameInEffect(session))) return;
   const { isPaid, options } = record.intent;
   const { workflow } = options;
   if (workflow !== undefined)
@@ -203,7 +203,7 @@ async function requireSameService(
 ): Promise<void> {
   const target = await targetInEffect(session);
   const configured = await target.name();
-  const kind = at === SANDBOX_SERVICE ? "sandbox" : isOfGenerator(record) ? "generator" : "service";
+  const kind = at === SANDBOX_SERVICE ? "sandbox" : isGeneratorTask(record) ? "generator" : "service";
   if (configured === at || (configured === undefined && kind === "service")) return;
   const isFree = (await target.terms({ model: undefined, dryRun: true }))?.isFree === true;
   onOther({ at, kind, configured, isFree, isKnown: record !== null });
@@ -229,10 +229,10 @@ async function findEarlierRequest(
       hint: "Nothing was sent. To see the tasks of this machine: imggen history",
     });
   }
-  const shortened = replacesImages ? undefined : shortenedImage(origin);
-  if (shortened === undefined) return { ...origin, isImage: true };
+  const shortenedUrl = replacesImages ? undefined : shortenedImage(origin);
+  if (shortenedUrl === undefined) return { ...origin, isImage: true };
   throw new UsageError(
-    `${what} was made from ${shortened}, and its sidecar omits the part of the URL after the "?".`,
+    `${what} was made from ${shortenedUrl}, and its sidecar omits the part of the URL after the "?".`,
     { hint: "Nothing was sent. Use imggen generate, with --image <url> for each reference image." },
   );
 }

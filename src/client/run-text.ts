@@ -24,7 +24,7 @@ export function eventText(event: RunEvent): string {
     case "accepted":
       return `Task ${event.taskId} accepted.`;
     case "waiting":
-      return `Waiting for task ${event.taskId}${usually(event.usualMs)}.`;
+      return `Waiting for task ${event.taskId}${usualTimeText(event.usualMs)}.`;
     case "progress":
       return `Task ${event.taskId}: ${progressText(event)}`;
     case "poll_failed":
@@ -89,6 +89,6 @@ export function progressText(facts: ProgressFacts): string {
   return `${[step, shareText(facts)].filter(Boolean).join(", ")}.`;
 }
 
-function usually(ms: number | null): string {
+function usualTimeText(ms: number | null): string {
   return ms === null ? "" : `, which usually takes ${formatDuration(Math.ceil(ms / 1000) * 1000)}`;
 }

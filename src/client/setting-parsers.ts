@@ -14,7 +14,7 @@ import { malformedRatio, unknownRatio } from "../models/rules/ratio.ts";
 import { throwRefusal } from "../models/rules/rule.ts";
 import { SETTINGS, type SettingName, type SettingType, type TypeOfSetting } from "../store/settings-table.ts";
 import { checkApiKey, checkBaseUrl, checkGeneratorKey } from "./account.ts";
-import { type Effective, type EffectiveSettings, serverKey, switchValue } from "./effective-settings.ts";
+import { type EffectiveSettings, type EffectiveValue, parseSwitch, serverKey } from "./effective-settings.ts";
 import { SIZE_FORMS } from "./options/global-options.ts";
 import { parseChoice } from "./options/option-kinds.ts";
 import type { ProcessContext } from "./this-process.ts";
@@ -97,7 +97,7 @@ const PARSERS = {
   },
   folder: (label: string, text: string) => requirePath(notBlank(label, text), label),
   duration: parseTimeoutOption,
-  switch: switchValue,
+  switch: parseSwitch,
   command: (label: string, text: string) => parseUploadCommand(text, label).text,
   credits: (label: string, text: string) => parseWholeNumberOption(label, text, { min: 0 }),
   // Commands are run in other folders, so a relative path would lead elsewhere.
@@ -122,7 +122,7 @@ export type PlainSetting = {
 /** The value of a setting. @throws UsageError */
 export function settingValue<Name extends PlainSetting>(
   name: Name,
-  { label, value }: Pick<Effective, "label" | "value">,
+  { label, value }: Pick<EffectiveValue, "label" | "value">,
 ): ReturnType<(typeof PARSERS)[TypeOfSetting<Name>]> {
   const parse = PARSERS[SETTINGS[name].type] as (label: string, text: string) => unknown;
   // The compiler does not follow which name has which type.

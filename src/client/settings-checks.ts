@@ -7,11 +7,11 @@ import { checkRequest } from "../models/check-request.ts";
 import { isLeftOutWarning } from "../models/rules/rule.ts";
 import { readSettings, type Settings } from "../store/settings-file.ts";
 import { SETTING_NAMES } from "../store/settings-table.ts";
-import { namedSetting } from "./effective-settings.ts";
+import { describeSetting } from "./effective-settings.ts";
 import { type Finding, news, ok, orNotChecked, warning } from "./finding.ts";
 import { readSavedFields } from "./given-values.ts";
-import { allows, folderFacts, modeText } from "./machine-checks.ts";
-import { inProfile } from "./profiles.ts";
+import { folderFacts, hasPermissions, modeText } from "./machine-checks.ts";
+import { addProfileFlag } from "./profiles.ts";
 import { checkSetting } from "./setting-parsers.ts";
 import type { TargetSession } from "./targets/target.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
@@ -42,24 +42,26 @@ export async function checkConfig(session: CheckedSession): Promise<Finding> {
   const { problem } = await folderFacts(path.dirname(file));
   const mode = stats && modeText(stats);
   const facts = { file, exists: stats !== null, mode };
-  const open = await exposure(file);
-  if (open !== null) return warning(open, `Run: chmod 600 ${shellWord(file)}`, facts);
-  const fixed = `${file} cannot be changed: ${errorText(problem)}.`;
+  const exposureMessage = await getExposureWarning(file);
+  if (exposureMessage !== null) return warning(exposureMessage, `Run: chmod 600 ${shellWord(file)}`, facts);
+  const message = `${file} cannot be changed: ${errorText(problem)}.`;
   const hint = "imggen login and imggen config set need to write there.";
-  if (problem !== null) return warning(fixed, hint, facts);
-  const leftOut = await findOmittedSettings(session);
-  if (leftOut.length > 0) return warning(leftOut.join(" "), REMOVE, facts);
+  if (problem !== null) return warning(message, hint, facts);
+  const omittedWarnings = await findOmittedSettings(session);
+  if (omittedWarnings.length > 0) return warning(omittedWarnings.join(" "), REMOVE_HINT, facts);
   return ok(`${file}${stats === null ? ", not there yet" : mode && `, mode ${mode}`}`, facts);
 }
 
 /** Warning if a disk shows the settings to other users: one that keeps no modes. Null if it does not. */
-export async function exposure(file: string): Promise<string | null> {
+export async function getExposureWarning(file: string): Promise<string | null> {
   const stats = await promises.stat(file).catch(() => null);
   const mode = stats && modeText(stats);
-  return allows(0o077, mode) ? `Other users may read ${file}, and the key in it (mode ${mode}).` : null;
+  return hasPermissions(0o077, mode)
+    ? `Other users may read ${file}, and the key in it (mode ${mode}).`
+    : null;
 }
 
-const REMOVE = "To remove a setting: imggen config unset <name>";
+const REMOVE_HINT = "To remove a setting: imggen config unset <name>";
 
 /**
  * Warnings of saved values that are not part of requests.
@@ -87,20 +89,21 @@ async function checkValues(settings: Settings, file: string, session: CheckedSes
   const read = async () => (await targetInEffect(session)).matrix();
   const matrix = await read().catch(() => null);
   // Another check reports an invalid matrix; without it, settings that name a model cannot be checked.
-  const unchecked = matrix === null ? ["matrix", "model", "ratio"] : ["matrix"];
+  const skippedNames = matrix === null ? ["matrix", "model", "ratio"] : ["matrix"];
   const deps = { settings: session.settings, context: session.context, matrix: async () => matrix ?? [] };
   for (const name of SETTING_NAMES) {
     const value = settings[name];
-    if (value === undefined || unchecked.includes(name)) continue;
+    if (value === undefined || skippedNames.includes(name)) continue;
     try {
       // The same label as in an error of a request.
-      const label = name === "workflow" ? namedSetting(name, { value, source: "config", label: name }) : name;
+      const label =
+        name === "workflow" ? describeSetting(name, { value, source: "config", label: name }) : name;
       await checkSetting(name, value, deps, label);
     } catch (error) {
       if (!(error instanceof ImggenError)) throw error;
-      const removing = `Remove it: ${inProfile(`imggen config unset ${name}`, session)}`;
-      const storing = `Store a key that works: ${inProfile("imggen login", session)}`;
-      const hint = name === "apiKey" ? storing : removing;
+      const removeHint = `Remove it: ${addProfileFlag(`imggen config unset ${name}`, session)}`;
+      const storeHint = `Store a key that works: ${addProfileFlag("imggen login", session)}`;
+      const hint = name === "apiKey" ? storeHint : removeHint;
       throw new UsageError(`${file}: ${error.message}`, { hint, cause: error });
     }
   }

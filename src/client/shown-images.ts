@@ -28,36 +28,36 @@ export interface FoundImages {
 }
 
 /** The images of a file, or of a task. @throws UsageError if there is none */
-export async function findImages(what: string, session: ClientSession): Promise<FoundImages> {
+export async function findImages(fileOrTaskId: string, session: ClientSession): Promise<FoundImages> {
   const ledger = openLedger(session);
-  const file = session.context.resolvePath(what);
-  const isTask = await namesTask(what, ledger);
+  const file = session.context.resolvePath(fileOrTaskId);
+  const isTask = await namesTask(fileOrTaskId, ledger);
   const stats = isTask ? null : await promises.stat(file).catch(() => null);
   if (stats?.isFile()) {
     const sha256 = await fileSha256(file).catch((error) => {
-      throw new UsageError(`${what} cannot be read: ${errorText(error)}.`, { cause: error });
+      throw new UsageError(`${fileOrTaskId} cannot be read: ${errorText(error)}.`, { cause: error });
     });
     const origin = await findOrigin(file, sha256, ledger);
-    return withSettings(origin, [foundImage(file, origin?.seed ?? origin?.request.seed)]);
+    return withSettings(origin, [inspectImage(file, origin?.seed ?? origin?.request.seed)]);
   }
   if (stats?.isDirectory())
-    throw new UsageError(`${what} is a folder.`, {
-      hint: `To look through its images: imggen gallery ${shellWord(what)}`,
+    throw new UsageError(`${fileOrTaskId} is a folder.`, {
+      hint: `To look through its images: imggen gallery ${shellWord(fileOrTaskId)}`,
     });
-  const record = stats === null ? await ledger.find(what) : null;
+  const record = stats === null ? await ledger.find(fileOrTaskId) : null;
   if (record === null)
-    throw new UsageError(`There is neither an image file nor a task ${JSON.stringify(what)}.`, {
+    throw new UsageError(`There is neither an image file nor a task ${JSON.stringify(fileOrTaskId)}.`, {
       hint: "To see the tasks of this machine: imggen history",
     });
   const files = getSavedFiles(record).flatMap(({ path, seed }) => (path === null ? [] : [{ path, seed }]));
   if (files.length === 0) {
-    throw new UsageError(`No image of task ${what} is saved in a file.`, {
+    throw new UsageError(`No image of task ${fileOrTaskId} is saved in a file.`, {
       hint: "imggen history shows the status of each task; imggen resume saves what is unfinished.",
     });
   }
   return withSettings(
     originOfTask(record),
-    files.map(({ path, seed }) => foundImage(path, seed)),
+    files.map(({ path, seed }) => inspectImage(path, seed)),
   );
 }
 
@@ -79,7 +79,7 @@ function withSettings(origin: ImageOrigin | null, files: FoundImage[]): FoundIma
 }
 
 /** @throws UsageError unless it is a whole image of a type that is known */
-function foundImage(path: string, seed: WholeNumber | undefined): FoundImage {
+function inspectImage(path: string, seed: WholeNumber | undefined): FoundImage {
   try {
     const inspection = inspectFile(path);
     if (inspection.ok) return { path, image: inspection.image, seed: seed ?? null };

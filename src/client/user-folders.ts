@@ -40,7 +40,7 @@ export function workflowCopy(folders: Pick<Folders, "state">, sha256: string): s
  */
 export function userFolders({ env }: Pick<ProcessContext, "env">): Folders {
   if (env.IMGGEN_HOME !== undefined) {
-    const home = ownHome(env.IMGGEN_HOME);
+    const home = parseHome(env.IMGGEN_HOME);
     return { config: path.join(home, "config"), state: path.join(home, "state") };
   }
   switch (platform()) {
@@ -58,8 +58,8 @@ export function userFolders({ env }: Pick<ProcessContext, "env">): Folders {
       };
     default:
       return {
-        config: path.join(xdg(env.XDG_CONFIG_HOME, ".config"), "imggen"),
-        state: path.join(xdg(env.XDG_STATE_HOME, path.join(".local", "state")), "imggen"),
+        config: path.join(xdgFolder(env.XDG_CONFIG_HOME, ".config"), "imggen"),
+        state: path.join(xdgFolder(env.XDG_STATE_HOME, path.join(".local", "state")), "imggen"),
       };
   }
 }
@@ -68,7 +68,7 @@ export function userFolders({ env }: Pick<ProcessContext, "env">): Folders {
  * The folder that IMGGEN_HOME names. A relative one is refused: the ledger would depend on where a command is run, and
  * what was charged in one folder would not be known in another.
  */
-function ownHome(value: string): string {
+function parseHome(value: string): string {
   const home = expandHome(requirePath(value, "IMGGEN_HOME"));
   if (path.isAbsolute(home)) return home;
   throw new UsageError(`IMGGEN_HOME ${JSON.stringify(value)} must be an absolute path.`, {
@@ -77,6 +77,6 @@ function ownHome(value: string): string {
 }
 
 /** The XDG rule: a relative path in these variables is to be ignored. */
-function xdg(value: string | undefined, fallback: string): string {
+function xdgFolder(value: string | undefined, fallback: string): string {
   return value && path.isAbsolute(value) ? value : path.join(homeFolder(), fallback);
 }

@@ -30,14 +30,14 @@ function wasInvalid(source: "cmdline" | "environ", text: string): boolean {
   if (!text.includes(REPLACEMENT)) return false;
   try {
     const bytes = readFileSync(`/proc/self/${source}`);
-    return parts(bytes).some((part) => !isUtf8(part) && part.toString("utf8") === text);
+    return splitAtZeros(bytes).some((part) => !isUtf8(part) && part.toString("utf8") === text);
   } catch {
     return true;
   }
 }
 
 /** The texts between zero bytes. */
-function parts(bytes: Buffer): Buffer[] {
+function splitAtZeros(bytes: Buffer): Buffer[] {
   const texts: Buffer[] = [];
   for (let from = 0; from < bytes.length; ) {
     const end = bytes.indexOf(0, from);

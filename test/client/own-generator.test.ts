@@ -2,7 +2,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { EffectiveSettings, type SettingFlags } from "../../src/client/effective-settings.ts";
 import { requireKey } from "../../src/client/generator-settings.ts";
-import { generatorNamed, ownGenerator } from "../../src/client/targets/generator-setup.ts";
+import { loadGenerator, loadUnconfiguredGenerator } from "../../src/client/targets/generator-setup.ts";
 import type { Settings } from "../../src/store/settings-file.ts";
 
 type Given = { flags?: Record<string, string>; env?: Record<string, string>; config?: Settings };
@@ -16,7 +16,7 @@ function opened(given: Given) {
   const settings = settingsOf(given);
   const setting = settings.generator();
   if (setting === undefined) throw new Error("no generator");
-  return ownGenerator(setting, {
+  return loadGenerator(setting, {
     settings,
     context: { env: given.env ?? {}, resolvePath },
     folders: { config: "/nowhere" },
@@ -213,9 +213,11 @@ describe("its key", () => {
       context: { env, resolvePath },
       folders: { config: "/nowhere" },
     };
-    expect(generatorNamed("openai", source).options.key).toBe("sk-openai-1");
-    expect(generatorNamed("openai:https://images.example.com/v1", source).options.key).toBe("sesame");
-    expect(generatorNamed("openai:https://other.example.com/v1", source).options.key).toBeNull();
+    expect(loadUnconfiguredGenerator("openai", source).options.key).toBe("sk-openai-1");
+    expect(loadUnconfiguredGenerator("openai:https://images.example.com/v1", source).options.key).toBe(
+      "sesame",
+    );
+    expect(loadUnconfiguredGenerator("openai:https://other.example.com/v1", source).options.key).toBeNull();
   });
 });
 

@@ -52,7 +52,7 @@ async function runCompare(
   { seed, ...flags }: FlagsOf<typeof COMPARE>,
 ): Promise<number> {
   const { console, context, options } = session;
-  const { batchOfCombinations, fieldCombinations, planBatch } = await import(
+  const { checkCombinations, fieldCombinations, planBatch } = await import(
     "../../client/batch-operations.ts"
   );
   const seedOptions = await readSeedFlags(seed, session);
@@ -68,7 +68,7 @@ async function runCompare(
     (combined, axis) => combined.flatMap((row) => axis.map((value) => ({ ...row, ...value }))),
     [{ prompt: await readPrompt(text, undefined, context) }],
   );
-  const batch = await batchOfCombinations(rows, flags, session);
+  const batch = await checkCombinations(rows, flags, session);
   if (batch.spec.rows.length === 0) throw nothingLeft(batch.skipped);
   for (const warning of batch.warnings) await console.warn(warning);
   const skipped = skippedLines(batch, session);

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { SETTING_LIST, settingRow } from "../../client/effective-settings.ts";
+import { getSettingRow, SETTING_LIST } from "../../client/effective-settings.ts";
 import { checkSetting } from "../../client/setting-parsers.ts";
 import { targetInEffect } from "../../client/targets/target-in-effect.ts";
 import { UsageError } from "../../lib/error-types.ts";
@@ -43,7 +43,7 @@ function settingName(text: string): SettingName {
 /** A setting as it is shown: keys are masked. */
 function maskedSetting(name: SettingName, { settings }: Session) {
   const setting = settings.get(name);
-  if (!setting) return { name, value: settingRow(name).default ?? null, source: "default" };
+  if (!setting) return { name, value: getSettingRow(name).default ?? null, source: "default" };
   const value = name in SECRETS ? maskKey(setting.value) : shownValue(name, setting.value);
   return { name, value, source: setting.source };
 }

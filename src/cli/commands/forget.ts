@@ -32,7 +32,7 @@ async function runForget(session: Session, ids: string[], flags: FlagsOf<typeof 
   if (before !== undefined && ids.length > 0) throw new UsageError("--before takes no ids.");
   const { Operations } = await import("../../client/operations.ts");
   const operations = new Operations(session, undefined);
-  const forgettable = await operations.forgettable(ids, before);
+  const forgettable = await operations.findForgettable(ids, before);
   const isConfirmed =
     before === undefined ||
     forgettable.ids.length === 0 ||

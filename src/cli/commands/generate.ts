@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { readSeedFlags, requireFlagsOfOne } from "../../client/given-seeds.ts";
+import { readSeedFlags, refuseBatchFlags } from "../../client/given-seeds.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { GENERATE } from "../../client/options/request-table.ts";
 import { editedPrompt, isInteractive, readPrompt } from "../input/read-prompt.ts";
@@ -37,9 +37,9 @@ async function runGenerate(
     const readsInput = prompt === "-" || (prompt ?? flags.promptFile) === undefined;
     return runSeeds(text, seeds, { ...flags, readsInput }, session);
   }
-  requireFlagsOfOne(flags);
-  const { checkedNew } = await import("../../client/request-plan.ts");
-  const planned = await checkedNew(text, { ...flags, seed: seeds[0] }, session);
+  refuseBatchFlags(flags);
+  const { checkNewRequest } = await import("../../client/request-plan.ts");
+  const planned = await checkNewRequest(text, { ...flags, seed: seeds[0] }, session);
   if ("checked" in planned) return runRequest(planned.checked, flags, session);
   if (flags.again || flags.dryRun) throw planned.unusable;
   const { showUnusable } = await import("./submit-shown.ts");

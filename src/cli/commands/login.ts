@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { checkApiKey, checkBaseUrl, requireBaseUrl, withScheme } from "../../client/account.ts";
 import { EffectiveSettings } from "../../client/effective-settings.ts";
-import { type GeneratorLogin, generatorLogin, pricedModel, verifyAccount } from "../../client/logins.ts";
+import { findPricedModel, type GeneratorLogin, generatorLogin, verifyAccount } from "../../client/logins.ts";
 import { LOGIN } from "../../client/options/command-table.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
-import { exposure } from "../../client/settings-checks.ts";
+import { getExposureWarning } from "../../client/settings-checks.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { redactAddress } from "../../lib/query-secret.ts";
 import { maskKey } from "../../lib/redact.ts";
@@ -75,7 +75,7 @@ async function storeKey(
   { console }: Session,
 ): Promise<void> {
   await store.update(changes);
-  const open = await exposure(store.file);
+  const open = await getExposureWarning(store.file);
   if (open !== null) await console.warn(open);
 }
 
@@ -87,7 +87,7 @@ async function offerModel(
   session: Session,
 ): Promise<void> {
   const model = settings.get("model")?.value;
-  const next = await pricedModel(session, model, stored.quality);
+  const next = await findPricedModel(session, model, stored.quality);
   if (next === null) return;
   const { name, id, quality, cost } = next;
   const inQuality = quality === undefined ? "" : ` in ${quality}`;

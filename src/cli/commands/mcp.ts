@@ -34,7 +34,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   const budget = new SessionBudget(matrix, flags.maxCredits);
   resolveFolder(flags, session);
   const { CurrentClient, serve } = await import("../../mcp/mcp-server.ts");
-  const { findOutputFolder: outputFolder } = await import("../../mcp/output-folder.ts");
+  const { findOutputFolder } = await import("../../mcp/output-folder.ts");
   if (context.stdin.isTTY)
     await console.note("Waiting for an MCP client on standard input. To end it, press Ctrl-C.");
   const { clock, signal, stdin } = context;
@@ -54,7 +54,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
       const outputSettings = resolveFolder(flags, session);
       const takesAnyModel = session.settings.generator() !== undefined;
       const outputOptions = { ...outputSettings, env: context.env, state: session.folders.state };
-      const findOutput = () => outputFolder(outputOptions);
+      const findOutput = () => findOutputFolder(outputOptions);
       return {
         client,
         matrix: await target.matrix(),

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { IMAGES_BY_DEFAULT, listModels, needsSubscription } from "../../client/listed-models.ts";
+import { DEFAULT_IMAGES, listModels, needsSubscription } from "../../client/listed-models.ts";
 import { MODEL_FILTER } from "../../client/options/command-table.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { groupedDigits } from "../../lib/whole-number.ts";
@@ -105,7 +105,7 @@ function creditsCell(model: Model): string {
 
 /** Number of images of a request without --max-images. */
 function usualImages(most: number): number {
-  return Math.min(most, IMAGES_BY_DEFAULT);
+  return Math.min(most, DEFAULT_IMAGES);
 }
 
 function imagesText(most: number | null): string {

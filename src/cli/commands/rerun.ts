@@ -29,13 +29,13 @@ export function register(command: Command, runWith: RunWith): void {
 type RerunFlags = FlagsOf<typeof RERUN>;
 
 async function runRerun(session: Session, what: string, flags: RerunFlags): Promise<number> {
-  const { checkedAgain } = await import("../../client/rerun-plan.ts");
+  const { checkRerun } = await import("../../client/rerun-plan.ts");
   const refuse = (other: OtherService) => {
     throw ofOtherService(other, session);
   };
   const promptFor = (earlier: string) => resolvePrompt(earlier, flags, session);
   const how = { onOther: refuse, promptFor };
-  const { checked, repeated } = await checkedAgain(what, flags, session, how);
+  const { checked, repeated } = await checkRerun(what, flags, session, how);
   return runRequest(checked, { ...flags, again: true }, session, repeated);
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { SETTING_LIST, settingRow } from "../../client/effective-settings.ts";
+import { getSettingRow, SETTING_LIST } from "../../client/effective-settings.ts";
 import type {
   FoundGenerator,
   FoundServer,
@@ -211,7 +211,7 @@ async function tell(
       `The setting model (${defaultModel}) applies to it too. To remove it: imggen config unset model`,
     );
   for (const name of ["generator", "baseUrl"] as const) {
-    const { variable = "" } = settingRow(name);
+    const { variable = "" } = getSettingRow(name);
     if (context.env[variable])
       await console.warn(`${variable} is set in this environment, and overrides it.`);
   }

@@ -82,8 +82,8 @@ async function print(report: TaskReport, session: Session, isOnStdout = false): 
 
 /** Shows the unfinished task of a request whose generator cannot be used. @throws `error` if there is none */
 export async function showUnusable(error: unknown, prompt: string, session: Session): Promise<number> {
-  const { unusableTask } = await import("../../client/targets/generator-setup.ts");
-  const report = await unusableTask(error, prompt, session);
+  const { reportBlockedTask } = await import("../../client/targets/generator-setup.ts");
+  const report = await reportBlockedTask(error, prompt, session);
   await print(report, session);
   return reportExitCode(report);
 }

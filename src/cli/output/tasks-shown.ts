@@ -1,4 +1,4 @@
-import { isTaken, targetName } from "../../client/report-json.ts";
+import { getTargetId, mayBeAccepted } from "../../client/report-json.ts";
 import type { TaskReport } from "../../core/engine/report.ts";
 import type { ResumeTarget } from "../../core/use-cases/resume.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
@@ -27,7 +27,7 @@ export class TasksShown implements Progress {
    */
   async begin(tasks: readonly ResumeTarget[], state: string, areAwaited = true): Promise<void> {
     this.#tasks = tasks;
-    const names = tasks.map(targetName);
+    const names = tasks.map(getTargetId);
     const view = this.#isMultiple && areAwaited ? taskRows(names) : taskView(null);
     this.#progress = await createProgress(this.#session, view, { isBesideResults: this.#isMultiple });
     this.show({ type: "begun", names });
@@ -52,7 +52,7 @@ export class TasksShown implements Progress {
     }
     this.show({ type: "printed", at });
     this.#printed += 1;
-    const name = targetName(task);
+    const name = getTargetId(task);
     const nameSuffix = error?.message.includes(name) ? "" : `, ${name}`;
     return `${this.#printed} of ${this.#tasks.length}${nameSuffix}: `;
   }
@@ -82,9 +82,9 @@ export class TasksShown implements Progress {
       const { running, downloading } = this.#progress?.run.stages ?? newRun().stages;
       // A request that was not accepted ends at once and cannot be resumed.
       const unfinished = this.#tasks.filter(
-        (task, at) => (running.has(at) || downloading.has(at)) && isTaken(task),
+        (task, at) => (running.has(at) || downloading.has(at)) && mayBeAccepted(task),
       );
-      void showInterrupted(unfinished.map(targetName), this.#session, state);
+      void showInterrupted(unfinished.map(getTargetId), this.#session, state);
     };
     if (signal.aborted) list();
     else signal.addEventListener("abort", list, { once: true });

@@ -7,7 +7,7 @@ import {
 } from "../../client/effective-settings.ts";
 import type { GENERATOR, GLOBAL } from "../../client/options/global-options.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
-import { inProfile, type Profile, profileFolder, requireProfile } from "../../client/profiles.ts";
+import { addProfileFlag, type Profile, profileFolder, requireProfile } from "../../client/profiles.ts";
 import { type Folders, userFolders } from "../../client/user-folders.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { redactUrl } from "../../lib/redact.ts";
@@ -71,7 +71,7 @@ export class Session implements ClientSession {
 
   /** Adds the profile in use to a command. */
   inProfile(command: string): string {
-    return inProfile(command, this);
+    return addProfileFlag(command, this);
   }
 
   /**

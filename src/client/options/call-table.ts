@@ -26,7 +26,7 @@ const DEFAULTS = {
   ...VALIDATE,
 } satisfies Options;
 
-const ONE = { prompt: noFlag("text"), ...DEFAULTS } satisfies Options;
+const SINGLE_REQUEST = { prompt: noFlag("text"), ...DEFAULTS } satisfies Options;
 
 /** Every option of every call of the package. */
 export const CALLS = {
@@ -62,9 +62,14 @@ export const CALLS = {
     /** Ends a submit (default 120 s), a poll (15 s) or an idle download (30 s), milliseconds. */
     requestTimeoutMs: noFlag("duration"),
   },
-  estimate: ONE,
-  generate: { ...ONE, ...OUTPUT, ...WAIT, ...pick(GENERATE, "wait", "maxCredits", "reuse", "again") },
-  reuse: { ...ONE, ...WAIT, ...pick(OUTPUT, "output", "overwrite") },
+  estimate: SINGLE_REQUEST,
+  generate: {
+    ...SINGLE_REQUEST,
+    ...OUTPUT,
+    ...WAIT,
+    ...pick(GENERATE, "wait", "maxCredits", "reuse", "again"),
+  },
+  reuse: { ...SINGLE_REQUEST, ...WAIT, ...pick(OUTPUT, "output", "overwrite") },
   batch: {
     ...DEFAULTS,
     ...OUTPUT,

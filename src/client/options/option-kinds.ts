@@ -17,7 +17,7 @@ interface KindRow {
   /** Reads the value of its flag; absent: the text, or a flag without a value. @throws UsageError */
   parse?: (text: string, label: string, option: Option) => unknown;
   /** Checks a value, for callers without types. */
-  is: (value: unknown) => boolean;
+  isValid: (value: unknown) => boolean;
   /** The end of a sentence: a value must be … */
   words: string;
   /** Limits of a whole number that `is` checks, with words of their own. */
@@ -25,28 +25,28 @@ interface KindRow {
 }
 
 const isText = (value: unknown) => typeof value === "string";
-const TEXT: KindRow = { is: isText, words: "a string" };
+const TEXT: KindRow = { isValid: isText, words: "a string" };
 const PATH: KindRow = {
   parse: (text, label) => requirePath(text, label),
-  is: (value) => isText(value) && value !== "",
+  isValid: (value) => isText(value) && value !== "",
   words: "a path, and not empty",
 };
 const WHOLE: KindRow = {
-  parse: wholeNumber,
-  is: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
+  parse: parseWholeNumber,
+  isValid: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
   words: "a whole number",
   range: { min: 0 },
 };
 const SEED: KindRow = {
-  parse: oneSeed,
-  is: (value) => parseSeed(value) !== null,
+  parse: parseOneSeed,
+  isValid: (value) => parseSeed(value) !== null,
   words: "a whole number, beyond 2^53 - 1 as text",
   range: { min: 0, max: MAX_SEED },
 };
-const SWITCH: KindRow = { is: (value) => typeof value === "boolean", words: "true or false" };
+const SWITCH: KindRow = { isValid: (value) => typeof value === "boolean", words: "true or false" };
 const TEXTS: KindRow = {
   parse: (text) => [text],
-  is: (value) => [value].flat().every(isText),
+  isValid: (value) => [value].flat().every(isText),
   words: "a string or a list of strings",
 };
 
@@ -62,12 +62,12 @@ const KINDS: Readonly<Record<Kind, KindRow>> = {
   seed: SEED,
   seeds: {
     parse: (text, label) => parseSeedsOption(label, text),
-    is: (value) => Array.isArray(value) && value.every(SEED.is),
+    isValid: (value) => Array.isArray(value) && value.every(SEED.isValid),
     words: "a list of whole numbers",
   },
   seedOrRandom: {
-    parse: (text, label) => (text === RANDOM ? text : oneSeed(text, label)),
-    is: (value) => value === RANDOM || SEED.is(value),
+    parse: (text, label) => (text === RANDOM ? text : parseOneSeed(text, label)),
+    isValid: (value) => value === RANDOM || SEED.isValid(value),
     words: `${RANDOM}, or ${SEED.words}`,
   },
   duration: {
@@ -79,9 +79,9 @@ const KINDS: Readonly<Record<Kind, KindRow>> = {
   texts: TEXTS,
   images: { ...TEXTS, parse: (text, label) => [requireNotEmpty(text, label)] },
   list: TEXTS,
-  fields: { is: isProviderFields, words: "an object that JSON can have" },
-  signal: { is: (value) => value instanceof AbortSignal, words: "an AbortSignal" },
-  listener: { is: (value) => typeof value === "function", words: "a function" },
+  fields: { isValid: isProviderFields, words: "an object that JSON can have" },
+  signal: { isValid: (value) => value instanceof AbortSignal, words: "an AbortSignal" },
+  listener: { isValid: (value) => typeof value === "function", words: "a function" },
 };
 
 /** The value of a flag; a list has one item of it. @throws UsageError */
@@ -90,7 +90,7 @@ export function parseFlag(option: Option, text: string): unknown {
   return parse ? parse(text, longFlag(option), option) : text;
 }
 
-function wholeNumber(text: string, label: string, { min = 0, max, isAdvisory }: Option): number {
+function parseWholeNumber(text: string, label: string, { min = 0, max, isAdvisory }: Option): number {
   if (isAdvisory)
     return parseWholeNumberOption(label, text, {
       min: 0,
@@ -100,7 +100,7 @@ function wholeNumber(text: string, label: string, { min = 0, max, isAdvisory }: 
 }
 
 /** @throws UsageError */
-function oneSeed(text: string, label: string) {
+function parseOneSeed(text: string, label: string) {
   if (!hasSeveralSeeds(text)) return parseSeedOption(label, text);
   const hint = `Nothing was sent. For several, give the prompt to imggen generate with --seed ${text}`;
   throw new UsageError(`${label} takes one number here.`, { hint });
@@ -114,15 +114,15 @@ export function parseChoice<Choice extends string>(
 ): Choice {
   const choice = choices.find((each) => each.toLowerCase() === text.toLowerCase());
   if (choice !== undefined) return choice;
-  const none = choices.length === 2 ? `neither ${choices.join(" nor ")}` : `none of ${choices.join(", ")}`;
-  throw new UsageError(`${label} ${JSON.stringify(text)} is ${none}.`);
+  const problem = choices.length === 2 ? `neither ${choices.join(" nor ")}` : `none of ${choices.join(", ")}`;
+  throw new UsageError(`${label} ${JSON.stringify(text)} is ${problem}.`);
 }
 
 /** Requirement that a value breaks, as the end of a sentence; null if it is valid. */
 export function valueProblem(option: Option, value: unknown): string | null {
   const { kind, choices, min = 0, max, isAdvisory } = option;
-  const { is, words, range } = KINDS[kind];
-  if (!is(value)) return (range && findExceededLimit(value, { ...range, min })) ?? words;
+  const { isValid, words, range } = KINDS[kind];
+  if (!isValid(value)) return (range && findExceededLimit(value, { ...range, min })) ?? words;
   if (choices && !choices.includes(String(value))) return `one of ${choices.join(", ")}`;
   if (typeof value !== "number" || isAdvisory) return null;
   if (max === undefined) return value < min ? `at least ${min}` : null;

@@ -65,32 +65,32 @@ export interface Option<OfKind extends Kind = Kind, Choice extends string = stri
 
 export type Options = Readonly<Record<string, Option>>;
 
-type ValueOf<One> =
+type OptionValue<One> =
   One extends Option<infer OfKind, infer Choice> ? (OfKind extends "text" ? Choice : Values[OfKind]) : never;
 
 /** Options of a call of the package. */
 export type ValuesOf<Table extends Options> = {
-  -readonly [Name in keyof Table]?: ValueOf<Table[Name]> | undefined;
+  -readonly [Name in keyof Table]?: OptionValue<Table[Name]> | undefined;
 };
 
-type FlagValue<One> = One extends Option<"texts" | "images" | "list"> ? string[] : ValueOf<One>;
+type FlagValue<One> = One extends Option<"texts" | "images" | "list"> ? string[] : OptionValue<One>;
 
-type NamesOn<Table extends Options> = {
+type OnNames<Table extends Options> = {
   [Name in keyof Table]: Table[Name] extends Option<"on"> ? Name : never;
 }[keyof Table];
 
 /** Flags as the parser gives them. */
 export type FlagsOf<Table extends Options> = {
-  -readonly [Name in Exclude<keyof Table, NamesOn<Table>>]?: FlagValue<Table[Name]> | undefined;
-} & { [Name in NamesOn<Table>]: boolean };
+  -readonly [Name in Exclude<keyof Table, OnNames<Table>>]?: FlagValue<Table[Name]> | undefined;
+} & { [Name in OnNames<Table>]: boolean };
 
-type More<Choice extends string> = Omit<Option<Kind, Choice>, "kind" | "flag" | "help">;
+type OptionExtras<Choice extends string> = Omit<Option<Kind, Choice>, "kind" | "flag" | "help">;
 
 export function option<OfKind extends Kind, Choice extends string = string>(
   kind: OfKind,
   flag: string,
   help: string,
-  more: More<Choice> = {},
+  more: OptionExtras<Choice> = {},
 ): Option<OfKind, Choice> {
   return { kind, flag, help, ...more };
 }
@@ -98,7 +98,7 @@ export function option<OfKind extends Kind, Choice extends string = string>(
 /** An option without a flag. */
 export function noFlag<OfKind extends Kind, Choice extends string = string>(
   kind: OfKind,
-  more: More<Choice> = {},
+  more: OptionExtras<Choice> = {},
 ): Option<OfKind, Choice> {
   return { kind, flag: null, help: "", ...more };
 }
@@ -118,7 +118,7 @@ export function inGroup(group: Group) {
     kind: OfKind,
     flag: string,
     help: string,
-    more: More<Choice> = {},
+    more: OptionExtras<Choice> = {},
   ) => option(kind, flag, help, { group, ...more });
 }
 

@@ -120,7 +120,7 @@ const SEEDS = request(
 );
 
 /** Options of commands that submit several requests. */
-const SEVERAL = {
+const MULTIPLE_REQUESTS = {
   /** Spends more than the setting `confirmAbove`, or what is not documented, and fills a folder that another machine has begun. */
   yes: cost("flag", "--yes", "skip the confirmation of the cost, and of a folder that another machine began"),
   /** Submits failed rows again, at a new charge. */
@@ -145,7 +145,7 @@ export const GENERATE = {
   reuse: cost("flag", "--reuse", "reuse the task of an identical earlier request"),
   /** Submits a new task even if an identical request is charged and unfinished, or of unknown outcome. Default false. */
   again: cost("flag", "--again", "submit a new task even if an identical request is unfinished"),
-  ...SEVERAL,
+  ...MULTIPLE_REQUESTS,
 } satisfies Options;
 
 export const RERUN = {
@@ -177,7 +177,7 @@ export const SUBMIT_MANY = {
   /** The total budget in credits, earlier runs included. */
   maxCredits: cost("whole", "--max-credits <n>", "total budget, earlier runs included"),
   dryRun: cost("flag", "--dry-run", "validate, show the cost, send nothing"),
-  ...SEVERAL,
+  ...MULTIPLE_REQUESTS,
   ...waitOptions("how long to wait for each result", { group: "Waiting" }),
 } satisfies Options;
 

@@ -3,25 +3,25 @@ import { ImggenError } from "../../lib/error-types.ts";
 import { maskKey } from "../../lib/redact.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import type { Provider } from "../../providers/provider.ts";
-import { namedSetting } from "../effective-settings.ts";
-import { otherKindAt } from "../find-generators.ts";
+import { describeSetting } from "../effective-settings.ts";
+import { findOtherKind } from "../find-generators.ts";
 import { type Finding, failed, news, ok, skipped, warning } from "../finding.ts";
-import { lacksKey, type OwnGenerator } from "../generator-settings.ts";
-import { asFailure, askGenerator } from "./open-generator.ts";
-import type { CheckHow, TargetCheck, TargetSession } from "./target.ts";
+import { lacksKey, type UserGenerator } from "../generator-settings.ts";
+import { queryGenerator, returnImggenError } from "./open-generator.ts";
+import type { TargetCheck, TargetCheckOptions, TargetSession } from "./target.ts";
 
 /** Names of its models; null if it has no list; or the error of the question. */
 type Reply = readonly string[] | null | ImggenError;
 
 /** Asks a generator for its models, which costs nothing. */
 export async function checkGenerator(
-  generator: OwnGenerator,
+  generator: UserGenerator,
   session: TargetSession,
-  { signal, timeoutMs }: CheckHow,
+  { signal, timeoutMs }: TargetCheckOptions,
 ): Promise<TargetCheck> {
   const startMs = performance.now();
   const ask = async (provider: Provider, signal: AbortSignal) => (await provider.models?.(signal)) ?? null;
-  const reply: Reply = await askGenerator(generator, session, ask, timeoutMs).catch(asFailure);
+  const reply: Reply = await queryGenerator(generator, session, ask, timeoutMs).catch(returnImggenError);
   const elapsedMs = performance.now() - startMs;
   return {
     async service() {
@@ -39,20 +39,20 @@ export async function checkGenerator(
 
 /** Generator of another kind at its address, if it does not answer as its own kind does. */
 async function otherKind(
-  { spec }: OwnGenerator,
+  { spec }: UserGenerator,
   reply: Reply,
   signal: AbortSignal,
   session: TargetSession,
 ): Promise<string | null> {
   const isAsExpected = Array.isArray(reply) || (reply instanceof ImggenError && INCONCLUSIVE.has(reply.type));
   if (spec.kind === "command" || spec.kind === "npm" || isAsExpected) return null;
-  return otherKindAt(spec, signal, session);
+  return findOtherKind(spec, signal, session);
 }
 
 /** Errors that do not show the kind of a server. */
 const INCONCLUSIVE: ReadonlySet<string> = new Set(["auth_required", "insufficient_credits"]);
 
-function otherKindFinding({ spec, options }: OwnGenerator, other: string): Finding {
+function otherKindFinding({ spec, options }: UserGenerator, other: string): Finding {
   const { name } = spec;
   const next = `To use it: imggen config set generator ${shellWord(other)}`;
   return failed(`${name} answers, but as ${other} does.`, next, { generator: name, paid: options.isPaid });
@@ -60,7 +60,7 @@ function otherKindFinding({ spec, options }: OwnGenerator, other: string): Findi
 
 /** Checks whether the generator can be reached, and has the model of the settings. */
 function checkReachable(
-  generator: OwnGenerator,
+  generator: UserGenerator,
   reply: Reply,
   elapsedMs: number,
   { settings }: TargetSession,
@@ -91,7 +91,7 @@ function checkReachable(
   const setting = settings.flag("generatorModel") ?? settings.stored("generatorModel");
   if (model !== null && setting !== undefined && !reply.includes(model))
     return warning(
-      `It answers, and does not list the model of ${namedSetting("generatorModel", setting)}.`,
+      `It answers, and does not list the model of ${describeSetting("generatorModel", setting)}.`,
       SEE_MODELS,
       facts,
     );
@@ -107,7 +107,7 @@ const SEE_MODELS = "To see those that it has: imggen models";
 const LIST_MODELS = "Some servers have no list of models. If it makes images, nothing is wrong.";
 
 /** Checks whether the generator accepts the key. */
-function checkKey({ spec, options }: OwnGenerator, reply: Reply): Finding {
+function checkKey({ spec, options }: UserGenerator, reply: Reply): Finding {
   if (spec.kind === "command") return ok("none, for a command", { key: null });
   const key = options.key === null ? null : maskKey(options.key);
   const store = `imggen login --generator ${shellWord(spec.name)}`;

@@ -7,36 +7,40 @@ import { parseGeneratorSpec } from "../../providers/spec.ts";
 import { GENERATOR_KEY_ID, type ServiceIdentity } from "../../task/intent.ts";
 import type { Task } from "../../task/task.ts";
 import { type ClientSession, openLedger } from "../client-session.ts";
-import { type Effective, EffectiveSettings } from "../effective-settings.ts";
+import { EffectiveSettings, type EffectiveValue } from "../effective-settings.ts";
 import {
-  accountKey,
-  boundKey,
+  defaultOptions,
   type GeneratorSource,
-  keyInEffect,
-  type OwnGenerator,
+  getEffectiveKey,
+  getKeyForOrigin,
+  getTaskKey,
   readOptions,
-  unsetOptions,
+  type UserGenerator,
   withKey,
 } from "../generator-settings.ts";
 
 // Loaded only if there is a generator.
 
 /** The generator that a setting names, with all that is set about it. @throws UsageError, AuthRequiredError without a key */
-export function ownGenerator(setting: Effective, source: GeneratorSource): OwnGenerator {
-  const spec = knownSpec(setting.value, setting.label, source);
-  const key = keyInEffect(spec, source);
+export function loadGenerator(setting: EffectiveValue, source: GeneratorSource): UserGenerator {
+  const spec = resolveSpec(setting.value, setting.label, source);
+  const key = getEffectiveKey(spec, source);
   return { spec, options: { ...withKey(spec, readOptions(spec, source), key), keyVariable: KEY_VARIABLE } };
 }
 
 /** Its key goes to the generator in effect, and to a task's generator only if the task was submitted with it. */
 const KEY_VARIABLE = "IMGGEN_GENERATOR_KEY";
 
-const TASKS_GENERATOR = "The task's generator";
+const TASK_GENERATOR_LABEL = "The task's generator";
 
 /** Checks that the generator of a stored task can be used. @throws MissingProviderError */
-export function requireKnown(name: string, taskId: string, source: Pick<GeneratorSource, "folders">): void {
+export function requireKnownGenerator(
+  name: string,
+  taskId: string,
+  source: Pick<GeneratorSource, "folders">,
+): void {
   try {
-    knownSpec(name, TASKS_GENERATOR, source);
+    resolveSpec(name, TASK_GENERATOR_LABEL, source);
   } catch (cause) {
     if (!(cause instanceof UsageError)) throw cause;
     // Other hints are advice for a new request.
@@ -50,25 +54,25 @@ export function requireKnown(name: string, taskId: string, source: Pick<Generato
  * The generator of a stored task: the generator in effect, with its settings, or another one without settings, but for
  * the key of its account. Invalid settings count as none. @throws UsageError, as `ownGenerator`
  */
-export function taskGenerator(
+export function loadTaskGenerator(
   { baseUrl: name, keyId }: ServiceIdentity,
   source: GeneratorSource,
-): OwnGenerator {
-  const setting = orNull(() => source.settings.generator()) ?? null;
-  const inEffect = setting && orNull(() => knownSpec(setting.value, setting.label, source));
-  const isInEffect = inEffect?.name === parseGeneratorSpec(name, TASKS_GENERATOR).name;
-  if (setting && isInEffect) return ownGenerator(setting, source);
-  const spec = knownSpec(name, TASKS_GENERATOR, source);
-  const key = accountKey(spec, keyId, source) ?? boundKey(spec, source);
+): UserGenerator {
+  const setting = nullIfInvalid(() => source.settings.generator()) ?? null;
+  const effectiveSpec = setting && nullIfInvalid(() => resolveSpec(setting.value, setting.label, source));
+  const isInEffect = effectiveSpec?.name === parseGeneratorSpec(name, TASK_GENERATOR_LABEL).name;
+  if (setting && isInEffect) return loadGenerator(setting, source);
+  const spec = resolveSpec(name, TASK_GENERATOR_LABEL, source);
+  const key = getTaskKey(spec, keyId, source) ?? getKeyForOrigin(spec, source);
   const isSent = key === null && keyId !== GENERATOR_KEY_ID;
   return {
     spec,
-    options: { ...withKey(spec, unsetOptions(spec), key), ...(isSent && { keyVariable: KEY_VARIABLE }) },
+    options: { ...withKey(spec, defaultOptions(spec), key), ...(isSent && { keyVariable: KEY_VARIABLE }) },
   };
 }
 
 /** The value; null if it is invalid: an invalid setting must not stop a stored task. */
-function orNull<Value>(read: () => Value): Value | null {
+function nullIfInvalid<Value>(read: () => Value): Value | null {
   try {
     return read();
   } catch (error) {
@@ -82,19 +86,19 @@ export function checkFlags(source: GeneratorSource): void {
   const settings = new EffectiveSettings({}, () => ({}), source.settings.flags);
   const setting = settings.flag("generator") ?? source.settings.generator();
   if (setting === undefined) return;
-  const read = () => knownSpec(setting.value, setting.label, source);
-  const spec = setting.source === "flag" ? read() : orNull(read);
+  const read = () => resolveSpec(setting.value, setting.label, source);
+  const spec = setting.source === "flag" ? read() : nullIfInvalid(read);
   if (spec !== null) readOptions(spec, { ...source, settings });
 }
 
 /** A generator that is not the one in effect: no setting applies to it. @throws UsageError */
-export function generatorNamed(name: string, source: GeneratorSource): OwnGenerator {
-  const spec = knownSpec(name, TASKS_GENERATOR, source);
-  return { spec, options: withKey(spec, unsetOptions(spec), boundKey(spec, source)) };
+export function loadUnconfiguredGenerator(name: string, source: GeneratorSource): UserGenerator {
+  const spec = resolveSpec(name, TASK_GENERATOR_LABEL, source);
+  return { spec, options: withKey(spec, defaultOptions(spec), getKeyForOrigin(spec, source)) };
 }
 
 /** Parses a generator; a package is looked up in the config folder. @throws UsageError for a package that is not installed */
-export function knownSpec(
+export function resolveSpec(
   text: string,
   label: string,
   source: Pick<GeneratorSource, "folders">,
@@ -107,7 +111,7 @@ export function knownSpec(
  * Reports an unfinished task for a prompt if its package is missing: the error of a new request would hide the task's cost.
  * @param error of the new request; thrown if no task waits for the package
  */
-export async function unusableTask(
+export async function reportBlockedTask(
   error: unknown,
   prompt: string,
   session: ClientSession,
@@ -124,9 +128,10 @@ export async function unusableTask(
   if (task === undefined) throw error;
   const report = taskReport(await ledger.withLostReplies(task));
   try {
-    requireKnown(name, report.taskId ?? task.id, session);
-  } catch (missing) {
-    if (missing instanceof MissingProviderError) return { ...report, error: missing, reused: true };
+    requireKnownGenerator(name, report.taskId ?? task.id, session);
+  } catch (missingProvider) {
+    if (missingProvider instanceof MissingProviderError)
+      return { ...report, error: missingProvider, reused: true };
   }
   throw error;
 }

@@ -10,31 +10,31 @@ import { getDefaultModel, knownModels, needsModel } from "../../providers/kinds.
 import { parseGeneratorSpec } from "../../providers/spec.ts";
 import type { ServiceIdentity } from "../../task/intent.ts";
 import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
-import { type Effective, namedSetting } from "../effective-settings.ts";
+import { describeSetting, type EffectiveValue } from "../effective-settings.ts";
 import {
   type GeneratorSource,
-  isSetFree,
-  type OwnGenerator,
+  isDeclaredFree,
   readPrice,
   savedCauses,
+  type UserGenerator,
 } from "../generator-settings.ts";
-import { ownGenerator, requireKnown, taskGenerator } from "./generator-setup.ts";
+import { loadGenerator, loadTaskGenerator, requireKnownGenerator } from "./generator-setup.ts";
 import { describeRequests, findProblems } from "./generator-work.ts";
 import { modelsInEffect } from "./matrix-setting.ts";
 import {
-  asFailure,
-  askGenerator,
+  fetchOfferedModels,
   generatorIdentity,
-  modelsOffered,
   type OpenGenerator,
   openGenerator,
+  queryGenerator,
+  returnImggenError,
 } from "./open-generator.ts";
 import type {
-  CheckHow,
   DescribedRequest,
-  ModelsOffered,
+  OfferedModels,
   Target,
   TargetCheck,
+  TargetCheckOptions,
   TargetSession,
   TermsRequest,
 } from "./target.ts";
@@ -48,32 +48,32 @@ const NAME_MODEL = [
 export class GeneratorTarget implements Target {
   readonly kind = "generator";
   readonly #name: string;
-  readonly #read: () => OwnGenerator;
+  readonly #read: () => UserGenerator;
   readonly #session: TargetSession;
-  #generator: OwnGenerator | undefined;
+  #generator: UserGenerator | undefined;
 
   /** @param name in the ledger @param read reads its settings */
-  constructor(name: string, read: () => OwnGenerator, session: TargetSession) {
+  constructor(name: string, read: () => UserGenerator, session: TargetSession) {
     this.#name = name;
     this.#read = read;
     this.#session = session;
   }
 
   /** The generator that a setting names. @throws UsageError */
-  static inEffect(setting: Effective, session: TargetSession): GeneratorTarget {
+  static inEffect(setting: EffectiveValue, session: TargetSession): GeneratorTarget {
     const { name } = parseGeneratorSpec(setting.value, setting.label);
-    return new GeneratorTarget(name, () => ownGenerator(setting, session), session);
+    return new GeneratorTarget(name, () => loadGenerator(setting, session), session);
   }
 
   /** The generator of a stored task. @throws MissingProviderError */
   static forTask(identity: ServiceIdentity, taskId: string, session: TargetSession): GeneratorTarget {
     const { baseUrl: name } = identity;
-    requireKnown(name, taskId, session);
-    return new GeneratorTarget(name, () => taskGenerator(identity, session), session);
+    requireKnownGenerator(name, taskId, session);
+    return new GeneratorTarget(name, () => loadTaskGenerator(identity, session), session);
   }
 
   /** @throws UsageError, AuthRequiredError */
-  get generator(): OwnGenerator {
+  get generator(): UserGenerator {
     this.#generator ??= this.#read();
     return this.#generator;
   }
@@ -109,8 +109,8 @@ export class GeneratorTarget implements Target {
     return JSON.stringify([spec, options]);
   }
 
-  models(timeoutMs?: number): Promise<ModelsOffered> {
-    return modelsOffered(this.generator, this.#session, timeoutMs);
+  models(timeoutMs?: number): Promise<OfferedModels> {
+    return fetchOfferedModels(this.generator, this.#session, timeoutMs);
   }
 
   open(): Promise<OpenGenerator> {
@@ -121,9 +121,9 @@ export class GeneratorTarget implements Target {
     return describeRequests(requests, this.generator, this.#session);
   }
 
-  async check(how: CheckHow): Promise<TargetCheck> {
+  async check(options: TargetCheckOptions): Promise<TargetCheck> {
     const { checkGenerator } = await import("./generator-check.ts");
-    return checkGenerator(this.generator, this.#session, how);
+    return checkGenerator(this.generator, this.#session, options);
   }
 
   async terms({ model, validate, dryRun, lasts = false }: TermsRequest): Promise<GeneratorTerms> {
@@ -135,57 +135,67 @@ export class GeneratorTarget implements Target {
     const isNeeded = model === undefined || validate !== false || generator.options.workflow !== undefined;
     if (!isNeeded || dryRun === true) return { ...termsWithoutModels(generator, session), ...problems };
     // An error matters only to a request that names no model.
-    const offer = await modelsOffered(generator, session).catch(asFailure);
-    const { names, loaded } = offer instanceof ImggenError ? { names: null, loaded: null } : offer;
-    const current = lasts ? null : loaded;
-    const set = modelSet(generator, session);
+    const offeredModels = await fetchOfferedModels(generator, session).catch(returnImggenError);
+    const { names, loaded } =
+      offeredModels instanceof ImggenError ? { names: null, loaded: null } : offeredModels;
+    const loadedModel = lasts ? null : loaded;
+    const configuredModel = getConfiguredModel(generator, session);
     const defaultModel =
-      set?.model ?? (offer instanceof ImggenError ? offer : (current ?? onlyModel(generator, offer)));
+      configuredModel?.model ??
+      (offeredModels instanceof ImggenError
+        ? offeredModels
+        : (loadedModel ?? getOnlyModel(generator, offeredModels)));
     const isListed = loaded === null || names?.includes(loaded);
-    const models = names === null ? null : [...names, ...(isListed ? [] : [loaded]), ...ownIds(generator)];
+    const models =
+      names === null ? null : [...names, ...(isListed ? [] : [loaded]), ...knownModelIds(generator)];
     const isFree = !(await isPaid(generator, session));
-    return { ...usualTerms(generator, session), isFree, defaultModel, models, ...problems };
+    return { ...termsFromOptions(generator, session), isFree, defaultModel, models, ...problems };
   }
 }
 
 /** The terms of requests to a generator that is not asked for its models. */
-function termsWithoutModels(generator: OwnGenerator, source: GeneratorSource): GeneratorTerms {
-  const defaultModel = modelSet(generator, source)?.model ?? unknownModel(generator);
-  return { ...usualTerms(generator, source), isFree: !generator.options.isPaid, defaultModel, models: null };
+function termsWithoutModels(generator: UserGenerator, source: GeneratorSource): GeneratorTerms {
+  const defaultModel = getConfiguredModel(generator, source)?.model ?? getUnlistedModel(generator);
+  return {
+    ...termsFromOptions(generator, source),
+    isFree: !generator.options.isPaid,
+    defaultModel,
+    models: null,
+  };
 }
 
 /** Terms for a client that cannot wait. @returns null without a generator */
 export function termsFromSettings(source: GeneratorSource): GeneratorTerms | null {
   const setting = source.settings.generator();
-  return setting === undefined ? null : termsWithoutModels(ownGenerator(setting, source), source);
+  return setting === undefined ? null : termsWithoutModels(loadGenerator(setting, source), source);
 }
 
 /** The terms that follow from the settings. */
-function usualTerms(generator: OwnGenerator, source: GeneratorSource) {
+function termsFromOptions(generator: UserGenerator, source: GeneratorSource) {
   const { fieldNames, defaults, savedFields } = generator.options;
-  const modelOrigin = modelSet(generator, source)?.origin;
-  const isFreeByDefault = !isSetFree(generator.spec, source);
+  const modelOrigin = getConfiguredModel(generator, source)?.origin;
+  const isFreeByDefault = !isDeclaredFree(generator.spec, source);
   const price = readPrice(generator.spec, source);
   return { isFreeByDefault, price, fieldNames, defaults, savedFields, modelOrigin };
 }
 
-function hasSavedFields({ options: { savedFields } }: OwnGenerator, { settings }: TargetSession): boolean {
+function hasSavedFields({ options: { savedFields } }: UserGenerator, { settings }: TargetSession): boolean {
   const { seed, negative, fields } = savedFields;
   const isStored = settings.stored("ratio") !== undefined || settings.stored("quality") !== undefined;
   return isStored || seed !== undefined || negative !== undefined || Object.keys(fields ?? {}).length > 0;
 }
 
 /** Whether images cost money. Without an answer about the workflow, `false`: the submit itself then fails before it is sent. */
-async function isPaid(generator: OwnGenerator, session: TargetSession): Promise<boolean> {
+async function isPaid(generator: UserGenerator, session: TargetSession): Promise<boolean> {
   if (generator.options.isPaid || generator.options.workflow === undefined) return generator.options.isPaid;
-  const prepared = await askGenerator(generator, session, async (provider, signal) =>
+  const prepared = await queryGenerator(generator, session, async (provider, signal) =>
     provider.prepare?.(signal),
-  ).catch(asFailure);
+  ).catch(returnImggenError);
   return prepared !== undefined && "isPaid" in prepared && prepared.isPaid;
 }
 
 /** Ids of the service's models that this kind of server supports too. */
-function ownIds({ spec }: OwnGenerator): string[] {
+function knownModelIds({ spec }: UserGenerator): string[] {
   return knownModels(spec).map(({ id }) => id);
 }
 
@@ -193,26 +203,26 @@ function ownIds({ spec }: OwnGenerator): string[] {
  * Model of the settings with its origin, or the generator's default. The setting `model` applies only to the generator of the
  * same config.
  */
-function modelSet(
-  { spec, options }: OwnGenerator,
+function getConfiguredModel(
+  { spec, options }: UserGenerator,
   { settings }: GeneratorSource,
 ): { model: string; origin?: string } | null {
   const generatorModel = settings.flag("generatorModel") ?? settings.stored("generatorModel");
   if (options.model !== null && generatorModel !== undefined)
-    return { model: options.model, origin: namedSetting("generatorModel", generatorModel) };
+    return { model: options.model, origin: describeSetting("generatorModel", generatorModel) };
   const setting = settings.get("model");
   const applies = setting?.source === "environment" || settings.generator()?.source === "config";
   if (setting !== undefined && applies)
-    return { model: setting.value, origin: namedSetting("model", setting) };
+    return { model: setting.value, origin: describeSetting("model", setting) };
   const model = getDefaultModel(spec);
   return model === null ? null : { model };
 }
 
 /** The only model of a generator. An error if it has no model, or several and one must be named. */
-function onlyModel(generator: OwnGenerator, { names, needsName }: ModelsOffered): string | ImggenError {
+function getOnlyModel(generator: UserGenerator, { names, needsName }: OfferedModels): string | ImggenError {
   // The workflow contains the model.
   if (generator.options.workflow !== undefined) return ANY_MODEL;
-  if (names === null) return unknownModel(generator);
+  if (names === null) return getUnlistedModel(generator);
   const [only, ...others] = names;
   if (only !== undefined && others.length === 0) return only;
   if (only === undefined)
@@ -224,7 +234,7 @@ function onlyModel(generator: OwnGenerator, { names, needsName }: ModelsOffered)
 }
 
 /** The model of a request that names none, if none is known: any that the generator has, or an error. */
-function unknownModel({ spec }: OwnGenerator): string | ImggenError {
+function getUnlistedModel({ spec }: UserGenerator): string | ImggenError {
   if (!needsModel(spec)) return ANY_MODEL;
   return new UsageError(`${spec.name} makes images with the model that is named, and none is.`, {
     hint: NAME_MODEL,

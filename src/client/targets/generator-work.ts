@@ -8,9 +8,9 @@ import type { GeneratorOptions } from "../../providers/kind.ts";
 import { getServerKind } from "../../providers/kinds.ts";
 import type { Job, Prepared, Provider } from "../../providers/provider.ts";
 import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
-import type { OwnGenerator, SavedCause } from "../generator-settings.ts";
+import type { SavedCause, UserGenerator } from "../generator-settings.ts";
 import { modelsFolder } from "../user-folders.ts";
-import { createProvider, termsFor, throwNamed } from "./open-generator.ts";
+import { createProvider, termsFor, throwAsImggenError } from "./open-generator.ts";
 import type { DescribedRequest, TargetSession } from "./target.ts";
 
 /**
@@ -19,30 +19,31 @@ import type { DescribedRequest, TargetSession } from "./target.ts";
  */
 export function describeRequests(
   requests: readonly (readonly [name: string, GenerationRequest])[],
-  generator: OwnGenerator,
+  generator: UserGenerator,
   session: TargetSession,
 ): Promise<DescribedRequest> {
   return withProvider(generator, session, async (provider, prepared) => {
-    const works = requests.map(([name, request]) => {
-      const job = jobFor(request, generator.options, prepared, session.context.resolvePath);
-      const why = unsupportedPart(job, provider);
+    const jobs = requests.map(([name, request]) => {
+      const job = createJob(request, generator.options, prepared, session.context.resolvePath);
+      const problem = unsupportedPart(job, provider);
       const prefix = name === "" ? "" : `${name}: `;
-      if (why !== null) throw new InvalidRequestError(`${prefix}${why}`, { hint: "Nothing was sent." });
+      if (problem !== null)
+        throw new InvalidRequestError(`${prefix}${problem}`, { hint: "Nothing was sent." });
       return { job, requests: request.maxImages ?? 1 };
     });
-    const [first] = works;
+    const [first] = jobs;
     return {
       sent: (first && (await provider.describe?.(first.job))) ?? null,
       requests: first?.requests ?? 0,
       isSizedByReference:
         first !== undefined && provider.isSizedByReference === true && requestedSize(first.job) === null,
-      seedBy: first === undefined ? null : seedChooser(first.job, provider, generator.options),
+      seedBy: first === undefined ? null : findSeedChooser(first.job, provider, generator.options),
     };
   });
 }
 
 /** The side that chooses the seed of a job; null if it is given, or the provider does not support one. */
-function seedChooser(
+function findSeedChooser(
   job: Job,
   provider: Provider,
   { fieldNames: { seed: field } }: Pick<GeneratorOptions, "fieldNames">,
@@ -52,9 +53,9 @@ function seedChooser(
   const seeded = { ...job, request: { ...job.request, seed: 0 }, options: { ...job.options, fields } };
   if (unsupportedPart(seeded, provider) !== null) return null;
   // What imggen chooses differs with each task.
-  const [one, other] = ["1", "2"].map((taskId) => provider.getSeed?.({ ...job, taskId }) ?? null);
-  if (one === null) return "the server";
-  return one === other ? null : "imggen";
+  const [firstSeed, secondSeed] = ["1", "2"].map((taskId) => provider.getSeed?.({ ...job, taskId }) ?? null);
+  if (firstSeed === null) return "the server";
+  return firstSeed === secondSeed ? null : "imggen";
 }
 
 /** The problems of requests that only the provider knows, and the saved setting that is the cause of one. */
@@ -65,7 +66,7 @@ export interface Problems {
 
 /** Opens no connection. @param causes settings of config.json @throws UsageError, InvalidRequestError */
 export async function findProblems(
-  generator: OwnGenerator,
+  generator: UserGenerator,
   causes: readonly SavedCause[],
   session: TargetSession,
 ): Promise<Problems> {
@@ -76,8 +77,8 @@ export async function findProblems(
       request: GenerationRequest,
       changed: Partial<GeneratorOptions> = {},
       preparation = prepared,
-    ) => unsupportedPart(jobFor(request, { ...options, ...changed }, preparation), provider);
-    const without = (request: GenerationRequest, setting: SavedCause["setting"]) => {
+    ) => unsupportedPart(createJob(request, { ...options, ...changed }, preparation), provider);
+    const problemWithout = (request: GenerationRequest, setting: SavedCause["setting"]) => {
       if (setting === "generatorSize") return problem(request, { sizeForm: null });
       if (setting === "workflow") return problem(request, {}, { isPaid: false });
       if (request.model !== options.model) return problem(request);
@@ -86,7 +87,7 @@ export async function findProblems(
     return {
       findProblem: (request: GenerationRequest) => problem(request),
       findCause: (request: GenerationRequest, why: string) =>
-        causes.find(({ setting }) => without(request, setting) !== why)?.origin ?? null,
+        causes.find(({ setting }) => problemWithout(request, setting) !== why)?.origin ?? null,
     };
   });
   return read.catch((error) => {
@@ -100,7 +101,7 @@ export async function findProblems(
 }
 
 async function withProvider<Result>(
-  generator: OwnGenerator,
+  generator: UserGenerator,
   session: TargetSession,
   use: (provider: Provider, prepared: Prepared | undefined) => Promise<Result>,
 ): Promise<Result> {
@@ -109,13 +110,13 @@ async function withProvider<Result>(
   try {
     return await use(provider, await provider.prepare?.(null));
   } catch (error) {
-    throwNamed(error);
+    throwAsImggenError(error);
   } finally {
     await provider.close();
   }
 }
 
-function jobFor(
+function createJob(
   request: GenerationRequest,
   options: GeneratorOptions,
   prepared: Prepared | undefined,

@@ -39,14 +39,14 @@ function withFile(source: MatrixSource, base: MatrixBase): Matrix {
   const setting = source.settings.get("matrix");
   if (setting === undefined) return base.builtIn;
   const { context, profile = null } = source;
-  const ofProfile = profile === null ? "" : ` --profile ${profile.name}`;
+  const profileFlag = profile === null ? "" : ` --profile ${profile.name}`;
   const stored = setting.source === "config";
-  const how = stored
-    ? phrase`\nTo use the built-in models alone: ${action("run", `config unset matrix${ofProfile}`)}`
+  const hint = stored
+    ? phrase`\nTo use the built-in models alone: ${action("run", `config unset matrix${profileFlag}`)}`
     : `\nTo use the built-in models alone, unset ${setting.label}.`;
-  const advice = [MATRIX_FORM, how];
+  const advice = [MATRIX_HINT, hint];
   return readMatrix(context.resolvePath(setting.value), advice, base);
 }
 
 /** Next step if a matrix file is invalid. */
-export const MATRIX_FORM: Wording = ["Nothing was sent.", phrase`File format: ${action("help", "matrix")}`];
+export const MATRIX_HINT: Wording = ["Nothing was sent.", phrase`File format: ${action("help", "matrix")}`];

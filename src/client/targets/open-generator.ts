@@ -25,20 +25,20 @@ import {
 import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
 import type { FieldNames } from "../../task/request-fields.ts";
 import { newTaskId } from "../../task/task-id.ts";
-import { type OwnGenerator, requireKey } from "../generator-settings.ts";
+import { requireKey, type UserGenerator } from "../generator-settings.ts";
 import { modelsFolder, workflowsFolder } from "../user-folders.ts";
-import type { ModelsOffered, OpenTarget, TargetSession } from "./target.ts";
+import type { OfferedModels, OpenTarget, TargetSession } from "./target.ts";
 
 /** Time limit of a server's answer: it may have to wake up. */
-const ASK_MS = 15_000;
+const QUERY_TIMEOUT_MS = 15_000;
 
 /** Asks a generator for its models, and for the one that is loaded. @throws ImggenError, UsageError */
-export function modelsOffered(
-  generator: OwnGenerator,
-  session: AskingSession,
-  timeoutMs = ASK_MS,
-): Promise<ModelsOffered> {
-  const ask = async (provider: Provider, signal: AbortSignal) => {
+export function fetchOfferedModels(
+  generator: UserGenerator,
+  session: QuerySession,
+  timeoutMs = QUERY_TIMEOUT_MS,
+): Promise<OfferedModels> {
+  const query = async (provider: Provider, signal: AbortSignal) => {
     const [names = null, loaded = null] = await Promise.all([
       provider.models?.(signal),
       provider.loadedModel?.(signal),
@@ -46,33 +46,33 @@ export function modelsOffered(
     const listedName = loaded && names?.find((name) => includesModel([loaded], name));
     return { names, loaded: listedName ?? loaded, needsName: provider.loadedModel === undefined };
   };
-  return askGenerator(generator, session, ask, timeoutMs);
+  return queryGenerator(generator, session, query, timeoutMs);
 }
 
 /** Context of a question to a generator. */
-export type AskingSession = Pick<TargetSession, "context" | "onExchange">;
+export type QuerySession = Pick<TargetSession, "context" | "onExchange">;
 
-/** Opens a generator's provider. Nothing is sent or run. @param more dependencies of tasks only */
+/** Opens a generator's provider. Nothing is sent or run. @param taskDeps dependencies of tasks only */
 export function createProvider(
-  { spec, options }: OwnGenerator,
-  { context: { env, clock }, onExchange }: AskingSession,
-  more: Pick<ProviderDeps, "cacheFolder" | "workflows" | "packageKeys"> = {},
+  { spec, options }: UserGenerator,
+  { context: { env, clock }, onExchange }: QuerySession,
+  taskDeps: Pick<ProviderDeps, "cacheFolder" | "workflows" | "packageKeys"> = {},
 ): Promise<Provider> {
   const proxies = proxiesFromEnvironment(env);
-  return openProvider(spec, options, { env, clock, proxies, onExchange, ...more });
+  return openProvider(spec, options, { env, clock, proxies, onExchange, ...taskDeps });
 }
 
 /** A provider's error as one for the user; any other is thrown as it is. */
-export function throwNamed(error: unknown): never {
+export function throwAsImggenError(error: unknown): never {
   throw error instanceof ProviderError ? toImggenError(error) : error;
 }
 
 /** Opens a generator for one question. @throws ImggenError, UsageError */
-export async function askGenerator<Answer>(
-  generator: OwnGenerator,
-  session: AskingSession,
+export async function queryGenerator<Answer>(
+  generator: UserGenerator,
+  session: QuerySession,
   ask: (provider: Provider, signal: AbortSignal) => Promise<Answer>,
-  timeoutMs = ASK_MS,
+  timeoutMs = QUERY_TIMEOUT_MS,
 ): Promise<Answer> {
   requireKey(generator);
   const { spec } = generator;
@@ -86,7 +86,7 @@ export async function askGenerator<Answer>(
       throw new NetworkError(error.message, { hint: error.hint ?? hint, cause: error });
     if (error instanceof Error && error.name === "TimeoutError")
       throw new NetworkError(`${spec.name} does not answer.`, { hint, cause: error });
-    throwNamed(error);
+    throwAsImggenError(error);
   } finally {
     await provider.close();
   }
@@ -95,7 +95,7 @@ export async function askGenerator<Answer>(
 const SERVER_CHECK = "Is it running, and is its address right?";
 
 /** Returns an ImggenError as a value; throws any other error. */
-export function asFailure(error: unknown): ImggenError {
+export function returnImggenError(error: unknown): ImggenError {
   if (error instanceof ImggenError) return error;
   throw error;
 }
@@ -108,7 +108,10 @@ export interface OpenGenerator extends OpenTarget {
 }
 
 /** Opens the user's own generator. Nothing is sent or run. @throws AuthRequiredError without a key that is needed */
-export async function openGenerator(generator: OwnGenerator, session: TargetSession): Promise<OpenGenerator> {
+export async function openGenerator(
+  generator: UserGenerator,
+  session: TargetSession,
+): Promise<OpenGenerator> {
   requireKey(generator);
   const { spec, options } = generator;
   const { folders, context } = session;
@@ -128,7 +131,7 @@ export async function openGenerator(generator: OwnGenerator, session: TargetSess
   });
   let prepared: Prepared = { isPaid: false };
   const prepare = async (signal: AbortSignal) => {
-    prepared = (await provider.prepare?.(signal).catch(throwNamed)) ?? prepared;
+    prepared = (await provider.prepare?.(signal).catch(throwAsImggenError)) ?? prepared;
   };
   const connection: GeneratorConnection = {
     identity: generatorIdentity(generator),
@@ -142,7 +145,7 @@ export async function openGenerator(generator: OwnGenerator, session: TargetSess
       name: spec.name,
       package: options.package,
       ...(provider.prepare && { prepare }),
-      queue: generatorLine(spec, options, session),
+      queue: createGeneratorQueue(spec, options, session),
     },
   };
   return { connection, close: async () => void (await Promise.all([provider.close(), downloads.close()])) };
@@ -152,7 +155,7 @@ export async function openGenerator(generator: OwnGenerator, session: TargetSess
 const MAX_REQUEST_MS = 23 * 3_600_000;
 
 /** The generator-only fields of a request, under the generator's names. */
-function sentFields(
+function toProviderFields(
   { seed, negative, fields, maxImages = 1 }: GenerationRequest,
   { seed: seedField, negative: negativeField }: FieldNames,
 ): Pick<JobOptions, "fields" | "seedField"> {
@@ -186,7 +189,7 @@ export function termsFor(
       model: model === ANY_MODEL ? null : model,
       ...pictureDimensions(ratio, quality, sidePx),
       sizeForm,
-      ...sentFields(request, fieldNames),
+      ...toProviderFields(request, fieldNames),
       ...(packageVersion !== undefined && { package: packageVersion }),
       ...(workflow !== undefined && { workflow }),
     },
@@ -194,7 +197,7 @@ export function termsFor(
 }
 
 /** Account of a generator in the ledger. */
-export function generatorIdentity({ spec, options: { key } }: OwnGenerator): ServiceIdentity {
+export function generatorIdentity({ spec, options: { key } }: UserGenerator): ServiceIdentity {
   return { baseUrl: spec.name, keyId: key === null ? GENERATOR_KEY_ID : keyFingerprint(key) };
 }
 
@@ -204,7 +207,7 @@ async function readPackageKeys(configFolder: string): Promise<string[]> {
 }
 
 /** The line before one server or command, over all processes of this state folder. */
-function generatorLine(
+function createGeneratorQueue(
   spec: GeneratorSpec,
   { concurrency, timeoutMs }: GeneratorOptions,
   { folders, context }: TargetSession,

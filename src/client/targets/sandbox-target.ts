@@ -6,7 +6,7 @@ import { SANDBOX_SERVICE } from "../../task/intent.ts";
 import { ok } from "../finding.ts";
 import { sandboxFolder } from "../user-folders.ts";
 import { serviceMatrix } from "./service-target.ts";
-import type { OpenHow, OpenTarget, Target, TargetCheck, TargetSession } from "./target.ts";
+import type { OpenOptions, OpenTarget, Target, TargetCheck, TargetSession } from "./target.ts";
 
 /** Duration of a task: shorter than at `imggen sandbox`, because a person waits. */
 const LATENCY_MS = 300;
@@ -31,7 +31,7 @@ export class SandboxTarget implements Target {
     return freeOfCharge(await serviceMatrix(this.#session));
   }
 
-  async open({ requestTimeoutMs }: OpenHow): Promise<OpenTarget> {
+  async open({ requestTimeoutMs }: OpenOptions): Promise<OpenTarget> {
     const { startSandbox, SANDBOX_KEY } = await import("../../sandbox/server.ts");
     const { keyFingerprint } = await import("../../lib/fingerprint.ts");
     const { connectService } = await import("./service-connection.ts");

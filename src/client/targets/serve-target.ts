@@ -13,10 +13,10 @@ import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
 import { configuredService } from "../account.ts";
 import { serverModels } from "./matrix-setting.ts";
 import { ServiceTarget } from "./service-target.ts";
-import type { DescribedRequest, ModelsOffered, TargetSession, TermsRequest } from "./target.ts";
+import type { DescribedRequest, OfferedModels, TargetSession, TermsRequest } from "./target.ts";
 
 /** Time limit of the server's answer: it may be loading its generator's list. */
-const ASK_MS = 15_000;
+const QUERY_TIMEOUT_MS = 15_000;
 
 interface ServerFacts {
   names: string[];
@@ -43,7 +43,7 @@ export class ServeTarget extends ServiceTarget {
 
   override terms = async ({ dryRun }: TermsRequest): Promise<GeneratorTerms> => {
     // A server that cannot be asked refuses the submit itself, with a better message.
-    const facts = dryRun ? null : await this.#ask().catch(asNull);
+    const facts = dryRun ? null : await this.#ask().catch(nullIfImggenError);
     return {
       isServer: true,
       isFree: facts?.isFree ?? false,
@@ -57,7 +57,7 @@ export class ServeTarget extends ServiceTarget {
     };
   };
 
-  override models = async (timeoutMs?: number): Promise<ModelsOffered> => {
+  override models = async (timeoutMs?: number): Promise<OfferedModels> => {
     const { names } = await this.#ask(timeoutMs);
     return { names: names.length > 0 ? names : null, loaded: null, needsName: false };
   };
@@ -77,7 +77,7 @@ export class ServeTarget extends ServiceTarget {
   };
 
   /** GET /v1/models. @throws ImggenError */
-  async #ask(timeoutMs = ASK_MS): Promise<ServerFacts> {
+  async #ask(timeoutMs = QUERY_TIMEOUT_MS): Promise<ServerFacts> {
     const { baseUrl, apiKey } = configuredService(this.#session.settings);
     const { context, onExchange } = this.#session;
     const url = new URL(`${baseUrl.replace(/\/api$/, "")}/v1/models`);
@@ -86,10 +86,10 @@ export class ServeTarget extends ServiceTarget {
     const headers = { authorization: `Bearer ${apiKey}` };
     try {
       const { status, body } = await wholeReply(http, { method: "GET", url, headers, timeoutMs });
-      const facts = status === 200 ? factsIn(body) : null;
+      const facts = status === 200 ? parseFacts(body) : null;
       if (facts !== null) return facts;
       if (status === 401)
-        throw new AuthRequiredError(`The server at ${url.host} refused the API key.`, { hint: PASTE_AGAIN });
+        throw new AuthRequiredError(`The server at ${url.host} refused the API key.`, { hint: PASTE_HINT });
       throw new ServiceError(`The server at ${url.host} did not list its models (HTTP ${status}).`);
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
@@ -101,17 +101,17 @@ export class ServeTarget extends ServiceTarget {
   }
 }
 
-const PASTE_AGAIN = "Nothing was charged. Paste the lines again that it prints.";
+const PASTE_HINT = "Nothing was charged. Paste the lines again that it prints.";
 
 /** @returns null for anything but a list of models */
-function factsIn(body: string): ServerFacts | null {
+function parseFacts(body: string): ServerFacts | null {
   const { data, free } = fieldsOf(jsonOrNull(body));
   if (!Array.isArray(data)) return null;
   const names = data.map((each) => fieldsOf(each).id).filter((id) => typeof id === "string");
   return { names, isFree: free === true };
 }
 
-function asNull(error: unknown): null {
+function nullIfImggenError(error: unknown): null {
   if (error instanceof ImggenError) return null;
   throw error;
 }

@@ -13,11 +13,11 @@ import { COMMAND_VOCABULARY, formatWording } from "../../lib/wording.ts";
 import { describeForeign, judgeProbe, type ProbeReply, probe } from "../../providers/service/probe.ts";
 import { apiKeyFor, requireApiKey, requireBaseUrl } from "../account.ts";
 import { type Finding, failed, news, ok, orNotChecked, skipped, warning } from "../finding.ts";
-import { inProfile } from "../profiles.ts";
-import type { CheckHow, TargetCheck, TargetSession } from "./target.ts";
+import { addProfileFlag } from "../profiles.ts";
+import type { TargetCheck, TargetCheckOptions, TargetSession } from "./target.ts";
 
 /** Reply of the service, or the error of the question. */
-type Answer = ProbeReply | Error;
+type ProbeResult = ProbeReply | Error;
 
 type Setting = { value: string; label: string };
 
@@ -31,24 +31,24 @@ const TIMEOUT_MS = 5_000;
 export async function checkService(
   account: Account,
   session: TargetSession,
-  { signal, timeoutMs = TIMEOUT_MS }: CheckHow,
+  { signal, timeoutMs = TIMEOUT_MS }: TargetCheckOptions,
 ): Promise<TargetCheck> {
   const { env } = session.context;
   const setting = account
     ? { value: account.baseUrl, label: "--base-url" }
     : await orNotChecked(() => session.settings.get("baseUrl"));
-  const ask = async () => {
+  const probeService = async () => {
     const baseUrl = requireBaseUrl(setting);
     const lookup = account === undefined ? { lookup: lookupIfAnswered } : {};
     const options = { proxies: proxiesFromEnvironment(env), onExchange: session.onExchange, ...lookup };
     const apiKey = account?.apiKey ?? keyToSend(baseUrl, session);
     return probe({ options, baseUrl, apiKey, timeoutMs, signal });
   };
-  const answer: Answer = await ask().catch((error) => error);
+  const answer: ProbeResult = await probeService().catch((error) => error);
   return {
-    service: () => reachFinding(setting, answer, session),
-    key: () => keyFinding(setting, answer, session),
-    clock: () => clockFinding(answer, session),
+    service: () => checkReachability(setting, answer, session),
+    key: () => checkKey(setting, answer, session),
+    clock: () => checkClock(answer, session),
     isVerified: !(answer instanceof Error) && judgeProbe(answer) === "accepted",
     failure: (hintStart, hintEnd) =>
       loginFailure(new URL(requireBaseUrl(setting)), answer, hintStart, hintEnd),
@@ -66,7 +66,11 @@ function keyToSend(baseUrl: string, { settings }: TargetSession): string | null 
 }
 
 /** Checks whether the base URL leads to the service. */
-function reachFinding(setting: Setting | undefined, answer: Answer, session: TargetSession): Finding {
+function checkReachability(
+  setting: Setting | undefined,
+  answer: ProbeResult,
+  session: TargetSession,
+): Finding {
   const url = new URL(requireBaseUrl(setting));
   const label = setting?.label ?? "";
   if (answer instanceof TransportError) return unreachable(url, answer, session);
@@ -95,9 +99,9 @@ function unreachable(url: URL, cause: TransportError, session: TargetSession): F
 }
 
 /** Checks whether the service accepts the key: it refuses a bad one even for a free request. */
-async function keyFinding(
+async function checkKey(
   baseUrl: Setting | undefined,
-  answer: Answer,
+  answer: ProbeResult,
   session: TargetSession,
 ): Promise<Finding> {
   const setting = await orNotChecked(() => session.settings.get("apiKey"));
@@ -109,15 +113,15 @@ async function keyFinding(
   if (verdict === "busy" || verdict === "foreign")
     return skipped(`${key} (${label}), which the service could not be asked about`, facts);
   if (verdict === "accepted") return news(`${key} (${label}), accepted by the service`, facts);
-  const store = `Store a key that works: ${inProfile("imggen login", session)}`;
-  const next = source === "environment" ? `Set ${label} to a key that works, or unset it.` : store;
+  const storeHint = `Store a key that works: ${addProfileFlag("imggen login", session)}`;
+  const next = source === "environment" ? `Set ${label} to a key that works, or unset it.` : storeHint;
   return failed(`The service refused ${key} (${label}).`, next, facts);
 }
 
 const MAX_SKEW_MS = 60_000;
 
 /** This machine's clock, compared with the service's; null if the reply has no date. */
-function clockFinding(answer: Answer, { context }: TargetSession): Finding | null {
+function checkClock(answer: ProbeResult, { context }: TargetSession): Finding | null {
   if (answer instanceof Error || answer.dateMs === null) return null;
   // The Date header was set about halfway through the exchange, and has whole seconds.
   const aheadMs = Math.round(context.clock.now() - answer.elapsedMs / 2 - answer.dateMs - 500);
@@ -129,7 +133,7 @@ function clockFinding(answer: Answer, { context }: TargetSession): Finding | nul
 }
 
 /** The error of a login. */
-function loginFailure(url: URL, answer: Answer, hintStart: string, hintEnd: string): Error | null {
+function loginFailure(url: URL, answer: ProbeResult, hintStart: string, hintEnd: string): Error | null {
   if (answer instanceof TransportError) {
     const { message, hint } = describeConnectionError(
       answer,
@@ -165,12 +169,12 @@ const NAME_SERVER_MS = 3_000;
  * would keep the process alive long after the result is shown.
  */
 const lookupIfAnswered: LookupFunction = async (hostname, options, callback) => {
-  if (await canBeAsked(hostname)) lookup(hostname, options, callback);
+  if (await canResolve(hostname)) lookup(hostname, options, callback);
   else callback(Object.assign(new Error("no name server answers"), { code: "EAI_AGAIN" }), "");
 };
 
 /** Whether the system's resolution of a name will end soon: it is in the hosts file, or a name server answers anything. */
-async function canBeAsked(hostname: string): Promise<boolean> {
+async function canResolve(hostname: string): Promise<boolean> {
   const hosts = await promises.readFile("/etc/hosts", "utf8").catch(() => "");
   if (hosts.split(/\s+/).includes(hostname)) return true;
   const resolver = new dns.Resolver({ timeout: NAME_SERVER_MS, tries: 1 });

@@ -4,7 +4,7 @@ import { proxiesFromEnvironment } from "../../api/proxies.ts";
 import { keyMasker } from "../../lib/redact.ts";
 import { HttpImageService } from "../../providers/service/http-service.ts";
 import { type ServiceIdentity, serviceTerms } from "../../task/intent.ts";
-import type { OpenHow, OpenTarget, TargetSession } from "./target.ts";
+import type { OpenOptions, OpenTarget, TargetSession } from "./target.ts";
 
 const SANDBOX_TOP_UP = "Nothing was charged. To give the sandbox more credits: imggen sandbox --credits 1000";
 
@@ -22,7 +22,7 @@ interface Account {
 /** Connects to an account of a service. Nothing is sent. */
 export function connectService(
   { baseUrl, apiKey, identity }: Account,
-  { requestTimeoutMs, usesProxy }: OpenHow & { usesProxy: boolean },
+  { requestTimeoutMs, usesProxy }: OpenOptions & { usesProxy: boolean },
   session: TargetSession,
 ): OpenTarget {
   const { clock, env } = session.context;

@@ -2,7 +2,14 @@ import { NoHomeError } from "../../lib/home-folder.ts";
 import { type Matrix, MODELS } from "../../models/matrix.ts";
 import type { ServiceIdentity } from "../../task/intent.ts";
 import type { MatrixSource } from "./matrix-setting.ts";
-import type { CheckHow, OpenHow, OpenTarget, Target, TargetCheck, TargetSession } from "./target.ts";
+import type {
+  OpenOptions,
+  OpenTarget,
+  Target,
+  TargetCheck,
+  TargetCheckOptions,
+  TargetSession,
+} from "./target.ts";
 
 export interface ServiceAccount {
   baseUrl: string;
@@ -58,15 +65,15 @@ export class ServiceTarget implements Target {
     return `${baseUrl} ${keyId}`;
   }
 
-  async open({ requestTimeoutMs }: OpenHow): Promise<OpenTarget> {
+  async open({ requestTimeoutMs }: OpenOptions): Promise<OpenTarget> {
     const account = { ...(await this.#currentAccount()), identity: await this.identity() };
     const { connectService } = await import("./service-connection.ts");
     return connectService(account, { requestTimeoutMs, usesProxy: true }, this.#session);
   }
 
-  async check(how: CheckHow): Promise<TargetCheck> {
+  async check(options: TargetCheckOptions): Promise<TargetCheck> {
     const { checkService } = await import("./service-check.ts");
-    return checkService(this.#account, this.#session, how);
+    return checkService(this.#account, this.#session, options);
   }
 }
 

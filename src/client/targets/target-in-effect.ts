@@ -2,7 +2,7 @@ import type { PrivateCopies } from "../../core/references/private-copies.ts";
 import { NoHomeError } from "../../lib/home-folder.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 import type { ClientSession } from "../client-session.ts";
-import { type Effective, serverKey } from "../effective-settings.ts";
+import { type EffectiveValue, serverKey } from "../effective-settings.ts";
 import { referencesFolder } from "../user-folders.ts";
 import type { GeneratorTarget } from "./generator-target.ts";
 import { SandboxTarget } from "./sandbox-target.ts";
@@ -25,7 +25,7 @@ export async function targetInEffect(
 }
 
 /** Reads a setting; undefined without a home folder, which commands that only list models do not need. */
-function readSetting(read: () => Effective | undefined): Effective | undefined {
+function readSetting(read: () => EffectiveValue | undefined): EffectiveValue | undefined {
   try {
     return read();
   } catch (error) {

@@ -18,11 +18,11 @@ export interface Target {
   /** Terms that a request is checked against, beside the matrix; null: none. A dry run connects nowhere. @throws ImggenError */
   terms(request: TermsRequest): Promise<GeneratorTerms | null>;
   /** Its own list of models; null: it has none beside the matrix. @throws ImggenError */
-  models(timeoutMs?: number): Promise<ModelsOffered | null>;
+  models(timeoutMs?: number): Promise<OfferedModels | null>;
   /** Identifies it with all its settings: equal keys share a connection. @throws UsageError, AuthRequiredError */
   key(): Promise<string>;
   /** Connects to it. Nothing is sent. @throws UsageError, AuthRequiredError */
-  open(how: OpenHow): Promise<OpenTarget>;
+  open(options: OpenOptions): Promise<OpenTarget>;
   /**
    * Checks requests as each is before it is sent, and describes the first. Connects nowhere.
    * @param requests by their names in messages @returns null: requests are sent as they are @throws InvalidRequestError
@@ -31,7 +31,7 @@ export interface Target {
     requests: readonly (readonly [name: string, GenerationRequest])[],
   ): Promise<DescribedRequest | null>;
   /** Asks whether it can be used. It costs nothing. */
-  check(how: CheckHow): Promise<TargetCheck>;
+  check(how: TargetCheckOptions): Promise<TargetCheck>;
 }
 
 export interface TermsRequest {
@@ -43,7 +43,7 @@ export interface TermsRequest {
 }
 
 /** A generator's list of models. */
-export interface ModelsOffered {
+export interface OfferedModels {
   /** Null if the generator has no list. */
   names: string[] | null;
   /** The model that it has loaded, as its list names it; null if none is, or its API does not show it. */
@@ -52,7 +52,7 @@ export interface ModelsOffered {
   needsName: boolean;
 }
 
-export interface OpenHow {
+export interface OpenOptions {
   /** Ends a submit, a poll or an idle download; undefined: the default of each. */
   requestTimeoutMs?: number | undefined;
 }
@@ -75,7 +75,7 @@ export interface DescribedRequest {
   seedBy: "imggen" | "the server" | null;
 }
 
-export interface CheckHow {
+export interface TargetCheckOptions {
   signal: AbortSignal;
   /** Timeout of the answer; absent: the default. */
   timeoutMs?: number | undefined;

@@ -34,13 +34,13 @@ export function register(command: Command, runWith: RunWith): void {
 
 async function runBatch(session: Session, name: string, flags: FlagsOf<typeof BATCH>): Promise<number> {
   const { console, context, options } = session;
-  const { batchOfManifest, planBatch } = await import("../../../client/batch-operations.ts");
+  const { checkManifestBatch, planBatch } = await import("../../../client/batch-operations.ts");
   const open = () => openInput(context.resolvePath(name));
   const chunks =
     name === "-"
       ? standardInput(context)
       : inputChunks(open, `The manifest ${name} cannot be read`, context.signal);
-  const batch = await batchOfManifest(name, chunks, flags, session);
+  const batch = await checkManifestBatch(name, chunks, flags, session);
   for (const warning of batch.warnings) await console.warn(warning);
   if (flags.dryRun) {
     await showPlan((await planBatch(batch, session)).plan, batch, session);

@@ -1,5 +1,5 @@
 import { planFacts } from "../../../client/batch-json.ts";
-import { batchOfSeeds, seedRanges, seedsJson, seedsPlanJson } from "../../../client/batch-of-seeds.ts";
+import { checkBatchOfSeeds, seedRanges, seedsJson, seedsPlanJson } from "../../../client/batch-of-seeds.ts";
 import { type CheckedBatch, planBatch } from "../../../client/batch-operations.ts";
 import type { FlagsOf } from "../../../client/options/option.ts";
 import type { GENERATE } from "../../../client/options/request-table.ts";
@@ -24,7 +24,7 @@ export async function runSeeds(
 ): Promise<number> {
   const { console, options } = session;
   const viewing = parseDisplayOptions(flags, session);
-  const batch = await batchOfSeeds(prompt, seeds, flags, session);
+  const batch = await checkBatchOfSeeds(prompt, seeds, flags, session);
   for (const warning of batch.warnings) await console.warn(warning);
   if (flags.dryRun) return showPlan(batch, session);
   const ends: RowResult[] = [];

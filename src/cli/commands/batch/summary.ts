@@ -1,6 +1,6 @@
 import type { PlanFacts } from "../../../client/batch-json.ts";
 import { EXIT_CODES, getExitCode } from "../../../client/exit-codes.ts";
-import { adviceOn } from "../../../client/failure.ts";
+import { getAdvice } from "../../../client/failure.ts";
 import type { BatchResult, Confirmation } from "../../../core/batch/batch-spec.ts";
 import type { BatchCounts } from "../../../core/batch/counts.ts";
 import type { TotalCost } from "../../../core/batch/plan.ts";
@@ -114,7 +114,7 @@ function stoppedText({ type, message }: ImggenError): string {
 
 /** Advice of an error, without its cost: the summary has the cost of the whole batch. */
 function remedies(stopped: ImggenError): string[] {
-  const advice = adviceOn(stopped, COMMAND_VOCABULARY).replace(/^Nothing was (?:sent|charged)[^.]*\. ?/, "");
+  const advice = getAdvice(stopped, COMMAND_VOCABULARY).replace(/^Nothing was (?:sent|charged)[^.]*\. ?/, "");
   return advice === "" ? [] : advice.split("\n");
 }
 

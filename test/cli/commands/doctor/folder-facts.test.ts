@@ -1,7 +1,7 @@
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { allows, bytesText, folderFacts } from "../../../../src/client/machine-checks.ts";
+import { bytesText, folderFacts, hasPermissions } from "../../../../src/client/machine-checks.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 
 describe("a folder", () => {
@@ -53,5 +53,5 @@ it.each([
   [0o077, "0600", false],
   [0o077, null, false],
 ])("any bit of %o is in the mode %s: %s", (bits, mode, expected) => {
-  expect(allows(bits, mode)).toBe(expected);
+  expect(hasPermissions(bits, mode)).toBe(expected);
 });
