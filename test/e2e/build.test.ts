@@ -5,23 +5,17 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { ROOT } from "../support/program.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { words } from "../support/words.ts";
 
 const run = promisify(execFile);
 
 /** A clone that was never built, with its dependencies. */
 async function clone(): Promise<string> {
   const folder = await temporaryFolder();
-  const sources = [
-    "bin",
-    "src",
-    ".build",
-    ".github",
-    "package.json",
-    "tsconfig.json",
-    ".tsconfig.types.json",
-  ];
-  for (const name of [...sources, ".rolldown.config.js"])
-    await cp(path.join(ROOT, name), path.join(folder, name), { recursive: true });
+  const sources = words(
+    "bin src .build .github package.json tsconfig.json .tsconfig.types.json .rolldown.config.js",
+  );
+  for (const name of sources) await cp(path.join(ROOT, name), path.join(folder, name), { recursive: true });
   await symlink(path.join(ROOT, "node_modules"), path.join(folder, "node_modules"), "dir");
   return folder;
 }
@@ -55,19 +49,15 @@ describe("a clone that is not built", () => {
     await mkdir(path.join(folder, "dist/release"), { recursive: true });
     await writeFile(path.join(folder, "dist/release/imggen.tgz"), "a tarball");
     // The types themselves are tested as a consumer has them; here it is whether they are built at all.
-    await writeFile(
-      path.join(folder, ".build/types.js"),
-      'import { writeFileSync } from "node:fs"; writeFileSync("dist/index.d.ts", "export {};");',
-    );
+    const types = 'import { writeFileSync } from "node:fs"; writeFileSync("dist/index.d.ts", "export {};");';
+    await writeFile(path.join(folder, ".build/types.js"), types);
     const prepare = (npm_command: string, env = {}) =>
       run(process.execPath, [path.join(folder, ".build/prepare.js")], {
         cwd: folder,
         env: { ...process.env, npm_command, ...env },
       });
-    expect(await prepare("install")).toEqual({
-      stdout: "",
-      stderr: "Building imggen: about ten seconds, once.\n",
-    });
+    const said = "Building imggen: about ten seconds, once.\n";
+    expect(await prepare("install")).toEqual({ stdout: "", stderr: said });
     expect((await imggen(folder, "--version")).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
     expect(await readdir(path.join(folder, "dist/release"))).toEqual(["imggen.tgz"]);
     const { mtimeMs } = await stat(path.join(folder, "dist/main.cjs"));

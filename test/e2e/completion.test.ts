@@ -151,9 +151,7 @@ it("zsh that reads it before compinit says nothing, and completes from the first
     "for each in $precmd_functions; do $each; done",
     "print -r -- $_comps[imggen] $precmd_functions",
   ].join("\n");
-  const run = await promisify(execFile)("zsh", ["-fc", script], {
-    cwd: folder,
-    env: { ...process.env, ...env },
-  });
+  const options = { cwd: folder, env: { ...process.env, ...env } };
+  const run = await promisify(execFile)("zsh", ["-fc", script], options);
   expect(run).toEqual({ stdout: "_imggen\n", stderr: "" });
 });

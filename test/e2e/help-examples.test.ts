@@ -7,22 +7,12 @@ import { finished, startProgram } from "../support/program.ts";
 import { type SandboxShell, sandboxShell } from "../support/sandbox-shell.ts";
 import { handlesSignals } from "../support/started.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { words } from "../support/words.ts";
 
 const ROOT = "imggen";
-const COMMANDS = [
-  ROOT,
-  "generate",
-  "status",
-  "resume",
-  "history",
-  "rerun",
-  "batch",
-  "compare",
-  "models",
-  "login",
-  "logout",
-  "config",
-];
+const COMMANDS = words(
+  "imggen generate status resume history rerun batch compare models login logout config",
+);
 
 /** What an example does: how many images it saves, and what it prints. */
 interface Effect {
@@ -30,28 +20,20 @@ interface Effect {
   prints?: RegExp;
 }
 
-const NOTHING: Effect = { images: 0, prints: /^$/ };
-const IMAGE: Effect = { images: 1, prints: /\.png$/ };
+const saves = (images: number, prints: RegExp): Effect => ({ images, prints });
+const NOTHING = saves(0, /^$/);
+const IMAGE = saves(1, /\.png$/);
 
 /** By how the examples begin, the longest that fits. One that is not here is one that nobody has tried. */
 const EFFECTS: Readonly<Record<string, Effect>> = {
   "imggen generate": IMAGE,
-  'imggen generate "a red fox" --model gamma-image-2 --dry-run': {
-    images: 0,
-    prints: /^2 credits, nothing/m,
-  },
-  'imggen generate "a red fox" --generator sdapi:http://gpubox:7860 --seed 1-8 --dry-run': {
-    images: 0,
-    prints: /^8 requests, 8 to submit: .*, nothing/m,
-  },
-  'imggen generate "a red fox" -m gamma-image-2 -q 2K --dry-run': {
-    images: 0,
-    prints: /^4 credits, nothing/m,
-  },
-  "imggen generate --prompt-file prompt.txt": {
-    images: 1,
-    prints: /pictures\/a-lighthouse-\d{4}-\d\d-\d\d\.png$/,
-  },
+  'imggen generate "a red fox" --model gamma-image-2 --dry-run': saves(0, /^2 credits, nothing/m),
+  'imggen generate "a red fox" --generator sdapi:http://gpubox:7860 --seed 1-8 --dry-run': saves(
+    0,
+    /^8 requests, 8 to submit: .*, nothing/m,
+  ),
+  'imggen generate "a red fox" -m gamma-image-2 -q 2K --dry-run': saves(0, /^4 credits, nothing/m),
+  "imggen generate --prompt-file prompt.txt": saves(1, /pictures\/a-lighthouse-\d{4}-\d\d-\d\d\.png$/),
   'echo "a quiet harbour" | imggen generate --json': { images: 1, prints: /^\{"ok":true,.*a quiet harbour/ },
   "imggen status": { images: 0, prints: /^task_\w+ {2}(?:made|completed)/ },
   "imggen status task_3f9c --wait --output fox.png": { images: 1, prints: /fox\.png$/ },
@@ -73,15 +55,15 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
   "imggen batch products.csv": { images: 2 },
   "imggen batch products.csv --dry-run": { images: 0, prints: /^2 rows, / },
   "imggen batch foxes.csv": { images: 2, prints: /\bred-\w+\.png$/m },
-  "jq -c '.[] | {prompt: .title}' books.json | imggen batch - --json": {
-    images: 1,
-    prints: /"type":"summary","rows":1,"saved":1/,
-  },
+  "jq -c '.[] | {prompt: .title}' books.json | imggen batch - --json": saves(
+    1,
+    /"summary","rows":1,"saved":1/,
+  ),
   "imggen compare": { images: 2, prints: /^MODEL .*\n(?!.*skipped)[\s\S]*\.png$/ },
-  'imggen compare "a red fox" -m gamma-image-2 -r 1:1,16:9 -q 1K,2K --dry-run': {
-    images: 0,
-    prints: /^RATIO +QUALITY +CREDITS\n(?:(?:1:1|16:9) .*\n){3}16:9 /,
-  },
+  'imggen compare "a red fox" -m gamma-image-2 -r 1:1,16:9 -q 1K,2K --dry-run': saves(
+    0,
+    /^RATIO +QUALITY +CREDITS\n(?:(?:1:1|16:9) .*\n){3}16:9 /,
+  ),
   "imggen models": { prints: /^MODEL .*\n/ },
   "imggen models --ratio 21:9": { prints: /^gamma-image-2 /m },
   "imggen models gamma-image-2": { prints: /^gamma-image-2\n {2}kind/ },

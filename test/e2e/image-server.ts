@@ -6,6 +6,7 @@ import { png } from "../support/images.ts";
 import { listenForTest } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
 import type { ProgramWorld } from "../support/program-world.ts";
+import { pause } from "../support/wait.ts";
 
 /** What becomes of a request. @param number counts all requests, from 1 */
 type Behaviour = (reply: () => void, number: number) => void;
@@ -41,6 +42,19 @@ export async function served(world: ProgramWorld, url: string, flags: readonly s
   const args = ["serve", "--generator", url, "--generator-model", "sdxl", ...flags];
   const server = await servedBy(world, args);
   return { ...server, ...clientOf(server.baseUrl, server.apiKey) };
+}
+
+/** Polls until a task has ended. */
+export async function ended(
+  { poll }: Pick<ReturnType<typeof clientOf>, "poll">,
+  taskId: string,
+  everyMs = 50,
+) {
+  for (;;) {
+    const { data } = (await poll(taskId)).body;
+    if (data?.status === "completed" || data?.status === "failed") return data;
+    await pause(everyMs);
+  }
 }
 
 /** A command that serves, once it does. */

@@ -48,10 +48,8 @@ it("a submit loads what saves before it is sent, and what polls only after that"
   const server = await liveService(PICTURE);
   const unreachable = `http://127.0.0.1:${await deadPort()}`;
   const loadsIt = async (origin: string) => {
-    const { code, texts } = await loaded([...GENERATE, ...QUICK], {
-      folder: await temporaryFolder(),
-      origin,
-    });
+    const folder = await temporaryFolder();
+    const { code, texts } = await loaded([...GENERATE, ...QUICK], { folder, origin });
     const loads = (mark: string) => texts.some((text) => text.includes(mark));
     return { code, polls: loads("undici:client:sendHeaders"), saves: loads("damaged at byte") };
   };

@@ -11,10 +11,8 @@ it("saves a picture of the asked ratio and prints its path alone", async () => {
   const { code, stdout, stderr } = await runProgram(args, { cwd: folder, env: { IMGGEN_HOME: folder } });
   expect(code, stderr).toBe(0);
   expect(stdout).toMatch(/^\/\S+\/a-lighthouse-at-dusk-oil-painting-\w+\.png\n$/);
-  expect(inspectFile(stdout.trim())).toMatchObject({
-    ok: true,
-    image: { type: "png", width: 1024, height: 576 },
-  });
+  const image = { type: "png", width: 1024, height: 576 };
+  expect(inspectFile(stdout.trim())).toMatchObject({ ok: true, image });
 });
 
 it("gives a saved image what the umask leaves of its permissions", async () => {

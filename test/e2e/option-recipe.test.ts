@@ -41,10 +41,8 @@ it("the recipe's three rows add an option to generate, batch, package and agents
     (await run(process.execPath, args, { cwd: folder, env })).stdout;
   const imggen = (...args: string[]) => execute("bin/imggen.cjs", ...args);
   const tsc = path.join(ROOT, "node_modules/typescript/bin/tsc");
-  await writeFile(
-    path.join(folder, "tsconfig.src.json"),
-    '{ "extends": "./tsconfig.json", "include": ["src"] }',
-  );
+  const config = '{ "extends": "./tsconfig.json", "include": ["src"] }';
+  await writeFile(path.join(folder, "tsconfig.src.json"), config);
   expect(await execute(tsc, "--project", "tsconfig.src.json")).toBe("");
   await execute(".build/program.js");
   const dryRun = ["--sandbox", "--dry-run", "--json"];

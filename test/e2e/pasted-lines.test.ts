@@ -79,21 +79,18 @@ it("the lines that a server prints work when pasted: its model is used, its mode
   expect((await refused("imggen generate 'a fox' -m nope --no-validate")).error.message).toMatch(
     `${message}openai:${url} has no model "nope". It has: sdxl, flux.`,
   );
-  expect(
-    (await run(`curl -s "$OPENAI_BASE_URL/models" -H "Authorization: Bearer $OPENAI_API_KEY"`)).stdout,
-  ).toContain("sdxl");
+  const listed = await run(`curl -s "$OPENAI_BASE_URL/models" -H "Authorization: Bearer $OPENAI_API_KEY"`);
+  expect(listed.stdout).toContain("sdxl");
   // A key that an earlier release has printed.
   const earlier = `export IMGGEN_API_KEY=${key?.replace("serve-", "")}`;
-  expect(await json(`${earlier}; imggen generate 'an elk' -m sdxl --no-validate`)).toMatchObject({
-    ok: true,
-  });
+  const elk = await json(`${earlier}; imggen generate 'an elk' -m sdxl --no-validate`);
+  expect(elk).toMatchObject({ ok: true });
 });
 
 it("the model of the config is that of another service, and what a paid generator costs is not documented", async () => {
   const { url, asked } = await generator();
-  const { run, json, refused } = await shellWith(
-    await serve(["--generator", url, "--generator-model", "sdxl", "--generator-paid"]),
-  );
+  const served = await serve(["--generator", url, "--generator-model", "sdxl", "--generator-paid"]);
+  const { run, json, refused } = await shellWith(served);
   await run("env -u IMGGEN_API_KEY -u IMGGEN_BASE_URL imggen config set model gamma-image-2");
   expect(await json("imggen generate 'a fox'")).toMatchObject({ charged: "yes", credits: null });
   expect((await refused("imggen generate 'a hare' --max-credits 5")).error.type).toBe("budget_exceeded");

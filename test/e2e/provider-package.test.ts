@@ -7,6 +7,7 @@ import { liveServer } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
 import { type ProgramWorld, programWorld } from "../support/program-world.ts";
 import { json } from "../support/scripted-server.ts";
+import { words } from "../support/words.ts";
 import { servedBy } from "./image-server.ts";
 
 /** Installs a package of one ES module for a world's programs. */
@@ -52,16 +53,7 @@ it("what a package prints by any way of Node's is on standard error alone", asyn
   const { code, stdout, stderr } = await finished(program);
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ ok: true });
-  const ways = [
-    "writeSync",
-    "writeFileSync",
-    "writevSync",
-    "write",
-    "stdout",
-    "execSync",
-    "spawnSync",
-    "spawn",
-  ];
+  const ways = words("writeSync writeFileSync writevSync write stdout execSync spawnSync spawn");
   const printed = ["load", "request"].flatMap((when) => ways.map((way) => `${when} ${way}`));
   expect(stderr.split("\n")).toEqual(expect.arrayContaining(["loaded", "read", ...printed]));
 });

@@ -1,10 +1,10 @@
 import { chmod, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Description } from "../../src/cli/help/command-tree.ts";
 import { environmentTable, exitCodeTable } from "../../src/cli/help/reference-tables.ts";
 import { EXIT_CODES } from "../../src/client/exit-codes.ts";
 import { comfyDouble, workflow } from "../support/comfyui.ts";
+import { describedProgram } from "../support/description.ts";
 import { BFL } from "../support/doubles/bfl.ts";
 import { serviceDouble } from "../support/doubles/double.ts";
 import { EXAMPLE, EXAMPLE_FOLDER } from "../support/doubles/example.ts";
@@ -12,12 +12,10 @@ import { FAL } from "../support/doubles/fal.ts";
 import { GEMINI } from "../support/doubles/gemini.ts";
 import { REPLICATE } from "../support/doubles/replicate.ts";
 import { PICTURE } from "../support/images.ts";
-import { runCommand } from "../support/in-process.ts";
 import { liveServer } from "../support/live-server.ts";
 import { ROOT } from "../support/program.ts";
 import { sandboxShell } from "../support/sandbox-shell.ts";
 import { json } from "../support/scripted-server.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const DOCS = (await readdir(path.join(ROOT, ".github/docs"), { recursive: true }))
   .filter((name) => name.endsWith(".md"))
@@ -27,14 +25,10 @@ const textOf = (page: string) => readFile(path.join(ROOT, page), "utf8");
 const TEXTS = await Promise.all(PAGES.map(async (page) => [page, await textOf(page)] as const));
 const README = await textOf("README.md");
 
-async function described(): Promise<Description> {
-  const { stdout } = await runCommand(["--help", "--json"], { home: await temporaryFolder() });
-  return JSON.parse(stdout);
-}
-
 describe("README", () => {
   it("names every command", async () => {
-    for (const { name } of (await described()).command.commands) expect(README).toContain(`\`imggen ${name}`);
+    const { command } = await describedProgram();
+    for (const { name } of command.commands) expect(README).toContain(`\`imggen ${name}`);
   });
 
   it("names every exit code with its error types", () => {
@@ -59,10 +53,9 @@ it("the page about settings names every environment variable", async () => {
 });
 
 it.for(TEXTS)("every flag in %s is one of the command line", async ([, text]) => {
-  const { command, globalOptions } = await described();
-  const all = [...globalOptions, ...command.commands.flatMap(({ options }) => options)].map(
-    ({ long }) => long,
-  );
+  const { command, globalOptions } = await describedProgram();
+  const options = [...globalOptions, ...command.commands.flatMap((each) => each.options)];
+  const all = options.map(({ long }) => long);
   const code = [...text.matchAll(/`([^`\n]+)`/g)].map(([, text = ""]) => text);
   const named = code.flatMap((text) => [...text.matchAll(/(?<!\S)--[a-z-]+/g)].map(([flag]) => flag));
   expect(named.filter((flag) => !all.includes(flag))).toEqual([]);

@@ -25,25 +25,23 @@ async function newSpending() {
   return { state, spending: another(), another, names };
 }
 
-describe("a running sum", () => {
-  it("follows files that appear and end, reading each name once", async () => {
-    const folder = await temporaryFolder();
-    const read: string[] = [];
-    const sum = new RunningSum(path.join(folder, "new"), (name) => {
-      read.push(name);
-      return { key: name, value: Number(name) };
-    });
-    expect(sum.total()).toBe(0);
-    mkdirSync(path.join(folder, "new"));
-    const put = (name: string) => writeFileSync(path.join(folder, "new", name), "");
-    put("1");
-    put("20");
-    expect(sum.total()).toBe(21);
-    put("300");
-    rmSync(path.join(folder, "new", "1"));
-    expect(sum.total()).toBe(320);
-    expect(read.toSorted()).toEqual(["1", "20", "300"]);
+it("a running sum follows files that appear and end, reading each name once", async () => {
+  const folder = await temporaryFolder();
+  const read: string[] = [];
+  const sum = new RunningSum(path.join(folder, "new"), (name) => {
+    read.push(name);
+    return { key: name, value: Number(name) };
   });
+  expect(sum.total()).toBe(0);
+  mkdirSync(path.join(folder, "new"));
+  const put = (name: string) => writeFileSync(path.join(folder, "new", name), "");
+  put("1");
+  put("20");
+  expect(sum.total()).toBe(21);
+  put("300");
+  rmSync(path.join(folder, "new", "1"));
+  expect(sum.total()).toBe(320);
+  expect(read.toSorted()).toEqual(["1", "20", "300"]);
 });
 
 describe("a day's spending", () => {
@@ -78,10 +76,8 @@ describe("a day's spending", () => {
     expect(await another().announce(DAY, charge(1, 2), 2)).toEqual({ ok: true });
     expect(await another().announce(DAY, charge(1, 2), 1)).toEqual({ ok: false, spent: 0 });
     expect(names()).toHaveLength(1);
-    expect(await another().announce(DAY, { ...charge(1, 2), request: 1 }, 2)).toEqual({
-      ok: false,
-      spent: 2,
-    });
+    const other = { ...charge(1, 2), request: 1 };
+    expect(await another().announce(DAY, other, 2)).toEqual({ ok: false, spent: 2 });
   });
 
   it("counts a request once that two processes of its task have announced, and each withdraws its own alone", async () => {
@@ -100,37 +96,19 @@ describe("a day's spending", () => {
     const { state, spending } = await newSpending();
     await spending.announce(DAY, charge(1, 3), null);
     const id = taskId(2);
-    for (const name of [
-      "x",
-      `${id}.0.1.${KEY}.-5`,
-      `${id}.0.1.${KEY}.1e9`,
-      `${id}.0.1.${KEY}.Infinity`,
-      `${id}.0.1.${KEY}.9999999999`,
-      `${id}.0.1.${KEY}.1.2.3`,
-      `${id}.0.1.${KEY}`,
-      `${id}.x.1.${KEY}.5`,
-      `nothing.0.1.${KEY}.5`,
-      `.${id}.0.1.${KEY}.5`,
-      `${id}.0.1.${KEY}.5\n`,
-      "__proto__",
-    ])
-      writeFileSync(path.join(state, "spent", DAY, name), "");
+    const prices = ["-5", "1e9", "Infinity", "9999999999", "1.2.3", "5\n"];
+    const names = prices.map((price) => `${id}.0.1.${KEY}.${price}`);
+    names.push("x", "__proto__", `${id}.0.1.${KEY}`);
+    names.push(`${id}.x.1.${KEY}.5`, `nothing.0.1.${KEY}.5`, `.${id}.0.1.${KEY}.5`);
+    for (const name of names) writeFileSync(path.join(state, "spent", DAY, name), "");
     expect(await spending.total(DAY, KEY)).toBe(3);
   });
 
   it("refuses what would be another path or is no price", async () => {
     const { state, spending } = await newSpending();
-    for (const bad of [
-      { task: "../x" },
-      { keyId: "a/b" },
-      { keyId: "" },
-      { request: -1 },
-      { part: -1 },
-      { credits: -1 },
-      { credits: Number.NaN },
-      { credits: Number.POSITIVE_INFINITY },
-      { credits: 1e21 },
-    ])
+    const prices = [-1, Number.NaN, Number.POSITIVE_INFINITY, 1e21].map((credits) => ({ credits }));
+    const others = [{ task: "../x" }, { keyId: "a/b" }, { keyId: "" }, { request: -1 }, { part: -1 }];
+    for (const bad of [...prices, ...others])
       await expect(spending.announce(DAY, { ...charge(1, 1), ...bad }, null)).rejects.toThrow(TypeError);
     await expect(spending.announce("../x", charge(1, 1), null)).rejects.toThrow(TypeError);
     expect(readdirSync(state)).toEqual([]);

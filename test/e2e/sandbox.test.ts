@@ -2,10 +2,10 @@ import { expect, it } from "vitest";
 import { NO_ACCOUNT } from "../support/command-world.ts";
 import { CANARY, programWorld } from "../support/program-world.ts";
 import { QUICK } from "../support/shell.ts";
-import { words } from "../support/words.ts";
 import { servedBy } from "./image-server.ts";
 
 const MODEL = ["-m", "z-image", ...QUICK];
+const SANDBOX = [...MODEL, "--json", "--sandbox"];
 
 it.each([
   ["", 0, null, { done: ["saved"] }],
@@ -24,14 +24,7 @@ it.each([
   async (directive, exit, type, ledger) => {
     const world = await programWorld(null);
     const timeout = exit === 6 ? ["--timeout", "1s"] : [];
-    const run = await world.run([
-      "generate",
-      `a fox ${directive}`,
-      ...MODEL,
-      "--json",
-      "--sandbox",
-      ...timeout,
-    ]);
+    const run = await world.run(["generate", `a fox ${directive}`, ...SANDBOX, ...timeout]);
     expect(await world.aftermath(run)).toMatchObject({ exit, type, charged: "no", ...ledger });
     expect(await world.files()).toHaveLength(exit === 0 ? 1 : 0);
   },
@@ -42,21 +35,17 @@ it("says once a run which main noun the sandbox's painter does not know", async 
   const manifest = await world.manifest(["an elephant in the desert", "a hippo", "a fox"]);
   const { code, stderr } = await world.run(["batch", manifest, ...MODEL, "--sandbox", "--concurrency", "1"]);
   expect(code).toBe(0);
-  expect(stderr.match(/^The sandbox's painter .*$/gm)).toEqual([
-    'The sandbox\'s painter cannot draw "elephant".',
-  ]);
+  const said = 'The sandbox\'s painter cannot draw "elephant".';
+  expect(stderr.match(/^The sandbox's painter .*$/gm)).toEqual([said]);
 });
 
 it("the embedded sandbox never sees the real key, needs none, and is found again by resume", async () => {
   const world = await programWorld(null, { IMGGEN_BASE_URL: "https://service.invalid/api" });
-  const run = await world.run(["generate", "a fox", ...MODEL, ...words("--json --sandbox --no-wait")]);
+  const run = await world.run(["generate", "a fox", ...SANDBOX, "--no-wait"]);
   expect(await world.aftermath(run)).toMatchObject({ exit: 0, open: ["accepted"] });
   expect(JSON.stringify(await world.records("open"))).not.toContain(CANARY);
-  expect(await world.afterResume([], { env: NO_ACCOUNT })).toMatchObject({
-    exit: 0,
-    open: [],
-    done: ["saved"],
-  });
+  const resumed = await world.afterResume([], { env: NO_ACCOUNT });
+  expect(resumed).toMatchObject({ exit: 0, open: [], done: ["saved"] });
 });
 
 it("imggen sandbox prints a base URL and a key that work, until it is stopped", async () => {
@@ -75,10 +64,8 @@ it("imggen sandbox prints a base URL and a key that work, until it is stopped", 
   expect(await world.files()).toHaveLength(2);
   const basic = { ...env, IMGGEN_API_KEY: "sk-sandbox-basic" };
   const pro = ["generate", "a fox", "-m", "gamma-image-2-5-flare-text", "--json"];
-  expect(await world.aftermath(await world.run(pro, { env: basic }))).toMatchObject({
-    exit: 4,
-    type: "subscription_required",
-  });
+  const refused = await world.aftermath(await world.run(pro, { env: basic }));
+  expect(refused).toMatchObject({ exit: 4, type: "subscription_required" });
   program.kill("SIGTERM");
   expect((await end).code).toBe(143);
 });

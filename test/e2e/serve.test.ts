@@ -1,21 +1,10 @@
 import { readFileSync } from "node:fs";
 import { request } from "undici";
 import { expect, it } from "vitest";
-import type { clientOf } from "../sandbox/live.ts";
 import { png } from "../support/images.ts";
 import { finished } from "../support/program.ts";
 import { programWorld } from "../support/program-world.ts";
-import { pause } from "../support/wait.ts";
-import { imageServer, served } from "./image-server.ts";
-
-/** Polls until a task has ended. */
-async function ended({ poll }: Pick<ReturnType<typeof clientOf>, "poll">, taskId: string, everyMs = 50) {
-  for (;;) {
-    const { data } = (await poll(taskId)).body;
-    if (data?.status === "completed" || data?.status === "failed") return data;
-    await pause(everyMs);
-  }
-}
+import { ended, imageServer, served } from "./image-server.ts";
 
 const PAID = ["--generator-paid"];
 

@@ -29,17 +29,13 @@ describe("the AI SDK", () => {
     expect(Buffer.from((await image()).image.uint8Array).equals(png())).toBe(true);
   });
 
-  it("pays once for a request whose outcome is unknown, and repeats nothing", async () => {
-    const provider = scriptedProvider(() => failing("lost", "HTTP 500"));
+  it.each([
+    ["whose outcome is unknown", "lost", "HTTP 500"],
+    ["that the generator has refused", "refused", "HTTP 422"],
+  ] as const)("pays once for a request %s, and repeats nothing", async (_what, kind, words) => {
+    const provider = scriptedProvider(() => failing(kind, words));
     const { image, proxy } = await withAiSdk({ provider });
     await expect(image()).rejects.toMatchObject({ statusCode: 422, isRetryable: false });
-    expect([provider.jobs.length, proxy.requests.count]).toEqual([1, 1]);
-  });
-
-  it("pays once for a request that the generator has refused, and repeats nothing", async () => {
-    const provider = scriptedProvider(() => failing("refused", "HTTP 422"));
-    const { image, proxy } = await withAiSdk({ provider });
-    await expect(image()).rejects.toMatchObject({ statusCode: 422 });
     expect([provider.jobs.length, proxy.requests.count]).toEqual([1, 1]);
   });
 

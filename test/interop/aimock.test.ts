@@ -25,10 +25,8 @@ it("makes an image, in one request", async () => {
   await expectPicture(openAiAt(`${mock.url}/v1`, PAID), { model: "gpt-image-2" });
   const requests = mock.getRequests();
   expect(requests).toMatchObject([{ method: "POST", path: "/v1/images/generations" }]);
-  expect(requests[0]?.headers).toMatchObject({
-    authorization: "[REDACTED]",
-    "x-client-request-id": "task_1",
-  });
+  const headers = { authorization: "[REDACTED]", "x-client-request-id": "task_1" };
+  expect(requests[0]?.headers).toMatchObject(headers);
 });
 
 it("makes an image from reference images in files", async () => {

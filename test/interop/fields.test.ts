@@ -13,10 +13,9 @@ describe("a field of a request in OpenAI's form", () => {
   it("goes to the generator: seed, negative_prompt, steps and others", async () => {
     const provider = scriptedProvider();
     const { openai } = await withOpenAi({ provider });
-    await openai.images.generate(
-      asked({ seed: 7, negative_prompt: "rain", steps: 20, loras: [{ path: "fox" }], n: 2 }),
-    );
-    const own = { negative: "rain", steps: 20, loras: [{ path: "fox" }] };
+    const loras = [{ path: "fox" }];
+    await openai.images.generate(asked({ seed: 7, negative_prompt: "rain", steps: 20, loras, n: 2 }));
+    const own = { negative: "rain", steps: 20, loras };
     expect(provider.jobs.map(({ options }) => options.fields)).toEqual([
       { ...own, seed: 7 },
       { ...own, seed: 8 },
@@ -103,16 +102,13 @@ describe("a field of a request in OpenAI's form", () => {
 });
 
 describe("the models", () => {
-  const IMAGES = {
-    "of a list": async () => ["sdxl", "org/flux", "mit Leer, é.safetensors"],
-    none: async () => null,
-  };
-  const WORKFLOW = { name: "my flow (2)", isOnly: true };
+  const LIST = async () => ["sdxl", "org/flux", "mit Leer, é.safetensors"];
+  const DEFAULT = { name: "default", isOnly: false };
 
   it.each([
-    ["of a list", IMAGES["of a list"], { name: "default", isOnly: false }, null],
-    ["of a workflow", IMAGES["of a list"], WORKFLOW, [null, null]],
-    ["of a generator without a list", IMAGES.none, { name: "default", isOnly: false }, [null, null]],
+    ["of a list", LIST, DEFAULT, null],
+    ["of a workflow", LIST, { name: "my flow (2)", isOnly: true }, [null, null]],
+    ["of a generator without a list", async () => null, DEFAULT, [null, null]],
   ])("%s are listed, described, and accepted by both APIs", async (_what, models, ownModel, sent) => {
     const provider = scriptedProvider();
     const server = await withOpenAi({ provider, models, ownModel });

@@ -15,36 +15,15 @@ import { hasTool, mustHaveTool } from "../support/tools.ts";
 const hasBrowser = hasTool("chromium") || (platform() === "linux" && mustHaveTool("chromium"));
 if (!hasBrowser) console.warn("The gallery's page is not tested in a browser: chromium is not installed.");
 
-const UNKNOWN = {
-  prompt: null,
-  model: null,
-  ratio: null,
-  quality: null,
-  settings: {},
-  credits: null,
-  task: null,
-  command: null,
-};
+const NOTHING = { prompt: null, model: null, ratio: null, quality: null };
 const HOSTILE = `</script><script>window.hit = 1</script><img src=x onerror="window.hit = 1"> & "quotes"`;
+
+const model = "gamma-image-2";
 
 /** Six images: three of one task, a hostile prompt, and one of which nothing is known. */
 const IMAGES: PageImage[] = [
-  image(0, {
-    prompt: "a red fox",
-    model: "gamma-image-2",
-    ratio: "1:1",
-    quality: "1K",
-    credits: 2,
-    task: "task-1",
-  }),
-  image(1, {
-    prompt: "a red hare",
-    model: "gamma-image-2",
-    ratio: "16:9",
-    quality: "4K",
-    credits: 8,
-    task: "task-2",
-  }),
+  image(0, { prompt: "a red fox", model, ratio: "1:1", quality: "1K", credits: 2, task: "task-1" }),
+  image(1, { prompt: "a red hare", model, ratio: "16:9", quality: "4K", credits: 8, task: "task-2" }),
   image(2, { prompt: HOSTILE, model: "z-image", ratio: "16:9", task: "task-3" }),
   image(3, { prompt: "owls", model: "vendor2/beta-v4", credits: 5, task: "task-4" }),
   image(4, { prompt: "owls", model: "vendor2/beta-v4", credits: 5, task: "task-4" }),
@@ -61,7 +40,10 @@ function image(number: number, facts: Partial<PageImage>): PageImage {
     width: 64,
     height: 64,
     date: `2026-01-0${(number % 9) + 1}T12:00:00.000Z`,
-    ...UNKNOWN,
+    ...NOTHING,
+    settings: {},
+    credits: null,
+    task: null,
     command,
     ...facts,
   };
@@ -308,9 +290,8 @@ describe.skipIf(!hasBrowser)("the gallery's page in Chromium", () => {
     await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('no'))");
     await page.locator(".card").last().click();
     await page.getByRole("button", { name: "Copy prompt" }).click();
-    await eventually(() => page.getByRole("dialog").getByRole("status").textContent()).toBe(
-      "Copied the prompt.",
-    );
+    const said = () => page.getByRole("dialog").getByRole("status").textContent();
+    await eventually(said).toBe("Copied the prompt.");
     expect(await focused(page)).toBe("Copy prompt");
     await page.keyboard.press("Escape");
     // The lightbox gives the focus back once it is closed, which may be after the key.

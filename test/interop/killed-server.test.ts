@@ -1,25 +1,14 @@
 import OpenAI from "openai";
 import { expect, it } from "vitest";
-import { imageServer, served } from "../e2e/image-server.ts";
+import { ended, imageServer, served } from "../e2e/image-server.ts";
 import { programWorld } from "../support/program-world.ts";
-import { pause } from "../support/wait.ts";
 
-const PAID = ["--generator-paid"];
-
-/** Polls until a task has ended. */
-async function ended({ poll }: Pick<Awaited<ReturnType<typeof served>>, "poll">, taskId: string) {
-  for (;;) {
-    const { data } = (await poll(taskId)).body;
-    if (data?.status === "completed" || data?.status === "failed") return data;
-    await pause(50);
-  }
-}
+const FLAGS = ["--generator-paid", "--generator-concurrency", "1"];
 
 it("two servers of one home, one killed: one request each, on both APIs with an Idempotency-Key", async () => {
   const world = await programWorld(null);
   const { url, asked, count, reached } = await imageServer((reply, number) => number > 1 && reply());
-  const flags = [...PAID, "--generator-concurrency", "1"];
-  const [first, second] = [await served(world, url, flags), await served(world, url, flags)];
+  const [first, second] = [await served(world, url, FLAGS), await served(world, url, FLAGS)];
   const images = ({ baseUrl, apiKey }: { baseUrl: string; apiKey: string }, prompt: string) =>
     new OpenAI({ baseURL: `${new URL(baseUrl).origin}/v1`, apiKey, maxRetries: 0 }).images.generate(
       { prompt },
@@ -46,8 +35,7 @@ it("two servers of one home, one killed: one request each, on both APIs with an 
 it("an unmodified client outlives a server that is killed and started again on its port, and pays once", async () => {
   const world = await programWorld(null);
   const { url, count, reached } = await imageServer((reply, number) => number > 1 && reply());
-  const flags = [...PAID, "--generator-concurrency", "1"];
-  const first = await served(world, url, flags);
+  const first = await served(world, url, FLAGS);
   const { origin, port } = new URL(first.baseUrl);
   const busy = first.accepted({ prompt: "first" });
   await reached(1);
@@ -57,7 +45,7 @@ it("an unmodified client outlives a server that is killed and started again on i
   await expect.poll(async () => (await unfinished()).length).toBe(2);
   first.program.kill("SIGKILL");
   await Promise.all([first.end, busy]);
-  await served(world, url, [...flags, "--port", port]);
+  await served(world, url, [...FLAGS, "--port", port]);
   expect((await call).data).toHaveLength(1);
   expect(count()).toBe(2);
 });

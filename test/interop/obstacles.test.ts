@@ -179,16 +179,17 @@ describe("after something was sent", () => {
   });
 });
 
-describe("a disk that refuses", () => {
-  it.each(["calls", "tasks"])("the record (%s) is HTTP 503, and nothing is sent", async (name) => {
+it.each(["calls", "tasks"])(
+  "a disk that refuses the record (%s) is HTTP 503, and nothing is sent",
+  async (name) => {
     const provider = scriptedProvider();
     const { openai, folder } = await withOpenAi({ provider, ...PAID });
     await rm(path.join(folder, name), { recursive: true, force: true });
     await writeFile(path.join(folder, name), "");
     expect(await failure(openai.images.generate(FOX))).toMatchObject({ status: 503, code: "disk" });
     expect(provider.jobs).toEqual([]);
-  });
-});
+  },
+);
 
 describe("the status", () => {
   it("is that of the error, however long it took", async () => {
@@ -207,14 +208,5 @@ describe("the status", () => {
     const client = clientFor(server, server.port, { timeout: 2_500, maxRetries: 0 });
     await expect(client.images.generate(FOX)).rejects.toThrow("timed out");
     await answer(1);
-  });
-});
-
-it("a model is found by its name", async () => {
-  const { openai } = await withOpenAi({ models: async () => ["sdxl", "black-forest/flux"] });
-  for (const id of ["sdxl", "black-forest/flux"]) expect((await openai.models.retrieve(id)).id).toBe(id);
-  expect(await failure(openai.models.retrieve("nope"))).toMatchObject({
-    status: 404,
-    code: "model_not_found",
   });
 });

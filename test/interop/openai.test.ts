@@ -5,7 +5,13 @@ import { describe, expect, it } from "vitest";
 import { drawn, endless, failing, scriptedProvider } from "../serve/provider-script.ts";
 import { png } from "../support/images.ts";
 import { quickClock } from "../support/quick-clock.ts";
-import { failure, withOpenAi } from "./openai-client.ts";
+import { failure, heldProvider, withOpenAi } from "./openai-client.ts";
+
+/** Asks for images without OpenAI's client. */
+function ask({ origin, apiKey }: { origin: string; apiKey: string }, body: string) {
+  const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+  return request(`${origin}/v1/images/generations`, { method: "POST", headers, body });
+}
 
 describe("OpenAI's client", () => {
   it("gets the images of a request, as many as it asks for, with the usage", async () => {
@@ -64,40 +70,24 @@ describe("OpenAI's client", () => {
     ]);
     expect(provider.jobs[0]?.request).not.toHaveProperty("quality");
   });
-
-  it("lists the models", async () => {
-    const { openai } = await withOpenAi({ models: async () => ["sdxl", "flux"] });
-    const { data } = await openai.models.list();
-    expect(data.map(({ id }) => id)).toEqual(["sdxl", "flux"]);
-  });
 });
 
 describe("an error in OpenAI's form", () => {
   it("says what is wrong with a request", async () => {
     const { openai, origin } = await withOpenAi({ models: async () => ["sdxl", "flux"] });
     const stranger = new OpenAI({ baseURL: `${origin}/v1`, apiKey: "sk-other" });
-    const invalid = { status: 400, type: "invalid_request_error" };
+    const unknown = { status: 404, code: "model_not_found" };
     expect(await failure(stranger.models.list())).toMatchObject({ status: 401, code: "invalid_api_key" });
-    expect(await failure(openai.images.generate({ prompt: "a fox", model: "nope" }))).toMatchObject({
-      status: 404,
-      code: "model_not_found",
-      param: "model",
+    expect(await failure(openai.models.retrieve("nope"))).toMatchObject(unknown);
+    const nope = openai.images.generate({ prompt: "a fox", model: "nope" });
+    expect(await failure(nope)).toMatchObject({ ...unknown, param: "model" });
+    const text = openai.images.edit({
+      prompt: "a fox",
+      model: "sdxl",
+      image: new File(["no image"], "a.png"),
     });
-    const wrong = { prompt: "a fox", model: "sdxl" };
-    expect(await failure(openai.images.generate({ ...wrong, prompt: " " }))).toMatchObject(invalid);
-    expect(await failure(openai.images.generate({ ...wrong, n: 99 }))).toMatchObject({
-      ...invalid,
-      param: "n",
-    });
-    expect(await failure(openai.images.generate({ ...wrong, size: "huge" as "auto" }))).toMatchObject({
-      ...invalid,
-      param: "size",
-    });
-    const text = new File(["no image"], "a.png");
-    expect(await failure(openai.images.edit({ ...wrong, image: text }))).toMatchObject({
-      ...invalid,
-      param: "image",
-    });
+    const invalid = { status: 400, type: "invalid_request_error", param: "image" };
+    expect(await failure(text)).toMatchObject(invalid);
     expect(await failure(openai.post("/images/none"))).toMatchObject({ status: 404 });
   });
 
@@ -120,10 +110,7 @@ describe("an error in OpenAI's form", () => {
     [{ images: [{ file_id: "7" }] }, "An image is neither a URL nor a file.", "image"],
     [{ response_format: "jpeg" }, "response_format is neither b64_json nor url.", "response_format"],
   ])("names the field that is wrong: %j", async (fields, message, param) => {
-    const { origin, apiKey } = await withOpenAi();
-    const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
-    const body = JSON.stringify({ prompt: "a fox", ...fields });
-    const reply = await request(`${origin}/v1/images/generations`, { method: "POST", headers, body });
+    const reply = await ask(await withOpenAi(), JSON.stringify({ prompt: "a fox", ...fields }));
     expect([reply.statusCode, await reply.body.json()]).toEqual([
       400,
       { error: { message, type: "invalid_request_error", param, code: null } },
@@ -131,9 +118,7 @@ describe("an error in OpenAI's form", () => {
   });
 
   it.each(["[]", "7", "null", "{"])("refuses %s, which is no object", async (body) => {
-    const { origin, apiKey } = await withOpenAi();
-    const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
-    const reply = await request(`${origin}/v1/images/generations`, { method: "POST", headers, body });
+    const reply = await ask(await withOpenAi(), body);
     expect([reply.statusCode, await reply.body.json()]).toMatchObject([
       400,
       { error: { message: "The body is not a JSON object.", param: null } },
@@ -146,16 +131,13 @@ describe("an error in OpenAI's form", () => {
       number === 1 ? failing("refused", words[1]) : failing("lost", words[2]),
     );
     const { openai } = await withOpenAi({ provider, options: { isPaid: true } });
-    expect(await failure(openai.images.generate({ prompt: "a fox" }))).toMatchObject({
-      status: 400,
-      code: "moderation_blocked",
-    });
-    expect(await failure(openai.images.generate({ prompt: "a fox" }))).toMatchObject({
+    const fox = () => failure(openai.images.generate({ prompt: "a fox" }));
+    expect(await fox()).toMatchObject({ status: 400, code: "moderation_blocked" });
+    const lookUp = /The connection was cut\. To look it up: imggen status task_[0-9a-f]{20}$/;
+    expect(await fox()).toMatchObject({
       status: 422,
       code: "outcome_unknown",
-      message: expect.stringMatching(
-        /The connection was cut\. To look it up: imggen status task_[0-9a-f]{20}$/,
-      ),
+      message: expect.stringMatching(lookUp),
     });
     expect(provider.jobs).toHaveLength(2);
   });
@@ -184,19 +166,12 @@ describe("an error in OpenAI's form", () => {
 
   it("says that the day's limit is reached", async () => {
     const { openai } = await withOpenAi({ dailyCredits: 3, options: { isPaid: true } });
-    expect(await failure(openai.images.generate({ prompt: "a fox" }))).toMatchObject({
-      status: 429,
-      code: "insufficient_quota",
-    });
+    const call = openai.images.generate({ prompt: "a fox" });
+    expect(await failure(call)).toMatchObject({ status: 429, code: "insufficient_quota" });
   });
 });
 
 describe("where the generator refuses the account", () => {
-  const refusing = () =>
-    scriptedProvider(() =>
-      failing({ kind: "account", key: "my_credits.no_credits_description" }, "No credit."),
-    );
-
   it.each([
     ["my_credits.no_credits_description", 429, "insufficient_quota"],
     ["login_required", 503, "generator_account"],
@@ -208,13 +183,12 @@ describe("where the generator refuses the account", () => {
   });
 
   it("a client that cannot come back is told, and its task is ended: its next attempt is another", async () => {
-    const provider = refusing();
+    const key = "my_credits.no_credits_description";
+    const provider = scriptedProvider(() => failing({ kind: "account", key }, "No credit."));
     const { openai, ledger } = await withOpenAi({ provider, options: { isPaid: true } });
+    const fox = () => failure(openai.images.generate({ prompt: "a fox" }));
     for (const _each of [1, 2])
-      expect(await failure(openai.images.generate({ prompt: "a fox" }))).toMatchObject({
-        status: 429,
-        code: "insufficient_quota",
-      });
+      expect(await fox()).toMatchObject({ status: 429, code: "insufficient_quota" });
     expect(provider.jobs).toHaveLength(1);
     expect(await ledger.unfinished()).toEqual([]);
   });
@@ -235,12 +209,7 @@ describe("where the generator refuses the account", () => {
 });
 
 it("a client that hangs up loses nothing: with the same key it finds its task", async () => {
-  const open: (() => void)[] = [];
-  const provider = scriptedProvider(async (job, { onSent }) => {
-    onSent();
-    await new Promise<void>((resolve) => open.push(resolve));
-    return drawn(job);
-  });
+  const { provider, answer } = heldProvider();
   const { openai } = await withOpenAi({ provider, options: { isPaid: true } });
   const headers = { "Idempotency-Key": "one" };
   const gone = new AbortController();
@@ -249,7 +218,7 @@ it("a client that hangs up loses nothing: with the same key it finds its task", 
   gone.abort();
   await expect(first).rejects.toThrow();
   const second = openai.images.generate({ prompt: "a fox" }, { headers });
-  open[0]?.();
+  await answer(1);
   expect((await second).data).toHaveLength(1);
   expect(provider.jobs).toHaveLength(1);
 });
@@ -258,12 +227,8 @@ it("with --keep-alive white space is sent before the image is there, so that no 
   const begun = new EventEmitter();
   const isAlive = once(begun, "alive");
   const provider = scriptedProvider((job) => isAlive.then(() => drawn(job)));
-  const { origin, apiKey } = await withOpenAi({ provider, clock: quickClock, keepAliveMs: 1_000 });
-  const { statusCode, body } = await request(`${origin}/v1/images/generations`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
-    body: JSON.stringify({ prompt: "a fox" }),
-  });
+  const server = await withOpenAi({ provider, clock: quickClock, keepAliveMs: 1_000 });
+  const { statusCode, body } = await ask(server, JSON.stringify({ prompt: "a fox" }));
   begun.emit("alive");
   expect(statusCode).toBe(200);
   const text = await body.text();
@@ -274,18 +239,13 @@ it("with --keep-alive white space is sent before the image is there, so that no 
 it("a server that closes leaves the task to the next, and the connection ends", async () => {
   const provider = scriptedProvider((_job, how) => endless(how));
   const { openai, close, folder } = await withOpenAi({ provider });
-  const call = openai.images.generate(
-    { prompt: "a fox" },
-    { headers: { "Idempotency-Key": "k" }, maxRetries: 0 },
-  );
+  const keyed = { headers: { "Idempotency-Key": "k" }, maxRetries: 0 };
+  const call = openai.images.generate({ prompt: "a fox" }, keyed);
   const failed = expect(call).rejects.toThrow();
   await provider.sent(1);
   await close();
   await failed;
   const next = await withOpenAi({ folder });
-  const { data } = await next.openai.images.generate(
-    { prompt: "a fox" },
-    { headers: { "Idempotency-Key": "k" } },
-  );
+  const { data } = await next.openai.images.generate({ prompt: "a fox" }, keyed);
   expect(data).toHaveLength(1);
 });

@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
-import { answering, scriptedOpenAi } from "../providers/openai/openai-world.ts";
+import { scriptedOpenAi } from "../providers/openai/openai-world.ts";
 import { scriptedProvider } from "../serve/provider-script.ts";
+import { json } from "../support/scripted-server.ts";
+import { inTurn } from "../support/scripts.ts";
 import { failure, withOpenAi } from "./openai-client.ts";
 
 const WORDS = "Invalid value for it";
@@ -17,7 +19,7 @@ it.each([
 ] as const)(
   "a generator's refusal of %s keeps its code and param, after a restart of the server too",
   async (_what, theirs, error, status, code, param) => {
-    const { server, generator } = await scriptedOpenAi(answering({ error }, theirs));
+    const { server, generator } = await scriptedOpenAi(json({ error }, theirs));
     const first = await withOpenAi({ provider: generator.provider });
     const ask = ({ openai }: typeof first) =>
       failure(openai.images.generate({ prompt: "a fox" }, { headers: { "Idempotency-Key": "k" } }));
@@ -36,11 +38,8 @@ it("hostile codes and fields are cut and in one line, or count as none", async (
     { ...INVALID, code: { a: 1 }, param: ["b"] },
     { ...INVALID, code: " ", param: "" },
   ];
-  let at = 0;
-  const { generator } = await scriptedOpenAi((request, socket) => {
-    void answering({ error: bodies[at] }, 400)(request, socket);
-    at += 1;
-  });
+  const replies = bodies.map((error) => json({ error }, 400));
+  const { generator } = await scriptedOpenAi(inTurn(...replies));
   const { openai } = await withOpenAi({ provider: generator.provider });
   const ask = () => failure(openai.images.generate({ prompt: "a fox" }));
   const long = await ask();

@@ -189,15 +189,7 @@ describe("a retry", () => {
   it("finds a request that its client left within a quarter of an hour after its end, however long it took", async () => {
     let passedMs = 0;
     const clock = { ...systemClock, now: () => systemClock.now() + passedMs };
-    let release = () => {};
-    const isReleased = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const provider = scriptedProvider(async (job, { onSent }) => {
-      onSent();
-      await isReleased;
-      return drawn(job);
-    });
+    const { provider, answer } = heldProvider();
     const server = await numbered({ provider, clock });
     const proxy = await cutting(server.port);
     const call = clientFor(server, proxy.port, { maxRetries: 0 }).images.generate(FOX);
@@ -205,7 +197,7 @@ describe("a retry", () => {
     proxy.cut();
     await expect(call).rejects.toThrow();
     passedMs = 20 * MINUTE_MS;
-    release();
+    await answer(1);
     await expect.poll(() => server.ledger.unfinished()).toEqual([]);
     expect(await server.generate(FOX, RETRY)).toMatchObject({ status: 200 });
     expect(provider.jobs).toHaveLength(1);

@@ -39,14 +39,8 @@ it.each(Object.keys(RUNTIMES))(
     const generated = roots.map(async (root) => {
       const folder = await temporaryFolder();
       const env = { PATH: process.env.PATH, HOME: folder, IMGGEN_HOME: folder, DENO_NO_UPDATE_CHECK: "1" };
-      const command = [
-        path.join(root, "bin/imggen.cjs"),
-        "generate",
-        "a red fox",
-        "--sandbox",
-        "--json",
-        ...QUICK,
-      ];
+      const line = ["generate", "a red fox", "--sandbox", "--json", ...QUICK];
+      const command = [path.join(root, "bin/imggen.cjs"), ...line];
       const { stdout } = await run(program, [...args, ...command], { cwd: folder, env, timeout: 60_000 });
       const { ok, files } = JSON.parse(stdout);
       expect({ ok, files }).toMatchObject({ ok: true, files: [{ mediaType: "image/png" }] });

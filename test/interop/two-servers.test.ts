@@ -21,10 +21,7 @@ async function two(flags: readonly string[] = []) {
   const args = ["--generator-paid", "--generator-concurrency", "1", ...flags];
   const start = () => served(world, generator.url, args);
   const [first, second] = await Promise.all([start(), start()]);
-  const [port, other] = [first, second].map(({ baseUrl }) => Number(new URL(baseUrl).port)) as [
-    number,
-    number,
-  ];
+  const [port = 0, other = 0] = [first, second].map(({ baseUrl }) => Number(new URL(baseUrl).port));
   const proxy = await cutting(port);
   const clientAt = (at: number, options?: ClientOptions) => clientFor(first, at, options);
   const unfinished = async () =>

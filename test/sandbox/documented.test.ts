@@ -10,6 +10,8 @@ const urls = (count: number) =>
 describe.each(DOCUMENT)("the sandbox's $id", (row) => {
   const request = { prompt: "a fox", model: row.id, image: neededImages(row) };
   const isTaken = (part: object) => "valid" in readRequest({ ...request, ...part }, MODELS);
+  const taken = <Value>(name: string, values: readonly Value[]) =>
+    values.filter((value) => isTaken({ [name]: value }));
 
   it("takes as many characters as documented, counted as code points", () => {
     expect(isTaken({ prompt: "🦊".repeat(row.promptLimit) })).toBe(true);
@@ -19,38 +21,32 @@ describe.each(DOCUMENT)("the sandbox's $id", (row) => {
   });
 
   it("takes the ratios of its row, or any where it has none", () => {
-    const taken = row.ratios === null ? ALL_RATIOS : words(row.ratios);
-    expect(ALL_RATIOS.filter((ratio) => isTaken({ ratio }))).toEqual(
-      ALL_RATIOS.filter((ratio) => taken.includes(ratio)),
-    );
-    expect(["", "16x9", "0:1", "wide"].filter((ratio) => isTaken({ ratio }))).toEqual([]);
+    const ratios = row.ratios === null ? ALL_RATIOS : words(row.ratios);
+    expect(taken("ratio", ALL_RATIOS)).toEqual(ALL_RATIOS.filter((ratio) => ratios.includes(ratio)));
+    expect(taken("ratio", ["", "16x9", "0:1", "wide"])).toEqual([]);
     expect(isTaken({ ratio: "7:5" })).toBe(row.ratios === null);
   });
 
   it("takes its qualities in the document's spelling", () => {
-    const taken = row.qualities === null ? ALL_QUALITIES : words(row.qualities);
-    expect(ALL_QUALITIES.filter((quality) => isTaken({ quality }))).toEqual(
-      ALL_QUALITIES.filter((quality) => taken.includes(quality)),
-    );
-    expect(["", "1k", "HIGH", "8K"].filter((quality) => isTaken({ quality }))).toEqual([]);
+    const own = row.qualities === null ? ALL_QUALITIES : words(row.qualities);
+    expect(taken("quality", ALL_QUALITIES)).toEqual(ALL_QUALITIES.filter((quality) => own.includes(quality)));
+    expect(taken("quality", ["", "1k", "HIGH", "8K"])).toEqual([]);
   });
 
   it("takes as many images as it makes", () => {
     const most = row.id === "z-image" ? 15 : (row.maxImages ?? 15);
     const counts = [1, 2, 4, 15];
-    expect(counts.filter((maxImages) => isTaken({ maxImages }))).toEqual(
-      counts.filter((count) => count <= most),
-    );
-    expect([0, -1, 16, 1.5, 1e9].filter((maxImages) => isTaken({ maxImages }))).toEqual([]);
+    expect(taken("maxImages", counts)).toEqual(counts.filter((count) => count <= most));
+    expect(taken("maxImages", [0, -1, 16, 1.5, 1e9])).toEqual([]);
   });
 
   it("takes as many reference images as it is documented to", () => {
     const [min, max] = row.references ?? [0, null];
-    const counts = [0, 1, 16, 17];
-    expect(counts.filter((count) => isTaken({ image: urls(count) }))).toEqual(
-      counts.filter((count) => count >= min && count <= (max ?? 17)),
+    const lists = [0, 1, 16, 17].map(urls);
+    expect(taken("image", lists)).toEqual(
+      lists.filter(({ length }) => length >= min && length <= (max ?? 17)),
     );
     expect(isTaken({ image: "https://images.test/fox.png" })).toBe(max !== 0);
-    expect(["fox.png", "file:///fox.png", ""].filter((image) => isTaken({ image }))).toEqual([]);
+    expect(taken("image", ["fox.png", "file:///fox.png", ""])).toEqual([]);
   });
 });

@@ -4,7 +4,6 @@ import { expect, it } from "vitest";
 import { drain, liveSandbox } from "./live.ts";
 
 const tasksIn = (folder: string) => readdir(path.join(folder, "tasks"));
-const GONE = { status: 403, body: { code: -1, message: "SUBSCRIPTION_REQUIRED" } };
 const priced = { model: "gamma-image-2", quality: "1K" };
 
 it("[sandbox:fail]: the task is charged, and ends failed once its time is over", async () => {
@@ -27,36 +26,25 @@ it("[sandbox:slow=30s]: this task takes that long, and no other", async () => {
   expect(await Promise.all([slow, doomed].map(status))).toEqual(["completed", "failed"]);
 });
 
-it("[sandbox:no-credits]: as with an empty account, and nothing is charged", async () => {
-  const sandbox = await liveSandbox({ credits: 5 });
-  expect(await sandbox.submit({ prompt: "a fox [sandbox:no-credits]" })).toMatchObject({
-    status: 200,
-    body: { code: -1, message: "my_credits.no_credits_description" },
-  });
-  expect(await drain(sandbox)).toBe(5);
-});
-
-it("[sandbox:subscription]: as with an account that has none, whatever the model", async () => {
-  const sandbox = await liveSandbox({ credits: 5 });
-  expect(await sandbox.submit({ prompt: "a fox [sandbox:subscription]" })).toMatchObject(GONE);
-  expect(await drain(sandbox)).toBe(5);
-});
-
-it("[sandbox:500]: HTTP 500, and nothing is charged or created", async () => {
-  const sandbox = await liveSandbox({ credits: 5 });
-  expect(await sandbox.submit({ prompt: "a fox [sandbox:500]" })).toMatchObject({
-    status: 500,
-    body: { code: -1, message: "image_generation.error.unknown_error" },
-  });
-  expect(await tasksIn(sandbox.folder)).toEqual([]);
-  expect(await drain(sandbox)).toBe(5);
-});
+it.each([
+  ["no-credits", 200, "my_credits.no_credits_description"],
+  ["subscription", 403, "SUBSCRIPTION_REQUIRED"],
+  ["500", 500, "image_generation.error.unknown_error"],
+])(
+  "[sandbox:%s]: HTTP %i, %s, whatever the model, and nothing is charged or created",
+  async (word, status, message) => {
+    const sandbox = await liveSandbox({ credits: 5 });
+    const reply = await sandbox.submit({ prompt: `a fox [sandbox:${word}]` });
+    expect(reply).toMatchObject({ status, body: { code: -1, message } });
+    expect(await tasksIn(sandbox.folder)).toEqual([]);
+    expect(await drain(sandbox)).toBe(5);
+  },
+);
 
 it("[sandbox:drop]: the task is created and charged, but no reply comes", async () => {
   const sandbox = await liveSandbox({ credits: 5 });
-  await expect(sandbox.submit({ prompt: "a fox [sandbox:drop]", ...priced })).rejects.toThrow(
-    "other side closed",
-  );
+  const submit = sandbox.submit({ prompt: "a fox [sandbox:drop]", ...priced });
+  await expect(submit).rejects.toThrow("other side closed");
   const [file = "", ...others] = await tasksIn(sandbox.folder);
   expect(others).toEqual([]);
   expect((await sandbox.poll(path.parse(file).name)).body.data?.status).toBe("completed");
@@ -67,10 +55,8 @@ it("[sandbox:429]: rejects the first submit, accepts the retry, and rejects the 
   const sandbox = await liveSandbox({ credits: 5 });
   const request = { prompt: "a fox [sandbox:429]", ...priced };
   for (const _ of [1, 2]) {
-    const first = await sandbox.submit(request);
-    expect(first.status).toBe(429);
-    expect(first.headers["retry-after"]).toBe("1");
-    expect(first.body.code).toBe(-1);
+    const { status, headers, body } = await sandbox.submit(request);
+    expect([status, headers["retry-after"], body.code]).toEqual([429, "1", -1]);
     expect((await sandbox.submit(request)).body.code).toBe(0);
   }
   expect(await drain(sandbox)).toBe(1);
@@ -78,13 +64,10 @@ it("[sandbox:429]: rejects the first submit, accepts the retry, and rejects the 
 
 it("[sandbox:429]: rejects each prompt and each account separately", async () => {
   const { as, submit } = await liveSandbox();
-  const statuses = [
-    await submit({ prompt: "a fox [sandbox:429]" }),
-    await submit({ prompt: "a cat [sandbox:429]" }),
-    await as("sk-other").submit({ prompt: "a fox [sandbox:429]" }),
-    await submit({ prompt: "a fox [sandbox:429]" }),
-  ].map(({ status }) => status);
-  expect(statuses).toEqual([429, 429, 429, 200]);
+  const fox = { prompt: "a fox [sandbox:429]" };
+  const cat = { prompt: "a cat [sandbox:429]" };
+  const replies = [await submit(fox), await submit(cat), await as("sk-other").submit(fox), await submit(fox)];
+  expect(replies.map(({ status }) => status)).toEqual([429, 429, 429, 200]);
 });
 
 it("[sandbox:429]: rejects a retry after more than a minute again", async () => {
@@ -170,7 +153,6 @@ it("directives do not spare a request the rules, nor count for nothing in its le
   const { submit } = await liveSandbox();
   expect((await submit({ prompt: "[sandbox:500]", ratio: "7:5" })).status).toBe(400);
   const prompt = `${"x".repeat(990)}[sandbox:fail]`;
-  expect((await submit({ prompt, model: "z-image" })).body.message).toBe(
-    "image_generation.error.prompt_too_long",
-  );
+  const { message } = (await submit({ prompt, model: "z-image" })).body;
+  expect(message).toBe("image_generation.error.prompt_too_long");
 });

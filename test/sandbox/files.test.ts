@@ -26,10 +26,8 @@ it.each([
   const { response, bytes } = await download(url);
   expect(response.status).toBe(200);
   expect(response.headers.get("content-type")).toBe("image/png");
-  expect(inspectBytes(bytes)).toMatchObject({
-    ok: true,
-    image: { type: "png", ...pictureDimensions(ratio, quality) },
-  });
+  const image = { type: "png", ...pictureDimensions(ratio, quality) };
+  expect(inspectBytes(bytes)).toMatchObject({ ok: true, image });
 });
 
 /** Paints what the prompt says, but so small that it takes no time. */
@@ -66,11 +64,8 @@ it("the URLs of reference images are not kept, only what tells them apart", asyn
 
 it("a task that was stored before references were is still served", async () => {
   const { folder, accepted, poll } = await liveSandbox();
-  const taskId = await accepted({
-    prompt: "a fox",
-    model: "gamma-image-2",
-    image: "https://example.com/cat.png",
-  });
+  const image = "https://example.com/cat.png";
+  const taskId = await accepted({ prompt: "a fox", model: "gamma-image-2", image });
   const file = path.join(folder, "tasks", `${taskId}.json`);
   const { references: _, ...older } = JSON.parse(await readFile(file, "utf8"));
   await writeFile(file, JSON.stringify(older));

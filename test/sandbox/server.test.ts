@@ -67,6 +67,8 @@ describe("starting and ending", () => {
   });
 });
 
+const get = (target: string, headers = "Host: a\r\n") => `GET ${target} HTTP/1.1\r\n${headers}\r\n`;
+
 describe("what is no request of the API", () => {
   it.each(["/", "/api", "/API/generate-image", "/files", "/files/x", "/%2e%2e/etc/passwd", "/%"])(
     "%s is HTTP 404 without the envelope, as a wrong base URL is",
@@ -93,29 +95,17 @@ describe("what is no request of the API", () => {
   );
 
   it.each([
-    ["climbs out of the folder", "GET /files/../../../etc/passwd HTTP/1.1\r\nHost: a\r\n\r\n", 404],
-    [
-      "climbs out of the folder by a backslash",
-      "GET /files/..\\..\\secret/0.png HTTP/1.1\r\nHost: a\r\n\r\n",
-      404,
-    ],
-    [
-      "begins with the name of a host",
-      "GET //a/api/generate-image?taskId=b HTTP/1.1\r\nHost: a\r\n\r\n",
-      404,
-    ],
-    ["begins with what is no host", "GET //[ HTTP/1.1\r\nHost: a\r\n\r\n", 404],
-    ["begins with a backslash", "GET /\\a/api/generate-image HTTP/1.1\r\nHost: a\r\n\r\n", 404],
-    ["holds a NUL", "GET /files/%00/0.png HTTP/1.1\r\nHost: a\r\n\r\n", 403],
+    ["climbs out of the folder", get("/files/../../../etc/passwd"), 404],
+    ["climbs out of the folder by a backslash", get("/files/..\\..\\secret/0.png"), 404],
+    ["begins with the name of a host", get("//a/api/generate-image?taskId=b"), 404],
+    ["begins with what is no host", get("//["), 404],
+    ["begins with a backslash", get("/\\a/api/generate-image"), 404],
+    ["holds a NUL", get("/files/%00/0.png"), 403],
     ["names no host", "GET /api/generate-image HTTP/1.0\r\n\r\n", 400],
-    ["names a host that is none", "GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400],
+    ["names a host that is none", get("/", "Host: a b\r\n"), 400],
     ["is no HTTP", "\x16\x03\x01\x02\x00hello\r\n\r\n", 400],
-    ["has an endless header", `GET / HTTP/1.1\r\nHost: a\r\nX: ${"x".repeat(70_000)}\r\n\r\n`, 431],
-    [
-      "is for another protocol",
-      "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
-      404,
-    ],
+    ["has an endless header", get("/", `Host: a\r\nX: ${"x".repeat(70_000)}\r\n`), 431],
+    ["is for another protocol", get("/", "Host: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"), 404],
   ])("a request that %s is refused, and the next one is answered", async (_, text, status) => {
     const { port, submit } = await liveSandbox();
     const reply = await raw(port, text.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"));
@@ -148,30 +138,29 @@ describe("the log", () => {
       credits: 50,
       onRequest: ({ isRefused: _, ...line }) => lines.push(line),
     });
-    const api = { path: "/api/generate-image" };
+    const post = (status: number, note: unknown) => ({
+      method: "POST",
+      path: "/api/generate-image",
+      status,
+      note,
+    });
     const taskId = await accepted({ prompt: "a fox", model: "gamma-image-2" });
     await poll(taskId);
     await submit({});
     await submit({ prompt: "a fox", model: "delta-Image", ratio: "7:5" });
     await submit({ prompt: "a fox [sandbox:drop]" }).catch(() => undefined);
     await submit({ prompt: "a fox [sandbox:fial]" });
+    const [wrongRatio, unknownDirective] = [
+      "Ratio 7:5: delta-Image takes only 1:1, 3:2, 2:3",
+      "an unknown directive",
+    ];
     expect(lines).toEqual([
-      { method: "POST", ...api, status: 200, note: `${taskId} gamma-image-2 "a fox", cost 2, 48 left` },
-      { method: "GET", ...api, status: 200, note: `${taskId} completed` },
-      { method: "POST", ...api, status: 200, note: "image_generation.error.empty_prompt" },
-      {
-        method: "POST",
-        ...api,
-        status: 400,
-        note: "image_generation.error.invalid_request: Ratio 7:5: delta-Image takes only 1:1, 3:2, 2:3",
-      },
-      { method: "POST", ...api, status: 0, note: expect.stringMatching(/, cost 1, 47 left, reply dropped$/) },
-      {
-        method: "POST",
-        ...api,
-        status: 200,
-        note: expect.stringMatching(/, cost 1, 46 left, with an unknown directive in its prompt$/),
-      },
+      post(200, `${taskId} gamma-image-2 "a fox", cost 2, 48 left`),
+      { ...post(200, `${taskId} completed`), method: "GET" },
+      post(200, "image_generation.error.empty_prompt"),
+      post(400, `image_generation.error.invalid_request: ${wrongRatio}`),
+      post(0, expect.stringMatching(/, cost 1, 47 left, reply dropped$/)),
+      post(200, expect.stringContaining(`, cost 1, 46 left, with ${unknownDirective} in its prompt`)),
     ]);
     const [url = ""] = await made({ prompt: "a fox" });
     await (await fetch(url)).arrayBuffer();

@@ -105,9 +105,8 @@ describe.skipIf(!hasScreen)("on a real terminal", () => {
     await chmod(editor, 0o755);
     const env = { EDITOR: `${editor} --wait` };
     const args = ["generate", "a red fox", "--edit", "--dry-run", "-m", "z-image"];
-    expect((await Screen.after(args, { columns: 80, env })).join("\n")).toContain(
-      '"prompt": "a red fox, in snow"',
-    );
+    const shown = await Screen.after(args, { columns: 80, env });
+    expect(shown.join("\n")).toContain('"prompt": "a red fox, in snow"');
     const failing = await Screen.start(args, { columns: 80, env: { EDITOR: "false" } });
     expect(await failing.end()).toBe(2);
     expect((await failing.lines())[0]).toBe('error: The editor "false" exited with code 1.');

@@ -25,9 +25,8 @@ describe.skipIf(!hasScreen)("batch on a real terminal", () => {
     const { args, ...options } = await manifest(" [sandbox:slow=3s]");
     const screen = await Screen.start(args, { columns, ...options });
     const lines = await screen.shows(/^ {2}\d+ of 50 credits .*left/m);
-    expect(lines.filter((line) => /^\S ━*─* \d of 6 rows · 1 failed · \d running$/.test(line))).toHaveLength(
-      1,
-    );
+    const bars = lines.filter((line) => /^\S ━*─* \d of 6 rows · 1 failed · \d running$/.test(line));
+    expect(bars).toHaveLength(1);
     expect(await screen.end()).toBe(10);
     const end = (await screen.lines()).join("\n");
     expect(end).not.toMatch(/[━─]| of 50 credits/);
@@ -56,11 +55,8 @@ describe.skipIf(!hasScreen)("batch on a real terminal", () => {
     const { args, ...options } = await manifest();
     const piped = '"$@" | cat';
     const program = [process.execPath, BIN, ...args];
-    const screen = await Screen.start(["-c", piped, "sh", ...program], {
-      columns: 200,
-      command: "sh",
-      ...options,
-    });
+    const sh = ["-c", piped, "sh", ...program];
+    const screen = await Screen.start(sh, { columns: 200, command: "sh", ...options });
     const lines = await screen.shows(/^.*\.png$/m);
     expect(lines.join("\n")).not.toMatch(/[━─]| of 50 credits/);
     await screen.end();

@@ -4,14 +4,15 @@ import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
 import { runProgram } from "../support/program.ts";
 import { hasScreen, Screen } from "../support/screen.ts";
-import { completedAt, inTurn, stillRunning } from "../support/scripts.ts";
+import type { Behaviour } from "../support/scripted-server.ts";
+import { byTask, completedAt, inTurn, stillRunning } from "../support/scripts.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** Tasks of a scripted service that were submitted and not waited for: running when they are first polled. */
-async function unfinished(...prompts: string[]) {
+async function unfinished(prompts: string[], script?: Behaviour) {
   const folder = await temporaryFolder();
   const running = Array(4 * prompts.length).fill(stillRunning);
-  const server = await liveService(PICTURE, { poll: inTurn(...running, completedAt("/1.png")) });
+  const server = await liveService(PICTURE, { poll: script ?? inTurn(...running, completedAt("/1.png")) });
   const env = {
     IMGGEN_HOME: path.join(folder, "home"),
     IMGGEN_BASE_URL: server.baseUrl,
@@ -26,7 +27,7 @@ const OFTEN = ["--poll-interval", "400ms"];
 
 describe.skipIf(!hasScreen)("tasks on a real terminal", () => {
   it("status --wait shows that it waits, and then what to do with a task that is not saved", async () => {
-    const world = await unfinished("a fox");
+    const world = await unfinished(["a fox"]);
     const screen = await Screen.start(["status", "task-1", "--wait", ...OFTEN], { columns: 80, ...world });
     await screen.shows(/^\S Generating/m);
     expect(await screen.end()).toBe(0);
@@ -36,22 +37,10 @@ describe.skipIf(!hasScreen)("tasks on a real terminal", () => {
   it.each([80, 40])(
     "status --wait shows in %d columns how many of several are finished, and which",
     async (columns) => {
-      const folder = await temporaryFolder();
-      const server = await liveService(PICTURE, {
-        poll: (request, socket) =>
-          request.target.includes("task-2")
-            ? completedAt("/1.png")(request, socket)
-            : stillRunning(request, socket),
-      });
-      const env = {
-        IMGGEN_HOME: path.join(folder, "home"),
-        IMGGEN_BASE_URL: server.baseUrl,
-        IMGGEN_API_KEY: "sk-terminal",
-      };
-      for (const prompt of ["a fox", "a hare", "an owl"])
-        expect((await runProgram(["generate", prompt, "--no-wait"], { env, cwd: folder })).code).toBe(0);
+      const poll = byTask(stillRunning, { "task-2": completedAt("/1.png") });
+      const world = await unfinished(["a fox", "a hare", "an owl"], poll);
       const args = ["status", "task-1", "task-2", "task-3", "--wait", ...OFTEN];
-      const screen = await Screen.start(args, { columns, env, cwd: folder });
+      const screen = await Screen.start(args, { columns, ...world });
       await screen.shows(/^\S 1 of 3 tasks finished\n {2}finished: task2\n {2}running: task1, task3$/m);
       await screen.type("C-c");
       expect(await screen.end()).toBe(130);
@@ -62,7 +51,7 @@ describe.skipIf(!hasScreen)("tasks on a real terminal", () => {
   );
 
   it("resume shows how many are finished and which run, and a line for each that names its file once", async () => {
-    const world = await unfinished("a fox", "a hare");
+    const world = await unfinished(["a fox", "a hare"]);
     const screen = await Screen.start(["resume", ...OFTEN], { columns: 80, ...world });
     await screen.shows(/^\S 0 of 2 tasks finished\n {2}running: task[12], task[12]$/m);
     expect(await screen.end()).toBe(0);
