@@ -8,11 +8,11 @@ import { shellWord } from "../lib/shell-word.ts";
 import { action, phrase } from "../lib/wording.ts";
 import type { EffectiveSettings } from "./effective-settings.ts";
 
-/** Invisible characters at the ends of a pasted key: no-break and zero-width spaces, marks of direction. */
+/** Invisible characters in pasted keys: no-break and zero-width spaces, direction marks. */
 const INVISIBLE = "[\\u00a0\\u00ad\\u200b-\\u200f\\u202a-\\u202f\\u2060-\\u2064\\u2066-\\u2069\\ufeff]";
 const INVISIBLE_ENDS = new RegExp(`^${INVISIBLE}+|${INVISIBLE}+$`, "g");
 
-/** A key as it is sent: without invisible characters at its ends. @throws UsageError for one inside */
+/** @throws UsageError for an invisible character inside the key */
 function trimInvisibleCharacters(input: string, label: string): string {
   const key = input.replace(INVISIBLE_ENDS, "");
   if (!new RegExp(INVISIBLE).test(key)) return key;
@@ -36,7 +36,7 @@ export function checkApiKey(input: string, label: string): string {
   return key;
 }
 
-/** Refuses text pasted along with a key: a header name, quotes, a variable. @throws UsageError */
+/** Refuses text that was pasted with a key: a header name, quotes, a variable. @throws UsageError */
 function refuseWrapped(key: string, label: string): void {
   if (/^(?:authorization\s*:|bearer\s|basic\s)/i.test(key))
     throw new UsageError(`${label} is a whole header: give the key alone, without the words before it.`);
@@ -60,7 +60,7 @@ export function checkSecret(input: string, label: string): string {
 
 /**
  * Checks a generator's key. `user:password` is sent in Base64, so it may contain any character but controls.
- * @param hasLogin whether it may be `user:password` @throws UsageError if it cannot be sent
+ * @throws UsageError
  */
 export function checkGeneratorKey(input: string, label: string, hasLogin: boolean): string {
   const key = trimInvisibleCharacters(input, label);
@@ -70,7 +70,7 @@ export function checkGeneratorKey(input: string, label: string, hasLogin: boolea
   throw new UsageError(`${label} cannot be sent: it holds a line break or another control character.`);
 }
 
-/** The key that applies. @throws AuthRequiredError if there is none */
+/** @throws AuthRequiredError without a key */
 export function requireApiKey(setting: { value: string; label: string } | undefined): string {
   if (setting) return checkApiKey(setting.value, setting.label);
   throw new AuthRequiredError("No API key is set.", {
@@ -79,8 +79,9 @@ export function requireApiKey(setting: { value: string; label: string } | undefi
 }
 
 /**
- * Checks a base URL, and removes the slash at its end. Plain http: is only for this machine, because each request
- * carries the key. @throws UsageError
+ * Checks a base URL, and removes its trailing slash. http: is only for this machine, because each request
+ * contains the key.
+ * @throws UsageError
  */
 export function checkBaseUrl(text: string, label: string): string {
   refuseQuerySecret(text, label, phrase`Set IMGGEN_API_KEY, or store the key: ${action("run", "login")}`);
@@ -91,35 +92,9 @@ export function checkBaseUrl(text: string, label: string): string {
     });
   const url = new URL(text);
   if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopbackHost(url.hostname))) {
-    const generatorHint = /\/v1\/*$/.test(url.pathname)
-      ? phrase`\nFor an address in OpenAI's style: ${action("run", `login --generator ${shellWord(text)}`)}`
-      : "";
-    throw new UsageError(`${label} must begin with https:// (plain http: only for this machine itself).`, {
-      hint: ["The API key travels with every request, so it is never sent unencrypted.", generatorHint],
-    });
-  }
-  if (url.username || url.password || /[?#]/.test(text)) {
-    throw new UsageError(`${label} must be a plain address, with no user name, query or fragment in it.`);
-  }
-  refuseEndpoint(text, label);
-  return normalizeBaseUrl(text);
-}
-
-/** Refuses the address of one operation. @throws UsageError */
+    const generatorHint = /\/v1\/* Refuses the URL of a single operation. @throws UsageError */
 function refuseEndpoint(text: string, label: string): void {
-  const serviceUrl = text.replace(/\/generate-image\/*$/i, "");
-  if (serviceUrl !== text)
-    throw new UsageError(`${label} ends with an operation of the service.`, {
-      hint: `Did you mean ${serviceUrl}?`,
-    });
-  const generatorUrl = removeApiPath(text);
-  if (generatorUrl !== text)
-    throw new UsageError(`${label} is an address in OpenAI's style, not the service's.`, {
-      hint: phrase`To use it: ${action("run", `login --generator ${shellWord(generatorUrl)}`)}`,
-    });
-}
-
-/** Adds the scheme to an address such as `example.com/api`; null for anything else. */
+  const serviceUrl = text.replace(/\/generate-image\/* Adds the scheme to an address such as `example.com/api`, or returns null for other texts. */
 export function withScheme(text: string): string | null {
   if (!/^[a-z0-9.-]*[a-z0-9](:\d+)?(\/|$)/i.test(text) || !URL.canParse(`https://${text}`)) return null;
   const { hostname } = new URL(`https://${text}`);
@@ -127,7 +102,7 @@ export function withScheme(text: string): string | null {
   return hostname.includes(".") ? `https://${text}` : null;
 }
 
-/** The base URL that applies. @throws UsageError if there is none */
+/** @throws UsageError without a base URL */
 export function requireBaseUrl(setting: { value: string; label: string } | undefined): string {
   if (setting) return checkBaseUrl(setting.value, setting.label);
   throw new UsageError("No base URL is set, and the service has no default one.", {
@@ -135,7 +110,7 @@ export function requireBaseUrl(setting: { value: string; label: string } | undef
   });
 }
 
-/** The configured service and key. @throws UsageError without a base URL, AuthRequiredError without a key */
+/** @throws UsageError without a base URL, AuthRequiredError without a key */
 export function configuredService(settings: Pick<EffectiveSettings, "get">): {
   baseUrl: string;
   apiKey: string;
@@ -146,8 +121,9 @@ export function configuredService(settings: Pick<EffectiveSettings, "get">): {
 }
 
 /**
- * The key that applies at a base URL. A stored one belongs to the base URL that it was stored with, or a variable in
- * a project's `.env` could have it sent anywhere. @throws UsageError, AuthRequiredError without a key
+ * Returns the key for a base URL. A stored key is only sent to the URL that it was stored with, or a project's
+ * `.env` could redirect it.
+ * @throws UsageError, AuthRequiredError without a key
  */
 export function apiKeyFor(
   { value: baseUrl, label }: { value: string; label: string },
@@ -171,7 +147,6 @@ export function apiKeyFor(
   );
 }
 
-/** Normal form of a base URL, for comparisons. */
 export function normalizeBaseUrl(baseUrl: string): string {
   return (URL.canParse(baseUrl) ? new URL(baseUrl).href : baseUrl).replace(/\/+$/, "");
 }

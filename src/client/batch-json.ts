@@ -24,14 +24,14 @@ import { describeFailure } from "./failure.ts";
 import { savedJson } from "./report-json.ts";
 import type { BatchRow, BatchSummary } from "./results.ts";
 
-/** JSON of a row: the object of `generate`, with the row's position. */
+/** JSON of a row: the JSON of `generate` with the row's position. */
 export function rowJson({ row, isSkipped, report, error }: RowResult, words: Vocabulary): BatchRow {
   const position = { row: row.row, line: row.line };
   if (report) return { ...savedJson(report, words), ...position, ...(isSkipped && { skipped: true }) };
   return { ...describeFailure(error, words), files: [], warnings: [], ...position };
 }
 
-/** JSON of a batch's totals. Rows that are pending or not sent count as failed too. */
+/** JSON of a batch's totals. Pending and unsent rows also count as failed. */
 export function summaryJson({ counts, rows, charged }: BatchResult): BatchSummary {
   const { saved, skipped, unknown, pending, waiting, notSent, cost } = counts;
   const failed = counts.failed + pending + notSent;
@@ -52,7 +52,7 @@ export function summaryJson({ counts, rows, charged }: BatchResult): BatchSummar
   };
 }
 
-/** Extensions of the files that can be manifests, without the dot. */
+/** Extensions of manifests, without the dot. */
 export const EXTENSIONS = MANIFEST_EXTENSIONS.map((extension) => extension.slice(1));
 
 export const COLUMNS = [...FIELD_NAMES, "output"].join(" ");
@@ -66,13 +66,12 @@ const ROW_STATE_TEXTS: Readonly<Record<RowState, string>> = {
   unknown: "outcome unknown",
 };
 
-/** Display text of a row's state. */
 export function rowStateText(end: RowResult): string {
   if (isUncharged(end)) return (end.report && openState(end.report.state)) ?? "waiting";
   return end.isSkipped ? "saved before" : ROW_STATE_TEXTS[end.state];
 }
 
-/** Values of a row's request as texts, by their names: prompt, model, ratio, quality, and fields of a generator. */
+/** Values of a row's request by name, including a generator's fields. */
 export type RowValues = Readonly<Record<string, string>>;
 
 export function rowValues({ checked: { request } }: CheckedRow): RowValues {
@@ -86,13 +85,12 @@ export function rowValues({ checked: { request } }: CheckedRow): RowValues {
   };
 }
 
-/** Names of the values that are not the same in all rows. */
 export function differingNames(rows: readonly RowValues[]): string[] {
   const names = new Set(rows.flatMap(Object.keys));
   return [...names].filter((name) => new Set(rows.map((values) => values[name])).size > 1);
 }
 
-/** Joins values; those of generator fields get their names. */
+/** Joins values. A generator's fields are prefixed by their names. */
 export function valuesText(values: RowValues, names: readonly string[], separator: string): string {
   const valueText = (name: string, value: string) =>
     VALUES_WITHOUT_NAME.has(name) ? value : `${name}=${value}`;
@@ -101,18 +99,17 @@ export function valuesText(values: RowValues, names: readonly string[], separato
 
 const VALUES_WITHOUT_NAME: ReadonlySet<string> = new Set(["prompt", "model", "ratio", "quality", "cost"]);
 
-/** Counts and costs of a planned run. */
 export interface PlanFacts {
   rows: number;
   saved: number;
   unfinished: number;
-  /** Rows with the content of an earlier one. */
+  /** Rows equal to an earlier row. */
   repeats: number;
   toSubmit: TotalCost;
   charged: TotalCost;
-  /** Whether `charged` is certain: rows of unknown outcome, and failed ones, may not have been charged. */
+  /** Whether `charged` is certain. Failed rows and rows of unknown outcome may not have been charged. */
   isCertain: boolean;
-  /** Estimate of undocumented costs for the confirmation, in credits: of each row, and of the run. null if all are documented. */
+  /** Estimated credits per row and in total, or null if all costs are documented. */
   estimate: { each: number; total: number } | null;
 }
 
@@ -132,7 +129,6 @@ export function planFacts({ rows, toSubmit, charged }: BatchPlan, matrix: Matrix
   };
 }
 
-/** JSON of a dry run: the rows in the order of the manifest, and the sums. */
 export function planJson({ rows, toSubmit }: BatchPlan) {
   return {
     rows: rows
@@ -148,7 +144,7 @@ export function planJson({ rows, toSubmit }: BatchPlan) {
   };
 }
 
-/** The costs of rows of one model and quality, each of which costs the same. */
+/** Groups costs by model and quality, because rows of one group cost the same. */
 function costsByModel(rows: readonly CheckedRow[]) {
   const costs = new Map<string, { model: string; quality: string | null; cost: TotalCost }>();
   for (const { checked } of rows) {

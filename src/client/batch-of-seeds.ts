@@ -19,7 +19,8 @@ import { targetInEffect } from "./targets/target-in-effect.ts";
 type Flags = Omit<FlagsOf<typeof GENERATE>, "seed">;
 
 /**
- * A batch with one request for each seed. A request that cannot be submitted gets the error of a single request.
+ * Checks a batch with one request per seed. A request that cannot be submitted throws the error of a single
+ * request.
  * @throws UsageError, InvalidRequestError
  */
 export async function checkBatchOfSeeds(
@@ -35,7 +36,7 @@ export async function checkBatchOfSeeds(
   const kind = {
     ...SEVERAL_SEEDS,
     nameOf: ({ checked: { request } }: CheckedBatch["spec"]["rows"][number]) => seedText(request),
-    // Other images in the folder have nothing to do with these.
+    // The budget does not include other images in the folder.
     budgetOf: "rows" as const,
     throwsFirst: true,
     rowLabels: FLAG_LABELS,
@@ -47,7 +48,7 @@ export async function checkBatchOfSeeds(
   return batch;
 }
 
-/** @throws UsageError for a destination that takes one image */
+/** @throws UsageError for a destination of a single image */
 async function requireFolder(flags: Flags, session: ClientSession): Promise<void> {
   const { output, outputLabel = "--output" } = outputSettings(flags, session);
   const { name, overwrite = false } = flags;
@@ -60,8 +61,8 @@ async function requireFolder(flags: Flags, session: ClientSession): Promise<void
 }
 
 /**
- * One JSON document with a result for each seed, in their order.
- * @param ends results of rows; after a signal some rows of the plan have none
+ * Builds one JSON document with a result for each seed, in order.
+ * @param ends results of rows. After a signal some rows of the plan have no result.
  */
 export function seedsJson(
   plan: BatchPlan,
@@ -79,7 +80,7 @@ export function seedsJson(
   return { ok: result.counts.isComplete, tasks, credits: summaryJson(result).credits };
 }
 
-/** Result of a row that this run did not start. A row of an earlier run may have been charged. */
+/** Result of a row that this run did not start. An earlier run may have charged it. */
 function unstartedResult(row: PlannedRow, stopped: ImggenError): RowResult {
   return isToSubmit(row) && row.resubmit === null
     ? notSentResult(row, stopped)
@@ -90,7 +91,7 @@ function sortByRow({ rows }: BatchPlan): PlannedRow[] {
   return rows.toSorted((a, b) => a.row - b.row);
 }
 
-/** JSON of a dry run: number of requests that a run would submit, and the first of them. */
+/** JSON of a dry run: number of requests to submit, and the first of them. */
 export function seedsPlanJson(
   plan: BatchPlan,
   described: DescribedRequest | null,
@@ -111,7 +112,7 @@ export function seedsPlanJson(
   };
 }
 
-/** `1-3, 7` */
+/** Formats seeds as ranges: `1-3, 7`. */
 export function seedRanges(seeds: readonly (WholeNumber | undefined)[]): string {
   const ranges: WholeNumber[][] = [];
   for (const seed of seeds.filter((each) => each !== undefined)) {

@@ -40,40 +40,36 @@ interface BatchCall
     Pick<FlagsOf<typeof BATCH>, "template" | "shard">,
     Pick<FlagsOf<typeof GENERATE>, "again"> {
   validate?: boolean | undefined;
-  /** Values of rows that do not set their own. */
+  /** Defaults for rows. */
   values: Omit<RequestInput, "prompt">;
   /** Defaults from config.json for values that are not set. Default: the session's. */
   savedFields?: SavedFields;
-  /** Origins of the values, for messages. */
   labels: Partial<Labels>;
   wait: WaitSettings;
-  /** Name of `output` in messages. */
   outputLabel?: string | undefined;
 }
 
-/** A batch that can be planned and run. */
 export interface CheckedBatch {
   spec: BatchSpec;
   skipped: readonly SkippedRow[];
-  /** Warnings to show before anything is charged, each once. */
+  /** Distinct warnings to show before anything is charged. */
   warnings: readonly string[];
 }
 
 export type BatchRows = Iterable<BatchRowOptions> | AsyncIterable<BatchRowOptions>;
 
-/** Differences between batches of a manifest, of a comparison and of seeds. */
 export interface BatchKind
   extends Pick<RowDefaults, "rowLabels" | "skipsRows" | "throwsFirst" | "refusesUnused">,
     Partial<Pick<BatchSpec, "budgetOf" | "nameOf">> {
-  /** Model of the rows; if absent, a generator is asked for its default. */
+  /** Model of the rows. If absent, the generator is queried for its default. */
   model?: string | undefined;
   takesColumns?: boolean;
-  /** File name template if the call has none. */
+  /** Default file name template. */
   fileName?: string;
   images?: { label?: string; resolvePath?: (file: string) => string };
 }
 
-/** Checks the rows of a manifest. @throws ManifestError naming every bad row; UsageError */
+/** @throws ManifestError naming every invalid row, UsageError */
 export async function checkManifestBatch(
   name: string,
   chunks: AsyncIterable<Uint8Array>,
@@ -99,7 +95,7 @@ export async function checkManifestBatch(
   return checkBatch(entries, call, kind, session);
 }
 
-/** Checks the rows of a caller of the package. @throws ManifestError naming every bad row; UsageError */
+/** Checks rows given to the package. @throws ManifestError naming every invalid row, UsageError */
 export async function checkBatchOfRows(
   rows: BatchRows,
   options: BatchOptions,
@@ -112,8 +108,9 @@ export async function checkBatchOfRows(
 }
 
 /**
- * Checks combinations of values: one that its model does not support is skipped, and equal ones are one row.
- * @throws UsageError for a value that no model supports: to skip it would charge for the rest of a typing error
+ * Checks combinations of values. Unsupported combinations are skipped, and equal ones become one row.
+ * @throws UsageError for a value that no model supports, because skipping a typing error would charge for the
+ * other rows
  */
 export async function checkCombinations(
   rows: readonly RowValues[],
@@ -129,7 +126,7 @@ export async function checkCombinations(
   if (validate !== false && isDocumented) requireKnownValues(rows, values.model, await target.matrix());
   const kind: BatchKind = {
     fileName: `{slug}-{model}-{ratio}-{quality}${hasSeveralSeeds ? "-{seed}" : ""}-{task}.{ext}`,
-    // Comparisons in one folder have nothing to do with each other.
+    // Comparisons in one folder have separate budgets.
     budgetOf: "rows",
     skipsRows: true,
     rowLabels: FLAG_LABELS,
@@ -141,8 +138,8 @@ export async function checkCombinations(
 }
 
 /**
- * Plans a batch as a run would, within its budget. Opens no connection and writes nothing.
- * @returns the plan, and the first request that would be submitted; null if the target sends it unchanged
+ * Plans a batch within its budget, without a connection or a write.
+ * @returns the plan, and the first request to submit, or null if the target sends requests unchanged
  * @throws BudgetExceededError, InvalidRequestError, ManifestError
  */
 export async function planBatch(
@@ -158,7 +155,7 @@ export async function planBatch(
   return { plan, described: await target.describe(requests) };
 }
 
-/** Completes a command's flags from the settings. @throws UsageError for an invalid setting */
+/** Completes flags from the settings. @throws UsageError for an invalid setting */
 export function readBatchCall(
   flags: Flags & Pick<FlagsOf<typeof GENERATE>, "again">,
   request: Parameters<typeof readRequestFlags>[0],
@@ -244,7 +241,7 @@ function resubmittedStates({ again, retryFailed, resubmitUnknown }: BatchCall): 
   return [...(retryFailed ? ["failed" as const] : []), ...(resubmitUnknown ? ["unknown" as const] : [])];
 }
 
-/** Resolves reference images of all rows in the working folder, not beside the manifest. */
+/** Resolves paths relative to the working folder, not to the manifest's folder. */
 function resolveImagePaths(
   images: readonly string[] | undefined,
   { resolvePath }: ClientSession["context"],
@@ -253,7 +250,6 @@ function resolveImagePaths(
   return images?.map((image) => (isPath(image) ? resolvePath(image) : image));
 }
 
-/** Names each row by its model, ratio and quality, and by the fields of a generator in which rows differ. */
 function createRowNamer(rows: readonly CheckedRow[]): BatchSpec["nameOf"] {
   const differingFields = differingNames(rows.map(rowValues)).filter((name) => name !== "prompt");
   const names = [...new Set(["model", "ratio", "quality", ...differingFields])];
@@ -264,7 +260,7 @@ export async function* numberRows(rows: readonly RowValues[]): AsyncGenerator<Ma
   for (const [at, values] of rows.entries()) yield { line: at + 1, values };
 }
 
-/** @param defaultModel the model of rows that name none @throws UsageError for the first value that no model supports */
+/** @throws UsageError for the first value that no model supports */
 function requireKnownValues(
   rows: readonly RowValues[],
   defaultModel: string | undefined,
@@ -286,8 +282,9 @@ function requireKnownValues(
 }
 
 /**
- * Every combination of the values of `--field`. Commas separate values, unless the text is in double quotes or the field is
- * repeated. @param omittedName name of a field to omit @throws UsageError
+ * Returns all combinations of the values of `--field`. Commas separate values, unless the text is in double
+ * quotes or the field is repeated.
+ * @throws UsageError
  */
 export function fieldCombinations(
   { label, value }: { label: string; value: string },

@@ -38,56 +38,61 @@ import { termsFromSettings } from "./targets/generator-target.ts";
 import { modelsInEffect } from "./targets/matrix-setting.ts";
 
 /**
- * Generates images through one account, under the command line's promises: a request is submitted at most once, what
- * was charged is on disk before anything else happens, and a file under its final name is whole. Clients and
- * commands may share a home, in one process or in several. Every call throws `ImggenFailure`, and nothing else.
+ * Generates images through one account with the guarantees of the command line: a request is submitted at most
+ * once, charges are recorded on disk before anything else happens, and a file under its final name is complete.
+ * Clients and commands may share a home, in one process or in several. Every call throws only `ImggenFailure`.
  */
 export interface Client {
   /** Submits a request, waits for its images and saves them. */
   generate(options: GenerateOptions): Promise<GenerateResult>;
   /**
-   * The earlier task that answers for a request: finished if it is unfinished, downloaded again if its files are gone.
-   * Submits no new task; of an unfinished one it submits what was not sent. null if the request was never charged.
+   * Returns the earlier task of an identical request, or null if it was never charged. The task is finished if
+   * necessary, and its missing files are downloaded again. Submits no new task, but the unsent requests of an
+   * unfinished one.
    */
   reuse(options: ReuseOptions): Promise<GenerateResult | null>;
   /**
-   * Submits many requests into one folder. The same rows again resume the batch. Nothing is sent before the caller reads the
-   * first row, nor before every row has been checked.
+   * Submits many requests into one folder. Calling it again with the same rows resumes the batch. Nothing is
+   * sent before the caller reads the first row and every row has been checked.
    */
   batch(rows: Iterable<BatchRowOptions> | AsyncIterable<BatchRowOptions>, options?: BatchOptions): Batch;
-  /** Finishes the tasks with these ids; without any, all unfinished ones. */
+  /** Finishes the tasks with these ids. Default: all unfinished tasks. */
   resume(taskIds?: readonly string[], options?: ResumeOptions): Promise<ResumeResult>;
-  /** Polls one task. A task in the queue of the user's own generator runs only if the call waits for it or saves it. */
+  /** Polls one task. A queued task at the user's generator runs only if the call waits for it or saves it. */
   status(taskId: string, options?: StatusOptions): Promise<StatusResult>;
   /**
-   * Ends what these tasks wait for, at no charge, gives up what runs at a free generator, and asks a generator that can
-   * cancel to stop what it has accepted. Paid requests in flight are not cancelled, or waited for. One result for each task.
+   * Cancels tasks and returns one result for each. Cancels queued requests at no charge, abandons requests at a
+   * free generator, and asks a generator that can cancel to stop accepted ones. Paid requests in flight are not
+   * cancelled unless `wait` is set.
    */
   cancel(taskIds: readonly string[], options?: CancelOptions): Promise<CancelResult[]>;
-  /** The tasks that were or may have been charged from this machine, newest first, and what cannot be read. Polls nothing. */
+  /**
+   * Returns the tasks that were or may have been charged from this machine, newest first, and unreadable files.
+   * Does not poll.
+   */
   history(options?: HistoryOptions): Promise<HistoryResult>;
-  /** The model matrix. Omits models whose match is not documented. */
+  /** Returns the models of the matrix that are documented to match the filter. */
   models(filter?: ModelFilter): Model[];
-  /** Checks a request against the model matrix and gives its cost. Sends nothing. */
+  /** Checks a request against the model matrix and returns its cost. Sends nothing. */
   estimate(request: RequestOptions): Estimate;
-  /** Stops every call cleanly, waits for its end, and closes all connections. */
+  /** Stops every call cleanly, waits for their end, and closes all connections. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * The rows of a batch, each as it ends. To leave the loop stops the batch cleanly: what is charged is on disk,
- * and the same rows again resume it.
+ * Rows of a batch, in the order in which they end. Leaving the loop stops the batch cleanly: charges are
+ * recorded, and the same rows resume it.
  */
 export interface Batch extends AsyncIterable<BatchRow> {
-  /** Totals, once the last row was taken; null before. */
+  /** Totals, or null before the last row was read. */
   readonly summary: BatchSummary | null;
 }
 
 export function createSessionClient(session: ClientSession, requestTimeoutMs?: number): Client {
   const { words } = session;
   const calls = new Calls(words);
-  /** Read at each call: a login or a setting may have changed. */
+  /** Read at each call, because a login may have changed the settings. */
   const loadModels = () => {
     session.settings.forget();
     const models = modelsInEffect(session);
@@ -99,14 +104,14 @@ export function createSessionClient(session: ClientSession, requestTimeoutMs?: n
       ([calls, { Operations }]) =>
         new calls.PublishedCalls(session, new Operations(session, requestTimeoutMs)),
       (error) => {
-        // The next call tries again: too many files may be open only now.
+        // Let the next call retry, because too many files may be open now.
         publishedCalls = null;
         throw error;
       },
     );
     return publishedCalls;
   };
-  /** @param breakSignal aborted when the caller breaks its loop over a batch */
+  /** @param breakSignal aborted when the caller leaves its loop over a batch */
   const call = async <Result>(
     name: keyof typeof CALLS,
     options: CallOptions,
@@ -170,13 +175,13 @@ function createBatch(
       return summary;
     },
     async *[Symbol.asyncIterator]() {
-      // Nothing is buffered: each row waits until the caller reads it, or breaks its loop.
+      // Nothing is buffered. Each row waits until the caller reads it or leaves its loop.
       const { readable, writable } = new TransformStream<BatchRow, BatchRow>();
       const rows = writable.getWriter();
       const onRow = (row: BatchRow) => rows.write(row).catch(() => {});
       const breakController = new AbortController();
       const running = run(onRow, breakController.signal).finally(() => void rows.close().catch(() => {}));
-      // Thrown below, after the rows that ended before it.
+      // Rethrown below, after the rows that ended before it.
       running.catch(() => {});
       try {
         yield* readable;
@@ -189,7 +194,7 @@ function createBatch(
   };
 }
 
-/** Running calls of a client: each stops with its caller's signal, and all with the client. */
+/** Running calls of a client. Each stops with its caller's signal, and all stop with the client. */
 class Calls {
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
@@ -199,16 +204,13 @@ class Calls {
     this.#words = words;
   }
 
-  /**
-   * @param stopSignals signals that abort the call
-   * @throws ImggenFailure for every error; nothing is sent if the client is closed or a signal has aborted already
-   */
+  /** @throws ImggenFailure for every error. Nothing is sent if the client is closed or a signal has aborted already. */
   async run<Result>(
     stopSignals: readonly (AbortSignal | undefined)[],
     work: (signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
     const controller = new AbortController();
-    // One per call: a signal that many calls share must not collect listeners.
+    // One controller per call, because a shared signal must not accumulate listeners.
     const anyStop = AbortSignal.any([
       this.#closing.signal,
       ...stopSignals.filter((stop) => stop !== undefined),
@@ -231,7 +233,7 @@ class Calls {
     }
   }
 
-  /** Aborts every call, and waits until all have ended. */
+  /** Aborts all calls, and waits for their end. */
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.allSettled(this.#running);

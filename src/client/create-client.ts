@@ -14,7 +14,10 @@ import { thisProcess } from "./this-process.ts";
 import { userFolders } from "./user-folders.ts";
 import { requireUtf8Variables } from "./valid-text.ts";
 
-/** Makes a client. Nothing is connected or written before its first call. @throws ImggenFailure for options it cannot use */
+/**
+ * Creates a client. Nothing is connected or written before its first call. @throws ImggenFailure for invalid
+ * options
+ */
 export function createClient(options: ClientOptions = {}): Client {
   return orFailure(() => {
     checkOptions("createClient", options);
@@ -22,7 +25,7 @@ export function createClient(options: ClientOptions = {}): Client {
   }, PACKAGE_WORDS);
 }
 
-/** The session of a client: this process, with the options in place of its environment. */
+/** Creates a session in this process, whose environment the options override. */
 function createSession(options: ClientOptions): ClientSession {
   const { baseUrl, apiKey, sandbox, generator, generatorKey, home, matrix } = options;
   const isService = baseUrl !== undefined || apiKey !== undefined;
@@ -38,7 +41,7 @@ function createSession(options: ClientOptions): ClientSession {
     home === undefined ? current.env : { ...current.env, IMGGEN_HOME: home && current.resolvePath(home) };
   const context = { ...current, env };
   const folders = userFolders(context);
-  // Read here only so that an error names the option.
+  // Read now so that an error names the option.
   if (matrix !== undefined) readMatrix(context.resolvePath(matrix), MATRIX_HINT);
   const overridden = {
     ...env,
@@ -52,7 +55,7 @@ function createSession(options: ClientOptions): ClientSession {
   const read = () => storedSettings(folders.config);
   const settings = new EffectiveSettings(overridden, read, generatorSettings(options), sandbox === true);
   const setting = sandbox ? undefined : settings.flag("generator");
-  // Checked here so that an error names the option.
+  // Checked now so that an error names the option.
   if (setting !== undefined) loadGenerator(setting, { settings, context, folders });
   return {
     context,
@@ -63,7 +66,6 @@ function createSession(options: ClientOptions): ClientSession {
   };
 }
 
-/** Options about a generator as overrides of its settings. */
 function generatorSettings(options: ClientOptions): SettingFlags {
   const { generator, generatorModel, workflow, generatorConcurrency } = options;
   const { generatorTimeoutMs: timeoutMs, generatorPaid: isPaid } = options;
@@ -80,7 +82,7 @@ function variable(name: string, value: string | undefined): Record<string, strin
   return value === undefined ? {} : { [name]: value };
 }
 
-/** The words of the package: options as calls take them, and commands where a call has no counterpart. */
+/** Names of options and actions in messages of the package. An action without a call is a command. */
 export const PACKAGE_WORDS: Vocabulary = {
   options: {
     output: "output",

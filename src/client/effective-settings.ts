@@ -14,14 +14,14 @@ import type { Environment, ProcessContext } from "./this-process.ts";
 
 type SettingSource = "flag" | "environment" | "config" | "default";
 
-/** A setting's value and its origin, which messages name by `label`. */
+/** Value of a setting and its origin. `label` names the origin in messages. */
 export interface EffectiveValue {
   value: string;
   source: SettingSource;
   label: string;
 }
 
-/** A setting with its value and its origin: `workflow fox.json from config.json`, `--workflow fox.json`. */
+/** Formats a setting with its origin: `workflow fox.json from config.json`, `--workflow fox.json`. */
 export function describeSetting(name: SettingName, { value, source, label }: EffectiveValue): string {
   const text = isPath(name) ? path.basename(value) : value;
   return source === "config" ? `${name} ${text} from config.json` : `${label} ${text}`;
@@ -33,10 +33,13 @@ export function parseSwitch(label: string, text: string): boolean {
   throw new UsageError(`${label} must be true or false.`);
 }
 
-/** Settings from flags of the command line, by the setting's name. */
+/** Settings from flags, by the setting's name. */
 export type SettingFlags = { readonly [Name in SettingName]?: { value: string; label: string } };
 
-/** Settings as they apply: flag over environment over config file. The file is read once, when it is needed. */
+/**
+ * Effective settings: flags override the environment, which overrides the config file. The file is read once,
+ * on demand.
+ */
 export class EffectiveSettings {
   readonly #env: Environment;
   readonly #read: () => Settings;
@@ -46,8 +49,7 @@ export class EffectiveSettings {
 
   /**
    * @param read reads the config file @throws SettingsError
-   * @param flags those that every command takes
-   * @param isSandbox whether the embedded sandbox takes the place of every service and generator
+   * @param isSandbox whether the embedded sandbox replaces every service and generator
    */
   constructor(env: Environment, read: () => Settings, flags: SettingFlags = {}, isSandbox = false) {
     this.#env = env;
@@ -56,21 +58,20 @@ export class EffectiveSettings {
     this.#isSandbox = isSandbox;
   }
 
-  /** Discards the values of the config file, so that a long-lived client sees a change of it. */
+  /** Discards the values of the config file, so that a long-lived client reads its changes. */
   forget(): void {
     this.#file = undefined;
   }
 
-  /** The value that applies; undefined if it is not set. @throws SettingsError, UsageError for an empty path */
+  /** Returns the effective value, if any. @throws SettingsError, UsageError for an empty path */
   get(name: keyof Settings, flag?: { value: string | undefined; label: string }): EffectiveValue | undefined {
     if (flag?.value === undefined) return this.#fromFlagOrEnvironment(name) ?? this.stored(name);
     return requireValidPath(name, { value: flag.value, source: "flag", label: flag.label });
   }
 
   /**
-   * The user's own generator, if new requests go to one. The sandbox overrides it; a flag overrides the environment, and that
-   * the config.
-   * @throws UsageError if one source names both a generator and a base URL, SettingsError
+   * Returns the user's generator if new requests use it. The sandbox overrides it.
+   * @throws UsageError if one source sets both a generator and a base URL, SettingsError
    */
   generator(): EffectiveValue | undefined {
     const { field = this.#flags.fieldJson } = this.#flags;
@@ -97,7 +98,7 @@ export class EffectiveSettings {
     return requireSingleTarget(this.stored("generator"), this.stored("baseUrl"));
   }
 
-  /** Value in the config file. @throws SettingsError */
+  /** @throws SettingsError */
   stored(name: keyof Settings): EffectiveValue | undefined {
     this.#file ??= this.#read();
     const value = this.#file[name];
@@ -106,7 +107,7 @@ export class EffectiveSettings {
       : requireValidPath(name, { value, source: "config", label: `${name} from config.json` });
   }
 
-  /** Sets a value for the rest of this run, as a flag does; a real flag overrides it. */
+  /** Sets a value for the rest of this run. A real flag overrides it. */
   prefer(name: SettingName, value: string, label: string): void {
     this.#flags = { [name]: { value, label }, ...this.#flags };
   }
@@ -131,19 +132,19 @@ export class EffectiveSettings {
       : undefined;
   }
 
-  /** Whether a switch is on, by its flag or else its setting. @throws UsageError unless the setting is true or false */
+  /** @throws UsageError unless the setting is true or false */
   isOn(name: SettingName, flag = false): boolean {
     if (flag) return true;
     const setting = this.get(name);
     return setting !== undefined && parseSwitch(setting.label, setting.value);
   }
 
-  /** Cost above which a batch needs confirmation, in credits. Default 100. @throws UsageError unless the setting is a number */
+  /** In credits. @throws UsageError unless the setting is a number */
   confirmAbove(): number {
     return this.#credits("confirmAbove") ?? Number(SETTINGS.confirmAbove.default);
   }
 
-  /** Maximum cost per key and day, in credits; null for no limit. @throws UsageError */
+  /** Maximum cost per key and day in credits, or null for no limit. @throws UsageError */
   dailyCredits(): number | null {
     return this.#credits("dailyCredits");
   }
@@ -154,7 +155,6 @@ export class EffectiveSettings {
   }
 }
 
-/** @throws UsageError for an empty path */
 function requireValidPath(name: keyof Settings, setting: EffectiveValue): EffectiveValue {
   if (isPath(name)) requirePath(setting.value, setting.label);
   return setting;
@@ -164,10 +164,7 @@ function isPath(name: keyof Settings): boolean {
   return isUserSetting(name) && ["folder", "matrix", "workflow"].includes(SETTINGS[name].type);
 }
 
-/**
- * The generator, if one is set.
- * @throws UsageError if the same source sets a base URL: only the user knows which of the two may charge
- */
+/** @throws UsageError if the same source sets a base URL, because only the user knows which of the two may charge */
 function requireSingleTarget(
   generator: EffectiveValue | undefined,
   baseUrl: EffectiveValue | undefined,
@@ -180,7 +177,7 @@ function requireSingleTarget(
   throw new UsageError(`Both ${generator.label} and ${baseUrl.label} are set.`, { hint });
 }
 
-/** The key in effect, if it is one of an `imggen serve`. None for damaged settings: the reader of the key reports those. */
+/** Returns the effective key if it is a key of an `imggen serve`. Damaged settings are reported by another reader. */
 export function serverKey(settings: Pick<EffectiveSettings, "get">): EffectiveValue | undefined {
   try {
     const key = settings.get("apiKey");
@@ -191,12 +188,12 @@ export function serverKey(settings: Pick<EffectiveSettings, "get">): EffectiveVa
   }
 }
 
-/** Settings of a config folder; empty without a file. @throws SettingsError if the file is damaged */
+/** @throws SettingsError if the file is damaged */
 export function storedSettings(configFolder: string): Settings {
   return readSettings(settingsFile(configFolder));
 }
 
-/** Store to change settings. Loaded late: most commands only read them. */
+/** Loaded on demand, because most commands only read settings. */
 export async function openSettingsStore(
   folder: string,
   { processes }: Pick<ProcessContext, "processes">,
@@ -205,21 +202,23 @@ export async function openSettingsStore(
   return new SettingsStore(folder, processes);
 }
 
-/** Options about a generator as overrides of its settings. @param getLabel names an option in messages */
+/**
+ * Converts options about a generator to overrides of its settings. @param getLabel returns an option's name in
+ * messages
+ */
 export function settingFlags(
   values: { readonly [Name in SettingName]?: unknown },
   getLabel: (name: string) => string,
 ): SettingFlags {
   const entries = Object.entries(values).flatMap(([name, value]) => {
     if (value === undefined) return [];
-    // Several values are a JSON list, which holds any text.
+    // Several values become a JSON list, which can contain any text.
     const text = Array.isArray(value) ? JSON.stringify(value) : String(value);
     return [[name, { value: text, label: getLabel(name) }] as const];
   });
   return Object.fromEntries(entries);
 }
 
-/** The flags about a generator as the settings that they override. */
 export function generatorSettings(flags: FlagsOf<typeof GENERATOR>): SettingFlags {
   const rows: Options = GENERATOR;
   const values = Object.entries(flags).filter(([name]) => name in rows);
@@ -228,16 +227,13 @@ export function generatorSettings(flags: FlagsOf<typeof GENERATOR>): SettingFlag
 
 export interface SettingRow {
   name: SettingName;
-  /** The environment variable that overrides it. */
   variable: string | undefined;
   help: string;
-  /** In its stored form; undefined for none. */
   default: string | undefined;
-  /** Whether it belongs to one generator, and is removed when another one is set. */
+  /** Whether it belongs to one generator, and is removed when another generator is set. */
   isOfGenerator: boolean;
 }
 
-/** Every setting, in the order of `imggen config`. */
 export const SETTING_LIST: readonly SettingRow[] = SETTING_NAMES.map((name) => {
   const { variable, help, default: defaultValue } = SETTINGS[name];
   return { name, variable, help, default: defaultValue, isOfGenerator: isGeneratorSetting(name) };

@@ -1,7 +1,7 @@
 import { type ErrorType, ImggenError } from "../lib/error-types.ts";
 import { InterruptedError } from "../lib/interrupted.ts";
 
-/** Exit code of each error type. Part of the interface for scripts. */
+/** Exit code of each error type, part of the interface for scripts. */
 export const EXIT_CODES = {
   internal: 1,
   usage: 2,
@@ -19,14 +19,14 @@ export const EXIT_CODES = {
   partial: 10,
 } as const satisfies Record<Exclude<ErrorType, "interrupted">, number>;
 
-/** 128 plus the signal's number, as shells count. */
+/** 128 plus the signal's number, as in shells. */
 export const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 export type ExitCodeRow<Type extends ErrorType> = Type extends keyof typeof EXIT_CODES
   ? (typeof EXIT_CODES)[Type]
   : (typeof SIGNAL_CODES)[keyof typeof SIGNAL_CODES];
 
-/** Exit code for a polled task that still runs. */
+/** Exit code if a polled task still runs. */
 export const STILL_RUNNING = EXIT_CODES.pending;
 
 export function getExitCode(error: unknown): ExitCodeRow<ErrorType> {
@@ -37,7 +37,7 @@ export function getExitCode(error: unknown): ExitCodeRow<ErrorType> {
 
 type ExitCode = ExitCodeRow<ErrorType>;
 
-/** Severity for a command over several tasks: 0 is the worst. */
+/** Severity of exit codes, 0 the worst, for commands over several tasks. */
 const RANKS: Readonly<Record<ExitCode, number>> = {
   [SIGNAL_CODES.SIGINT]: 0,
   [SIGNAL_CODES.SIGTERM]: 1,

@@ -20,19 +20,16 @@ type FailedTask = Pick<TaskReport, "taskId" | "charged" | "state" | "free" | "is
   ledgerId?: string | null;
 };
 
-/** Facts that a hint may name. */
 interface HintFacts {
-  /** The task to resume, or null if there is nothing to resume. */
   resume: string | null;
   ledgerId: string | null;
-  /** Task named in the reply to a submit of unknown outcome. */
   mentionedTaskId: string | null;
   charged: Charged;
-  /** Reason that the task is free; undefined if it may cost something. */
+  /** Reason that the task is free, or undefined if it may be charged. */
   free: FreeProvider | undefined;
 }
 
-/** At most two lines, of one command each at most. */
+/** Returns at most two lines, with at most one command each. */
 type NextSteps = (facts: HintFacts) => Wording[];
 
 const resumeOr = (...otherwise: Wording[]): NextSteps => {
@@ -41,7 +38,7 @@ const resumeOr = (...otherwise: Wording[]): NextSteps => {
 
 const resumeWith = (taskId: string) => phrase`Resume with: ${action("resume", taskId)}`;
 
-/** Next steps for errors without a hint of their own. The cost comes before them. */
+/** Next steps for errors without a hint. The cost precedes them. */
 const NEXT_STEPS: Record<ErrorType, NextSteps> = {
   internal: () => [
     phrase`This is a bug in imggen. To list the tasks and their cost: ${action("history")}`,
@@ -63,7 +60,7 @@ const NEXT_STEPS: Record<ErrorType, NextSteps> = {
   service_error: resumeOr("Try again later."),
   pending: resumeOr(phrase`Resume later: ${action("resume")}`),
   network: () => ["Check the network and try again."],
-  // On a full disk, a part of a free reply may be lost.
+  // On a full disk, part of a free reply may be lost.
   save_failed: ({ resume, charged }) =>
     resume === null ? [] : [[charged === "no" ? "" : "It is not lost.", resumeWith(resume)]],
   outcome_unknown: ({ ledgerId, mentionedTaskId: mentioned, free }) => {
@@ -82,7 +79,7 @@ const NEXT_STEPS: Record<ErrorType, NextSteps> = {
 
 const MAX_LINES = 2;
 
-/** Failures of the command line itself have no cost to speak of. */
+/** Errors that occur before any charge, so their hints omit the cost. */
 const COSTLESS_TYPES: ReadonlySet<ErrorType> = new Set(["usage", "budget_exceeded", "internal"]);
 
 function hintFor(type: ErrorType, facts: HintFacts, words: Vocabulary): string {
@@ -91,17 +88,17 @@ function hintFor(type: ErrorType, facts: HintFacts, words: Vocabulary): string {
   return [`${cost} ${first}`.trim(), ...more].filter(Boolean).join("\n");
 }
 
-/** Next step after an error, without its cost; may be empty. */
+/** Returns the next step after an error, without its cost. May be empty. */
 export function getAdvice(error: ImggenError, words: Vocabulary): string {
   const facts = { resume: null, ledgerId: null, mentionedTaskId: null, free: undefined };
   const { hint = NEXT_STEPS[error.type]({ ...facts, charged: error.charged }) } = error.wording;
   return formatWording(hint, words);
 }
 
-/** Hint of the error itself, with the command to resume its task if a line is left for it. */
+/** Completes the error's hint with the command to resume its task, if it has fewer than two lines. */
 function extendHint(type: ErrorType, hint: string, resume: string | null, words: Vocabulary): string {
   const advice = withFullStop(hint);
-  // Advice on a request that was refused here is about its fields alone.
+  // Advice on an invalid request concerns its fields only.
   if (type === "invalid_request")
     return advice.startsWith("Nothing was") ? advice : `Nothing was sent. ${advice}`;
   const lines = advice.split("\n");
@@ -112,10 +109,9 @@ function extendHint(type: ErrorType, hint: string, resume: string | null, words:
     : [...lines, resumeHint].join("\n");
 }
 
-/** Ends of hints that users paste: a command, a folder, a URL. A full stop would break them. */
+/** Endings that users paste: a command, a folder, a URL. A full stop would break them. */
 const PASTED_ENDING = /(?::|\bsee) (?:imggen|chmod|sudo|npm) .*$|\/$|\bhttps?:\/\/\S+$/;
 
-/** Adds a full stop, unless the hint ends in text to paste. */
 function withFullStop(hint: string): string {
   return PASTED_ENDING.test(hint) || /[.?]$/.test(hint) ? hint : `${hint}.`;
 }
@@ -126,12 +122,11 @@ const COST: Record<Charged, string> = {
   unknown: "It may have been charged.",
 };
 
-/** Cost of a run, as a sentence. */
 function costText(charged: Charged, free: FreeProvider | undefined): string {
   return free === "sandbox" ? "The sandbox is free." : COST[charged];
 }
 
-/** Failure document of an error, for JSON and for people. */
+/** Builds the failure document of an error, for JSON and for messages. */
 export function describeFailure(error: unknown, words: Vocabulary, task?: FailedTask): FailureJson {
   const expected = toImggenError(error);
   const { type, key } = expected;
@@ -152,7 +147,7 @@ export function describeFailure(error: unknown, words: Vocabulary, task?: Failed
   };
   return {
     ok: false,
-    // The compiler cannot see that the exit code is the type's; `getExitCode` reads it from the table.
+    // The compiler cannot infer that `getExitCode` returns the type's exit code.
     error: detail as ErrorDetail,
     taskId: task?.taskId ?? null,
     charged,
@@ -160,7 +155,7 @@ export function describeFailure(error: unknown, words: Vocabulary, task?: Failed
   };
 }
 
-/** A bug. Never thrown: wraps an unexpected error as its `cause`, for display. */
+/** A bug. Never thrown, but wraps an unexpected error for display. */
 class InternalError extends ImggenError {
   readonly type = "internal";
 }

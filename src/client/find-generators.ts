@@ -17,57 +17,53 @@ import { defaultOptions } from "./generator-settings.ts";
 import { fetchOfferedModels, type QuerySession } from "./targets/open-generator.ts";
 import type { OfferedModels } from "./targets/target.ts";
 
-// Loaded only to look for generators.
-
 export interface FoundGenerator {
-  /** Value for `--generator`. */
   generator: string;
-  /** The model of requests that name none; null if it is not known. */
+  /** Default model of requests, or null if unknown. */
   model: string | null;
-  /** Whether requests must name a model. */
   needsModel: boolean;
   paid: boolean;
 }
 
-/** A server that answers on this machine. */
 export interface FoundServer extends FoundGenerator {
   port: number;
-  /** The first names of its list of models. */
+  /** First names of its list of models. */
   models: string[];
 }
 
 /** A server on this machine that requires a key. */
 export interface LockedServer {
-  /** Value for `--generator`: of OpenAI's kind, if its reply does not show another one. */
+  /** Value for `--generator`. Of OpenAI's kind, unless its reply shows another kind. */
   generator: string;
   port: number;
 }
 
-/** A service whose key is in the environment. The key itself is not read. */
+/** A service with a key in the environment. The key itself is not read. */
 export interface FoundService extends FoundGenerator {
-  /** The variable that has the key. */
   variable: string;
 }
 
-/** Time limit for each answer of a server on this machine, in milliseconds. */
 const ANSWER_TIMEOUT_MS = 1_000;
 const MAX_MODELS = 100;
 const MAX_NAME_LENGTH = 200;
 
-/** Kinds with servers on this machine. The last kind that a server answers as is used: its API can do more than OpenAI's. */
+/**
+ * Kinds of local servers. If a server supports several, the last is used, because its API can do more than
+ * OpenAI's.
+ */
 const LOCAL_KINDS = (["openai", "sdapi", "comfyui"] as const).flatMap((name) => {
   const local: LocalServers | undefined = KINDS[name].local;
   return local === undefined ? [] : [{ name, local }];
 });
 
-/** The ports of this machine where generators usually listen. */
+/** Default ports of local generators. */
 export const LOCAL_PORTS: readonly number[] = [
   ...new Set(LOCAL_KINDS.flatMap(({ local }) => local.ports)),
 ].sort((a, b) => a - b);
 
 /**
- * Finds servers on ports of this machine, all at once. No key is sent. An invalid answer is no error.
- * @throws the signal's reason
+ * Queries ports of this machine in parallel, without a key. Invalid replies are ignored. @throws the signal's
+ * reason
  */
 export async function findServers(
   ports: readonly number[],
@@ -92,7 +88,7 @@ async function findServer(
   const spec = replies.findLast(({ reply }) => reply === "own")?.spec;
   if (!spec) {
     const [locked, ...others] = replies.filter(({ reply }) => reply === "locked");
-    // A server may answer every path with 401, and most are of OpenAI's kind.
+    // A server may answer every path with 401, and most servers are of OpenAI's kind.
     return locked
       ? { generator: (others.length === 0 ? locked : (replies[0] ?? locked)).spec.name, port }
       : null;
@@ -105,23 +101,20 @@ async function findServer(
   return { generator: spec.name, port, model, needsModel, models, paid: isPaidByDefault(spec) };
 }
 
-/**
- * The generator that answers at a server's address as one of another kind does; null for none. No key is sent. Never throws.
- * @param spec of the kind that was expected
- */
+/** Returns the generator of another kind at a server's address, or null. No key is sent. Never throws. */
 export async function findOtherKind(
   { kind, url }: ServerSpec,
   signal: AbortSignal,
   session: QuerySession,
 ): Promise<string | null> {
-  // Each kind has another base path.
+  // Each kind has a different base path.
   const { origin } = new URL(url);
   const replies = await queryAllKinds((name) => `${name}:${name === kind ? url : origin}`, signal, session);
   const matchingSpecs = replies.filter(({ reply }) => reply === "own").map(({ spec }) => spec);
   return matchingSpecs.some((spec) => spec.kind === kind) ? null : (matchingSpecs.at(-1)?.name ?? null);
 }
 
-/** Asks a server, as each kind is asked. Never throws. */
+/** Sends each kind's query to a server. Never throws. */
 function queryAllKinds(
   generator: (kind: ServerKindName) => string,
   signal: AbortSignal,
@@ -135,10 +128,9 @@ function queryAllKinds(
   );
 }
 
-/** A server's reply to a kind's request: as that kind replies, that a key is required, or anything else. */
+/** Whether a reply matches the kind, requires a key, or is different. */
 type KindReply = "own" | "locked" | "other";
 
-/** Never throws. */
 async function queryAsKind(
   { url }: ServerSpec,
   { path, isOwn }: LocalServers,
@@ -166,7 +158,6 @@ async function queryAsKind(
 
 const NO_MODELS: OfferedModels = { names: null, loaded: null, needsName: false };
 
-/** The models of a server; none if it cannot be asked. */
 async function readModels(spec: ServerSpec, session: QuerySession): Promise<OfferedModels> {
   try {
     return await fetchOfferedModels({ spec, options: defaultOptions(spec) }, session, ANSWER_TIMEOUT_MS);
@@ -176,7 +167,7 @@ async function readModels(spec: ServerSpec, session: QuerySession): Promise<Offe
   }
 }
 
-/** The services whose keys are in the environment. Nothing is sent. */
+/** Finds services with a key in the environment. Nothing is sent. */
 export function findServices({ context: { env } }: Pick<QuerySession, "context">): FoundService[] {
   return Object.entries(KINDS).flatMap(([name, { keyVariables, url, needsModel, firstModel = null }]) => {
     const variable = keyVariables.find((each) => env[each]);

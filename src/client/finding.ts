@@ -1,14 +1,13 @@
 import { ImggenError } from "../lib/error-types.ts";
 
-/** The result of a check. */
 export interface Finding {
-  /** `news` is fine too, and always shown; `failed` must be fixed. */
+  /** `news` is a success that is always displayed. `failed` must be fixed. */
   level: "ok" | "news" | "skipped" | "warning" | "failed";
-  /** A sentence if something is wrong; otherwise a few words without a full stop. */
+  /** A sentence for a problem, otherwise a few words without a full stop. */
   message: string;
-  /** The next step; null if there is none. */
+  /** Next step, or null. */
   hint: string | null;
-  /** The result for programs: values by name. Empty if the check could not be made. */
+  /** Values by name for JSON. Empty if the check could not be made. */
   facts: Facts;
 }
 
@@ -30,7 +29,7 @@ export const failed = withHint("failed");
 /** Reason that a check cannot be made. Another check reports the cause. */
 export class NotChecked extends Error {}
 
-/** Reads a dependency of a check. Another check reports its errors. @throws NotChecked in place of an ImggenError */
+/** Reads a dependency of a check, whose errors another check reports. @throws NotChecked instead of an ImggenError */
 export async function orNotChecked<Value>(find: () => Value | Promise<Value>): Promise<Value> {
   try {
     return await find();

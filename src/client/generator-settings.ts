@@ -22,20 +22,18 @@ import { describeSetting, type EffectiveValue } from "./effective-settings.ts";
 import { readFieldSettings, readStoredFields } from "./given-values.ts";
 import { type PlainSetting, settingValue } from "./setting-parsers.ts";
 
-/** The user's own generator with its options. */
 export interface UserGenerator {
   spec: GeneratorSpec;
   options: GeneratorOptions;
 }
 
-/** Sources of a generator's options. */
 export type GeneratorSource = Pick<ClientSession, "settings"> & {
   context: Pick<ClientSession["context"], "env" | "resolvePath">;
-  /** Folder of installed provider packages. */
+  /** Contains the installed provider packages. */
   folders: Pick<ClientSession["folders"], "config">;
 };
 
-/** The options of a generator without any settings, and without a key. */
+/** Options of a generator without settings or a key. */
 export function defaultOptions(spec: GeneratorSpec): GeneratorOptions {
   return {
     ...DEFAULTS,
@@ -80,7 +78,7 @@ export function readOptions(spec: GeneratorSpec, source: GeneratorSource): Omit<
   };
 }
 
-/** Headers with the values of their variables, a flag's before those of the config. @throws UsageError */
+/** Reads headers from their environment variables. A flag overrides the config. @throws UsageError */
 function readHeaders(find: FindSetting, { context: { env } }: GeneratorSource): Record<string, string> {
   const settings = find("generatorHeader").reverse();
   const entries = settings.flatMap((setting) =>
@@ -94,7 +92,7 @@ function readHeaders(find: FindSetting, { context: { env } }: GeneratorSource): 
   return Object.fromEntries(entries);
 }
 
-/** The file with the workflow of new requests; undefined for none. @throws UsageError for a generator that takes none */
+/** @throws UsageError for a generator that does not support a workflow */
 function workflowSetting(
   spec: GeneratorSpec,
   find: FindSetting,
@@ -104,7 +102,8 @@ function workflowSetting(
   if (setting === undefined) return undefined;
   if (spec.kind === "comfyui")
     return { path: context.resolvePath(setting.value), label: describeSetting("workflow", setting) };
-  // Only a new request refuses one from the config: tasks of this generator can be finished without it.
+  // The config's workflow is refused only for new requests, because tasks of this generator can finish without
+  // it.
   if (setting.source === "config") return undefined;
   throw workflowError(setting.label, phrase`Add ${option("generator")} comfyui:<url>.`);
 }
@@ -115,7 +114,7 @@ function workflowError(label: string, remedy: Phrase): UsageError {
   });
 }
 
-/** A setting of config.json that may make requests impossible, and its name with its origin. */
+/** A setting of config.json that may make requests invalid. `origin` names it in messages. */
 export interface SavedCause {
   setting: (typeof CAUSES)[number];
   origin: string;
@@ -123,7 +122,7 @@ export interface SavedCause {
 
 const CAUSES = ["workflow", "generatorSize", "generatorModel"] as const;
 
-/** Causes that apply to a new request. @throws UsageError for a workflow, if the generator does not support one */
+/** @throws UsageError for a workflow, if the generator does not support one */
 export function savedCauses(spec: GeneratorSpec, source: GeneratorSource): SavedCause[] {
   const find = createSettingFinder(spec, source);
   const causes = CAUSES.flatMap((setting) => {
@@ -135,10 +134,10 @@ export function savedCauses(spec: GeneratorSpec, source: GeneratorSource): Saved
   throw workflowError(workflow.origin, phrase`Remove it: ${action("run", "config unset workflow")}.`);
 }
 
-/** The values of a setting that apply to a generator, the flag's first. */
+/** Returns the values of a setting that apply to a generator, the flag's first. */
 type FindSetting = (name: SettingName) => EffectiveValue[];
 
-/** Settings that could cost money, or disclose a secret, at another generator. */
+/** Settings that could cost money or disclose a secret at another generator. */
 const GENERATOR_BOUND_SETTINGS: ReadonlySet<SettingName> = new Set([
   "generatorHeader",
   "generatorPaid",
@@ -146,12 +145,12 @@ const GENERATOR_BOUND_SETTINGS: ReadonlySet<SettingName> = new Set([
   "price",
 ]);
 
-/** Whether a setting applies to the generator of the config alone, and so to none if the config has none. */
+/** Whether a setting applies only to the generator that the config names. */
 export function needsStoredGenerator(name: SettingName): boolean {
   return GENERATOR_BOUND_SETTINGS.has(name);
 }
 
-/** Settings of the config apply to the generator that the config names; if it names none, to any. */
+/** Settings of the config apply to the generator that it names, or to any generator if it names none. */
 function createSettingFinder(spec: GeneratorSpec, { settings }: GeneratorSource): FindSetting {
   const stored = settings.stored("generator");
   const isStoredGenerator =
@@ -169,18 +168,17 @@ function isPaid(spec: GeneratorSpec, find: FindSetting): boolean {
   return cost === null ? isPaidByDefault(spec) : cost === "paid";
 }
 
-/** Whether a flag or a setting makes images free. @throws UsageError */
 export function isDeclaredFree(spec: GeneratorSpec, source: GeneratorSource): boolean {
   return readCostSetting(createSettingFinder(spec, source)) === "free";
 }
 
-/** Price of an image without one in the matrix, in credits; null if it is not set. @throws UsageError */
+/** Credits per image if the matrix has no price, or null. @throws UsageError */
 export function readPrice(spec: GeneratorSpec, source: GeneratorSource): number | null {
   const [setting] = createSettingFinder(spec, source)("price");
   return setting === undefined ? null : settingValue("price", setting);
 }
 
-/** Cost of images by flag or config; a flag of either kind overrides the config. null if not set. @throws UsageError */
+/** Reads whether images are paid or free. Either flag overrides the config. @throws UsageError */
 function readCostSetting(find: FindSetting): "paid" | "free" | null {
   const isOn = (setting: EffectiveValue | undefined) =>
     setting !== undefined && settingValue("generatorPaid", setting);
@@ -194,7 +192,7 @@ function readCostSetting(find: FindSetting): "paid" | "free" | null {
   return null;
 }
 
-/** The key for the generator in effect; null for none. @throws UsageError for one that cannot be sent */
+/** Returns the key for the generator in effect, or null. @throws UsageError if it cannot be sent */
 export function getEffectiveKey(spec: GeneratorSpec, source: GeneratorSource): string | null {
   const key = source.settings.get("generatorKey");
   if (spec.kind === "command" || key === undefined || key.source === "config")
@@ -202,7 +200,7 @@ export function getEffectiveKey(spec: GeneratorSpec, source: GeneratorSource): s
   return checkGeneratorKey(key.value, key.label, supportsLogin(spec));
 }
 
-/** A key for one origin only: from the variable of the generator's kind, or the stored one. */
+/** Returns a key for this origin only: from the variable of the generator's kind, or the stored one. */
 export function getKeyForOrigin(spec: GeneratorSpec, { settings, context }: GeneratorSource): string | null {
   if (spec.kind === "command") return null;
   const variable = kindAtHome(spec)?.keyVariables.find((name) => context.env[name]);
@@ -213,7 +211,7 @@ export function getKeyForOrigin(spec: GeneratorSpec, { settings, context }: Gene
   return isForOrigin ? checkGeneratorKey(stored.value, stored.label, supportsLogin(spec)) : null;
 }
 
-/** The key in the environment if the task was submitted with it, so that its address has it already; null otherwise. */
+/** Returns the key in the environment if the task was submitted with it, because its address then has it already. */
 export function getTaskKey(spec: GeneratorSpec, keyId: string, { settings }: GeneratorSource): string | null {
   const key = settings.get("generatorKey");
   if (spec.kind === "command" || key === undefined || key.source === "config") return null;
@@ -221,7 +219,6 @@ export function getTaskKey(spec: GeneratorSpec, keyId: string, { settings }: Gen
   return keyFingerprint(checked) === keyId ? checked : null;
 }
 
-/** Whether a generator's key may be `user:password`. */
 export function supportsLogin({ kind }: Pick<GeneratorSpec, "kind">): boolean {
   return isServerKind(kind) && KINDS[kind].keyHeaders === basicOrBearer;
 }
@@ -241,12 +238,10 @@ export function withKey(
   return { ...options, ...packageVersion, key };
 }
 
-/** Whether the generator refuses every request because no key is set. */
 export function lacksKey({ spec, options: { key, headers } }: UserGenerator): boolean {
   return kindAtHome(spec) !== null && key === null && Object.keys(headers).length === 0;
 }
 
-/** @throws AuthRequiredError if it lacks a key */
 export function requireKey(generator: UserGenerator): void {
   const { spec } = generator;
   const kind = kindAtHome(spec);
@@ -257,7 +252,7 @@ export function requireKey(generator: UserGenerator): void {
   });
 }
 
-/** An environment variable with the key of a kind of generator. `host`: the only recipient; null: the generator in effect. */
+/** An environment variable with a key. `host` is its only recipient, or null for the generator in effect. */
 export interface GeneratorKey {
   variable: string;
   kind: string;

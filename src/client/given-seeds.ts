@@ -10,15 +10,15 @@ import type { GENERATE } from "./options/request-table.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
 
 export interface SeedFlags {
-  /** From `--seed`, or from `--field` if it has several. */
+  /** Seeds of `--seed`, or of `--field` if it has several. */
   seeds: readonly WholeNumber[];
-  /** The generator's own name for a seed; undefined if it has none. */
+  /** Name of the generator's seed field, if it has one. */
   field: string | undefined;
 }
 
 /**
- * Seeds of `--seed 1-40`, or of `--field seed=1-40` with the generator's name for a seed.
- * @throws UsageError if both give one
+ * Reads the seeds of `--seed 1-40`, or of `--field seed=1-40` with the generator's field name.
+ * @throws UsageError if both are set
  */
 export async function readSeedFlags(
   flag: readonly WholeNumber[] = [],
@@ -37,14 +37,13 @@ export async function readSeedFlags(
   return { seeds, field };
 }
 
-/** The error of a command line with two seeds for one request. */
 export function duplicateSeedError(field = "seed"): UsageError {
   return new UsageError(`--seed and --field ${field}= are two seeds for one request.`, {
     hint: "Nothing was sent. Leave one of them out.",
   });
 }
 
-/** The generator's name for a seed; undefined for an unusable generator, which the check of the request reports. */
+/** Returns undefined for an unusable generator, which the check of the request reports. */
 async function seedField(session: ClientSession): Promise<string | undefined> {
   try {
     const target = await targetInEffect(session);
@@ -55,18 +54,16 @@ async function seedField(session: ClientSession): Promise<string | undefined> {
   }
 }
 
-/** Names of rows that differ in their seeds, and of their files. */
 export const SEVERAL_SEEDS = {
   fileName: "{slug}-{seed}-{task}.{ext}",
   nameOf: ({ line, checked: { request } }: CheckedRow) => `line ${line} ${seedText(request)}`.trimEnd(),
 };
 
-/** `seed 7`; empty for a request without one. */
 export function seedText({ seed }: Pick<GenerationRequest, "seed">): string {
   return seed === undefined ? "" : `seed ${seed}`;
 }
 
-/** Each further image of a request would have the seed of another. @throws UsageError */
+/** Refuses several images per request, because their seeds would overlap. @throws UsageError */
 export function requireOneImageEach({ maxImages = 1 }: Pick<RequestInput, "maxImages">): void {
   if (maxImages > 1)
     throw new UsageError("With several seeds each request makes one image.", {
@@ -78,13 +75,13 @@ const OMIT_HINT = "Nothing was sent. Leave it out.";
 
 type GenerateFlags = Omit<FlagsOf<typeof GENERATE>, "seed">;
 
-/** @throws UsageError for a flag that only one request can have */
+/** @throws UsageError for a flag of single requests */
 export function refuseSingleRequestFlags({ wait, reuse, checkImages }: GenerateFlags): void {
   const flag = firstFlag({ "--no-wait": !wait, "--reuse": reuse, "--check-images": checkImages });
   if (flag) throw new UsageError(`${flag} cannot be used with several seeds.`, { hint: OMIT_HINT });
 }
 
-/** @throws UsageError for a flag that only a batch has */
+/** @throws UsageError for a flag of batches */
 export function refuseBatchFlags({ concurrency, retryFailed, resubmitUnknown }: GenerateFlags): void {
   const flag = firstFlag({
     "--concurrency": concurrency !== undefined,

@@ -21,15 +21,14 @@ interface Source {
 
 export interface RequestValues {
   values: Omit<RequestInput, "prompt">;
-  /** Defaults from config.json for fields that `values` lacks. */
+  /** Defaults from config.json for missing fields. */
   savedFields: SavedFields;
-  /** Origins of the values, for messages. */
   labels: Partial<Labels>;
 }
 
 type RequestFlags = Omit<InputFields, "prompt" | "fields">;
 
-/** A request's values from flags, environment and config; values that are not set are absent. @throws UsageError */
+/** Reads request values from flags, environment and config. @throws UsageError */
 export function readRequestFlags(flags: RequestFlags, { settings }: Source): RequestValues {
   const { model, ...others } = flags;
   const setting = settings.get("model", { value: model, label: FLAG_LABELS.model });
@@ -41,8 +40,8 @@ export function readRequestFlags(flags: RequestFlags, { settings }: Source): Req
 }
 
 /**
- * Whether a model setting is only the service's default. A generator's default is in its terms, and a model in the config does
- * not apply to a server whose key is in the environment.
+ * Whether a model setting is only the service's default: a generator's default is in its terms, and a model in
+ * the config does not apply to a server whose key is in the environment.
  */
 function isServiceDefault({ source }: EffectiveValue, settings: EffectiveSettings): boolean {
   if (source === "flag") return false;
@@ -50,13 +49,12 @@ function isServiceDefault({ source }: EffectiveValue, settings: EffectiveSetting
   return source === "config" && serverKey(settings)?.source === "environment";
 }
 
-/** Request fields among flags; fields that are not set are absent. */
 export function toRequestValues(flags: RequestFlags): Omit<RequestInput, "prompt"> {
   const input: InputFields = { ...flags, prompt: undefined, fields: undefined };
   return fieldsFrom<InputFields>((name) => input[name]);
 }
 
-/** Whether files among reference images can be uploaded; undefined if there are none. */
+/** Whether local reference images can be uploaded, or undefined if all are URLs. */
 export function canUpload(images: readonly string[] | undefined, { settings }: Source): boolean | undefined {
   return images?.some(isLocalFile) ? settings.get("uploadCommand") !== undefined : undefined;
 }
@@ -71,7 +69,7 @@ export function toWaitSettings({ timeoutMs, pollIntervalMs }: WaitOptions): Wait
   return { timeoutMs: timeoutMs ?? null, schedule };
 }
 
-/** Adds the setting `timeout`. @throws UsageError if it is invalid */
+/** Adds the setting `timeout`. @throws UsageError */
 export function waitSettings(flags: WaitOptions, { settings }: Source): WaitSettings {
   const wait = toWaitSettings(flags);
   if (wait.timeoutMs !== null) return wait;
@@ -79,7 +77,7 @@ export function waitSettings(flags: WaitOptions, { settings }: Source): WaitSett
   return timeout ? { ...wait, timeoutMs: parseTimeoutOption(timeout.label, timeout.value) } : wait;
 }
 
-/** Destination of images and time to wait for them, from flags or settings. @throws UsageError for a setting */
+/** @throws UsageError for an invalid setting */
 export function outputSettings(
   flags: WaitOptions & { output?: string | undefined; sidecar?: boolean | undefined },
   { settings }: Source,
@@ -94,14 +92,13 @@ export function outputSettings(
   };
 }
 
-/** The fields of a request among a call's options. */
 export function toRequestInput(options: RequestOptions): RequestInput {
   const image = options.image === undefined ? undefined : [options.image].flat();
   const fields = { ...options, image };
   return { ...fieldsFrom<InputFields>((name) => fields[name]), prompt: options.prompt };
 }
 
-/** @throws InvalidRequestError for the first rule of the service's document that a request breaks */
+/** @throws InvalidRequestError for the first broken rule */
 export function checkCallRequest(
   options: RequestOptions,
   matrix: Matrix,
@@ -120,16 +117,16 @@ export function checkCallRequest(
 
 type FindSetting = (name: SettingName) => EffectiveValue | undefined;
 
-/** Defaults from config.json for request fields of the target in effect. @throws UsageError, SettingsError */
+/** Reads the defaults from config.json for the target in effect. @throws UsageError, SettingsError */
 export function readSavedFields(settings: Pick<EffectiveSettings, "stored" | "generator">): SavedFields {
   const [ratio, quality] = [settings.stored("ratio")?.value, settings.stored("quality")?.value];
   const defaults = { ...(ratio !== undefined && { ratio }), ...(quality !== undefined && { quality }) };
-  // The others are for the generator that the config names: its terms have them.
+  // The other fields belong to the config's generator, whose terms contain them.
   const hasGenerator = settings.generator() !== undefined || settings.stored("generator") !== undefined;
   return hasGenerator ? defaults : { ...defaults, ...readStoredFields((name) => settings.stored(name)) };
 }
 
-/** The seed, negative prompt and fields of a generator. @throws UsageError */
+/** @throws UsageError */
 export function readStoredFields(find: FindSetting): GeneratorFields {
   const [seed, negative] = [find("seed"), find("negative")];
   return {
@@ -139,7 +136,7 @@ export function readStoredFields(find: FindSetting): GeneratorFields {
   };
 }
 
-/** The settings `field` and `fieldJson`. @throws UsageError */
+/** Reads the settings `field` and `fieldJson`. @throws UsageError */
 export function readFieldSettings(find: FindSetting): ProviderFields {
   const [plain, json] = [find("field"), find("fieldJson")];
   return {

@@ -1,4 +1,4 @@
-// The public API of the package: one client, its results, and what it takes.
+// The public API of the package.
 
 export type { TaskProgressEvent } from "../core/engine/events.ts";
 export type { ReportStatus } from "../core/engine/report.ts";

@@ -8,15 +8,15 @@ export const BUILT_IN_VALUES = {
   quality: QUALITIES,
 } as const;
 
-/** The parts after the slash of model ids that name one model alone. */
+/** Unambiguous parts of model ids after the slash. */
 export function shortModelNames(matrix: Matrix): { id: string; name: string }[] {
   const names = matrix.map(({ id }) => ({ id, name: id.slice(id.lastIndexOf("/") + 1) }));
   return names.filter(({ name }) => resolveModel(name, matrix) !== undefined);
 }
 
 /**
- * Ratios or qualities that at least one of the models supports, in the order of the first model; null without models, or if the
- * service's document does not list those of one model.
+ * Returns the ratios or qualities that at least one of the models supports. Null without models, or if those of
+ * one model are undocumented.
  */
 export function allowedByModels(
   names: readonly string[],

@@ -10,32 +10,28 @@ import type { FlagsOf } from "./options/option.ts";
 import type { Target } from "./targets/target.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
 
-/** The models of the target in effect. */
 export interface ModelList {
-  /** Models that match the filter. */
   models: readonly Model[];
-  /** The model that was named; null if none was. */
+  /** The requested model, or null. */
   model: Model | null;
-  /** Ids of models of which only the name is known, among those that match. */
+  /** Ids of matching models with no data but a name. */
   names: ReadonlySet<string>;
-  /** Ids of models whose match is not documented. */
   undocumented: readonly string[];
-  /** The model that a generator has loaded; null if it has none, or its API does not show it. */
+  /** Model that the generator has loaded, or null if unknown. */
   loaded: string | null;
-  /** Whether a generator has no list of models. */
   hasNone: boolean;
-  /** Reason that a generator's own list is missing; null if it is not. */
+  /** Reason that a generator's list is missing, or null. */
   leftOut: string | null;
 }
 
-/** Number of images of a model that makes several, if the request has none. */
+/** Default number of images, for models that make several. */
 export const DEFAULT_IMAGES = MAX_IMAGES.default;
 
 export function needsSubscription({ notes }: Pick<Model, "notes">): boolean {
   return notes.includes(NEEDS_SUBSCRIPTION);
 }
 
-/** @throws UsageError for a model, ratio or quality that there is not, ImggenError */
+/** @throws UsageError for an unknown model, ratio or quality, ImggenError */
 export async function listModels(
   session: ClientSession,
   name: string | undefined,
@@ -65,13 +61,12 @@ export async function listModels(
 }
 
 interface UnlistedModels {
-  /** Models of which only the name is known. */
   others: readonly Model[];
   loaded: string | null;
   leftOut: string | null;
 }
 
-/** The models that a generator has beside the matrix. @throws ImggenError */
+/** Finds the generator's models outside the matrix. @throws ImggenError */
 async function findUnlistedModels(target: Target, fromMatrix: Matrix): Promise<UnlistedModels> {
   let leftOut: string | null = null;
   const offer = await target.models().catch((error: unknown) => {
@@ -85,7 +80,7 @@ async function findUnlistedModels(target: Target, fromMatrix: Matrix): Promise<U
   return { others: names.map(undocumentedModel), loaded: offer.loaded, leftOut };
 }
 
-/** A ratio that the document does not name may be one that a model without documented ratios takes. @throws UsageError */
+/** Accepts any well-formed ratio, because a model without documented ratios may support it. @throws UsageError */
 function parseFilter({ kind, ratio, quality, references }: FlagsOf<typeof MODEL_FILTER>): ModelFilter {
   if (ratio !== undefined) throwRefusal(malformedRatio(ratio, FLAG_LABELS.ratio));
   if (quality !== undefined) throwRefusal(unknownQuality(quality, FLAG_LABELS.quality));

@@ -15,20 +15,18 @@ import { historyEntry, unreadableFiles } from "./report-json.ts";
 import type { HistoryEntry, HistoryResult } from "./results.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
 
-/** Default number of tasks in a list. */
 export const HISTORY_LIMIT = 20;
 
 export interface ListedTask {
   report: TaskReport;
-  /** State of an open task, or outcome of another. */
+  /** State of an open task, or outcome of an ended one. */
   status: string;
-  /** The name of the user's own generator that it is at; null at a service. */
+  /** Name of its generator, or null at a service. */
   generator: string | null;
-  /** For JSON output. */
   entry: HistoryEntry;
 }
 
-/** `generator`: only tasks at this one. */
+/** `generator` limits the list to its tasks. */
 interface ListQuery extends HistoryQuery {
   generator?: string | undefined;
 }
@@ -42,15 +40,15 @@ function toListedTask(task: Task): ListedTask {
   };
 }
 
-/** A file of the ledger that cannot be read, which may be a charged task. */
+/** An unreadable file of the ledger, which may be a charged task. */
 export interface UnreadableTask {
   unreadable: UnreadableEntry;
   message: string;
 }
 
 /**
- * Tasks that match a query, newest first, read one at a time; `elsewhere` stands for a match at another service. Polls nothing.
- * @param getLabel names an option in messages
+ * Lists matching tasks, newest first, without polling. `elsewhere` is a match at another service.
+ * @param getLabel returns an option's name in messages
  * @throws UsageError
  */
 export async function* listedTasks(
@@ -72,18 +70,16 @@ export async function* listedTasks(
   }
 }
 
-/** Open tasks that can be cancelled, and counts for the confirmation. */
 export interface CancellableTasks {
   tasks: ListedTask[];
-  /** Number of paid tasks among them. */
   paid: number;
-  /** Number of other tasks, which belong to a running server. */
+  /** Number of further tasks that belong to a running server. */
   served: number;
-  /** About files of the ledger that cannot be read. */
+  /** Warnings about unreadable files of the ledger. */
   warnings: string[];
 }
 
-/** Lists the tasks that can be cancelled; none of the sandbox, which cannot cancel. Polls nothing. */
+/** Lists the tasks that can be cancelled, without polling. The sandbox cannot cancel. */
 export async function cancellableTasks(session: ClientSession): Promise<CancellableTasks> {
   if (session.isSandbox) return { tasks: [], paid: 0, served: 0, warnings: [] };
   const { cancellable } = await import("../core/use-cases/cancel.ts");
@@ -96,7 +92,7 @@ export async function cancellableTasks(session: ClientSession): Promise<Cancella
   };
 }
 
-/** The package's answer to `history`. @throws UsageError */
+/** @throws UsageError */
 export async function recentHistory(
   { limit = HISTORY_LIMIT, ...query }: HistoryOptions,
   session: ClientSession,
@@ -112,15 +108,13 @@ export async function recentHistory(
   return { tasks, ...unreadableFiles(unreadable.filter(mayBeCharged)) };
 }
 
-/** A task as a list of choices offers it. */
 export interface TaskChoice {
   id: string;
-  /** State of an open task; null once it has ended. */
+  /** Null after the task has ended. */
   state: string | null;
   prompt: string;
 }
 
-/** The latest tasks of the ledger, newest first. */
 export async function latestTasks(
   which: "unfinished" | "all",
   max: number,
@@ -143,7 +137,7 @@ export async function latestTasks(
   return choices;
 }
 
-/** The sentence on a model of which no task is found, if its name is mistyped; null if the target has it. */
+/** Returns a sentence about an unknown model name, or null if the target has the model. */
 export async function mistypedModel(name: string, session: ClientSession): Promise<string | null> {
   return unknownModelText(name, await (await targetInEffect(session)).matrix());
 }

@@ -16,8 +16,9 @@ const VERIFY_TIMEOUT_MS = 15_000;
 const UNCHECKED_HINT = "To store the key unchecked, add --no-verify.";
 
 /**
- * Asks a service whether it takes a key, which costs nothing.
- * @throws AuthRequiredError if it refuses the key, ServiceError if something else answers, NetworkError if nothing does
+ * Checks a key at no cost.
+ * @throws AuthRequiredError if the service refuses the key, ServiceError if something else replies,
+ * NetworkError without a reply
  */
 export async function verifyAccount(
   account: { baseUrl: string; apiKey: string },
@@ -32,7 +33,7 @@ export async function verifyAccount(
 
 export type GeneratorLogin = ReturnType<typeof generatorLogin>;
 
-/** A generator to store, with the address that its key is for; null for a command. @throws UsageError */
+/** Prepares a generator to store, with the address that its key is for, or null for a command. @throws UsageError */
 export function generatorLogin(text: string, session: TargetSession) {
   const spec = resolveSpec(text, "--generator", session);
   const url = spec.kind === "command" ? null : new URL(spec.url);
@@ -49,7 +50,7 @@ export function generatorLogin(text: string, session: TargetSession) {
       return checkGeneratorKey(input, "This key", supportsLogin(spec));
     },
     /**
-     * Asks it for its models, which costs nothing.
+     * Queries its models at no cost.
      * @returns whether it listed them, or the error of its list
      * @throws AuthRequiredError if it refuses the key, NetworkError if it cannot be reached
      */
@@ -66,8 +67,8 @@ export function generatorLogin(text: string, session: TargetSession) {
 }
 
 /**
- * A model with documented costs, to store in place of a default whose cost is not documented, in the quality that is set or
- * its cheapest one.
+ * Finds a model with documented costs as an alternative to a default model without, in the preferred or
+ * cheapest quality.
  */
 export async function findPricedModel(
   session: TargetSession,

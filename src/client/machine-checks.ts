@@ -18,15 +18,14 @@ import type { TargetSession } from "./targets/target.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
 
 const MIB = 1024 ** 2;
-/** The least free space: a task's file and the reserve beside it must fit, or nothing is submitted. */
+/** A task's file and the reserve file must fit, or nothing is submitted. */
 const MIN_FREE_BYTES = MIB;
-/** Images take a few MiB each. */
 const LOW_FREE_BYTES = 100 * MIB;
 
-/** Folders of the ledger may belong to another user, for example after a run as root. */
+/** Subfolders may belong to another user, for example after a run as root. */
 const LEDGER_FOLDERS = [".", "tasks", "tasks/open", "tasks/done"];
 
-/** Checks the ledger's folder: a request is only submitted once it is on disk there. */
+/** Checks the ledger's folder, because a request is recorded there before its submit. */
 export async function checkState(session: TargetSession): Promise<Finding> {
   const { state: folder } = await orNotChecked(() => session.folders);
   const { exists, mode, freeBytes } = await folderFacts(folder);
@@ -51,7 +50,7 @@ export async function checkState(session: TargetSession): Promise<Finding> {
   return ok(parts.filter(Boolean).join(", "), facts);
 }
 
-/** Checks the working folder, which receives images without `--output`. */
+/** Checks the working folder, the default destination of images. */
 export async function checkFolder({ context }: TargetSession): Promise<Finding> {
   const hint = "Change to another folder, or save elsewhere with --output.";
   try {
@@ -65,7 +64,6 @@ export async function checkFolder({ context }: TargetSession): Promise<Finding> 
   }
 }
 
-/** Checks the ledger for unfinished tasks. */
 export async function checkTasks(session: TargetSession): Promise<Finding> {
   const { context, isSandbox } = session;
   const ledger = openLedger({ folders: await orNotChecked(() => session.folders), context });
@@ -100,15 +98,15 @@ export async function checkTasks(session: TargetSession): Promise<Finding> {
 
 interface FolderFacts {
   exists: boolean;
-  /** As chmod takes it: `0700`. Null if it does not exist, or the platform has none. */
+  /** Octal, such as `0700`. Null if the folder does not exist, or the platform has no modes. */
   mode: string | null;
-  /** Free space of its disk, for this user; null if the system does not say. */
+  /** Free space for this user, or null if unknown. */
   freeBytes: number | null;
-  /** Error that prevents creating files there, and hides the other facts; null if there is none. */
+  /** Error that prevents creating files in it. The other facts are then unknown. */
   problem: unknown;
 }
 
-/** Inspects a folder, and creates nothing. For a missing folder, inspects the nearest parent that exists. */
+/** Inspects a folder, or the nearest existing parent of a missing one. Creates nothing. */
 export async function folderFacts(folder: string, existing = folder): Promise<FolderFacts> {
   try {
     const stats = await promises.stat(existing);
@@ -126,26 +124,25 @@ export async function folderFacts(folder: string, existing = folder): Promise<Fo
   }
 }
 
-/** A file's permission bits as chmod takes them: `0700`. Null if the platform has none. */
+/** Octal permissions such as `0700`, or null on Windows. */
 export function modeText({ mode }: Stats): string | null {
   return platform() === "win32" ? null : (mode & 0o777).toString(8).padStart(4, "0");
 }
 
-/** Whether a mode has any of some permission bits. */
+/** Whether a mode has any of the permission bits. */
 export function hasPermissions(bits: number, mode: string | null): boolean {
   return (Number.parseInt(mode ?? "0", 8) & bits) !== 0;
 }
 
 const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB"];
 
-/** `512 bytes`, `1.5 GiB`, `120 GiB`. */
 export function bytesText(bytes: number): string {
   const at = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
   const amount = bytes / 1024 ** at;
   return `${amount < 10 ? Math.floor(amount * 10) / 10 : Math.floor(amount)} ${UNITS[at]}`;
 }
 
-/** The proxy that the service is reached through. */
+/** Reports the proxy used for the service. */
 export async function checkProxy(session: TargetSession): Promise<Finding | null> {
   if (session.isSandbox) return ok("none for the embedded sandbox", { url: null });
   const proxies = proxiesFromEnvironment(session.context.env);
@@ -170,7 +167,6 @@ const NO_PROXY_FORMS =
 const ANY_CERTIFICATE =
   "NODE_TLS_REJECT_UNAUTHORIZED=0 accepts every certificate, so others on the network could read the API key.";
 
-/** Trusted certificates. */
 export async function checkTls({ context: { env } }: TargetSession): Promise<Finding> {
   const { NODE_EXTRA_CA_CERTS: extra, NODE_TLS_REJECT_UNAUTHORIZED: rejects } = env;
   const facts = { extraCertificates: extra || null };

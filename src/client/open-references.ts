@@ -10,10 +10,9 @@ import type { SUBMIT } from "./options/request-table.ts";
 import { copiesForGenerator } from "./targets/target-in-effect.ts";
 
 /**
- * Reads the files among a checked request's reference images; uploads nothing yet. Without an upload command there are
- * no files: what names one is sent as it is, under `--no-validate`.
- * @returns the images, and warnings about their files
- * @throws UsageError if a file cannot be used, or the upload command cannot
+ * Reads reference files without uploading them. Without an upload command, paths are sent unchanged under
+ * `--no-validate`.
+ * @throws UsageError if a file or the upload command cannot be used
  */
 export async function openReferences(
   images: readonly string[],

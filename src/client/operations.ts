@@ -18,7 +18,7 @@ import type { ClientSession } from "./client-session.ts";
 import { referencesFolder, workflowsFolder } from "./user-folders.ts";
 import { type Caller, Workspace } from "./workspace.ts";
 
-/** Overrides of the destination in a task's intent; without an output, the intent's applies. */
+/** Overrides of a task's recorded destination. */
 export interface DestinationOptions {
   output?: string | undefined;
   name?: string | undefined;
@@ -27,35 +27,35 @@ export interface DestinationOptions {
 }
 
 interface PollOptions extends DestinationOptions {
-  /** null: each is polled once. */
+  /** Null polls each task once. */
   wait: WaitSettings | null;
 }
 
 interface PriceConfirmation {
-  /** Confirms an undocumented price with a person. Absent if there is none to ask. */
+  /** Asks the user to confirm an undocumented price. Absent without a user. */
   confirmPrice?: ((name: string) => Promise<boolean>) | undefined;
 }
 
 /**
- * The use cases about tasks, for every face: each takes options, and returns core's result, which the face shows. Nothing is
- * connected before it is needed; `close` ends all connections.
+ * Use cases about tasks, shared by all interfaces: command line, package and agent tools. Connections are
+ * opened on demand.
  */
 export class Operations {
   readonly #session: ClientSession;
   readonly #workspace: Workspace;
 
-  /** @param requestTimeoutMs timeout of a submit, a poll or an idle download; undefined: the default of each */
+  /** @param requestTimeoutMs timeout of a submit, a poll or an idle download. Default: that of each. */
   constructor(session: ClientSession, requestTimeoutMs: number | undefined) {
     this.#session = session;
     this.#workspace = new Workspace(session, requestTimeoutMs);
   }
 
-  /** Dependencies for use cases that have no operation here. */
+  /** Dependencies for use cases without an operation here. */
   depsFor(caller: Caller) {
     return this.#workspace.depsFor(caller);
   }
 
-  /** Submits one request, or finishes the earlier task that answers for it, at the account in effect. */
+  /** Submits one request, or finishes the earlier task of an equal request. */
   async generate(
     spec: GenerateSpec,
     caller: Caller,
@@ -71,13 +71,12 @@ export class Operations {
     return generate(spec, await this.#workspace.depsFor(caller).current(), { ...events, agreeOnPrice });
   }
 
-  /** Runs a batch that `batch-operations.ts` has checked. */
   async batch(spec: BatchSpec, caller: Caller, events: BatchEvents): Promise<BatchResult> {
     const { batch } = await import("../core/use-cases/batch.ts");
     return batch(spec, await this.#workspace.depsFor(caller).current(), events);
   }
 
-  /** Polls tasks by their ids, or by their saved images. */
+  /** @param names ids of tasks, or paths of their saved images */
   async status(
     names: readonly string[],
     { wait, ...destinationOptions }: PollOptions,
@@ -92,7 +91,7 @@ export class Operations {
   }
 
   /**
-   * Finishes the tasks with these ids; without any, all unfinished ones.
+   * Finishes the tasks with these ids. Default: all unfinished tasks.
    * @param options.takesServed whether images of a server's tasks are saved to this command's destination
    */
   async resume(
@@ -121,7 +120,7 @@ export class Operations {
     return resume(spec, this.#workspace.depsFor(caller), events);
   }
 
-  /** Stops tracking tasks that cannot yield images. @throws UsageError for a task that still may */
+  /** @throws UsageError for a task that may still yield images */
   async dismiss(ids: readonly string[]): Promise<TaskReport[]> {
     const { ledger } = this.#workspace;
     const reports: TaskReport[] = [];
@@ -133,7 +132,10 @@ export class Operations {
     return reports;
   }
 
-  /** Cancels queued requests, and asks providers to stop accepted ones. @param wait null: paid requests in flight are not cancelled */
+  /**
+   * Cancels queued requests, and asks providers to stop accepted ones.
+   * @param wait null: paid requests in flight are not cancelled
+   */
   async cancel(
     ids: readonly string[],
     wait: WaitSettings | null,
@@ -144,7 +146,7 @@ export class Operations {
     return cancel({ ids, wait }, this.#workspace.depsFor(caller), onEnd);
   }
 
-  /** The tasks whose records can be removed: those with these ids, or all older than `before`. @throws UsageError */
+  /** Finds the records that can be removed: those with these ids, or all older than `before`. @throws UsageError */
   async findForgettable(ids: readonly string[], before: string | undefined): Promise<Forgettable> {
     const { findForgettable, findOlderForgettable } = await import("../core/use-cases/forget.ts");
     const deps = { ledger: this.#workspace.ledger, clock: this.#session.context.clock };
@@ -153,7 +155,7 @@ export class Operations {
       : findOlderForgettable(before, this.#session.isSandbox, deps);
   }
 
-  /** Removes the records of tasks with their kept copies and replies; never images, sidecars or a batch's rows. */
+  /** Removes records, private copies and stored replies, but never images, sidecars or a batch's rows. */
   async forget(tasks: Forgettable, signal: AbortSignal): Promise<ForgetResult> {
     const { forget } = await import("../core/use-cases/forget.ts");
     const { context, folders } = this.#session;
@@ -165,7 +167,7 @@ export class Operations {
     return this.#workspace.close();
   }
 
-  /** Whether a task cannot be continued, because its provider is missing. */
+  /** Whether a task cannot continue, because its provider is missing. */
   async #isStuck({ intent, id }: Task): Promise<boolean> {
     if (!isAtGenerator(intent)) return false;
     const { requireKnownGenerator } = await import("./targets/generator-setup.ts");

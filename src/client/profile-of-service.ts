@@ -6,7 +6,7 @@ import { normalizeBaseUrl } from "./account.ts";
 import { storedSettings } from "./effective-settings.ts";
 import { profileFolder, profileNames } from "./profiles.ts";
 
-/** Finds the profile of a service or generator by its name in the ledger; null if no profile is for it. */
+/** Finds the profile of a service or generator by its name in the ledger. */
 export function profilesByService(configFolder: string): (service: string) => string | null {
   const names = profileNames(configFolder).sort();
   const services = new Map(
@@ -15,7 +15,7 @@ export function profilesByService(configFolder: string): (service: string) => st
   return (service) => names.find((name) => services.get(name) === normalizeBaseUrl(service)) ?? null;
 }
 
-/** The name that the service of some settings has in the ledger; null for none, or if they cannot be read. */
+/** Returns null if the settings name no service, or cannot be read. */
 function readServiceName(folder: string): string | null {
   try {
     return getServiceName(storedSettings(folder));

@@ -3,10 +3,10 @@ import path from "node:path";
 import { UsageError } from "../lib/error-types.ts";
 import { settingsFile } from "../store/settings-file.ts";
 
-// A profile is a settings file of its own, in a folder of its name: an account's key and base URL are never mixed with
-// another's, and no two profiles have one name.
+// A profile has a settings file in a folder of its name, so that keys and base URLs of accounts are never
+// mixed.
 
-/** The profile in use, and the flag or variable that selects it. */
+/** The selected profile, and the flag or variable that selects it. */
 export interface Profile {
   name: string;
   source: "flag" | "environment";
@@ -14,10 +14,10 @@ export interface Profile {
 }
 
 const PROFILES_FOLDER = "profiles";
-/** Lower case alone, because some file systems take Work and work for one. */
+/** Lower case, because some file systems do not distinguish Work from work. */
 const PROFILE_NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
-/** The folder of a profile's settings. @param label names where the profile was chosen @throws UsageError */
+/** @param label name of the flag or variable in messages @throws UsageError */
 export function profileFolder(configFolder: string, name: string, label: string): string {
   if (PROFILE_NAME.test(name)) return path.join(configFolder, PROFILES_FOLDER, name);
   throw new UsageError(`${label} ${JSON.stringify(name)} is not the name of a profile.`, {
@@ -25,14 +25,14 @@ export function profileFolder(configFolder: string, name: string, label: string)
   });
 }
 
-/** The names of all profiles, in no order. */
+/** Unsorted. */
 export function profileNames(configFolder: string): string[] {
   const folder = path.join(configFolder, PROFILES_FOLDER);
   const names = existsSync(folder) ? readdirSync(folder) : [];
   return names.filter((name) => PROFILE_NAME.test(name) && hasSettings(path.join(folder, name)));
 }
 
-/** The folders of all settings: of those without a name, and of each profile. */
+/** Folders of the default settings and of all profiles. */
 export function settingsFolders(configFolder: string): string[] {
   const profileFolders = profileNames(configFolder).map((name) =>
     path.join(configFolder, PROFILES_FOLDER, name),
@@ -40,12 +40,12 @@ export function settingsFolders(configFolder: string): string[] {
   return [configFolder, ...profileFolders];
 }
 
-/** A command to paste, for the profile in use. */
+/** Adds the selected profile to a command to paste. */
 export function addProfileFlag(command: string, { profile }: { readonly profile?: Profile | null }): string {
   return profile?.source === "flag" ? `${command} --profile ${profile.name}` : command;
 }
 
-/** @throws UsageError if there is no such profile */
+/** @throws UsageError if the profile does not exist */
 export function requireProfile(configFolder: string, name: string, label: string): void {
   if (hasSettings(profileFolder(configFolder, name, label))) return;
   const names = profileNames(configFolder);

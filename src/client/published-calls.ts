@@ -39,8 +39,8 @@ import type {
 import { copiesForGenerator, targetInEffect } from "./targets/target-in-effect.ts";
 
 /**
- * The calls of the package: operations with options in its words, and results as it publishes them. A module of its own, so
- * that a client is created without loading any of it.
+ * Calls of the package, which convert options and results. A separate module, so that a client is created
+ * without loading it.
  */
 export class PublishedCalls {
   readonly #session: ClientSession;
@@ -51,7 +51,7 @@ export class PublishedCalls {
     this.#operations = operations;
   }
 
-  /** @throws ImggenFailure if the image is not there, or what the use case throws */
+  /** @throws ImggenFailure without an image, or the error of the use case */
   async generate(options: GenerateOptions, signal: AbortSignal): Promise<GenerateResult> {
     const { maxCredits, reuse = false, again = false } = options;
     const wait = options.wait === false ? null : toWaitSettings(options);
@@ -65,7 +65,6 @@ export class PublishedCalls {
     return this.#succeeded(noted(await this.#operations.generate(spec, caller)));
   }
 
-  /** @throws ImggenFailure if the earlier task has no image */
   async reuse(options: ReuseOptions, signal: AbortSignal): Promise<GenerateResult | null> {
     const wait = toWaitSettings(options);
     const { checked } = await this.#checked(options);
@@ -135,7 +134,7 @@ export class PublishedCalls {
     return { checked: checkCallRequest(options, matrix, terms, this.#session.savedFields), matrix };
   }
 
-  /** Copies of reference images that are files; null for a service, which takes URLs. */
+  /** Private copies of reference files, or null for a service, which supports only URLs. */
   #copies(): Promise<PrivateCopies | null> {
     return copiesForGenerator(this.#session, FIELD_LABELS.image);
   }
@@ -159,13 +158,13 @@ export class PublishedCalls {
   }
 }
 
-/** Destination of a call's images. @throws UsageError for standard output, which only the command line has */
+/** @throws UsageError for standard output, which only the command line supports */
 function outputOptions({ output, name, overwrite }: OutputOptions): OutputOptions {
   if (output === "-") throw new UsageError('output takes a file or a folder, not "-".');
   return { output, name, overwrite };
 }
 
-/** A caller's listener. Its errors do not end the call, because the task may be charged by then. */
+/** Wraps a caller's listener. Its errors do not end the call, because the task may be charged by then. */
 function guardListener(listener: OnTaskProgress = () => {}) {
   let warning: string | null = null;
   let hasWarned = false;
@@ -174,10 +173,10 @@ function guardListener(listener: OnTaskProgress = () => {}) {
   };
   return {
     onProgress(event: TaskProgressEvent): void {
-      // It may be an async function.
+      // The listener may be async.
       new Promise((end) => end(listener(event))).catch(failed);
     },
-    /** A result with a warning of the first failure, unless an earlier result has it. */
+    /** Adds a warning of the first failure, unless an earlier result has it. */
     noted<Result extends { warnings: readonly string[] }>(result: Result): Result {
       if (warning === null || hasWarned) return result;
       hasWarned = true;

@@ -23,7 +23,7 @@ import type {
   TaskResult,
 } from "./results.ts";
 
-/** A task's report as scripts get it: the success object, or the failure object. @param words the words of its error */
+/** JSON of a task's report: the success object, or the failure object. */
 export function reportJson(report: TaskReport, words: Vocabulary): TaskResult {
   const { elapsedMs, files, warnings, reused, error } = report;
   const reusedField = reused && { reused };
@@ -38,7 +38,7 @@ export function reportJson(report: TaskReport, words: Vocabulary): TaskResult {
   return { ok: true, ...taskFacts(report), elapsedMs, warnings, ...reusedField };
 }
 
-/** As `reportJson`, of a task that saves into files. */
+/** Like `reportJson`, for a task that saves into files. */
 export function savedJson(report: TaskReport, words: Vocabulary): GenerateResult | TaskFailure {
   const result = reportJson(report, words);
   return result.ok ? { ...result, files: result.files.filter(isImageFile) } : result;
@@ -48,7 +48,6 @@ function isImageFile(file: SavedFile): file is ImageFile {
   return file.path !== null;
 }
 
-/** Facts about a task, in the order of the JSON output. */
 function taskFacts(report: TaskReport): TaskFacts {
   const { taskId, request, credits, charged, files, usage, submittedAt, completedAt } = report;
   const status = reportStatus(report);
@@ -73,23 +72,19 @@ export function reportExitCode(report: TaskReport): number {
   return reportStatus(report) === "running" ? STILL_RUNNING : 0;
 }
 
-/** The status of a task, as in the JSON output. */
 export function taskStatus(report: TaskReport): ReportStatus {
   return reportStatus(report);
 }
 
-/** State of an open task of the ledger, or the status of any other, in one word. */
 export function displayState(report: TaskReport): ReportStatus | OpenState {
   return stateField(report).state ?? reportStatus(report);
 }
 
-/** State of an open task of the ledger; absent for any other task. */
 function stateField({ state, ledgerId }: TaskReport): { state?: OpenState } {
   const openTaskState = ledgerId === null ? null : openState(state);
   return openTaskState === null ? {} : { state: openTaskState };
 }
 
-/** A task of the ledger as scripts get it. */
 export function historyEntry(record: Task): HistoryEntry {
   const report = taskReport(record);
   return {
@@ -100,8 +95,8 @@ export function historyEntry(record: Task): HistoryEntry {
 }
 
 /**
- * JSON of a polled task: `ok` if the poll succeeded, even if the task still runs. Omits the queries of URLs, which may be
- * signatures.
+ * JSON of a polled task. `ok` if the poll succeeded, even if the task still runs. Omits the queries of URLs,
+ * which may be signatures.
  */
 export function statusJson(report: TaskReport, words: Vocabulary): StatusResult {
   const { files } = report;
@@ -113,17 +108,17 @@ export function cancelJson(report: CancelReport, words: Vocabulary): CancelResul
   return { ...reportJson(report, words), status: reportStatus(report), cancelled: report.cancelled };
 }
 
-/** Full id of a task: the service's if the ledger has it. The user may have given only its beginning, or none. */
+/** Returns the full id of a task, because the user may have given only a prefix. */
 export function getTargetId({ id, record }: ResumeTarget): string {
   return (record && getTaskId(record)) ?? id ?? record?.id ?? "";
 }
 
-/** Whether a provider may have accepted a task. If not, a signal ends its request at once. */
+/** Whether a provider may have accepted a task. Otherwise a signal ends its request immediately. */
 export function mayBeAccepted({ record }: ResumeTarget): boolean {
   return record === null || getTaskId(record) !== null;
 }
 
-/** Whether each of some tasks was charged, in more than play money. */
+/** Whether all tasks were charged in real credits. */
 export function areCharged(targets: readonly Pick<ResumeTarget, "record">[]): boolean {
   return targets.every(
     ({ record }) =>
@@ -131,7 +126,6 @@ export function areCharged(targets: readonly Pick<ResumeTarget, "record">[]): bo
   );
 }
 
-/** Tasks of a running server and unreadable files, which `resume` skips; absent if there are none. */
 export function skippedTasks({
   served,
   unreadable,
@@ -140,20 +134,19 @@ export function skippedTasks({
   return { ...(tasks.length > 0 && { served: tasks }), ...unreadableFiles(unreadable) };
 }
 
-/** Unreadable files of the ledger; absent if there are none. */
 export function unreadableFiles(entries: readonly UnreadableEntry[]): Pick<ResumeResult, "unreadable"> {
   const files = entries.map((entry) => ({ file: entry.file, message: describeUnreadable(entry) }));
   return files.length > 0 ? { unreadable: files } : {};
 }
 
 /**
- * The error of each call of the package: the failure document of the command line's `--json`, as an Error. It names options,
- * not flags. Branch on `error.type`; `cause` is not a part of the API.
+ * The error of every call of the package: the failure document of the command line's `--json`, as an Error.
+ * Branch on `error.type`. `cause` is not part of the API.
  */
 export class ImggenFailure extends Error implements TaskFailure {
   override readonly name = "ImggenFailure";
   declare readonly ok: false;
-  /** What went wrong; `error.type` says which of the documented kinds it is. */
+  /** The documented error, with its `type`. */
   declare readonly error: ErrorDetail;
   declare readonly taskId: string | null;
   declare readonly charged: Charged;
@@ -168,7 +161,7 @@ export class ImggenFailure extends Error implements TaskFailure {
     Object.assign(this, failure);
   }
 
-  /** The same document that the command line prints. */
+  /** Returns the document that the command line prints. */
   toJSON(): TaskFailure {
     const { ok, error, taskId, charged, resume, state, files, warnings, reused } = this;
     const more = { ...(state && { state }), files, warnings, ...(reused && { reused }) };
@@ -176,13 +169,12 @@ export class ImggenFailure extends Error implements TaskFailure {
   }
 }
 
-/** Any error as the failure of a call. @param words those of its message */
 export function toImggenFailure(error: unknown, words: Vocabulary): ImggenFailure {
   if (error instanceof ImggenFailure) return error;
   return new ImggenFailure({ ...describeFailure(error, words), files: [], warnings: [] }, error);
 }
 
-/** @throws ImggenFailure in place of whatever was thrown */
+/** @throws ImggenFailure instead of any other error */
 export function orFailure<Result>(work: () => Result, words: Vocabulary): Result {
   try {
     return work();

@@ -14,28 +14,27 @@ import type { GENERATE, SUBMIT } from "./options/request-table.ts";
 import type { DescribedRequest } from "./targets/target.ts";
 import { targetInEffect, uncheckedCap } from "./targets/target-in-effect.ts";
 
-/** Options of every request that a command submits. */
 export type SubmitFlags = FlagsOf<typeof SUBMIT> & {
   reuse?: boolean | undefined;
   again?: boolean | undefined;
   yes?: boolean | undefined;
 };
 
-/** The flags of `generate` for one request. */
 type OneRequestFlags = Omit<FlagsOf<typeof GENERATE>, "seed"> & { seed?: WholeNumber | undefined };
 
-/** A checked request with its destination, limits and reference images. */
 export interface RequestPlan extends GenerateSpec {
   references: RequestReferences | null;
-  /** Maximum number of images that it may make. */
+  /** Maximum number of images. */
   maxImages: number;
-  /** Origin of its destination: the flag, or the setting. */
+  /** Flag or setting of its destination, for messages. */
   outputLabel: string;
-  /** Folder of `--output`; null for a file, or without the flag. */
   folder: string | null;
 }
 
-/** A request of new values. `unusable`: its generator cannot be used, but an unfinished task may answer for it. */
+/**
+ * Checks a new request. `unusable` is the generator's error, returned because an unfinished task may exist for
+ * the request.
+ */
 export async function checkNewRequest(
   prompt: string,
   flags: OneRequestFlags,
@@ -54,8 +53,8 @@ export async function checkNewRequest(
 }
 
 /**
- * Resolves destination, budget and reference images of a request. Reads files, but does not connect.
- * @param repeated the task whose request is submitted again; if its outcome is unknown, it is dismissed
+ * Resolves destination, budget and reference images. Reads files without connecting.
+ * @param repeated task to submit again. If its outcome is unknown, it is dismissed.
  * @throws UsageError, BudgetExceededError
  */
 export async function planRequest(
@@ -73,7 +72,7 @@ export async function planRequest(
   const capWarning = uncheckedCap(target, flags, [plain]);
   const checked = capWarning === null ? plain : { ...plain, warnings: [...plain.warnings, capWarning] };
   const rules = { matrix, allowUndocumented: !flags.validate || capWarning !== null };
-  // A real run checks this later, once no earlier task answers for the request at no cost.
+  // A real run checks the budget later, if no earlier task exists for the request.
   if (maxCredits !== undefined && flags.dryRun) {
     const { checkBudget } = await import("../core/limits/budget.ts");
     checkBudget(checked, maxCredits, rules);
@@ -93,7 +92,7 @@ export async function planRequest(
   };
 }
 
-/** Opens reference images that must be checked or uploaded, and adds their warnings. Loaded late: few requests have any. */
+/** Opens reference images to check or upload. Loaded on demand, because few requests have any. */
 async function withReferences(
   checked: CheckedRequest,
   flags: SubmitFlags,
@@ -107,15 +106,14 @@ async function withReferences(
   return { references, checked: { ...checked, warnings: [...checked.warnings, ...warnings] } };
 }
 
-/** Request and uploads of a dry run. */
 export interface DryRun {
   request: GenerationRequest;
   uploads: Awaited<ReturnType<RequestReferences["plan"]>>["uploads"];
-  /** null if the target sends the request unchanged. */
+  /** Null if the target sends the request unchanged. */
   described: DescribedRequest | null;
 }
 
-/** Describes a planned request. Uploads nothing, and connects nowhere. @throws InvalidRequestError */
+/** Uploads nothing, and does not connect. @throws InvalidRequestError */
 export async function describeDryRun(
   { checked, references }: RequestPlan,
   session: ClientSession,

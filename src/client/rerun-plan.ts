@@ -18,31 +18,28 @@ import type { RERUN } from "./options/request-table.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
 import { workflowCopy } from "./user-folders.ts";
 
-/** The earlier request is of another service than the one in effect: the user decides. */
+/** The earlier request was submitted to another service than the configured one, so the user decides. */
 export interface OtherService {
-  /** Service of the earlier request. */
   at: string;
   kind: "sandbox" | "generator" | "service";
-  /** The service in effect; undefined: none is configured. */
+  /** The configured service, if any. */
   configured: string | undefined;
-  /** Whether the service in effect is a free generator. */
   isFree: boolean;
-  /** Whether the ledger knows of it: a sidecar may have been written by anyone. */
+  /** Whether the ledger has its task. A sidecar may be written by anyone. */
   isKnown: boolean;
 }
 
-/** The decisions of the user about a request that is made again. */
 interface RerunCallbacks {
-  /** Throws if the user must confirm another service. */
+  /** Throws, because the user must confirm another service. */
   onOther: (other: OtherService) => never;
-  /** The prompt in place of the earlier one, or the same. */
+  /** Returns the new prompt, or the earlier one. */
   promptFor: (earlierRequest: string) => Promise<string>;
 }
 
 /**
- * The request of an image or a task again, with its seed and the changes of flags. A task gives as many images as before, an
- * image only itself.
- * @returns `repeated`: its task; null if the request was changed
+ * Repeats the request of an image or task, with its seed and the changes from flags. A task repeats all its
+ * images, an image only itself.
+ * @returns `repeated`: its task, or null if the request was changed
  * @throws UsageError, InvalidRequestError
  */
 export async function checkRerun(
@@ -66,7 +63,7 @@ export async function checkRerun(
   const rerunRequest = withSeed(input, isSeedGiven ? undefined : earlier.seed, terms?.fieldNames.seed);
   if (earlier.isImage && rerunRequest.seed !== undefined && values.maxImages === undefined)
     delete rerunRequest.input.maxImages;
-  // Settings are for new requests, not for an earlier one.
+  // Settings apply to new requests, not to an earlier one.
   const generator = terms && { ...terms, defaults: {}, savedFields: {} };
   const uploads = canUpload(generator ? input.image : values.image, session);
   const inherited = FIELD_NAMES.filter((name) => earlier.request[name] !== undefined);
@@ -81,11 +78,11 @@ export async function checkRerun(
   return { checked: { ...checked, warnings }, repeated: isSame ? earlier.record : null };
 }
 
-/** A request again, and the seed that makes the same image, if the target has a field for one. */
+/** A repeated request, and the seed of its image if the target supports seeds. */
 interface RerunRequest {
   input: RequestInput;
   seed?: WholeNumber;
-  /** The same seed if the request itself names none: the ledger keeps the request unchanged. */
+  /** The seed if the request does not contain it, so that the ledger records an unchanged request. */
   added?: RepeatedSeed;
 }
 
@@ -112,7 +109,6 @@ function checkWithSeed(
   return { ...checked, request, repeatedSeed: added };
 }
 
-/** Warnings if the earlier seed is not used again. */
 function seedWarnings(
   { request, record, seed: earlierSeed }: ImageOrigin,
   isGiven: boolean,
@@ -127,7 +123,7 @@ function seedWarnings(
   ];
 }
 
-/** Earlier releases wrote fields with the task alone. */
+/** Earlier releases recorded fields only with the task, not with its request. */
 function earlierInput({ request, record }: ImageOrigin): RequestInput {
   const { seed, negative, fields } = request;
   const input = toInput(request);
@@ -140,8 +136,8 @@ function isGeneratorTask(record: ImageOrigin["record"]): record is NonNullable<I
 }
 
 /**
- * The earlier request's seed, negative prompt and fields, but for those that a flag gives under either name.
- * @returns `isSeedGiven`: whether a flag sets the seed, or asks for a new one
+ * Removes the seed, negative prompt and fields that a flag overrides under either name.
+ * @returns `isSeedGiven`: whether a flag sets the seed, or requests a new one
  */
 function withFieldFlags(
   merged: RequestInput,
@@ -165,7 +161,7 @@ function withFieldFlags(
   return { input: { ...input, fields: { ...fields, ...changed } }, isSeedGiven };
 }
 
-/** Prefers the task's own provider if none is configured. */
+/** Prefers the task's provider if none is configured. */
 function preferProvider({ record }: ImageOrigin, { settings, isSandbox }: ClientSession): void {
   const isConfigured = settings.get("generator") !== undefined || settings.get("baseUrl") !== undefined;
   if (isSandbox || isConfigured || !isGeneratorTask(record)) return;
@@ -173,8 +169,8 @@ function preferProvider({ record }: ImageOrigin, { settings, isSandbox }: Client
 }
 
 /**
- * Applies the earlier task's workflow and cost at this generator, unless a flag overrides them: the private copy of the
- * workflow, as the file may have changed; and paid, because a free request is sent again after a lost reply.
+ * Applies the earlier task's workflow and cost, unless a flag overrides them. It stays paid, because a free
+ * request is sent again after a lost reply.
  */
 async function preferTaskSettings({ record }: ImageOrigin, session: ClientSession): Promise<void> {
   const { settings, folders } = session;
@@ -187,15 +183,12 @@ async function preferTaskSettings({ record }: ImageOrigin, session: ClientSessio
     settings.prefer("generatorPaid", "true", "The task's generatorPaid");
 }
 
-/** The ledger's name of the service in effect; undefined if none is configured. @throws UsageError */
+/** @throws UsageError */
 async function nameInEffect(session: ClientSession): Promise<string | undefined> {
   return (await targetInEffect(session)).name();
 }
 
-/**
- * A request belongs to the service that it was charged at: one that was free at the sandbox must not be charged at
- * another service without a warning.
- */
+/** Asks before another service is charged, for example after a free request at the sandbox. */
 async function requireSameService(
   { service: at, record }: ImageOrigin,
   session: ClientSession,
@@ -210,8 +203,8 @@ async function requireSameService(
 }
 
 /**
- * The request that an image came from, or of the task that has this id. An image is recognised by its bytes, so it
- * may have been moved or renamed since, but not changed. A request that the ledger lacks may be in the sidecar.
+ * Finds the request of an image or task id. An image is recognised by its bytes, so it may have been moved. The
+ * sidecar is a fallback for the ledger.
  * @param replacesImages whether its reference images are not needed
  * @throws UsageError if neither has it, or the sidecar has only a part of it
  */

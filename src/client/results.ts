@@ -7,112 +7,112 @@ import type { SavedFile } from "../task/saved-file.ts";
 import type { OpenState } from "../task/task.ts";
 import type { ExitCodeRow } from "./exit-codes.ts";
 
-// Results and failures in the shape of the command line's JSON output, which is documented and stays.
+// Results and failures have the shape of the documented JSON output of the command line.
 
-/** What is known of a task. */
+/** Facts about a task. */
 export interface TaskFacts {
-  /** The service's id. */
+  /** Id of the task at the service. */
   taskId: string | null;
   status: ReportStatus;
-  /** The state of an open task; absent once the task has ended. */
+  /** State of an open task. Absent after the task has ended. */
   state?: OpenState;
-  /** As it was sent; null for a task that this machine did not submit. */
+  /** The request that was sent, or null for a task of another machine. */
   request: GenerationRequest | null;
-  /** The documented cost, without that of refused images; null if the service's document gives none. */
+  /** Documented cost in credits without refused images, or null if undocumented. */
   credits: number | null;
   charged: Charged;
   files: SavedFile[];
-  /** What the user's own generator says of cost and tokens; absent if it says nothing. */
+  /** Cost and tokens as the user's generator reports them. */
   usage?: Usage;
-  /** ISO 8601, as all times. */
+  /** ISO 8601, like all times. */
   submittedAt: string | null;
   completedAt: string | null;
 }
 
-/** The result of a task that did what was asked. */
+/** Result of a successful task. */
 export interface TaskSuccess extends TaskFacts {
   ok: true;
   elapsedMs: number | null;
   warnings: string[];
-  /** An earlier task answers for the request, continued perhaps: nothing was charged now. */
+  /** Whether it is the earlier task of an identical request. Nothing was charged now. */
   reused?: true;
 }
 
-/** An image in a file, as all are but those that the command line wrote to standard output. */
+/** An image in a file. Only the command line can write images to standard output instead. */
 export interface ImageFile extends SavedFile {
   path: string;
 }
 
-/** The result of a task whose images are files. */
+/** Result of a task whose images are files. */
 export interface GenerateResult extends TaskSuccess {
   files: ImageFile[];
 }
 
-/** What went wrong. Its `type` decides the exit code that the command line ends with. */
+/** An error. Its `type` determines the exit code of the command line. */
 export type ErrorDetail = {
   [Type in ErrorType]: {
     type: Type;
-    /** The service's own error key, or null. */
+    /** Error key of the service, or null. */
     key: string | null;
     message: string;
-    /** What it cost and what to do next; may be empty. */
+    /** Cost and next step. May be empty. */
     hint: string;
     exitCode: ExitCodeRow<Type>;
-    /** Each row that is wrong, of a batch whose rows cannot be sent. */
+    /** All invalid rows of a batch that cannot be sent. */
     problems?: readonly ManifestProblem[];
   };
 }[ErrorType];
 
-/** What went wrong, what it cost, and what to do next. */
+/** A failure with its cost and next step. */
 export interface FailureJson {
   ok: false;
   error: ErrorDetail;
   taskId: string | null;
   charged: Charged;
-  /** The command that takes the task further, or null if there is nothing to take further. */
+  /** Command that continues the task, or null if it cannot continue. */
   resume: string | null;
 }
 
-/** The result of a task whose images were not all saved. */
+/** Result of a task whose images were not all saved. */
 export interface TaskFailure extends FailureJson {
-  /** The state of an open task; absent once the task has ended. */
+  /** State of an open task. Absent after the task has ended. */
   state?: OpenState;
-  /** The images that were saved before the failure. */
+  /** Images saved before the failure. */
   files: SavedFile[];
   warnings: string[];
-  /** It is an earlier task: nothing was charged now. */
+  /** Whether it is an earlier task. Nothing was charged now. */
   reused?: true;
 }
 
 export type TaskResult = TaskSuccess | TaskFailure;
 
-/** The status of a task at the service. A failed one, or a failed poll, is `ok: false`. */
+/** Status of a polled task. `ok: false` if the task or the poll failed. */
 export type StatusResult = TaskResult & {
   status: ReportStatus;
   /** Result URLs without their queries, which may be signatures. */
   urls: string[];
 };
 
-/** What became of a task that was to be cancelled. `ok`: it is over, or only its images are to be saved. */
+/** Result of a cancellation. `ok` if the task has ended, or only its images remain to be saved. */
 export type CancelResult = TaskResult & {
   status: ReportStatus;
-  /** How many of its requests were ended by this call. */
+  /** Number of requests that this call cancelled. */
   cancelled: number;
 };
 
-/** The result of one row of a batch. */
+/** Result of one row of a batch. */
 export type BatchRow = (GenerateResult | TaskFailure) & {
-  /** 1 for the first. */
+  /** Number of the row, from 1. */
   row: number;
-  /** Its position among the rows as they were given; 1 for the first. */
+  /** Position of the row in the input, from 1. */
   line: number;
-  /** An earlier run has saved it. */
+  /** Whether an earlier run saved it. */
   skipped?: true;
 };
 
 /**
- * Totals of a batch. `rows` is `saved + skipped + unknown + failed`; `pending` and `notSent` are parts of `failed`.
- * `waiting` is a part of `pending`: nothing was charged for these, and the same batch resumes them.
+ * Totals of a batch. `rows` is `saved + skipped + unknown + failed`. `pending` and `notSent` are parts of
+ * `failed`. `waiting` is a part of `pending`: uncharged rows that the same batch resumes.
  */
 export interface BatchSummary {
   type: "summary";
@@ -124,41 +124,41 @@ export interface BatchSummary {
   pending: number;
   waiting: number;
   notSent: number;
-  /** Charged in this run; null if a cost is not documented. */
+  /** Credits charged in this run, or null if a cost is undocumented. */
   credits: number | null;
-  /** What may have been charged in earlier runs. */
+  /** Credits that may have been charged in earlier runs, or null. */
   creditsBefore: number | null;
   warnings: string[];
 }
 
-/** A file in the ledger's folders that cannot be read. */
+/** A file of the ledger that cannot be read. */
 export interface UnreadableFile {
   file: string;
   message: string;
 }
 
-/** The result of the tasks that were charged and not saved. */
+/** Result of resuming charged tasks that were not saved. */
 export interface ResumeResult {
-  /** Whether each is saved now. */
+  /** Whether all tasks are saved now. */
   ok: boolean;
   tasks: TaskResult[];
-  /** Tasks that are left to a running `imggen serve`, which finishes them. */
+  /** Tasks that a running `imggen serve` finishes. */
   served?: ServedTask[];
   /** Files of the ledger that cannot be read: each may be a charged task. */
   unreadable?: UnreadableFile[];
 }
 
-/** A task of a running `imggen serve`, and that server's process. */
+/** A task of a running `imggen serve`, with the server's process id. */
 export interface ServedTask {
   taskId: string | null;
   pid: number;
 }
 
-/** A task as the ledger has it. */
+/** A recorded task. */
 export interface HistoryEntry extends TaskFacts {
-  /** The ledger's name for it, which `resume` takes as well as the service's id. */
+  /** Id in the ledger, which `resume` accepts as well. */
   id: string | null;
-  /** The base URL of the service, or `sandbox`. */
+  /** Base URL of the service, or `sandbox`. */
   service: string;
 }
 
@@ -168,11 +168,11 @@ export interface HistoryResult {
   unreadable?: UnreadableFile[];
 }
 
-/** A request as it would be sent, and what it would cost. */
+/** A request that would be sent, and its cost. */
 export interface Estimate {
   request: GenerationRequest;
   credits: number | null;
-  /** How many requests it takes, each at the same price; absent: one. */
+  /** Number of requests at this price. Default 1. */
   requests?: number;
   warnings: string[];
 }

@@ -4,7 +4,7 @@ import type { RunEvent } from "../core/use-cases/run-events.ts";
 import { formatDuration } from "../lib/duration.ts";
 import { toSentence } from "../lib/short-text.ts";
 
-/** Sentence about an event for the user; empty for events that are not shown. */
+/** Returns a sentence about an event, or an empty text for events that are not displayed. */
 export function eventText(event: RunEvent): string {
   switch (event.type) {
     case "uploading":
@@ -56,7 +56,7 @@ function outageText(outage: OutageEvent): string {
     : `Submitting is paused: ${why}.`;
 }
 
-/** Activity of a task after this event; empty if the event does not change it. */
+/** Returns the activity that begins with an event, or an empty text. */
 export function stepText(event: RunEvent): string {
   switch (event.type) {
     case "uploading":
@@ -77,7 +77,7 @@ export function stepText(event: RunEvent): string {
   }
 }
 
-/** `40%`, or the number of requests before a task; empty if unknown, or for one request, whose holder is named. */
+/** Returns `40%` or the number of requests in the queue before the task. Empty if unknown, or for a single request. */
 export function shareText({ share, waiting }: ProgressFacts): string {
   if (waiting !== null) return waiting.ahead > 1 ? `${waiting.ahead} requests before it` : "";
   return share === null ? "" : `${Math.round(100 * Math.min(share, 1))}%`;

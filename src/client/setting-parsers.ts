@@ -19,22 +19,21 @@ import { SIZE_FORMS } from "./options/global-options.ts";
 import { parseChoice } from "./options/option-kinds.ts";
 import type { ProcessContext } from "./this-process.ts";
 
-/** Dependencies of parsers that need more than the text. */
 interface ParseDeps {
   matrix(): Promise<Matrix>;
   settings: Pick<EffectiveSettings, "generator" | "get">;
   context: Pick<ProcessContext, "resolvePath">;
 }
 
-/** Whether requests go to a generator or an `imggen serve`, which may support any model and ratio. */
+/** Whether the target may support any model and ratio: a generator or an `imggen serve`. */
 function hasOwnModels({ settings }: ParseDeps): boolean {
   return settings.generator() !== undefined || serverKey(settings) !== undefined;
 }
 
-/** Headers that HTTP itself needs. */
+/** Headers that HTTP sets. */
 const HTTP_HEADERS = /^(?:host|content-|transfer-encoding|connection|expect|te|upgrade|trailer)/i;
 
-/** Headers of every request, as `name=VARIABLE`: the names of the variables. @throws UsageError */
+/** Parses `name=VARIABLE`. Returns the variable names by header. @throws UsageError */
 function headers(label: string, text: string): Record<string, string> {
   const pairs = parsePairs(label, text, "api-key=AZURE_OPENAI_KEY");
   for (const [name, variable] of pairs) {
@@ -49,13 +48,13 @@ function headers(label: string, text: string): Record<string, string> {
 }
 
 /**
- * Parser of each type of setting. `config set` stores a parsed string; for any other value it stores the input.
- * @throws UsageError
+ * Parsers of settings by type. `config set` stores a parsed string, or the input for other values. @throws
+ * UsageError
  */
 const PARSERS = {
   key: (label: string, text: string) => checkApiKey(text, label),
   baseUrl: (label: string, text: string) => checkBaseUrl(text, label),
-  // Loaded late: few users have a generator.
+  // Loaded on demand, because few users have a generator.
   generator: async (label: string, text: string) => {
     const { parseGeneratorSpec, storedSpec } = await import("../providers/spec.ts");
     return storedSpec(parseGeneratorSpec(text, label));
@@ -69,7 +68,7 @@ const PARSERS = {
   fields: providerFields,
   jsonFields,
   headers,
-  // As for a matrix: a relative path would lead elsewhere.
+  // Absolute, because later commands run in other folders.
   workflow: async (label: string, text: string, { context }: ParseDeps) => {
     const file = context.resolvePath(notBlank(label, text));
     const { readWorkflow } = await import("../providers/comfyui/workflow-file.ts");
@@ -100,7 +99,7 @@ const PARSERS = {
   switch: parseSwitch,
   command: (label: string, text: string) => parseUploadCommand(text, label).text,
   credits: (label: string, text: string) => parseWholeNumberOption(label, text, { min: 0 }),
-  // Commands are run in other folders, so a relative path would lead elsewhere.
+  // Absolute, because later commands run in other folders.
   matrix: async (label: string, text: string, { context }: ParseDeps) => {
     const file = context.resolvePath(notBlank(label, text));
     const { readMatrix } = await import("../models/matrix-file/read-matrix.ts");
@@ -109,7 +108,6 @@ const PARSERS = {
   },
 } as const satisfies Record<SettingType, (label: string, text: string, deps: ParseDeps) => unknown>;
 
-/** Settings whose parser needs nothing but the text. */
 export type PlainSetting = {
   [Name in SettingName]: (typeof PARSERS)[TypeOfSetting<Name>] extends (
     label: string,
@@ -119,17 +117,16 @@ export type PlainSetting = {
     : never;
 }[SettingName];
 
-/** The value of a setting. @throws UsageError */
 export function settingValue<Name extends PlainSetting>(
   name: Name,
   { label, value }: Pick<EffectiveValue, "label" | "value">,
 ): ReturnType<(typeof PARSERS)[TypeOfSetting<Name>]> {
   const parse = PARSERS[SETTINGS[name].type] as (label: string, text: string) => unknown;
-  // The compiler does not follow which name has which type.
+  // The compiler cannot match names and types.
   return parse(label, value) as ReturnType<(typeof PARSERS)[TypeOfSetting<Name>]>;
 }
 
-/** @returns a setting's value as it is stored @throws UsageError for one that no command takes */
+/** @returns the value to store @throws UsageError for an invalid value */
 export async function checkSetting(
   name: SettingName,
   text: string,

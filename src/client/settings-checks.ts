@@ -16,7 +16,6 @@ import { checkSetting } from "./setting-parsers.ts";
 import type { TargetSession } from "./targets/target.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
 
-/** A session whose settings are checked. */
 export interface CheckedSession extends TargetSession {
   requireProfile(): void;
   settingsStore(): Promise<{ file: string }>;
@@ -30,14 +29,14 @@ export async function checkProfile(session: CheckedSession): Promise<Finding> {
   return news(`${profile.name} (${profile.label})`, { name: profile.name, source: profile.source });
 }
 
-/** The settings file: valid, private, and in a folder that can be written to. */
+/** Checks that the settings file is valid, private and writable. */
 export async function checkConfig(session: CheckedSession): Promise<Finding> {
-  // Named before the profile, which another check reports.
+  // Folder errors come before profile errors, which another check reports.
   void session.folders;
   await orNotChecked(() => session.requireProfile());
   const { file } = await session.settingsStore();
   await checkValues(readSettings(file), file, session);
-  // Reading has narrowed the modes where it could.
+  // Reading the settings has restricted the file's mode if possible.
   const stats = await promises.stat(file).catch(() => null);
   const { problem } = await folderFacts(path.dirname(file));
   const mode = stats && modeText(stats);
@@ -52,7 +51,7 @@ export async function checkConfig(session: CheckedSession): Promise<Finding> {
   return ok(`${file}${stats === null ? ", not there yet" : mode && `, mode ${mode}`}`, facts);
 }
 
-/** Warning if a disk shows the settings to other users: one that keeps no modes. Null if it does not. */
+/** Returns a warning if other users can read the settings, for example on a disk without modes. */
 export async function getExposureWarning(file: string): Promise<string | null> {
   const stats = await promises.stat(file).catch(() => null);
   const mode = stats && modeText(stats);
@@ -64,8 +63,8 @@ export async function getExposureWarning(file: string): Promise<string | null> {
 const REMOVE_HINT = "To remove a setting: imggen config unset <name>";
 
 /**
- * Warnings of saved values that are not part of requests.
- * @throws ImggenError if a saved setting makes requests impossible
+ * Returns warnings about saved values that requests omit.
+ * @throws ImggenError if a saved setting makes requests invalid
  */
 async function findOmittedSettings(session: CheckedSession): Promise<string[]> {
   const { settings } = session;
@@ -78,24 +77,23 @@ async function findOmittedSettings(session: CheckedSession): Promise<string[]> {
       isLeftOutWarning,
     );
   } catch (error) {
-    // Other checks report the rest.
+    // Other checks report errors that the settings do not cause.
     if (!(error instanceof ImggenError) || error.message.includes("from config.json")) throw error;
     return [];
   }
 }
 
-/** @throws UsageError if a command would refuse a value */
 async function checkValues(settings: Settings, file: string, session: CheckedSession): Promise<void> {
   const read = async () => (await targetInEffect(session)).matrix();
   const matrix = await read().catch(() => null);
-  // Another check reports an invalid matrix; without it, settings that name a model cannot be checked.
+  // Another check reports an invalid matrix. Without the matrix, settings that name a model cannot be checked.
   const skippedNames = matrix === null ? ["matrix", "model", "ratio"] : ["matrix"];
   const deps = { settings: session.settings, context: session.context, matrix: async () => matrix ?? [] };
   for (const name of SETTING_NAMES) {
     const value = settings[name];
     if (value === undefined || skippedNames.includes(name)) continue;
     try {
-      // The same label as in an error of a request.
+      // Uses the label of a request's error.
       const label =
         name === "workflow" ? describeSetting(name, { value, source: "config", label: name }) : name;
       await checkSetting(name, value, deps, label);
@@ -109,11 +107,11 @@ async function checkValues(settings: Settings, file: string, session: CheckedSes
   }
 }
 
-/** The models that apply; the file that changes them, if there is one, is valid. */
+/** Checks the effective models, and the matrix file that changes them. */
 export async function checkModels(session: CheckedSession): Promise<Finding> {
   const setting = await orNotChecked(() => session.settings.get("matrix"));
   const target = await orNotChecked(() => targetInEffect(session));
-  // Another check reports invalid settings of a generator.
+  // Another check reports invalid generator settings.
   await orNotChecked(() => target.url());
   const { length: count } = await target.matrix();
   const facts = { file: setting?.value ?? null, count };

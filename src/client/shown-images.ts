@@ -11,23 +11,20 @@ import { getSavedFiles } from "../task/task.ts";
 import { type ClientSession, openLedger } from "./client-session.ts";
 import { listedTasks } from "./listed-tasks.ts";
 
-/** An image in a file. */
 export interface FoundImage {
   path: string;
-  /** null if it is not known. */
   seed: WholeNumber | null;
   image: ImageInfo;
 }
 
-/** Images of a file or task, with their request if it is known. */
 export interface FoundImages {
   origin: ImageOrigin | null;
-  /** Generator fields of the request, such as `negative` and `steps`, without the seed. */
+  /** Generator-only fields of the request, without the seed. */
   settings: Readonly<Record<string, unknown>>;
   files: FoundImage[];
 }
 
-/** The images of a file, or of a task. @throws UsageError if there is none */
+/** @throws UsageError if neither a file nor a task is found */
 export async function findImages(fileOrTaskId: string, session: ClientSession): Promise<FoundImages> {
   const ledger = openLedger(session);
   const file = session.context.resolvePath(fileOrTaskId);
@@ -61,7 +58,7 @@ export async function findImages(fileOrTaskId: string, session: ClientSession): 
   );
 }
 
-/** The last image of the newest task that has one where it was saved. @throws UsageError if there is none */
+/** Returns the last image of the newest task whose file still exists. @throws UsageError */
 export async function newestImage(session: ClientSession): Promise<FoundImages> {
   for await (const task of listedTasks({}, session, String)) {
     if (task === "elsewhere" || "unreadable" in task) continue;
@@ -78,7 +75,7 @@ function withSettings(origin: ImageOrigin | null, files: FoundImage[]): FoundIma
   return { origin, settings, files };
 }
 
-/** @throws UsageError unless it is a whole image of a type that is known */
+/** @throws UsageError unless it is a complete image of a known type */
 function inspectImage(path: string, seed: WholeNumber | undefined): FoundImage {
   try {
     const inspection = inspectFile(path);

@@ -8,12 +8,11 @@ import type { SandboxOptions } from "../sandbox/server.ts";
 
 export type Environment = Record<string, string | undefined>;
 
-/** Environment, clock and files of the process that a client runs in. */
 export interface ProcessContext {
   env: Environment;
   /**
-   * Absolute path of a file from the user; expands `~/` if no shell has. @throws SaveFailedError for a relative path if the
-   * working folder is missing, NoHomeError
+   * Makes a user's path absolute, and expands `~/`.
+   * @throws SaveFailedError for a relative path without a working folder, NoHomeError
    */
   resolvePath: (file: string) => string;
   /** Mode of saved files: rw-rw-rw- without the umask's bits. */
@@ -22,7 +21,7 @@ export interface ProcessContext {
   readonly processes: Processes;
   /** Uniform in [0, 1). */
   random: () => number;
-  /** Draws the embedded sandbox's images. Default: the sandbox's painter. */
+  /** Draws images of the embedded sandbox. Default: the sandbox's painter. */
   readonly drawPicture?: SandboxOptions["draw"];
   /** Ports to search for servers. Default: those of each kind. */
   readonly localPorts?: readonly number[];

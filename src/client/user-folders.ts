@@ -9,12 +9,10 @@ export interface Folders {
   state: string;
 }
 
-/** The folder of the embedded sandbox: its accounts and tasks between runs. */
 export function sandboxFolder({ state }: Pick<Folders, "state">): string {
   return path.join(state, "sandbox");
 }
 
-/** The folder of private copies of reference images. */
 export function referencesFolder({ state }: Pick<Folders, "state">): string {
   return path.join(state, "references");
 }
@@ -24,19 +22,17 @@ export function modelsFolder({ state }: Pick<Folders, "state">): string {
   return path.join(state, "models");
 }
 
-/** The folder of private copies of workflows. */
 export function workflowsFolder({ state }: Pick<Folders, "state">): string {
   return path.join(state, "workflows");
 }
 
-/** The private copy of a workflow. @param sha256 its name */
 export function workflowCopy(folders: Pick<Folders, "state">, sha256: string): string {
   return path.join(workflowsFolder(folders), `${path.basename(sha256)}.json`);
 }
 
 /**
- * Folders of settings and state: below IMGGEN_HOME, or in the platform's standard folders.
- * @throws UsageError if IMGGEN_HOME is empty or relative, NoHomeError without it and a home folder
+ * Folders below IMGGEN_HOME, or the platform's standard folders.
+ * @throws UsageError if IMGGEN_HOME is empty or relative, NoHomeError without both
  */
 export function userFolders({ env }: Pick<ProcessContext, "env">): Folders {
   if (env.IMGGEN_HOME !== undefined) {
@@ -65,8 +61,8 @@ export function userFolders({ env }: Pick<ProcessContext, "env">): Folders {
 }
 
 /**
- * The folder that IMGGEN_HOME names. A relative one is refused: the ledger would depend on where a command is run, and
- * what was charged in one folder would not be known in another.
+ * Refuses a relative IMGGEN_HOME, because the ledger would depend on the working folder and charges in another
+ * folder would be unknown.
  */
 function parseHome(value: string): string {
   const home = expandHome(requirePath(value, "IMGGEN_HOME"));
@@ -76,7 +72,7 @@ function parseHome(value: string): string {
   });
 }
 
-/** The XDG rule: a relative path in these variables is to be ignored. */
+/** Relative paths are ignored, as XDG requires. */
 function xdgFolder(value: string | undefined, fallback: string): string {
   return value && path.isAbsolute(value) ? value : path.join(homeFolder(), fallback);
 }

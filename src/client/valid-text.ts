@@ -9,7 +9,7 @@ const REPLACEMENT = "\ufffd";
 
 const HINT = "Nothing was sent. Check the encoding of the terminal, or of the script that runs imggen.";
 
-/** @throws UsageError for an argument with bytes that are not UTF-8: they would be sent as another prompt */
+/** @throws UsageError for an argument that is not UTF-8, which would be sent as another prompt */
 export function requireUtf8Arguments(argv: readonly string[]): void {
   for (const argument of argv)
     if (wasInvalid("cmdline", argument))
@@ -18,14 +18,14 @@ export function requireUtf8Arguments(argv: readonly string[]): void {
       });
 }
 
-/** @throws UsageError for a variable of imggen with bytes that are not UTF-8 */
+/** @throws UsageError for a variable of imggen that is not UTF-8 */
 export function requireUtf8Variables(env: Environment): void {
   for (const [name, value] of Object.entries(env))
     if (name.startsWith("IMGGEN_") && value !== undefined && wasInvalid("environ", `${name}=${value}`))
       throw new UsageError(`The value of ${name} is not valid UTF-8.`, { hint: HINT });
 }
 
-/** Whether a decoded text had invalid bytes: the bytes decide if the system shows them. */
+/** Whether a decoded text had invalid bytes, checked against the original bytes if the system provides them. */
 function wasInvalid(source: "cmdline" | "environ", text: string): boolean {
   if (!text.includes(REPLACEMENT)) return false;
   try {
@@ -36,7 +36,6 @@ function wasInvalid(source: "cmdline" | "environ", text: string): boolean {
   }
 }
 
-/** The texts between zero bytes. */
 function splitAtZeros(bytes: Buffer): Buffer[] {
   const texts: Buffer[] = [];
   for (let from = 0; from < bytes.length; ) {

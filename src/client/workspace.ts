@@ -12,27 +12,24 @@ import type { Target } from "./targets/target.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
 import { taskTarget } from "./targets/target-of-task.ts";
 
-/** Listeners and signal of a caller of tasks. */
 export interface Caller
   extends Pick<TaskDeps, "signal" | "onProgress" | "onPreview" | "writeOut" | "acceptsOtherKey"> {
   /** Called with all free jobs that a provider can stop, after each change. */
   onStoppable?: ((jobs: StoppableJobs) => void) | undefined;
 }
 
-/**
- * The ledger and the connections of tasks. Each connection is opened on first use, and all are closed together.
- */
+/** The ledger and the connections of tasks. Connections open on first use, and close together. */
 export class Workspace {
   readonly ledger: Ledger;
   readonly #session: ClientSession;
   readonly #requestTimeoutMs: number | undefined;
   readonly #closers: (() => Promise<void>)[] = [];
-  /** By key of their targets: a changed setting applies to the next task. */
+  /** By target key, so that a changed setting applies to the next task. */
   readonly #opened = new Map<string, Promise<Connection>>();
-  /** Tasks of one account learn from each other. */
+  /** Shared by the tasks of an account, which learn from each other. */
   readonly #schedules = new Map<Connection, PollingSchedules>();
 
-  /** @param requestTimeoutMs timeout of a submit, a poll or an idle download; undefined: the default of each */
+  /** @param requestTimeoutMs timeout of a submit, a poll or an idle download. Default: that of each. */
   constructor(session: ClientSession, requestTimeoutMs: number | undefined) {
     this.ledger = openLedger(session);
     this.#session = session;
@@ -41,12 +38,12 @@ export class Workspace {
 
   /** Dependencies of one caller's tasks, shared by all tasks of an account. */
   depsFor(caller: Caller): UseCaseDeps {
-    // Every task that is waited for adds a listener, so a large number is not a leak.
+    // Every awaited task adds a listener, so a large number is not a leak.
     setMaxListeners(0, caller.signal);
     const depsByConnection = new Map<Connection, TaskDeps>();
     const { onStoppable, ...rest } = caller;
     const stoppable = onStoppable && new StoppableJobs(() => stoppable && onStoppable(stoppable));
-    // Shared by all accounts: no image of one may replace another's.
+    // Shared by all accounts, so that no image replaces another account's image.
     const published = new RunFileNames(this.#session.context.clock.now());
     const at = (connection: Connection) => {
       const deps =
@@ -97,7 +94,7 @@ export class Workspace {
     };
   }
 
-  /** Opens a connection once; a failed attempt is repeated for the next task. */
+  /** Opens a connection once. The next task retries a failed attempt. */
   async #open(target: Target): Promise<Connection> {
     const key = await target.key();
     const open = async () => {
@@ -111,9 +108,8 @@ export class Workspace {
     return opened;
   }
 
-  /** Closes every connection, and the embedded sandbox. What is charged is in the ledger. */
   async close(): Promise<void> {
-    // One that fails to close must not keep the others open, or fail a command that is done.
+    // A connection that fails to close must not keep the others open, or fail a finished command.
     await Promise.allSettled(this.#closers.map((close) => close()));
   }
 }

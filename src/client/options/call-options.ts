@@ -5,13 +5,13 @@ import type { ValuesOf } from "./option.ts";
 
 type Calls = typeof CALLS;
 
-/** Where a client finds its account and keeps its ledger. What is left out is as for the command line. */
+/** Account, generator and home of a client. Options that are not set have the defaults of the command line. */
 export type ClientOptions = ValuesOf<Calls["createClient"]>;
 
-/** What every call takes. */
+/** Options of every call. */
 export type CallOptions = Pick<ValuesOf<Calls["generate"]>, "signal" | "onProgress">;
 
-/** The fields of a request; what is left out is left to the service. */
+/** Fields of a request. The service or generator decides those that are not set. */
 export type RequestOptions = WithPrompt<ValuesOf<Calls["estimate"]>>;
 
 type WithPrompt<Options extends { prompt?: string | undefined }> = { prompt: string } & Omit<
@@ -19,15 +19,18 @@ type WithPrompt<Options extends { prompt?: string | undefined }> = { prompt: str
   "prompt"
 >;
 
-/** Where images go. */
+/** Destination of images. */
 export type OutputOptions = Pick<GenerateOptions, "output" | "name" | "overwrite">;
 
 export type GenerateOptions = WithPrompt<ValuesOf<Calls["generate"]>>;
 
-/** A request, how its earlier task is waited for, and the file that its image is copied to; a folder changes nothing. */
+/**
+ * A request, limits of the wait for its earlier task, and the file to which its image is copied. A folder as
+ * `output` has no effect.
+ */
 export type ReuseOptions = WithPrompt<ValuesOf<Calls["reuse"]>>;
 
-/** One row: what it sets goes before the batch's own. `output` is a name below the batch's folder. */
+/** One row. Its values override those of the batch. `output` is a name below the batch's folder. */
 export type BatchRowOptions = Omit<RequestOptions, "validate"> & Pick<GenerateOptions, "output">;
 
 export type BatchOptions = ValuesOf<Calls["batch"]>;
@@ -38,5 +41,5 @@ export type ResumeOptions = ValuesOf<Calls["resume"]>;
 
 export type CancelOptions = ValuesOf<Calls["cancel"]>;
 
-/** Which tasks are wanted; what is left out asks nothing. */
+/** Filter of tasks. An absent option matches every task. */
 export type HistoryOptions = ValuesOf<Calls["history"]>;

@@ -5,9 +5,9 @@ import { BATCH, GENERATE, OUTPUT, REQUEST, VALIDATE } from "./request-table.ts";
 import { CANCEL, HISTORY, OTHER_KEY, STATUS, waitOptions } from "./task-table.ts";
 
 const CALL = {
-  /** Aborts the call: what is charged stays in the ledger, and `resume` finishes it. */
+  /** Aborts the call. Charged tasks stay in the ledger, and `resume` finishes them. */
   signal: noFlag("signal"),
-  /** What it throws or rejects with ends nothing: it becomes a warning in the result. */
+  /** Listener for progress. Its errors do not end the call, but become a warning in the result. */
   onProgress: noFlag("listener"),
 } satisfies Options;
 
@@ -19,7 +19,7 @@ const WAIT = {
 const DEFAULTS = {
   ...REQUEST,
   /**
-   * Fields of a generator by their names there: `{ steps: 20, loras: [{ path: "fox", scale: 0.8 }] }`. They are added to the
+   * Fields of a generator by its names: `{ steps: 20, loras: [{ path: "fox", scale: 0.8 }] }`. Added to the
    * settings `field` and `fieldJson`.
    */
   fields: noFlag("fields"),
@@ -28,38 +28,44 @@ const DEFAULTS = {
 
 const SINGLE_REQUEST = { prompt: noFlag("text"), ...DEFAULTS } satisfies Options;
 
-/** Every option of every call of the package. */
+/** All options of the package's calls. */
 export const CALLS = {
   createClient: {
-    /** The service's base URL. Default: IMGGEN_BASE_URL, else what `imggen login` has stored. */
+    /** Base URL of the service. Default: IMGGEN_BASE_URL, or the URL stored by `imggen login`. */
     baseUrl: noFlag("text"),
-    /** Default: IMGGEN_API_KEY, else what `imggen login` has stored. */
+    /** API key of the service. Default: IMGGEN_API_KEY, or the key stored by `imggen login`. */
     apiKey: noFlag("text"),
-    /** Uses the embedded sandbox in place of a service: free, and without an account. Default false. */
+    /** Uses the embedded sandbox instead of the service, free and without an account. Default false. */
     sandbox: noFlag("flag"),
     /**
-     * Uses your own generator in place of a service: `openai`, a URL, `sdapi:<url>`, `comfyui:<url>`, `replicate`, `fal`, `bfl`,
-     * `gemini`, `npm:<package>` or `command:<command line>`. Default:
-     * IMGGEN_GENERATOR, else the setting `generator`.
+     * Uses your own generator instead of the service: `openai`, a URL, `sdapi:<url>`, `comfyui:<url>`,
+     * `replicate`, `fal`, `bfl`, `gemini`, `npm:<package>` or `command:<command line>`. Default:
+     * IMGGEN_GENERATOR, or the setting `generator`.
      */
     generator: noFlag("text"),
-    /** Its key, or `user:password`. Default: IMGGEN_GENERATOR_KEY, else what `imggen login --generator` has stored for it. */
+    /**
+     * Key of the generator, or `user:password`. Default: IMGGEN_GENERATOR_KEY, or the key stored by `imggen
+     * login --generator`.
+     */
     generatorKey: noFlag("text"),
-    /** Its model, where a request names none. */
+    /** Default model of the generator. */
     generatorModel: noFlag("text"),
-    /** How many requests it gets at once, over all processes. Default 1. */
+    /** Maximum number of concurrent requests to the generator, over all processes. Default 1. */
     generatorConcurrency: noFlag("whole"),
-    /** How long one image may take, milliseconds. Default 600,000. */
+    /** Timeout of one image at the generator, in milliseconds. Default 600,000. */
     generatorTimeoutMs: noFlag("duration"),
-    /** A ComfyUI workflow for each request: a file of Export (API), or a PNG that ComfyUI saved. Default: the setting `workflow`. */
+    /**
+     * ComfyUI workflow for each request: a file from Export (API), or a PNG saved by ComfyUI. Default: the
+     * setting `workflow`.
+     */
     workflow: noFlag("path"),
-    /** Whether its images cost money, so that no request is sent twice. Default: as its address says. */
+    /** Whether the generator's images cost money, so that no request is sent twice. Default: by its address. */
     generatorPaid: noFlag("flag"),
-    /** The folder of settings, ledger and sandbox. Default: IMGGEN_HOME, else the platform's own places. */
+    /** Folder of settings, ledger and sandbox. Default: IMGGEN_HOME, or the platform's standard folders. */
     home: noFlag("path"),
-    /** A JSON file that adds or changes models. Default: IMGGEN_MATRIX, else the setting `matrix`; else none. */
+    /** JSON file that adds or changes models. Default: IMGGEN_MATRIX, or the setting `matrix`. */
     matrix: noFlag("path"),
-    /** Ends a submit (default 120 s), a poll (15 s) or an idle download (30 s), milliseconds. */
+    /** Timeout of a submit (default 120 s), a poll (15 s) and an idle download (30 s), in milliseconds. */
     requestTimeoutMs: noFlag("duration"),
   },
   estimate: SINGLE_REQUEST,
@@ -82,7 +88,7 @@ export const CALLS = {
   history: { ...pick(CALL, "signal"), ...pick(HISTORY, "limit", "search", "status", "model", "since") },
 } satisfies Readonly<Record<string, Options>>;
 
-/** Checks the options of a call at run time, for callers without types. @throws UsageError naming call and option */
+/** Checks options at run time, for callers without types. @throws UsageError naming call and option */
 export function checkOptions(call: keyof typeof CALLS, options: unknown): void {
   if (typeof options !== "object" || options === null)
     throw new UsageError(`${call}: its options are not an object.`);

@@ -1,6 +1,6 @@
 import { type Option, type Options, option } from "./option.ts";
 
-/** Options of every command; some commands refuse a few. */
+/** Options of all commands. Some commands refuse a few. */
 export const GLOBAL = {
   json: option("flag", "--json", "print exactly one JSON document on standard output"),
   quiet: option("flag", "--quiet", "print only errors on standard error"),
@@ -21,10 +21,9 @@ const setting = <Kind extends SettingKind>(
   more: Pick<Option, "choices"> = {},
 ) => option(kind, flag, help, { ...more, isSetting: true });
 
-/** Ways to send a size. */
 export const SIZE_FORMS = ["WxH", "width,height", "aspect_ratio"] as const;
 
-/** Options of every command about the user's own generator, by the settings that they override. */
+/** Options of all commands about the user's generator, by the settings that they override. */
 export const GENERATOR = {
   generator: setting(
     "text",

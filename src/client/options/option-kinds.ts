@@ -12,15 +12,13 @@ import {
 import { isProviderFields } from "../../task/request-fields.ts";
 import { type Kind, longFlag, type Option, RANDOM } from "./option.ts";
 
-/** Parser and check of one kind of value. */
 interface KindRow {
-  /** Reads the value of its flag; absent: the text, or a flag without a value. @throws UsageError */
+  /** Parses the value of a flag. Default: the text unchanged. @throws UsageError */
   parse?: (text: string, label: string, option: Option) => unknown;
-  /** Checks a value, for callers without types. */
   isValid: (value: unknown) => boolean;
-  /** The end of a sentence: a value must be … */
+  /** Completes the sentence "must be …". */
   words: string;
-  /** Limits of a whole number that `is` checks, with words of their own. */
+  /** Limits of a whole number that have their own messages. */
   range?: { min: number; max?: bigint };
 }
 
@@ -84,7 +82,7 @@ const KINDS: Readonly<Record<Kind, KindRow>> = {
   listener: { isValid: (value) => typeof value === "function", words: "a function" },
 };
 
-/** The value of a flag; a list has one item of it. @throws UsageError */
+/** @throws UsageError */
 export function parseFlag(option: Option, text: string): unknown {
   const parse = option.isSetting ? undefined : KINDS[option.kind].parse;
   return parse ? parse(text, longFlag(option), option) : text;
@@ -106,7 +104,7 @@ function parseOneSeed(text: string, label: string) {
   throw new UsageError(`${label} takes one number here.`, { hint });
 }
 
-/** One of the choices, in any case. @throws UsageError */
+/** Case-insensitive. @throws UsageError */
 export function parseChoice<Choice extends string>(
   text: string,
   label: string,
@@ -118,7 +116,7 @@ export function parseChoice<Choice extends string>(
   throw new UsageError(`${label} ${JSON.stringify(text)} is ${problem}.`);
 }
 
-/** Requirement that a value breaks, as the end of a sentence; null if it is valid. */
+/** Returns the broken requirement as the end of a sentence, or null for a valid value. */
 export function valueProblem(option: Option, value: unknown): string | null {
   const { kind, choices, min = 0, max, isAdvisory } = option;
   const { isValid, words, range } = KINDS[kind];

@@ -2,26 +2,25 @@ import type { OnTaskProgress } from "../../core/engine/events.ts";
 import type { WholeNumber } from "../../lib/exact-integer.ts";
 import type { ProviderFields } from "../../task/request-fields.ts";
 
-/** Value of `--seed` for a new one. */
+/** Value of `--seed` that requests a new seed. */
 export const RANDOM = "random";
 
-/** Values of options by kind. */
+/** Types of option values by kind. */
 export interface Values {
   text: string;
-  /** Never empty. */
   path: string;
   folder: string;
   url: string;
   whole: number;
   seed: WholeNumber;
-  /** Each once. */
+  /** Distinct. */
   seeds: readonly WholeNumber[];
   seedOrRandom: WholeNumber | typeof RANDOM;
-  /** Milliseconds; `90s` or `5m` on the command line. */
+  /** In milliseconds. `90s` or `5m` on the command line. */
   duration: number;
   /** Off by default. */
   flag: boolean;
-  /** On by default: its flag begins with `--no-`. */
+  /** On by default. Its flag begins with `--no-`. */
   on: boolean;
   texts: string | readonly string[];
   /** Texts that may be paths. */
@@ -37,29 +36,31 @@ export type Kind = keyof Values;
 
 export type Group = "Prompt and model" | "Output" | "Cost" | "Waiting" | "Advanced";
 
-/** Values that completion suggests; a service or generator may support others. */
+/** Values that completion suggests. A service or generator may support others. */
 export type SuggestionKind = "model" | "ratio" | "quality" | "profile";
 
-/** One option: a flag and its line of help, an option of the package, a field of an agent's tool. */
+/** One option: a flag with its help, an option of the package, or an argument of an agent's tool. */
 export interface Option<OfKind extends Kind = Kind, Choice extends string = string> {
   kind: OfKind;
-  /** Declaration for the parser: `-m, --model <id>`; null for an option of the package only. */
+  /** Declaration for the parser: `-m, --model <id>`. Null for options without a flag. */
   flag: string | null;
-  /** For people, with the default in parentheses at its end. */
+  /** Help text, with the default in parentheses at the end. */
   help: string;
   group?: Group | undefined;
   min?: number;
   max?: number;
-  /** The limits are only for messages and schemas: the model matrix checks them, unless --no-validate is set. */
+  /**
+   * Whether the limits are only for messages and schemas. The model matrix then checks the value, unless
+   * --no-validate is set.
+   */
   isAdvisory?: boolean;
-  /** All values that there are. */
   choices?: readonly Choice[];
   suggestions?: SuggestionKind;
-  /** Description for agents. Their tools have only options with one. */
+  /** Description for agents, required for arguments of tools. */
   agents?: string;
-  /** The default of an agent's tool. */
+  /** Default of a tool's argument. */
   default?: number | boolean;
-  /** Overrides a setting: the flag's text is parsed as that setting's. */
+  /** Set if the flag overrides a setting, whose parser reads its text. */
   isSetting?: true;
 }
 
@@ -68,7 +69,6 @@ export type Options = Readonly<Record<string, Option>>;
 type OptionValue<One> =
   One extends Option<infer OfKind, infer Choice> ? (OfKind extends "text" ? Choice : Values[OfKind]) : never;
 
-/** Options of a call of the package. */
 export type ValuesOf<Table extends Options> = {
   -readonly [Name in keyof Table]?: OptionValue<Table[Name]> | undefined;
 };
@@ -79,7 +79,6 @@ type OnNames<Table extends Options> = {
   [Name in keyof Table]: Table[Name] extends Option<"on"> ? Name : never;
 }[keyof Table];
 
-/** Flags as the parser gives them. */
 export type FlagsOf<Table extends Options> = {
   -readonly [Name in Exclude<keyof Table, OnNames<Table>>]?: FlagValue<Table[Name]> | undefined;
 } & { [Name in OnNames<Table>]: boolean };
@@ -95,7 +94,6 @@ export function option<OfKind extends Kind, Choice extends string = string>(
   return { kind, flag, help, ...more };
 }
 
-/** An option without a flag. */
 export function noFlag<OfKind extends Kind, Choice extends string = string>(
   kind: OfKind,
   more: OptionExtras<Choice> = {},
@@ -103,7 +101,6 @@ export function noFlag<OfKind extends Kind, Choice extends string = string>(
   return { kind, flag: null, help: "", ...more };
 }
 
-/** Some options of a table. */
 export function pick<Table extends Options, Name extends keyof Table>(
   table: Table,
   ...names: readonly Name[]
@@ -112,7 +109,6 @@ export function pick<Table extends Options, Name extends keyof Table>(
   return Object.fromEntries(entries) as Pick<Table, Name>;
 }
 
-/** Makes the options of a group. */
 export function inGroup(group: Group) {
   return <OfKind extends Kind, Choice extends string = string>(
     kind: OfKind,
@@ -122,7 +118,7 @@ export function inGroup(group: Group) {
   ) => option(kind, flag, help, { group, ...more });
 }
 
-/** `--poll-interval` of its declaration. */
+/** Returns the long flag of its declaration: `--poll-interval`. */
 export function longFlag({ flag }: Option): string {
   return /--[a-z-]+/.exec(flag ?? "")?.[0] ?? "";
 }

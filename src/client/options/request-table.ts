@@ -8,19 +8,19 @@ const cost = inGroup("Cost");
 const waiting = inGroup("Waiting");
 const advanced = inGroup("Advanced");
 
-/** Fields of a request in the order of the help. The prompt is an argument, and `--field` a global option. */
+/** Fields of a request, in the order of the help. The prompt is an argument, and `--field` a global option. */
 export const REQUEST = {
-  /** An id, or the part of it after the slash. Default: `vendor1/alpha-2`. */
+  /** Id of a model, or the part after its slash. Default: `vendor1/alpha-2`. */
   model: request("text", "-m, --model <id>", "model, see imggen models (default: vendor1/alpha-2)", {
     suggestions: "model",
   }),
-  /** `16:9`, or `auto`. */
+  /** Aspect ratio such as `16:9`, or `auto`. */
   ratio: request("text", "-r, --ratio <w:h>", "aspect ratio, such as 16:9, or auto", {
     suggestions: "ratio",
     agents:
       "Aspect ratio, as the model allows: auto, 1:1, 2:3, 3:2, 3:4, 4:3, 4:5, 5:4, 9:16, 16:9, 21:9 and others.",
   }),
-  /** `basic`, `high`, `1K`, `2K` or `4K`, as the model allows. */
+  /** `basic`, `high`, `1K`, `2K` or `4K`, if the model supports it. */
   quality: request("text", "-q, --quality <quality>", "basic, high, 1K, 2K or 4K, as the model allows", {
     suggestions: "quality",
     agents: "Quality or resolution, as the model allows.",
@@ -32,8 +32,8 @@ export const REQUEST = {
     agents: "Number of images, as the model allows.",
   }),
   /**
-   * The seed of the first image at a generator of the user's own, where it has a field for one; each further image of a
-   * request has the next. Beyond 2^53 - 1 its digits as text, up to 2^64 - 1.
+   * Seed of the first image, if the user's generator supports seeds. It increments with each further image.
+   * Seeds from 2^53 to 2^64 - 1 are strings of digits.
    */
   seed: request(
     "seed",
@@ -44,14 +44,14 @@ export const REQUEST = {
         "Seed of the first image, as digits; each further one has the next. Only for a generator of the user's own.",
     },
   ),
-  /** A negative prompt, for a generator that has a field for it. */
+  /** Negative prompt, if the user's generator supports it. */
   negative: request(
     "text",
     "--negative <text>",
     "what the image is not to show, where your own generator takes that",
     { agents: "What the image is not to show. Only for a generator of the user's own." },
   ),
-  /** URLs of reference images; with a generator of the user's own, files too. */
+  /** URLs of reference images. With the user's own generator, paths of files too. */
   image: request(
     "images",
     "-i, --image <image>",
@@ -64,18 +64,18 @@ export const REQUEST = {
 } satisfies Options & Record<Exclude<FieldName, "prompt" | "fields">, unknown>;
 
 export const VALIDATE = {
-  /** False sends what the model matrix does not allow, or does not know. Default true. */
+  /** False skips validation against the model matrix. Default true. */
   validate: request("on", "--no-validate", "skip validation against the model matrix"),
 } satisfies Options;
 
 const PLACEHOLDERS = "{slug} {model} {ratio} {quality} {seed} {task} {index} {date} {time} {ext}";
 
 export const OUTPUT = {
-  /** A folder, which ends in `/` or is there already, or a file. Default: the working folder. */
+  /** A file, or a folder that exists or ends in `/`. Default: the working folder. */
   output: output("path", "-o, --output <path>", "file, folder (ends in /), or - for standard output"),
-  /** Template of file names in a folder: `{slug}-{task}.{ext}`. */
+  /** Template of file names in a folder, such as `{slug}-{task}.{ext}`. */
   name: output("text", "--name <template>", `file name in a folder, of ${PLACEHOLDERS}`),
-  /** Replaces files that are there already. Default false. */
+  /** Replaces existing files. Default false. */
   overwrite: output("flag", "--overwrite", "replace existing files"),
 } satisfies Options;
 
@@ -89,16 +89,15 @@ const IMAGE_OR_FILE = request(
   "reference image: a URL, or a file (imggen help uploads); repeat it for several",
 );
 
-/** Options of commands that submit one request, after those of the request. */
 export const SUBMIT = {
   ...VALIDATE,
   ...OUTPUT,
   ...SIDECAR,
   ...VIEW,
   dryRun: cost("flag", "--dry-run", "validate, show the request and its cost, send nothing"),
-  /** Refuses to spend more than so many credits. */
+  /** Maximum cost in credits. */
   maxCredits: cost("whole", "--max-credits <n>", "refuse to spend more than <n> credits"),
-  /** False returns once the task is accepted. Default true. */
+  /** False returns when the task is accepted. Default true. */
   wait: waiting("on", "--no-wait", "return once the task is accepted"),
   ...waitOptions("how long to wait for the result", { group: "Waiting" }),
   checkImages: advanced(
@@ -119,15 +118,17 @@ const SEEDS = request(
   "seed, or several: 1-40 or 3,7,11; one request each, where your own generator takes a seed",
 );
 
-/** Options of commands that submit several requests. */
 const MULTIPLE_REQUESTS = {
-  /** Spends more than the setting `confirmAbove`, or what is not documented, and fills a folder that another machine has begun. */
+  /**
+   * Allows costs above the setting `confirmAbove` or undocumented costs, and a folder that another machine
+   * began. Default false.
+   */
   yes: cost("flag", "--yes", "skip the confirmation of the cost, and of a folder that another machine began"),
   /** Submits failed rows again, at a new charge. */
   retryFailed: cost("flag", "--retry-failed", "submit failed rows again"),
   /** Submits rows of unknown outcome again, at a new charge. */
   resubmitUnknown: cost("flag", "--resubmit-unknown", "submit rows again whose outcome is unknown"),
-  /** Rows in flight at once, 1 to 256. Default 4. */
+  /** Number of requests in flight, 1 to 256. Default 4. */
   concurrency: waiting("whole", "--concurrency <n>", "requests in flight at once (default: 4)", {
     min: 1,
     max: 256,
@@ -141,9 +142,12 @@ export const GENERATE = {
   promptFile: request("path", "--prompt-file <path>", "read the prompt from a file"),
   edit: request("flag", "--edit", "write the prompt in $EDITOR, beginning with what was given"),
   ...SUBMIT,
-  /** Takes an identical request that was charged already, and charges nothing. Default false. */
+  /** Returns the earlier task of an identical request, without another charge. Default false. */
   reuse: cost("flag", "--reuse", "reuse the task of an identical earlier request"),
-  /** Submits a new task even if an identical request is charged and unfinished, or of unknown outcome. Default false. */
+  /**
+   * Submits a new task even if an identical request was charged and is unfinished, or has an unknown outcome.
+   * Default false.
+   */
   again: cost("flag", "--again", "submit a new task even if an identical request is unfinished"),
   ...MULTIPLE_REQUESTS,
 } satisfies Options;
@@ -166,7 +170,6 @@ export const RERUN = {
   ),
 } satisfies Options;
 
-/** Options of commands that submit many requests, after those of the requests. */
 export const SUBMIT_MANY = {
   ...VALIDATE,
   output: output("folder", "-o, --output <dir>", "folder for the images (default: the current one)"),
@@ -174,7 +177,7 @@ export const SUBMIT_MANY = {
   overwrite: OUTPUT.overwrite,
   ...SIDECAR,
   sheet: output("flag", "--sheet", "make a contact sheet of the images, contact-sheet.png"),
-  /** The total budget in credits, earlier runs included. */
+  /** Total budget in credits, including earlier runs. */
   maxCredits: cost("whole", "--max-credits <n>", "total budget, earlier runs included"),
   dryRun: cost("flag", "--dry-run", "validate, show the cost, send nothing"),
   ...MULTIPLE_REQUESTS,

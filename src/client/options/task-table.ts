@@ -3,20 +3,18 @@ import { type Group, inGroup, type Options, option } from "./option.ts";
 
 const advanced = inGroup("Advanced");
 
-/** Options of commands that show the images that they save. */
 export const VIEW = {
   preview: option("flag", "--preview", "show the images in the terminal", { group: "Output" }),
   open: option("flag", "--open", "open the images with the system's viewer", { group: "Output" }),
 } satisfies Options;
 
 /**
- * Options of every command that waits.
- * @param what what `--timeout` limits
- * @param where.when begins both texts, if a command waits only with another flag
+ * @param what the duration that `--timeout` limits
+ * @param context.when prefix of both texts, if a command waits only with another flag
  */
 export function waitOptions(what: string, { when = "", group }: { when?: string; group?: Group } = {}) {
   return {
-    /** How long to wait for a result, milliseconds. Default: 180,000, and 600,000 for 4K. */
+    /** Maximum wait for a result in milliseconds. Default: 180,000, and 600,000 for 4K. */
     timeoutMs: option(
       "duration",
       "--timeout <duration>",
@@ -29,7 +27,7 @@ export function waitOptions(what: string, { when = "", group }: { when?: string;
       "auto, or json: a JSON line on standard error for each event (default: auto)",
       { group, choices: ["auto", "json"] },
     ),
-    /** Polls at a fixed interval, milliseconds, 100 or more. Default: automatic. */
+    /** Fixed poll interval in milliseconds, at least 100. Default: automatic. */
     pollIntervalMs: advanced(
       "duration",
       "--poll-interval <duration>",
@@ -48,7 +46,7 @@ export function waitOptions(what: string, { when = "", group }: { when?: string;
 const overwrite = option("flag", "--overwrite", "replace existing files");
 const preview = option("flag", "--preview", "show the images in the terminal");
 export const OTHER_KEY = {
-  /** Continues with another API key than a task was submitted with. Default false. */
+  /** Continues with a different API key than at the submit. Default false. */
   yes: option("flag", "--yes", "continue with another API key than the task was submitted with"),
 } satisfies Options;
 
@@ -77,9 +75,9 @@ export const RESUME = {
 
 export const CANCEL = {
   all: option("flag", "--all", "cancel every task that can be cancelled, but for those of a running serve"),
-  /** Waits for paid requests in flight. Default: they are not cancelled, and named. */
+  /** Waits for paid requests in flight. Default: they are not cancelled, but listed. */
   wait: option("flag", "--wait", "wait for paid requests in flight"),
-  /** Cancels paid tasks with `all`, and continues with another API key. Default false. */
+  /** Cancels paid tasks with `all`, and continues with a different API key. Default false. */
   yes: option(
     "flag",
     "--yes",
@@ -97,7 +95,6 @@ export const FORGET = {
   yes: option("flag", "--yes", "do not ask with --before"),
 } satisfies Options;
 
-/** Statuses that tasks can be filtered by. */
 const STATUSES: readonly HistoryStatus[] = [
   "completed",
   "unfinished",
@@ -111,7 +108,7 @@ const STATUSES: readonly HistoryStatus[] = [
 ];
 
 export const HISTORY = {
-  /** How many at most. Default 20. */
+  /** Maximum number of tasks. Default 20. */
   limit: option("whole", "--limit <n>", "how many to show (default: 20)", {
     min: 1,
     agents: "How many at most.",
@@ -123,21 +120,24 @@ export const HISTORY = {
     "show what is open: waiting, running, accepted, made or unknown",
   ),
   summary: option("flag", "--summary", "show credits and images by day and model"),
-  /** The beginnings of words of the prompt, in any case. */
+  /** Prefixes of words of the prompt, case-insensitive. */
   search: option("text", "--search <text>", "only prompts with words that begin like these", {
     agents: "The beginnings of words of the prompt, in any case.",
   }),
-  /** `completed` (saved), `failed`, or where open ones stand: `waiting`, `running`, `accepted`, `made`, `unknown`; `unfinished`: all of these. */
+  /**
+   * `completed` (saved), `failed`, `cancelled`, or the state of an open task: `waiting`, `running`, `accepted`,
+   * `made`, `unknown`. `unfinished` is any of these states.
+   */
   status: option("text", "--status <status>", `only this status: ${STATUSES.join(", ")}`, {
     choices: STATUSES,
     agents: "completed: saved. unfinished: waiting, running, accepted, made or unknown.",
   }),
-  /** An id, or the part of it after the slash. */
+  /** Id of a model, or the part after its slash. */
   model: option("text", "--model <id>", "only this model", {
     suggestions: "model",
     agents: "Only this model.",
   }),
-  /** A day such as `2026-01-31`, or an age: `12h`, `7d`, `2w`. */
+  /** A day such as `2026-01-31`, or an age such as `12h`, `7d`, `2w`. */
   since: option(
     "text",
     "--since <when>",

@@ -10,10 +10,10 @@ import { lacksKey, type UserGenerator } from "../generator-settings.ts";
 import { queryGenerator, returnImggenError } from "./open-generator.ts";
 import type { TargetCheck, TargetCheckOptions, TargetSession } from "./target.ts";
 
-/** Names of its models; null if it has no list; or the error of the question. */
+/** Names of the generator's models, null without a list, or the error of the query. */
 type Reply = readonly string[] | null | ImggenError;
 
-/** Asks a generator for its models, which costs nothing. */
+/** Queries a generator for its models at no cost. */
 export async function checkGenerator(
   generator: UserGenerator,
   session: TargetSession,
@@ -37,7 +37,7 @@ export async function checkGenerator(
   };
 }
 
-/** Generator of another kind at its address, if it does not answer as its own kind does. */
+/** Finds a generator of another kind at the address, unless it replies as its own kind. */
 async function otherKind(
   { spec }: UserGenerator,
   reply: Reply,
@@ -49,7 +49,7 @@ async function otherKind(
   return findOtherKind(spec, signal, session);
 }
 
-/** Errors that do not show the kind of a server. */
+/** Errors that do not reveal the kind of a server. */
 const INCONCLUSIVE: ReadonlySet<string> = new Set(["auth_required", "insufficient_credits"]);
 
 function otherKindFinding({ spec, options }: UserGenerator, other: string): Finding {
@@ -58,7 +58,6 @@ function otherKindFinding({ spec, options }: UserGenerator, other: string): Find
   return failed(`${name} answers, but as ${other} does.`, next, { generator: name, paid: options.isPaid });
 }
 
-/** Checks whether the generator can be reached, and has the model of the settings. */
 function checkReachable(
   generator: UserGenerator,
   reply: Reply,
@@ -106,7 +105,6 @@ const FIX_COMMAND = "Use the program's full path, and make it executable.";
 const SEE_MODELS = "To see those that it has: imggen models";
 const LIST_MODELS = "Some servers have no list of models. If it makes images, nothing is wrong.";
 
-/** Checks whether the generator accepts the key. */
 function checkKey({ spec, options }: UserGenerator, reply: Reply): Finding {
   if (spec.kind === "command") return ok("none, for a command", { key: null });
   const key = options.key === null ? null : maskKey(options.key);

@@ -19,21 +19,19 @@ import {
   withKey,
 } from "../generator-settings.ts";
 
-// Loaded only if there is a generator.
-
-/** The generator that a setting names, with all that is set about it. @throws UsageError, AuthRequiredError without a key */
+/** Loads a generator with its settings. @throws UsageError, AuthRequiredError without a key */
 export function loadGenerator(setting: EffectiveValue, source: GeneratorSource): UserGenerator {
   const spec = resolveSpec(setting.value, setting.label, source);
   const key = getEffectiveKey(spec, source);
   return { spec, options: { ...withKey(spec, readOptions(spec, source), key), keyVariable: KEY_VARIABLE } };
 }
 
-/** Its key goes to the generator in effect, and to a task's generator only if the task was submitted with it. */
+/** Its key is sent to the generator in effect, and to a task's generator only if the task was submitted with it. */
 const KEY_VARIABLE = "IMGGEN_GENERATOR_KEY";
 
 const TASK_GENERATOR_LABEL = "The task's generator";
 
-/** Checks that the generator of a stored task can be used. @throws MissingProviderError */
+/** @throws MissingProviderError if a stored task's generator cannot be used */
 export function requireKnownGenerator(
   name: string,
   taskId: string,
@@ -43,7 +41,7 @@ export function requireKnownGenerator(
     resolveSpec(name, TASK_GENERATOR_LABEL, source);
   } catch (cause) {
     if (!(cause instanceof UsageError)) throw cause;
-    // Other hints are advice for a new request.
+    // Other hints concern only new requests.
     const hint = name.startsWith("npm:") ? (cause.hint?.replace(/^Nothing was sent\. /, " ") ?? "") : "";
     const message = `Task ${taskId} cannot be continued. ${cause.message}${hint}`;
     throw new MissingProviderError(message, { charged: "unknown", cause });
@@ -51,8 +49,9 @@ export function requireKnownGenerator(
 }
 
 /**
- * The generator of a stored task: the generator in effect, with its settings, or another one without settings, but for
- * the key of its account. Invalid settings count as none. @throws UsageError, as `ownGenerator`
+ * Loads a stored task's generator. Settings apply only if it is the generator in effect, and invalid settings
+ * are ignored.
+ * @throws UsageError, as `loadGenerator`
  */
 export function loadTaskGenerator(
   { baseUrl: name, keyId }: ServiceIdentity,
@@ -71,7 +70,7 @@ export function loadTaskGenerator(
   };
 }
 
-/** The value; null if it is invalid: an invalid setting must not stop a stored task. */
+/** An invalid setting must not block a stored task. */
 function nullIfInvalid<Value>(read: () => Value): Value | null {
   try {
     return read();
@@ -81,7 +80,7 @@ function nullIfInvalid<Value>(read: () => Value): Value | null {
   }
 }
 
-/** Checks the flags about a generator, even if no task uses it. @throws UsageError */
+/** Checks flags about a generator, even if no task uses it. @throws UsageError */
 export function checkFlags(source: GeneratorSource): void {
   const settings = new EffectiveSettings({}, () => ({}), source.settings.flags);
   const setting = settings.flag("generator") ?? source.settings.generator();
@@ -91,13 +90,13 @@ export function checkFlags(source: GeneratorSource): void {
   if (spec !== null) readOptions(spec, { ...source, settings });
 }
 
-/** A generator that is not the one in effect: no setting applies to it. @throws UsageError */
+/** Loads a generator without settings. @throws UsageError */
 export function loadUnconfiguredGenerator(name: string, source: GeneratorSource): UserGenerator {
   const spec = resolveSpec(name, TASK_GENERATOR_LABEL, source);
   return { spec, options: withKey(spec, defaultOptions(spec), getKeyForOrigin(spec, source)) };
 }
 
-/** Parses a generator; a package is looked up in the config folder. @throws UsageError for a package that is not installed */
+/** Parses a generator, and finds its installed package. @throws UsageError for a missing package */
 export function resolveSpec(
   text: string,
   label: string,
@@ -108,8 +107,9 @@ export function resolveSpec(
 }
 
 /**
- * Reports an unfinished task for a prompt if its package is missing: the error of a new request would hide the task's cost.
- * @param error of the new request; thrown if no task waits for the package
+ * Reports an unfinished task for a prompt if its package is missing, because the error of a new request would
+ * hide the task's cost.
+ * @param error error of the new request, thrown if no such task exists
  */
 export async function reportBlockedTask(
   error: unknown,

@@ -44,7 +44,7 @@ const NAME_MODEL = [
   phrase`To name it for all requests: ${option("generatorModel")}.`,
 ];
 
-/** The user's generator. Its settings are read when they are needed. */
+/** The user's generator. Its settings are read on demand. */
 export class GeneratorTarget implements Target {
   readonly kind = "generator";
   readonly #name: string;
@@ -52,20 +52,20 @@ export class GeneratorTarget implements Target {
   readonly #session: TargetSession;
   #generator: UserGenerator | undefined;
 
-  /** @param name in the ledger @param read reads its settings */
+  /** @param name its name in the ledger @param read reads its settings */
   constructor(name: string, read: () => UserGenerator, session: TargetSession) {
     this.#name = name;
     this.#read = read;
     this.#session = session;
   }
 
-  /** The generator that a setting names. @throws UsageError */
+  /** @throws UsageError */
   static inEffect(setting: EffectiveValue, session: TargetSession): GeneratorTarget {
     const { name } = parseGeneratorSpec(setting.value, setting.label);
     return new GeneratorTarget(name, () => loadGenerator(setting, session), session);
   }
 
-  /** The generator of a stored task. @throws MissingProviderError */
+  /** @throws MissingProviderError */
   static forTask(identity: ServiceIdentity, taskId: string, session: TargetSession): GeneratorTarget {
     const { baseUrl: name } = identity;
     requireKnownGenerator(name, taskId, session);
@@ -86,7 +86,7 @@ export class GeneratorTarget implements Target {
     return this.#name;
   }
 
-  /** Name under which clients of a server find its own model; null if each request must name one. */
+  /** Model name that clients of `imggen serve` use for its model, or null if each request must name a model. */
   get ownModel(): { name: string; isOnly: boolean } | null {
     const { spec, options } = this.generator;
     if (options.workflow !== undefined)
@@ -134,7 +134,7 @@ export class GeneratorTarget implements Target {
     const problems = hasSaved ? await findProblems(generator, causes, session) : {};
     const isNeeded = model === undefined || validate !== false || generator.options.workflow !== undefined;
     if (!isNeeded || dryRun === true) return { ...termsWithoutModels(generator, session), ...problems };
-    // An error matters only to a request that names no model.
+    // An error concerns only requests without a model.
     const offeredModels = await fetchOfferedModels(generator, session).catch(returnImggenError);
     const { names, loaded } =
       offeredModels instanceof ImggenError ? { names: null, loaded: null } : offeredModels;
@@ -153,7 +153,7 @@ export class GeneratorTarget implements Target {
   }
 }
 
-/** The terms of requests to a generator that is not asked for its models. */
+/** Returns terms without querying the generator for its models. */
 function termsWithoutModels(generator: UserGenerator, source: GeneratorSource): GeneratorTerms {
   const defaultModel = getConfiguredModel(generator, source)?.model ?? getUnlistedModel(generator);
   return {
@@ -164,13 +164,12 @@ function termsWithoutModels(generator: UserGenerator, source: GeneratorSource): 
   };
 }
 
-/** Terms for a client that cannot wait. @returns null without a generator */
+/** Returns terms for synchronous callers, or null without a generator. */
 export function termsFromSettings(source: GeneratorSource): GeneratorTerms | null {
   const setting = source.settings.generator();
   return setting === undefined ? null : termsWithoutModels(loadGenerator(setting, source), source);
 }
 
-/** The terms that follow from the settings. */
 function termsFromOptions(generator: UserGenerator, source: GeneratorSource) {
   const { fieldNames, defaults, savedFields } = generator.options;
   const modelOrigin = getConfiguredModel(generator, source)?.origin;
@@ -185,7 +184,10 @@ function hasSavedFields({ options: { savedFields } }: UserGenerator, { settings 
   return isStored || seed !== undefined || negative !== undefined || Object.keys(fields ?? {}).length > 0;
 }
 
-/** Whether images cost money. Without an answer about the workflow, `false`: the submit itself then fails before it is sent. */
+/**
+ * Whether images cost money. If the workflow cannot be checked, returns false, because the submit then fails
+ * before it is sent.
+ */
 async function isPaid(generator: UserGenerator, session: TargetSession): Promise<boolean> {
   if (generator.options.isPaid || generator.options.workflow === undefined) return generator.options.isPaid;
   const prepared = await queryGenerator(generator, session, async (provider, signal) =>
@@ -194,14 +196,13 @@ async function isPaid(generator: UserGenerator, session: TargetSession): Promise
   return prepared !== undefined && "isPaid" in prepared && prepared.isPaid;
 }
 
-/** Ids of the service's models that this kind of server supports too. */
 function knownModelIds({ spec }: UserGenerator): string[] {
   return knownModels(spec).map(({ id }) => id);
 }
 
 /**
- * Model of the settings with its origin, or the generator's default. The setting `model` applies only to the generator of the
- * same config.
+ * Returns the model of the settings with its origin, or the generator's default. The setting `model` applies
+ * only to the generator of the same config.
  */
 function getConfiguredModel(
   { spec, options }: UserGenerator,
@@ -218,7 +219,7 @@ function getConfiguredModel(
   return model === null ? null : { model };
 }
 
-/** The only model of a generator. An error if it has no model, or several and one must be named. */
+/** Returns the only model, or an error if there is no model or a choice is required. */
 function getOnlyModel(generator: UserGenerator, { names, needsName }: OfferedModels): string | ImggenError {
   // The workflow contains the model.
   if (generator.options.workflow !== undefined) return ANY_MODEL;
@@ -233,7 +234,7 @@ function getOnlyModel(generator: UserGenerator, { names, needsName }: OfferedMod
   });
 }
 
-/** The model of a request that names none, if none is known: any that the generator has, or an error. */
+/** Returns the model of a request without one if no list is known: any model, or an error. */
 function getUnlistedModel({ spec }: UserGenerator): string | ImggenError {
   if (!needsModel(spec)) return ANY_MODEL;
   return new UsageError(`${spec.name} makes images with the model that is named, and none is.`, {

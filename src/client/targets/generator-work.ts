@@ -14,8 +14,8 @@ import { createProvider, termsFor, throwAsImggenError } from "./open-generator.t
 import type { DescribedRequest, TargetSession } from "./target.ts";
 
 /**
- * Checks requests as each is checked before it is sent, and describes the first. No connection is opened.
- * @param requests by their names in messages, with reference images as the user gave them @throws InvalidRequestError
+ * Checks requests like a submit does, and describes the first. Does not connect.
+ * @param requests by their names in messages @throws InvalidRequestError
  */
 export function describeRequests(
   requests: readonly (readonly [name: string, GenerationRequest])[],
@@ -42,7 +42,7 @@ export function describeRequests(
   });
 }
 
-/** The side that chooses the seed of a job; null if it is given, or the provider does not support one. */
+/** Returns the side that chooses the seed, or null if the seed is given or unsupported. */
 function findSeedChooser(
   job: Job,
   provider: Provider,
@@ -52,19 +52,19 @@ function findSeedChooser(
   const fields = { ...job.options.fields, [field]: 0 };
   const seeded = { ...job, request: { ...job.request, seed: 0 }, options: { ...job.options, fields } };
   if (unsupportedPart(seeded, provider) !== null) return null;
-  // What imggen chooses differs with each task.
+  // A seed chosen by imggen differs between tasks.
   const [firstSeed, secondSeed] = ["1", "2"].map((taskId) => provider.getSeed?.({ ...job, taskId }) ?? null);
   if (firstSeed === null) return "the server";
   return firstSeed === secondSeed ? null : "imggen";
 }
 
-/** The problems of requests that only the provider knows, and the saved setting that is the cause of one. */
+/** Problems that only the provider can find, and the saved setting that causes them. */
 export interface Problems {
   findProblem: (request: GenerationRequest) => string | null;
   findCause: (request: GenerationRequest, problem: string) => string | null;
 }
 
-/** Opens no connection. @param causes settings of config.json @throws UsageError, InvalidRequestError */
+/** Does not connect. @throws UsageError, InvalidRequestError */
 export async function findProblems(
   generator: UserGenerator,
   causes: readonly SavedCause[],

@@ -6,16 +6,15 @@ import { parseGeneratorSpec } from "../../providers/spec.ts";
 import type { EffectiveSettings } from "../effective-settings.ts";
 import type { ProcessContext } from "../this-process.ts";
 
-/** Sources of the models of a run. */
 export interface MatrixSource {
   context: Pick<ProcessContext, "resolvePath">;
   settings: Pick<EffectiveSettings, "get" | "generator">;
-  /** Profile of the settings; null for the default settings. */
+  /** Null for the default settings. */
   readonly profile?: { name: string } | null;
 }
 
 /**
- * The models that apply. With the user's generator they are those that it is known to have; it may have others.
+ * Returns the known models of the target. A generator may have others.
  * @throws UsageError, SettingsError
  */
 export function modelsInEffect(source: MatrixSource): Matrix {
@@ -30,7 +29,10 @@ export function serviceModels(source: MatrixSource): Matrix {
   return withFile(source, { builtIn: MODELS, newModelDefaults: {} });
 }
 
-/** The models of an `imggen serve` that the user's file describes: it has others. @throws UsageError, SettingsError */
+/**
+ * Returns the models of an `imggen serve` that the user's file describes. It has others.
+ * @throws UsageError, SettingsError
+ */
 export function serverModels(source: MatrixSource): Matrix {
   return withFile(source, { builtIn: [], newModelDefaults: { promptLimit: null } });
 }
@@ -48,5 +50,5 @@ function withFile(source: MatrixSource, base: MatrixBase): Matrix {
   return readMatrix(context.resolvePath(setting.value), advice, base);
 }
 
-/** Next step if a matrix file is invalid. */
+/** Advice for an invalid matrix file. */
 export const MATRIX_HINT: Wording = ["Nothing was sent.", phrase`File format: ${action("help", "matrix")}`];

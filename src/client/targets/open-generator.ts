@@ -29,10 +29,10 @@ import { requireKey, type UserGenerator } from "../generator-settings.ts";
 import { modelsFolder, workflowsFolder } from "../user-folders.ts";
 import type { OfferedModels, OpenTarget, TargetSession } from "./target.ts";
 
-/** Time limit of a server's answer: it may have to wake up. */
+/** Long enough for a server that has to start. */
 const QUERY_TIMEOUT_MS = 15_000;
 
-/** Asks a generator for its models, and for the one that is loaded. @throws ImggenError, UsageError */
+/** Fetches a generator's models, and the loaded one. @throws ImggenError, UsageError */
 export function fetchOfferedModels(
   generator: UserGenerator,
   session: QuerySession,
@@ -49,10 +49,9 @@ export function fetchOfferedModels(
   return queryGenerator(generator, session, query, timeoutMs);
 }
 
-/** Context of a question to a generator. */
 export type QuerySession = Pick<TargetSession, "context" | "onExchange">;
 
-/** Opens a generator's provider. Nothing is sent or run. @param taskDeps dependencies of tasks only */
+/** Opens a provider without sending or running anything. @param taskDeps dependencies that only tasks need */
 export function createProvider(
   { spec, options }: UserGenerator,
   { context: { env, clock }, onExchange }: QuerySession,
@@ -62,12 +61,12 @@ export function createProvider(
   return openProvider(spec, options, { env, clock, proxies, onExchange, ...taskDeps });
 }
 
-/** A provider's error as one for the user; any other is thrown as it is. */
+/** Converts a ProviderError to an ImggenError. Other errors are rethrown. */
 export function throwAsImggenError(error: unknown): never {
   throw error instanceof ProviderError ? toImggenError(error) : error;
 }
 
-/** Opens a generator for one question. @throws ImggenError, UsageError */
+/** Opens a generator for a single query. @throws ImggenError, UsageError */
 export async function queryGenerator<Answer>(
   generator: UserGenerator,
   session: QuerySession,
@@ -94,20 +93,18 @@ export async function queryGenerator<Answer>(
 
 const SERVER_CHECK = "Is it running, and is its address right?";
 
-/** Returns an ImggenError as a value; throws any other error. */
 export function returnImggenError(error: unknown): ImggenError {
   if (error instanceof ImggenError) return error;
   throw error;
 }
 
-/** Extra time of a turn beyond its request's timeout. */
 const TURN_MARGIN_MS = 60_000;
 
 export interface OpenGenerator extends OpenTarget {
   connection: GeneratorConnection;
 }
 
-/** Opens the user's own generator. Nothing is sent or run. @throws AuthRequiredError without a key that is needed */
+/** Opens a generator without sending or running anything. @throws AuthRequiredError if its key is missing */
 export async function openGenerator(
   generator: UserGenerator,
   session: TargetSession,
@@ -151,10 +148,10 @@ export async function openGenerator(
   return { connection, close: async () => void (await Promise.all([provider.close(), downloads.close()])) };
 }
 
-/** A lease lasts a day at most, and a request's turn a little longer than the request. */
+/** A lease lasts at most a day, and a request's turn slightly longer than the request. */
 const MAX_REQUEST_MS = 23 * 3_600_000;
 
-/** The generator-only fields of a request, under the generator's names. */
+/** Converts the generator-only fields of a request to the generator's names. */
 function toProviderFields(
   { seed, negative, fields, maxImages = 1 }: GenerationRequest,
   { seed: seedField, negative: negativeField }: FieldNames,
@@ -166,12 +163,11 @@ function toProviderFields(
       ...(hasSeed && { [seedField]: seed }),
       ...(negative !== undefined && negativeField !== undefined && { [negativeField]: negative }),
     },
-    // A seed that is not counted up is a field like any other.
+    // Only a seed that increments needs its field's name.
     ...(hasSeed && maxImages > 1 && { seedField }),
   };
 }
 
-/** Terms of a new task under the generator's current options. */
 export function termsFor(
   request: GenerationRequest,
   options: GeneratorOptions,
@@ -196,7 +192,6 @@ export function termsFor(
   };
 }
 
-/** Account of a generator in the ledger. */
 export function generatorIdentity({ spec, options: { key } }: UserGenerator): ServiceIdentity {
   return { baseUrl: spec.name, keyId: key === null ? GENERATOR_KEY_ID : keyFingerprint(key) };
 }
@@ -206,7 +201,7 @@ async function readPackageKeys(configFolder: string): Promise<string[]> {
   return installedKeyVariables(configFolder);
 }
 
-/** The line before one server or command, over all processes of this state folder. */
+/** The queue for one server or command, shared by all processes of this state folder. */
 function createGeneratorQueue(
   spec: GeneratorSpec,
   { concurrency, timeoutMs }: GeneratorOptions,

@@ -8,10 +8,9 @@ import { sandboxFolder } from "../user-folders.ts";
 import { serviceMatrix } from "./service-target.ts";
 import type { OpenOptions, OpenTarget, Target, TargetCheck, TargetSession } from "./target.ts";
 
-/** Duration of a task: shorter than at `imggen sandbox`, because a person waits. */
+/** Duration of a task, shorter than at `imggen sandbox` because a person waits. */
 const LATENCY_MS = 300;
 
-/** The embedded sandbox: a service within this process. */
 export class SandboxTarget implements Target {
   readonly kind = "sandbox";
   readonly #session: TargetSession;
@@ -52,7 +51,7 @@ export class SandboxTarget implements Target {
     );
     const identity = { baseUrl: SANDBOX_SERVICE, keyId: keyFingerprint(SANDBOX_KEY) };
     const account = { baseUrl: sandbox.baseUrl, apiKey: SANDBOX_KEY, identity };
-    // Never through a proxy: it is inside this process.
+    // Bypasses proxies, because the sandbox is in this process.
     const { connection, close } = connectService(account, { requestTimeoutMs, usesProxy: false }, session);
     return {
       connection: { ...connection, taskMs: sandbox.latencyMs },
@@ -60,7 +59,7 @@ export class SandboxTarget implements Target {
     };
   }
 
-  /** It is not started, because that would create files. */
+  /** Does not start the sandbox, because that would create files. */
   async check(): Promise<TargetCheck> {
     return {
       service: () => ok("the embedded sandbox, which needs no network", { baseUrl: null }),
@@ -73,8 +72,8 @@ export class SandboxTarget implements Target {
 }
 
 /**
- * Starts a service that keeps its tasks in a folder.
- * @throws StateFolderError if the disk refuses that folder; of the port, the system's error
+ * Starts a service that stores its tasks in a folder.
+ * @throws StateFolderError if the folder is not writable, or the system's error about the port
  */
 export async function startService<Service>(folder: string, start: () => Promise<Service>): Promise<Service> {
   try {

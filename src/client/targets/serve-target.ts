@@ -15,18 +15,17 @@ import { serverModels } from "./matrix-setting.ts";
 import { ServiceTarget } from "./service-target.ts";
 import type { DescribedRequest, OfferedModels, TargetSession, TermsRequest } from "./target.ts";
 
-/** Time limit of the server's answer: it may be loading its generator's list. */
+/** Long enough for a server that loads its generator's list. */
 const QUERY_TIMEOUT_MS = 15_000;
 
 interface ServerFacts {
   names: string[];
-  /** Whether its images cost nothing. */
   isFree: boolean;
 }
 
 /**
- * An `imggen serve`: the service's API with a generator's models. Recognised by its key; other services do not get requests
- * beyond the API document.
+ * An `imggen serve`: the service's API with a generator's models. Recognised by its key, so that other services
+ * receive only documented requests.
  */
 export class ServeTarget extends ServiceTarget {
   override readonly kind = "serve";
@@ -42,7 +41,7 @@ export class ServeTarget extends ServiceTarget {
   }
 
   override terms = async ({ dryRun }: TermsRequest): Promise<GeneratorTerms> => {
-    // A server that cannot be asked refuses the submit itself, with a better message.
+    // If the server does not reply, the submit fails with a better message.
     const facts = dryRun ? null : await this.#ask().catch(nullIfImggenError);
     return {
       isServer: true,
@@ -50,7 +49,7 @@ export class ServeTarget extends ServiceTarget {
       isFreeByDefault: true,
       defaultModel: ANY_MODEL,
       models: facts?.names ?? null,
-      // Names of these fields in its requests.
+      // Field names in the server's requests.
       fieldNames: { seed: "seed", negative: "negative" },
       defaults: {},
       savedFields: {},
@@ -103,7 +102,6 @@ export class ServeTarget extends ServiceTarget {
 
 const PASTE_HINT = "Nothing was charged. Paste the lines again that it prints.";
 
-/** @returns null for anything but a list of models */
 function parseFacts(body: string): ServerFacts | null {
   const { data, free } = fieldsOf(jsonOrNull(body));
   if (!Array.isArray(data)) return null;

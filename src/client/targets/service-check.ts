@@ -16,18 +16,17 @@ import { type Finding, failed, news, ok, orNotChecked, skipped, warning } from "
 import { addProfileFlag } from "../profiles.ts";
 import type { TargetCheck, TargetCheckOptions, TargetSession } from "./target.ts";
 
-/** Reply of the service, or the error of the question. */
+/** Reply of the service, or the error of the probe. */
 type ProbeResult = ProbeReply | Error;
 
 type Setting = { value: string; label: string };
 
-/** An account to check in place of the configured one. */
 type Account = { baseUrl: string; apiKey: string } | undefined;
 
-/** A third of a poll's: the user is waiting for the result. */
+/** A third of a poll's timeout, because the user is waiting. */
 const TIMEOUT_MS = 5_000;
 
-/** Asks a service, which costs nothing. @throws NotChecked if the settings cannot be read */
+/** Probes a service at no cost. @throws NotChecked if the settings cannot be read */
 export async function checkService(
   account: Account,
   session: TargetSession,
@@ -55,7 +54,7 @@ export async function checkService(
   };
 }
 
-/** Key for a base URL; null if there is none, which the check of the key reports. */
+/** Returns the key for a base URL, or null, which the check of the key reports. */
 function keyToSend(baseUrl: string, { settings }: TargetSession): string | null {
   try {
     return apiKeyFor({ value: baseUrl, label: "" }, settings);
@@ -65,7 +64,6 @@ function keyToSend(baseUrl: string, { settings }: TargetSession): string | null 
   }
 }
 
-/** Checks whether the base URL leads to the service. */
 function checkReachability(
   setting: Setting | undefined,
   answer: ProbeResult,
@@ -98,7 +96,7 @@ function unreachable(url: URL, cause: TransportError, session: TargetSession): F
   return failed(message, hint, { baseUrl: url.href });
 }
 
-/** Checks whether the service accepts the key: it refuses a bad one even for a free request. */
+/** Checks whether the service accepts the key. It refuses an invalid key even for a free request. */
 async function checkKey(
   baseUrl: Setting | undefined,
   answer: ProbeResult,
@@ -120,10 +118,10 @@ async function checkKey(
 
 const MAX_SKEW_MS = 60_000;
 
-/** This machine's clock, compared with the service's; null if the reply has no date. */
+/** Compares this machine's clock with the service's. Returns null if the reply has no date. */
 function checkClock(answer: ProbeResult, { context }: TargetSession): Finding | null {
   if (answer instanceof Error || answer.dateMs === null) return null;
-  // The Date header was set about halfway through the exchange, and has whole seconds.
+  // The Date header was set about halfway through the exchange, in whole seconds.
   const aheadMs = Math.round(context.clock.now() - answer.elapsedMs / 2 - answer.dateMs - 500);
   const skewMs = Math.abs(aheadMs);
   if (skewMs <= MAX_SKEW_MS) return ok("agrees with the service's", { aheadMs });
@@ -132,7 +130,6 @@ function checkClock(answer: ProbeResult, { context }: TargetSession): Finding | 
   return warning(`This machine's clock is ${skew} the service's.`, hint, { aheadMs });
 }
 
-/** The error of a login. */
 function loginFailure(url: URL, answer: ProbeResult, hintStart: string, hintEnd: string): Error | null {
   if (answer instanceof TransportError) {
     const { message, hint } = describeConnectionError(
@@ -155,25 +152,28 @@ function loginFailure(url: URL, answer: ProbeResult, hintStart: string, hintEnd:
   });
 }
 
-/** The proxy that a URL is reached through, without the user name and password in it. */
+/** Returns the proxy for a URL, without its user name and password. */
 export function proxyInUse(url: URL, { context }: TargetSession): ProxyInUse | null {
   const proxy = proxyFor(url, proxiesFromEnvironment(context.env));
   return proxy && { ...proxy, url: redactUrl(proxy.url) };
 }
 
-/** Shorter than the service's check, to distinguish a name server that does not answer from a service that does not. */
+/**
+ * Shorter than the service's check, to distinguish a name server that does not reply from a service that does
+ * not reply.
+ */
 const NAME_SERVER_MS = 3_000;
 
 /**
- * The system's name resolution, once a name server has answered. It cannot be aborted: without an answer it
- * would keep the process alive long after the result is shown.
+ * Resolves a name only if a name server replies. The system's resolution cannot be aborted, and would keep the
+ * process alive long after the result is shown.
  */
 const lookupIfAnswered: LookupFunction = async (hostname, options, callback) => {
   if (await canResolve(hostname)) lookup(hostname, options, callback);
   else callback(Object.assign(new Error("no name server answers"), { code: "EAI_AGAIN" }), "");
 };
 
-/** Whether the system's resolution of a name will end soon: it is in the hosts file, or a name server answers anything. */
+/** Whether the name is in the hosts file, or a name server replies. */
 async function canResolve(hostname: string): Promise<boolean> {
   const hosts = await promises.readFile("/etc/hosts", "utf8").catch(() => "");
   if (hosts.split(/\s+/).includes(hostname)) return true;

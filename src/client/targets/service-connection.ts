@@ -8,7 +8,7 @@ import type { OpenOptions, OpenTarget, TargetSession } from "./target.ts";
 
 const SANDBOX_TOP_UP = "Nothing was charged. To give the sandbox more credits: imggen sandbox --credits 1000";
 
-/** Whether an account is one of a sandbox on this machine, embedded or not: the keys that it names begin so. */
+/** Whether an account belongs to a sandbox on this machine, embedded or not, by the prefix of its key. */
 function isSandbox({ hostname }: URL, apiKey: string): boolean {
   return isLoopbackHost(hostname) && apiKey.startsWith("sk-sandbox");
 }
@@ -19,7 +19,7 @@ interface Account {
   apiKey: string;
 }
 
-/** Connects to an account of a service. Nothing is sent. */
+/** Connects without sending anything. */
 export function connectService(
   { baseUrl, apiKey, identity }: Account,
   { requestTimeoutMs, usesProxy }: OpenOptions & { usesProxy: boolean },

@@ -16,7 +16,6 @@ export interface ServiceAccount {
   apiKey: string;
 }
 
-/** The hosted service: the configured one, or another account. */
 export class ServiceTarget implements Target {
   readonly kind: "service" | "serve" = "service";
   readonly #session: TargetSession;
@@ -47,7 +46,7 @@ export class ServiceTarget implements Target {
   models: Target["models"] = async () => null;
   describe: Target["describe"] = async () => null;
 
-  /** Read again each time: a login may have changed it. */
+  /** Read each time, because a login may have changed the account. */
   async #currentAccount(): Promise<ServiceAccount> {
     const { configuredService } = await import("../account.ts");
     return this.#account ?? configuredService(this.#session.settings);
@@ -78,8 +77,8 @@ export class ServiceTarget implements Target {
 }
 
 /**
- * The models of the service, and of the sandbox: the built-in ones, changed by the matrix file. Its parser is loaded only if
- * there is one. @throws UsageError, SettingsError
+ * Returns the built-in models, changed by the matrix file, whose parser is loaded on demand.
+ * @throws UsageError, SettingsError
  */
 export async function serviceMatrix(source: MatrixSource): Promise<Matrix> {
   if (!hasFile(source)) return MODELS;
@@ -87,7 +86,7 @@ export async function serviceMatrix(source: MatrixSource): Promise<Matrix> {
   return serviceModels(source);
 }
 
-/** False without a home folder, which commands that only list models do not need. */
+/** Returns false without a home folder, which commands that only list models do not need. */
 function hasFile({ settings }: MatrixSource): boolean {
   try {
     return settings.get("matrix") !== undefined;

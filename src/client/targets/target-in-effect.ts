@@ -9,7 +9,7 @@ import { SandboxTarget } from "./sandbox-target.ts";
 import { ServiceTarget } from "./service-target.ts";
 import type { Target, TargetSession } from "./target.ts";
 
-/** The target of new requests. @throws UsageError if one source names two, SettingsError */
+/** Returns the target of new requests. @throws UsageError if one source names two, SettingsError */
 export async function targetInEffect(
   session: TargetSession,
 ): Promise<SandboxTarget | ServiceTarget | GeneratorTarget> {
@@ -24,7 +24,7 @@ export async function targetInEffect(
   return new ServeTarget(session);
 }
 
-/** Reads a setting; undefined without a home folder, which commands that only list models do not need. */
+/** Ignores a missing home folder, which commands that only list models do not need. */
 function readSetting(read: () => EffectiveValue | undefined): EffectiveValue | undefined {
   try {
     return read();
@@ -35,8 +35,8 @@ function readSetting(read: () => EffectiveValue | undefined): EffectiveValue | u
 }
 
 /**
- * A sentence about a cap that a dry run does not check: only an `imggen serve` itself knows whether its images are free, and a
- * dry run does not ask it. Null if the cap is checked, or there is none.
+ * Returns a sentence about a cap that a dry run cannot check, because only an `imggen serve` itself can report
+ * the price.
  */
 export function uncheckedCap(
   { kind }: Pick<Target, "kind">,
@@ -49,9 +49,9 @@ export function uncheckedCap(
 }
 
 /**
- * Copies of the files among reference images for the user's generator, which gets the files themselves; null for a
- * service, which supports only URLs.
- * @param label how messages name a reference image
+ * Private copies of reference files for a generator, which receives the files. Null for a service, which
+ * supports only URLs.
+ * @param label name of a reference image in messages
  */
 export async function copiesForGenerator(
   session: Pick<ClientSession, "settings" | "context" | "folders">,
@@ -64,7 +64,7 @@ export async function copiesForGenerator(
   return new PrivateCopies({ folder, checksUrls, label, resolvePath });
 }
 
-/** Checks the flags about a generator, even if no task uses it. @throws UsageError */
+/** Checks flags about a generator, even if no task uses it. @throws UsageError */
 export async function checkGeneratorFlags(session: TargetSession): Promise<void> {
   if (session.isSandbox || Object.keys(session.settings.flags).length === 0) return;
   const { checkFlags } = await import("./generator-setup.ts");

@@ -11,8 +11,8 @@ import { type ServiceAccount, ServiceTarget } from "./service-target.ts";
 import type { Target, TargetSession } from "./target.ts";
 
 /**
- * The target of a stored task, of any profile. The sandbox is always available.
- * @param acceptsOtherKey whether to continue with another key than the task's
+ * Returns the target of a stored task, from any profile.
+ * @param acceptsOtherKey whether to continue with a different key than the task's
  * @throws OtherAccountError, MissingProviderError
  */
 export async function taskTarget(
@@ -46,7 +46,7 @@ export async function taskTarget(
   }
 }
 
-/** The stored account of a task, of any profile; null if none is stored. */
+/** Finds the task's account in all profiles, or returns null. */
 function storedAccount({ baseUrl, keyId }: ServiceIdentity, configFolder: string): ServiceAccount | null {
   for (const folder of settingsFolders(configFolder)) {
     const account = accountIn(folder);
@@ -61,7 +61,7 @@ function accountIn(folder: string): ServiceAccount | null {
     if (baseUrl === undefined || apiKey === undefined) return null;
     return { baseUrl: checkBaseUrl(baseUrl, "baseUrl"), apiKey: checkApiKey(apiKey, "apiKey") };
   } catch (error) {
-    // A damaged file of another profile is reported when that profile is used.
+    // A damaged profile is reported when that profile is used.
     if (error instanceof ImggenError) return null;
     throw error;
   }

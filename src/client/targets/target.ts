@@ -6,31 +6,32 @@ import type { GenerationRequest } from "../../task/request.ts";
 import type { ClientSession } from "../client-session.ts";
 import type { Finding } from "../finding.ts";
 
-/** The maker of a request's images: the embedded sandbox, the hosted service, an `imggen serve`, or the user's generator. */
+/** Destination of requests: the embedded sandbox, the hosted service, an `imggen serve`, or the user's generator. */
 export interface Target {
   readonly kind: "sandbox" | "service" | "serve" | "generator";
-  /** Its name in the ledger; undefined: no service is configured. @throws UsageError */
+  /** Name in the ledger, or undefined if no service is configured. @throws UsageError */
   name(): Promise<string | undefined>;
-  /** Its address; null: it has none, or none is configured. @throws UsageError */
+  /** Address, or null if it has none or is not configured. @throws UsageError */
   url(): URL | null;
-  /** The models that it is known to have. @throws UsageError, SettingsError */
+  /** Known models. @throws UsageError, SettingsError */
   matrix(): Promise<Matrix>;
-  /** Terms that a request is checked against, beside the matrix; null: none. A dry run connects nowhere. @throws ImggenError */
+  /** Terms of requests beside the matrix, if any. A dry run does not connect. @throws ImggenError */
   terms(request: TermsRequest): Promise<GeneratorTerms | null>;
-  /** Its own list of models; null: it has none beside the matrix. @throws ImggenError */
+  /** Models beside the matrix, or null without a list. @throws ImggenError */
   models(timeoutMs?: number): Promise<OfferedModels | null>;
-  /** Identifies it with all its settings: equal keys share a connection. @throws UsageError, AuthRequiredError */
+  /** Identifies the target with its settings. Equal keys share a connection. @throws UsageError, AuthRequiredError */
   key(): Promise<string>;
-  /** Connects to it. Nothing is sent. @throws UsageError, AuthRequiredError */
+  /** Opens a connection without sending anything. @throws UsageError, AuthRequiredError */
   open(options: OpenOptions): Promise<OpenTarget>;
   /**
-   * Checks requests as each is before it is sent, and describes the first. Connects nowhere.
-   * @param requests by their names in messages @returns null: requests are sent as they are @throws InvalidRequestError
+   * Checks requests like a submit does, and describes the first, without a connection.
+   * @param requests by their names in messages
+   * @returns null if requests are sent unchanged @throws InvalidRequestError
    */
   describe(
     requests: readonly (readonly [name: string, GenerationRequest])[],
   ): Promise<DescribedRequest | null>;
-  /** Asks whether it can be used. It costs nothing. */
+  /** Checks at no cost whether the target can be used. */
   check(how: TargetCheckOptions): Promise<TargetCheck>;
 }
 
@@ -38,22 +39,20 @@ export interface TermsRequest {
   model?: string | undefined;
   validate?: boolean | undefined;
   dryRun?: boolean | undefined;
-  /** Whether the terms are for later requests too: another model may be loaded then, so none is the default. */
+  /** Whether the terms are for later requests, for which another model may be loaded. */
   lasts?: boolean | undefined;
 }
 
-/** A generator's list of models. */
 export interface OfferedModels {
-  /** Null if the generator has no list. */
+  /** Null without a list. */
   names: string[] | null;
-  /** The model that it has loaded, as its list names it; null if none is, or its API does not show it. */
+  /** The loaded model under its name in the list, or null if unknown. */
   loaded: string | null;
-  /** Whether every request must name a model. */
   needsName: boolean;
 }
 
 export interface OpenOptions {
-  /** Ends a submit, a poll or an idle download; undefined: the default of each. */
+  /** Timeout of a submit, a poll or an idle download. Default: that of each. */
   requestTimeoutMs?: number | undefined;
 }
 
@@ -62,33 +61,31 @@ export interface OpenTarget {
   close: () => Promise<void>;
 }
 
-/** A request as it would be sent. */
 export interface DescribedRequest {
-  /** The first request; null if its provider does not show it. */
+  /** The first request, or null if its provider cannot show it. */
   sent: SentRequest | null;
   requests: number;
-  /** Whether its size is that of a reference image, which is not on this machine. */
+  /** Whether its size depends on a reference image that is not on this machine. */
   isSizedByReference: boolean;
-  /** Whether it names no model: the other side has a default. */
+  /** Whether the target chooses the model. */
   isModelOpen?: boolean;
-  /** The side that chooses its seed; null if it is given, or there is none. */
+  /** Side that chooses the seed, or null if the seed is given or unsupported. */
   seedBy: "imggen" | "the server" | null;
 }
 
 export interface TargetCheckOptions {
   signal: AbortSignal;
-  /** Timeout of the answer; absent: the default. */
   timeoutMs?: number | undefined;
 }
 
-/** Findings of a check. A function may throw an ImggenError, which doctor shows as a finding. */
+/** Findings of a check. A function may throw an ImggenError, which `doctor` reports. */
 export interface TargetCheck {
   service(): Finding | Promise<Finding>;
   key(): Finding | Promise<Finding>;
   clock(): Finding | null;
-  /** Whether it has answered, and accepted the key. */
+  /** Whether the target replied and accepted the key. */
   isVerified: boolean;
-  /** @param hintStart beginning of a hint @param hintEnd its last line @returns the error of a login; null if nothing is wrong */
+  /** @param hintStart beginning of a hint @param hintEnd last line of a hint @returns the error of a login, or null */
   failure(hintStart: string, hintEnd: string): Error | null;
 }
 
