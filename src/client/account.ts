@@ -92,9 +92,35 @@ export function checkBaseUrl(text: string, label: string): string {
     });
   const url = new URL(text);
   if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopbackHost(url.hostname))) {
-    const generatorHint = /\/v1\/* Refuses the URL of a single operation. @throws UsageError */
+    const generatorHint = /\/v1\/*$/.test(url.pathname)
+      ? phrase`\nFor an address in OpenAI's style: ${action("run", `login --generator ${shellWord(text)}`)}`
+      : "";
+    throw new UsageError(`${label} must begin with https:// (plain http: only for this machine itself).`, {
+      hint: ["The API key travels with every request, so it is never sent unencrypted.", generatorHint],
+    });
+  }
+  if (url.username || url.password || /[?#]/.test(text)) {
+    throw new UsageError(`${label} must be a plain address, with no user name, query or fragment in it.`);
+  }
+  refuseEndpoint(text, label);
+  return normalizeBaseUrl(text);
+}
+
+/** Refuses the URL of a single operation. @throws UsageError */
 function refuseEndpoint(text: string, label: string): void {
-  const serviceUrl = text.replace(/\/generate-image\/* Adds the scheme to an address such as `example.com/api`, or returns null for other texts. */
+  const serviceUrl = text.replace(/\/generate-image\/*$/i, "");
+  if (serviceUrl !== text)
+    throw new UsageError(`${label} ends with an operation of the service.`, {
+      hint: `Did you mean ${serviceUrl}?`,
+    });
+  const generatorUrl = removeApiPath(text);
+  if (generatorUrl !== text)
+    throw new UsageError(`${label} is an address in OpenAI's style, not the service's.`, {
+      hint: phrase`To use it: ${action("run", `login --generator ${shellWord(generatorUrl)}`)}`,
+    });
+}
+
+/** Adds the scheme to an address such as `example.com/api`, or returns null for other texts. */
 export function withScheme(text: string): string | null {
   if (!/^[a-z0-9.-]*[a-z0-9](:\d+)?(\/|$)/i.test(text) || !URL.canParse(`https://${text}`)) return null;
   const { hostname } = new URL(`https://${text}`);
