@@ -58,10 +58,7 @@ export function checkSecret(input: string, label: string): string {
   );
 }
 
-/**
- * Checks a generator's key. `user:password` is sent in Base64, so it may contain any character but controls.
- * @throws UsageError
- */
+/** `user:password` is sent in Base64, so it may contain any character but controls. @throws UsageError */
 export function checkGeneratorKey(input: string, label: string, hasLogin: boolean): string {
   const key = trimInvisibleCharacters(input, label);
   if (!hasLogin || !key.includes(":")) return checkSecret(key, label);
@@ -78,11 +75,7 @@ export function requireApiKey(setting: { value: string; label: string } | undefi
   });
 }
 
-/**
- * Checks a base URL, and removes its trailing slash. http: is only for this machine, because each request
- * contains the key.
- * @throws UsageError
- */
+/** Refuses http: except for this machine, because each request contains the key. @throws UsageError */
 export function checkBaseUrl(text: string, label: string): string {
   refuseQuerySecret(text, label, phrase`Set IMGGEN_API_KEY, or store the key: ${action("run", "login")}`);
   const completeUrl = withScheme(text);
@@ -147,8 +140,7 @@ export function configuredService(settings: Pick<EffectiveSettings, "get">): {
 }
 
 /**
- * Returns the key for a base URL. A stored key is only sent to the URL that it was stored with, or a project's
- * `.env` could redirect it.
+ * Sends a stored key only to the URL that it was stored with, or a project's `.env` could redirect it.
  * @throws UsageError, AuthRequiredError without a key
  */
 export function apiKeyFor(

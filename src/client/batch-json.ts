@@ -24,7 +24,6 @@ import { describeFailure } from "./failure.ts";
 import { savedJson } from "./report-json.ts";
 import type { BatchRow, BatchSummary } from "./results.ts";
 
-/** JSON of a row: the JSON of `generate` with the row's position. */
 export function rowJson({ row, isSkipped, report, error }: RowResult, words: Vocabulary): BatchRow {
   const position = { row: row.row, line: row.line };
   if (report) return { ...savedJson(report, words), ...position, ...(isSkipped && { skipped: true }) };
@@ -52,7 +51,6 @@ export function summaryJson({ counts, rows, charged }: BatchResult): BatchSummar
   };
 }
 
-/** Extensions of manifests, without the dot. */
 export const EXTENSIONS = MANIFEST_EXTENSIONS.map((extension) => extension.slice(1));
 
 export const COLUMNS = [...FIELD_NAMES, "output"].join(" ");
@@ -103,7 +101,6 @@ export interface PlanFacts {
   rows: number;
   saved: number;
   unfinished: number;
-  /** Rows equal to an earlier row. */
   repeats: number;
   toSubmit: TotalCost;
   charged: TotalCost;

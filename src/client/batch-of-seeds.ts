@@ -18,11 +18,7 @@ import { targetInEffect } from "./targets/target-in-effect.ts";
 
 type Flags = Omit<FlagsOf<typeof GENERATE>, "seed">;
 
-/**
- * Checks a batch with one request per seed. A request that cannot be submitted throws the error of a single
- * request.
- * @throws UsageError, InvalidRequestError
- */
+/** Checks a batch with one request per seed. @throws UsageError, InvalidRequestError of a single request */
 export async function checkBatchOfSeeds(
   prompt: string,
   seeds: readonly WholeNumber[],
@@ -60,10 +56,7 @@ async function requireFolder(flags: Flags, session: ClientSession): Promise<void
     });
 }
 
-/**
- * Builds one JSON document with a result for each seed, in order.
- * @param ends results of rows. After a signal some rows of the plan have no result.
- */
+/** Builds JSON with a result for each seed. @param ends after a signal, some rows have no result */
 export function seedsJson(
   plan: BatchPlan,
   ends: readonly RowResult[],
@@ -112,7 +105,6 @@ export function seedsPlanJson(
   };
 }
 
-/** Formats seeds as ranges: `1-3, 7`. */
 export function seedRanges(seeds: readonly (WholeNumber | undefined)[]): string {
   const ranges: WholeNumber[][] = [];
   for (const seed of seeds.filter((each) => each !== undefined)) {

@@ -52,7 +52,7 @@ interface BatchCall
 export interface CheckedBatch {
   spec: BatchSpec;
   skipped: readonly SkippedRow[];
-  /** Distinct warnings to show before anything is charged. */
+  /** Warnings to show before anything is charged. */
   warnings: readonly string[];
 }
 
@@ -95,7 +95,7 @@ export async function checkManifestBatch(
   return checkBatch(entries, call, kind, session);
 }
 
-/** Checks rows given to the package. @throws ManifestError naming every invalid row, UsageError */
+/** @throws ManifestError naming every invalid row, UsageError */
 export async function checkBatchOfRows(
   rows: BatchRows,
   options: BatchOptions,
@@ -108,7 +108,7 @@ export async function checkBatchOfRows(
 }
 
 /**
- * Checks combinations of values. Unsupported combinations are skipped, and equal ones become one row.
+ * Skips combinations that are unsupported or repeated.
  * @throws UsageError for a value that no model supports, because skipping a typing error would charge for the
  * other rows
  */
@@ -281,11 +281,7 @@ function requireKnownValues(
   if (first) throwRefusal(first, ["Nothing was sent.", first.hint]);
 }
 
-/**
- * Returns all combinations of the values of `--field`. Commas separate values, unless the text is in double
- * quotes or the field is repeated.
- * @throws UsageError
- */
+/** Splits values at commas, unless the text is in double quotes or the field is repeated. @throws UsageError */
 export function fieldCombinations(
   { label, value }: { label: string; value: string },
   omittedName?: string,

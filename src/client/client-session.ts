@@ -9,12 +9,10 @@ import type { Profile } from "./profiles.ts";
 import type { ProcessContext } from "./this-process.ts";
 import type { Folders } from "./user-folders.ts";
 
-/** Context, folders and settings of a command, or of a program that uses the package. */
 export interface ClientSession {
   readonly context: ProcessContext;
   readonly folders: Folders;
   readonly settings: EffectiveSettings;
-  /** Null or absent for the default settings. */
   readonly profile?: Profile | null;
   /** Names of options and commands in messages. */
   readonly words: Vocabulary;

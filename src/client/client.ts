@@ -233,7 +233,6 @@ class Calls {
     }
   }
 
-  /** Aborts all calls, and waits for their end. */
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.allSettled(this.#running);

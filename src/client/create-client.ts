@@ -25,7 +25,6 @@ export function createClient(options: ClientOptions = {}): Client {
   }, PACKAGE_WORDS);
 }
 
-/** Creates a session in this process, whose environment the options override. */
 function createSession(options: ClientOptions): ClientSession {
   const { baseUrl, apiKey, sandbox, generator, generatorKey, home, matrix } = options;
   const isService = baseUrl !== undefined || apiKey !== undefined;

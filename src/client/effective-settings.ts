@@ -33,13 +33,9 @@ export function parseSwitch(label: string, text: string): boolean {
   throw new UsageError(`${label} must be true or false.`);
 }
 
-/** Settings from flags, by the setting's name. */
 export type SettingFlags = { readonly [Name in SettingName]?: { value: string; label: string } };
 
-/**
- * Effective settings: flags override the environment, which overrides the config file. The file is read once,
- * on demand.
- */
+/** Flags override the environment, which overrides the config file. The file is read once, on demand. */
 export class EffectiveSettings {
   readonly #env: Environment;
   readonly #read: () => Settings;
@@ -47,10 +43,7 @@ export class EffectiveSettings {
   readonly #isSandbox: boolean;
   #file: Settings | undefined;
 
-  /**
-   * @param read reads the config file @throws SettingsError
-   * @param isSandbox whether the embedded sandbox replaces every service and generator
-   */
+  /** @param read may throw SettingsError @param isSandbox whether the sandbox replaces services and generators */
   constructor(env: Environment, read: () => Settings, flags: SettingFlags = {}, isSandbox = false) {
     this.#env = env;
     this.#read = read;
@@ -69,10 +62,7 @@ export class EffectiveSettings {
     return requireValidPath(name, { value: flag.value, source: "flag", label: flag.label });
   }
 
-  /**
-   * Returns the user's generator if new requests use it. The sandbox overrides it.
-   * @throws UsageError if one source sets both a generator and a base URL, SettingsError
-   */
+  /** Returns the generator of new requests. @throws UsageError if one source sets both a generator and a base URL */
   generator(): EffectiveValue | undefined {
     const { field = this.#flags.fieldJson } = this.#flags;
     if (this.#isSandbox && field !== undefined)
@@ -89,7 +79,6 @@ export class EffectiveSettings {
     return generator;
   }
 
-  /** Reads the config file only if neither a flag nor the environment decides. */
   #generatorInEffect(): EffectiveValue | undefined {
     const generator = this.#fromFlagOrEnvironment("generator");
     if (generator?.source === "flag") return generator;
@@ -155,6 +144,7 @@ export class EffectiveSettings {
   }
 }
 
+/** @throws UsageError for an empty path */
 function requireValidPath(name: keyof Settings, setting: EffectiveValue): EffectiveValue {
   if (isPath(name)) requirePath(setting.value, setting.label);
   return setting;
@@ -202,10 +192,7 @@ export async function openSettingsStore(
   return new SettingsStore(folder, processes);
 }
 
-/**
- * Converts options about a generator to overrides of its settings. @param getLabel returns an option's name in
- * messages
- */
+/** Converts options to overrides of settings. @param getLabel returns an option's name in messages */
 export function settingFlags(
   values: { readonly [Name in SettingName]?: unknown },
   getLabel: (name: string) => string,

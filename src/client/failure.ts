@@ -25,7 +25,6 @@ interface HintFacts {
   ledgerId: string | null;
   mentionedTaskId: string | null;
   charged: Charged;
-  /** Reason that the task is free, or undefined if it may be charged. */
   free: FreeProvider | undefined;
 }
 
@@ -38,7 +37,6 @@ const resumeOr = (...otherwise: Wording[]): NextSteps => {
 
 const resumeWith = (taskId: string) => phrase`Resume with: ${action("resume", taskId)}`;
 
-/** Next steps for errors without a hint. The cost precedes them. */
 const NEXT_STEPS: Record<ErrorType, NextSteps> = {
   internal: () => [
     phrase`This is a bug in imggen. To list the tasks and their cost: ${action("history")}`,
@@ -126,7 +124,6 @@ function costText(charged: Charged, free: FreeProvider | undefined): string {
   return free === "sandbox" ? "The sandbox is free." : COST[charged];
 }
 
-/** Builds the failure document of an error, for JSON and for messages. */
 export function describeFailure(error: unknown, words: Vocabulary, task?: FailedTask): FailureJson {
   const expected = toImggenError(error);
   const { type, key } = expected;

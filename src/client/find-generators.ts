@@ -19,7 +19,6 @@ import type { OfferedModels } from "./targets/target.ts";
 
 export interface FoundGenerator {
   generator: string;
-  /** Default model of requests, or null if unknown. */
   model: string | null;
   needsModel: boolean;
   paid: boolean;
@@ -27,7 +26,6 @@ export interface FoundGenerator {
 
 export interface FoundServer extends FoundGenerator {
   port: number;
-  /** First names of its list of models. */
   models: string[];
 }
 
@@ -47,24 +45,17 @@ const ANSWER_TIMEOUT_MS = 1_000;
 const MAX_MODELS = 100;
 const MAX_NAME_LENGTH = 200;
 
-/**
- * Kinds of local servers. If a server supports several, the last is used, because its API can do more than
- * OpenAI's.
- */
+/** Kinds of local servers. The last matching kind is used, because its API can do more than OpenAI's. */
 const LOCAL_KINDS = (["openai", "sdapi", "comfyui"] as const).flatMap((name) => {
   const local: LocalServers | undefined = KINDS[name].local;
   return local === undefined ? [] : [{ name, local }];
 });
 
-/** Default ports of local generators. */
 export const LOCAL_PORTS: readonly number[] = [
   ...new Set(LOCAL_KINDS.flatMap(({ local }) => local.ports)),
 ].sort((a, b) => a - b);
 
-/**
- * Queries ports of this machine in parallel, without a key. Invalid replies are ignored. @throws the signal's
- * reason
- */
+/** Queries ports of this machine without a key. Ignores invalid replies. @throws the signal's reason */
 export async function findServers(
   ports: readonly number[],
   signal: AbortSignal,

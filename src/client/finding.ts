@@ -5,9 +5,7 @@ export interface Finding {
   level: "ok" | "news" | "skipped" | "warning" | "failed";
   /** A sentence for a problem, otherwise a few words without a full stop. */
   message: string;
-  /** Next step, or null. */
   hint: string | null;
-  /** Values by name for JSON. Empty if the check could not be made. */
   facts: Facts;
 }
 

@@ -29,7 +29,6 @@ export interface UserGenerator {
 
 export type GeneratorSource = Pick<ClientSession, "settings"> & {
   context: Pick<ClientSession["context"], "env" | "resolvePath">;
-  /** Contains the installed provider packages. */
   folders: Pick<ClientSession["folders"], "config">;
 };
 
@@ -102,8 +101,7 @@ function workflowSetting(
   if (setting === undefined) return undefined;
   if (spec.kind === "comfyui")
     return { path: context.resolvePath(setting.value), label: describeSetting("workflow", setting) };
-  // The config's workflow is refused only for new requests, because tasks of this generator can finish without
-  // it.
+  // Tasks of this generator can finish without the config's workflow.
   if (setting.source === "config") return undefined;
   throw workflowError(setting.label, phrase`Add ${option("generator")} comfyui:<url>.`);
 }
@@ -242,6 +240,7 @@ export function lacksKey({ spec, options: { key, headers } }: UserGenerator): bo
   return kindAtHome(spec) !== null && key === null && Object.keys(headers).length === 0;
 }
 
+/** @throws AuthRequiredError without a key that the generator needs */
 export function requireKey(generator: UserGenerator): void {
   const { spec } = generator;
   const kind = kindAtHome(spec);

@@ -10,16 +10,11 @@ import type { GENERATE } from "./options/request-table.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
 
 export interface SeedFlags {
-  /** Seeds of `--seed`, or of `--field` if it has several. */
   seeds: readonly WholeNumber[];
-  /** Name of the generator's seed field, if it has one. */
   field: string | undefined;
 }
 
-/**
- * Reads the seeds of `--seed 1-40`, or of `--field seed=1-40` with the generator's field name.
- * @throws UsageError if both are set
- */
+/** Reads `--seed 1-40`, or `--field seed=1-40` under the generator's name. @throws UsageError if both are set */
 export async function readSeedFlags(
   flag: readonly WholeNumber[] = [],
   session: ClientSession,

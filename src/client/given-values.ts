@@ -39,10 +39,7 @@ export function readRequestFlags(flags: RequestFlags, { settings }: Source): Req
   return { values, savedFields, labels: { model: setting.label } };
 }
 
-/**
- * Whether a model setting is only the service's default: a generator's default is in its terms, and a model in
- * the config does not apply to a server whose key is in the environment.
- */
+/** Whether a model setting applies only to the service: another target has its own default model. */
 function isServiceDefault({ source }: EffectiveValue, settings: EffectiveSettings): boolean {
   if (source === "flag") return false;
   if (settings.generator() !== undefined) return true;
@@ -54,7 +51,6 @@ export function toRequestValues(flags: RequestFlags): Omit<RequestInput, "prompt
   return fieldsFrom<InputFields>((name) => input[name]);
 }
 
-/** Whether local reference images can be uploaded, or undefined if all are URLs. */
 export function canUpload(images: readonly string[] | undefined, { settings }: Source): boolean | undefined {
   return images?.some(isLocalFile) ? settings.get("uploadCommand") !== undefined : undefined;
 }
@@ -69,7 +65,7 @@ export function toWaitSettings({ timeoutMs, pollIntervalMs }: WaitOptions): Wait
   return { timeoutMs: timeoutMs ?? null, schedule };
 }
 
-/** Adds the setting `timeout`. @throws UsageError */
+/** @throws UsageError for an invalid setting `timeout` */
 export function waitSettings(flags: WaitOptions, { settings }: Source): WaitSettings {
   const wait = toWaitSettings(flags);
   if (wait.timeoutMs !== null) return wait;

@@ -14,10 +14,7 @@ export function shortModelNames(matrix: Matrix): { id: string; name: string }[] 
   return names.filter(({ name }) => resolveModel(name, matrix) !== undefined);
 }
 
-/**
- * Returns the ratios or qualities that at least one of the models supports. Null without models, or if those of
- * one model are undocumented.
- */
+/** Returns the values that at least one model supports. Null without models, or if those of one are undocumented. */
 export function allowedByModels(
   names: readonly string[],
   column: "ratios" | "qualities",

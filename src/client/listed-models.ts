@@ -12,15 +12,12 @@ import { targetInEffect } from "./targets/target-in-effect.ts";
 
 export interface ModelList {
   models: readonly Model[];
-  /** The requested model, or null. */
   model: Model | null;
   /** Ids of matching models with no data but a name. */
   names: ReadonlySet<string>;
   undocumented: readonly string[];
-  /** Model that the generator has loaded, or null if unknown. */
   loaded: string | null;
   hasNone: boolean;
-  /** Reason that a generator's list is missing, or null. */
   leftOut: string | null;
 }
 

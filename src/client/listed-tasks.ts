@@ -19,14 +19,11 @@ export const HISTORY_LIMIT = 20;
 
 export interface ListedTask {
   report: TaskReport;
-  /** State of an open task, or outcome of an ended one. */
   status: string;
-  /** Name of its generator, or null at a service. */
   generator: string | null;
   entry: HistoryEntry;
 }
 
-/** `generator` limits the list to its tasks. */
 interface ListQuery extends HistoryQuery {
   generator?: string | undefined;
 }
@@ -47,9 +44,8 @@ export interface UnreadableTask {
 }
 
 /**
- * Lists matching tasks, newest first, without polling. `elsewhere` is a match at another service.
- * @param getLabel returns an option's name in messages
- * @throws UsageError
+ * Lists matching tasks, newest first, without polling. `elsewhere` is a match at another service. @throws
+ * UsageError
  */
 export async function* listedTasks(
   { generator, ...query }: ListQuery,
@@ -75,7 +71,6 @@ export interface CancellableTasks {
   paid: number;
   /** Number of further tasks that belong to a running server. */
   served: number;
-  /** Warnings about unreadable files of the ledger. */
   warnings: string[];
 }
 

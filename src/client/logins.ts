@@ -16,9 +16,8 @@ const VERIFY_TIMEOUT_MS = 15_000;
 const UNCHECKED_HINT = "To store the key unchecked, add --no-verify.";
 
 /**
- * Checks a key at no cost.
- * @throws AuthRequiredError if the service refuses the key, ServiceError if something else replies,
- * NetworkError without a reply
+ * @throws AuthRequiredError if the key is refused, ServiceError if something else replies, NetworkError without
+ * a reply
  */
 export async function verifyAccount(
   account: { baseUrl: string; apiKey: string },
@@ -50,8 +49,7 @@ export function generatorLogin(text: string, session: TargetSession) {
       return checkGeneratorKey(input, "This key", supportsLogin(spec));
     },
     /**
-     * Queries its models at no cost.
-     * @returns whether it listed them, or the error of its list
+     * Queries its models at no cost. @returns whether it listed them, or the error of its list
      * @throws AuthRequiredError if it refuses the key, NetworkError if it cannot be reached
      */
     async verify(key: string | null, signal: AbortSignal): Promise<boolean | ServiceError> {
@@ -66,10 +64,7 @@ export function generatorLogin(text: string, session: TargetSession) {
   };
 }
 
-/**
- * Finds a model with documented costs as an alternative to a default model without, in the preferred or
- * cheapest quality.
- */
+/** Finds an alternative with documented costs to a default model without, in the preferred or cheapest quality. */
 export async function findPricedModel(
   session: TargetSession,
   model: string = DEFAULT_MODEL,

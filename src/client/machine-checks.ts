@@ -50,7 +50,6 @@ export async function checkState(session: TargetSession): Promise<Finding> {
   return ok(parts.filter(Boolean).join(", "), facts);
 }
 
-/** Checks the working folder, the default destination of images. */
 export async function checkFolder({ context }: TargetSession): Promise<Finding> {
   const hint = "Change to another folder, or save elsewhere with --output.";
   try {
@@ -100,7 +99,6 @@ interface FolderFacts {
   exists: boolean;
   /** Octal, such as `0700`. Null if the folder does not exist, or the platform has no modes. */
   mode: string | null;
-  /** Free space for this user, or null if unknown. */
   freeBytes: number | null;
   /** Error that prevents creating files in it. The other facts are then unknown. */
   problem: unknown;
@@ -124,12 +122,10 @@ export async function folderFacts(folder: string, existing = folder): Promise<Fo
   }
 }
 
-/** Octal permissions such as `0700`, or null on Windows. */
 export function modeText({ mode }: Stats): string | null {
   return platform() === "win32" ? null : (mode & 0o777).toString(8).padStart(4, "0");
 }
 
-/** Whether a mode has any of the permission bits. */
 export function hasPermissions(bits: number, mode: string | null): boolean {
   return (Number.parseInt(mode ?? "0", 8) & bits) !== 0;
 }
@@ -142,7 +138,6 @@ export function bytesText(bytes: number): string {
   return `${amount < 10 ? Math.floor(amount * 10) / 10 : Math.floor(amount)} ${UNITS[at]}`;
 }
 
-/** Reports the proxy used for the service. */
 export async function checkProxy(session: TargetSession): Promise<Finding | null> {
   if (session.isSandbox) return ok("none for the embedded sandbox", { url: null });
   const proxies = proxiesFromEnvironment(session.context.env);

@@ -10,8 +10,7 @@ import type { SUBMIT } from "./options/request-table.ts";
 import { copiesForGenerator } from "./targets/target-in-effect.ts";
 
 /**
- * Reads reference files without uploading them. Without an upload command, paths are sent unchanged under
- * `--no-validate`.
+ * Reads reference files. Without an upload command, paths are sent unchanged under `--no-validate`.
  * @throws UsageError if a file or the upload command cannot be used
  */
 export async function openReferences(

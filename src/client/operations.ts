@@ -18,7 +18,6 @@ import type { ClientSession } from "./client-session.ts";
 import { referencesFolder, workflowsFolder } from "./user-folders.ts";
 import { type Caller, Workspace } from "./workspace.ts";
 
-/** Overrides of a task's recorded destination. */
 export interface DestinationOptions {
   output?: string | undefined;
   name?: string | undefined;
@@ -36,10 +35,7 @@ interface PriceConfirmation {
   confirmPrice?: ((name: string) => Promise<boolean>) | undefined;
 }
 
-/**
- * Use cases about tasks, shared by all interfaces: command line, package and agent tools. Connections are
- * opened on demand.
- */
+/** Use cases about tasks, for the command line, the package and agent tools. Connections are opened on demand. */
 export class Operations {
   readonly #session: ClientSession;
   readonly #workspace: Workspace;
@@ -50,12 +46,10 @@ export class Operations {
     this.#workspace = new Workspace(session, requestTimeoutMs);
   }
 
-  /** Dependencies for use cases without an operation here. */
   depsFor(caller: Caller) {
     return this.#workspace.depsFor(caller);
   }
 
-  /** Submits one request, or finishes the earlier task of an equal request. */
   async generate(
     spec: GenerateSpec,
     caller: Caller,
@@ -90,10 +84,7 @@ export class Operations {
     return status(tasks, { wait, destination }, deps, events);
   }
 
-  /**
-   * Finishes the tasks with these ids. Default: all unfinished tasks.
-   * @param options.takesServed whether images of a server's tasks are saved to this command's destination
-   */
+  /** @param options.takesServed whether images of a server's tasks are saved to this command's destination */
   async resume(
     ids: readonly string[],
     {
@@ -132,10 +123,7 @@ export class Operations {
     return reports;
   }
 
-  /**
-   * Cancels queued requests, and asks providers to stop accepted ones.
-   * @param wait null: paid requests in flight are not cancelled
-   */
+  /** @param wait null: paid requests in flight are not cancelled */
   async cancel(
     ids: readonly string[],
     wait: WaitSettings | null,

@@ -6,7 +6,6 @@ import { normalizeBaseUrl } from "./account.ts";
 import { storedSettings } from "./effective-settings.ts";
 import { profileFolder, profileNames } from "./profiles.ts";
 
-/** Finds the profile of a service or generator by its name in the ledger. */
 export function profilesByService(configFolder: string): (service: string) => string | null {
   const names = profileNames(configFolder).sort();
   const services = new Map(

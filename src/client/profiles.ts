@@ -25,14 +25,12 @@ export function profileFolder(configFolder: string, name: string, label: string)
   });
 }
 
-/** Unsorted. */
 export function profileNames(configFolder: string): string[] {
   const folder = path.join(configFolder, PROFILES_FOLDER);
   const names = existsSync(folder) ? readdirSync(folder) : [];
   return names.filter((name) => PROFILE_NAME.test(name) && hasSettings(path.join(folder, name)));
 }
 
-/** Folders of the default settings and of all profiles. */
 export function settingsFolders(configFolder: string): string[] {
   const profileFolders = profileNames(configFolder).map((name) =>
     path.join(configFolder, PROFILES_FOLDER, name),

@@ -38,10 +38,7 @@ import type {
 } from "./results.ts";
 import { copiesForGenerator, targetInEffect } from "./targets/target-in-effect.ts";
 
-/**
- * Calls of the package, which convert options and results. A separate module, so that a client is created
- * without loading it.
- */
+/** Calls of the package. A separate module, so that a client is created without loading it. */
 export class PublishedCalls {
   readonly #session: ClientSession;
   readonly #operations: Operations;
@@ -65,6 +62,7 @@ export class PublishedCalls {
     return this.#succeeded(noted(await this.#operations.generate(spec, caller)));
   }
 
+  /** @throws ImggenFailure if the earlier task has no image */
   async reuse(options: ReuseOptions, signal: AbortSignal): Promise<GenerateResult | null> {
     const wait = toWaitSettings(options);
     const { checked } = await this.#checked(options);

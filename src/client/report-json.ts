@@ -23,7 +23,6 @@ import type {
   TaskResult,
 } from "./results.ts";
 
-/** JSON of a task's report: the success object, or the failure object. */
 export function reportJson(report: TaskReport, words: Vocabulary): TaskResult {
   const { elapsedMs, files, warnings, reused, error } = report;
   const reusedField = reused && { reused };
@@ -38,7 +37,6 @@ export function reportJson(report: TaskReport, words: Vocabulary): TaskResult {
   return { ok: true, ...taskFacts(report), elapsedMs, warnings, ...reusedField };
 }
 
-/** Like `reportJson`, for a task that saves into files. */
 export function savedJson(report: TaskReport, words: Vocabulary): GenerateResult | TaskFailure {
   const result = reportJson(report, words);
   return result.ok ? { ...result, files: result.files.filter(isImageFile) } : result;
@@ -94,10 +92,7 @@ export function historyEntry(record: Task): HistoryEntry {
   };
 }
 
-/**
- * JSON of a polled task. `ok` if the poll succeeded, even if the task still runs. Omits the queries of URLs,
- * which may be signatures.
- */
+/** JSON of a polled task, `ok` if the poll succeeded. Omits the queries of URLs, which may be signatures. */
 export function statusJson(report: TaskReport, words: Vocabulary): StatusResult {
   const { files } = report;
   const urls = report.urls.map((url) => url.replace(/[?#].*$/s, ""));

@@ -24,17 +24,12 @@ type OneRequestFlags = Omit<FlagsOf<typeof GENERATE>, "seed"> & { seed?: WholeNu
 
 export interface RequestPlan extends GenerateSpec {
   references: RequestReferences | null;
-  /** Maximum number of images. */
   maxImages: number;
-  /** Flag or setting of its destination, for messages. */
   outputLabel: string;
   folder: string | null;
 }
 
-/**
- * Checks a new request. `unusable` is the generator's error, returned because an unfinished task may exist for
- * the request.
- */
+/** `unusable` is the generator's error, returned because an unfinished task may exist for the request. */
 export async function checkNewRequest(
   prompt: string,
   flags: OneRequestFlags,

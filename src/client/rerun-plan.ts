@@ -22,7 +22,6 @@ import { workflowCopy } from "./user-folders.ts";
 export interface OtherService {
   at: string;
   kind: "sandbox" | "generator" | "service";
-  /** The configured service, if any. */
   configured: string | undefined;
   isFree: boolean;
   /** Whether the ledger has its task. A sidecar may be written by anyone. */
@@ -135,10 +134,7 @@ function isGeneratorTask(record: ImageOrigin["record"]): record is NonNullable<I
   return record !== null && isAtGenerator(record.intent);
 }
 
-/**
- * Removes the seed, negative prompt and fields that a flag overrides under either name.
- * @returns `isSeedGiven`: whether a flag sets the seed, or requests a new one
- */
+/** Applies field flags. @returns `isSeedGiven`: whether a flag sets the seed, or requests a new one */
 function withFieldFlags(
   merged: RequestInput,
   { isRandom, ...flags }: Pick<RequestInput, "seed" | "negative"> & { isRandom: boolean },
@@ -168,10 +164,7 @@ function preferProvider({ record }: ImageOrigin, { settings, isSandbox }: Client
   settings.prefer("generator", record.intent.service.baseUrl, "The task's generator");
 }
 
-/**
- * Applies the earlier task's workflow and cost, unless a flag overrides them. It stays paid, because a free
- * request is sent again after a lost reply.
- */
+/** Applies the task's workflow and cost. It stays paid, because a free request is sent again after a lost reply. */
 async function preferTaskSettings({ record }: ImageOrigin, session: ClientSession): Promise<void> {
   const { settings, folders } = session;
   if (!isGeneratorTask(record) || record.intent.service.baseUrl !== (await nameInEffect(session))) return;
@@ -203,10 +196,8 @@ async function requireSameService(
 }
 
 /**
- * Finds the request of an image or task id. An image is recognised by its bytes, so it may have been moved. The
- * sidecar is a fallback for the ledger.
- * @param replacesImages whether its reference images are not needed
- * @throws UsageError if neither has it, or the sidecar has only a part of it
+ * Finds the request of an image or task id. An image is recognised by its bytes, so it may have been moved.
+ * @throws UsageError if neither ledger nor sidecar has the whole request
  */
 async function findEarlierRequest(
   what: string,

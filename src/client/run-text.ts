@@ -56,7 +56,6 @@ function outageText(outage: OutageEvent): string {
     : `Submitting is paused: ${why}.`;
 }
 
-/** Returns the activity that begins with an event, or an empty text. */
 export function stepText(event: RunEvent): string {
   switch (event.type) {
     case "uploading":

@@ -47,10 +47,7 @@ function headers(label: string, text: string): Record<string, string> {
   return Object.fromEntries(pairs);
 }
 
-/**
- * Parsers of settings by type. `config set` stores a parsed string, or the input for other values. @throws
- * UsageError
- */
+/** `config set` stores a parsed string, or the input for other values. Parsers throw UsageError. */
 const PARSERS = {
   key: (label: string, text: string) => checkApiKey(text, label),
   baseUrl: (label: string, text: string) => checkBaseUrl(text, label),

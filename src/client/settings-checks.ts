@@ -62,10 +62,7 @@ export async function getExposureWarning(file: string): Promise<string | null> {
 
 const REMOVE_HINT = "To remove a setting: imggen config unset <name>";
 
-/**
- * Returns warnings about saved values that requests omit.
- * @throws ImggenError if a saved setting makes requests invalid
- */
+/** Returns warnings about omitted values. @throws ImggenError if a saved setting makes requests invalid */
 async function findOmittedSettings(session: CheckedSession): Promise<string[]> {
   const { settings } = session;
   try {
@@ -83,6 +80,7 @@ async function findOmittedSettings(session: CheckedSession): Promise<string[]> {
   }
 }
 
+/** @throws UsageError for a value that a command would refuse */
 async function checkValues(settings: Settings, file: string, session: CheckedSession): Promise<void> {
   const read = async () => (await targetInEffect(session)).matrix();
   const matrix = await read().catch(() => null);
@@ -93,7 +91,6 @@ async function checkValues(settings: Settings, file: string, session: CheckedSes
     const value = settings[name];
     if (value === undefined || skippedNames.includes(name)) continue;
     try {
-      // Uses the label of a request's error.
       const label =
         name === "workflow" ? describeSetting(name, { value, source: "config", label: name }) : name;
       await checkSetting(name, value, deps, label);

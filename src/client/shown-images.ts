@@ -19,7 +19,6 @@ export interface FoundImage {
 
 export interface FoundImages {
   origin: ImageOrigin | null;
-  /** Generator-only fields of the request, without the seed. */
   settings: Readonly<Record<string, unknown>>;
   files: FoundImage[];
 }

@@ -10,20 +10,15 @@ export type Environment = Record<string, string | undefined>;
 
 export interface ProcessContext {
   env: Environment;
-  /**
-   * Makes a user's path absolute, and expands `~/`.
-   * @throws SaveFailedError for a relative path without a working folder, NoHomeError
-   */
+  /** Expands `~/`. @throws SaveFailedError for a relative path without a working folder, NoHomeError */
   resolvePath: (file: string) => string;
   /** Mode of saved files: rw-rw-rw- without the umask's bits. */
   fileMode: number;
   clock: Clock;
   readonly processes: Processes;
-  /** Uniform in [0, 1). */
   random: () => number;
   /** Draws images of the embedded sandbox. Default: the sandbox's painter. */
   readonly drawPicture?: SandboxOptions["draw"];
-  /** Ports to search for servers. Default: those of each kind. */
   readonly localPorts?: readonly number[];
 }
 

@@ -17,7 +17,6 @@ export function referencesFolder({ state }: Pick<Folders, "state">): string {
   return path.join(state, "references");
 }
 
-/** Cache of servers' models. */
 export function modelsFolder({ state }: Pick<Folders, "state">): string {
   return path.join(state, "models");
 }
@@ -30,10 +29,7 @@ export function workflowCopy(folders: Pick<Folders, "state">, sha256: string): s
   return path.join(workflowsFolder(folders), `${path.basename(sha256)}.json`);
 }
 
-/**
- * Folders below IMGGEN_HOME, or the platform's standard folders.
- * @throws UsageError if IMGGEN_HOME is empty or relative, NoHomeError without both
- */
+/** @throws UsageError if IMGGEN_HOME is empty or relative, NoHomeError without it and a home folder */
 export function userFolders({ env }: Pick<ProcessContext, "env">): Folders {
   if (env.IMGGEN_HOME !== undefined) {
     const home = parseHome(env.IMGGEN_HOME);
@@ -60,10 +56,7 @@ export function userFolders({ env }: Pick<ProcessContext, "env">): Folders {
   }
 }
 
-/**
- * Refuses a relative IMGGEN_HOME, because the ledger would depend on the working folder and charges in another
- * folder would be unknown.
- */
+/** Refuses a relative path, because the ledger and its charges would depend on the working folder. */
 function parseHome(value: string): string {
   const home = expandHome(requirePath(value, "IMGGEN_HOME"));
   if (path.isAbsolute(home)) return home;

@@ -14,7 +14,6 @@ import { taskTarget } from "./targets/target-of-task.ts";
 
 export interface Caller
   extends Pick<TaskDeps, "signal" | "onProgress" | "onPreview" | "writeOut" | "acceptsOtherKey"> {
-  /** Called with all free jobs that a provider can stop, after each change. */
   onStoppable?: ((jobs: StoppableJobs) => void) | undefined;
 }
 
@@ -26,10 +25,8 @@ export class Workspace {
   readonly #closers: (() => Promise<void>)[] = [];
   /** By target key, so that a changed setting applies to the next task. */
   readonly #opened = new Map<string, Promise<Connection>>();
-  /** Shared by the tasks of an account, which learn from each other. */
   readonly #schedules = new Map<Connection, PollingSchedules>();
 
-  /** @param requestTimeoutMs timeout of a submit, a poll or an idle download. Default: that of each. */
   constructor(session: ClientSession, requestTimeoutMs: number | undefined) {
     this.ledger = openLedger(session);
     this.#session = session;

@@ -8,6 +8,7 @@ export interface Call {
   onProgress: OnTaskProgress;
 }
 
+/** @throws ImggenFailure */
 type Work = (call: Call) => Promise<TaskSuccess>;
 
 /**

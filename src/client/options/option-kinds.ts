@@ -18,7 +18,6 @@ interface KindRow {
   isValid: (value: unknown) => boolean;
   /** Completes the sentence "must be …". */
   words: string;
-  /** Limits of a whole number that have their own messages. */
   range?: { min: number; max?: bigint };
 }
 

@@ -5,7 +5,6 @@ import type { ProviderFields } from "../../task/request-fields.ts";
 /** Value of `--seed` that requests a new seed. */
 export const RANDOM = "random";
 
-/** Types of option values by kind. */
 export interface Values {
   text: string;
   path: string;
@@ -44,21 +43,16 @@ export interface Option<OfKind extends Kind = Kind, Choice extends string = stri
   kind: OfKind;
   /** Declaration for the parser: `-m, --model <id>`. Null for options without a flag. */
   flag: string | null;
-  /** Help text, with the default in parentheses at the end. */
   help: string;
   group?: Group | undefined;
   min?: number;
   max?: number;
-  /**
-   * Whether the limits are only for messages and schemas. The model matrix then checks the value, unless
-   * --no-validate is set.
-   */
+  /** Whether the limits are only for messages and schemas, because the model matrix checks the value. */
   isAdvisory?: boolean;
   choices?: readonly Choice[];
   suggestions?: SuggestionKind;
   /** Description for agents, required for arguments of tools. */
   agents?: string;
-  /** Default of a tool's argument. */
   default?: number | boolean;
   /** Set if the flag overrides a setting, whose parser reads its text. */
   isSetting?: true;

@@ -32,8 +32,8 @@ export const REQUEST = {
     agents: "Number of images, as the model allows.",
   }),
   /**
-   * Seed of the first image, if the user's generator supports seeds. It increments with each further image.
-   * Seeds from 2^53 to 2^64 - 1 are strings of digits.
+   * Seed of the first image, incremented for each further one, if the generator supports it. As text from 2^53
+   * to 2^64 - 1.
    */
   seed: request(
     "seed",
@@ -119,10 +119,7 @@ const SEEDS = request(
 );
 
 const MULTIPLE_REQUESTS = {
-  /**
-   * Allows costs above the setting `confirmAbove` or undocumented costs, and a folder that another machine
-   * began. Default false.
-   */
+  /** Allows undocumented costs, costs above the setting `confirmAbove`, and a folder that another machine began. */
   yes: cost("flag", "--yes", "skip the confirmation of the cost, and of a folder that another machine began"),
   /** Submits failed rows again, at a new charge. */
   retryFailed: cost("flag", "--retry-failed", "submit failed rows again"),
@@ -144,10 +141,7 @@ export const GENERATE = {
   ...SUBMIT,
   /** Returns the earlier task of an identical request, without another charge. Default false. */
   reuse: cost("flag", "--reuse", "reuse the task of an identical earlier request"),
-  /**
-   * Submits a new task even if an identical request was charged and is unfinished, or has an unknown outcome.
-   * Default false.
-   */
+  /** Submits a new task even if an identical request is unfinished or has an unknown outcome. Default false. */
   again: cost("flag", "--again", "submit a new task even if an identical request is unfinished"),
   ...MULTIPLE_REQUESTS,
 } satisfies Options;

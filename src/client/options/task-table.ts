@@ -8,10 +8,7 @@ export const VIEW = {
   open: option("flag", "--open", "open the images with the system's viewer", { group: "Output" }),
 } satisfies Options;
 
-/**
- * @param what the duration that `--timeout` limits
- * @param context.when prefix of both texts, if a command waits only with another flag
- */
+/** @param context.when prefix of both texts, if a command waits only with another flag */
 export function waitOptions(what: string, { when = "", group }: { when?: string; group?: Group } = {}) {
   return {
     /** Maximum wait for a result in milliseconds. Default: 180,000, and 600,000 for 4K. */

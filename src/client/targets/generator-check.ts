@@ -10,10 +10,8 @@ import { lacksKey, type UserGenerator } from "../generator-settings.ts";
 import { queryGenerator, returnImggenError } from "./open-generator.ts";
 import type { TargetCheck, TargetCheckOptions, TargetSession } from "./target.ts";
 
-/** Names of the generator's models, null without a list, or the error of the query. */
 type Reply = readonly string[] | null | ImggenError;
 
-/** Queries a generator for its models at no cost. */
 export async function checkGenerator(
   generator: UserGenerator,
   session: TargetSession,
@@ -98,7 +96,6 @@ function checkReachable(
   return news(`${answers}, with ${models}`, facts);
 }
 
-/** Kinds of servers that usually list their models. */
 const WITH_LIST: ReadonlySet<string> = new Set(["openai", "sdapi"]);
 
 const FIX_COMMAND = "Use the program's full path, and make it executable.";

@@ -48,11 +48,7 @@ export function requireKnownGenerator(
   }
 }
 
-/**
- * Loads a stored task's generator. Settings apply only if it is the generator in effect, and invalid settings
- * are ignored.
- * @throws UsageError, as `loadGenerator`
- */
+/** Loads a task's generator. Settings apply only if it is the generator in effect. @throws UsageError */
 export function loadTaskGenerator(
   { baseUrl: name, keyId }: ServiceIdentity,
   source: GeneratorSource,
@@ -80,7 +76,7 @@ function nullIfInvalid<Value>(read: () => Value): Value | null {
   }
 }
 
-/** Checks flags about a generator, even if no task uses it. @throws UsageError */
+/** @throws UsageError for invalid flags, even if no task uses the generator */
 export function checkFlags(source: GeneratorSource): void {
   const settings = new EffectiveSettings({}, () => ({}), source.settings.flags);
   const setting = settings.flag("generator") ?? source.settings.generator();
@@ -107,9 +103,8 @@ export function resolveSpec(
 }
 
 /**
- * Reports an unfinished task for a prompt if its package is missing, because the error of a new request would
- * hide the task's cost.
- * @param error error of the new request, thrown if no such task exists
+ * Reports an unfinished task if its package is missing, because the error of a new request would hide the
+ * task's cost.
  */
 export async function reportBlockedTask(
   error: unknown,

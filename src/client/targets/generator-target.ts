@@ -52,7 +52,6 @@ export class GeneratorTarget implements Target {
   readonly #session: TargetSession;
   #generator: UserGenerator | undefined;
 
-  /** @param name its name in the ledger @param read reads its settings */
   constructor(name: string, read: () => UserGenerator, session: TargetSession) {
     this.#name = name;
     this.#read = read;
@@ -134,7 +133,6 @@ export class GeneratorTarget implements Target {
     const problems = hasSaved ? await findProblems(generator, causes, session) : {};
     const isNeeded = model === undefined || validate !== false || generator.options.workflow !== undefined;
     if (!isNeeded || dryRun === true) return { ...termsWithoutModels(generator, session), ...problems };
-    // An error concerns only requests without a model.
     const offeredModels = await fetchOfferedModels(generator, session).catch(returnImggenError);
     const { names, loaded } =
       offeredModels instanceof ImggenError ? { names: null, loaded: null } : offeredModels;
@@ -184,10 +182,7 @@ function hasSavedFields({ options: { savedFields } }: UserGenerator, { settings 
   return isStored || seed !== undefined || negative !== undefined || Object.keys(fields ?? {}).length > 0;
 }
 
-/**
- * Whether images cost money. If the workflow cannot be checked, returns false, because the submit then fails
- * before it is sent.
- */
+/** Returns false if the workflow cannot be checked, because the submit then fails before it is sent. */
 async function isPaid(generator: UserGenerator, session: TargetSession): Promise<boolean> {
   if (generator.options.isPaid || generator.options.workflow === undefined) return generator.options.isPaid;
   const prepared = await queryGenerator(generator, session, async (provider, signal) =>
@@ -200,10 +195,7 @@ function knownModelIds({ spec }: UserGenerator): string[] {
   return knownModels(spec).map(({ id }) => id);
 }
 
-/**
- * Returns the model of the settings with its origin, or the generator's default. The setting `model` applies
- * only to the generator of the same config.
- */
+/** The setting `model` applies only to the generator of the same config. */
 function getConfiguredModel(
   { spec, options }: UserGenerator,
   { settings }: GeneratorSource,

@@ -13,10 +13,7 @@ import { modelsFolder } from "../user-folders.ts";
 import { createProvider, termsFor, throwAsImggenError } from "./open-generator.ts";
 import type { DescribedRequest, TargetSession } from "./target.ts";
 
-/**
- * Checks requests like a submit does, and describes the first. Does not connect.
- * @param requests by their names in messages @throws InvalidRequestError
- */
+/** Checks requests like a submit does, and describes the first. Does not connect. @throws InvalidRequestError */
 export function describeRequests(
   requests: readonly (readonly [name: string, GenerationRequest])[],
   generator: UserGenerator,
@@ -58,7 +55,6 @@ function findSeedChooser(
   return firstSeed === secondSeed ? null : "imggen";
 }
 
-/** Problems that only the provider can find, and the saved setting that causes them. */
 export interface Problems {
   findProblem: (request: GenerationRequest) => string | null;
   findCause: (request: GenerationRequest, problem: string) => string | null;

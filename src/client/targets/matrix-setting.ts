@@ -13,10 +13,7 @@ export interface MatrixSource {
   readonly profile?: { name: string } | null;
 }
 
-/**
- * Returns the known models of the target. A generator may have others.
- * @throws UsageError, SettingsError
- */
+/** Returns the known models. A generator may have others. @throws UsageError, SettingsError */
 export function modelsInEffect(source: MatrixSource): Matrix {
   const generator = source.settings.generator();
   if (generator === undefined) return serviceModels(source);
@@ -29,10 +26,7 @@ export function serviceModels(source: MatrixSource): Matrix {
   return withFile(source, { builtIn: MODELS, newModelDefaults: {} });
 }
 
-/**
- * Returns the models of an `imggen serve` that the user's file describes. It has others.
- * @throws UsageError, SettingsError
- */
+/** Returns the models of an `imggen serve` that the matrix file describes. @throws UsageError, SettingsError */
 export function serverModels(source: MatrixSource): Matrix {
   return withFile(source, { builtIn: [], newModelDefaults: { promptLimit: null } });
 }
@@ -50,5 +44,4 @@ function withFile(source: MatrixSource, base: MatrixBase): Matrix {
   return readMatrix(context.resolvePath(setting.value), advice, base);
 }
 
-/** Advice for an invalid matrix file. */
 export const MATRIX_HINT: Wording = ["Nothing was sent.", phrase`File format: ${action("help", "matrix")}`];

@@ -29,10 +29,9 @@ import { requireKey, type UserGenerator } from "../generator-settings.ts";
 import { modelsFolder, workflowsFolder } from "../user-folders.ts";
 import type { OfferedModels, OpenTarget, TargetSession } from "./target.ts";
 
-/** Long enough for a server that has to start. */
 const QUERY_TIMEOUT_MS = 15_000;
 
-/** Fetches a generator's models, and the loaded one. @throws ImggenError, UsageError */
+/** @throws ImggenError, UsageError */
 export function fetchOfferedModels(
   generator: UserGenerator,
   session: QuerySession,
@@ -51,7 +50,7 @@ export function fetchOfferedModels(
 
 export type QuerySession = Pick<TargetSession, "context" | "onExchange">;
 
-/** Opens a provider without sending or running anything. @param taskDeps dependencies that only tasks need */
+/** Sends and runs nothing. @param taskDeps dependencies that only tasks need */
 export function createProvider(
   { spec, options }: UserGenerator,
   { context: { env, clock }, onExchange }: QuerySession,
@@ -66,7 +65,7 @@ export function throwAsImggenError(error: unknown): never {
   throw error instanceof ProviderError ? toImggenError(error) : error;
 }
 
-/** Opens a generator for a single query. @throws ImggenError, UsageError */
+/** @throws ImggenError, UsageError */
 export async function queryGenerator<Answer>(
   generator: UserGenerator,
   session: QuerySession,
@@ -104,7 +103,7 @@ export interface OpenGenerator extends OpenTarget {
   connection: GeneratorConnection;
 }
 
-/** Opens a generator without sending or running anything. @throws AuthRequiredError if its key is missing */
+/** Sends and runs nothing. @throws AuthRequiredError if its key is missing */
 export async function openGenerator(
   generator: UserGenerator,
   session: TargetSession,
@@ -163,7 +162,6 @@ function toProviderFields(
       ...(hasSeed && { [seedField]: seed }),
       ...(negative !== undefined && negativeField !== undefined && { [negativeField]: negative }),
     },
-    // Only a seed that increments needs its field's name.
     ...(hasSeed && maxImages > 1 && { seedField }),
   };
 }

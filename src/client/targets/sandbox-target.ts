@@ -71,10 +71,7 @@ export class SandboxTarget implements Target {
   }
 }
 
-/**
- * Starts a service that stores its tasks in a folder.
- * @throws StateFolderError if the folder is not writable, or the system's error about the port
- */
+/** @throws StateFolderError if the folder is not writable, or the system's error about the port */
 export async function startService<Service>(folder: string, start: () => Promise<Service>): Promise<Service> {
   try {
     return await start();

@@ -23,10 +23,7 @@ interface ServerFacts {
   isFree: boolean;
 }
 
-/**
- * An `imggen serve`: the service's API with a generator's models. Recognised by its key, so that other services
- * receive only documented requests.
- */
+/** Recognised by its key, so that only an `imggen serve` receives undocumented fields. */
 export class ServeTarget extends ServiceTarget {
   override readonly kind = "serve";
   readonly #session: TargetSession;
@@ -49,7 +46,6 @@ export class ServeTarget extends ServiceTarget {
       isFreeByDefault: true,
       defaultModel: ANY_MODEL,
       models: facts?.names ?? null,
-      // Field names in the server's requests.
       fieldNames: { seed: "seed", negative: "negative" },
       defaults: {},
       savedFields: {},

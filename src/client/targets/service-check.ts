@@ -16,7 +16,6 @@ import { type Finding, failed, news, ok, orNotChecked, skipped, warning } from "
 import { addProfileFlag } from "../profiles.ts";
 import type { TargetCheck, TargetCheckOptions, TargetSession } from "./target.ts";
 
-/** Reply of the service, or the error of the probe. */
 type ProbeResult = ProbeReply | Error;
 
 type Setting = { value: string; label: string };
@@ -54,7 +53,7 @@ export async function checkService(
   };
 }
 
-/** Returns the key for a base URL, or null, which the check of the key reports. */
+/** Returns null without a valid key, which the check of the key reports. */
 function keyToSend(baseUrl: string, { settings }: TargetSession): string | null {
   try {
     return apiKeyFor({ value: baseUrl, label: "" }, settings);
@@ -158,22 +157,15 @@ export function proxyInUse(url: URL, { context }: TargetSession): ProxyInUse | n
   return proxy && { ...proxy, url: redactUrl(proxy.url) };
 }
 
-/**
- * Shorter than the service's check, to distinguish a name server that does not reply from a service that does
- * not reply.
- */
+/** Shorter than the service's check, to report a name server that does not reply. */
 const NAME_SERVER_MS = 3_000;
 
-/**
- * Resolves a name only if a name server replies. The system's resolution cannot be aborted, and would keep the
- * process alive long after the result is shown.
- */
+/** The system's resolution cannot be aborted. Without a name server it would keep the process alive too long. */
 const lookupIfAnswered: LookupFunction = async (hostname, options, callback) => {
   if (await canResolve(hostname)) lookup(hostname, options, callback);
   else callback(Object.assign(new Error("no name server answers"), { code: "EAI_AGAIN" }), "");
 };
 
-/** Whether the name is in the hosts file, or a name server replies. */
 async function canResolve(hostname: string): Promise<boolean> {
   const hosts = await promises.readFile("/etc/hosts", "utf8").catch(() => "");
   if (hosts.split(/\s+/).includes(hostname)) return true;

@@ -76,10 +76,7 @@ export class ServiceTarget implements Target {
   }
 }
 
-/**
- * Returns the built-in models, changed by the matrix file, whose parser is loaded on demand.
- * @throws UsageError, SettingsError
- */
+/** Loads the parser of the matrix file on demand. @throws UsageError, SettingsError */
 export async function serviceMatrix(source: MatrixSource): Promise<Matrix> {
   if (!hasFile(source)) return MODELS;
   const { serviceModels } = await import("./matrix-setting.ts");

@@ -34,10 +34,7 @@ function readSetting(read: () => EffectiveValue | undefined): EffectiveValue | u
   }
 }
 
-/**
- * Returns a sentence about a cap that a dry run cannot check, because only an `imggen serve` itself can report
- * the price.
- */
+/** A dry run cannot check the cap of an `imggen serve`, which alone knows the price. */
 export function uncheckedCap(
   { kind }: Pick<Target, "kind">,
   { dryRun, maxCredits }: { dryRun?: boolean | undefined; maxCredits?: number | undefined },
@@ -48,11 +45,7 @@ export function uncheckedCap(
   return "The cost is not known here, so the cap was not checked: a dry run does not ask the server.";
 }
 
-/**
- * Private copies of reference files for a generator, which receives the files. Null for a service, which
- * supports only URLs.
- * @param label name of a reference image in messages
- */
+/** Private copies of reference files, which only a generator receives. Null for a service. */
 export async function copiesForGenerator(
   session: Pick<ClientSession, "settings" | "context" | "folders">,
   label: string,
@@ -64,7 +57,7 @@ export async function copiesForGenerator(
   return new PrivateCopies({ folder, checksUrls, label, resolvePath });
 }
 
-/** Checks flags about a generator, even if no task uses it. @throws UsageError */
+/** @throws UsageError for invalid flags about a generator, even if no task uses it */
 export async function checkGeneratorFlags(session: TargetSession): Promise<void> {
   if (session.isSandbox || Object.keys(session.settings.flags).length === 0) return;
   const { checkFlags } = await import("./generator-setup.ts");

@@ -10,11 +10,7 @@ import { SandboxTarget } from "./sandbox-target.ts";
 import { type ServiceAccount, ServiceTarget } from "./service-target.ts";
 import type { Target, TargetSession } from "./target.ts";
 
-/**
- * Returns the target of a stored task, from any profile.
- * @param acceptsOtherKey whether to continue with a different key than the task's
- * @throws OtherAccountError, MissingProviderError
- */
+/** Returns the target of a stored task, from any profile. @throws OtherAccountError, MissingProviderError */
 export async function taskTarget(
   intent: Pick<Intent, "service" | "taskId">,
   taskId: string,
@@ -46,7 +42,6 @@ export async function taskTarget(
   }
 }
 
-/** Finds the task's account in all profiles, or returns null. */
 function storedAccount({ baseUrl, keyId }: ServiceIdentity, configFolder: string): ServiceAccount | null {
   for (const folder of settingsFolders(configFolder)) {
     const account = accountIn(folder);

@@ -24,8 +24,7 @@ export interface Target {
   /** Opens a connection without sending anything. @throws UsageError, AuthRequiredError */
   open(options: OpenOptions): Promise<OpenTarget>;
   /**
-   * Checks requests like a submit does, and describes the first, without a connection.
-   * @param requests by their names in messages
+   * Checks requests like a submit does, and describes the first. Does not connect.
    * @returns null if requests are sent unchanged @throws InvalidRequestError
    */
   describe(
@@ -44,7 +43,6 @@ export interface TermsRequest {
 }
 
 export interface OfferedModels {
-  /** Null without a list. */
   names: string[] | null;
   /** The loaded model under its name in the list, or null if unknown. */
   loaded: string | null;
@@ -52,7 +50,6 @@ export interface OfferedModels {
 }
 
 export interface OpenOptions {
-  /** Timeout of a submit, a poll or an idle download. Default: that of each. */
   requestTimeoutMs?: number | undefined;
 }
 
@@ -67,7 +64,6 @@ export interface DescribedRequest {
   requests: number;
   /** Whether its size depends on a reference image that is not on this machine. */
   isSizedByReference: boolean;
-  /** Whether the target chooses the model. */
   isModelOpen?: boolean;
   /** Side that chooses the seed, or null if the seed is given or unsupported. */
   seedBy: "imggen" | "the server" | null;
@@ -83,7 +79,6 @@ export interface TargetCheck {
   service(): Finding | Promise<Finding>;
   key(): Finding | Promise<Finding>;
   clock(): Finding | null;
-  /** Whether the target replied and accepted the key. */
   isVerified: boolean;
   /** @param hintStart beginning of a hint @param hintEnd last line of a hint @returns the error of a login, or null */
   failure(hintStart: string, hintEnd: string): Error | null;

@@ -116,6 +116,7 @@ const entry = object({
 
 const document = z.array(entry, problemMessage('a list of models ([{"id": …}, …])'));
 
+/** @throws MatrixProblem for the first problem, an unknown field before others */
 export function readEntries(json: unknown): readonly MatrixEntry[] {
   const { data, error } = document.safeParse(json);
   if (error === undefined) return data;
