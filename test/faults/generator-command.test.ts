@@ -215,7 +215,7 @@ describe("a generator's command", () => {
     const { code, stdout, stderr } = await status();
     expect({ code, said: stdout + stderr }).toEqual({
       code: 6,
-      said: expect.stringContaining(`Waiting, not running: imggen resume ${taskId}`),
+      said: expect.stringContaining(`Not running. To continue the task: imggen resume ${taskId}`),
     });
     for (const flags of [[], ["--wait"]]) {
       const run = await status("--json", ...flags);

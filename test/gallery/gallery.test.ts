@@ -191,7 +191,7 @@ describe("gallery", () => {
       { name: "disguised.png", why: "an SVG document" },
     ]);
     expect((await world.run(["gallery", "pictures"])).stderr).toMatch(
-      /^warning: Skipped because they cannot be read: cut\.png \(.+\), disguised\.png \(an SVG document\)\.\n1 image, 0 new thumbnails\.\n$/,
+      /^warning: Skipped, because the files cannot be read: cut\.png \(.+\), disguised\.png \(an SVG document\)\.\n1 image, 0 new thumbnails\.\n$/,
     );
   });
 

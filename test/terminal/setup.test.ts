@@ -27,9 +27,9 @@ describe.skipIf(!hasScreen || !hasOwnPorts)("setup on a real terminal", () => {
       "#  GENERATOR                      MODEL              COST  FOUND BY",
       "1  sdapi:http://localhost:7860    paint              free  port 7860, 2 models",
       "2  comfyui:http://localhost:8188  dream.safetensors  free  port 8188",
-      "Which one should be the default? [1-2, Enter for none] 1",
+      "Which generator should be the default? [1-2, Enter for none] 1",
     ]);
-    expect(lines.slice(-2)).toEqual(["Its images are free.", 'Next: imggen generate "a red fox"']);
+    expect(lines.slice(-2)).toEqual(["Images are free.", 'Next: imggen generate "a red fox"']);
     expect(await stored()).toBe("sdapi:http://localhost:7860");
   });
 

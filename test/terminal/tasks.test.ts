@@ -31,7 +31,10 @@ describe.skipIf(!hasScreen)("tasks on a real terminal", () => {
     const screen = await Screen.start(["status", "task-1", "--wait", ...OFTEN], { columns: 80, ...world });
     await screen.shows(/^\S Generating/m);
     expect(await screen.end()).toBe(0);
-    expect(await screen.lines()).toEqual(["task-1  made", "Not saved; run imggen resume task-1"]);
+    expect(await screen.lines()).toEqual([
+      "task-1  made",
+      "Not saved. To save the images: imggen resume task-1",
+    ]);
   });
 
   it.each([80, 40])(

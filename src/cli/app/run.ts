@@ -30,8 +30,8 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
   try {
     await loadColors([context.stdout, context.stderr], context.env);
     if (argv[0] === COMPLETE_COMMAND) {
-      const { answerShell } = await import("../completion/offer.ts");
-      await answerShell(argv.slice(1), console, context);
+      const { printCompletions } = await import("../completion/offer.ts");
+      await printCompletions(argv.slice(1), console, context);
       return 0;
     }
     const { parseAndRun } = await import("./parse.ts");

@@ -19,10 +19,10 @@ import { type Answer, type RunWith, showAnswer } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
 const MORE = [
-  "Waiting tasks are not sent, at no charge. Running tasks of a free generator are aborted.",
-  "If another imggen process has a task, that process ends it; cancel waits 10 s for it.",
-  "A generator that can cancel is asked to stop what it has accepted. Only it can say whether that is charged.",
-  "A paid request in flight is not cancelled, unless --wait is given. Tasks of the hosted service cannot be cancelled.",
+  "Waiting tasks are not sent, so they cost nothing. Running tasks of a free generator are aborted.",
+  "If another imggen process runs a task, cancel asks that process to end it, and waits 10 s.",
+  "If a generator supports cancellation, it is asked to stop accepted tasks. Only the generator knows whether they are charged.",
+  "Paid requests in flight are cancelled only with --wait. Tasks of the hosted service cannot be cancelled.",
 ];
 
 const EXAMPLES = `
@@ -38,32 +38,30 @@ type Flags = FlagsOf<typeof CANCEL>;
 export function register(command: Command, runWith: RunWith): void {
   command
     .description([command.description(), ...MORE].join("\n"))
-    .argument("[taskId...]", "ids of tasks that are not finished; none: list those that can be cancelled");
+    .argument("[taskId...]", "ids of unfinished tasks (default: list the tasks that can be cancelled)");
   addOptions(command, CANCEL).addHelpText("after", EXAMPLES).action(runWith(runCancel));
 }
 
 async function runCancel(session: Session, taskIds: string[], flags: Flags): Promise<number | Answer> {
-  if (taskIds.length > 0 && flags.all) throw new UsageError("--all takes no ids.");
-  if (taskIds.length > 0) return cancelNamed(taskIds, flags, session);
+  if (taskIds.length > 0 && flags.all) throw new UsageError("--all cannot be combined with task ids.");
+  if (taskIds.length > 0) return cancelTasks(taskIds, flags, session);
   const cancellable = await cancellableTasks(session);
   for (const warning of cancellable.warnings) await session.console.warn(warning);
   if (cancellable.served > 0) await session.console.note(servedText(cancellable.served));
   if (!flags.all || cancellable.tasks.length === 0) return listAnswer(cancellable, session);
-  if (!(await isAllAgreed(cancellable, flags, session))) return declined(session);
+  if (!(await confirmAll(cancellable, flags, session))) return declined(session);
   const ids = cancellable.tasks.map(({ entry }) => entry.id ?? "");
-  return cancelNamed(ids, flags, session);
+  return cancelTasks(ids, flags, session);
 }
 
-/** The answer if the user does not agree. */
 function declined({ console }: Session): Answer {
   return { json: { ok: true, tasks: [] }, show: () => console.note("Nothing was sent.") };
 }
 
 function servedText(count: number): string {
-  return `${pluralize(count, "task")} of a running imggen serve: to cancel one, name it.`;
+  return `${pluralize(count, "task")} of a running imggen serve. To cancel one: imggen cancel <taskId>`;
 }
 
-/** Tasks that can be cancelled. */
 function listAnswer({ tasks }: Pick<CancellableTasks, "tasks">, { console }: Session): Answer {
   return {
     json: { ok: true, tasks: tasks.map(({ entry }) => entry) },
@@ -75,25 +73,25 @@ function listAnswer({ tasks }: Pick<CancellableTasks, "tasks">, { console }: Ses
           report.request?.prompt ?? "",
         );
       await console.note(
-        tasks.length > 0 ? "To cancel them all: imggen cancel --all" : "No task can be cancelled.",
+        tasks.length > 0 ? "To cancel all of them: imggen cancel --all" : "No task can be cancelled.",
       );
     },
   };
 }
 
-/** Asks for confirmation if paid tasks are to be cancelled. @throws UsageError without a terminal */
-async function isAllAgreed(
+/** Asks for confirmation if any task is paid. @throws UsageError without a terminal */
+async function confirmAll(
   { tasks, paid }: CancellableTasks,
   { yes }: Flags,
   session: Session,
 ): Promise<boolean> {
   if (paid === 0) return true;
-  const what = `${pluralize(tasks.length, "task")}, ${paid} paid`;
-  const refusal = `imggen cancel --all would cancel ${what}. Nothing was sent.`;
-  return confirmUnlessYes(`Cancel ${what}? Running tasks may be charged.`, refusal, yes, session);
+  const tasksText = `${pluralize(tasks.length, "task")}, ${paid} paid`;
+  const refusal = `imggen cancel --all would cancel ${tasksText}. Nothing was sent.`;
+  return confirmUnlessYes(`Cancel ${tasksText}? Running tasks may be charged.`, refusal, yes, session);
 }
 
-async function cancelNamed(ids: readonly string[], flags: Flags, session: Session): Promise<number> {
+async function cancelTasks(ids: readonly string[], flags: Flags, session: Session): Promise<number> {
   const settings = waitSettings(flags, session);
   const wait = flags.wait ? settings : null;
   const progress = await createProgress(session, taskView(null), { isBesideResults: ids.length > 1 });
@@ -106,8 +104,8 @@ async function cancelNamed(ids: readonly string[], flags: Flags, session: Sessio
   );
   if (flags.all) {
     const tasks = reports.map((report) => cancelJson(report, COMMAND_VOCABULARY));
-    const whole = { json: { ok: tasks.every(({ ok }) => ok), tasks }, show: async () => {} };
-    await showAnswer(whole, session.options, session.console);
+    const document = { json: { ok: tasks.every(({ ok }) => ok), tasks }, show: async () => {} };
+    await showAnswer(document, session.options, session.console);
   }
   return worstExitCode(reports.map(reportExitCode));
 }
@@ -121,10 +119,9 @@ async function show(report: CancelReport, session: Session): Promise<void> {
     await session.console.note(`To save the completed images: ${resumeCommand(id)}`);
 }
 
-/** Result of a cancellation, and its cost. */
 function outcomeText({ cancelled, requests, ...report }: CancelReport): string {
-  const isMade = report.state === "completed";
-  if (cancelled === 0 && !isMade) return `not cancelled: already finished (${endStateText(report)})`;
+  const isCompleted = report.state === "completed";
+  if (cancelled === 0 && !isCompleted) return `not cancelled: already finished (${endStateText(report)})`;
   const part = requests === 1 ? "" : ` (${cancelled} of ${pluralize(requests, "request")})`;
   if (cancelled === 0) return `not cancelled: already completed, ${costText(report.charged)}`;
   return `cancelled${part}, ${costText(report.charged)}`;
@@ -137,5 +134,5 @@ function endStateText(report: Omit<CancelReport, "cancelled" | "requests">): str
 
 function costText(charged: Charged): string {
   if (charged === "no") return "nothing was charged";
-  return charged === "yes" ? "completed images are charged" : "it may have been charged";
+  return charged === "yes" ? "completed images are charged" : "may have been charged";
 }

@@ -30,7 +30,7 @@ import { showTable, type TableCell, type TableColumn } from "../text/table.ts";
 import { runShown } from "./batch/run-shown.ts";
 import { estimateText, exitCodeOfBatch, planText, type ShownResult, showSummary } from "./batch/summary.ts";
 
-/** The values that are combined. */
+/** Fields whose values are combined. */
 const AXES = ["model", "ratio", "quality"] as const;
 
 const EXAMPLES = `
@@ -39,10 +39,10 @@ Examples:
   $ imggen compare "a red fox" -m gamma-image-2 -r 1:1,16:9 -q 1K,2K --dry-run
   $ imggen compare "a red fox" -m alpha-2,gamma-image-2 -q 1K --output compared/
 
-With your own generator, --seed 1-4 makes an image with each seed, and --field steps=10,20 with each value. More: imggen help generators`;
+With your own generator, --seed 1-4 generates an image for each seed, and --field steps=10,20 for each value. More: imggen help generators`;
 
 export function register(command: Command, runWith: RunWith): void {
-  command.argument("<prompt>", "what the images show; - reads it from standard input");
+  command.argument("<prompt>", "prompt of all images; - reads standard input");
   addOptions(command, COMPARE).addHelpText("after", EXAMPLES).action(runWith(runCompare));
 }
 
@@ -58,57 +58,54 @@ async function runCompare(
   const seedOptions = await readSeedFlags(seed, session);
   const isSeeded = seedOptions.seeds.length > 0;
   const field = session.settings.flag("field");
-  const others = field && fieldCombinations(field, isSeeded ? seedOptions.field : undefined);
+  const fieldAxis = field && fieldCombinations(field, isSeeded ? seedOptions.field : undefined);
   const axes: (readonly Partial<RowValues>[])[] = [
-    ...AXES.map((name) => valuesOfAxis(name, flags[name])),
-    isSeeded ? seedOptions.seeds.map((each) => ({ seed: each })) : [{}],
-    others === undefined ? [{}] : others.map((fields) => ({ fields })),
+    ...AXES.map((name) => axisValues(name, flags[name])),
+    isSeeded ? seedOptions.seeds.map((value) => ({ seed: value })) : [{}],
+    fieldAxis === undefined ? [{}] : fieldAxis.map((fields) => ({ fields })),
   ];
   const rows = axes.reduce<RowValues[]>(
     (combined, axis) => combined.flatMap((row) => axis.map((value) => ({ ...row, ...value }))),
     [{ prompt: await readPrompt(text, undefined, context) }],
   );
   const batch = await checkCombinations(rows, flags, session);
-  if (batch.spec.rows.length === 0) throw nothingLeft(batch.skipped);
+  if (batch.spec.rows.length === 0) throw noCombinationError(batch.skipped);
   for (const warning of batch.warnings) await console.warn(warning);
   const skipped = skippedLines(batch, session);
   if (skipped.length > 0 && !options.json) await console.note(skipped);
   if (flags.dryRun) return showPlan((await planBatch(batch, session)).plan, batch, session);
-  const ends: RowResult[] = [];
-  const onEnd = async (end: RowResult) => void ends.push(end);
+  const results: RowResult[] = [];
+  const onEnd = async (rowResult: RowResult) => void results.push(rowResult);
   const result = await runShown(batch, flags, session, { onEnd });
-  ends.sort((a, b) => a.row.row - b.row.row);
-  await showCompared(batch, ends, { ...result, readsInput: text === "-" }, session);
+  results.sort((a, b) => a.row.row - b.row.row);
+  await showComparison(batch, results, { ...result, readsInput: text === "-" }, session);
   return exitCodeOfBatch(result);
 }
 
-/** The values of one axis, or none for the default. @throws UsageError if its flag names none */
-function valuesOfAxis(
-  name: (typeof AXES)[number],
-  flag: readonly string[] | undefined,
-): Partial<RowValues>[] {
+/** Returns the values of one axis. @throws UsageError if its flag has no value */
+function axisValues(name: (typeof AXES)[number], flag: readonly string[] | undefined): Partial<RowValues>[] {
   if (flag === undefined) return [{}];
   const values = flag.flatMap((each) => each.split(",")).map((value) => value.trim());
   const uniqueValues = [...new Set(values)].filter((value) => value !== "");
-  const hint = "Nothing was sent. Name at least one, or omit it for the default.";
+  const hint = "Nothing was sent. Give at least one value, or omit the flag.";
   if (uniqueValues.length === 0) throw new UsageError(`--${name} is empty.`, { hint });
   return uniqueValues.map((value) => ({ [name]: value }));
 }
 
-function nothingLeft(skipped: readonly SkippedRow[]): UsageError {
+function noCombinationError(skipped: readonly SkippedRow[]): UsageError {
   const [reason = "", ...others] = new Set(skipped.map((row) => row.reason));
-  const more = others.length > 0 ? ` (and ${pluralize(others.length, "other reason")})` : "";
+  const moreReasons = others.length > 0 ? ` (and ${pluralize(others.length, "other reason")})` : "";
   const advice = skipped.some(({ limit }) => limit !== null)
-    ? " imggen models shows what each model takes."
+    ? " To see what each model supports: imggen models"
     : "";
   const hint = `Nothing was sent.${advice}`;
-  return new UsageError(`Nothing is left to compare: ${reason.replace(/\.$/, "")}${more}.`, { hint });
+  return new UsageError(`Nothing to compare: ${reason.replace(/\.$/, "")}${moreReasons}.`, { hint });
 }
 
-/** Names of the generator's own fields in which the cells differ. */
-function ownFields(rows: readonly CheckedRow[]): string[] {
-  const others: readonly string[] = AXES;
-  return differingNames(rows.map(rowValues)).filter((name) => !others.includes(name));
+/** Returns the names of the generator fields in which the combinations differ. */
+function differingFields(rows: readonly CheckedRow[]): string[] {
+  const axisNames: readonly string[] = AXES;
+  return differingNames(rows.map(rowValues)).filter((name) => !axisNames.includes(name));
 }
 
 const planColumns = (fields: readonly string[]): TableColumn[] => [
@@ -126,7 +123,7 @@ function planCells(row: CheckedRow, fields: readonly string[], { isSandbox }: Se
   return [...[...AXES, ...fields].map((name) => values[name] ?? "-"), creditsCell(credits, free)];
 }
 
-/** Shows what the cells would cost now. */
+/** Shows the combinations and their cost. */
 async function showPlan(plan: BatchPlan, batch: CheckedBatch, session: Session): Promise<number> {
   const { console, options } = session;
   if (options.json) {
@@ -137,7 +134,7 @@ async function showPlan(plan: BatchPlan, batch: CheckedBatch, session: Session):
     return 0;
   }
   const { rows, matrix } = batch.spec;
-  const fields = ownFields(rows);
+  const fields = differingFields(rows);
   await showTable(
     planColumns(fields),
     rows.map((row) => planCells(row, fields, session)),
@@ -148,16 +145,16 @@ async function showPlan(plan: BatchPlan, batch: CheckedBatch, session: Session):
   return 0;
 }
 
-/** The whole as one document for a script, or as a table for a person. @param ends in the order of the cells */
-async function showCompared(
+/** Shows the results as one JSON document or as a table. @param results in the order of the combinations */
+async function showComparison(
   batch: CheckedBatch,
-  ends: readonly RowResult[],
+  results: readonly RowResult[],
   result: ShownResult,
   session: Session,
 ): Promise<void> {
   if (session.options.json) {
     const { sheet, counts } = result;
-    const cells = ends.map((end) => rowJson(end, COMMAND_VOCABULARY));
+    const cells = results.map((rowResult) => rowJson(rowResult, COMMAND_VOCABULARY));
     const document = { cells, skipped: skippedJson(batch), credits: summaryJson(result).credits };
     return session.console.json({
       ok: counts.isComplete,
@@ -165,21 +162,21 @@ async function showCompared(
       ...(sheet !== undefined && { sheet }),
     });
   }
-  const fields = ownFields(batch.spec.rows);
+  const fields = differingFields(batch.spec.rows);
   const columns: TableColumn[] = [
     ...planColumns(fields),
     { heading: "SECONDS", omitFirst: true, neverCut: true },
     { heading: "SIZE", omitFirst: true, neverCut: true, omitIfConstant: true },
     { heading: "FILE", minWidth: 12 },
   ];
-  const rows = ends.map((end): TableCell[] => {
-    const elapsedMs = end.report?.elapsedMs ?? null;
-    const file = end.report?.files[0];
+  const rows = results.map((rowResult): TableCell[] => {
+    const elapsedMs = rowResult.report?.elapsedMs ?? null;
+    const file = rowResult.report?.files[0];
     return [
-      ...planCells(end.row, fields, session),
+      ...planCells(rowResult.row, fields, session),
       elapsedMs === null ? "-" : (elapsedMs / 1000).toFixed(1),
       file ? `${file.width}×${file.height}` : "-",
-      file?.path ? { path: file.path } : `${rowStateText(end)}: ${end.error?.message ?? ""}`,
+      file?.path ? { path: file.path } : `${rowStateText(rowResult)}: ${rowResult.error?.message ?? ""}`,
     ];
   });
   await showTable(columns, rows, session);
@@ -193,23 +190,23 @@ function skippedJson({ skipped }: CheckedBatch): object[] {
   });
 }
 
-/** So many are listed one by one. */
+/** Maximum number of skipped combinations to list individually. */
 const MAX_LISTED = 2;
-/** Lines for more of them, after the first, which has their count. */
+/** Maximum number of lines about skipped combinations, after the line with their count. */
 const MAX_LINES = 3;
 
-const DEFAULT = "the default model";
+const DEFAULT_MODEL_TEXT = "the default model";
 
-/** The cells that the matrix rules out, and why: each on a line, or many by their models, in four lines. */
+/** Describes the combinations that the matrix does not support: individually, or grouped by model in four lines. */
 function skippedLines({ spec: { rows }, skipped }: CheckedBatch, session: Session): string[] {
   if (skipped.length <= MAX_LISTED)
-    return skipped.map(({ input: { model = DEFAULT, ratio, quality }, reason }) => {
+    return skipped.map(({ input: { model = DEFAULT_MODEL_TEXT, ratio, quality }, reason }) => {
       const name = [model, ratio, quality].filter(Boolean).join(" ");
       return `${name}: skipped: ${reason}`;
     });
   const reasons = new Map<string, string[]>();
   for (const {
-    input: { model = DEFAULT },
+    input: { model = DEFAULT_MODEL_TEXT },
     reason,
     limit,
   } of skipped)
@@ -219,18 +216,18 @@ function skippedLines({ spec: { rows }, skipped }: CheckedBatch, session: Sessio
     ]);
   const models = [...reasons];
   const firstModels = models.length > MAX_LINES ? models.slice(0, MAX_LINES - 1) : models;
-  const others = models.slice(firstModels.length);
+  const otherModels = models.slice(firstModels.length);
   const lines = [
     `${skipped.length} of ${rows.length + skipped.length} combinations are skipped:`,
     ...firstModels.map(([model, each]) => `  ${each.length} of ${model}: ${[...new Set(each)].join("; ")}.`),
   ];
-  if (others.length === 0) return lines;
-  const cells = others.reduce((count, [, each]) => count + each.length, 0);
+  if (otherModels.length === 0) return lines;
+  const count = otherModels.reduce((sum, [, reasons]) => sum + reasons.length, 0);
   const command = `${session.commandLine("--dry-run", ["--json"])} --json`;
-  return [...lines, `  ${cells} more of ${others.length} other models. To list all: ${command}`];
+  return [...lines, `  ${count} more of ${otherModels.length} other models. To list all: ${command}`];
 }
 
-/** `qualities 1K, 2K only`; `no quality`. */
+/** Describes a limit, such as `qualities 1K, 2K only` or `no quality`. */
 function limitText({ field, allowed }: Limit): string {
   if (allowed.length === 0) return `no ${field}`;
   return `${field === "ratio" ? "ratios" : "qualities"} ${allowed.join(", ")} only`;

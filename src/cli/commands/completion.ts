@@ -24,7 +24,6 @@ Examples:
   $ imggen completion bash
   $ imggen completion zsh > _imggen`;
 
-/** Completion scripts of the shells. */
 const SCRIPTS: Readonly<Record<(typeof SHELLS)[number], string>> = { bash, zsh, fish, powershell };
 
 export function register(command: Command, runWith: RunWith): void {
@@ -38,7 +37,7 @@ async function runCompletion(session: Session, name: string): Promise<Answer> {
   const shell = SHELLS.find((each) => each === name.toLowerCase());
   if (shell === undefined) {
     const hint = `Shells: ${SHELLS.join(", ")}`;
-    throw new UsageError(`There is no completion for ${JSON.stringify(name)}.`, { hint });
+    throw new UsageError(`There is no completion script for ${JSON.stringify(name)}.`, { hint });
   }
   const extensions = EXTENSIONS.join("|");
   const script = SCRIPTS[shell].replace("{ask}", COMPLETE_COMMAND).replace("{manifests}", extensions);

@@ -25,11 +25,11 @@ export function register(command: Command, runWith: RunWith): void {
   command.helpCommand("help [command]", "show help for a command");
   command.action(runWith(runList));
   const add = (usage: string, summary: string) => describeBriefly(command.command(usage), summary);
-  add("list", "show every setting, its value and where it came from").action(runWith(runList));
-  add("get <name>", "print the value that applies").action(runWith(runGet));
+  add("list", "show every setting, its value and its source").action(runWith(runList));
+  add("get <name>", "print the effective value of a setting").action(runWith(runGet));
   add("set <name> <value>", "store a setting").action(runWith(runSet));
   add("unset <name>", "remove a stored setting").action(runWith(runUnset));
-  add("path", "print where the settings are stored").action(runWith(runPath));
+  add("path", "print the path of the settings file").action(runWith(runPath));
 }
 
 function settingName(text: string): SettingName {
@@ -40,7 +40,7 @@ function settingName(text: string): SettingName {
   });
 }
 
-/** A setting as it is shown: keys are masked. */
+/** Returns a setting with keys masked. */
 function maskedSetting(name: SettingName, { settings }: Session) {
   const setting = settings.get(name);
   if (!setting) return { name, value: getSettingRow(name).default ?? null, source: "default" };
@@ -48,12 +48,12 @@ function maskedSetting(name: SettingName, { settings }: Session) {
   return { name, value, source: setting.source };
 }
 
-/** An address from a variable or an edited file may hold a key that no command takes. */
+/** Removes a key from an address, which a variable or an edited file may contain. */
 function shownValue(name: SettingName, value: string): string {
   return name === "baseUrl" || name === "generator" ? redactAddress(value) : value;
 }
 
-/** Keys, each with the command that stores it. */
+/** Settings that are keys, with the commands that store them. */
 const SECRETS: { readonly [Name in SettingName]?: string } = {
   apiKey: "imggen login",
   generatorKey: "imggen login --generator <spec>",
@@ -88,52 +88,55 @@ async function runSet(session: Session, text: string, value: string): Promise<An
   const name = settingName(text);
   const command = SECRETS[name];
   if (command !== undefined) {
-    throw new UsageError("A key is not set here, because other users can see a program's arguments.", {
-      hint: `Use ${command}, which asks for it or reads it from standard input.`,
-    });
+    throw new UsageError(
+      "config set does not accept keys, because other users can see a program's arguments.",
+      {
+        hint: `To store the key: ${command}`,
+      },
+    );
   }
   const checked = await checkSetting(name, value, {
     settings: session.settings,
     context: session.context,
     matrix: async () => (await targetInEffect(session)).matrix(),
   });
-  // A profile may begin with the generator that it is for.
+  // Setting a generator may create the profile.
   if (name !== "generator") session.requireProfile();
   const store = await session.settingsStore();
   requireOneService(name, await store.read(), session);
   await store.update({ [name]: checked });
   const { apiKeyBaseUrl: keyBaseUrl, generator } = await store.read();
-  const isOther = name === "baseUrl" && keyBaseUrl !== undefined && keyBaseUrl !== checked;
+  const isOtherService = name === "baseUrl" && keyBaseUrl !== undefined && keyBaseUrl !== checked;
   const { needsStoredGenerator } = await import("../../client/generator-settings.ts");
   const hasNoEffect = generator === undefined && needsStoredGenerator(name);
-  const now = shownValue(name, checked);
+  const visibleValue = shownValue(name, checked);
   const { console } = session;
   return {
-    json: { ok: true, name, value: now },
-    show: () => console.note(`${name} is now ${now}`),
+    json: { ok: true, name, value: visibleValue },
+    show: () => console.note(`${name} is now ${visibleValue}`),
     after: async () => {
-      if (isOther)
+      if (isOtherService)
         await console.warn(
           `The stored API key belongs to ${keyBaseUrl}. To store one for this service: imggen login`,
         );
       if (hasNoEffect)
         await console.warn(
-          `${name} applies to the generator in the config, which has none. To set one: ${session.inProfile("imggen config set generator <spec>")}`,
+          `${name} has no effect without a stored generator. To store one: ${session.inProfile("imggen config set generator <spec>")}`,
         );
     },
   };
 }
 
-/** A profile is for a service or for a generator. @throws UsageError if it would be for both */
+/** @throws UsageError if the profile would have both a service and a generator */
 function requireOneService(name: SettingName, stored: Settings, session: Session): void {
-  const other = { generator: "baseUrl", baseUrl: "generator" } as const;
+  const alternatives = { generator: "baseUrl", baseUrl: "generator" } as const;
   if (name !== "generator" && name !== "baseUrl") return;
-  const otherValue = stored[other[name]];
+  const otherValue = stored[alternatives[name]];
   if (otherValue === undefined) return;
   throw new UsageError(
-    `${other[name]} is set (${redactAddress(otherValue)}), and ${name} would replace it.`,
+    `${alternatives[name]} is set (${redactAddress(otherValue)}), and ${name} would replace it.`,
     {
-      hint: `Nothing was stored. First: ${session.inProfile(`imggen config unset ${other[name]}`)}\nTo keep both, make a profile: add --profile <name>`,
+      hint: `Nothing was stored. To remove it: ${session.inProfile(`imggen config unset ${alternatives[name]}`)}\nTo keep both, create a profile: add --profile <name>`,
     },
   );
 }

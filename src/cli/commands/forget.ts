@@ -9,8 +9,8 @@ import type { Answer, RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
 const MORE = [
-  "A record goes with its kept replies, and with the copies of reference images and workflows that no other record names and that are older than a day. Images, sidecars and the rows of batches stay, and so does the day's spending.",
-  "Tasks that are open, of unknown outcome, or from imggen serve in the last 7 days are kept.",
+  "Removes the records and stored replies of the tasks, and copies of reference images and workflows that no other record uses and that are older than a day. Images, sidecars, batch rows and the day's spending are not removed.",
+  "Tasks that are unfinished, of unknown outcome, or from imggen serve in the last 7 days are not removed.",
 ];
 
 const EXAMPLES = `
@@ -28,28 +28,32 @@ export function register(command: Command, runWith: RunWith): void {
 async function runForget(session: Session, ids: string[], flags: FlagsOf<typeof FORGET>): Promise<Answer> {
   const { before, yes } = flags;
   if (before === undefined && ids.length === 0)
-    throw new UsageError("imggen forget needs the ids of tasks, or --before.");
-  if (before !== undefined && ids.length > 0) throw new UsageError("--before takes no ids.");
+    throw new UsageError("imggen forget needs task ids, or --before.");
+  if (before !== undefined && ids.length > 0)
+    throw new UsageError("--before cannot be combined with task ids.");
   const { Operations } = await import("../../client/operations.ts");
   const operations = new Operations(session, undefined);
   const forgettable = await operations.findForgettable(ids, before);
   const isConfirmed =
     before === undefined ||
     forgettable.ids.length === 0 ||
-    (await isBeforeAgreed(forgettable.ids.length, yes, session));
-  const nothing = { forgotten: 0, skipped: forgettable.skipped + forgettable.ids.length };
-  const result = isConfirmed ? await operations.forget(forgettable, session.context.signal) : nothing;
+    (await confirmForget(forgettable.ids.length, yes, session));
+  const declined = { forgotten: 0, skipped: forgettable.skipped + forgettable.ids.length };
+  const result = isConfirmed ? await operations.forget(forgettable, session.context.signal) : declined;
   if (before === undefined && result.skipped > 0)
-    throw new UsageError(`${pluralize(result.skipped, "task")} changed meanwhile, and stayed.`, {
-      hint: "To see the tasks of this machine: imggen history",
-    });
+    throw new UsageError(
+      `${pluralize(result.skipped, "task")} changed during the command and were not removed.`,
+      {
+        hint: "To list the tasks: imggen history",
+      },
+    );
   return { json: { ok: true, ...result }, show: () => session.console.result(resultText(result)) };
 }
 
-function isBeforeAgreed(count: number, yes: boolean | undefined, session: Session): Promise<boolean> {
+function confirmForget(count: number, yes: boolean | undefined, session: Session): Promise<boolean> {
   const records = pluralize(count, "task");
-  const refusal = `imggen forget --before would forget ${records}. Nothing was removed.`;
-  return confirmUnlessYes(`Forget ${records}?`, refusal, yes, session);
+  const refusal = `imggen forget --before would remove the records of ${records}. Nothing was removed.`;
+  return confirmUnlessYes(`Remove the records of ${records}?`, refusal, yes, session);
 }
 
 function resultText({ forgotten, skipped }: { forgotten: number; skipped: number }): string {

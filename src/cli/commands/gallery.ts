@@ -21,13 +21,13 @@ Examples:
   $ imggen gallery pictures/ --inline --output shared.html`;
 
 export function register(command: Command, runWith: RunWith): void {
-  command.argument("[dir]", "folder of images, with all below it (default: the current one)");
+  command.argument("[dir]", "folder of images, searched with its subfolders (default: the current folder)");
   addOptions(command, GALLERY).addHelpText("after", EXAMPLES).action(runWith(runGallery));
 }
 
 async function runGallery(session: Session, dir = ".", flags: FlagsOf<typeof GALLERY>): Promise<Answer> {
   const { context } = session;
-  if (flags.output === "-") throw new UsageError("--output - is for generate; here it takes a file.");
+  if (flags.output === "-") throw new UsageError("imggen gallery does not support --output -. Give a file.");
   const folder = context.resolvePath(dir);
   const page =
     flags.output === undefined ? path.join(folder, "gallery.html") : context.resolvePath(flags.output);
@@ -50,7 +50,7 @@ async function runGallery(session: Session, dir = ".", flags: FlagsOf<typeof GAL
   };
 }
 
-const MAX_NAMED = 3;
+const MAX_SHOWN_FILES = 3;
 
 async function show(
   page: string,
@@ -61,11 +61,13 @@ async function show(
   await console.resultLine({ path: page });
   if (!hasDecoder)
     await console.warn(
-      "Without the optional package sharp there are no thumbnails: the page loads the images themselves.",
+      "Without the optional package sharp there are no thumbnails, so the page loads the full images.",
     );
   if (unreadable.length > 0) {
-    const fileTexts = unreadable.map(({ name, why }) => `${name} (${why})`);
-    await console.warn(`Skipped because they cannot be read: ${joinFirst(fileTexts, MAX_NAMED)}.`);
+    const descriptions = unreadable.map(({ name, why }) => `${name} (${why})`);
+    await console.warn(
+      `Skipped, because the files cannot be read: ${joinFirst(descriptions, MAX_SHOWN_FILES)}.`,
+    );
   }
   await console.note(`${pluralize(images.length, "image")}, ${pluralize(newThumbnails, "new thumbnail")}.`);
 }

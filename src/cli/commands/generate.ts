@@ -21,7 +21,7 @@ Examples:
   $ imggen generate "a red fox" --generator sdapi:http://gpubox:7860 --seed 1-8 --dry-run`;
 
 export function register(command: Command, runWith: RunWith): void {
-  command.argument("[prompt]", "what the image shows; - reads it from standard input");
+  command.argument("[prompt]", "prompt of the image; - reads standard input");
   addOptions(command, GENERATE).addHelpText("after", EXAMPLES).action(runWith(runGenerate));
 }
 
@@ -46,7 +46,7 @@ async function runGenerate(
   return showUnusable(planned.unusable, text, session);
 }
 
-/** The prompt as it is given, or as the person at the terminal types or edits it. @throws UsageError */
+/** Returns the given prompt, or lets the user type or edit it. @throws UsageError */
 async function resolvePrompt(
   session: Session,
   prompt: string | undefined,

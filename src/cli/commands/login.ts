@@ -38,17 +38,19 @@ async function runLogin(session: Session, options: LoginFlags): Promise<Answer> 
   const generator = session.settings.flag("generator");
   if (generator !== undefined) {
     if (options.baseUrl !== undefined)
-      throw new UsageError("--base-url is a service's, and --generator your own: give one of them.");
+      throw new UsageError(
+        "--base-url and --generator cannot be combined: a login is for a service or for a generator.",
+      );
     return loginGenerator(generator.value, options.verify, session);
   }
   const store = await session.settingsStore();
-  // A damaged settings file is reported before anything is typed. The profile need not be there yet.
+  // A damaged settings file is reported before the user types anything. The profile may not exist yet.
   const stored = await store.read();
   if (stored.generator !== undefined)
     throw new UsageError(
-      `This profile is for a generator (${redactAddress(stored.generator)}), not for a service.`,
+      `This profile uses a generator (${redactAddress(stored.generator)}), not a service.`,
       {
-        hint: `Nothing was stored. To use a service instead: ${session.inProfile("imggen config unset generator")}\nTo keep both, make a profile: add --profile <name>`,
+        hint: `Nothing was stored. To use a service instead: ${session.inProfile("imggen config unset generator")}\nTo keep both, create a profile: add --profile <name>`,
       },
     );
   const settings = new EffectiveSettings(session.context.env, () => stored);
@@ -68,18 +70,18 @@ async function runLogin(session: Session, options: LoginFlags): Promise<Answer> 
   };
 }
 
-/** Stores a key, and warns if its disk cannot hide it. @throws SettingsError */
+/** Stores a key, and warns if other users may be able to read the file. @throws SettingsError */
 async function storeKey(
   changes: Parameters<SettingsStore["update"]>[0],
   store: SettingsStore,
   { console }: Session,
 ): Promise<void> {
   await store.update(changes);
-  const open = await getExposureWarning(store.file);
-  if (open !== null) await console.warn(open);
+  const exposureWarning = await getExposureWarning(store.file);
+  if (exposureWarning !== null) await console.warn(exposureWarning);
 }
 
-/** Offers a model in place of a default whose cost is not documented: a first image under a cap would be refused. */
+/** Offers a model of documented cost, because a cap would reject the first image of any other model. */
 async function offerModel(
   stored: Settings,
   settings: EffectiveSettings,
@@ -87,24 +89,25 @@ async function offerModel(
   session: Session,
 ): Promise<void> {
   const model = settings.get("model")?.value;
-  const next = await findPricedModel(session, model, stored.quality);
-  if (next === null) return;
-  const { name, id, quality, cost } = next;
-  const inQuality = quality === undefined ? "" : ` in ${quality}`;
+  const suggestion = await findPricedModel(session, model, stored.quality);
+  if (suggestion === null) return;
+  const { name, id, quality, cost } = suggestion;
+  const qualityText = quality === undefined ? "" : ` in ${quality}`;
   if (model === undefined && isForPerson(session)) {
-    if (!(await confirm(`Use ${id}${inQuality} (${cost}) by default?`, session, true))) return;
+    if (!(await confirm(`Use ${id}${qualityText} (${cost}) by default?`, session, true))) return;
     await store.update({ model: id, ...(quality !== undefined && { quality }) });
     return;
   }
-  await session.console.note(`Next: the cost of ${name} is not documented; ${id} costs ${cost}${inQuality}.`);
-  const set = (setting: string, value: string) => session.inProfile(`imggen config set ${setting} ${value}`);
+  await session.console.note(`The cost of ${name} is not documented; ${id} costs ${cost}${qualityText}.`);
+  const setCommand = (setting: string, value: string) =>
+    session.inProfile(`imggen config set ${setting} ${value}`);
   await session.console.note([
-    `  To make it your default: ${set("model", id)}`,
-    ...(quality === undefined ? [] : [`  and its quality: ${set("quality", quality)}`]),
+    `  To make it your default: ${setCommand("model", id)}`,
+    ...(quality === undefined ? [] : [`  and its quality: ${setCommand("quality", quality)}`]),
   ]);
 }
 
-/** Base URL that the key is checked at; null if it is not checked. @throws UsageError */
+/** Returns the base URL for the check of the key; null if the key is not checked. @throws UsageError */
 async function findBaseUrl(
   options: LoginFlags,
   settings: EffectiveSettings,
@@ -121,27 +124,27 @@ async function findBaseUrl(
     return { baseUrl, isNew: false };
   }
   if (!options.verify) return { baseUrl: null, isNew: false };
-  const answer = canAsk(session) ? await answerTo("Base URL of the service: ", session) : "";
+  const answer = canAsk(session) ? await askQuestion("Base URL of the service: ", session) : "";
   if (answer === "") return { baseUrl: requireBaseUrl(undefined), isNew: false };
   return { baseUrl: await offerScheme(answer, "The base URL", session), isNew: true };
 }
 
-/** A base URL as given, with the scheme that it may lack if the user agrees. @throws UsageError */
+/** Checks a base URL, and offers to add a missing scheme. @throws UsageError */
 async function offerScheme(text: string, label: string, session: Session): Promise<string> {
-  const whole = withScheme(text);
-  if (whole === null || !canAsk(session)) return checkBaseUrl(text, label);
-  const answer = await answerTo(`Use ${whole}? [Y/n] `, session);
-  return checkBaseUrl(/^(y|yes)?$/i.test(answer) ? whole : text, label);
+  const fullUrl = withScheme(text);
+  if (fullUrl === null || !canAsk(session)) return checkBaseUrl(text, label);
+  const answer = await askQuestion(`Use ${fullUrl}? [Y/n] `, session);
+  return checkBaseUrl(/^(y|yes)?$/i.test(answer) ? fullUrl : text, label);
 }
 
-async function answerTo(question: string, { context }: Session): Promise<string> {
+async function askQuestion(question: string, { context }: Session): Promise<string> {
   const answer = (await context.ask(question)).trim();
   context.signal.throwIfAborted();
   return answer;
 }
 
-/** Maximum number of prompts for a key: the pasted text may be something else. */
-const ATTEMPTS = 3;
+/** Maximum number of attempts to enter a key. */
+const MAX_ATTEMPTS = 3;
 
 async function askKey(baseUrl: string | null, session: Session): Promise<string> {
   const { context, console } = session;
@@ -152,17 +155,17 @@ async function askKey(baseUrl: string | null, session: Session): Promise<string>
     try {
       return checkApiKey(key, "This");
     } catch (error) {
-      if (!context.stdin.isTTY || attempt === ATTEMPTS || !(error instanceof UsageError)) throw error;
+      if (!context.stdin.isTTY || attempt === MAX_ATTEMPTS || !(error instanceof UsageError)) throw error;
       await console.warn(`${error.message} Try again, or press Enter to stop.`);
     }
   }
 }
 
 /**
- * Stores the key of the user's generator, bound to its origin; and the generator, if the profile has no service.
- * @param specText as `--generator` has it
- * @param verify whether the generator is asked about the key first
- * @throws AuthRequiredError if it refuses the key, NetworkError if it cannot be reached; nothing is stored then
+ * Stores the key of the user's generator, bound to its origin, and the generator if the profile has no service.
+ * @param specText value of `--generator`
+ * @param verify whether to check the key with the generator first
+ * @throws AuthRequiredError if the key is refused, NetworkError if the generator is unreachable; nothing is stored then
  */
 async function loginGenerator(specText: string, verify: boolean, session: Session): Promise<Answer> {
   const { console, context } = session;
@@ -171,39 +174,41 @@ async function loginGenerator(specText: string, verify: boolean, session: Sessio
   const login = generatorLogin(specText, session);
   const { name, address, setting } = login;
   const key = await askGeneratorKey(login, session);
-  const isUsed = stored.baseUrl === undefined;
-  if (!isUsed && key === null)
-    throw new UsageError("No key was given, and this profile is for a service.", {
+  const storesGenerator = stored.baseUrl === undefined;
+  if (!storesGenerator && key === null)
+    throw new UsageError("No key was given, and this profile uses a service.", {
       hint: "Nothing was stored. To use the generator without a key, add --generator to a command.",
     });
   const answer = verify && address !== null && (await login.verify(key, context.signal));
   if (typeof answer === "object") await console.warn(`The key could not be checked. ${answer.message}`);
   const verified = answer === true;
-  const bound =
+  const keySettings =
     key !== null && address !== null ? { generatorKey: key, generatorKeyOrigin: address.origin } : {};
-  const changes: Settings = { ...bound, ...(isUsed && { generator: setting }) };
+  const changes: Settings = { ...keySettings, ...(storesGenerator && { generator: setting }) };
   await storeKey(changes, store, session);
   const shownKey = key === null ? null : maskKey(key);
   return {
     json: { ok: true, generator: name, generatorKey: shownKey, verified, file: store.file },
     async show() {
-      if (verified) await console.note(`${key === null ? "It answers" : "Key accepted"}.`);
-      const what = [shownKey, isUsed ? name : null].filter((each) => each !== null).join(" and ");
-      await console.note(`Stored ${what} in ${store.file}`);
-      if (!isUsed)
+      if (verified) await console.note(`${key === null ? `${name} replied` : `Key accepted by ${name}`}.`);
+      const storedText = [shownKey, storesGenerator ? name : null]
+        .filter((each) => each !== null)
+        .join(" and ");
+      await console.note(`Stored ${storedText} in ${store.file}`);
+      if (!storesGenerator)
         await console.note(
-          `This profile is for ${redactAddress(stored.baseUrl ?? "")}: to use the generator, add --generator.`,
+          `This profile uses ${redactAddress(stored.baseUrl ?? "")}. To use the generator, add --generator to a command.`,
         );
     },
   };
 }
 
-/** @returns null if none is needed @throws UsageError for one that cannot be sent */
+/** @returns null if there is no key @throws UsageError for a key that cannot be sent */
 async function askGeneratorKey(
   { address, checkKey }: GeneratorLogin,
   { context }: Session,
 ): Promise<string | null> {
   if (address === null) return null;
-  const key = await readSecret(`Key for ${address.host}, empty for none: `, context);
+  const key = await readSecret(`Key for ${address.host} (Enter for no key): `, context);
   return key === "" ? null : checkKey(key);
 }

@@ -18,30 +18,30 @@ async function runLogout(session: Session): Promise<Answer> {
   session.requireProfile();
   const { console, context } = session;
   const store = await session.settingsStore();
-  // First: they may contain the key even if the settings cannot be read.
+  // Removed first, because they may contain the key even if the settings cannot be read.
   const leftovers = await store.removeLeftovers();
   const settings = await store.read();
-  const ofAccount = SETTING_LIST.filter(isOfAccount);
-  const removed = ofAccount.map(({ name }) => name).filter((name) => settings[name] !== undefined);
+  const accountSettings = SETTING_LIST.filter(isAccountSetting);
+  const removed = accountSettings.map(({ name }) => name).filter((name) => settings[name] !== undefined);
   if (removed.length > 0) await store.update(Object.fromEntries(removed.map((name) => [name, undefined])));
   return {
     json: { ok: true, removed: removed.length > 0, settings: removed },
     show: () => console.note(removedText(removed, settings)),
     async after() {
       if (leftovers) await console.note("Removed the temporary files of an interrupted login.");
-      for (const { variable } of ofAccount)
+      for (const { variable } of accountSettings)
         if (variable !== undefined && context.env[variable])
-          await console.warn(`${variable} is still set in this environment, and still applies.`);
+          await console.warn(`${variable} is still set in the environment and still used.`);
     },
   };
 }
 
-/** Whether a setting is about whom requests go to. */
-function isOfAccount({ name, isOfGenerator }: SettingRow): boolean {
+/** Whether a setting is part of the account or the generator. */
+function isAccountSetting({ name, isOfGenerator }: SettingRow): boolean {
   return name === "apiKey" || name === "baseUrl" || isOfGenerator;
 }
 
-const WORDS: { readonly [Name in SettingName]?: string } = {
+const SETTING_TEXTS: { readonly [Name in SettingName]?: string } = {
   apiKey: "the API key",
   baseUrl: "the base URL",
   generator: "the generator",
@@ -49,15 +49,15 @@ const WORDS: { readonly [Name in SettingName]?: string } = {
 };
 
 function removedText(names: readonly SettingName[], { baseUrl, generator }: Settings): string {
-  if (names.length === 0) return "Nothing was stored: no key, no base URL, no generator.";
+  if (names.length === 0) return "Nothing to remove: no key, base URL or generator was stored.";
   const addresses: { readonly [Name in SettingName]?: string | undefined } = { baseUrl, generator };
   const parts = names.flatMap((name) => {
     const address = addresses[name];
-    const what = WORDS[name] ?? [];
-    return address === undefined ? what : `${what} ${redactAddress(address)}`;
+    const noun = SETTING_TEXTS[name] ?? [];
+    return address === undefined ? noun : `${noun} ${redactAddress(address)}`;
   });
-  const others = names.filter((name) => WORDS[name] === undefined);
-  if (others.length > 0)
-    parts.push(`the ${others.length === 1 ? "setting" : "settings"} ${others.join(", ")}`);
+  const otherNames = names.filter((name) => SETTING_TEXTS[name] === undefined);
+  if (otherNames.length > 0)
+    parts.push(`the ${otherNames.length === 1 ? "setting" : "settings"} ${otherNames.join(", ")}`);
   return `Removed ${new Intl.ListFormat("en-GB").format(parts)}.`;
 }

@@ -17,7 +17,7 @@ type McpFlags = FlagsOf<typeof MCP>;
 
 const SETUP = `
 Setup:
-  An MCP client starts it. In the settings of most clients:
+  Add this to the settings of your MCP client, which starts the server:
   {"mcpServers": {"imggen": {"command": "imggen", "args": ["mcp"]}}}
 
 Examples:
@@ -36,17 +36,17 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   const { CurrentClient, serve } = await import("../../mcp/mcp-server.ts");
   const { findOutputFolder } = await import("../../mcp/output-folder.ts");
   if (context.stdin.isTTY)
-    await console.note("Waiting for an MCP client on standard input. To end it, press Ctrl-C.");
+    await console.note("Waiting for an MCP client on standard input. To stop, press Ctrl-C.");
   const { clock, signal, stdin } = context;
   const ledger = openLedger(session);
-  const clients = new CurrentClient(() => createSessionClient(forAgents(session, budget)));
+  const clients = new CurrentClient(() => createSessionClient(agentSession(session, budget)));
   await serve({
     close: () => clients.close(),
     findTask: (id) => ledger.find(id),
     budget,
     async settings(isIdle) {
       session.settings.forget();
-      // A problem of the generator in effect is reported when it is used.
+      // An invalid key is reported when the generator is used.
       const target = await targetInEffect(session);
       const key = session.settings.generator() === undefined ? "" : await target.key().catch(() => "");
       const client = await clients.get(key, isIdle);
@@ -80,8 +80,8 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   return signal.aborted ? getExitCode(signal.reason) : 0;
 }
 
-/** The session of a client whose messages are for an agent. */
-function forAgents(session: Session, budget: SessionBudget): ClientSession {
+/** Creates a session with messages for agents. */
+function agentSession(session: Session, budget: SessionBudget): ClientSession {
   const { context, settings, isSandbox, onSandboxNotice, onExchange } = session;
   return {
     context,
@@ -100,13 +100,13 @@ function forAgents(session: Session, budget: SessionBudget): ClientSession {
   };
 }
 
-/** The folder that images go below, absolute. @throws UsageError */
+/** Returns the absolute path of the output folder. @throws UsageError */
 function resolveFolder(
   { output }: McpFlags,
   { settings, context }: Session,
 ): { folder: string; isGiven: boolean } {
   const folder = settings.get("output", { value: output, label: "--output" });
   if (folder?.value === "-")
-    throw new UsageError(`${folder.label} - is for generate; here it takes a folder.`);
+    throw new UsageError(`imggen mcp does not support ${folder.label} -. Give a folder.`);
   return { folder: context.resolvePath(folder?.value ?? "."), isGiven: folder !== undefined };
 }

@@ -20,7 +20,7 @@ Examples:
   $ imggen models --quality 4K --json | jq -r '.[].id'`;
 
 export function register(command: Command, runWith: RunWith): void {
-  command.argument("[model]", "show one model in full");
+  command.argument("[model]", "model to show in full (default: list all models)");
   addOptions(command, MODEL_FILTER).addHelpText("after", EXAMPLES).action(runWith(runModels));
 }
 
@@ -31,7 +31,7 @@ async function runModels(session: Session, name: string | undefined, filter: Mod
     name,
     filter,
   );
-  if (leftOut !== null) await console.warn(`Its list is not shown. ${leftOut}`);
+  if (leftOut !== null) await console.warn(`The model list of the generator cannot be shown. ${leftOut}`);
   return { json: models, show };
 
   async function show(): Promise<void> {
@@ -43,14 +43,15 @@ async function runModels(session: Session, name: string | undefined, filter: Mod
       if (described.length > 0 && others.length > 0) await console.result("");
       if (others.length > 0) await console.result(others);
     } else if (hasNone) await console.note(NO_LIST);
-    else await console.note("No model is documented to do this.");
-    if (loaded !== null) await console.note(`Loaded, and used for requests without --model: ${loaded}`);
+    else await console.note("No documented model supports this.");
+    if (loaded !== null)
+      await console.note(`The generator has loaded this model, and uses it without --model: ${loaded}`);
     if (undocumented.length > 0)
-      await console.note(`Not documented, so it may work: ${undocumented.join(", ")}`);
+      await console.note(`May support this, but is not documented: ${undocumented.join(", ")}`);
   }
 }
 
-const NO_LIST = "This generator has no list of models: the name after --model is sent unchanged.";
+const NO_LIST = "This generator has no list of models. The value of --model is sent unchanged.";
 
 const REFERENCES: TableColumn = { heading: "REFS" };
 const IMAGES: TableColumn = { heading: "IMAGES" };
@@ -64,15 +65,14 @@ const COLUMNS: readonly TableColumn[] = [
   { heading: "CREDITS", required: true },
 ];
 
-/** Explains the columns that are shown. */
+/** Explains the visible columns. */
 const legend = (leftOut: readonly TableColumn[]): string[] => [
   `? not documented.${leftOut.includes(REFERENCES) ? "" : " REFS: reference images, * by https only."}`,
   ...(leftOut.includes(IMAGES) ? [] : ["IMAGES: number without --max-images (and the maximum)."]),
-  "CREDITS: in the order of the qualities; + needs a subscription.",
-  "One model in full: imggen models <model>",
+  "CREDITS: in the order of QUALITIES; + requires a subscription.",
+  "To show one model in full: imggen models <model>",
 ];
 
-/** A line for each model. */
 async function showOverview(models: readonly Model[], session: Session): Promise<void> {
   const rows = models.map((model) => [
     model.id,
@@ -92,9 +92,9 @@ async function showOverview(models: readonly Model[], session: Session): Promise
   await session.console.result(["", ...legendLines]);
 }
 
-function imagesCell(most: number | null): string {
-  if (most === null) return "?";
-  return most > 1 ? `${usualImages(most)} (${most})` : String(most);
+function imagesCell(maxImages: number | null): string {
+  if (maxImages === null) return "?";
+  return maxImages > 1 ? `${defaultImages(maxImages)} (${maxImages})` : String(maxImages);
 }
 
 function creditsCell(model: Model): string {
@@ -104,13 +104,13 @@ function creditsCell(model: Model): string {
 }
 
 /** Number of images of a request without --max-images. */
-function usualImages(most: number): number {
-  return Math.min(most, DEFAULT_IMAGES);
+function defaultImages(maxImages: number): number {
+  return Math.min(maxImages, DEFAULT_IMAGES);
 }
 
-function imagesText(most: number | null): string {
-  if (most === null) return UNDOCUMENTED;
-  return most > 1 ? `${usualImages(most)} without --max-images, up to ${most} with it` : "1";
+function imagesText(maxImages: number | null): string {
+  if (maxImages === null) return UNDOCUMENTED;
+  return maxImages > 1 ? `${defaultImages(maxImages)} without --max-images, up to ${maxImages} with it` : "1";
 }
 
 function kindCell(kinds: Model["kinds"]): string {
@@ -125,11 +125,10 @@ function referencesCell(references: Model["references"]): string {
   return `${max === null ? `${min}+` : `${min}-${max}`}${httpsOnly ? "*" : ""}`;
 }
 
-/** All that is known of one model. */
 async function showModel(model: Model, session: Session): Promise<void> {
   const style = session.console.style("stdout");
   const columns = streamColumns(session.context.stdout);
-  const lines = modelFacts(model).flatMap(([name, text]) =>
+  const lines = modelDetails(model).flatMap(([name, text]) =>
     termLines(`  ${name}`, [text.split(" ")], { columns, textColumn: 19, minTextColumns: 20, indent: 6 }),
   );
   await session.console.result([model.id, ...lines], (line, at) =>
@@ -137,7 +136,7 @@ async function showModel(model: Model, session: Session): Promise<void> {
   );
 }
 
-function modelFacts(model: Model): [string, string][] {
+function modelDetails(model: Model): [string, string][] {
   return [
     ["kind", listText(model.kinds)],
     ["ratios", listText(model.ratios)],
@@ -158,7 +157,7 @@ function promptText({ promptLimit }: Model): string {
 
 const UNDOCUMENTED = "not documented";
 
-/** A list as text: an empty one is "none", null is "not documented". */
+/** Formats a list; an empty list is "none", null is "not documented". */
 function listText(values: readonly string[] | null): string {
   if (values === null) return UNDOCUMENTED;
   return values.length === 0 ? "none" : values.join(" ");
@@ -171,7 +170,7 @@ function referencesText(references: Model["references"]): string {
   return `${max === null ? `${min} or more` : `${min} to ${max}`}${httpsOnly ? ", https only" : ""}`;
 }
 
-/** A single price alone; several by quality, without the price of a request that has none. */
+/** Formats prices: a single price as a number, several by quality, without the default. */
 function creditsText(credits: Model["credits"]): string {
   if (credits === null) return UNDOCUMENTED;
   const entries = Object.entries(credits);

@@ -19,27 +19,27 @@ Examples:
   $ imggen rerun task_3f9c --output another-fox.png
   $ imggen rerun a-fox-3f9c.png --dry-run
 
-With your own generator the seed stays the same, and --field steps=30 changes one field and keeps the others.`;
+With your own generator, the seed is reused, and --field steps=30 changes only this field.`;
 
 export function register(command: Command, runWith: RunWith): void {
-  command.argument("<file|taskId>", "an image that imggen saved here or with a sidecar, or a task's id");
+  command.argument("<file|taskId>", "image that this machine saved or that has a sidecar, or task id");
   addOptions(command, RERUN).addHelpText("after", EXAMPLES).action(runWith(runRerun));
 }
 
 type RerunFlags = FlagsOf<typeof RERUN>;
 
-async function runRerun(session: Session, what: string, flags: RerunFlags): Promise<number> {
+async function runRerun(session: Session, fileOrTaskId: string, flags: RerunFlags): Promise<number> {
   const { checkRerun } = await import("../../client/rerun-plan.ts");
-  const refuse = (other: OtherService) => {
-    throw ofOtherService(other, session);
+  const onOther = (other: OtherService) => {
+    throw otherServiceError(other, session);
   };
   const promptFor = (earlier: string) => resolvePrompt(earlier, flags, session);
-  const how = { onOther: refuse, promptFor };
-  const { checked, repeated } = await checkRerun(what, flags, session, how);
+  const events = { onOther, promptFor };
+  const { checked, repeated } = await checkRerun(fileOrTaskId, flags, session, events);
   return runRequest(checked, { ...flags, again: true }, session, repeated);
 }
 
-/** The prompt that flags give, or the earlier one; as the person at the terminal edits it. @throws UsageError */
+/** Returns the prompt of the flags or of the earlier request, edited if `--edit` is set. @throws UsageError */
 async function resolvePrompt(
   earlier: string,
   { prompt, promptFile, edit = false }: RerunFlags,
@@ -51,27 +51,27 @@ async function resolvePrompt(
   return edit ? editedPrompt(text, session) : text;
 }
 
-/** One that was free at the sandbox must not be charged at another service without a word. */
-function ofOtherService(
+/** Creates the error for a request of another service, because a rerun at this service may be charged. */
+function otherServiceError(
   { at, kind, configured, isFree, isKnown }: OtherService,
   session: Session,
 ): UsageError {
-  const other =
+  const submitHere =
     configured === undefined
       ? ""
       : `To submit it to ${configured}${isFree ? "" : ", which may charge for it"}: ${session.commandLine("--yes")}`;
-  const instead = `${configured ?? "no service"} is configured`;
+  const configuredText = `${configured ?? "no service"} is configured`;
   if (kind === "sandbox") {
-    return new UsageError(`This was made by the sandbox, and ${instead}.`, {
-      hint: `To submit it to the sandbox: ${session.commandLine("--sandbox")}\n${other}`.trimEnd(),
+    return new UsageError(`This request was submitted to the sandbox, but ${configuredText}.`, {
+      hint: `To submit it to the sandbox: ${session.commandLine("--sandbox")}\n${submitHere}`.trimEnd(),
     });
   }
-  // A sidecar may have been written by anyone, so the key is never sent to the address in it.
-  const there =
+  // A sidecar may come from anyone, so the key is never sent to its address.
+  const submitThere =
     kind === "generator"
       ? `To submit it there again, add --generator ${shellWord(at)}\n`
       : `To submit it there again, set IMGGEN_BASE_URL=${at} and its key.\n`;
-  return new UsageError(`This was submitted to ${at}, and ${instead}.`, {
-    hint: isKnown ? (there + other).trimEnd() : other,
+  return new UsageError(`This request was submitted to ${at}, but ${configuredText}.`, {
+    hint: isKnown ? (submitThere + submitHere).trimEnd() : submitHere,
   });
 }

@@ -35,19 +35,19 @@ Examples:
   $ imggen resume 20261121T143052118-9c41d07e --dismiss`;
 
 export function register(command: Command, runWith: RunWith): void {
-  command.argument("[taskId...]", "ids of tasks; none: every unfinished one");
+  command.argument("[taskId...]", "task ids (default: all unfinished tasks)");
   addOptions(command, RESUME).addHelpText("after", EXAMPLES).action(runWith(runResume));
 }
 
 async function runResume(session: Session, ids: string[], flags: ResumeFlags): Promise<number> {
   if (flags.dismiss) return runDismiss(session, ids);
-  const viewing = parseDisplayOptions(flags, session);
+  const display = parseDisplayOptions(flags, session);
   const { output, overwrite = false } = flags;
   const outputOptions = { output, overwrite, sidecar: session.settings.isOn("sidecar") };
   const spec = { ...outputOptions, wait: waitSettings(flags, session), takesServed: true };
   const tasks = new TasksShown(session);
   const resumed = await runWithProgress(session, flags, tasks, (operations, caller) =>
-    operations.resume(ids, spec, caller, shownEvents(viewing, tasks, session)),
+    operations.resume(ids, spec, caller, resumeEvents(display, tasks, session)),
   );
   const exitCode = resumeExitCode(resumed);
   await showResumed(resumed, ids, exitCode, session);
@@ -55,11 +55,11 @@ async function runResume(session: Session, ids: string[], flags: ResumeFlags): P
 }
 
 async function runDismiss(session: Session, ids: string[]): Promise<number> {
-  if (ids.length === 0) throw new UsageError("--dismiss needs the ids of the requests to dismiss.");
+  if (ids.length === 0) throw new UsageError("--dismiss needs task ids.");
   const { Operations } = await import("../../client/operations.ts");
   const reports = await new Operations(session, undefined).dismiss(ids);
   for (const { ledgerId } of reports)
-    await session.console.note(`${ledgerId} dismissed. imggen history still shows it.`);
+    await session.console.note(`Dismissed ${ledgerId}. It stays in imggen history.`);
   if (session.options.json)
     await session.console.json({
       ok: true,
@@ -68,9 +68,9 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
   return 0;
 }
 
-/** Shows each task as it ends; after a signal, all that are left at once. */
-function shownEvents(viewing: DisplayOptions, tasks: TasksShown, session: Session): ResumeEvents {
-  // A task's picture, then its lines, then the next one's.
+/** Shows each task as it ends. After a signal, unfinished tasks are only listed. */
+function resumeEvents(display: DisplayOptions, tasks: TasksShown, session: Session): ResumeEvents {
+  // Serializes output, so that the images and lines of a task stay together.
   let lastOutput = Promise.resolve();
   return {
     async onBegin({ targets, served, unreadable }) {
@@ -85,7 +85,7 @@ function shownEvents(viewing: DisplayOptions, tasks: TasksShown, session: Sessio
       lastOutput = lastOutput
         .catch(() => {})
         .then(async () => {
-          await previewImages(report.files, viewing, session);
+          await previewImages(report.files, display, session);
           await renderReport(report, session, tasks.beginPrinting(at, report));
         });
       await lastOutput;
@@ -93,14 +93,14 @@ function shownEvents(viewing: DisplayOptions, tasks: TasksShown, session: Sessio
   };
 }
 
-/** Says who finishes tasks that this command leaves alone. */
+/** Describes tasks that a running server will finish. */
 function servedText(served: ResumeTargets["served"]): string {
   const pids = [...new Set(served.map(({ by }) => by.pid))].join(", ");
   const tasks = pluralize(served.length, "task is", "tasks are");
-  return `${tasks} left to imggen serve (pid ${pids}), which is running.`;
+  return `${tasks} skipped, because imggen serve (pid ${pids}) runs them.`;
 }
 
-/** An unknown outcome outweighs the rest: only the user can decide about it. */
+/** Returns the exit code. An unknown outcome outweighs other results, because the user must decide about it. */
 function resumeExitCode({ reports, unreadable }: ResumeReports): number {
   const codes = reports.map(reportExitCode);
   const unknown = EXIT_CODES.outcome_unknown;
@@ -127,11 +127,11 @@ async function showResumed(
     await session.console.note("Nothing to resume: no task is unfinished.");
 }
 
-/** Whether any of some tasks was charged. */
+/** Returns `yes` if any task was charged, otherwise `unknown` if any may have been. */
 function worstCharge(reports: readonly TaskReport[]): Charged {
-  const each = reports.map(({ charged }) => charged);
-  if (each.includes("yes")) return "yes";
-  return each.includes("unknown") ? "unknown" : "no";
+  const charges = reports.map(({ charged }) => charged);
+  if (charges.includes("yes")) return "yes";
+  return charges.includes("unknown") ? "unknown" : "no";
 }
 
 const MAX_IDS = 100;
@@ -139,13 +139,13 @@ const MAX_IDS = 100;
 /** JSON document of a `resume` of several tasks. */
 function resumedJson(resumed: ResumeReports, exitCode: number, session: Session): object {
   const { reports } = resumed;
-  const rest = skippedTasks(resumed);
+  const skippedFields = skippedTasks(resumed);
   const interrupted = reports.filter(isInterrupted);
   if (interrupted.length === 0)
     return {
       ok: exitCode === 0,
       tasks: reports.map((report) => reportJson(report, COMMAND_VOCABULARY)),
-      ...rest,
+      ...skippedFields,
     };
   const visible = interrupted.slice(0, MAX_IDS);
   const otherReports = reports.filter((report) => !isInterrupted(report));
@@ -160,6 +160,6 @@ function resumedJson(resumed: ResumeReports, exitCode: number, session: Session)
     resume,
     tasks: [...otherReports, ...visible].map((report) => reportJson(report, COMMAND_VOCABULARY)),
     pending: { count: interrupted.length, taskIds: visible.map(({ taskId }) => taskId) },
-    ...rest,
+    ...skippedFields,
   };
 }

@@ -10,8 +10,8 @@ import type { Session } from "../session/session.ts";
 import { creditsText } from "../text/phrases.ts";
 
 /**
- * Submits one request and shows the result.
- * @param repeated the task whose request is submitted again; if its outcome is unknown, it is dismissed
+ * Submits one request, or shows it with `--dry-run`.
+ * @param repeated task whose request is submitted again; it is dismissed if its outcome is unknown
  * @returns the exit code
  */
 export async function runRequest(
@@ -21,24 +21,25 @@ export async function runRequest(
   repeated: Task | null = null,
 ): Promise<number> {
   const { planRequest } = await import("../../client/request-plan.ts");
-  const viewing = parseDisplayOptions(flags, session);
+  const display = parseDisplayOptions(flags, session);
   const plan = await planRequest(request, flags, session, repeated);
-  if (plan.destination.kind === "stdout") requireOneImageOut(plan, flags, session);
+  if (plan.destination.kind === "stdout") requireSingleImage(plan, flags, session);
   for (const warning of plan.checked.warnings) await session.console.warn(warning);
   if (flags.dryRun) return showDryRun(plan, flags, session);
   const { submitShown } = await import("./submit-shown.ts");
   const { requestTimeoutMs, yes = false } = flags;
-  return submitShown({ ...plan, requestTimeoutMs, viewing, yes }, session);
+  return submitShown({ ...plan, requestTimeoutMs, display, yes }, session);
 }
 
-/** Shows a request as it would be sent, its cost, and the files that would be uploaded for it. Uploads nothing. */
+/** Shows a request, its cost and the files that it would upload. Sends nothing. */
 async function showDryRun(
   plan: RequestPlan,
   { checkImages }: SubmitFlags,
   session: Session,
 ): Promise<number> {
   const { credits, warnings } = plan.checked;
-  if (checkImages) await session.console.warn("--check-images was skipped: --dry-run opens no connection.");
+  if (checkImages)
+    await session.console.warn("--check-images was skipped, because --dry-run opens no connection.");
   const { describeDryRun } = await import("../../client/request-plan.ts");
   const { request, uploads, described } = await describeDryRun(plan, session);
   const wireRequest = described?.sent ?? null;
@@ -47,7 +48,7 @@ async function showDryRun(
     const files = uploads.map(({ path: file, bytes, sha256 }) => ({ file, bytes, sha256 }));
     const uploading = files.length > 0 ? { uploads: files } : {};
     const requests = described && { requests: described.requests };
-    const size = described?.isSizedByReference && { size: AS_REFERENCE };
+    const size = described?.isSizedByReference && { size: REFERENCE_SIZE };
     const seed = described?.seedBy && { seed: RANDOM };
     const facts = {
       request,
@@ -66,7 +67,7 @@ async function showDryRun(
   await session.console.result([
     ...sentLines(wireRequest ?? { method: "POST", url: "/generate-image", body: request }),
     ...(described?.isModelOpen ? ["model: the server's default"] : []),
-    ...(described?.isSizedByReference ? [`size: ${AS_REFERENCE}`] : []),
+    ...(described?.isSizedByReference ? [`size: ${REFERENCE_SIZE}`] : []),
     ...(described?.seedBy ? [`seed: ${RANDOM} (chosen by ${described.seedBy})`] : []),
     ...uploads.map(({ name }) => `${name} would be uploaded first, and its URL sent`),
     `${count}${creditsText(credits, session.isSandbox ? "sandbox" : null)}, nothing was sent`,
@@ -74,27 +75,27 @@ async function showDryRun(
   return 0;
 }
 
-const AS_REFERENCE = "as the reference image";
+const REFERENCE_SIZE = "as the reference image";
 
 export function sentLines(request: SentRequest): string[] {
   if ("command" in request) return [request.command.map((word) => shellWord(word)).join(" ")];
-  // A workflow is long, and what it is given is what the user wants to see.
+  // A workflow is long, so only its inputs are shown.
   if (request.workflow) return [`${request.method} ${request.url}`, ...request.workflow];
   return [`${request.method} ${request.url}`, ...JSON.stringify(request.body, null, 2).split("\n")];
 }
 
-/** Standard output carries the bytes of one image, and nothing else. @throws UsageError */
-function requireOneImageOut(
+/** Checks that standard output will contain the bytes of exactly one image. @throws UsageError */
+function requireSingleImage(
   { maxImages, outputLabel }: RequestPlan,
   flags: SubmitFlags,
   { options, context }: Session,
 ): void {
-  const refuse = (why: string, hint?: string): never => {
-    throw new UsageError(`${outputLabel} - ${why}.`, { hint });
+  const refuse = (reason: string, hint?: string): never => {
+    throw new UsageError(`${outputLabel} - ${reason}.`, { hint });
   };
   if (options.json) refuse("and --json both need standard output");
-  if (!flags.wait) refuse("needs the image, and --no-wait does not wait for it");
+  if (!flags.wait) refuse("cannot be combined with --no-wait, which does not wait for the image");
   if (flags.sidecar) refuse("does not support a sidecar");
   if (context.stdout.isTTY) refuse("would write an image's bytes to the terminal", "Redirect it to a file.");
-  if (maxImages > 1) refuse("takes one image", "Add --max-images 1, or choose a folder.");
+  if (maxImages > 1) refuse("supports only one image", "Add --max-images 1, or choose a folder.");
 }

@@ -12,12 +12,12 @@ import { log, requestLine, serveUntilSignal, startOnPort } from "./serving.ts";
 
 const EXAMPLES = `
 Keys:
-  sk-sandbox has a subscription, and --sandbox uses it; sk-sandbox-basic has none.
-  Any other sk-… is a fresh account with a subscription.
-  To start over, delete the folder sandbox in the state folder.
+  sk-sandbox has a subscription and is the key of --sandbox. sk-sandbox-basic has no subscription.
+  Any other sk-… key is a new account with a subscription.
+  To reset all accounts, delete the folder sandbox in the state folder.
 
 Fault injection:
-  To test a script, put one of these into a prompt.
+  To test a script, put one of these directives into a prompt.
   [sandbox:fail]        [sandbox:slow=30s]
   [sandbox:no-credits]  [sandbox:subscription]
   [sandbox:429]         [sandbox:500]
@@ -44,7 +44,7 @@ async function runSandbox(session: Session, flags: FlagsOf<typeof SANDBOX>): Pro
         matrix,
         ...(latencyMs !== undefined && { latencyMs }),
         ...(credits !== undefined && { credits }),
-        // The log has the others.
+        // The request log contains the other notices.
         onNotice: (notice) => notice.kind === "reset" && session.onSandboxNotice(notice),
         onRequest: (request) => log(requestLine(request), session),
       }),

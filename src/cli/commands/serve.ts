@@ -15,15 +15,15 @@ import { type LogLine, log, requestLine, serveUntilSignal, startOnPort } from ".
 const DEFAULT_GRACE_MS = 30_000;
 
 const MORE = [
-  "It answers OpenAI's images API too, below /v1, with the same key: images/generations, images/edits and models.",
-  "With an Idempotency-Key header, the same request is the same task for 7 days. A retry of OpenAI's clients is no new request.",
-  "Tasks outlive the server: the next server, or imggen resume, continues them. imggen history shows them.",
-  "After Ctrl-C or SIGTERM, requests in flight are waited for and the other tasks stay queued. A paid request that is still running after --grace is given up: its outcome is unknown.",
-  "It listens on 127.0.0.1 alone, and answers only to the key that it prints.",
+  "Also serves OpenAI's images API below /v1 with the same key: images/generations, images/edits and models.",
+  "Requests with the same Idempotency-Key header are one task for 7 days. Retries of OpenAI's clients are recognised too.",
+  "Tasks survive the end of the server. The next server, or imggen resume, continues them. imggen history lists them.",
+  "After Ctrl-C or SIGTERM, waits for requests in flight; other tasks stay queued. A paid request that is still running after --grace is abandoned, and its outcome is unknown.",
+  "Listens only on 127.0.0.1, and accepts only the key that it prints.",
 ];
 
 const EXAMPLES = `
-For other machines, a reverse proxy with TLS, such as nginx:
+To serve other machines, use a reverse proxy with TLS, such as nginx:
   location ~ ^/(api|files|v1)/ {
     proxy_pass http://127.0.0.1:8787;
     proxy_set_header Host $http_host;
@@ -47,8 +47,8 @@ async function runServe(
 ): Promise<number> {
   const target = await targetInEffect(session);
   if (target.kind !== "generator") {
-    throw new UsageError("No generator is given.", {
-      hint: "Name yours: imggen serve --generator http://localhost:1234\nSee imggen help generators.",
+    throw new UsageError("No generator was given.", {
+      hint: "For example: imggen serve --generator http://localhost:1234\nSee imggen help generators.",
     });
   }
   const server = await startOnPort(flag, (port) =>
@@ -61,32 +61,32 @@ async function runServe(
       ...(session.options.verbose && { onRequest: (request) => log(requestLine(request), session) }),
     }),
   );
-  const sayWaiting = (count: number) => {
-    const tasks = pluralize(count, "task runs", "tasks run");
+  const noteWaiting = (count: number) => {
+    const tasks = pluralize(count, "task");
     void session.console.note(
-      `${tasks}, and may take up to ${formatDuration(graceMs)} more. A second signal ends at once.`,
+      `Waiting up to ${formatDuration(graceMs)} for ${tasks}. A second signal stops the server now.`,
     );
   };
   try {
     return await serveUntilSignal(session, server, `Serving ${await target.name()}`);
   } finally {
-    await server.close(sayWaiting);
+    await server.close(noteWaiting);
   }
 }
 
-/** The line about an event of a task: `14:30:05 task_3f9c completed, sdxl, 1024x1024, 8.1 s, 3 waiting`. */
+/** Formats an event: `14:30:05 task_3f9c completed, sdxl, 1024x1024, 8.1 s, 3 waiting`. */
 export function eventLine(event: ServeEvent): LogLine {
   switch (event.kind) {
     case "ended":
-      return { before: `${event.taskId} `, ...endLine(event) };
+      return { subject: `${event.taskId} `, ...endLine(event) };
     case "paused":
-      return { before: "", end: "waiting", meaning: "warning", after: `: ${event.detail}` };
+      return { subject: "", result: "waiting", style: "warning", details: `: ${event.detail}` };
     case "dropped":
       return {
-        before: `${event.taskId} `,
-        end: "left as it is",
-        meaning: "warning",
-        after: `: ${event.why}`,
+        subject: `${event.taskId} `,
+        result: "not continued",
+        style: "warning",
+        details: `: ${event.why}`,
       };
   }
 }
@@ -98,7 +98,7 @@ function endLine({
   ms,
   waitedMs,
   waiting,
-}: Extract<ServeEvent, { kind: "ended" }>): Omit<LogLine, "before"> {
+}: Extract<ServeEvent, { kind: "ended" }>): Omit<LogLine, "subject"> {
   const files = end.name === "failed" ? [] : end.files;
   const sizes = files.map(({ width, height }) => `${width}x${height}`).join(" ");
   const model = task.intent.options.model;
@@ -108,8 +108,8 @@ function endLine({
     const isUnknown = end.outcome === "unknown";
     const next = isUnknown ? ` To dismiss it: imggen resume ${taskId} --dismiss` : "";
     const status = isUnknown ? "outcome unknown" : "failed";
-    return { end: status, meaning: "error", after: `, ${facts}: ${end.detail}${next}` };
+    return { result: status, style: "error", details: `, ${facts}: ${end.detail}${next}` };
   }
-  if (end.missing.length === 0) return { end: "completed", meaning: "saved", after: `, ${facts}` };
-  return { end: "completed", meaning: "error", after: ` in part, ${facts}: ${end.missing.join(" ")}` };
+  if (end.missing.length === 0) return { result: "completed", style: "saved", details: `, ${facts}` };
+  return { result: "completed", style: "error", details: ` in part, ${facts}: ${end.missing.join(" ")}` };
 }

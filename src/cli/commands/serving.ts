@@ -1,4 +1,4 @@
-// Shared by `sandbox` and `serve`.
+// Functions of `sandbox` and `serve`.
 import { once } from "node:events";
 import { platform } from "node:os";
 import { getExitCode } from "../../client/exit-codes.ts";
@@ -11,20 +11,19 @@ import type { RequestLine } from "../../sandbox/server.ts";
 import type { Session } from "../session/session.ts";
 import type { TextStyle, TextStyleName } from "../text/colors.ts";
 
-/** Address and key of a running server. */
 interface Address {
   baseUrl: string;
   apiKey: string;
   port: number;
-  /** Base URL of OpenAI's API, with the same key; absent if the server has none. */
+  /** Base URL of OpenAI's API, if the server supports it. It has the same key. */
   openaiBaseUrl?: string;
 }
 
-/** Prints how to use a server, and waits for a signal. @returns the exit code of that signal */
+/** Prints the address and key of a server, and waits for a signal. @returns the exit code of the signal */
 export async function serveUntilSignal(
   session: Session,
   { baseUrl, apiKey, port, openaiBaseUrl }: Address,
-  what: string,
+  title: string,
 ): Promise<number> {
   const { console, context, options } = session;
   if (options.json) {
@@ -41,15 +40,15 @@ export async function serveUntilSignal(
       IMGGEN_API_KEY: apiKey,
       ...(openaiBaseUrl !== undefined && { OPENAI_BASE_URL: openaiBaseUrl, OPENAI_API_KEY: apiKey }),
     };
-    await console.result(settingLines(settings, context.env));
-    await console.note(`${what} until Ctrl-C. In another terminal, paste these lines to use it.`);
+    await console.result(exportCommands(settings, context.env));
+    await console.note(`${title} until Ctrl-C. To use it, paste these lines in another terminal.`);
   }
   const { signal } = context;
   if (!signal.aborted) await once(signal, "abort");
   return getExitCode(signal.reason);
 }
 
-/** Starts a server on the port of the flag, or any that is free. @throws UsageError if the port cannot be opened */
+/** Starts a server on the port of the flag, or on any free port. @throws UsageError if the port cannot be opened */
 export async function startOnPort<Server>(
   flag: number | undefined,
   start: (port: number) => Promise<Server>,
@@ -59,16 +58,16 @@ export async function startOnPort<Server>(
     return await start(port);
   } catch (error) {
     if (!isPortError(error)) throw error;
-    const why = errorCode(error) === "EADDRINUSE" ? "is in use" : `cannot be opened: ${errorText(error)}`;
-    throw new UsageError(`Port ${port} ${why}.`, {
-      hint: "Choose another with --port, or omit it.",
+    const reason = errorCode(error) === "EADDRINUSE" ? "is in use" : `cannot be opened: ${errorText(error)}`;
+    throw new UsageError(`Port ${port} ${reason}.`, {
+      hint: "Choose another port with --port, or omit --port.",
       cause: error,
     });
   }
 }
 
-/** A line for each variable, as the shell of the platform sets it. */
-export function settingLines(
+/** Returns commands that set variables in the user's shell. */
+export function exportCommands(
   settings: Readonly<Record<string, string>>,
   { SHELL = "" }: Environment,
   onPlatform: NodeJS.Platform = platform(),
@@ -81,26 +80,26 @@ export function settingLines(
   });
 }
 
-/** A line of a server's log: what it is of, how that ended, and what more there is to say. */
+/** A line of a server's log: subject, coloured result and details. */
 export interface LogLine {
-  before: string;
-  end: string;
-  meaning: TextStyleName;
-  after: string;
+  subject: string;
+  result: string;
+  style: TextStyleName;
+  details: string;
 }
 
-/** Shows a line with the time before it, which is dimmed, and the end coloured. */
-export function log({ before, end, meaning, after }: LogLine, { console, context }: Session): void {
+/** Prints a line with a dimmed time and a coloured result. */
+export function log({ subject, result, style, details }: LogLine, { console, context }: Session): void {
   const time = new Date(context.clock.now()).toTimeString().slice(0, 8);
-  const head = `${time} ${before}${end}`;
-  const painted = (style: TextStyle) => `${style("detail", time)} ${before}${style(meaning, end)}`;
-  void console.note(head + after, (style) => (line) => line.replace(head, () => painted(style)));
+  const head = `${time} ${subject}${result}`;
+  const painted = (paint: TextStyle) => `${paint("detail", time)} ${subject}${paint(style, result)}`;
+  void console.note(head + details, (paint) => (line) => line.replace(head, () => painted(paint)));
 }
 
-/** A request: `14:30:05 POST /api/generate-image 200 task_3f9c gamma-image-2 "a fox", cost 2, 998 left`. */
+/** Formats a request: `14:30:05 POST /api/generate-image 200 task_3f9c gamma-image-2 "a fox", cost 2, 998 left`. */
 export function requestLine({ method, path, status, isRefused, note }: RequestLine): LogLine {
-  // No answer, or HTTP 5xx: failed.
-  const meaning = status === 0 || status >= 500 ? "error" : isRefused ? "warning" : "saved";
-  const end = status === 0 ? "-" : String(status);
-  return { before: `${method} ${path} `, end, meaning, after: note === null ? "" : ` ${note}` };
+  // Status 0: no reply.
+  const style = status === 0 || status >= 500 ? "error" : isRefused ? "warning" : "saved";
+  const result = status === 0 ? "-" : String(status);
+  return { subject: `${method} ${path} `, result, style, details: note === null ? "" : ` ${note}` };
 }

@@ -26,17 +26,17 @@ Examples:
 export function register(command: Command, runWith: RunWith): void {
   command
     .description(
-      "Find servers on this machine and keys in the environment, and set the default generator.\n" +
-        "It asks the usual ports of such servers. No key is sent or shown, and it costs nothing. On a terminal you choose the default; with --json or without a terminal nothing is changed.",
+      "Find servers on this machine and API keys in the environment, and set the default generator.\n" +
+        "Checks the default ports of image servers. Sends and shows no key, and costs nothing. On a terminal, asks for the default generator. With --json or without a terminal, changes nothing.",
     )
     .addHelpText("after", EXAMPLES)
     .action(runWith(runSetup));
 }
 
-/** The generators that were found, and where they were searched for. */
+/** The generators that were found, and the ports and variables that were checked. */
 interface SearchResult {
   ports: readonly number[];
-  /** The variables that may hold a service's key. */
+  /** Names of environment variables for API keys. */
   variables: readonly string[];
   servers: readonly FoundServer[];
   locked: readonly LockedServer[];
@@ -45,7 +45,7 @@ interface SearchResult {
 
 async function runSetup(session: Session): Promise<number> {
   const store = await session.settingsStore();
-  // A damaged settings file is reported before anything is asked. The profile need not be there yet.
+  // A damaged settings file is reported before the search. The profile may not exist yet.
   const { baseUrl, generator: current = null } = await store.read();
   const { findServers, findServices, LOCAL_PORTS } = await import("../../client/find-generators.ts");
   const { generatorKeys } = await import("../../client/generator-settings.ts");
@@ -79,18 +79,18 @@ async function runSetup(session: Session): Promise<number> {
     );
   if (hasApiKey(session) && baseUrl === undefined && !context.env.IMGGEN_BASE_URL)
     await console.note(
-      `IMGGEN_API_KEY is set. To use the service that it is for: ${session.inProfile("imggen login --base-url <url>")}`,
+      `IMGGEN_API_KEY is set. To use its service: ${session.inProfile("imggen login --base-url <url>")}`,
     );
   if (all.length === 0) return 0;
   if (baseUrl !== undefined) {
     await console.note([
-      `This profile is for ${redactAddress(baseUrl)}, so nothing was changed.`,
-      "To use a generator beside it, make a profile: imggen setup --profile local",
+      `This profile uses ${redactAddress(baseUrl)}, so nothing was changed.`,
+      "To use a generator as well, create a profile: imggen setup --profile local",
     ]);
     return 0;
   }
   if (!canAsk(session)) {
-    await console.note(["Nothing was changed. To set the default:", ...commandsFor(all, session)]);
+    await console.note(["Nothing was changed. To set the default generator:", ...setCommands(all, session)]);
     return 0;
   }
   return chooseDefault(all, store, session);
@@ -118,39 +118,38 @@ async function showFound({ servers, services }: SearchResult, session: Session):
   });
   await showTable(COLUMNS, cells, session);
   if (servers.some(({ generator }) => generator.startsWith("openai:")))
-    await session.console.note("An OpenAI-compatible server may have models that make no images.");
+    await session.console.note("Some models of an OpenAI-compatible server may not support images.");
 }
 
 function modelCount({ models }: FoundServer): string {
   return models.length > 1 ? `, ${pluralize(models.length, "model")}` : "";
 }
 
-/** A command for each generator, with a model if it needs one. */
-function commandsFor(all: readonly FoundGenerator[], session: Session): string[] {
+/** Returns a command for each generator, with a model if one is required. */
+function setCommands(all: readonly FoundGenerator[], session: Session): string[] {
   const set = (name: string, value: string) =>
     session.inProfile(`imggen config set ${name} ${shellWord(value)}`);
   return all.map(({ generator, model, needsModel }) => {
-    const ofModel = needsModel && model !== null ? ` && ${set("generatorModel", model)}` : "";
-    return `  ${set("generator", generator)}${ofModel}`;
+    const modelText = needsModel && model !== null ? ` && ${set("generatorModel", model)}` : "";
+    return `  ${set("generator", generator)}${modelText}`;
   });
 }
 
 function nothingFound({ ports, variables }: SearchResult, session: Session): string[] {
   return [
-    `No server for images answers on the ports ${ports.join(", ")} of this machine, and no service's key is in the environment (${variables.join(", ")}).`,
-    "To try without an account, free of charge: imggen generate <prompt> --sandbox",
+    `No image server was found on ports ${ports.join(", ")} of this machine, and no API key in the environment (${variables.join(", ")}).`,
+    "To try imggen free and without an account: imggen generate <prompt> --sandbox",
     `To use the service: ${session.inProfile("imggen login --base-url <url>")}`,
-    `To use a generator elsewhere: ${session.inProfile("imggen login --generator <spec>")}`,
-    "To see which generators there are: imggen help generators",
+    `To use a generator at another address: ${session.inProfile("imggen login --generator <spec>")}`,
+    "To list the supported generators: imggen help generators",
   ];
 }
 
-const ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 
-/** The generator itself is replaced, and a key is bound to its address. */
-const STAYS: ReadonlySet<SettingName> = new Set(["generator", "generatorKey"]);
+/** Settings that a new generator does not remove: it replaces the first, and the second is bound to its address. */
+const RETAINED_SETTINGS: ReadonlySet<SettingName> = new Set(["generator", "generatorKey"]);
 
-/** Asks for the default generator, and stores it. */
 async function chooseDefault(
   all: readonly FoundGenerator[],
   store: SettingsStore,
@@ -161,61 +160,66 @@ async function chooseDefault(
     await session.console.note("Nothing was changed.");
     return 0;
   }
-  const before = await store.read();
-  const isNew = before.generator !== selection.generator;
-  const stale = (isNew ? SETTING_LIST : [])
-    .filter(({ name, isOfGenerator }) => before[name] !== undefined && isOfGenerator && !STAYS.has(name))
+  const previous = await store.read();
+  const isNew = previous.generator !== selection.generator;
+  const staleNames = (isNew ? SETTING_LIST : [])
+    .filter(
+      ({ name, isOfGenerator }) =>
+        previous[name] !== undefined && isOfGenerator && !RETAINED_SETTINGS.has(name),
+    )
     .map(({ name }) => name);
   const model = selection.needsModel ? (selection.model ?? undefined) : undefined;
   await store.update({
-    ...Object.fromEntries(stale.map((name) => [name, undefined])),
+    ...Object.fromEntries(staleNames.map((name) => [name, undefined])),
     generator: selection.generator,
-    ...((isNew || before.generatorModel === undefined) && { generatorModel: model }),
+    ...((isNew || previous.generatorModel === undefined) && { generatorModel: model }),
   });
-  await tell(selection, await store.read(), stale, store.file, session);
+  await showSelection(selection, await store.read(), staleNames, store.file, session);
   return 0;
 }
 
-/** @returns null if none is chosen @throws the signal's reason */
+/** @returns null if the user chooses no generator @throws the signal's reason */
 async function askWhich(all: readonly FoundGenerator[], session: Session): Promise<FoundGenerator | null> {
   const { context, console } = session;
-  const which = all.length === 1 ? "1" : `1-${all.length}`;
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const answer = (await context.ask(`Which one should be the default? [${which}, Enter for none] `)).trim();
+  const range = all.length === 1 ? "1" : `1-${all.length}`;
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    const answer = (
+      await context.ask(`Which generator should be the default? [${range}, Enter for none] `)
+    ).trim();
     context.signal.throwIfAborted();
     if (answer === "") return null;
     const choice = /^\d+$/.test(answer) ? all[Number(answer) - 1] : undefined;
     if (choice !== undefined) return choice;
-    await console.warn(`${JSON.stringify(answer)} is not one of them.`);
+    await console.warn(`${JSON.stringify(answer)} is not a number of the list.`);
   }
   return null;
 }
 
-/** Says what was set, what it costs, and what to do next. */
-async function tell(
+/** Prints the new settings, the cost and the next step. */
+async function showSelection(
   { model, paid }: FoundGenerator,
-  now: Settings,
-  stale: readonly SettingName[],
+  current: Settings,
+  staleNames: readonly SettingName[],
   file: string,
   session: Session,
 ): Promise<void> {
   const { console, context } = session;
-  const { generator, generatorModel, model: defaultModel } = now;
-  const ofModel = generatorModel === undefined ? "" : `, generatorModel ${generatorModel}`;
-  await console.note(`generator is now ${generator}${ofModel}, in ${file}`);
-  const removed = stale.filter((name) => now[name] === undefined);
+  const { generator, generatorModel, model: defaultModel } = current;
+  const modelText = generatorModel === undefined ? "" : `, generatorModel ${generatorModel}`;
+  await console.note(`generator is now ${generator}${modelText}, in ${file}`);
+  const removed = staleNames.filter((name) => current[name] === undefined);
   if (removed.length > 0)
     await console.note(`Removed, because it was for another generator: ${removed.join(", ")}.`);
   if (defaultModel !== undefined && generatorModel === undefined)
     await console.warn(
-      `The setting model (${defaultModel}) applies to it too. To remove it: imggen config unset model`,
+      `The setting model (${defaultModel}) also applies to this generator. To remove it: imggen config unset model`,
     );
   for (const name of ["generator", "baseUrl"] as const) {
     const { variable = "" } = getSettingRow(name);
     if (context.env[variable])
-      await console.warn(`${variable} is set in this environment, and overrides it.`);
+      await console.warn(`${variable} is set in the environment and overrides this setting.`);
   }
-  await console.note(paid ? "Its images are paid, price not known." : "Its images are free.");
+  await console.note(paid ? "Images are paid, at an unknown price." : "Images are free.");
   const workflowFlag =
     generator?.startsWith("comfyui:") && model === null ? ` --workflow ${shellWord("fox.json")}` : "";
   await console.note(`Next: ${session.inProfile('imggen generate "a red fox"')}${workflowFlag}`);

@@ -19,10 +19,7 @@ Examples:
   $ imggen show task_3f9c --open`;
 
 export function register(command: Command, runWith: RunWith): void {
-  command.argument(
-    "[file|taskId...]",
-    "image files, or ids of tasks whose images were saved; none: the newest image",
-  );
+  command.argument("[file|taskId...]", "image files, or ids of saved tasks (default: the newest image)");
   addOptions(command, SHOW).addHelpText("after", EXAMPLES).action(runWith(runShow));
 }
 
@@ -31,10 +28,10 @@ async function runShow(
   names: readonly string[],
   { open = false, size }: FlagsOf<typeof SHOW>,
 ): Promise<Answer> {
-  const viewing = { preview: !open, open, room: size === undefined ? null : roomIn(size) };
+  const display = { preview: !open, open, room: size === undefined ? null : parseSize(size) };
   const { findImages, newestImage } = await import("../../client/shown-images.ts");
   const images: FoundImages[] = names.length === 0 ? [await newestImage(session)] : [];
-  for (const what of names) images.push(await findImages(what, session));
+  for (const fileOrTaskId of names) images.push(await findImages(fileOrTaskId, session));
   const files = images.flatMap((each) => each.files);
   const [only] = images;
   return {
@@ -47,20 +44,20 @@ async function runShow(
       for (const { path } of files) await session.console.resultLine({ path });
     },
     async after() {
-      await previewImages(files, viewing, session);
-      await openImages(files, viewing, session);
+      await previewImages(files, display, session);
+      await openImages(files, display, session);
       if (showsPictures(session))
         await session.console.note(images.flatMap((each) => captions(each, session)));
     },
   };
 }
 
-/** `60`, or `60x20`. @throws UsageError */
-function roomIn(size: string): Room {
+/** Parses `60` or `60x20`. @throws UsageError */
+function parseSize(size: string): Room {
   const [, columns, rows] = /^([1-9]\d{0,4})(?:[x×]([1-9]\d{0,4}))?$/i.exec(size) ?? [];
   if (columns === undefined)
     throw new UsageError(
-      `--size ${JSON.stringify(size)} is neither a number of columns, such as 60, nor columns and rows, such as 60x20.`,
+      `--size ${JSON.stringify(size)} is invalid. Give columns, such as 60, or columns and rows, such as 60x20.`,
     );
   return { columns: Number(columns), rows: rows === undefined ? null : Number(rows) };
 }
@@ -77,7 +74,7 @@ function shownJson({ files, origin }: FoundImages): object {
   return { taskId, request, credits, files: fileFacts };
 }
 
-/** Lines for a person: names and sizes of the images, and the request that made them. */
+/** Describes images for a person: names, sizes and request. */
 function captions({ files, origin, settings }: FoundImages, { context }: Session): string[] {
   const lines = files.map(
     ({ path, seed, image: { width, height } }) =>

@@ -11,13 +11,12 @@ import type { Answer, RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 import template from "./skill.md?raw";
 
-/** The name of the skill, and of its folder. */
 const NAME = "imggen";
 
-/** The beginning of the file. A file with another one is another skill. */
+/** Beginning of the file, which distinguishes it from other skills. */
 const HEAD = `---\nname: ${NAME}\n`;
 
-/** The folder in which Claude Code looks for the skills of a project. */
+/** Folder in which Claude Code searches for the skills of a project. */
 const DEFAULT_FOLDER = ".claude/skills";
 
 const EXAMPLES = `
@@ -35,7 +34,7 @@ export function register(command: Command, runWith: RunWith): void {
     .action(runWith(installSkill));
 }
 
-/** Instructions for coding agents, as an agent skill. Its commands are run by a test. */
+/** Returns instructions for coding agents. A test runs their commands. */
 function skillText(): string {
   const rows = exitCodeTable()
     .filter(({ code }) => code < 128)
@@ -54,8 +53,8 @@ async function installSkill(session: Session, folder: string = DEFAULT_FOLDER): 
   const { console, context } = session;
   const file = path.join(context.resolvePath(folder), NAME, "SKILL.md");
   try {
-    const backup = await keepEarlier(file);
-    if (backup !== null) await console.note(`Its previous content is kept in ${backup}`);
+    const backup = await backUpSkill(file);
+    if (backup !== null) await console.note(`Saved the previous SKILL.md as ${backup}`);
     await makeFolder(path.dirname(file), 0o777);
     await replaceAtomically(file, skillText(), 0o666);
   } catch (error) {
@@ -69,21 +68,21 @@ async function installSkill(session: Session, folder: string = DEFAULT_FOLDER): 
 }
 
 /**
- * Keeps a copy of this skill with another text: it may be an earlier release's or the user's.
- * @returns the copy; null if there is nothing to keep. @throws UsageError for another skill, or the disk's error
+ * Backs up an existing skill file if its text differs, because the user may have edited it.
+ * @returns path of the copy, or null if none is needed @throws UsageError for another skill, and errors of the disk
  */
-async function keepEarlier(file: string): Promise<string | null> {
-  const earlier = readIfPresent(file);
-  if (earlier === null) return null;
-  const text = earlier.toString("utf8");
+async function backUpSkill(file: string): Promise<string | null> {
+  const existing = readIfPresent(file);
+  if (existing === null) return null;
+  const text = existing.toString("utf8");
   if (text === skillText()) return null;
   if (!text.startsWith(HEAD))
-    throw new UsageError(`${file} is another skill, so it is not replaced.`, {
+    throw new UsageError(`${file} contains another skill, so it was not replaced.`, {
       hint: "Name another folder: imggen skill install <dir>",
     });
   for (let number = 1; ; number++) {
     const copy = number === 1 ? `${file}.bak` : `${file}.bak${number}`;
-    if (await createAtomically(copy, earlier, 0o666)) return copy;
+    if (await createAtomically(copy, existing, 0o666)) return copy;
   }
 }
 

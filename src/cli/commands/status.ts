@@ -26,30 +26,30 @@ Examples:
   $ imggen status a-fox-3f9c.png`;
 
 export function register(command: Command, runWith: RunWith): void {
-  command.argument("[taskId...]", "task ids, or images that imggen saved; none: every open task");
+  command.argument("[taskId...]", "task ids, or images that imggen saved (default: all unfinished tasks)");
   addOptions(command, STATUS).addHelpText("after", EXAMPLES).action(runWith(runStatus));
 }
 
 async function runStatus(session: Session, ids: string[], flags: FlagsOf<typeof STATUS>): Promise<number> {
   const settings = waitSettings(flags, session);
   const { output, overwrite = false } = flags;
-  const viewing = parseDisplayOptions(flags, session);
+  const display = parseDisplayOptions(flags, session);
   const sidecar = session.settings.isOn("sidecar");
   const spec = { wait: flags.wait ? settings : null, output, overwrite, sidecar };
-  const isOfAll = ids.length === 0;
-  const names = isOfAll ? await openIds(session) : ids;
+  const isAllTasks = ids.length === 0;
+  const names = isAllTasks ? await unfinishedTaskIds(session) : ids;
   const tasks = new TasksShown(session);
-  const events = shownEvents(spec, viewing, tasks, session, isOfAll);
-  const ask = () =>
+  const events = statusEvents(spec, display, tasks, session, isAllTasks);
+  const pollTasks = () =>
     runWithProgress(session, flags, tasks, (operations, caller) =>
       operations.status(names, spec, caller, events),
     );
-  const reports = names.length === 0 ? [] : await ask();
-  if (isOfAll) await showAnswer(allAnswer(reports, session), session.options, session.console);
+  const reports = names.length === 0 ? [] : await pollTasks();
+  if (isAllTasks) await showAnswer(allAnswer(reports, session), session.options, session.console);
   return worstExitCode(reports.map(reportExitCode));
 }
 
-/** The end of the answer about every open task: one document, or a note if there is none. */
+/** Returns the result for all unfinished tasks: one JSON document, or a note if there are no tasks. */
 function allAnswer(reports: readonly TaskReport[], { console }: Session): Answer {
   const tasks = reports.map((report) => statusJson(report, COMMAND_VOCABULARY));
   return {
@@ -58,8 +58,8 @@ function allAnswer(reports: readonly TaskReport[], { console }: Session): Answer
   };
 }
 
-/** Ids of the tasks that `history --unfinished` lists, newest first. */
-async function openIds(session: Session): Promise<string[]> {
+/** Returns the ids of all unfinished tasks, newest first. */
+async function unfinishedTaskIds(session: Session): Promise<string[]> {
   const ids: string[] = [];
   for await (const entry of listedTasks({ status: "unfinished" }, session, String)) {
     if (entry === "elsewhere") continue;
@@ -69,24 +69,24 @@ async function openIds(session: Session): Promise<string[]> {
   return ids;
 }
 
-/** Shows each task as it ends; after a signal, all that are left at once. */
-function shownEvents(
+/** Shows each task as it ends. After a signal, unfinished tasks are only listed. */
+function statusEvents(
   { wait, output }: { wait: WaitSettings | null; output: string | undefined },
-  viewing: DisplayOptions,
+  display: DisplayOptions,
   tasks: TasksShown,
   session: Session,
-  isOfAll: boolean,
+  isAllTasks: boolean,
 ): StatusEvents {
   return {
     onBegin: (targets) => tasks.begin(targets, "not finished yet", wait !== null),
     onPolled: (at) => tasks.markEnded(at),
     async onEnd(report, at) {
       tasks.beginPrinting(at, report);
-      if (output !== undefined) await previewImages(report.files, viewing, session);
+      if (output !== undefined) await previewImages(report.files, display, session);
       if (tasks.isListed(report)) return;
       const answer = { show: () => show(report, session) };
-      const whole = isOfAll ? answer : { ...answer, json: statusJson(report, COMMAND_VOCABULARY) };
-      await showAnswer(whole, session.options, session.console);
+      const fullAnswer = isAllTasks ? answer : { ...answer, json: statusJson(report, COMMAND_VOCABULARY) };
+      await showAnswer(fullAnswer, session.options, session.console);
     },
   };
 }
@@ -97,7 +97,7 @@ async function show(report: TaskReport, session: Session): Promise<void> {
   const files = report.files.map(({ path }) => (path === null ? "standard output" : { path }));
   await session.console.resultLine(taskId ?? ledgerId ?? "", displayState(report), ...files);
   if (report.state === "completed" && files.length === 0 && taskId !== null)
-    await session.console.note(`Not saved; run ${resumeCommand(taskId)}`);
+    await session.console.note(`Not saved. To save the images: ${resumeCommand(taskId)}`);
   if (report.isIdle && taskId !== null)
-    await session.console.note(`Waiting, not running: ${resumeCommand(taskId)}`);
+    await session.console.note(`Not running. To continue the task: ${resumeCommand(taskId)}`);
 }

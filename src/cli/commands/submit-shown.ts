@@ -10,37 +10,36 @@ import { taskView } from "../output/task-view.ts";
 import { type DisplayOptions, openImages, previewImages, showsPictures } from "../output/viewing.ts";
 import type { Session } from "../session/session.ts";
 
-/** A request as a command submits it. */
 interface CommandSpec extends RequestPlan {
   requestTimeoutMs: number | undefined;
-  viewing: DisplayOptions;
-  /** Whether no question is asked. */
+  display: DisplayOptions;
+  /** Whether to submit without confirmation. */
   yes: boolean;
 }
 
 /**
- * Submits one request, and shows how it gets on and its result.
+ * Submits one request, and shows its progress and result.
  * @returns the exit code
- * @throws what `generate` throws; nothing was sent
+ * @throws the errors of `generate`; then nothing was sent
  */
 export async function submitShown(spec: CommandSpec, session: Session): Promise<number> {
   const { requestTimeoutMs } = spec;
   const facts = { ...spec.checked, free: session.isSandbox ? ("sandbox" as const) : null };
   const hasPreviews =
-    spec.viewing.preview && session.settings.generator() !== undefined && showsPictures(session);
+    spec.display.preview && session.settings.generator() !== undefined && showsPictures(session);
   const progress = await createProgress(session, taskView(facts), { hasPreviews });
   const report = await runWithProgress(session, { requestTimeoutMs }, progress, (operations, caller) =>
     operations.generate(spec, caller, {
       onWarning: (message) => session.console.warn(message),
-      confirmPrice: spec.yes ? undefined : priceQuestion(session),
+      confirmPrice: spec.yes ? undefined : createPriceQuestion(session),
     }),
   );
   if (!spec.reuse || !report.reused) return showReport(report, spec, session);
   return showReused(report, spec, session);
 }
 
-/** A question about a price that is not documented; undefined if a program runs the command. */
-function priceQuestion(session: Session): ((name: string) => Promise<boolean>) | undefined {
+/** Returns a function that asks about an undocumented price; undefined if no person can be asked. */
+function createPriceQuestion(session: Session): ((name: string) => Promise<boolean>) | undefined {
   if (!isForPerson(session)) return undefined;
   return (name) => confirm(`The price of ${name} is not documented. Submit?`, session);
 }
@@ -48,11 +47,11 @@ function priceQuestion(session: Session): ((name: string) => Promise<boolean>) |
 async function showReused(report: TaskReport, spec: CommandSpec, session: Session): Promise<number> {
   const { folder } = spec;
   if (displayState(report) !== "unknown") {
-    const which = report.taskId ?? report.ledgerId ?? "";
+    const id = report.taskId ?? report.ledgerId ?? "";
     await session.console.note(
       report.charged === "no"
-        ? `Already completed as task ${which}: nothing was sent now.`
-        : `Already charged as task ${which}: nothing was charged now.`,
+        ? `Already completed as task ${id}, so nothing was sent.`
+        : `Already charged as task ${id}, so nothing more was charged.`,
     );
   }
   const folders = report.files.flatMap((file) => (file.path === null ? [] : path.dirname(file.path)));
@@ -61,17 +60,16 @@ async function showReused(report: TaskReport, spec: CommandSpec, session: Sessio
   return showReport({ ...report, warnings }, spec, session);
 }
 
-const FOLDER_IGNORED =
-  "--output was not used: --reuse leaves the images where they were saved, unless it names a file.";
+const FOLDER_IGNORED = "--output was ignored, because --reuse copies images only to a file, not to a folder.";
 
 async function showReport(
   report: TaskReport,
-  { viewing, destination }: CommandSpec,
+  { display, destination }: CommandSpec,
   session: Session,
 ): Promise<number> {
-  await previewImages(report.files, viewing, session);
+  await previewImages(report.files, display, session);
   await print(report, session, destination.kind === "stdout");
-  await openImages(report.files, viewing, session);
+  await openImages(report.files, display, session);
   return reportExitCode(report);
 }
 
@@ -80,7 +78,7 @@ async function print(report: TaskReport, session: Session, isOnStdout = false): 
   else await renderReport(report, session, "", isOnStdout);
 }
 
-/** Shows the unfinished task of a request whose generator cannot be used. @throws `error` if there is none */
+/** Shows the unfinished task of a request whose generator is unusable. @throws `error` if there is no such task */
 export async function showUnusable(error: unknown, prompt: string, session: Session): Promise<number> {
   const { reportBlockedTask } = await import("../../client/targets/generator-setup.ts");
   const report = await reportBlockedTask(error, prompt, session);

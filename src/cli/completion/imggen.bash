@@ -1,7 +1,7 @@
 # bash completion for imggen; needs bash 4 or later
 _imggen() {
   local rest=${COMP_LINE:0:COMP_POINT} words=() count=0 part line answer
-  # bash splits words at : and = too; they are put together again.
+  # bash also splits words at : and =, so they are joined again.
   for part in "${COMP_WORDS[@]:0:COMP_CWORD+1}"; do
     if [[ $count == 0 || $rest == [[:space:]]* ]]; then words[count++]=; fi
     rest=${rest#"${rest%%[![:space:]]*}"}
@@ -24,7 +24,7 @@ _imggen() {
     folders) compopt -o dirnames ;;
   esac
   [[ $names ]] || return
-  # Quoted by bash, as names of files; where nothing fits, it completes as it does by default.
+  # bash quotes the candidates as file names, and falls back to its default completion.
   compopt -o filenames -o default
   while IFS= read -r line; do
     [[ ${line,,} == $names ]] && COMPREPLY+=("${line#"$done"}")

@@ -24,7 +24,7 @@ if [[ $funcstack[1] == _imggen ]]; then
 elif (( $+functions[compdef] )); then
   compdef _imggen imggen
 else
-  # Read before compinit has run, as in many a .zshrc: it has by the first prompt.
+  # Many .zshrc files run compinit later, so register at the first prompt.
   _imggen_register() {
     add-zsh-hook -d precmd _imggen_register
     (( $+functions[compdef] )) && compdef _imggen imggen

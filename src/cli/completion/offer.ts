@@ -5,29 +5,29 @@ import type { Description } from "../help/command-tree.ts";
 import type { Context } from "../session/context.ts";
 import type { Console } from "../text/console.ts";
 import {
-  among,
   type Candidate,
   type CommandLine,
-  NOTHING,
-  type Offer,
+  type Completions,
+  filterCandidates,
+  NO_COMPLETIONS,
   readCommandLine,
   readFlag,
 } from "./typed-line.ts";
-import { commandNames, offerValues, type Sources } from "./values.ts";
+import { type CompletionSources, commandNames, completeValue } from "./values.ts";
 
 /**
- * Answers a shell: on the first line which paths to offer, then a word on each line, with its description after two
- * spaces. On an error it offers nothing, because a shell cannot show one while the user types.
- * @param words `=` and the word at the cursor (never empty, because some shells drop an empty one), then those before
+ * Prints completions for a shell: the kind of paths on the first line, then a candidate on each line, with its
+ * description after two spaces. Prints nothing on an error, because a shell cannot show it while the user types.
+ * @param words `=` and the word at the cursor (`=` because some shells drop an empty word), then the words before it
  */
-export async function answerShell(
-  [at = "=", ...words]: readonly string[],
+export async function printCompletions(
+  [current = "=", ...words]: readonly string[],
   console: Console,
   context: Context,
 ) {
   try {
     const tree = await readTree();
-    const { paths, candidates } = await offer(words, at.slice(1), {
+    const { paths, candidates } = await findCompletions(words, current.slice(1), {
       tree,
       findTasks: (which) => latestTasks(which, context),
       async findProfiles() {
@@ -46,69 +46,80 @@ export async function answerShell(
     );
     await console.result([paths, ...lines]);
   } catch {
-    // As said above.
+    // See above.
   }
 }
 
-/** The build writes it: to load every command for a key press would take too long. */
+/** Reads the command tree that the build has written, because loading all commands takes too long. */
 async function readTree(): Promise<Description> {
   const file = path.join(import.meta.dirname, "../commands.json");
-  return JSON.parse(existsSync(file) ? readFileSync(file, "utf8") : await inExecutable("commands.json"));
+  return JSON.parse(existsSync(file) ? readFileSync(file, "utf8") : await readEmbedded("commands.json"));
 }
 
-/** A file that a single executable holds. */
-async function inExecutable(name: string): Promise<string> {
+/** Reads a file that is embedded in a single executable. */
+async function readEmbedded(name: string): Promise<string> {
   const { getAsset } = await import("node:sea");
   return getAsset(name, "utf8");
 }
 
-/** The most task ids that are offered: about a screen of them. Each is a file to read. */
+/** Maximum number of task ids to offer, about a screen. Each requires reading a file. */
 const MAX_TASKS = 30;
 
-/** The latest tasks of the ledger, newest first: by their ids, with where they stand and what they were asked for. */
+/** Returns the latest tasks of the ledger as candidates, newest first, described by state and prompt. */
 async function latestTasks(which: "unfinished" | "all", context: Context): Promise<Candidate[]> {
-  const [{ latestTasks }, { truncate: shortened }] = await Promise.all([
+  const [{ latestTasks }, { truncate }] = await Promise.all([
     import("../../client/listed-tasks.ts"),
     import("../../lib/short-text.ts"),
   ]);
   const tasks = await latestTasks(which, MAX_TASKS, { folders: userFolders(context), context });
-  return tasks.map(({ id, state: word, prompt }) => {
-    const short = shortened(prompt, MAX_PROMPT_CHARACTERS);
-    return { value: id, description: word === null ? short : `${word}: ${short}` };
+  return tasks.map(({ id, state, prompt }) => {
+    const shortPrompt = truncate(prompt, MAX_PROMPT_CHARACTERS);
+    return { value: id, description: state === null ? shortPrompt : `${state}: ${shortPrompt}` };
   });
 }
 
 const MAX_PROMPT_CHARACTERS = 40;
 
 /**
- * Candidates for the word at the cursor.
- * @param words those before it, without the program's name
- * @param current the part of it that is typed already
+ * Finds completions for the word at the cursor.
+ * @param words words before the cursor, without the program's name
+ * @param current typed part of the word at the cursor
  */
-export async function offer(words: readonly string[], current: string, from: Sources): Promise<Offer> {
-  const line = readCommandLine(words, from.tree);
-  const { awaits, command, args, optionsEnded } = line;
-  if (awaits) return offerValues(awaits, current, line, from);
-  if (!optionsEnded && /^--[^=]*=/.test(current)) return valueInFlag(current, line, from);
-  if (!optionsEnded && current.startsWith("-")) return offerFlags(line, current);
+export async function findCompletions(
+  words: readonly string[],
+  current: string,
+  sources: CompletionSources,
+): Promise<Completions> {
+  const line = readCommandLine(words, sources.tree);
+  const { pendingOption, command, args, optionsEnded } = line;
+  if (pendingOption) return completeValue(pendingOption, current, line, sources);
+  if (!optionsEnded && /^--[^=]*=/.test(current)) return completeFlagValue(current, line, sources);
+  if (!optionsEnded && current.startsWith("-")) return completeFlag(line, current);
   if (command.commands.length > 0)
-    return args.length > 0 ? NOTHING : among(commandNames(command.commands), current);
+    return args.length > 0 ? NO_COMPLETIONS : filterCandidates(commandNames(command.commands), current);
   const argument = command.arguments[args.length] ?? command.arguments.findLast(({ variadic }) => variadic);
-  return argument ? offerValues(argument, current, line, from) : NOTHING;
+  return argument ? completeValue(argument, current, line, sources) : NO_COMPLETIONS;
 }
 
-function offerFlags({ options, flags }: CommandLine, current: string): Offer {
-  const open = options.filter(
+function completeFlag({ options, flags }: CommandLine, current: string): Completions {
+  const availableOptions = options.filter(
     ({ long, repeatable }) => long.startsWith(current) && (repeatable || !flags.has(long)),
   );
-  return { paths: "none", candidates: open.map(({ long, description }) => ({ value: long, description })) };
+  return {
+    paths: "none",
+    candidates: availableOptions.map(({ long, description }) => ({ value: long, description })),
+  };
 }
 
-/** `--model=…`: the whole word is what a shell replaces. */
-async function valueInFlag(current: string, line: CommandLine, from: Sources): Promise<Offer> {
+/** Completes a word such as `--model=…`. Candidates include the flag, because shells replace the whole word. */
+async function completeFlagValue(
+  current: string,
+  line: CommandLine,
+  sources: CompletionSources,
+): Promise<Completions> {
   const { option, value } = readFlag(current, line.options);
-  if (!option) return NOTHING;
-  const { paths, candidates } = await offerValues(option, value ?? "", line, from);
+  if (!option) return NO_COMPLETIONS;
+  const { paths, candidates } = await completeValue(option, value ?? "", line, sources);
   return {
     paths,
     candidates: candidates.map((each) => ({ ...each, value: `${option.long}=${each.value}` })),

@@ -1,21 +1,20 @@
 import type { CommandNode, Description, OptionNode } from "../help/command-tree.ts";
 
-/** The words before the cursor, parsed. */
+/** Parsed words before the cursor. */
 export interface CommandLine {
   command: CommandNode;
-  /** All that the command takes. */
+  /** Options of the command, including global options. */
   options: readonly OptionNode[];
-  /** The values of each flag that was given, by its long form; empty for one that takes none. */
+  /** Values of the given flags, by long flag; empty for a flag without a value. */
   flags: ReadonlyMap<string, readonly string[]>;
-  /** The arguments that were given. */
   args: readonly string[];
-  /** The flag whose value the next word is. */
-  awaits: OptionNode | null;
+  /** The flag whose value is the next word. */
+  pendingOption: OptionNode | null;
   /** Whether `--` ended the flags. */
   optionsEnded: boolean;
 }
 
-/** Reads the words before the cursor, whatever they are: a line that is being typed is seldom right. */
+/** Parses the words before the cursor. Never throws, because an unfinished line is often invalid. */
 export function readCommandLine(
   words: readonly string[],
   { command, globalOptions }: Description,
@@ -26,15 +25,15 @@ export function readCommandLine(
     options: globalOptions,
     flags,
     args: [] as string[],
-    awaits: null as OptionNode | null,
+    pendingOption: null as OptionNode | null,
     optionsEnded: false,
   };
-  const take = ({ long }: OptionNode, value: string[]) =>
+  const addValue = ({ long }: OptionNode, value: string[]) =>
     flags.set(long, [...(flags.get(long) ?? []), ...value]);
   for (const word of words) {
-    if (line.awaits) {
-      take(line.awaits, [word]);
-      line.awaits = null;
+    if (line.pendingOption) {
+      addValue(line.pendingOption, [word]);
+      line.pendingOption = null;
     } else if (line.optionsEnded || !word.startsWith("-") || word === "-") {
       const next = line.args.length > 0 ? undefined : line.command.commands.find(({ name }) => name === word);
       if (next) Object.assign(line, { command: next, options: acceptedOptions(next, globalOptions) });
@@ -43,8 +42,8 @@ export function readCommandLine(
       line.optionsEnded = true;
     } else {
       const { option, value } = readFlag(word, line.options);
-      if (option && value === null && option.type !== "boolean") line.awaits = option;
-      else if (option) take(option, value === null ? [] : [value]);
+      if (option && value === null && option.type !== "boolean") line.pendingOption = option;
+      else if (option) addValue(option, value === null ? [] : [value]);
     }
   }
   return line;
@@ -57,7 +56,7 @@ function acceptedOptions(
   return [...options, ...globalOptions.filter(({ long }) => !refuses.includes(long))];
 }
 
-/** The flag in a word, and its value if it is in the same word: `--model=z-image`, `-mz-image`. */
+/** Parses a flag, and its value if it is in the same word: `--model=z-image`, `-mz-image`. */
 export function readFlag(
   word: string,
   options: readonly OptionNode[],
@@ -66,29 +65,29 @@ export function readFlag(
   return { option: options.find(({ long, short }) => name === long || name === short), value };
 }
 
-/** One word that may stand at the cursor. */
+/** A completion of the word at the cursor. */
 export interface Candidate {
   value: string;
   description: string;
 }
 
-/** Completions at the cursor. */
-export interface Offer {
-  /** Names of files or folders besides, which the shell completes, and quotes, best. */
+/** Completions of the word at the cursor. */
+export interface Completions {
+  /** Kind of paths that the shell also completes. */
   paths: "files" | "manifests" | "folders" | "none";
   candidates: readonly Candidate[];
 }
 
-export const NOTHING: Offer = { paths: "none", candidates: [] };
+export const NO_COMPLETIONS: Completions = { paths: "none", candidates: [] };
 
 /**
- * A word that no shell reads anything into, and no command takes for a flag. bash puts a candidate on the line as it
- * is, and task ids come from the service, models from a file that somebody shared.
+ * Words without characters that are special to a shell, and without a leading dash. bash inserts candidates unquoted,
+ * although task ids come from the service, and models from a file that may be shared.
  */
-const HARMLESS = /^[\p{L}\p{N}][\p{L}\p{N}._:/@+-]*$/u;
+const SAFE_WORD = /^[\p{L}\p{N}][\p{L}\p{N}._:/@+-]*$/u;
 
-/** The harmless ones among these that begin with what is typed already. */
-export function among(candidates: readonly Candidate[], current: string): Offer {
-  const fitting = candidates.filter(({ value }) => value.startsWith(current) && HARMLESS.test(value));
+/** Selects the safe candidates that begin with the typed text. */
+export function filterCandidates(candidates: readonly Candidate[], current: string): Completions {
+  const fitting = candidates.filter(({ value }) => value.startsWith(current) && SAFE_WORD.test(value));
   return { paths: "none", candidates: fitting };
 }

@@ -1,13 +1,19 @@
 import type { Matrix } from "../../models/matrix.ts";
 import type { ArgumentNode, Description, OptionNode } from "../help/command-tree.ts";
-import { among, type Candidate, type CommandLine, NOTHING, type Offer } from "./typed-line.ts";
+import {
+  type Candidate,
+  type CommandLine,
+  type Completions,
+  filterCandidates,
+  NO_COMPLETIONS,
+} from "./typed-line.ts";
 
-/** Sources of the values of flags and arguments. Each is read only if a value depends on it. */
-export interface Sources {
+/** Sources of candidates. Each is read only if it is needed. */
+export interface CompletionSources {
   tree: Description;
-  /** Tasks of the ledger, newest first. */
+  /** Returns tasks of the ledger, newest first. */
   findTasks: (which: "unfinished" | "all") => Promise<readonly Candidate[]>;
-  /** The models of a profile, or of the settings without a name. */
+  /** Returns the models of a profile; undefined stands for the default settings. */
   findModels: (profile: string | undefined) => Promise<Matrix>;
   findProfiles: () => Promise<readonly string[]>;
 }
@@ -16,24 +22,32 @@ export function commandNames(commands: Description["command"]["commands"]): Cand
   return commands.map(({ name, summary }) => ({ value: name, description: summary }));
 }
 
-type Kind = Pick<OptionNode | ArgumentNode, "type" | "values"> & { commaSeparated?: boolean };
+type ValueDescription = Pick<OptionNode | ArgumentNode, "type" | "values"> & { commaSeparated?: boolean };
 
-/** Values of a flag or an argument that begin with the typed text. */
-export async function offerValues(
-  kind: Kind,
+/** Finds values of a flag or an argument that begin with the typed text. */
+export async function completeValue(
+  spec: ValueDescription,
   current: string,
   line: CommandLine,
-  from: Sources,
-): Promise<Offer> {
-  if (!kind.commaSeparated) return singleValue(kind, current, line, from);
-  const before = current.slice(0, current.lastIndexOf(",") + 1);
-  const last = await singleValue(kind, current.slice(before.length), line, from);
-  const unusedCandidates = last.candidates.filter(({ value }) => !before.split(",").includes(value));
-  return { ...last, candidates: unusedCandidates.map((each) => ({ ...each, value: before + each.value })) };
+  sources: CompletionSources,
+): Promise<Completions> {
+  if (!spec.commaSeparated) return completeSingleValue(spec, current, line, sources);
+  const previousValues = current.slice(0, current.lastIndexOf(",") + 1);
+  const last = await completeSingleValue(spec, current.slice(previousValues.length), line, sources);
+  const unusedCandidates = last.candidates.filter(({ value }) => !previousValues.split(",").includes(value));
+  return {
+    ...last,
+    candidates: unusedCandidates.map((each) => ({ ...each, value: previousValues + each.value })),
+  };
 }
 
-async function singleValue(kind: Kind, current: string, line: CommandLine, from: Sources): Promise<Offer> {
-  switch (kind.type) {
+async function completeSingleValue(
+  spec: ValueDescription,
+  current: string,
+  line: CommandLine,
+  sources: CompletionSources,
+): Promise<Completions> {
+  switch (spec.type) {
     case "path":
       return { paths: "files", candidates: [] };
     case "manifest":
@@ -41,80 +55,88 @@ async function singleValue(kind: Kind, current: string, line: CommandLine, from:
     case "folder":
       return { paths: "folders", candidates: [] };
     case "model":
-      return modelsLike(current, await modelsFor(line, from));
+      return completeModel(current, await findModelsOfLine(line, sources));
     case "ratio":
     case "quality": {
-      const allowed = await allowedBy(line, kind.type, from);
-      return among((allowed ?? kind.values ?? []).map(plain), current);
+      const allowed = await findAllowedValues(line, spec.type, sources);
+      return filterCandidates((allowed ?? spec.values ?? []).map(toCandidate), current);
     }
     case "profile":
-      return among((await from.findProfiles()).map(plain), current);
+      return filterCandidates((await sources.findProfiles()).map(toCandidate), current);
     case "task":
-      return tasksLike(current, line, from);
+      return completeTaskId(current, line, sources);
     case "command": {
-      const commands = commandNames(from.tree.command.commands);
-      const topics = (kind.values ?? []).filter((topic) => !commands.some(({ value }) => value === topic));
-      return among([...commands, ...topics.map(plain)], current);
+      const commands = commandNames(sources.tree.command.commands);
+      const topics = (spec.values ?? []).filter((topic) => !commands.some(({ value }) => value === topic));
+      return filterCandidates([...commands, ...topics.map(toCandidate)], current);
     }
     case "value":
-      return settingValues(current, line, from);
+      return completeSettingValue(current, line, sources);
     default:
-      return among((kind.values ?? []).map(plain), current);
+      return filterCandidates((spec.values ?? []).map(toCandidate), current);
   }
 }
 
-/** Models by their whole ids; by the part after the slash only if no id begins so. */
-async function modelsLike(current: string, matrix: Matrix): Promise<Offer> {
+/** Completes a model by its id, or by the part after the slash if no id matches. */
+async function completeModel(current: string, matrix: Matrix): Promise<Completions> {
   const ids = matrix.map(({ id, kinds, notes }) => ({
     value: id,
     description: [...(kinds ? [kinds.join(", ")] : []), ...notes].join("; "),
   }));
-  const whole = among(ids, current);
-  if (whole.candidates.length > 0) return whole;
+  const byId = filterCandidates(ids, current);
+  if (byId.candidates.length > 0) return byId;
   const { shortModelNames } = await import("../../client/known-values.ts");
   const described = new Map(ids.map(({ value, description }) => [value, description]));
   const unique = shortModelNames(matrix).map(({ id, name }) => ({
     value: name,
     description: described.get(id) ?? "",
   }));
-  return among(unique, current);
+  return filterCandidates(unique, current);
 }
 
-/** The ratios or qualities that one of these models supports; null if not known. */
-async function allowedBy(line: CommandLine, field: "ratio" | "quality", from: Sources) {
+/** Returns the ratios or qualities that the models of the line support, or null if unknown. */
+async function findAllowedValues(line: CommandLine, field: "ratio" | "quality", sources: CompletionSources) {
   const { allowedByModels } = await import("../../client/known-values.ts");
   const names = (line.flags.get("--model") ?? []).flatMap((list) => list.split(","));
-  return allowedByModels(names, field === "ratio" ? "ratios" : "qualities", await modelsFor(line, from));
+  return allowedByModels(
+    names,
+    field === "ratio" ? "ratios" : "qualities",
+    await findModelsOfLine(line, sources),
+  );
 }
 
-/** The models of the profile that is given. */
-function modelsFor({ flags }: CommandLine, { findModels }: Sources): Promise<Matrix> {
+/** Returns the models of the profile in the command line. */
+function findModelsOfLine({ flags }: CommandLine, { findModels }: CompletionSources): Promise<Matrix> {
   return findModels(flags.get("--profile")?.at(-1));
 }
 
-const OF_UNFINISHED: ReadonlySet<string> = new Set(["resume", "cancel"]);
+const UNFINISHED_TASK_COMMANDS: ReadonlySet<string> = new Set(["resume", "cancel"]);
 
-/** Ids of tasks: unfinished ones for `resume`; `rerun` takes an image too. */
-async function tasksLike(
+/** Completes a task id. `resume` and `cancel` support only unfinished tasks, and some commands also support files. */
+async function completeTaskId(
   current: string,
   { command, args }: CommandLine,
-  { findTasks }: Sources,
-): Promise<Offer> {
-  const tasks = await findTasks(OF_UNFINISHED.has(command.name) ? "unfinished" : "all");
-  const { candidates } = among(
+  { findTasks }: CompletionSources,
+): Promise<Completions> {
+  const tasks = await findTasks(UNFINISHED_TASK_COMMANDS.has(command.name) ? "unfinished" : "all");
+  const { candidates } = filterCandidates(
     tasks.filter(({ value }) => !args.includes(value)),
     current,
   );
   return { paths: command.arguments[0]?.name.includes("file") ? "files" : "none", candidates };
 }
 
-/** A setting takes the values of the `generate` flag that it is the default of. */
-async function settingValues(current: string, line: CommandLine, from: Sources): Promise<Offer> {
-  const generate = from.tree.command.commands.find(({ name }) => name === "generate");
+/** Completes the value of a setting like that of the `generate` flag of the same name. */
+async function completeSettingValue(
+  current: string,
+  line: CommandLine,
+  sources: CompletionSources,
+): Promise<Completions> {
+  const generate = sources.tree.command.commands.find(({ name }) => name === "generate");
   const flag = generate?.options.find(({ long }) => long === `--${line.args[0]}`);
-  return flag ? singleValue(flag, current, line, from) : NOTHING;
+  return flag ? completeSingleValue(flag, current, line, sources) : NO_COMPLETIONS;
 }
 
-function plain(value: string): Candidate {
+function toCandidate(value: string): Candidate {
   return { value, description: "" };
 }

@@ -1,4 +1,4 @@
-/** Printed by `imggen` without arguments: first steps, in 15 lines of 80 columns at most. */
+/** Output of `imggen` without arguments: at most 15 lines of 80 columns. */
 export const FIRST_STEPS = `Make images from the command line.
 
 Try it, free and without an account:
@@ -9,7 +9,7 @@ Set it up, with your own generator or a hosted service:
 Make one image, or many:
   $ imggen generate "a red fox" --output fox.png
   $ imggen batch prompts.txt --output pictures/
-See what was made:
+List tasks and images:
   $ imggen history
 
 All commands: imggen --help

@@ -5,30 +5,30 @@ import { commandWords } from "../session/command.ts";
 import { type ExitCode, environmentTable, exitCodeTable, type Variable } from "./reference-tables.ts";
 import { ARGUMENT_VALUES, type ValueKind, type ValueType, valueKind } from "./value-types.ts";
 
-interface Valued {
+interface ValueFields {
   type: ValueType;
   values: readonly string[] | null;
   description: string;
 }
 
-export interface OptionNode extends Valued {
+export interface OptionNode extends ValueFields {
   flags: string;
   long: string;
   short: string | null;
   commaSeparated: boolean;
   repeatable: boolean;
-  /** The default, in the words of the help; null if there is none. */
+  /** Default as the help shows it, or null. */
   default: string | boolean | null;
   group: string | null;
 }
 
-export interface ArgumentNode extends Valued {
+export interface ArgumentNode extends ValueFields {
   name: string;
   required: boolean;
   variadic: boolean;
 }
 
-/** A command, described for programs. Completion and the manual page are generated from it too. */
+/** Description of a command for programs, completion and the manual page. */
 export interface CommandNode {
   name: string;
   summary: string;
@@ -37,20 +37,20 @@ export interface CommandNode {
   usage: string;
   arguments: readonly ArgumentNode[];
   options: readonly OptionNode[];
-  /** The global options that it refuses, in their long form. */
+  /** Long flags of the global options that the command rejects. */
   refuses: readonly string[];
   commands: readonly CommandNode[];
-  /** Command lines that work when they are pasted. */
+  /** Command lines to copy. */
   examples: readonly string[];
 }
 
 const HELP = new Help();
 
 /**
- * Describes a command and its subcommands. Global options, those of the root, are described separately.
- * @param refusedBy the flags of the global options that a command of this name refuses
+ * Describes a command and its subcommands, without the global options.
+ * @param rejectedFlags returns the global flags that a command rejects
  */
-function describeCommand(command: Command, refusedBy: (name: string) => string[]): CommandNode {
+function describeCommand(command: Command, rejectedFlags: (name: string) => string[]): CommandNode {
   const isRoot = command.parent === null;
   const subcommands = HELP.visibleCommands(command).filter((each) => each.name() !== "help" || isRoot);
   return {
@@ -60,15 +60,14 @@ function describeCommand(command: Command, refusedBy: (name: string) => string[]
     group: heading(command.helpGroup()),
     usage: HELP.commandUsage(command),
     arguments: command.registeredArguments.map(describeArgument),
-    options: isRoot ? [] : ownOptions(command).filter(({ long }) => long !== "--help"),
-    refuses: refusedBy(commandWords(command)[0] ?? ""),
-    commands: subcommands.map((each) => describeCommand(each, refusedBy)),
+    options: isRoot ? [] : describeOptions(command).filter(({ long }) => long !== "--help"),
+    refuses: rejectedFlags(commandWords(command)[0] ?? ""),
+    commands: subcommands.map((each) => describeCommand(each, rejectedFlags)),
     examples: parseExamples(command),
   };
 }
 
-/** The options that a command has itself, in the order of its help. */
-function ownOptions(command: Command): OptionNode[] {
+function describeOptions(command: Command): OptionNode[] {
   return HELP.visibleOptions(command).map(describeOption);
 }
 
@@ -96,7 +95,7 @@ function describeArgument(argument: Argument): ArgumentNode {
   return { name: argument.name(), ...valueFields(kind), required, variadic, description };
 }
 
-function valueFields({ type, values }: ValueKind): Omit<Valued, "description"> {
+function valueFields({ type, values }: ValueKind): Omit<ValueFields, "description"> {
   return { type, values: values ?? null };
 }
 
@@ -104,50 +103,51 @@ function heading(text: string | undefined): string | null {
   return text?.replace(/:$/, "") || null;
 }
 
-/** Parsed from the help text, because the parser keeps the text below the options as a whole. */
+/** Parses the examples from the help text, because the parser stores them as unstructured text. */
 function parseExamples(command: Command): string[] {
   let help = "";
   command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
   return [...help.matchAll(/^ {2}\$ (.*?)(?: {3,}.*)?$/gm)].map(([, example = ""]) => example);
 }
 
-/** Raised when a reader of the document would have to change: fields are added without. */
+/** Raised for incompatible changes, but not for additional fields. */
 const SCHEMA_VERSION = 1;
 
-/** `--help --json`: all that a program needs to know to run imggen, without reading help. */
+/** Document of `--help --json`. */
 export interface Description {
   ok: true;
   schemaVersion: number;
   version: string;
   command: CommandNode;
-  /** Taken by every command, but for those that it `refuses`. */
+  /** Options of every command, except those in its `refuses`. */
   globalOptions: readonly OptionNode[];
   exitCodes: readonly ExitCode[];
   environment: readonly Variable[];
 }
 
 /**
- * @param words of a command line: the command that they name is described, or the whole program
- * @param refusedBy as of `describeCommand`
+ * Describes a command, or the whole program.
+ * @param words names of the command and its subcommand; empty for the whole program
+ * @param rejectedFlags as in `describeCommand`
  */
 export function describe(
   program: Command,
   words: readonly string[],
-  refusedBy: (name: string) => string[],
+  rejectedFlags: (name: string) => string[],
 ): Description {
-  const command = commandNamed(program, words);
+  const command = findCommand(program, words);
   return {
     ok: true,
     schemaVersion: SCHEMA_VERSION,
     version: VERSION,
-    command: describeCommand(command, refusedBy),
-    globalOptions: ownOptions(program),
+    command: describeCommand(command, rejectedFlags),
+    globalOptions: describeOptions(program),
     exitCodes: exitCodeTable(),
     environment: environmentTable(),
   };
 }
 
-function commandNamed(command: Command, [word, ...more]: readonly string[]): Command {
+function findCommand(command: Command, [word, ...more]: readonly string[]): Command {
   const next = command.commands.find((each) => each.name() === word);
-  return next === undefined ? command : commandNamed(next, more);
+  return next === undefined ? command : findCommand(next, more);
 }

@@ -1,18 +1,17 @@
 import type { ArgumentNode, CommandNode, Description, OptionNode } from "./command-tree.ts";
 import { TOPIC_NAMES } from "./topic-names.ts";
 
-/** The manual page of the whole program, in roff. */
 export function manPage({ command, globalOptions, exitCodes, environment, version }: Description): string[] {
   const commands = command.commands.filter(({ name }) => name !== "help" && name !== "version");
   const [about = "", ...more] = command.description.split("\n");
   return [
     `.TH IMGGEN 1 "" "imggen ${version}" "User Commands"`,
-    ...section("NAME", [`imggen \\- ${roff(about.replace(/\.$/, "").toLowerCase())}`]),
+    ...section("NAME", [`imggen \\- ${escapeRoff(about.replace(/\.$/, "").toLowerCase())}`]),
     ...section("SYNOPSIS", [".B imggen", ".I command", "[options] [arguments]"]),
     ...section("DESCRIPTION", [
-      ...more.map(roff),
-      roff(
-        `imggen help <command> explains a command, imggen help <topic> a topic: ${TOPIC_NAMES.join(", ")}.`,
+      ...more.map(escapeRoff),
+      escapeRoff(
+        `To show help for a command: imggen help <command>. For a topic: imggen help <topic>. Topics: ${TOPIC_NAMES.join(", ")}.`,
       ),
     ]),
     ...section("COMMANDS", commands.flatMap(commandPart)),
@@ -33,11 +32,11 @@ export function manPage({ command, globalOptions, exitCodes, environment, versio
   ];
 }
 
-/** Folders of `userFolders`, and what each holds. */
+/** Folders of `userFolders`, and their contents. */
 const FILES = [
   [
     "$IMGGEN_HOME/config, $IMGGEN_HOME/state",
-    "Both folders, on every platform, if IMGGEN_HOME is set. Else:",
+    "Settings and state, on every platform, if IMGGEN_HOME is set. Otherwise:",
   ],
   [
     "~/.config/imggen",
@@ -51,7 +50,7 @@ const FILES = [
   ],
   [
     "~/.local/state/imggen/compile-cache",
-    "Compiled code, a cache: it can be removed. NODE_COMPILE_CACHE is used instead if set.",
+    "Cache of compiled code, which can be removed. NODE_COMPILE_CACHE overrides it.",
   ],
 ] as const;
 
@@ -61,8 +60,8 @@ function section(title: string, lines: readonly string[]): string[] {
 
 function commandPart(command: CommandNode): string[] {
   return [
-    `.SS "${roff(command.usage)}"`,
-    ...command.description.split("\n").flatMap((line) => [".PP", roff(line)]),
+    `.SS "${escapeRoff(command.usage)}"`,
+    ...command.description.split("\n").flatMap((line) => [".PP", escapeRoff(line)]),
     ...command.arguments.flatMap(argumentPart),
     ...command.options.flatMap(optionPart),
     ...command.commands.flatMap(({ usage, description }) => item(usage, description)),
@@ -75,21 +74,21 @@ function argumentPart({ name, description }: ArgumentNode): string[] {
   return description === "" ? [] : item(`<${name}>`, description);
 }
 
-function optionPart({ flags, description, default: byDefault }: OptionNode): string[] {
-  const ending = typeof byDefault === "string" ? ` (default: ${byDefault})` : "";
+function optionPart({ flags, description, default: defaultValue }: OptionNode): string[] {
+  const ending = typeof defaultValue === "string" ? ` (default: ${defaultValue})` : "";
   return item(flags, description + ending);
 }
 
 function item(term: string, text: string): string[] {
-  return [".TP", `.B ${roff(term)}`, roff(text)];
+  return [".TP", `.B ${escapeRoff(term)}`, escapeRoff(text)];
 }
 
 function examplePart(example: string): string[] {
-  return [".PP", ".nf", roff(`    ${example}`), ".fi"];
+  return [".PP", ".nf", escapeRoff(`    ${example}`), ".fi"];
 }
 
-/** Text that roff shows as it is: a backslash and a dash mean something to it, and so do a dot or a quote at a line's start. */
-function roff(text: string): string {
+/** Escapes text for roff, in which backslashes, dashes and a dot or quote at the start of a line are special. */
+function escapeRoff(text: string): string {
   return text
     .replaceAll("\\", "\\e")
     .replaceAll("-", "\\-")

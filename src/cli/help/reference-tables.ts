@@ -8,7 +8,7 @@ import type { SettingName } from "../../store/settings-table.ts";
 const MEANINGS: Readonly<Record<0 | CodeOf<ErrorType>, string>> = {
   0: "done; every file promised is on disk and checked",
   1: "a bug in imggen",
-  2: "the request is wrong; refused here, or by the service, at no cost. doctor: something must be fixed",
+  2: "the request is invalid; refused by imggen or the service, at no cost. doctor: a problem must be fixed",
   3: "no key, or the service refused it",
   4: "the account cannot pay for this",
   5: "the service refused or failed the task",
@@ -24,18 +24,17 @@ const MEANINGS: Readonly<Record<0 | CodeOf<ErrorType>, string>> = {
 
 export interface ExitCode {
   code: number;
-  /** The values of `error.type` in JSON output that end with this code; none for success. */
+  /** Values of `error.type` in JSON output that have this exit code; empty for success. */
   types: readonly string[];
   meaning: string;
 }
 
-/** Every exit code, in order. */
 export function exitCodeTable(): ExitCode[] {
   const signals = Object.values(SIGNAL_CODES).map((code) => ["interrupted", code] as const);
-  const all = [...Object.entries(EXIT_CODES), ...signals];
+  const allCodes = [...Object.entries(EXIT_CODES), ...signals];
   return Object.entries(MEANINGS).map(([code, meaning]) => ({
     code: Number(code),
-    types: all.flatMap(([type, of]) => (of === Number(code) ? [type] : [])),
+    types: allCodes.flatMap(([type, exitCode]) => (exitCode === Number(code) ? [type] : [])),
     meaning,
   }));
 }
@@ -45,60 +44,62 @@ export function exitCodePage(): string {
     const ending = types.length > 0 ? ` (${types.join(", ")})` : "";
     return `| ${code} | ${meaning}${ending} |`;
   });
-  return `Every command ends with one of these. In brackets: error.type in --json output.
+  return `Every command exits with one of these codes. In parentheses: error.type in --json output.
 
 | code | meaning |
 |---|---|
 ${rows.join("\n")}
 
-With several tasks, status and resume end with the code of the task that went worst.`;
+With several tasks, status and resume exit with the code of the worst result.`;
 }
 
-const OTHERS: Readonly<Record<string, string>> = {
+const OTHER_VARIABLES: Readonly<Record<string, string>> = {
   IMGGEN_PROFILE: "default of --profile",
   IMGGEN_HOME: "one folder for settings, ledger and sandbox",
   PAGER: "for topics and --help --all (default: less)",
   NO_COLOR: "no colours, if set",
-  FORCE_COLOR: "colours, even if the output is no terminal",
-  HTTP_PROXY: "proxy for http: addresses (CONNECT), without a key",
+  FORCE_COLOR: "colours, even if the output is not a terminal",
+  HTTP_PROXY: "proxy for http: addresses (CONNECT); never used for requests with a key",
   HTTPS_PROXY: "proxy for https: addresses (CONNECT)",
   NO_PROXY: "hosts without a proxy, separated by commas",
-  NODE_EXTRA_CA_CERTS: "a file of further certificates to trust",
-  NODE_COMPILE_CACHE: "another folder for compiled code",
-  NODE_DISABLE_COMPILE_CACHE: "1 keeps no compiled code",
+  NODE_EXTRA_CA_CERTS: "file of additional certificates to trust",
+  NODE_COMPILE_CACHE: "folder for the cache of compiled code",
+  NODE_DISABLE_COMPILE_CACHE: "1 disables the cache of compiled code",
 };
 
 export interface Variable {
   name: string;
-  /** The setting that it takes the place of; null if there is none. */
+  /** The setting that the variable overrides, or null. */
   setting: SettingName | null;
   description: string;
 }
 
-/** Every environment variable that imggen reads. */
 export function environmentTable(): Variable[] {
-  const ofSettings = SETTING_LIST.flatMap(({ name: setting, variable, help }): Variable[] =>
+  const settingVariables = SETTING_LIST.flatMap(({ name: setting, variable, help }): Variable[] =>
     variable === undefined ? [] : [{ name: variable, setting, description: help }],
   );
-  const others = Object.entries({ ...keyVariables(), ...OTHERS }).map(([name, description]) => ({
-    name,
-    setting: null,
-    description,
-  }));
-  return [...ofSettings, ...others];
+  const otherVariables = Object.entries({ ...keyVariables(), ...OTHER_VARIABLES }).map(
+    ([name, description]) => ({
+      name,
+      setting: null,
+      description,
+    }),
+  );
+  return [...settingVariables, ...otherVariables];
 }
 
-/** The variables that hold the keys of services that make images. */
+/** Returns the variables for API keys of generators, with descriptions. */
 function keyVariables(): Record<string, string> {
   const variables = generatorKeys().map(
-    ({ variable, kind, host }) => [variable, `the key of ${kind}, for ${host ?? "it"} alone`] as const,
+    ({ variable, kind, host }) =>
+      [variable, `API key of ${kind}, sent only to ${host ?? "its address"}`] as const,
   );
   return Object.fromEntries(variables);
 }
 
 export function environmentPage(): string {
   const variables = environmentTable().map(({ name, description }) => `| ${name} | ${description} |`);
-  return `A flag wins over the environment, the environment over the settings. imggen config list shows every value that applies, and where it comes from.
+  return `A flag overrides the environment, and the environment overrides the settings. To list all effective values and their sources: imggen config list
 
 | variable | meaning |
 |---|---|
@@ -107,7 +108,7 @@ ${variables.join("\n")}`;
 
 export function settingsPage(): string {
   const settings = SETTING_LIST.map(({ name, help }) => `| ${name} | ${help} |`);
-  return `imggen config set <name> <value> stores one. Flags and variables win over it, see imggen help environment.
+  return `Flags and variables override settings, see imggen help environment. To store a setting: imggen config set <name> <value>
 
 | setting | meaning |
 |---|---|

@@ -21,9 +21,9 @@ import { pieces, termLines, wrapWords } from "../text/fit.ts";
 import { environmentPage, exitCodePage, settingsPage } from "./reference-tables.ts";
 import { type HELP, TOPIC_NAMES, type TopicName } from "./topic-names.ts";
 
-const OF_HELP = `Usage: imggen help [command|topic]
+const HELP_PAGE = `Usage: imggen help [command|topic]
 
-Show help for a command or a topic; without either, list the commands. With --json, as one JSON document.
+Show help for a command or a topic. Without an argument, list the commands. With --json, print one JSON document.
 
 Topics: ${TOPIC_NAMES.join(", ")}
 
@@ -35,9 +35,9 @@ imggen help exit-codes
 imggen help man | man -l -
 \`\`\``;
 
-/** Pages of Markdown. Those that list what the program has are generated. */
+/** Pages in Markdown, partly generated from tables of the program. */
 const PAGES: Readonly<Record<TopicName | typeof HELP, string>> = {
-  help: OF_HELP,
+  help: HELP_PAGE,
   "exit-codes": exitCodePage(),
   environment: environmentPage(),
   settings: settingsPage(),
@@ -62,28 +62,28 @@ const PAGES: Readonly<Record<TopicName | typeof HELP, string>> = {
   npm,
 };
 
-/** A topic as it is shown in so many columns. */
+/** Formats a topic for a width in columns. */
 export function topicLines(name: TopicName | typeof HELP, columns: number): string[] {
   return layOutPage(PAGES[name], columns);
 }
 
 /**
- * Elements of a page of help: fenced code, headings, tables of two columns, paragraphs. The title is left out: the
- * reader has just typed it.
+ * Elements of a help page: fenced code, headings, tables with two columns, paragraphs. The title is skipped, because
+ * the reader has just typed it.
  */
 const BLOCK = /^```(\w+)\n([\s\S]*?)\n```$|^## (.+)$|^((?:\|.+\|\n?)+)|^((?:(?!#|\||```).+\n?)+)/gm;
 const ROW = /^\| (.+?) \| (.+) \|$/;
 const TOPIC_LINK = /\[[^\]]+\]\(([\w-]+)\.md\)/g;
 
 const CODE_INDENT = 4;
-/** A long line of a JSON document is broken between its values, so that it is still valid when pasted. */
-const BETWEEN_JSON_VALUES = /(?<=[,:]) /;
+/** Points at which a long JSON line is broken, so that it remains valid JSON. */
+const JSON_BREAK = /(?<=[,:]) /;
 /** Indentation of text below a heading. */
 const TEXT_INDENT = 2;
-/** Minimum width of a text beside its term, in columns. */
+/** Minimum width of text beside a term, in columns. */
 const MIN_TEXT_COLUMNS = 22;
 
-/** Lays out a page of help in so many columns. Links to other pages become the commands that show them. */
+/** Formats a help page for a width in columns. Links to other pages become `imggen help` commands. */
 export function layOutPage(page: string, columns: number): string[] {
   const lines: string[] = [];
   let indent = 0;
@@ -92,7 +92,8 @@ export function layOutPage(page: string, columns: number): string[] {
     if (lines.length > 0 && !isIntroduced) lines.push("");
     if (code !== undefined) lines.push(...codeLines(code, language, columns));
     else if (table !== undefined) lines.push(...tableLines(table, columns));
-    else if (heading === undefined) lines.push(...wrapWords(pieces(plain(paragraph)), { columns, indent }));
+    else if (heading === undefined)
+      lines.push(...wrapWords(pieces(plainText(paragraph)), { columns, indent }));
     else {
       lines.push(`${heading}:`);
       indent = TEXT_INDENT;
@@ -101,7 +102,7 @@ export function layOutPage(page: string, columns: number): string[] {
   return lines;
 }
 
-/** A script stands at the margin, so that it runs when it is copied. */
+/** Whether code is a script, which is not indented, so that it can be copied and run. */
 function isScript(code: string | undefined): boolean {
   return code?.startsWith("#!") === true;
 }
@@ -111,20 +112,20 @@ function codeLines(code: string, language: string, columns: number): string[] {
   if (isScript(code)) return lines;
   return lines.flatMap((line) =>
     language === "json" && line.length + CODE_INDENT > columns
-      ? wrapWords(line.trimStart().split(BETWEEN_JSON_VALUES), { columns, indent: CODE_INDENT + 2 })
+      ? wrapWords(line.trimStart().split(JSON_BREAK), { columns, indent: CODE_INDENT + 2 })
       : [" ".repeat(CODE_INDENT) + line],
   );
 }
 
-/** The rows without the two at the top, as terms and their texts. */
+/** Formats the rows of a Markdown table as terms and texts, without the heading. */
 function tableLines(table: string, columns: number): string[] {
   const rows = table.trim().split("\n").slice(2);
-  const cells = rows.map((row) => (ROW.exec(row) ?? []).slice(1).map(plain));
-  const beside = Math.max(...cells.map(([term = ""]) => term.length)) + 4;
-  const layout = { columns, textColumn: beside, minTextColumns: MIN_TEXT_COLUMNS, indent: 6 };
+  const cells = rows.map((row) => (ROW.exec(row) ?? []).slice(1).map(plainText));
+  const textColumn = Math.max(...cells.map(([term = ""]) => term.length)) + 4;
+  const layout = { columns, textColumn, minTextColumns: MIN_TEXT_COLUMNS, indent: 6 };
   return cells.flatMap(([term = "", text = ""]) => termLines(`  ${term}`, [pieces(text)], layout));
 }
 
-function plain(text: string): string {
+function plainText(text: string): string {
   return text.replace(TOPIC_LINK, "imggen help $1").replaceAll("`", "").replaceAll("\n", " ").trim();
 }

@@ -1,6 +1,6 @@
 import { plainWords } from "../session/command.ts";
 
-/** Topics of `imggen help` besides commands. A command of the same name would hide a topic. */
+/** Topics of `imggen help`. A topic must not have the name of a command. */
 export const TOPIC_NAMES = [
   "exit-codes",
   "environment",
@@ -28,13 +28,13 @@ export const TOPIC_NAMES = [
 
 export type TopicName = (typeof TOPIC_NAMES)[number];
 
-/** The manual page, in roff: `imggen help man | man -l -`. */
+/** Topic of the manual page in roff: `imggen help man | man -l -`. */
 export const MANUAL = "man";
 
-/** The topic about help itself: the parser has no help for `help`. */
+/** Topic about the help command, for which the parser has no help. */
 export const HELP = "help";
 
-/** The topic that a command line asks for: `help json`. */
+/** Returns the topic of a command line such as `help json`. */
 export function requestedTopic(argv: readonly string[]): TopicName | typeof MANUAL | typeof HELP | undefined {
   const [first, name] = plainWords(argv);
   if (first !== "help") return undefined;

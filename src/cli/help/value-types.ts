@@ -26,21 +26,21 @@ export type ValueType =
 /** Type of the value of a flag or an argument, for completion and for wrappers. */
 export interface ValueKind {
   type: ValueType;
-  /** The known ones. They are complete only for a choice and a setting: the service may know other models and ratios. */
+  /** Known values. Complete only for a choice and a setting, because the service may support other models and ratios. */
   values?: readonly string[] | undefined;
 }
 
-/** The shells that there is a completion script for. */
+/** Shells with a completion script. */
 export const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
 
-const KNOWN: Readonly<Record<SuggestionKind, ValueKind>> = {
+const SUGGESTED_VALUES: Readonly<Record<SuggestionKind, ValueKind>> = {
   model: { type: "model", values: BUILT_IN_VALUES.model },
   ratio: { type: "ratio", values: BUILT_IN_VALUES.ratio },
   quality: { type: "quality", values: BUILT_IN_VALUES.quality },
   profile: { type: "profile" },
 };
 
-const TYPES: { readonly [OfKind in Kind]?: ValueType } = {
+const VALUE_TYPES: { readonly [OfKind in Kind]?: ValueType } = {
   path: "path",
   folder: "folder",
   url: "url",
@@ -52,30 +52,29 @@ const TYPES: { readonly [OfKind in Kind]?: ValueType } = {
   images: "path",
 };
 
-/** Type and known values of an option. */
 export function valueKind({ kind, suggestions, choices }: Option): ValueKind {
-  if (suggestions) return KNOWN[suggestions];
-  return choices ? { type: "choice", values: choices } : { type: TYPES[kind] ?? "text" };
+  if (suggestions) return SUGGESTED_VALUES[suggestions];
+  return choices ? { type: "choice", values: choices } : { type: VALUE_TYPES[kind] ?? "text" };
 }
 
-const PATHS: ReadonlySet<ValueType | undefined> = new Set(["path", "manifest", "folder"]);
+const PATH_TYPES: ReadonlySet<ValueType | undefined> = new Set(["path", "manifest", "folder"]);
 
-/** The first argument of a command that takes a path and was given an empty one. */
+/** Returns the first path argument of a command that is empty. */
 export function emptyPathArgument(command: Command): string | undefined {
   const argument = command.registeredArguments.find(
     (each, at) =>
-      PATHS.has(ARGUMENT_VALUES[each.name()]?.type) && [command.processedArgs[at]].flat().includes(""),
+      PATH_TYPES.has(ARGUMENT_VALUES[each.name()]?.type) && [command.processedArgs[at]].flat().includes(""),
   );
   return argument && `<${argument.name()}>`;
 }
 
-/** Value kinds by an argument's name: `taskId` of `<taskId...>`. */
+/** Value kinds by argument name, such as `taskId` for `<taskId...>`. */
 export const ARGUMENT_VALUES: Readonly<Record<string, ValueKind>> = {
   command: { type: "command", values: TOPIC_NAMES },
   dir: { type: "folder" },
   "file|taskId": { type: "task" },
   "manifest|-": { type: "manifest" },
-  model: KNOWN.model,
+  model: SUGGESTED_VALUES.model,
   name: { type: "setting", values: SETTING_LIST.map(({ name }) => name) },
   prompt: { type: "text" },
   taskId: { type: "task" },

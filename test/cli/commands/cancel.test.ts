@@ -49,7 +49,7 @@ describe("imggen cancel", () => {
     expect(await world.run(["cancel"])).toEqual({
       code: 0,
       stdout: "task_one  waiting  a fox\n",
-      stderr: "To cancel them all: imggen cancel --all\n",
+      stderr: "To cancel all of them: imggen cancel --all\n",
     });
     const { code, document } = await world.json(["cancel"]);
     expect([code, document]).toMatchObject([0, { ok: true, tasks: [{ taskId: "task_one" }] }]);
@@ -63,7 +63,7 @@ describe("imggen cancel", () => {
     await leaveAtGenerator(world, [], { work: { taskId: "task_paid" } });
     expect(await world.run(["cancel", "--all", "task_free"])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("--all takes no ids."),
+      stderr: expect.stringContaining("--all cannot be combined with task ids."),
     });
     expect(await world.run(["cancel", "--all"])).toMatchObject({
       code: 2,
@@ -88,7 +88,7 @@ describe("imggen cancel", () => {
     const server = await ledgerOf(world.home, { ...GONE, scope: "elsewhere" }).servers.join("abc");
     const { code, stdout, stderr } = await world.run(["cancel", "--all"]);
     expect([code, stdout]).toEqual([0, "task_free  cancelled, nothing was charged\n"]);
-    expect(stderr).toBe("1 task of a running imggen serve: to cancel one, name it.\n");
+    expect(stderr).toBe("1 task of a running imggen serve. To cancel one: imggen cancel <taskId>\n");
     server.end();
   });
 

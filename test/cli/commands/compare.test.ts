@@ -148,7 +148,7 @@ describe("compare", () => {
     const { code, stderr } = await world.run(["compare", "a fox", ...generator, "-f", "seed=1,2"]);
     expect([code, stderr]).toEqual([
       2,
-      "error: Nothing is left to compare: The command cannot be started: /nowhere/paint: no such file or folder (ENOENT).\n  Nothing was sent.\n",
+      "error: Nothing to compare: The command cannot be started: /nowhere/paint: no such file or folder (ENOENT).\n  Nothing was sent.\n",
     ]);
   });
 

@@ -31,7 +31,7 @@ it("refuses a shell that there is no script for, and names those that there are"
   expect(await run("completion", "tcsh")).toEqual({
     code: 2,
     stdout: "",
-    stderr: 'error: There is no completion for "tcsh".\n  Shells: bash, zsh, fish, powershell.\n',
+    stderr: 'error: There is no completion script for "tcsh".\n  Shells: bash, zsh, fish, powershell.\n',
   });
   expect((await run("completion")).stderr).toContain("Missing required argument 'shell'");
 });

@@ -94,13 +94,13 @@ describe("imggen forget", () => {
     await leaveAtGenerator(at, [], { work: { taskId: "task_two" } });
     expect(await at.run(["forget", "task_one", "--before", "30d"])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("--before takes no ids."),
+      stderr: expect.stringContaining("--before cannot be combined with task ids."),
     });
     const early = ["forget", "--before", "30d", "--yes", "--json"];
     expect((await at.json(early)).document).toEqual({ ok: true, forgotten: 0, skipped: 0 });
     expect(await at.run(["forget", "--before", "0m"])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("would forget 1 task. Nothing was removed."),
+      stderr: expect.stringContaining("would remove the records of 1 task. Nothing was removed."),
     });
     expect((await names(tasksFolder(at))).length).toBe(3);
     expect(await at.json(["forget", "--before", "0m", "--yes"])).toMatchObject({

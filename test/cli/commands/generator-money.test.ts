@@ -214,7 +214,7 @@ describe("what a free generator makes", () => {
     const first = await run(["generate", "a fox"]);
     expect(first.stderr).toMatch(/^Saved 1 image, 8×6, free, /m);
     const again = await run(["generate", "a fox", "--reuse"]);
-    expect(again.stderr).toMatch(/^Already completed as task task_\w+: nothing was sent now\.$/m);
+    expect(again.stderr).toMatch(/^Already completed as task task_\w+, so nothing was sent\.$/m);
     for (const { stderr } of [first, again]) expect(stderr).not.toMatch(/charge|credits|cost/);
   });
 });

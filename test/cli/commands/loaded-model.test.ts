@@ -18,7 +18,9 @@ it("a request that names no model is made with the one that is loaded, under the
   });
   expect(server.bodies()).toEqual([{ prompt: "a fox", width: 1024, height: 1024 }]);
   expect((await json(["history"])).document).toMatchObject([{ request: { model: "paint" } }]);
-  expect((await run(["models"])).stderr).toBe("Loaded, and used for requests without --model: paint\n");
+  expect((await run(["models"])).stderr).toBe(
+    "The generator has loaded this model, and uses it without --model: paint\n",
+  );
 });
 
 it("a model that is named is loaded first, unless it is", async () => {

@@ -39,7 +39,7 @@ describe("models", () => {
     const world = await commandWorld();
     const { code, stderr } = await world.run(["models", "--ratio", "7:5"]);
     expect(code).toBe(0);
-    expect(stderr).toContain("Not documented, so it may work: beta/5-lite-text-to-image,");
+    expect(stderr).toContain("May support this, but is not documented: beta/5-lite-text-to-image,");
   });
 
   it("of OpenAI are its own; the service's names for them are accepted, and in no list", async () => {
@@ -49,7 +49,7 @@ describe("models", () => {
     const ids = (listed.document as unknown as { id: string }[]).map(({ id }) => id);
     expect(ids).toContain("gpt-image-2");
     expect(ids.filter((id) => MODELS.some((model) => model.id === id))).toEqual([]);
-    expect(listed.stderr).toContain("Its list is not shown.");
+    expect(listed.stderr).toContain("The model list of the generator cannot be shown.");
     const args = ["a fox", "--generator", "openai", "-m", "gamma-image-2", "--dry-run"];
     const { document } = await world.json(["generate", ...args], { env });
     expect(document.sent).toMatchObject({ body: { model: "gpt-image-2" } });

@@ -66,7 +66,7 @@ describe("the price of a paid generator's image", () => {
   });
 
   it("is stored with a warning if the config has no generator that it could apply to", async () => {
-    const warning = "price applies to the generator in the config, which has none.";
+    const warning = "price has no effect without a stored generator.";
     const { set, run } = await paidWorld();
     expect((await set("price", "4")).stderr).not.toContain("applies to the generator");
     await run(["config", "unset", "generator"]);

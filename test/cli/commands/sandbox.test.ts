@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { requestLine, settingLines } from "../../../src/cli/commands/serving.ts";
+import { exportCommands, requestLine } from "../../../src/cli/commands/serving.ts";
 import { type Clock, systemClock } from "../../../src/lib/clock.ts";
 import { InterruptedError } from "../../../src/lib/interrupted.ts";
 import { commandWorld } from "../../support/command-world.ts";
@@ -46,8 +46,8 @@ it.each([
   [0, false, "cut", "[error]-[/] cut"],
 ])("the log of a reply %d (refused: %s) with the note %s ends in %s", (status, isRefused, note, expected) => {
   const line = requestLine({ method: "GET", path: "/api/generate-image", status, isRefused, note });
-  const { before, end, meaning, after } = line;
-  expect(`${before}[${meaning}]${end}[/]${after}`).toBe(`GET /api/generate-image ${expected}`);
+  const { subject, result, style, details } = line;
+  expect(`${subject}[${style}]${result}[/]${details}`).toBe(`GET /api/generate-image ${expected}`);
 });
 
 it("sandbox says that its port is in use, and what to do", async () => {
@@ -78,7 +78,7 @@ it.each([
   ],
 ] as const)("sandbox on %s in %s prints two lines to paste", (onPlatform, SHELL, lines) => {
   const settings = { IMGGEN_BASE_URL: "http://127.0.0.1:8787/api", IMGGEN_API_KEY: "sk-sandbox" };
-  expect(settingLines(settings, { SHELL }, onPlatform)).toEqual(lines);
+  expect(exportCommands(settings, { SHELL }, onPlatform)).toEqual(lines);
 });
 
 it("sandbox's lines set up a shell, and its log shows time, task, model, prompt and credits left", async () => {

@@ -39,14 +39,14 @@ it("serves the generator until it is stopped, finishes what runs, and says a lin
   let reply = () => {};
   const isTold = new Promise<void>((resolve) => (reply = resolve));
   const generate: Behaviour = (...request) => isTold.then(() => makesImage(...request));
-  const onStderr = (text: string) => text.includes("A second signal ends at once.") && reply();
+  const onStderr = (text: string) => text.includes("A second signal stops the server now.") && reply();
   const { accepted, begun, end } = await serving(generate, ["--generator-concurrency", "1"], onStderr);
   const running = await accepted({ prompt: "a fox", model: "flux" });
   await begun;
   await accepted({ prompt: "a hare" });
   const { code, stderr = "" } = (await end()) ?? {};
   expect(code).toBe(143);
-  expect(stderr).toContain("1 task runs, and may take up to 30 s more. A second signal ends at once.");
+  expect(stderr).toContain("Waiting up to 30 s for 1 task. A second signal stops the server now.");
   expect(stderr).toMatch(
     new RegExp(
       `^\\d\\d:\\d\\d:\\d\\d ${running} completed, flux, 8x6, [\\d.]+ m?s \\(waited [\\d.]+ m?s\\), 1 waiting$`,
@@ -152,9 +152,9 @@ it.each<[ServeEvent, string]>([
   [{ kind: "paused", detail: "Set a key." }, "[warning]waiting[/]: Set a key."],
   [
     { kind: "dropped", taskId: "task_1", why: "the disk is full" },
-    "task_1 [warning]left as it is[/]: the disk is full",
+    "task_1 [warning]not continued[/]: the disk is full",
   ],
 ])("the line of %j is what happened", (event, expected) => {
-  const { before, end, meaning, after } = eventLine(event);
-  expect(`${before}[${meaning}]${end}[/]${after}`).toBe(expected);
+  const { subject, result, style, details } = eventLine(event);
+  expect(`${subject}[${style}]${result}[/]${details}`).toBe(expected);
 });

@@ -287,7 +287,7 @@ describe("login", () => {
         })
       ).stderr;
     expect(await login()).toMatch(
-      /Next: the cost of vendor1\/alpha-2 is not documented; gamma-image-2 costs 2 credits in 1K\.\n {2}To make it your default: imggen config set model gamma-image-2\n {2}and its quality: imggen config set quality 1K\n$/,
+      /The cost of vendor1\/alpha-2 is not documented; gamma-image-2 costs 2 credits in 1K\.\n {2}To make it your default: imggen config set model gamma-image-2\n {2}and its quality: imggen config set quality 1K\n$/,
     );
     await world.run(["config", "set", "model", "gamma-image-2"]);
     await world.run(["config", "set", "quality", "1K"]);
@@ -318,7 +318,7 @@ describe("login", () => {
     });
     const { stderr, code } = await world.run(["logout"]);
     expect(code).toBe(0);
-    const still = (name: string) => `warning: ${name} is still set in this environment, and still applies.`;
+    const still = (name: string) => `warning: ${name} is still set in the environment and still used.`;
     expect(stderr.trim().split("\n")).toEqual([
       "Removed the API key and the base URL https://service.example/api.",
       still("IMGGEN_API_KEY"),
@@ -328,7 +328,7 @@ describe("login", () => {
     const env = { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined, IMGGEN_GENERATOR_KEY: "sesame" };
     expect(await world.run(["logout"], { env })).toMatchObject({
       code: 0,
-      stderr: `Nothing was stored: no key, no base URL, no generator.\n${still("IMGGEN_GENERATOR_KEY")}\n`,
+      stderr: `Nothing to remove: no key, base URL or generator was stored.\n${still("IMGGEN_GENERATOR_KEY")}\n`,
     });
   });
 });

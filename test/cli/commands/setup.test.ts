@@ -16,7 +16,7 @@ const KEY_VARIABLES = [
   "GOOGLE_API_KEY",
 ];
 const KEYS = { OPENAI_API_KEY: CANARY, REPLICATE_API_TOKEN: CANARY };
-const question = (which: string) => `Which one should be the default? [${which}, Enter for none] `;
+const question = (which: string) => `Which generator should be the default? [${which}, Enter for none] `;
 
 /** A world without an account, and three servers of different kinds on this machine. */
 async function withServers(env: Record<string, string> = {}) {
@@ -115,7 +115,7 @@ describe("setup", () => {
       expect(code).toBe(0);
       expect(stdout).toContain(specs[name]);
       expect(stderr).toContain(`generator is now ${specs[name]}`);
-      expect(stderr).toContain('Its images are free.\nNext: imggen generate "a red fox"\n');
+      expect(stderr).toContain('Images are free.\nNext: imggen generate "a red fox"\n');
       const made = await asJson(["generate", "a red fox"]);
       expect([made.code, made.document]).toMatchObject([0, { request }]);
     },
@@ -128,7 +128,7 @@ describe("setup", () => {
     expect(stderr).toContain(
       "generator is now replicate, generatorModel black-forest-labs/flux-schnell, in ",
     );
-    expect(stderr).toContain("Its images are paid, price not known.");
+    expect(stderr).toContain("Images are paid, at an unknown price.");
   });
 
   it("takes out what was set about another generator, and says so", async () => {
@@ -158,7 +158,7 @@ describe("setup", () => {
     expect((await setup("4")).stderr).toMatch(/^Nothing was changed\.$/m);
     await run(["config", "set", "baseUrl", "https://service.example/api"]);
     expect((await setup("1")).stderr).toContain(
-      "This profile is for https://service.example/api, so nothing was changed.",
+      "This profile uses https://service.example/api, so nothing was changed.",
     );
     expect((await run(["config", "get", "generator"])).stdout).toBe("");
   });
@@ -167,7 +167,7 @@ describe("setup", () => {
     const { run, localPorts, specs } = await withServers();
     const { code, stderr } = await run(["setup"], { localPorts, input: "1\n" });
     expect(code).toBe(0);
-    expect(stderr).toContain(`Nothing was changed. To set the default:
+    expect(stderr).toContain(`Nothing was changed. To set the default generator:
   imggen config set generator ${specs.automatic}
   imggen config set generator ${specs.comfy} && imggen config set generatorModel dream.safetensors
   imggen config set generator ${specs.openAi}
@@ -190,8 +190,8 @@ describe("setup", () => {
     const port = await deadPort();
     const { code, stdout, stderr } = await run(["setup"], { terminal: true, localPorts: [port] });
     expect([code, stdout]).toEqual([0, ""]);
-    expect(stderr).toContain(`No server for images answers on the ports ${port} of this machine`);
-    expect(stderr).toContain(`is in the environment (${KEY_VARIABLES.join(", ")}).`);
+    expect(stderr).toContain(`No image server was found on ports ${port} of this machine`);
+    expect(stderr).toContain(`no API key in the environment (${KEY_VARIABLES.join(", ")}).`);
     expect(stderr).toContain("--sandbox");
     expect(stderr).toContain("imggen login");
   });

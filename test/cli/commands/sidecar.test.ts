@@ -138,7 +138,7 @@ describe("rerun of an image with a sidecar", () => {
       () => ({ request: { ...FOX_REQUEST, image: "https://a.example/1.png?…" } }),
       "omits the part of the URL after",
     ],
-    ["another service", () => ({ service: "https://other.example/api" }), "and http"],
+    ["another service", () => ({ service: "https://other.example/api" }), "but http"],
   ])("refuses %s; nothing is sent", async (_what, change, message) => {
     const world = await commandWorld();
     await world.run([...FOX, "--sidecar"]);
@@ -156,7 +156,7 @@ describe("rerun of an image with a sidecar", () => {
       service: "https://e.example",
     }));
     const { stderr } = await world.run(["rerun", "renamed.png"], elsewhere);
-    expect(stderr).toContain("This was submitted to https://e.example");
+    expect(stderr).toContain("This request was submitted to https://e.example");
     expect(stderr).not.toContain("IMGGEN_BASE_URL");
   });
 });

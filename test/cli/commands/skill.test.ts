@@ -44,7 +44,7 @@ it("it keeps a copy of what it replaces, every time, because the user may have a
     await appendFile(file, addition);
     const { code, stdout, stderr } = await run("install", "skills");
     const copy = path.join(folder, name);
-    expect([code, stdout, stderr]).toEqual([0, `${file}\n`, `Its previous content is kept in ${copy}\n`]);
+    expect([code, stdout, stderr]).toEqual([0, `${file}\n`, `Saved the previous SKILL.md as ${copy}\n`]);
     expect([await readFile(copy, "utf8"), await readFile(file, "utf8")]).toEqual([text + addition, text]);
   }
   expect(await run("install", "skills")).toMatchObject({ code: 0, stderr: "" });
@@ -59,7 +59,7 @@ it("it replaces no other skill", async () => {
   const { code, stdout } = await run("install", "skills", "--json");
   expect([code, JSON.parse(stdout).error.message]).toEqual([
     2,
-    `${file} is another skill, so it is not replaced.`,
+    `${file} contains another skill, so it was not replaced.`,
   ]);
   expect(await readFile(file, "utf8")).toBe("# my own\n");
 });

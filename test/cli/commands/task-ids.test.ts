@@ -131,7 +131,7 @@ describe("several tasks", () => {
     );
     const { stdout, stderr } = await world.run(["status", "task_81", "task_3f9", "task_3f0"]);
     expect(stdout).toBe("task_81ab02cc  made\ntask_3f9c81aa  made\ntask_3f0002bb  made\n");
-    expect(stderr).toContain("Not saved; run imggen resume task_3f9c81aa\n");
+    expect(stderr).toContain("Not saved. To save the images: imggen resume task_3f9c81aa\n");
   });
 
   it("are told by resume one by one as they end, each with its number and id", async () => {
@@ -181,7 +181,7 @@ describe("rerun of what another service was asked for", () => {
     const { stderr } = await world.run(["status", id]);
     expect(stderr).toContain(`To submit it again: imggen rerun ${id} --sandbox\n`);
     expect((await world.json(["rerun", id])).document.error).toMatchObject({
-      message: "This was made by the sandbox, and no service is configured.",
+      message: "This request was submitted to the sandbox, but no service is configured.",
       hint: expect.stringMatching(/^To submit it to the sandbox: imggen rerun .* --sandbox$/),
     });
   });

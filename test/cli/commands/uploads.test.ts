@@ -257,7 +257,7 @@ describe("--check-images", () => {
     const { world, check } = await answering(200, {});
     const { code, stderr } = await check("--dry-run");
     expect(code).toBe(0);
-    expect(stderr).toContain("--check-images was skipped: --dry-run opens no connection.");
+    expect(stderr).toContain("--check-images was skipped, because --dry-run opens no connection.");
     expect(world.server.requests).toEqual([]);
   });
 });

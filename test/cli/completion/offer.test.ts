@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { offer } from "../../../src/cli/completion/offer.ts";
-import type { Sources } from "../../../src/cli/completion/values.ts";
+import { findCompletions } from "../../../src/cli/completion/offer.ts";
+import type { CompletionSources } from "../../../src/cli/completion/values.ts";
 import type { Description } from "../../../src/cli/help/command-tree.ts";
 import { MODELS } from "../../../src/models/matrix.ts";
 import { mergeMatrix } from "../../../src/models/matrix-file/read-matrix.ts";
@@ -19,11 +19,11 @@ async function at(line: string, matrix = MODELS) {
   const words = line.split(" ");
   const current = words.pop() ?? "";
   const asked: string[] = [];
-  const findTasks: Sources["findTasks"] = async (which) => {
+  const findTasks: CompletionSources["findTasks"] = async (which) => {
     asked.push(which);
     return TASKS;
   };
-  const { paths, candidates } = await offer(words, current, {
+  const { paths, candidates } = await findCompletions(words, current, {
     tree,
     findTasks,
     findModels: async () => matrix,
