@@ -1,9 +1,9 @@
-import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { build } from "rolldown";
 import { expect, it } from "vitest";
 import { runProgram } from "../../src/lib/run-program.ts";
+import { isRunning } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 it("kills what has been asked to end where the process that has asked it ends before", async () => {
@@ -35,12 +35,3 @@ it("kills what has been asked to end where the process that has asked it ends be
   const pid = Number(await readFile(file, "utf8"));
   await expect.poll(() => isRunning(pid)).toBe(false);
 });
-
-/** A zombie that its parent has not waited for is none. */
-function isRunning(pid: number): boolean {
-  try {
-    return !/^\d+ \(.*\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
-  } catch {
-    return false;
-  }
-}

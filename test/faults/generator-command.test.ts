@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { installExample } from "../support/doubles/example.ts";
 import { PICTURE } from "../support/images.ts";
 import { CANARY, programWorld } from "../support/program-world.ts";
-import { isRunning, killed, startedWhen, stopped } from "../support/started.ts";
+import { isRunning } from "../support/some-processes.ts";
+import { killed, startedWhen, stopped } from "../support/started.ts";
 import { pause } from "../support/wait.ts";
 
 /** A world whose generator is a shell script; `$log` is a file, `$picture` an image. */

@@ -5,7 +5,8 @@ import { describe, expect, it } from "vitest";
 import { PICTURE } from "../support/images.ts";
 import { finished } from "../support/program.ts";
 import { CANARY, NOTHING_CHARGED, type ProgramWorld, SAVED, serviceWorld } from "../support/program-world.ts";
-import { handlesSignals, isRunning, stopped } from "../support/started.ts";
+import { isRunning } from "../support/some-processes.ts";
+import { handlesSignals, stopped } from "../support/started.ts";
 import { PRINTS_URL, type Uploader, uploader } from "../support/uploader.ts";
 import { pause } from "../support/wait.ts";
 

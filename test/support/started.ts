@@ -57,15 +57,6 @@ export async function handlesSignals({ pid }: ChildProcess): Promise<void> {
 
 const SIGHUP_BIT = 1n;
 
-/** Whether a process is there, and no zombie. False where the system does not say (no `/proc`). */
-export function isRunning(pid: number | string | undefined): boolean {
-  try {
-    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
-  } catch {
-    return false;
-  }
-}
-
 /** The signals that a process handles, a bit each; null if the system does not say. */
 function caughtSignals(pid: number | undefined): bigint | null {
   try {

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -11,9 +11,10 @@ import { PICTURE } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";
 import { quickClock } from "../../support/quick-clock.ts";
 import { response } from "../../support/scripted-server.ts";
+import { isRunning } from "../../support/some-processes.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { pause } from "../../support/wait.ts";
-import { ALONE, type JobParts, jobFor, opened, told } from "../job.ts";
+import { ALONE, DATA_REFERENCE, fileReference, type JobParts, jobFor, opened, told } from "../job.ts";
 
 /** A command that runs a shell script, with what its arguments are. */
 async function script(body: string, args: string[] = ["{output}"], options: Partial<GeneratorOptions> = {}) {
@@ -58,29 +59,22 @@ const COPY = 'cp "$picture" "$1"';
 const MADE = { outcome: "made", usage: null };
 
 const scratchOf = (job: Job) => path.join(job.folder, "scratch");
+const imageOf = (job: Job) => [{ kind: "file", file: path.join(job.folder, "image") }];
 
 it("gives a command the job's parts, runs it in a folder of its own, and leaves nothing but the image", async () => {
   const { generate, log } = await script(
     `pwd > "$log"; cat "$2" >> "$log"; echo >> "$log"; shift 2; printf '%s\\n' "$@" >> "$log"; cp "$picture" output.png`,
-    [
-      "{output}",
-      "{promptFile}",
-      "{prompt}",
-      "{width}x{height}",
-      "--seed={seed}",
-      "{model}",
-      "--image={image}",
-      "{steps}",
-    ],
+    "{output} {promptFile} {prompt} {width}x{height} --seed={seed} {model} --image={image} {steps}".split(
+      " ",
+    ),
   );
   const prompt = "a {width} fox\n'\"$HOME\\";
   const { job, reply, images, left } = await generate({ prompt, model: "m", fields: { seed: 7, steps: 4 } });
   expect(await log()).toBe(`${job.folder}/scratch\n${prompt}\n${prompt}\n64x48\n--seed=7\nm\n4\n`);
   expect(left).toEqual(["image"]);
   expect(reply).toEqual(MADE);
-  const file = path.join(job.folder, "image");
-  expect(images).toEqual([{ kind: "file", file }]);
-  expect(await readFile(file)).toEqual(PICTURE);
+  expect(images).toEqual(imageOf(job));
+  expect(await readFile(path.join(job.folder, "image"))).toEqual(PICTURE);
 });
 
 it("gives each image a seed of its own, which is the same when it is made again", async () => {
@@ -92,73 +86,54 @@ it("gives each image a seed of its own, which is the same when it is made again"
   expect(first).toBeLessThan(2 ** 31);
 });
 
-it("hides every provider's key and imggen's own settings from a command", async () => {
-  const { generate, log } = await script(`env > "$log"; ${COPY}`);
-  await generate();
-  expect(await log()).toContain("HOME=/home/ada");
-  expect(await log()).not.toMatch(/^IMGGEN_|sk-[12]/im);
-});
-
-it("gives a command the variables of --generator-header", async () => {
+it("hides every provider's key and imggen's own settings from a command, and gives it those of --generator-header", async () => {
   const headers = { OPENAI_API_KEY: "sk-given" };
   const { generate, log } = await script(`env > "$log"; ${COPY}`, undefined, { headers });
   await generate();
+  expect(await log()).toMatch(/^HOME=\/home\/ada$/m);
   expect(await log()).toMatch(/^OPENAI_API_KEY=sk-given$/m);
-  expect(await log()).not.toContain("sk-2");
+  expect(await log()).not.toMatch(/^IMGGEN_|sk-[12]/im);
 });
 
 it("says how a command is given a key that it lacks, and nothing of keys where it fails otherwise", async () => {
-  const flag = "--generator-header OPENAI_API_KEY=OPENAI_API_KEY";
-  const lacking = await script("echo 'OPENAI_API_KEY is not set' >&2; exit 1");
-  // Its variable is in lower case here, so the first one that is set is Replicate's.
-  expect((await lacking.generate()).hint).toContain(flag.replaceAll("OPENAI_API_KEY", "REPLICATE_API_TOKEN"));
-  expect((await (await script("echo 'no GPU' >&2; exit 1")).generate()).hint ?? "").not.toContain(
-    "--generator-header",
+  const hintOf = async (body: string) => (await (await script(body)).generate()).hint ?? "";
+  // OpenAI's variable is in lower case here, so the first one that is set is Replicate's.
+  expect(await hintOf("echo 'OPENAI_API_KEY is not set' >&2; exit 1")).toContain(
+    "--generator-header REPLICATE_API_TOKEN=REPLICATE_API_TOKEN",
   );
+  expect(await hintOf("echo 'no GPU' >&2; exit 1")).not.toContain("--generator-header");
 });
 
 it("says that a prompt is too long for an argument, and which placeholder holds it", async () => {
-  const { generate } = await script(COPY, ["{output}", "{prompt}"]);
-  expect(await generate({ prompt: "fox ".repeat(35_000) })).toMatchObject({
+  const prompt = "fox ".repeat(35_000);
+  expect(await (await script(COPY, ["{output}", "{prompt}"])).generate({ prompt })).toMatchObject({
     what: "invalid_request",
     message: "The prompt of 140 kB is too long for an argument.",
     hint: expect.stringContaining("{promptFile}"),
   });
-  const other = await script(COPY, ["{output}", "{promptFile}"]);
-  expect((await other.generate({ prompt: "fox ".repeat(35_000) })).reply).toEqual(MADE);
+  const inFile = await script(COPY, ["{output}", "{promptFile}"]);
+  expect((await inFile.generate({ prompt })).reply).toEqual(MADE);
 });
 
 it("gives a command its reference images as files: copies, downloads and data: URLs", async () => {
   const files = await liveServer(response(200, PICTURE));
-  const file = path.join(await temporaryFolder(), "0123abcd");
-  await writeFile(file, PICTURE);
   const { generate, log } = await script(
     `out=$1; shift; for i; do echo "$i" >> "$log"; cmp "\${i#--image=}" "$picture" || exit 1; done; cp "$picture" "$out"`,
     ["{output}", "--image={image}"],
   );
-  const { job } = await generate({
-    references: [
-      { file, mediaType: "image/png" },
-      { url: `${files.origin}/fox.png` },
-      { url: `data:image/png;base64,${PICTURE.toString("base64")}` },
-    ],
-  });
-  const scratch = path.join(job.folder, "scratch");
-  expect(await log()).toBe([1, 2, 3].map((n) => `--image=${scratch}/reference-${n}.png\n`).join(""));
+  const references = [await fileReference(), { url: `${files.origin}/fox.png` }, DATA_REFERENCE];
+  const { job } = await generate({ references });
+  expect(await log()).toBe([1, 2, 3].map((n) => `--image=${scratchOf(job)}/reference-${n}.png\n`).join(""));
 });
 
 it.each([
-  ["is gone", 404, "", /^The reference image http:.*\/fox.png\?… could not be downloaded: HTTP 404\.$/],
-  [
-    "is no image",
-    200,
-    "<html>",
-    /^The reference image http:.*\/fox.png\?… could not be downloaded: not an image: /,
-  ],
-])("starts nothing where a reference image %s", async (_how, status, body, message) => {
-  const files = await liveServer(response(status, body));
+  ["is gone", 404, "HTTP 404\\."],
+  ["is no image", 200, "not an image: "],
+])("starts nothing where a reference image %s", async (_how, status, why) => {
+  const files = await liveServer(response(status, "<html>"));
   const { generate, log } = await script(`echo started > "$log"`, ["{output}", "{image}"]);
   const references = [{ url: `${files.origin}/fox.png?signature=s3cret` }];
+  const message = new RegExp(`^The reference image http:.*/fox.png\\?… could not be downloaded: ${why}`);
   expect(await generate({ references, isPaid: true })).toMatchObject({
     what: "invalid_request",
     message: expect.stringMatching(message),
@@ -189,9 +164,7 @@ it.each([
   ["output.png.png", 'cp "$picture" "$1.png"'],
   ["another extension", 'rm -f "$1"; cp "$picture" output.webp; echo log > output.log'],
 ])("takes an image that a program has named %s", async (_name, body) => {
-  const { generate } = await script(body);
-  const { images } = await generate();
-  expect(images).toMatchObject([{ kind: "file" }]);
+  expect(await (await script(body)).generate()).toMatchObject({ images: [{ kind: "file" }] });
 });
 
 it("takes none of several that are named otherwise than it was told", async () => {
@@ -200,27 +173,17 @@ it("takes none of several that are named otherwise than it was told", async () =
 });
 
 it.each([
-  [
-    "fails although it wrote an image",
-    `${COPY}; echo first; echo 'out of ideas' >&2; exit 3`,
-    /^The command failed with exit code 3: out of ideas\.$/,
-  ],
-  [
-    "explains itself on standard output",
-    "echo 'no GPU'; exit 1",
-    /^The command failed with exit code 1: no GPU\.$/,
-  ],
+  ["fails although it wrote an image", `${COPY}; echo 'no GPU' >&2; exit 3`, /exit code 3: no GPU\.$/],
+  ["explains itself on standard output", "echo 'no GPU'; exit 1", /exit code 1: no GPU\.$/],
   ["writes nothing", "true", /wrote no image/],
   ["writes an empty file", ': > "$1"', /wrote no image/],
   ["leaves a link", 'ln -s "$picture" "$1"', /wrote no image/],
-])("a command that %s has failed, and may have been paid for", async (_how, body, message) => {
+  ["makes the output a pipe", 'mkfifo "$1"', /wrote no image/],
+])("a command that %s has failed, and may have been paid for", async (_how, body, why) => {
   const { generate, recover } = await script(body);
   const free = await generate();
-  expect(free).toMatchObject({
-    what: "generation_failed",
-    message: expect.stringMatching(message),
-    left: [],
-  });
+  const message = expect.stringMatching(why);
+  expect(free).toMatchObject({ what: "generation_failed", message, left: [] });
   expect(await recover(free.job)).toBeNull();
   const paid = await generate({ isPaid: true });
   expect(paid).toMatchObject({ what: "unknown", left: ["scratch"] });
@@ -232,56 +195,45 @@ const MORE =
 
 it("a paid command's further images are kept in its folder, and those of a free one are not", async () => {
   const { generate } = await script(`${COPY}; ${MORE}`, ["{output}", "{image}"]);
-  const references = [{ url: `data:image/png;base64,${PICTURE.toString("base64")}` }];
+  const references = [DATA_REFERENCE];
   const paid = await generate({ isPaid: true, references });
-  const scratch = scratchOf(paid.job);
   expect(paid).toMatchObject({ reply: MADE, left: ["image", "scratch"] });
-  expect(paid.images).toEqual([
-    { kind: "file", file: path.join(paid.job.folder, "image") },
-    { kind: "file", file: path.join(scratch, "a.png"), isExtra: true },
-    { kind: "file", file: path.join(scratch, "more", "b.png"), isExtra: true },
-  ]);
+  const extra = (name: string) => ({
+    kind: "file",
+    file: path.join(scratchOf(paid.job), name),
+    isExtra: true,
+  });
+  expect(paid.images).toEqual([...imageOf(paid.job), extra("a.png"), extra("more/b.png")]);
   expect(await generate({ references })).toMatchObject({ reply: MADE, left: ["image"], images: [{}] });
 });
 
 it("a command that cannot work now is asked again later, paid or not", async () => {
   const { generate } = await script("echo 'the GPU is busy' >&2; exit 75");
+  const message = "The command failed with exit code 75: the GPU is busy.";
   for (const isPaid of [false, true])
-    expect(await generate({ isPaid })).toMatchObject({
-      what: "not_sent",
-      message: "The command failed with exit code 75: the GPU is busy.",
-      left: [],
-    });
+    expect(await generate({ isPaid })).toMatchObject({ what: "not_sent", message, left: [] });
 });
 
 it("a command that something else killed may be run again", async () => {
-  const { generate } = await script("kill -KILL $$");
-  const { what, message } = await generate();
-  expect([what, message]).toEqual(["unknown", "the command was ended by SIGKILL"]);
+  const killed = { what: "unknown", message: "the command was ended by SIGKILL" };
+  expect(await (await script("kill -KILL $$")).generate()).toMatchObject(killed);
 });
 
 it("waits for a command that is not there, and says so beforehand where it is asked", async () => {
-  const words = ["/no/such/paint", "{promptFile}", "{output}"];
-  const generator = await opened({ kind: "command", name: "command:", words });
+  const commandOf = (...words: string[]) => opened({ kind: "command", name: "command:", words });
+  const generator = await commandOf("/no/such/paint", "{promptFile}", "{output}");
   const message = "The command cannot be started: /no/such/paint: no such file or folder (ENOENT).";
-  let isSent = false;
-  const how = { ...ALONE, onSent: () => (isSent = true) };
+  const how = { ...ALONE, onSent: () => expect.unreachable() };
   expect(told(await generator.submit(await jobFor(), how))).toMatchObject({ what: "not_sent", message });
-  expect(isSent).toBe(false);
-  await expect(generator.models?.(ALONE.signal)).rejects.toMatchObject({
-    message,
-    failure: { kind: "unsent" },
-  });
-  const there = await opened({ kind: "command", name: "command:", words: ["sh", "{output}"] });
-  expect(await there.models?.(ALONE.signal)).toBeNull();
+  const unsent = { message, failure: { kind: "unsent" } };
+  await expect(generator.models?.(ALONE.signal)).rejects.toMatchObject(unsent);
+  expect(await (await commandOf("sh", "{output}")).models?.(ALONE.signal)).toBeNull();
 });
 
 it("never gets to run with a prompt that no program can be given", async () => {
   const { generate } = await script(COPY, ["{output}", "{prompt}"]);
-  expect(await generate({ prompt: "a\0b" })).toMatchObject({
-    what: "invalid_request",
-    message: expect.stringMatching(/cannot be started/),
-  });
+  const message = expect.stringMatching(/cannot be started/);
+  expect(await generate({ prompt: "a\0b" })).toMatchObject({ what: "invalid_request", message });
 });
 
 it("is not stopped by how much a command says", async () => {
@@ -289,6 +241,8 @@ it("is not stopped by how much a command says", async () => {
   const { job } = await generate();
   expect(inspectFile(path.join(job.folder, "image")).ok).toBe(true);
 });
+
+const NEVER_ENDS = `trap '' TERM; echo $$ > "$log"; while :; do sleep 1; done`;
 
 describe("a command that is given up", () => {
   /** Gives it up once it has written to its log. */
@@ -311,7 +265,7 @@ describe("a command that is given up", () => {
 
   it("is killed where it does not end within 5 s", async () => {
     const start = performance.now();
-    const { reply, log, left } = await givenUp(`trap '' TERM; echo $$ > "$log"; while :; do sleep 1; done`);
+    const { reply, log, left } = await givenUp(NEVER_ENDS);
     expect(performance.now() - start).toBeGreaterThan(5_000);
     expect(reply).toMatchObject({ outcome: "unknown", isStopped: true });
     expect(isRunning(Number(log))).toBe(false);
@@ -324,9 +278,7 @@ describe("a command that is given up", () => {
   });
 
   it("is killed at once where the provider is closed", async () => {
-    const { generate, generator, log } = await script(
-      `trap '' TERM; echo $$ > "$log"; while :; do sleep 1; done`,
-    );
+    const { generate, generator, log } = await script(NEVER_ENDS);
     const stop = new AbortController();
     const running = generate({}, { ...ALONE, signal: stop.signal });
     await expect.poll(() => log().catch(() => "")).toMatch(/^\d+\n$/);
@@ -339,11 +291,8 @@ describe("a command that is given up", () => {
 
   it("before it is started never runs", async () => {
     const { generate, log } = await script(`echo started > "$log"; ${COPY}`);
-    const signal = AbortSignal.abort(new Error("given up"));
-    expect(await generate({ isPaid: true }, { ...ALONE, signal })).toMatchObject({
-      what: "not_sent",
-      left: [],
-    });
+    const how = { ...ALONE, signal: AbortSignal.abort(new Error("given up")) };
+    expect(await generate({ isPaid: true }, how)).toMatchObject({ what: "not_sent", left: [] });
     await expect(log()).rejects.toThrow("ENOENT");
   });
 });
@@ -356,23 +305,19 @@ describe.skipIf(!existsSync("/proc/self/stat"))("after its process was killed, a
     const scratch = scratchOf(job);
     await mkdir(scratch);
     const [program = ""] = world.words;
-    const child = spawn(program, [path.join(scratch, "output.png")], {
-      cwd: scratch,
-      detached: true,
-      stdio: "ignore",
-    });
+    const how = { cwd: scratch, detached: true, stdio: "ignore" } as const;
+    const child = spawn(program, [path.join(scratch, "output.png")], how);
     onTestFinished(() => void child.kill("SIGKILL"));
     await expect.poll(() => world.log().catch(() => "")).toMatch(/\n$/);
     await writeFile(path.join(scratch, ".process"), JSON.stringify(identifyProcess(child.pid ?? 0)));
     return { ...world, job, child };
   };
   const PAINTS = `echo $$ > "$log"; sleep 1; ${COPY}`;
-  const NEVER_ENDS = `trap '' TERM; echo $$ > "$log"; while :; do sleep 1; done`;
 
   it("that is paid for is waited for, and its image is taken", async () => {
     const { job, recover, generator } = await left(PAINTS, { isPaid: true });
     expect(await recover(job)).toEqual(MADE);
-    expect(await generator.images?.(job)).toEqual([{ kind: "file", file: path.join(job.folder, "image") }]);
+    expect(await generator.images?.(job)).toEqual(imageOf(job));
     expect(await readdir(job.folder)).toEqual(["image"]);
     // Until it is recorded it may be asked for again.
     expect(await recover(job)).toEqual(MADE);
@@ -383,11 +328,8 @@ describe.skipIf(!existsSync("/proc/self/stat"))("after its process was killed, a
     ["half an image", 'head -c 50 "$picture" > "$1"'],
   ])("that is paid for and left %s is of unknown fate", async (_what, end) => {
     const { job, recover } = await left(`echo $$ > "$log"; sleep 1; ${end}`, { isPaid: true });
-    expect(await recover(job)).toMatchObject({
-      outcome: "unknown",
-      savedPath: scratchOf(job),
-      isStopped: true,
-    });
+    const unknown = { outcome: "unknown", savedPath: scratchOf(job), isStopped: true };
+    expect(await recover(job)).toMatchObject(unknown);
     expect(await readdir(job.folder)).toEqual(["scratch"]);
   });
 
@@ -439,43 +381,23 @@ describe.skipIf(!existsSync("/proc/self/stat"))("after its process was killed, a
     expect(other.signalCode).toBeNull();
   });
 
-  it("that ended well before has made its image", async () => {
+  it("that ended well before has made its image, and one that never started is not known", async () => {
     const { generate, recover } = await script(COPY);
-    const { job } = await generate();
-    expect(await recover(job)).toEqual(MADE);
-  });
-
-  it("that never started is not known", async () => {
-    const { recover } = await script(COPY);
+    expect(await recover((await generate()).job)).toEqual(MADE);
     expect(await recover(await jobFor({ isPaid: true }))).toBeNull();
   });
 });
 
-/** A zombie that its parent has not waited for is none. */
-function isRunning(pid: number): boolean {
-  try {
-    return !/^\d+ \(.*\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
-  } catch {
-    return false;
-  }
-}
+const TOO_LARGE = { what: "unknown", message: "the command's image is larger than 100 MiB" };
 
 it("ends a program that writes on and on, before it has filled the disk", async () => {
   const { generate } = await script(`while :; do head -c 20000000 /dev/zero >> "$1"; sleep 0.01; done`);
-  const { what, message } = await generate();
-  expect({ what, message }).toEqual({
-    what: "unknown",
-    message: "the command's image is larger than 100 MiB",
-  });
+  expect(await generate()).toMatchObject(TOO_LARGE);
 });
 
-it.each([true, false])("refuses an image of more than 100 MiB at once, paid: %s", async (isPaid) => {
+it("refuses an image of more than 100 MiB at once, and keeps what was paid for", async () => {
   const { generate } = await script(`${COPY}; truncate -s 101M "$1"`);
-  const { what, message, job, reply } = await generate({ isPaid });
-  expect({ what, message }).toEqual({
-    what: "unknown",
-    message: "the command's image is larger than 100 MiB",
-  });
-  // What was paid for is kept.
-  expect(reply).toMatchObject({ savedPath: isPaid ? scratchOf(job) : null });
+  expect(await generate()).toMatchObject({ ...TOO_LARGE, reply: { savedPath: null } });
+  const paid = await generate({ isPaid: true });
+  expect(paid).toMatchObject({ ...TOO_LARGE, reply: { savedPath: scratchOf(paid.job) } });
 });

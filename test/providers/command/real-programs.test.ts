@@ -15,20 +15,13 @@ const command = (line: string) =>
 const CIRCLE =
   '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><circle r="4" cx="4" cy="4" fill="red"/></svg>';
 
-it("rsvg-convert draws a prompt that is an SVG, in the size that was asked for", async (test) => {
+it("rsvg-convert draws a prompt that is an SVG, in its size, and what it says of another is in the failure", async (test) => {
   test.skip(!hasTool("rsvg-convert"), "rsvg-convert is not installed");
   const generator = await command(RSVG);
   const job = await jobFor({ prompt: CIRCLE, width: 200, height: 200 });
   expect(await generator.submit(job, ALONE)).toEqual({ outcome: "made", usage: null });
-  expect(inspectFile(path.join(job.folder, "image"))).toMatchObject({
-    ok: true,
-    image: { type: "png", width: 200, height: 200 },
-  });
-});
-
-it("what rsvg-convert says of another prompt is in the failure", async (test) => {
-  test.skip(!hasTool("rsvg-convert"), "rsvg-convert is not installed");
-  const generator = await command(RSVG);
+  const image = { type: "png", width: 200, height: 200 };
+  expect(inspectFile(path.join(job.folder, "image"))).toMatchObject({ ok: true, image });
   expect(told(await generator.submit(await jobFor({ prompt: "a red fox" }), ALONE))).toMatchObject({
     what: "generation_failed",
     message: expect.stringMatching(/^The command failed with exit code 1: Error reading SVG .*prompt\.txt/),

@@ -11,7 +11,7 @@ import { liveServer } from "../../support/live-server.ts";
 import { type Answer, json } from "../../support/scripted-server.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { pause } from "../../support/wait.ts";
-import { ALONE, type JobParts, jobFor, opened, polling, told } from "../job.ts";
+import { ALONE, DATA_REFERENCE, type JobParts, jobFor, opened, polling, told } from "../job.ts";
 
 const { signal } = ALONE;
 
@@ -26,10 +26,8 @@ async function installed(code: string, more: object = {}): Promise<string> {
   const config = await temporaryFolder();
   const folder = path.join(config, "providers/node_modules/fox");
   await mkdir(folder, { recursive: true });
-  await writeFile(
-    path.join(folder, "package.json"),
-    JSON.stringify({ name: "fox", version: "1.0.0", ...more }),
-  );
+  const manifest = { name: "fox", version: "1.0.0", ...more };
+  await writeFile(path.join(folder, "package.json"), JSON.stringify(manifest));
   await writeFile(path.join(folder, "index.js"), code);
   return config;
 }
@@ -43,49 +41,43 @@ async function example(script: Partial<Record<Part, Answer>> = {}) {
 }
 
 async function providerOf(text: string, config: string) {
-  const spec = installedPackage(named(text), config);
-  const provider = await opened(spec, { key: "secret-key-1", isPaid: true });
+  const provider = await opened(installedPackage(named(text), config), { key: "secret-key-1", isPaid: true });
   onTestFinished(() => provider.close());
-  return {
-    spec,
-    provider,
-    submit: async (overrides: JobParts = {}) => {
-      const job = await jobFor({ isPaid: true, ...overrides });
-      const reply = await provider.submit(job, ALONE);
-      return { job, reply, ...told(reply) };
-    },
+  const submit = async (overrides: JobParts = {}) => {
+    const job = await jobFor({ isPaid: true, ...overrides });
+    const reply = await provider.submit(job, ALONE);
+    return { job, reply, ...told(reply) };
   };
+  return { provider, submit };
+}
+
+/** A package of this code, at a double that answers so. */
+async function fox(code: string, script: Partial<Record<Part, Answer>> = {}) {
+  const double = await serviceDouble({ ...EXAMPLE, kind: "npm:fox" }, script);
+  return { double, ...(await providerOf(double.spec, await installed(code))) };
 }
 
 describe("the package of the documentation", () => {
   it("sends one request, with its key in its header", async () => {
     const { double, submit } = await example();
-    const reference = { url: `data:image/png;base64,${PICTURE.toString("base64")}` };
-    const { reply } = await submit({ model: "fox-1", fields: { seed: 7 }, references: [reference] });
+    const { reply } = await submit({ model: "fox-1", fields: { seed: 7 }, references: [DATA_REFERENCE] });
     expect(reply).toEqual({ outcome: "accepted", taskId: "job-1" });
-    expect(double.submits()[0]).toMatchObject({
-      target: "/v1/jobs",
-      headers: { "x-api-key": "secret-key-1" },
-    });
-    expect(JSON.parse(double.submits()[0]?.body ?? "")).toEqual({
+    const [request] = double.submits();
+    expect(request).toMatchObject({ target: "/v1/jobs", headers: { "x-api-key": "secret-key-1" } });
+    expect(JSON.parse(request?.body ?? "")).toEqual({
       prompt: "a red fox",
       model: "fox-1",
       size: { width: 64, height: 48 },
-      image: reference.url,
+      image: DATA_REFERENCE.url,
       seed: 7,
     });
   });
 
   it("is polled until its image is there, is cancelled, and lists its models", async () => {
     const { double, provider } = await example();
-    expect(await provider.poll?.("job-1", await polling())).toEqual({
-      outcome: "state",
-      task: {
-        status: "completed",
-        urls: [`${double.origin}/files/image-1.png?signature=s3cret`],
-        usage: { cost: 2 },
-      },
-    });
+    const urls = [`${double.origin}/files/image-1.png?signature=s3cret`];
+    const task = { status: "completed", urls, usage: { cost: 2 } };
+    expect(await provider.poll?.("job-1", await polling())).toEqual({ outcome: "state", task });
     expect(await provider.cancel?.("job-1", signal)).toBe(true);
     expect(await provider.models?.(signal)).toEqual(["fox-1", "fox-2"]);
   });
@@ -140,10 +132,7 @@ describe("a package that answers with the image itself", () => {
     request: ({ prompt }) => ({ path: "/draw", body: { prompt } }),
     read: ({ png, no, at, all }) => (all ? { images: all } : png ? { base64: png, usage: { cost: 1 } } : no ? { refused: no } : at ? { url: at } : null),
   }) };`;
-  const drawing = async (reply: object) => {
-    const double = await serviceDouble({ ...EXAMPLE, kind: "npm:fox" }, { submit: json(reply) });
-    return providerOf(double.spec, await installed(code));
-  };
+  const drawing = (reply: object) => fox(code, { submit: json(reply) });
 
   it("makes it, and what it cost is kept", async () => {
     const { submit, provider } = await drawing({ png: PICTURE.toString("base64") });
@@ -170,8 +159,7 @@ describe("a package that answers with the image itself", () => {
     [{ all: [{ url: "https://a.example/1.png" }, { base64: "AAAA" }] }, "made"],
     [{ all: [] }, "unknown"],
   ])("answers with %j: %s", async (reply, what) => {
-    const { submit } = await drawing(reply);
-    expect((await submit()).what).toBe(what);
+    expect((await (await drawing(reply)).submit()).what).toBe(what);
   });
 });
 
@@ -184,13 +172,10 @@ describe("a package that may answer with an id or with the image", () => {
       return { status: "done", urls: [job.image] };
     },
   }) };`;
-  const answering = async (script: Partial<Record<Part, Answer>>) => {
-    const double = await serviceDouble({ ...EXAMPLE, kind: "npm:fox" }, script);
-    return providerOf(double.spec, await installed(code));
-  };
+  const PNG = { png: PICTURE.toString("base64") };
 
   it("makes the image of a reply that holds it, also after a crash", async () => {
-    const { submit, provider } = await answering({ submit: json({ png: PICTURE.toString("base64") }) });
+    const { submit, provider } = await fox(code, { submit: json(PNG) });
     const { job, reply } = await submit();
     expect(reply).toEqual({ outcome: "made", usage: null });
     expect(await provider.images?.(job)).toEqual([{ kind: "bytes", bytes: PICTURE }]);
@@ -201,12 +186,11 @@ describe("a package that may answer with an id or with the image", () => {
     [{ no: "against the rules" }, "generation_failed"],
     [{ hello: "world" }, "unknown"],
   ])("answers with %j: %s", async (reply, what) => {
-    const { submit } = await answering({ submit: json(reply) });
-    expect((await submit()).what).toBe(what);
+    expect((await (await fox(code, { submit: json(reply) })).submit()).what).toBe(what);
   });
 
   it("is told lists as they are", async () => {
-    const { submit, provider } = await answering({
+    const { submit, provider } = await fox(code, {
       submit: json([{ job: "job-1" }]),
       poll: json([{ image: "https://a.example/1.png" }]),
     });
@@ -234,20 +218,16 @@ describe("a package", () => {
   });
 
   it("is never loaded from anywhere but imggen's own folder", async () => {
-    const config = await temporaryFolder();
     // Above it, and in the current folder, where Node would look.
-    await mkdir(path.join(config, "node_modules/fox"), { recursive: true });
-    await writeFile(path.join(config, "node_modules/fox/package.json"), '{"name":"fox","version":"1.0.0"}');
-    await writeFile(path.join(config, "node_modules/fox/index.js"), "throw new Error('loaded');");
+    const providers = path.join(await installed("throw new Error('loaded');"), "providers");
+    const config = path.join(providers, "config");
     expect(() => installedPackage(named("npm:fox"), config)).toThrow("is not installed for imggen");
     expect(() => installedPackage(named("npm:vitest"), config)).toThrow("is not installed for imggen");
   });
 
   it.each(["npm:", "npm:../fox", "npm:/etc/fox", "npm:.hidden", "npm:a/b/c", "npm:fox:file:///x"])(
     "is not named %s",
-    (text) => {
-      expect(() => parseGeneratorSpec(text, "--generator")).toThrow(/names no package/);
-    },
+    (text) => expect(() => parseGeneratorSpec(text, "--generator")).toThrow(/names no package/),
   );
 
   it.each([
@@ -267,21 +247,23 @@ describe("a package", () => {
   });
 
   it.each([
-    ["a failure without a reason", `{ status: "failed", why: undefined }`, { status: "failed" }],
+    ["a failure without a reason", `status: "failed", why: undefined`, { status: "failed" }],
     [
       "a URL in place of a list, and a cost that is not there",
-      `{ status: "done", urls: "https://a.example/1.png", usage: { cost: undefined } }`,
+      `status: "done", urls: "https://a.example/1.png", usage: { cost: undefined }`,
       { status: "completed", urls: ["https://a.example/1.png"] },
     ],
     [
       "a URL relative to its server",
-      `{ status: "done", urls: ["/files/1.png"] }`,
+      `status: "done", urls: ["/files/1.png"]`,
       { status: "completed", urls: ["http://localhost:1/files/1.png"] },
     ],
-    ["no URL at all", `{ status: "done" }`, { status: "completed", urls: [] }],
+    ["no URL at all", `status: "done"`, { status: "completed", urls: [] }],
   ])("may say of a job %s", async (_what, said, task) => {
-    const code = `${HEAD}{ poll: () => (${said}) }) };`;
-    const { provider } = await providerOf("npm:fox", await installed(code));
+    const { provider } = await providerOf(
+      "npm:fox",
+      await installed(`${HEAD}{ poll: () => ({ ${said} }) }) };`),
+    );
     expect(await provider.poll?.("job-1", await polling())).toMatchObject({ outcome: "state", task });
   });
 
@@ -302,28 +284,24 @@ describe("a package", () => {
   it("whose poll never ends has failed to answer that poll", async () => {
     const code = `${HEAD}{ poll: () => new Promise(() => {}) }) };`;
     const { provider } = await providerOf("npm:fox", await installed(code));
-    expect(await provider.poll?.("job-1", await polling({ timeoutMs: 20 }))).toMatchObject({
-      outcome: "retry",
-      why: "the package does not answer within 20 ms",
-    });
+    const again = { outcome: "retry", why: "the package does not answer within 20 ms" };
+    expect(await provider.poll?.("job-1", await polling({ timeoutMs: 20 }))).toMatchObject(again);
   });
 
   it("whose request is never ready is given up with the signal, and nothing is sent", async () => {
     const code = `${HEAD}{ request: () => new Promise(() => {}), read: () => null }) };`;
     const { provider } = await providerOf("npm:fox", await installed(code));
-    const job = await jobFor({ isPaid: true });
     const given = { ...ALONE, signal: AbortSignal.timeout(20) };
-    expect(await provider.submit(job, given)).toMatchObject({ outcome: "not_sent" });
+    expect(await provider.submit(await jobFor({ isPaid: true }), given)).toMatchObject({
+      outcome: "not_sent",
+    });
   });
 
   it("whose request cannot be made sends nothing", async () => {
     const code = `${HEAD}{ request: () => { throw new Error("no such style"); }, read: () => null }) };`;
-    const double = await serviceDouble({ ...EXAMPLE, kind: "npm:fox" });
-    const { submit } = await providerOf(double.spec, await installed(code));
-    expect(await submit()).toMatchObject({
-      what: "invalid_request",
-      message: "The package makes no request of it: no such style.",
-    });
+    const { submit, double } = await fox(code);
+    const message = "The package makes no request of it: no such style.";
+    expect(await submit()).toMatchObject({ what: "invalid_request", message });
     expect(double.requests).toEqual([]);
   });
 
@@ -333,8 +311,7 @@ describe("a package", () => {
       read: ({ job }) => ({ id: job }),
       poll: (id, { fetch }) => fetch("https://evil.example/" + id),
     }) };`;
-    const double = await serviceDouble({ ...EXAMPLE, kind: "npm:fox" });
-    const { provider } = await providerOf(double.spec, await installed(code));
+    const { double, provider } = await fox(code);
     expect(await provider.poll?.("job-1", await polling())).toMatchObject({ outcome: "refused" });
     expect(double.requests).toEqual([]);
   });
@@ -355,13 +332,11 @@ describe("the code of a package", () => {
   ])("that lacks a dependency (%s) is refused with its name and how to install it", async (code, more) => {
     const config = await installed(code, more);
     expect(() => installedPackage(named("npm:fox"), config)).toThrow(
-      /cannot be loaded: Cannot find .*'left-of-fox'/,
+      expect.objectContaining({
+        message: expect.stringMatching(/cannot be loaded: Cannot find .*'left-of-fox'/),
+        hint: expect.stringContaining("npm install --prefix"),
+      }),
     );
-    try {
-      installedPackage(named("npm:fox"), config);
-    } catch (error) {
-      expect(error).toMatchObject({ hint: expect.stringContaining("npm install --prefix") });
-    }
   });
 
   it("may make objects of a class", async () => {
@@ -389,17 +364,9 @@ describe("the code of a package", () => {
 
 describe("a package that fails outside of its functions", () => {
   const STRAY: [what: string, code: string, why: RegExp][] = [
-    [
-      "a rejection that nothing handles",
-      "Promise.reject(new Error('boom'))",
-      /package fox was stopped: .*: boom/,
-    ],
-    [
-      "a timer that throws",
-      "setTimeout(() => { throw new Error('boom'); })",
-      /package fox was stopped: .*: boom/,
-    ],
-    ["process.exit", "process.exit(7)", /package fox was stopped: it ended with exit code 7/],
+    ["a rejection that nothing handles", "Promise.reject(new Error('boom'))", /fox was stopped: .*: boom/],
+    ["a timer that throws", "setTimeout(() => { throw new Error('boom'); })", /fox was stopped: .*: boom/],
+    ["process.exit", "process.exit(7)", /fox was stopped: it ended with exit code 7/],
   ];
   const functions = (at: string, stray: string) => {
     const end = (name: string) =>
@@ -414,34 +381,23 @@ describe("a package that fails outside of its functions", () => {
   it.each(STRAY)(
     "by %s while it makes a request has sent nothing, and is named",
     async (_what, stray, why) => {
-      const double = await serviceDouble({ ...EXAMPLE, kind: "npm:fox" });
-      const { submit } = await providerOf(double.spec, await installed(functions("request", stray)));
+      const { double, submit } = await fox(functions("request", stray));
       expect(await submit()).toMatchObject({ what: "invalid_request", message: expect.stringMatching(why) });
       expect(double.requests).toEqual([]);
     },
   );
 
-  it.each(STRAY)(
-    "by %s while it reads a paid reply: the outcome is unknown, and the reply kept",
-    async (_what, stray, why) => {
-      const double = await serviceDouble({ ...EXAMPLE, kind: "npm:fox" });
-      const { submit } = await providerOf(double.spec, await installed(functions("read", stray)));
-      const { job, reply } = await submit();
-      expect(reply).toMatchObject({
-        outcome: "unknown",
-        why: expect.stringMatching(why),
-        savedPath: path.join(job.folder, "reply"),
-      });
-    },
-  );
+  it.each(STRAY)("by %s while it reads a paid reply: it is unknown, and kept", async (_what, stray, why) => {
+    const { job, reply } = await (await fox(functions("read", stray))).submit();
+    const savedPath = path.join(job.folder, "reply");
+    expect(reply).toMatchObject({ outcome: "unknown", why: expect.stringMatching(why), savedPath });
+  });
 
   it.each(STRAY)("by %s in a poll is polled again, in a new thread", async (_what, stray, why) => {
     const { provider, submit } = await providerOf("npm:fox", await installed(functions("poll", stray)));
+    const again = { outcome: "retry", why: expect.stringMatching(why) };
     for (let tries = 0; tries < 2; tries++)
-      expect(await provider.poll?.("job-1", await polling())).toMatchObject({
-        outcome: "retry",
-        why: expect.stringMatching(why),
-      });
+      expect(await provider.poll?.("job-1", await polling())).toMatchObject(again);
     expect((await submit()).what).toBe("not_sent");
   });
 
