@@ -16,7 +16,7 @@ const INVISIBLE_ENDS = new RegExp(`^${INVISIBLE}+|${INVISIBLE}+$`, "g");
 function trimInvisibleCharacters(input: string, label: string): string {
   const key = input.replace(INVISIBLE_ENDS, "");
   if (!new RegExp(INVISIBLE).test(key)) return key;
-  throw new UsageError(`${label} holds an invisible character (a no-break or zero-width space).`, {
+  throw new UsageError(`${label} contains an invisible character (a no-break or zero-width space).`, {
     hint: "Nothing was sent. Copy the key again.",
   });
 }
@@ -30,7 +30,7 @@ export function checkApiKey(input: string, label: string): string {
   }
   if (!/^[\x21-\x7e\xa1-\xff]+$/.test(key)) {
     throw new UsageError(
-      `${label} holds a character that no API key has (a space, a line break, or beyond Latin-1).`,
+      `${label} contains a character that no API key has (a space, a line break, or beyond Latin-1).`,
     );
   }
   return key;
@@ -54,7 +54,7 @@ export function checkSecret(input: string, label: string): string {
   refuseWrapped(key, label);
   if (key !== "" && /^[\x20-\x7e\xa1-\xff]+$/.test(key) && key.trim() === key) return key;
   throw new UsageError(
-    `${label} cannot be sent: it is empty, or holds a line break or a character beyond Latin-1.`,
+    `${label} cannot be sent: it is empty, or contains a line break or a character beyond Latin-1.`,
   );
 }
 
@@ -64,7 +64,7 @@ export function checkGeneratorKey(input: string, label: string, hasLogin: boolea
   if (!hasLogin || !key.includes(":")) return checkSecret(key, label);
   refuseWrapped(key, label);
   if (!hasControlCharacter(key) && key.isWellFormed()) return key;
-  throw new UsageError(`${label} cannot be sent: it holds a line break or another control character.`);
+  throw new UsageError(`${label} cannot be sent: it contains a line break or another control character.`);
 }
 
 /** @throws AuthRequiredError without a key */
@@ -88,8 +88,8 @@ export function checkBaseUrl(text: string, label: string): string {
     const generatorHint = /\/v1\/*$/.test(url.pathname)
       ? phrase`\nFor an address in OpenAI's style: ${action("run", `login --generator ${shellWord(text)}`)}`
       : "";
-    throw new UsageError(`${label} must begin with https:// (plain http: only for this machine itself).`, {
-      hint: ["The API key travels with every request, so it is never sent unencrypted.", generatorHint],
+    throw new UsageError(`${label} must begin with https:// (http: only for this machine).`, {
+      hint: ["Each request contains the API key, so it is never sent unencrypted.", generatorHint],
     });
   }
   if (url.username || url.password || /[?#]/.test(text)) {
@@ -124,7 +124,7 @@ export function withScheme(text: string): string | null {
 /** @throws UsageError without a base URL */
 export function requireBaseUrl(setting: { value: string; label: string } | undefined): string {
   if (setting) return checkBaseUrl(setting.value, setting.label);
-  throw new UsageError("No base URL is set, and the service has no default one.", {
+  throw new UsageError("No base URL is set, and the service has no default URL.", {
     hint: [phrase`${action("setBaseUrl")}`, TRY_SANDBOX],
   });
 }

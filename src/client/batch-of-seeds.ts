@@ -51,9 +51,12 @@ async function requireFolder(flags: Flags, session: ClientSession): Promise<void
   const { resolvePath } = session.context;
   const { kind } = await resolveDestination({ output, name, overwrite, mayExist: true, resolvePath });
   if (kind !== "folder")
-    throw new UsageError(`${outputLabel} ${output} takes one image, and several seeds make several.`, {
-      hint: "Nothing was sent. Name a folder, such as pictures/",
-    });
+    throw new UsageError(
+      `${outputLabel} ${output} is for one image, but several seeds make several images.`,
+      {
+        hint: "Nothing was sent. Name a folder, such as pictures/",
+      },
+    );
 }
 
 /** Builds JSON with a result for each seed. @param ends after a signal, some rows have no result */

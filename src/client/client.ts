@@ -63,7 +63,7 @@ export interface Client {
   /**
    * Cancels tasks and returns one result for each. Cancels queued requests at no charge, abandons requests at a
    * free generator, and asks a generator that can cancel to stop accepted ones. Paid requests in flight are not
-   * cancelled unless `wait` is set.
+   * cancelled, and awaited only if `wait` is set.
    */
   cancel(taskIds: readonly string[], options?: CancelOptions): Promise<CancelResult[]>;
   /**

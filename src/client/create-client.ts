@@ -29,9 +29,9 @@ function createSession(options: ClientOptions): ClientSession {
   const { baseUrl, apiKey, sandbox, generator, generatorKey, home, matrix } = options;
   const isService = baseUrl !== undefined || apiKey !== undefined;
   if (sandbox && (isService || generator !== undefined))
-    throw new UsageError("createClient: sandbox takes neither baseUrl nor apiKey nor generator.");
+    throw new UsageError("createClient: sandbox does not support baseUrl, apiKey or generator.");
   if (generator !== undefined && isService)
-    throw new UsageError("createClient: generator takes neither baseUrl nor apiKey.");
+    throw new UsageError("createClient: generator does not support baseUrl or apiKey.");
   if (baseUrl !== undefined) checkBaseUrl(baseUrl, "baseUrl");
   if (apiKey !== undefined) checkApiKey(apiKey, "apiKey");
   const current = thisProcess();

@@ -66,14 +66,14 @@ export class EffectiveSettings {
   generator(): EffectiveValue | undefined {
     const { field = this.#flags.fieldJson } = this.#flags;
     if (this.#isSandbox && field !== undefined)
-      throw new UsageError(`${field.label} is for a generator, and the sandbox has no such fields.`, {
+      throw new UsageError(`${field.label} is for a generator, and the sandbox does not support it.`, {
         hint: phrase`Nothing was sent. Leave it out, or ${option("sandbox")}.`,
       });
     if (this.#isSandbox) return undefined;
     const generator = this.#generatorInEffect();
     const [strayFlag] = Object.values(this.#flags);
     if (generator === undefined && strayFlag !== undefined)
-      throw new UsageError(`${strayFlag.label} is for a generator, and none is set.`, {
+      throw new UsageError(`${strayFlag.label} is for a generator, but no generator is set.`, {
         hint: [phrase`Add ${option("generator")} <spec>.`, phrase`More: ${action("help", "generators")}`],
       });
     return generator;

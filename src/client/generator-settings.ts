@@ -231,7 +231,7 @@ export function withKey(
   const isSecret = key !== null || Object.keys(options.headers).length > 0;
   if (isSecret && !mayCarryKey(spec))
     throw new UsageError("The generator's key is only sent to https:// addresses, and within this machine.", {
-      hint: `Nothing was sent. Put https before ${new URL(spec.url).host}, or unset the key: a server that needs none works over http.`,
+      hint: `Nothing was sent. Put https before ${new URL(spec.url).host}, or unset the key: a server that needs no key works over http.`,
     });
   return { ...options, ...packageVersion, key };
 }

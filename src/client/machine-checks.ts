@@ -46,7 +46,12 @@ export async function checkState(session: TargetSession): Promise<Finding> {
     const open = `Other users can write to ${folder} (mode ${mode}).`;
     return warning(open, `Run: chmod 700 ${shellWord(folder)}`, facts);
   }
-  const parts = [folder, !exists && "not there yet", mode && `mode ${mode}`, freeText && `${freeText} free`];
+  const parts = [
+    folder,
+    !exists && "does not exist yet",
+    mode && `mode ${mode}`,
+    freeText && `${freeText} free`,
+  ];
   return ok(parts.filter(Boolean).join(", "), facts);
 }
 

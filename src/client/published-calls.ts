@@ -158,7 +158,7 @@ export class PublishedCalls {
 
 /** @throws UsageError for standard output, which only the command line supports */
 function outputOptions({ output, name, overwrite }: OutputOptions): OutputOptions {
-  if (output === "-") throw new UsageError('output takes a file or a folder, not "-".');
+  if (output === "-") throw new UsageError('output must be a file or a folder, not "-".');
   return { output, name, overwrite };
 }
 

@@ -115,10 +115,10 @@ function seedWarnings(
 ): string[] {
   if (isGiven || newSeed !== undefined || request.seed !== undefined) return [];
   if (earlierSeed !== undefined)
-    return [`The seed ${earlierSeed} was left out: the generator in effect has no field for one.`];
+    return [`The seed ${earlierSeed} was left out: the generator in effect does not support seeds.`];
   if (record === null || getSavedFiles(record).every(({ seed }) => seed === undefined)) return [];
   return [
-    "The seeds of the task's images do not follow each other: these are new images. Rerun an image's file to make it again.",
+    "The seeds of the task's images are not consecutive, so these are new images. To repeat an image, rerun its file.",
   ];
 }
 

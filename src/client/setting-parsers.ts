@@ -40,7 +40,7 @@ function headers(label: string, text: string): Record<string, string> {
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || HTTP_HEADERS.test(name))
       throw new UsageError(`${label}: ${JSON.stringify(name)} cannot be set as a header.`);
     if (!/^[A-Za-z_]\w*$/.test(variable))
-      throw new UsageError(`${label}: after ${name}= comes the name of a variable that holds the value.`, {
+      throw new UsageError(`${label}: after ${name}=, give the name of a variable that contains the value.`, {
         hint: "The value itself is never an argument, because other users can see a program's arguments.",
       });
   }

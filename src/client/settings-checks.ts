@@ -48,7 +48,7 @@ export async function checkConfig(session: CheckedSession): Promise<Finding> {
   if (problem !== null) return warning(message, hint, facts);
   const omittedWarnings = await findOmittedSettings(session);
   if (omittedWarnings.length > 0) return warning(omittedWarnings.join(" "), REMOVE_HINT, facts);
-  return ok(`${file}${stats === null ? ", not there yet" : mode && `, mode ${mode}`}`, facts);
+  return ok(`${file}${stats === null ? ", does not exist yet" : mode && `, mode ${mode}`}`, facts);
 }
 
 /** Returns a warning if other users can read the settings, for example on a disk without modes. */
@@ -114,7 +114,7 @@ export async function checkModels(session: CheckedSession): Promise<Finding> {
   const facts = { file: setting?.value ?? null, count };
   const { kind } = target;
   if ((kind === "generator" || kind === "serve") && !setting)
-    return ok(`the ${kind === "serve" ? "server" : "generator"}'s own, without prices`, facts);
+    return ok(`the ${kind === "serve" ? "server" : "generator"}'s models, without prices`, facts);
   const label = setting ? `with those in ${setting.value} (${setting.label})` : "built in";
   return ok(`${count} models, ${label}`, facts);
 }

@@ -64,7 +64,7 @@ export async function newestImage(session: ClientSession): Promise<FoundImages> 
     const last = task.report.files.findLast(({ path }) => path !== null && existsSync(path));
     if (last?.path) return findImages(last.path, session);
   }
-  throw new UsageError("No saved image is left where it was saved.", {
+  throw new UsageError("No saved image exists where it was saved.", {
     hint: "To see the tasks of this machine: imggen history",
   });
 }

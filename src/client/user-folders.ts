@@ -61,7 +61,7 @@ function parseHome(value: string): string {
   const home = expandHome(requirePath(value, "IMGGEN_HOME"));
   if (path.isAbsolute(home)) return home;
   throw new UsageError(`IMGGEN_HOME ${JSON.stringify(value)} must be an absolute path.`, {
-    hint: "Nothing was sent. In another folder it would be another ledger, which knows nothing of what was charged.",
+    hint: "Nothing was sent. A relative path would mean another ledger in each folder, without the earlier charges.",
   });
 }
 

@@ -3,8 +3,8 @@ import { isJsonObject } from "../lib/json.ts";
 import { areWireFields, type InputFields, type RepeatedSeed, type WireFields } from "./request-fields.ts";
 
 /**
- * Body of a submit (section 2.2). A field that the user did not set is absent, so that the service's default
- * applies.
+ * Body of a submit (section 2.2 of the service's document). Fields that are not set are absent, so that the
+ * service's defaults apply.
  */
 export interface GenerationRequest extends WireFields {
   prompt: string;

@@ -38,8 +38,8 @@ describe("a client of the user's own generator", () => {
   it.each([
     [{ fields: { n: 4 } }, "fields: n is set by imggen."],
     [{ fields: { parameters: { sampleCount: 4 } } }, "fields: sampleCount in parameters is set by imggen."],
-    [{ fields: { steps: [Number.NaN] } }, "generate: fields must be an object that JSON can have."],
-    [{ fields: { steps: () => 4 } }, "generate: fields must be an object that JSON can have."],
+    [{ fields: { steps: [Number.NaN] } }, "generate: fields must be an object of JSON values."],
+    [{ fields: { steps: () => 4 } }, "generate: fields must be an object of JSON values."],
     [{ seed: -1 }, "generate: seed must be at least 0."],
     [{ seed: "99999999999999999999" }, "generate: seed must be at most 18446744073709551615."],
     [{ seed: 2 ** 53 }, "generate: seed must be a whole number, beyond 2^53 - 1 as text."],

@@ -55,7 +55,7 @@ it.each<[string, string[], (client: Client, output: string) => Promise<unknown>]
     ["write output x.png/"],
     (c) => c.generate({ ...FOX, output: "x.png", name: "a" }),
   ],
-  ["standard output", ["output takes"], (c) => c.generate({ ...FOX, output: "-" })],
+  ["standard output", ["output must be"], (c) => c.generate({ ...FOX, output: "-" })],
   ["no prompt", ["Nothing was sent."], (c) => c.generate(NO_PROMPT as typeof FOX)],
 ])("a failure over %s names the client's options", async (_what, words, call) => {
   const { client, output, server } = await clientWorld();

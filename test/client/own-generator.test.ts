@@ -62,7 +62,7 @@ describe("which service a command uses", () => {
   it("is refused where a flag is about a generator, and there is none", () => {
     const flags = { generatorModel: "flux" };
     expect(() => settingsOf({ flags, config: { baseUrl } }).generator()).toThrow(
-      "for a generator, and none is set",
+      "for a generator, but no generator is set",
     );
   });
 });

@@ -21,8 +21,8 @@ export const MODEL_FILTER = {
 } satisfies Options;
 
 export const LOGIN = {
-  baseUrl: option("url", "--base-url <url>", "store the service's address, its /api included"),
-  verify: option("on", "--no-verify", "store the key without asking the service about it"),
+  baseUrl: option("url", "--base-url <url>", "store the service's address, including /api"),
+  verify: option("on", "--no-verify", "store the key without checking it at the service"),
 } satisfies Options;
 
 export const MCP = {
@@ -39,7 +39,7 @@ const port = option("whole", "--port <n>", "port on 127.0.0.1 (default: any free
 
 export const SANDBOX = {
   port,
-  latencyMs: option("duration", "--latency <duration>", "how long a task takes (default: 600ms)"),
+  latencyMs: option("duration", "--latency <duration>", "duration of a task (default: 600ms)"),
   credits: option("whole", "--credits <n>", "set the balance (default: 1000 at the first start)"),
 } satisfies Options;
 
@@ -53,7 +53,7 @@ export const SERVE = {
   onceMs: option(
     "duration",
     "--once <duration>",
-    "make equal requests within this time one (default: only retries that say so)",
+    "treat equal requests within this time as one (default: only marked retries)",
   ),
   keepAliveMs: option(
     "duration",
@@ -66,7 +66,7 @@ export const SHOW = {
   size: option(
     "text",
     "--size <size>",
-    "the most columns to draw in, such as 60, or columns and rows, such as 60x20 (default: the terminal)",
+    "maximum columns, such as 60, or columns and rows, such as 60x20 (default: the terminal)",
   ),
   open: option("flag", "--open", "open them with the system's viewer"),
 } satisfies Options;

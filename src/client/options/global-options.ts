@@ -30,11 +30,7 @@ export const GENERATOR = {
     "--generator <spec>",
     "use your own generator instead of the service (imggen help generators)",
   ),
-  generatorModel: setting(
-    "text",
-    "--generator-model <model>",
-    "the generator's model where --model names none",
-  ),
+  generatorModel: setting("text", "--generator-model <model>", "the generator's model if --model is not set"),
   generatorSide: setting(
     "whole",
     "--generator-side <px>",
@@ -78,5 +74,5 @@ export const GENERATOR = {
   ),
   generatorPaid: setting("flag", "--generator-paid", "its images cost money: no request is sent twice"),
   generatorFree: setting("flag", "--generator-free", "its images cost nothing"),
-  price: setting("whole", "--generator-price <credits>", "what one of its images costs, in credits"),
+  price: setting("whole", "--generator-price <credits>", "price of one of its images, in credits"),
 } satisfies Options;

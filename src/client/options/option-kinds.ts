@@ -26,7 +26,7 @@ const TEXT: KindRow = { isValid: isText, words: "a string" };
 const PATH: KindRow = {
   parse: (text, label) => requirePath(text, label),
   isValid: (value) => isText(value) && value !== "",
-  words: "a path, and not empty",
+  words: "a path that is not empty",
 };
 const WHOLE: KindRow = {
   parse: parseWholeNumber,
@@ -76,7 +76,7 @@ const KINDS: Readonly<Record<Kind, KindRow>> = {
   texts: TEXTS,
   images: { ...TEXTS, parse: (text, label) => [requireNotEmpty(text, label)] },
   list: TEXTS,
-  fields: { isValid: isProviderFields, words: "an object that JSON can have" },
+  fields: { isValid: isProviderFields, words: "an object of JSON values" },
   signal: { isValid: (value) => value instanceof AbortSignal, words: "an AbortSignal" },
   listener: { isValid: (value) => typeof value === "function", words: "a function" },
 };
@@ -100,7 +100,7 @@ function parseWholeNumber(text: string, label: string, { min = 0, max, isAdvisor
 function parseOneSeed(text: string, label: string) {
   if (!hasSeveralSeeds(text)) return parseSeedOption(label, text);
   const hint = `Nothing was sent. For several, give the prompt to imggen generate with --seed ${text}`;
-  throw new UsageError(`${label} takes one number here.`, { hint });
+  throw new UsageError(`${label} must be one number here.`, { hint });
 }
 
 /** Case-insensitive. @throws UsageError */

@@ -38,18 +38,18 @@ export const REQUEST = {
   seed: request(
     "seed",
     "--seed <n>",
-    "seed, where your own generator takes one; each further image has the next",
+    "seed, if your own generator supports it; each further image has the next number",
     {
       agents:
-        "Seed of the first image, as digits; each further one has the next. Only for a generator of the user's own.",
+        "Seed of the first image, as digits, incremented for each further image. Only for the user's own generator.",
     },
   ),
   /** Negative prompt, if the user's generator supports it. */
   negative: request(
     "text",
     "--negative <text>",
-    "what the image is not to show, where your own generator takes that",
-    { agents: "What the image is not to show. Only for a generator of the user's own." },
+    "what the image must not show, if your own generator supports it",
+    { agents: "What the image must not show. Only for the user's own generator." },
   ),
   /** URLs of reference images. With the user's own generator, paths of files too. */
   image: request(
@@ -108,14 +108,14 @@ export const SUBMIT = {
   uploadCache: advanced(
     "on",
     "--no-upload-cache",
-    "upload files given as --image again, uploaded before or not",
+    "upload files given as --image even if they were uploaded before",
   ),
 } satisfies Options;
 
 const SEEDS = request(
   "seeds",
   "--seed <n>",
-  "seed, or several: 1-40 or 3,7,11; one request each, where your own generator takes a seed",
+  "seed, or several such as 1-40 or 3,7,11, one request each, if your own generator supports seeds",
 );
 
 const MULTIPLE_REQUESTS = {
@@ -124,7 +124,7 @@ const MULTIPLE_REQUESTS = {
   /** Submits failed rows again, at a new charge. */
   retryFailed: cost("flag", "--retry-failed", "submit failed rows again"),
   /** Submits rows of unknown outcome again, at a new charge. */
-  resubmitUnknown: cost("flag", "--resubmit-unknown", "submit rows again whose outcome is unknown"),
+  resubmitUnknown: cost("flag", "--resubmit-unknown", "submit rows of unknown outcome again"),
   /** Number of requests in flight, 1 to 256. Default 4. */
   concurrency: waiting("whole", "--concurrency <n>", "requests in flight at once (default: 4)", {
     min: 1,
@@ -137,7 +137,7 @@ export const GENERATE = {
   seed: SEEDS,
   image: IMAGE_OR_FILE,
   promptFile: request("path", "--prompt-file <path>", "read the prompt from a file"),
-  edit: request("flag", "--edit", "write the prompt in $EDITOR, beginning with what was given"),
+  edit: request("flag", "--edit", "write the prompt in $EDITOR, starting with the given prompt"),
   ...SUBMIT,
   /** Returns the earlier task of an identical request, without another charge. Default false. */
   reuse: cost("flag", "--reuse", "reuse the task of an identical earlier request"),
@@ -160,7 +160,7 @@ export const RERUN = {
   yes: cost(
     "flag",
     "--yes",
-    "skip the confirmation of the cost, and submit to the configured service what was charged at another",
+    "skip the confirmation of the cost, and of another service than the earlier one",
   ),
 } satisfies Options;
 
@@ -184,7 +184,7 @@ export const BATCH = {
   template: request(
     "text",
     "--template <text>",
-    "prompt of rows without one, of their columns: a {colour} fox",
+    "prompt of rows without a prompt, with their columns: a {colour} fox",
   ),
   ...SUBMIT_MANY,
   shard: advanced("text", "--shard <i/n>", "only the i-th of n equal parts, by the rows' content"),

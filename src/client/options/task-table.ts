@@ -15,7 +15,7 @@ export function waitOptions(what: string, { when = "", group }: { when?: string;
     timeoutMs: option(
       "duration",
       "--timeout <duration>",
-      `${when}${what}; with a generator, counted from when a request is sent: a free request is then given up, a paid one is still waited for (default: 180s, 600s for 4K)`,
+      `${when}${what}; with a generator, counted from the submit: a free request is then abandoned, a paid one is still awaited (default: 180s, 600s for 4K)`,
       { group, min: 1 },
     ),
     progress: option(
@@ -44,7 +44,7 @@ const overwrite = option("flag", "--overwrite", "replace existing files");
 const preview = option("flag", "--preview", "show the images in the terminal");
 export const OTHER_KEY = {
   /** Continues with a different API key than at the submit. Default false. */
-  yes: option("flag", "--yes", "continue with another API key than the task was submitted with"),
+  yes: option("flag", "--yes", "continue with a different API key than at the submit"),
 } satisfies Options;
 
 export const STATUS = {
@@ -63,7 +63,7 @@ export const RESUME = {
   dismiss: option(
     "flag",
     "--dismiss",
-    "dismiss requests whose outcome is unknown, or that their service no longer knows",
+    "dismiss requests of unknown outcome, and those that their service no longer has",
   ),
   ...OTHER_KEY,
   preview,
@@ -71,14 +71,14 @@ export const RESUME = {
 } satisfies Options;
 
 export const CANCEL = {
-  all: option("flag", "--all", "cancel every task that can be cancelled, but for those of a running serve"),
+  all: option("flag", "--all", "cancel every task that can be cancelled, except those of a running serve"),
   /** Waits for paid requests in flight. Default: they are not cancelled, but listed. */
   wait: option("flag", "--wait", "wait for paid requests in flight"),
   /** Cancels paid tasks with `all`, and continues with a different API key. Default false. */
   yes: option(
     "flag",
     "--yes",
-    "do not ask about paid tasks with --all; continue with another API key than a task was submitted with",
+    "skip the confirmation of paid tasks with --all, and of a different API key than at the submit",
   ),
   ...waitOptions("how long to wait", { when: "with --wait: " }),
 } satisfies Options;
@@ -106,20 +106,16 @@ const STATUSES: readonly HistoryStatus[] = [
 
 export const HISTORY = {
   /** Maximum number of tasks. Default 20. */
-  limit: option("whole", "--limit <n>", "how many to show (default: 20)", {
+  limit: option("whole", "--limit <n>", "number of tasks to show (default: 20)", {
     min: 1,
-    agents: "How many at most.",
+    agents: "Maximum number of tasks.",
   }),
   all: option("flag", "--all", "show every task"),
-  unfinished: option(
-    "flag",
-    "--unfinished",
-    "show what is open: waiting, running, accepted, made or unknown",
-  ),
+  unfinished: option("flag", "--unfinished", "show open tasks: waiting, running, accepted, made or unknown"),
   summary: option("flag", "--summary", "show credits and images by day and model"),
   /** Prefixes of words of the prompt, case-insensitive. */
   search: option("text", "--search <text>", "only prompts with words that begin like these", {
-    agents: "The beginnings of words of the prompt, in any case.",
+    agents: "Prefixes of words of the prompt, case-insensitive.",
   }),
   /**
    * `completed` (saved), `failed`, `cancelled`, or the state of an open task: `waiting`, `running`, `accepted`,

@@ -53,7 +53,7 @@ const INCONCLUSIVE: ReadonlySet<string> = new Set(["auth_required", "insufficien
 function otherKindFinding({ spec, options }: UserGenerator, other: string): Finding {
   const { name } = spec;
   const next = `To use it: imggen config set generator ${shellWord(other)}`;
-  return failed(`${name} answers, but as ${other} does.`, next, { generator: name, paid: options.isPaid });
+  return failed(`${name} answers, but as ${other}.`, next, { generator: name, paid: options.isPaid });
 }
 
 function checkReachable(
@@ -70,7 +70,7 @@ function checkReachable(
     if (reply instanceof ImggenError) return failed(reply.message, FIX_COMMAND, facts);
     return news(`${name}, ${cost}`, facts);
   }
-  if (lacksKey(generator)) return skipped(`${name} is asked only with a key`, facts);
+  if (lacksKey(generator)) return skipped(`${name} is not checked without a key`, facts);
   const answers = `${name} answers in ${formatDuration(elapsedMs)}, ${cost}`;
   if (reply instanceof ImggenError) {
     const { type, message } = reply;
@@ -88,7 +88,7 @@ function checkReachable(
   const setting = settings.flag("generatorModel") ?? settings.stored("generatorModel");
   if (model !== null && setting !== undefined && !reply.includes(model))
     return warning(
-      `It answers, and does not list the model of ${describeSetting("generatorModel", setting)}.`,
+      `It answers, but does not list the model of ${describeSetting("generatorModel", setting)}.`,
       SEE_MODELS,
       facts,
     );
@@ -109,8 +109,8 @@ function checkKey({ spec, options }: UserGenerator, reply: Reply): Finding {
   if (reply instanceof ImggenError) {
     if (reply.type === "auth_required" || reply.type === "insufficient_credits")
       return failed(reply.message, `Store one that works: ${store}`, { key });
-    return skipped(`${key ?? "none"}; the generator could not be asked about it`, { key });
+    return skipped(`${key ?? "none"}, which could not be checked at the generator`, { key });
   }
-  if (key === null) return ok("none, and none is needed to ask for its models", { key });
+  if (key === null) return ok("none, and not needed to list its models", { key });
   return news(`${key}, accepted`, { key });
 }

@@ -221,7 +221,7 @@ function getOnlyModel(generator: UserGenerator, { names, needsName }: OfferedMod
   if (only === undefined)
     return new ServiceError(`${generator.spec.name} has no model that makes images.`, { charged: "no" });
   if (!needsName) return ANY_MODEL;
-  return new UsageError(`${generator.spec.name} has ${names.length} models, and none is chosen.`, {
+  return new UsageError(`${generator.spec.name} has ${names.length} models, but no model is chosen.`, {
     hint: [...NAME_MODEL, `It has: ${joinFirst(names)}`],
   });
 }
@@ -229,7 +229,7 @@ function getOnlyModel(generator: UserGenerator, { names, needsName }: OfferedMod
 /** Returns the model of a request without one if no list is known: any model, or an error. */
 function getUnlistedModel({ spec }: UserGenerator): string | ImggenError {
   if (!needsModel(spec)) return ANY_MODEL;
-  return new UsageError(`${spec.name} makes images with the model that is named, and none is.`, {
+  return new UsageError(`${spec.name} needs a model name.`, {
     hint: NAME_MODEL,
   });
 }

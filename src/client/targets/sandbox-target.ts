@@ -63,7 +63,7 @@ export class SandboxTarget implements Target {
   async check(): Promise<TargetCheck> {
     return {
       service: () => ok("the embedded sandbox, which needs no network", { baseUrl: null }),
-      key: () => ok("the sandbox's own", { key: null }),
+      key: () => ok("the sandbox's key", { key: null }),
       clock: () => null,
       isVerified: true,
       failure: () => null,

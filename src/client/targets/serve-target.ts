@@ -96,7 +96,7 @@ export class ServeTarget extends ServiceTarget {
   }
 }
 
-const PASTE_HINT = "Nothing was charged. Paste the lines again that it prints.";
+const PASTE_HINT = "Nothing was charged. Paste the lines that it prints again.";
 
 function parseFacts(body: string): ServerFacts | null {
   const { data, free } = fieldsOf(jsonOrNull(body));

@@ -108,7 +108,7 @@ async function checkKey(
   const facts = { key, source };
   const verdict = answer instanceof Error ? "busy" : judgeProbe(answer);
   if (verdict === "busy" || verdict === "foreign")
-    return skipped(`${key} (${label}), which the service could not be asked about`, facts);
+    return skipped(`${key} (${label}), which could not be checked at the service`, facts);
   if (verdict === "accepted") return news(`${key} (${label}), accepted by the service`, facts);
   const storeHint = `Store a key that works: ${addProfileFlag("imggen login", session)}`;
   const next = source === "environment" ? `Set ${label} to a key that works, or unset it.` : storeHint;

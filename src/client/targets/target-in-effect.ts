@@ -42,7 +42,7 @@ export function uncheckedCap(
 ): string | null {
   const isUnknown = costs.some(({ credits }) => credits === null);
   if (kind !== "serve" || dryRun !== true || maxCredits === undefined || !isUnknown) return null;
-  return "The cost is not known here, so the cap was not checked: a dry run does not ask the server.";
+  return "The cap was not checked, because a dry run does not ask the server for the cost.";
 }
 
 /** Private copies of reference files, which only a generator receives. Null for a service. */

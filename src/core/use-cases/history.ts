@@ -21,7 +21,10 @@ export interface HistoryFilter {
   isOfService?: ((service: ServiceIdentity) => boolean) | undefined;
 }
 
-/** The status of a task for filters: where an open one stands, how another has ended; `unfinished` is every open one. */
+/**
+ * Status of a task for filters: the state of an open task, or the outcome of an ended one. `unfinished` matches
+ * every open task.
+ */
 export type HistoryStatus = ReportStatus | OpenState | "unfinished";
 
 /** State of an open task; end of another one. */

@@ -137,7 +137,7 @@ describe("rerun", () => {
     const { document } = await json(["generate", "a fox", "-n", "2"]);
     const again = await json(["rerun", String(document.taskId)]);
     expect(seedsOf(again.document)).toEqual([6, 7]);
-    expect(String(again.document.warnings)).toContain("do not follow each other");
+    expect(String(again.document.warnings)).toContain("not consecutive");
     expect(bodies()[2]).not.toHaveProperty("seed");
     expect(seedsOf((await json(["rerun", fileOf(document, 1)])).document)).toEqual([5]);
   });

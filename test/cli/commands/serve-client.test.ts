@@ -51,7 +51,7 @@ describe("a server of imggen", () => {
     const { run, server, cwd } = await listing({ free: true });
     await writeFile(path.join(cwd, "p.txt"), "a fox\n");
     const { code, stderr } = await run([...args, "--dry-run", "--max-credits", "5"]);
-    expect([code, stderr]).toEqual([0, expect.stringContaining("the cap was not checked")]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining("The cap was not checked")]);
     expect((await run([...args, "--dry-run"])).stderr).not.toContain("cap");
     expect(server.requests).toEqual([]);
     expect((await run([...args, "--max-credits", "5"])).code).not.toBe(2);

@@ -129,8 +129,8 @@ describe("generate --seed 1-3", () => {
   });
 
   it.each([
-    ["-o fox.png", "--output fox.png takes one image, and several seeds make several."],
-    ["-o -", "--output - takes one image, and several seeds make several."],
+    ["-o fox.png", "--output fox.png is for one image, but several seeds make several images."],
+    ["-o -", "--output - is for one image, but several seeds make several images."],
     ["--no-wait", "--no-wait cannot be used with several seeds."],
     ["--reuse", "--reuse cannot be used with several seeds."],
     ["--check-images", "--check-images cannot be used with several seeds."],

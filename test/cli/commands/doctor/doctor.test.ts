@@ -106,7 +106,10 @@ describe("imggen doctor", () => {
     const spec = "command:/bin/cat {promptFile} {output}";
     const { check } = await examined(await healthy(), { ...PATIENT, env: NO_ACCOUNT }, ["--generator", spec]);
     expect(check("service")?.message).toBe(`${spec}, free`);
-    expect(check("models")).toMatchObject({ status: "ok", message: "the generator's own, without prices" });
+    expect(check("models")).toMatchObject({
+      status: "ok",
+      message: "the generator's models, without prices",
+    });
   });
 
   it("needs no service for the embedded sandbox, and starts none", async () => {
