@@ -32,7 +32,7 @@ describe.skipIf(!hasScreen)("batch on a real terminal", () => {
     expect(end).not.toMatch(/[━─]| of 50 credits/);
     expect(end.match(/line 1: failed: /g)).toHaveLength(1);
     expect(end).toMatch(/^6 rows: 5 saved, 1 failed\. The sandbox is free\.$/m);
-    expect(end).toMatch(/^To look through the images: imggen gallery out$/m);
+    expect(end).toMatch(/^To create a page of the images: imggen gallery out$/m);
   });
 
   // A frame that is drawn after the window has changed, and before the system says so, may leave a row. No program can prevent that.
@@ -69,6 +69,6 @@ describe.skipIf(!hasScreen)("batch on a real terminal", () => {
     expect(first.filter((line) => line.endsWith(".png"))).toHaveLength(5);
     const again = await Screen.after(args, { columns: 200, ...options });
     expect(again.filter((line) => line.endsWith(".png"))).toEqual([]);
-    expect(again.join("\n")).toMatch(/^6 rows: 5 saved before, 1 failed\. The sandbox is free\.$/m);
+    expect(again.join("\n")).toMatch(/^6 rows: 5 saved by earlier runs, 1 failed\. The sandbox is free\.$/m);
   });
 });

@@ -28,7 +28,7 @@ import type { Session } from "../session/session.ts";
 import { creditsCell } from "../text/phrases.ts";
 import { showTable, type TableCell, type TableColumn } from "../text/table.ts";
 import { runShown } from "./batch/run-shown.ts";
-import { estimateText, exitCodeOfBatch, planText, type ShownResult, showSummary } from "./batch/summary.ts";
+import { batchExitCode, estimateText, planText, type ShownResult, showSummary } from "./batch/summary.ts";
 
 /** Fields whose values are combined. */
 const AXES = ["model", "ratio", "quality"] as const;
@@ -79,7 +79,7 @@ async function runCompare(
   const result = await runShown(batch, flags, session, { onEnd });
   results.sort((a, b) => a.row.row - b.row.row);
   await showComparison(batch, results, { ...result, readsInput: text === "-" }, session);
-  return exitCodeOfBatch(result);
+  return batchExitCode(result);
 }
 
 /** Returns the values of one axis. @throws UsageError if its flag has no value */

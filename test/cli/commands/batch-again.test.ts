@@ -22,7 +22,7 @@ describe("the same batch again", () => {
     expect(rows).toHaveLength(3);
     for (const row of rows) expect(row).toMatchObject({ ok: true, skipped: true, status: "completed" });
     expect(summary).toMatchObject({ rows: 3, saved: 0, skipped: 3, failed: 0, unknown: 0, credits: 0 });
-    expect(stderr).toContain("3 saved already, nothing to submit");
+    expect(stderr).toContain("3 already saved, nothing to submit");
     expect(world.server.requests).toHaveLength(requests);
     expect(await filesIn(world)).toEqual(files);
   });

@@ -57,7 +57,7 @@ describe("confirmAbove", () => {
     await world.manifest("p.txt", "a fox", "a hen");
     const { stderr } = await world.run(["batch", "p.txt", "-m", "z-image", "-o", "out"]);
     expect(stderr).toMatch(
-      /^2 rows, 2 to submit: cost unknown\. A row of unknown cost counts as 8 .* 16 in all\.\n/,
+      /^2 rows, 2 to submit: cost unknown\. For confirmAbove, a row of unknown cost counts as 8 credits: 16 in total\.\n/,
     );
   });
 
@@ -116,7 +116,7 @@ describe("confirmAbove", () => {
     );
     const dry = await world.run([...BATCH, "--dry-run"]);
     expect(dry.stdout).toBe(
-      "5 rows (3 repeat an earlier row), 5 saved already, 10 credits already charged, nothing to submit, nothing was sent\n",
+      "5 rows (3 repeat an earlier row), 5 already saved, 10 credits already charged, nothing to submit, nothing was sent\n",
     );
   });
 });

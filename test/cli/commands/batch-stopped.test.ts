@@ -87,7 +87,7 @@ describe("rows that fail", () => {
     await world.manifest("p.txt", ...foxes(12));
     const { stderr } = await world.run(BATCH);
     expect(stderr.match(/^line \d+: failed: /gm)).toHaveLength(5);
-    expect(stderr.match(/More of this kind are counted at the end\.$/gm)).toHaveLength(1);
+    expect(stderr.match(/Further failures of this kind are only counted\.$/gm)).toHaveLength(1);
     expect(stderr).toMatch(/^ {2}12 × .*image_generation\.error\.busy/m);
   });
 });

@@ -253,7 +253,7 @@ describe("--dry-run", () => {
     const args = ["batch", "p.txt", ...TWO_CREDITS, "-o", "out", "--dry-run"];
     const { stdout } = await world.run(args, { env: { IMGGEN_API_KEY: undefined } });
     expect(stdout).toBe(
-      "3 rows, 2 saved already, 4 credits already charged, 1 to submit: 2 credits, nothing was sent\n",
+      "3 rows, 2 already saved, 4 credits already charged, 1 to submit: 2 credits, nothing was sent\n",
     );
     expect(await world.listing()).toEqual(before);
     const capped = await world.run([...args, "--max-credits", "5"]);

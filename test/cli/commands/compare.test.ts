@@ -123,7 +123,7 @@ describe("compare", () => {
     const again = await world.json([...COMPARE, "--dry-run"]);
     expect(again.document).toMatchObject({ cells: [{ credits: 2 }, { credits: 4 }], credits: 0 });
     expect((await world.run([...COMPARE, "--dry-run"])).stderr).toContain(
-      "2 rows, 2 saved already, 6 credits already charged, nothing to submit, nothing was sent\n",
+      "2 rows, 2 already saved, 6 credits already charged, nothing to submit, nothing was sent\n",
     );
   });
 

@@ -26,7 +26,7 @@ it("history with nothing in it says how to make an image", async () => {
     const { code, stdout, stderr } = await world.run(["history", ...flags]);
     expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
     expect(stderr).toMatch(
-      /^No tasks .* yet\.\nTo make an image, free of charge: imggen generate "a red fox" --sandbox\n$/,
+      /^No tasks .* yet\.\nTo generate an image, free: imggen generate "a red fox" --sandbox\n$/,
     );
   }
   expect((await world.run(["history", "--search", "fox"])).stderr).toBe(
@@ -68,12 +68,12 @@ describe("history keeps play money and real money apart", () => {
     expect(await world.run(["history"])).toEqual({
       code: 0,
       stdout: "",
-      stderr: "No tasks at a real service yet; 1 in the sandbox: imggen history --sandbox\n",
+      stderr: "No tasks at a real service yet, but 1 in the sandbox: imggen history --sandbox\n",
     });
     const other = await commandWorld();
     await other.run(["generate", "a fox"]);
     expect((await other.run(["history", "--sandbox"])).stderr).toBe(
-      "No tasks in the sandbox yet; 1 at a real service: imggen history\n",
+      "No tasks in the sandbox yet, but 1 at a real service: imggen history\n",
     );
   });
 });
@@ -188,7 +188,7 @@ describe("history as a table", () => {
     const [, fox, hen] = stdout.split("\n");
     expect(fox).toMatch(/ a-fox-\w{8}\.png \+3$/);
     expect(hen).toMatch(/ failed .* error code 1001$/);
-    expect(stderr).toBe("2 of 3, --all shows the rest\n");
+    expect(stderr).toBe("2 of 3 shown. To list all, add --all\n");
   });
 });
 

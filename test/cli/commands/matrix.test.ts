@@ -76,7 +76,7 @@ describe("with a matrix file,", () => {
       env: { IMGGEN_MATRIX: "models.json" },
     });
     expect(code).toBe(0);
-    expect(stderr).toContain("A row of unknown cost counts as 30 credits for confirmAbove, so 60 in all.");
+    expect(stderr).toContain("For confirmAbove, a row of unknown cost counts as 30 credits: 60 in total.");
     expect(world.server.submits()).toHaveLength(2);
   });
 

@@ -110,7 +110,7 @@ describe("--sheet", () => {
     const { code, stderr } = await world.run([...COMPARE, "--overwrite"]);
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: expect.stringContaining("No contact sheet was made: "),
+      stderr: expect.stringContaining("The contact sheet could not be created: "),
     });
     const names = await readdir(path.join(world.cwd, "made"));
     expect(names.filter((name) => name.startsWith(".imggen-sheet"))).toEqual([]);

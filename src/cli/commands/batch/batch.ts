@@ -13,7 +13,7 @@ import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { shortPath } from "../../text/phrases.ts";
 import { runShown, showPaths } from "./run-shown.ts";
-import { estimateText, exitCodeOfBatch, planText, type ShownResult, showSummary } from "./summary.ts";
+import { batchExitCode, estimateText, planText, type ShownResult, showSummary } from "./summary.ts";
 
 const EXAMPLES = `
 Examples:
@@ -26,9 +26,9 @@ Examples:
 export function register(command: Command, runWith: RunWith): void {
   command
     .description(
-      `${command.description()}\nColumns or keys of a manifest, in any case: ${COLUMNS}. Only the prompt is required.\nFlags are defaults for rows that do not set a value. Other columns can be used in --template and --name.`,
+      `${command.description()}\nColumns or keys of a manifest (not case-sensitive): ${COLUMNS}. Only the prompt is required.\nFlags are defaults for rows without a value. Other columns can be used in --template and --name.`,
     )
-    .argument("<manifest|->", ".txt (a prompt a line), .jsonl, .ndjson or .csv; - reads standard input");
+    .argument("<manifest|->", ".txt (one prompt per line), .jsonl, .ndjson or .csv; - reads standard input");
   addOptions(command, BATCH).addHelpText("after", EXAMPLES).action(runWith(runBatch));
 }
 
@@ -53,7 +53,7 @@ async function runBatch(session: Session, name: string, flags: FlagsOf<typeof BA
     onCutOff: (soFar) => showResult({ ...soFar, readsInput }, folder, session),
   });
   await showResult({ ...result, readsInput }, folder, session);
-  return exitCodeOfBatch(result);
+  return batchExitCode(result);
 }
 
 const COST_COLUMNS = [
@@ -63,7 +63,7 @@ const COST_COLUMNS = [
   { heading: "CREDITS", required: true },
 ];
 
-/** Shows the cost of the rows that a run would submit now. */
+/** Shows the rows to submit and their cost. */
 async function showPlan(plan: BatchPlan, { spec }: CheckedBatch, session: Session): Promise<void> {
   const { console, options } = session;
   const { rows, sums } = planJson(plan);
@@ -79,13 +79,13 @@ async function showPlan(plan: BatchPlan, { spec }: CheckedBatch, session: Sessio
     String(rows),
     String(credits ?? "?"),
   ]);
-  // The line above describes all rows if they are alike.
+  // A table is needed only for several models or qualities.
   if (costs.length > 1) await (await import("../../text/table.ts")).showTable(COST_COLUMNS, costs, session);
   const estimate = estimateText(facts);
   if (estimate !== "") await console.note(estimate);
 }
 
-/** The last line for a script, or the last lines for a person. */
+/** Prints the summary. */
 async function showResult(result: ShownResult, folder: string, session: Session): Promise<void> {
   const { sheet } = result;
   if (session.options.json)
@@ -94,5 +94,5 @@ async function showResult(result: ShownResult, folder: string, session: Session)
   const { saved, skipped } = result.counts;
   if (saved + skipped === 0 || session.context.stderr.isTTY !== true) return;
   const folderText = shortPath(folder, session.context) || ".";
-  await session.console.note(`To look through the images: imggen gallery ${shellWord(folderText)}`);
+  await session.console.note(`To create a page of the images: imggen gallery ${shellWord(folderText)}`);
 }

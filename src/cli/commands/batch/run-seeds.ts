@@ -11,7 +11,7 @@ import { openImages, parseDisplayOptions, previewImages } from "../../output/vie
 import type { Session } from "../../session/session.ts";
 import { sentLines } from "../run-request.ts";
 import { runShown, showPaths } from "./run-shown.ts";
-import { estimateText, exitCodeOfBatch, planText, showSummary } from "./summary.ts";
+import { batchExitCode, estimateText, planText, showSummary } from "./summary.ts";
 
 type Flags = Omit<FlagsOf<typeof GENERATE>, "seed"> & { readsInput: boolean };
 
@@ -23,30 +23,32 @@ export async function runSeeds(
   session: Session,
 ): Promise<number> {
   const { console, options } = session;
-  const viewing = parseDisplayOptions(flags, session);
+  const display = parseDisplayOptions(flags, session);
   const batch = await checkBatchOfSeeds(prompt, seeds, flags, session);
   for (const warning of batch.warnings) await console.warn(warning);
   if (flags.dryRun) return showPlan(batch, session);
-  const ends: RowResult[] = [];
+  const results: RowResult[] = [];
   let plan: BatchPlan | null = null;
   const result = await runShown(batch, flags, session, {
     onPlan: (planned) => {
       plan = planned;
     },
-    async onEnd(end) {
-      ends.push(end);
-      if (!options.json) await showPaths(end, session);
+    async onEnd(rowResult) {
+      results.push(rowResult);
+      if (!options.json) await showPaths(rowResult, session);
     },
   });
-  const files = ends.toSorted((a, b) => a.row.row - b.row.row).flatMap(({ report }) => report?.files ?? []);
-  await previewImages(files, viewing, session);
+  const files = results
+    .toSorted((a, b) => a.row.row - b.row.row)
+    .flatMap(({ report }) => report?.files ?? []);
+  await previewImages(files, display, session);
   if (!options.json) await showSummary({ ...result, readsInput: flags.readsInput }, session);
-  else if (plan) await console.json(seedsJson(plan, ends, result, COMMAND_VOCABULARY));
-  await openImages(files, viewing, session);
-  return exitCodeOfBatch(result);
+  else if (plan) await console.json(seedsJson(plan, results, result, COMMAND_VOCABULARY));
+  await openImages(files, display, session);
+  return batchExitCode(result);
 }
 
-/** Shows the requests that a run would submit now: their number, their seeds, the first one and the cost of all. */
+/** Shows the first request to submit, the seeds, and the total number and cost. */
 async function showPlan(batch: CheckedBatch, session: Session): Promise<number> {
   const { console, options } = session;
   const { plan, described } = await planBatch(batch, session);

@@ -15,17 +15,16 @@ import type { Console } from "../../text/console.ts";
 import { noteText, stoppingText } from "../../text/phrases.ts";
 import { confirmationQuestion, estimateText, MAX_SHOWN, planText, type ShownResult } from "./summary.ts";
 
-/** Receives the results of a batch. */
 interface Listener {
   onPlan?: (plan: BatchPlan) => void;
   onEnd: (end: RowResult) => Promise<void>;
-  /** Reports the state of the batch if a second signal ends the program at once. Absent: only its end is reported. */
+  /** Prints the partial result when a second signal ends the program. */
   onCutOff?: (result: BatchResult) => Promise<void>;
 }
 
 /**
  * Runs a batch and shows each row as it ends.
- * @throws what `batch` throws; nothing was sent then
+ * @throws the errors of `batch`; then nothing was sent
  */
 export async function runShown(
   { spec }: CheckedBatch,
@@ -35,14 +34,14 @@ export async function runShown(
 ): Promise<ShownResult> {
   const { console, context } = session;
   const progress = await createBatchProgress(session, spec);
-  const usual = context.onSecondSignal;
-  const ends: RowResult[] = [];
-  const ask = async (confirmation: Confirmation) => {
+  const previousHandler = context.onSecondSignal;
+  const results: RowResult[] = [];
+  const confirmOnTerminal = async (confirmation: Confirmation) => {
     if (confirmation.about === "folder") await console.note(confirmation.message);
     return confirm(confirmationQuestion(confirmation), session);
   };
   const events: BatchEvents = {
-    confirm: canAsk(session) ? ask : undefined,
+    confirm: canAsk(session) ? confirmOnTerminal : undefined,
     onWarning: (message) => console.note(`warning: ${message}`),
     async onPlan(plan) {
       onPlan?.(plan);
@@ -58,27 +57,27 @@ export async function runShown(
     onStart: () => progress.show({ type: "row_begun" }),
     async onEnd(end, counts) {
       progress.show({ type: "row_ended", result: end, counts });
-      if (flags.sheet) ends.push(end);
+      if (flags.sheet) results.push(end);
       await onEnd(end);
     },
   };
   const result = await runWithProgress(session, flags, progress, (operations, caller) =>
     operations.batch(spec, caller, events),
   ).finally(() => {
-    context.onSecondSignal = usual;
+    context.onSecondSignal = previousHandler;
   });
   if (!flags.sheet) return result;
   const { makeSheet } = await import("./sheet.ts");
-  return { ...result, sheet: await makeSheet(ends, spec, session) };
+  return { ...result, sheet: await makeSheet(results, spec, session) };
 }
 
-/** Prints the paths of a row's images. A script gets those of earlier runs too; a person at a terminal has seen them. */
+/** Prints the paths of a row's images. On a terminal, images of earlier runs are omitted. */
 export async function showPaths(end: RowResult, { console, context }: Session): Promise<void> {
   if (end.error || (end.isSkipped && context.stdout.isTTY)) return;
   for (const { path } of end.report?.files ?? []) if (path !== null) await console.resultLine({ path });
 }
 
-/** Shows the progress of a batch: a bar on a terminal, and a line for each row that fails. */
+/** Creates the progress display of a batch: a bar on a terminal, and a message for each failed row. */
 export async function createBatchProgress(
   session: Session,
   { nameOf }: Pick<BatchSpec, "nameOf">,
@@ -101,15 +100,14 @@ export type BatchView = Omit<BatchProgress, "creditsBefore" | "startMs"> & { ela
 
 const BAR = { filled: "━", empty: "─" };
 const PLAIN_BAR = { filled: "#", empty: "-" };
-const MIN_BAR = 6;
-const MAX_BAR = 30;
-/** No rate before: too few rows. */
+const MIN_BAR_COLUMNS = 6;
+const MAX_BAR_COLUMNS = 30;
+/** Time before the first rate is shown, in milliseconds. */
 const RATE_AFTER_MS = 2000;
 
 /**
- * Two lines for a terminal: a bar with the rows, and their cost and time. The parts at the end are left out if there are
- * too few columns.
- * @param hasSymbols whether the terminal has more than letters
+ * Formats two status lines: a bar with row counts, and cost and time. The last parts are omitted if they do not fit.
+ * @param hasSymbols whether the terminal can show symbols
  */
 export function batchLines(view: BatchView, columns: number, hasSymbols: boolean): string[] {
   const { rows, endedRows, endedInThisRun, remainingRows, running, failed, credits, budget, elapsedMs } =
@@ -119,52 +117,54 @@ export function batchLines(view: BatchView, columns: number, hasSymbols: boolean
     failed > 0 && `${failed} failed`,
     running > 0 && `${running} running`,
   ];
-  const text = fitting(rowParts, columns - MIN_BAR - 1);
-  const width = Math.min(MAX_BAR, columns - text.length - 1);
+  const text = joinFitting(rowParts, columns - MIN_BAR_COLUMNS - 1);
+  const width = Math.min(MAX_BAR_COLUMNS, columns - text.length - 1);
   const { filled, empty: rest } = hasSymbols ? BAR : PLAIN_BAR;
-  const full = rows === 0 ? width : Math.floor((endedRows / rows) * width);
+  const filledColumns = rows === 0 ? width : Math.floor((endedRows / rows) * width);
   const hasRate = endedInThisRun > 0 && elapsedMs >= RATE_AFTER_MS;
   const costParts = [
     budget !== null && `${credits} of ${budget} credits`,
     hasRate &&
       remainingRows > 0 &&
-      `about ${formatDuration(rounded((elapsedMs / endedInThisRun) * remainingRows))} left`,
+      `about ${formatDuration(roundDuration((elapsedMs / endedInThisRun) * remainingRows))} left`,
     elapsedMs >= 1000 && formatDuration(Math.floor(elapsedMs / 1000) * 1000),
     hasRate && `${Math.max(1, Math.round((endedInThisRun / elapsedMs) * 60_000))} rows/min`,
   ];
   return [
-    width < MIN_BAR ? text : `${filled.repeat(full)}${rest.repeat(width - full)} ${text}`,
-    fitting(costParts, columns),
+    width < MIN_BAR_COLUMNS
+      ? text
+      : `${filled.repeat(filledColumns)}${rest.repeat(width - filledColumns)} ${text}`,
+    joinFitting(costParts, columns),
   ];
 }
 
-/** The parts of a line that fit, without those at its end that do not. */
-function fitting(parts: readonly (string | false)[], columns: number): string {
+/** Joins parts of a line, without the last ones that do not fit. */
+function joinFitting(parts: readonly (string | false)[], columns: number): string {
   const visible = parts.filter(Boolean);
   while (visible.join(" · ").length > columns) visible.pop();
   return visible.join(" · ");
 }
 
-/** Rounds to 5 s below a minute, to 10 s below ten minutes, else to a minute. */
-function rounded(ms: number): number {
+/** Rounds to 5 s below a minute, to 10 s below ten minutes, otherwise to a minute. */
+function roundDuration(ms: number): number {
   const stepMs = ms < 60_000 ? 5_000 : ms < 600_000 ? 10_000 : 60_000;
   return Math.max(5_000, Math.round(ms / stepMs) * stepMs);
 }
 
-const DONE_ROWS = new RegExp(`^${BAR.filled}+`);
-const LEFT_ROWS = new RegExp(`${BAR.empty}+`);
+const FILLED_BAR = new RegExp(`^${BAR.filled}+`);
+const EMPTY_BAR = new RegExp(`${BAR.empty}+`);
 
 function barPaint(style: TextStyle): Paint {
   return (line, at) => {
     if (at > 0) return style("detail", line);
     return line
-      .replace(LEFT_ROWS, (bar) => style("detail", bar))
-      .replace(DONE_ROWS, (bar) => style("saved", bar))
+      .replace(EMPTY_BAR, (bar) => style("detail", bar))
+      .replace(FILLED_BAR, (bar) => style("saved", bar))
       .replace(/\d+ failed/, (text) => style("error", text));
   };
 }
 
-/** A shorter pause is not mentioned. */
+/** Minimum duration of a pause that is reported, in milliseconds. */
 const MIN_PAUSE_MS = 5_000;
 
 function batchNotes(console: Console, rowName: BatchSpec["nameOf"]): RunNotes {
@@ -176,7 +176,7 @@ function batchNotes(console: Console, rowName: BatchSpec["nameOf"]): RunNotes {
         case "submit_interrupted":
           if (isStopping) return;
           isStopping = true;
-          // The other submits in flight are interrupted at the same moment.
+          // Later, because the other requests in flight add their task ids at the same time.
           queueMicrotask(() => void console.note(stoppingText(event.waitMs, console.pendingReplies, 2)));
           return;
         case "outage":
@@ -195,12 +195,12 @@ function batchNotes(console: Console, rowName: BatchSpec["nameOf"]): RunNotes {
 }
 
 /**
- * The line on a row that did not end in a saved file; null if there is nothing to say of it, or not yet.
- * @param failures number of failures of each kind so far
+ * Returns a message about a row without a saved file, or null if the summary will report it.
+ * @param failures number of earlier failures of each kind; updated
  */
 function failureNote(end: RowResult, name: string, failures: Map<string, number>): string | null {
   const { state, report, error } = end;
-  // The summary names why nothing more is sent.
+  // The summary explains why the batch stopped.
   if (error === null || (state === "new" && report === null)) return null;
   const task = state === "unfinished" && report?.taskId ? ` (task ${report.taskId})` : "";
   const note = `${name}: ${rowStateText(end)}${task}`;
@@ -209,6 +209,6 @@ function failureNote(end: RowResult, name: string, failures: Map<string, number>
   const count = (failures.get(kind) ?? 0) + 1;
   failures.set(kind, count);
   if (count > MAX_SHOWN) return null;
-  const last = count === MAX_SHOWN ? " More of this kind are counted at the end." : "";
+  const last = count === MAX_SHOWN ? " Further failures of this kind are only counted." : "";
   return `${note}: ${error.message}${last}`;
 }

@@ -19,13 +19,13 @@ import { createAtomically, replaceAtomically } from "../../../lib/write-whole.ts
 import type { Session } from "../../session/session.ts";
 import { creditsText } from "../../text/phrases.ts";
 
-/** More would be too small to see. */
+/** Maximum number of images; more would be too small. */
 const MAX_PICTURES = 200;
 
 /**
- * Makes one picture of all rows, each with the values in which it differs. A failure is only a warning: the images are
- * saved.
- * @returns its path; null if there is none
+ * Creates a contact sheet of all rows, labelled with the values in which they differ. Failures are only warnings,
+ * because the images are already saved.
+ * @returns path of the sheet, or null
  */
 export async function makeSheet(
   ends: readonly RowResult[],
@@ -37,43 +37,41 @@ export async function makeSheet(
   if (ends.length > MAX_PICTURES)
     await console.warn(`The contact sheet shows the first ${MAX_PICTURES} rows.`);
   try {
-    // A folder has one batch, and any number of comparisons.
-    const of = budgetOf === "folder" ? "batch" : rowsDigest(rows);
-    const sheet = await contactSheet({ ...layOutSheet(rows.map(sheetEntry)), subject: of });
+    // A folder contains one batch, but any number of comparisons.
+    const subject = budgetOf === "folder" ? "batch" : rowsDigest(rows);
+    const sheet = await contactSheet({ ...layOutSheet(rows.map(sheetEntry)), subject });
     for (let number = 1; ; number++) {
       const name = number === 1 ? "contact-sheet.png" : `contact-sheet-${number}.png`;
       const file = path.join(folder, name);
       if (!overwrite && !existsSync(file) && (await createAtomically(file, sheet, fileMode))) return file;
-      // Replace only the sheet of an earlier run of the same rows.
-      if (!overwrite && !(isFile(file) && isContactSheet(readHead(file), of))) continue;
+      // Only the sheet of an earlier run of the same rows is replaced.
+      if (!overwrite && !(isFile(file) && isContactSheet(readHead(file), subject))) continue;
       await replaceAtomically(file, sheet, fileMode);
       return file;
     }
   } catch (error) {
-    const why = error instanceof UndecodableError ? error.message : errorText(error);
-    await console.warn(`No contact sheet was made: ${why}.`);
+    const reason = error instanceof UndecodableError ? error.message : errorText(error);
+    await console.warn(`The contact sheet could not be created: ${reason}.`);
     return null;
   }
 }
 
-/** Digest of the rows' requests. */
 function rowsDigest(rows: readonly RowResult[]): string {
   const keys = rows.map(({ row }) => row.key).join("\n");
   return createHash("sha256").update(keys).digest("hex").slice(0, 16);
 }
 
-/** Whether it is a file itself, and not a link to one. */
+/** Whether the path is a regular file, not a link. */
 function isFile(file: string): boolean {
   return lstatSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
-/** A picture of a contact sheet. */
 export interface SheetEntry {
-  /** Its file; null if there is none. */
+  /** Path of the image, or null. */
   image: string | null;
-  /** Values of its request, and its cost. */
+  /** Values of the request, and the cost. */
   values: RowValues;
-  /** Final state of the row. */
+  /** Duration and final state of the row. */
   end: string;
 }
 
@@ -84,7 +82,7 @@ function sheetEntry(end: RowResult): SheetEntry {
   return {
     image: report?.files[0]?.path ?? null,
     values: { ...rowValues(row), cost: creditsText(row.checked.credits, report?.free) },
-    end: joined([seconds, state === "saved" ? "" : rowStateText(end)], DOT),
+    end: joinNonEmpty([seconds, state === "saved" ? "" : rowStateText(end)], DOT),
   };
 }
 
@@ -92,7 +90,7 @@ const MAX_PROMPT_LENGTH = 400;
 const MAX_LABEL_LENGTH = 110;
 const DOT = " · ";
 
-/** Labels pictures with the values in which they differ. The others are on top, once. */
+/** Labels images with the values in which they differ. Common values are shown once, at the top. */
 export function layOutSheet(entries: readonly SheetEntry[]): { top: string[]; cells: SheetCell[] } {
   const differing = differingNames(entries.map(({ values }) => values));
   const isCommon = (name: string) => !differing.includes(name);
@@ -107,12 +105,12 @@ export function layOutSheet(entries: readonly SheetEntry[]): { top: string[]; ce
   const settings = settingsText(common, isCommon).replace(/credits?$/, "$& each");
   const cells = entries.map(({ image, values, end }) => {
     const cellPrompt = isCommon("prompt") ? "" : truncate(values.prompt ?? "", MAX_LABEL_LENGTH);
-    const facts = joined([settingsText(values, (name) => !isCommon(name)), end], DOT);
-    return { image, label: joined([cellPrompt, facts], "\n") };
+    const facts = joinNonEmpty([settingsText(values, (name) => !isCommon(name)), end], DOT);
+    return { image, label: joinNonEmpty([cellPrompt, facts], "\n") };
   });
   return { top: [prompt, settings].filter(Boolean), cells };
 }
 
-function joined(parts: readonly string[], separator: string): string {
+function joinNonEmpty(parts: readonly string[], separator: string): string {
   return parts.filter(Boolean).join(separator);
 }

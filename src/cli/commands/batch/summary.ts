@@ -12,20 +12,20 @@ import type { Session } from "../../session/session.ts";
 import { streamColumns } from "../../text/fit.ts";
 import { creditsText } from "../../text/phrases.ts";
 
-/** `1160 credits`, with the undocumented costs. */
+/** Formats a cost, such as `1160 credits, and 2 rows of unknown cost`. */
 function costText({ rows, credits, undocumented }: TotalCost): string {
   if (undocumented === 0) return creditsText(credits);
   if (undocumented === rows) return creditsText(null);
   return `${creditsText(credits)}, and ${pluralize(undocumented, "row")} of unknown cost`;
 }
 
-/** `3 rows, 2 saved already, 4 credits already charged, 1 to submit: 2 credits`. */
+/** Formats a plan, such as `3 rows, 2 already saved, 4 credits already charged, 1 to submit: 2 credits`. */
 export function planText(plan: PlanFacts, unit = "row"): string {
   const { rows, repeats, saved, unfinished, charged, isCertain, toSubmit } = plan;
   const repeating = ` (${pluralize(repeats, "repeats", "repeat")} an earlier row)`;
   const parts = [
     pluralize(rows, unit) + (repeats === 0 ? "" : repeating),
-    saved > 0 && `${saved} saved already`,
+    saved > 0 && `${saved} already saved`,
     unfinished > 0 && `${unfinished} unfinished`,
     charged.credits > 0 && `${isCertain ? "" : "up to "}${creditsText(charged.credits)} already charged`,
     toSubmit.rows === 0 ? "nothing to submit" : `${toSubmit.rows} to submit: ${costText(toSubmit)}`,
@@ -33,37 +33,35 @@ export function planText(plan: PlanFacts, unit = "row"): string {
   return parts.filter(Boolean).join(", ");
 }
 
-/** The estimate of undocumented costs for `confirmAbove`; empty if there are none. */
+/** Describes the estimate of undocumented costs for `confirmAbove`; empty if all costs are documented. */
 export function estimateText({ estimate }: PlanFacts): string {
   if (estimate === null) return "";
-  return `A row of unknown cost counts as ${estimate.each} credits for confirmAbove, so ${estimate.total} in all.`;
+  return `For confirmAbove, a row of unknown cost counts as ${estimate.each} credits: ${estimate.total} in total.`;
 }
 
-/** The question at the end of a line that asks for confirmation. */
 export function confirmationQuestion(confirmation: Confirmation): string {
   if (confirmation.about === "costs")
     return `Spend ${confirmation.isEstimate ? "an estimated " : ""}${confirmation.credits} credits?`;
   return `Submit ${confirmation.rows === 1 ? "it" : `all ${confirmation.rows}`}?`;
 }
 
-/** Result of a batch, and the path of its contact sheet: null if none could be made, absent if not requested. */
+/** Result of a batch. `sheet`: path of the contact sheet, null if it failed, undefined if not requested. */
 export interface ShownResult extends BatchResult {
   sheet?: string | null;
-  /** Whether standard input has its rows, or its prompt. */
+  /** Whether the rows or the prompt came from standard input. */
   readsInput?: boolean;
 }
 
-/** Prints the summary of a batch, with its contact sheet. */
+/** Prints the summary of a batch, and the path of its contact sheet. */
 export async function showSummary(result: ShownResult, session: Session): Promise<void> {
   for (const line of summaryLines(result, session)) await session.console.note(line);
   const room = streamColumns(session.context.stderr);
   if (result.sheet) await session.console.note(await fileLines("Contact sheet:", result.sheet, "", room));
 }
 
-/** So many failures of one kind are printed as they happen; the summary counts the rest. */
+/** Maximum number of failures of one kind to print. The summary counts the others. */
 export const MAX_SHOWN = 5;
 
-/** The counts of a batch, and the next steps. */
 function summaryLines(result: ShownResult, session: Session): string[] {
   const { counts, rows, stopped } = result;
   const { saved, skipped, failed, unknown, pending, waiting, inProgress, notSent } = counts;
@@ -80,24 +78,24 @@ function summaryLines(result: ShownResult, session: Session): string[] {
   const lines = [
     `${pluralize(rows, "row")}: ${parts.join(", ")}. ${isSandbox ? "The sandbox is free." : spentText(counts)}`,
   ];
-  // The others were printed as they happened.
+  // Failures below this number were printed during the run.
   for (const { error, names, count } of counts.errors.filter(({ count }) => count > MAX_SHOWN))
     lines.push(`  ${count} × ${error.message} (${names.join(", ")}, …)`);
-  for (const [what, count] of counts.mismatches)
-    lines.push(`  warning: ${what} (${pluralize(count, "row")})`);
+  for (const [mismatch, count] of counts.mismatches)
+    lines.push(`  warning: ${mismatch} (${pluralize(count, "row")})`);
   if (stopped) lines.push(stoppedText(stopped), ...remedies(stopped));
   return [...lines, ...nextSteps(result, session)];
 }
 
-/** `3 saved (2 of them before)`; `3 saved before`. */
-function savedText(savedRows: number, before: number): string {
-  if (before === 0) return `${savedRows} saved`;
+/** Formats the saved rows, such as `3 saved (2 of them by earlier runs)`. */
+function savedText(savedRows: number, earlier: number): string {
+  if (earlier === 0) return `${savedRows} saved`;
   return savedRows === 0
-    ? `${before} saved before`
-    : `${savedRows + before} saved (${before} of them before)`;
+    ? `${earlier} saved by earlier runs`
+    : `${savedRows + earlier} saved (${earlier} of them by earlier runs)`;
 }
 
-/** Cost of this run: from the certain to the possible charge. */
+/** Describes the cost of this run, from the certain to the possible charge. */
 function spentText({ cost, possibleCost }: BatchCounts): string {
   if (cost.rows === 0) return "Nothing was charged in this run.";
   if (possibleCost.rows === 0) return `Charged in this run: ${costText(cost)}.`;
@@ -112,23 +110,23 @@ function stoppedText({ type, message }: ImggenError): string {
   return type === "interrupted" ? message : `Stopped: ${message}`;
 }
 
-/** Advice of an error, without its cost: the summary has the cost of the whole batch. */
+/** Returns the advice of an error without its cost, because the summary has the cost of the whole batch. */
 function remedies(stopped: ImggenError): string[] {
   const advice = getAdvice(stopped, COMMAND_VOCABULARY).replace(/^Nothing was (?:sent|charged)[^.]*\. ?/, "");
   return advice === "" ? [] : advice.split("\n");
 }
 
-/** Flags that submit rows of earlier runs again. */
-const AGAIN = ["--again", "--retry-failed", "--resubmit-unknown"];
+/** Flags that resubmit rows of earlier runs. */
+const RESUBMIT_FLAGS = ["--again", "--retry-failed", "--resubmit-unknown"];
 
 function nextSteps({ counts, stopped, readsInput = false }: ShownResult, session: Session): string[] {
   const { failed, refused, freeFailed, unknown, freeUnknown, pending, notSent } = counts;
   const isFree = session.isSandbox || freeUnknown === unknown;
   const steps: string[] = [];
   const input = readsInput ? " with the same input" : "";
-  // The same command charges again only what its line speaks of.
+  // Omits other resubmit flags, so that the command charges only the rows of this message.
   const repeat = (flag?: string) => {
-    const flagsToOmit = session.givenFlags(AGAIN).filter((each) => each !== flag);
+    const flagsToOmit = session.givenFlags(RESUBMIT_FLAGS).filter((each) => each !== flag);
     const without = flagsToOmit.length > 0 && ` without ${flagsToOmit.join(" and ")}`;
     const parts = [input, flag && `${input && " and"} with ${flag}`, without];
     return `run the same command again${parts.filter(Boolean).join("")}.`;
@@ -146,16 +144,16 @@ function nextSteps({ counts, stopped, readsInput = false }: ShownResult, session
   return steps;
 }
 
-/** Reasons to stop a batch that have their own exit code: the account, or a signal. */
-const WITH_OWN_EXIT_CODE: ReadonlySet<ErrorType> = new Set([
+/** Errors that stop a batch and determine its exit code. */
+const EXIT_CODE_ERRORS: ReadonlySet<ErrorType> = new Set([
   "auth_required",
   "insufficient_credits",
   "subscription_required",
   "interrupted",
 ]);
 
-/** 0 if every row is saved; else why it ended early, or that some rows are not. */
-export function exitCodeOfBatch({ counts, stopped }: BatchResult): number {
-  if (stopped && WITH_OWN_EXIT_CODE.has(stopped.type)) return getExitCode(stopped);
+/** Returns 0 if all rows are saved, otherwise the code of the error that stopped the batch, or `partial`. */
+export function batchExitCode({ counts, stopped }: BatchResult): number {
+  if (stopped && EXIT_CODE_ERRORS.has(stopped.type)) return getExitCode(stopped);
   return counts.isComplete ? 0 : EXIT_CODES.partial;
 }

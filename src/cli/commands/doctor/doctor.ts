@@ -36,27 +36,27 @@ Examples:
 export function register(command: Command, runWith: RunWith): void {
   command
     .description(
-      "Check the installation, the account and the network, and say what to do about what is wrong.\n" +
-        "It costs nothing and changes nothing. Checks without news are shown only with --verbose. The exit code is 0 if all is well or there are only warnings, and 2 if something must be fixed.",
+      "Check the installation, the account and the network, and show how to fix problems.\n" +
+        "Costs nothing and changes nothing. Checks without problems are shown only with --verbose. The exit code is 0 without problems or with warnings only, and 2 if a problem must be fixed.",
     )
     .addHelpText("after", EXAMPLES)
     .action(runWith(runDoctor));
 }
 
-/** One check. An ImggenError that it throws is its finding: failed. Null if there is nothing to check. */
+/** A check. `run` returns null if there is nothing to check. An ImggenError becomes a finding. */
 interface Check {
   name: string;
-  /** @param target asked once for all checks */
+  /** @param target result of the requests to the target, shared by all checks */
   run: (session: Session, target: Promise<TargetCheck>) => Finding | null | Promise<Finding | null>;
-  /** The next step where an error names none. */
+  /** Next step if an error has no hint. */
   next?: string;
 }
 
-const FIX_CONFIG = "Fix its permissions or move it away, then try again.";
-const FIX_URL = "Set it to the service's address, its /api included.";
-const FIX_KEY = "Use one from the service's API key page. imggen login stores it.";
+const FIX_CONFIG = "Fix the permissions of the file or move the file, then try again.";
+const FIX_URL = "Set the base URL to the address of the service, including /api.";
+const FIX_KEY = "Use a key from the API key page of the service. To store it: imggen login";
 
-/** Everything that is checked, in the order of the output: what waits for the network comes last. */
+/** Checks in the order of the output. Checks that use the network are last. */
 const CHECKS: readonly Check[] = [
   { name: "imggen", run: () => ok(VERSION, { version: VERSION }) },
   { name: "node", run: checkNode },
@@ -76,7 +76,7 @@ const CHECKS: readonly Check[] = [
 ];
 
 /** @throws UsageError, AuthRequiredError if the generator's settings are wrong, NotChecked if the settings cannot be read */
-async function askTarget(session: Session): Promise<TargetCheck> {
+async function checkTarget(session: Session): Promise<TargetCheck> {
   await orNotChecked(() => session.settings.get("baseUrl"));
   const target = await targetInEffect(session);
   return target.check({ signal: session.context.signal });
@@ -84,19 +84,19 @@ async function askTarget(session: Session): Promise<TargetCheck> {
 
 async function runDoctor(session: Session): Promise<number> {
   const { console, context, options } = session;
-  const target = askTarget(session);
-  // The checks report it.
+  const target = checkTarget(session);
+  // The checks report its errors.
   target.catch(() => {});
   const line = await createStatusLine(session);
   line.set("Checking");
   const findings = CHECKS.map(async (check) => ({
     name: check.name,
-    ...(await make(check, session, target)),
+    ...(await runCheck(check, session, target)),
   }));
   try {
     const rows = await mapInOrder(findings, async (row) => {
-      const isNews = row.level !== "ok" && row.level !== "skipped";
-      if (!options.json && (isNews || options.verbose)) await showRow(row, session);
+      const isNotable = row.level !== "ok" && row.level !== "skipped";
+      if (!options.json && (isNotable || options.verbose)) await showRow(row, session);
       return row;
     });
     context.signal.throwIfAborted();
@@ -112,36 +112,35 @@ async function runDoctor(session: Session): Promise<number> {
   }
 }
 
-/** Longer than the check of the service takes, on a busy machine too. */
-const MAX_CHECK_MS = 7_000;
-const LATE = "A disk or a network that does not answer may be the cause.";
+/** Timeout of a check, in milliseconds. Longer than the check of the service takes on a busy machine. */
+const CHECK_TIMEOUT_MS = 7_000;
+const TIMEOUT_HINT = "A disk or network that does not respond may be the cause.";
 
-/** Makes a check. Everything but a bug in imggen is a finding. @throws InterruptedError on a signal */
-export async function make(
-  { run, next = "Fix that, then run imggen doctor again." }: Check,
+/** Runs a check. Converts errors to findings, except bugs. @throws InterruptedError on a signal */
+export async function runCheck(
+  { run, next = "Fix the problem, then run: imggen doctor" }: Check,
   session: Session,
   target: Promise<TargetCheck>,
 ): Promise<Finding> {
   const { signal, clock } = session.context;
   const checkEnd = new AbortController();
-  const timeUp = clock.sleep(MAX_CHECK_MS, AbortSignal.any([signal, checkEnd.signal]));
-  const late = timeUp.then(() => warning("No result within 7 s.", LATE, {}));
-  late.catch(() => {});
+  const timeUp = clock.sleep(CHECK_TIMEOUT_MS, AbortSignal.any([signal, checkEnd.signal]));
+  const timeoutFinding = timeUp.then(() => warning("No result within 7 s.", TIMEOUT_HINT, {}));
+  timeoutFinding.catch(() => {});
   try {
-    const finding = await Promise.race([(async () => run(session, target))(), late]);
+    const finding = await Promise.race([(async () => run(session, target))(), timeoutFinding]);
     return finding ?? skipped("not checked", {});
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof NotChecked) return skipped(error.message, {});
     if (error instanceof ImggenError) return failed(error.message, error.hint ?? next, {});
     if (errorCode(error) === undefined) throw error;
-    return failed(`It cannot be checked: ${errorText(error)}.`, next, {});
+    return failed(`The check failed: ${errorText(error)}.`, next, {});
   } finally {
     checkEnd.abort();
   }
 }
 
-/** Name of a level, for terminals without marks. */
 function checkStatus(level: Finding["level"]): string {
   return level === "news" ? "ok" : level;
 }
@@ -156,7 +155,7 @@ const MARKS: Readonly<Record<Finding["level"], { symbol: string; style: TextStyl
 const MAX_STATUS_LENGTH = "skipped".length;
 const MAX_NAME_LENGTH = Math.max(...CHECKS.map(({ name }) => name.length));
 
-/** Shows a finding under its check's name: a line, wrapped below its text if the terminal is too narrow. */
+/** Prints a finding, wrapped if the terminal is too narrow. */
 async function showRow(
   { name, level, message, hint }: Finding & { name: string },
   { console, context: { stdout, env } }: Session,
@@ -173,25 +172,25 @@ async function showRow(
   );
 }
 
-/** Puts everything on one line if there is room; otherwise the next step begins a line. */
+/** Formats a finding on one line if it fits. Otherwise its next step begins a new line. */
 function findingLines(head: string, parts: readonly string[], columns: number): string[] {
-  const beside = head.length + 2;
-  // A part that ends in a command has no full stop.
-  const whole = parts.join(". ").replace(/([.?])\. /g, "$1 ");
-  if (beside + whole.length <= columns) return [`${head.padEnd(beside)}${whole}`];
+  const textColumn = head.length + 2;
+  // A part that ends with a command has no full stop.
+  const text = parts.join(". ").replace(/([.?])\. /g, "$1 ");
+  if (textColumn + text.length <= columns) return [`${head.padEnd(textColumn)}${text}`];
   return termLines(head.trimEnd(), parts.map(pieces), {
     columns,
-    textColumn: beside,
+    textColumn,
     minTextColumns: 30,
     indent: 4,
   });
 }
 
-/** The JSON document: that of a failure if something must be fixed. */
+/** Returns the JSON document, which is an error if a problem must be fixed. */
 function doctorDocument(failed: readonly string[]): object {
   if (failed.length === 0) return { ok: true };
-  const hint = "The hint of each check says what to do.";
-  const error = new UsageError(`Something must be fixed: ${failed.join(", ")}.`, { hint });
+  const hint = "See the hint of each check.";
+  const error = new UsageError(`Problems must be fixed: ${failed.join(", ")}.`, { hint });
   return describeFailure(error, COMMAND_VOCABULARY);
 }
 

@@ -6,17 +6,17 @@ import { detectSessionScreen } from "../../output/show-images.ts";
 import type { Session } from "../../session/session.ts";
 import { hasSymbols } from "../../text/colors.ts";
 
-/** The oldest Node that imggen is tested with; the same as in package.json. */
+/** Oldest supported version of Node, as in package.json. */
 export const OLDEST_NODE = "20.19";
 
 export function checkNode({ context: { nodeVersion: version } }: Session): Finding {
   const facts = { version, required: OLDEST_NODE };
   if (version.localeCompare(OLDEST_NODE, "en", { numeric: true }) >= 0) return ok(version, facts);
   const next = `Install Node ${OLDEST_NODE} or later: https://nodejs.org`;
-  return failed(`Node ${version} is too old for imggen.`, next, facts);
+  return failed(`imggen does not support Node ${version}.`, next, facts);
 }
 
-/** The optional dependencies. They are loaded, because one that is installed may still lack its native code. */
+/** Checks optional dependencies by loading them, because an installed package may lack its native code. */
 export async function checkLibraries(): Promise<Finding> {
   const { fontFile } = await import("../../../graphics/contact-sheet.ts");
   const { sharpVersion } = await import("../../../graphics/decoder.ts");
@@ -30,21 +30,21 @@ export async function checkLibraries(): Promise<Finding> {
     const isMissing = isExecutable(cause) || /MODULE_NOT_FOUND/.test(errorCode(cause) ?? "");
     const clause = isMissing ? message : "the optional package sharp is installed, but cannot be loaded";
     const sentence = `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`;
-    return warning(sentence, isExecutable(cause) ? FOR_EXECUTABLES : FOR_PACKAGES, {});
+    return warning(sentence, isExecutable(cause) ? EXECUTABLE_HINT : PACKAGE_HINT, {});
   }
 }
 
-const FOR_PACKAGES =
-  "Images are saved without it; previews, thumbnails and contact sheets may need it. Install imggen again to get it.";
+const PACKAGE_HINT =
+  "Images are saved without it, but previews, thumbnails and contact sheets may need it. To install it, reinstall imggen.";
 
-const FOR_EXECUTABLES =
-  "Images are saved without it, and shown by terminals that take image files. Thumbnails, contact sheets and other terminals need the npm package of imggen.";
+const EXECUTABLE_HINT =
+  "Images are saved without it, and shown in terminals that support image files. Other terminals, thumbnails and contact sheets need the npm package of imggen.";
 
-/** Capabilities of this terminal. No result is a warning or a failure. */
+/** Describes the capabilities of the terminal. Never a warning or a failure. */
 export async function checkTerminal(session: Session): Promise<Finding> {
   const { context, console, options } = session;
   if (context.stdout.isTTY !== true) return ok("standard output is not a terminal", { isTerminal: false });
-  // If standard error is no terminal, a query is written to standard output, into the JSON document.
+  // If standard error is not a terminal, the query would be written into the JSON document on standard output.
   const screen = await detectSessionScreen(session, options.json !== true || context.stderr.isTTY === true);
   const { columns, rows, protocol } = screen;
   const colors = console.takesColors("stdout") ? COLORS[screen.colors] : "no colours";

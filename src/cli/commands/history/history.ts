@@ -22,72 +22,71 @@ Examples:
   $ imggen history --all --json | jq '[.[].credits] | add'`;
 
 export function register(command: Command, runWith: RunWith): void {
-  command.argument("[word...]", "search for these words, as --search does");
+  command.argument("[word...]", "words to search for, as with --search");
   addOptions(command, HISTORY).addHelpText("after", EXAMPLES).action(runWith(runHistory));
 }
 
-async function runHistory(session: Session, words: string[], typed: HistoryFlags): Promise<Answer> {
-  const flags = withSearch(words, withStatus(typed));
+async function runHistory(session: Session, words: string[], givenFlags: HistoryFlags): Promise<Answer> {
+  const flags = resolveSearch(words, resolveStatus(givenFlags));
   const limit = parseLimit(flags);
-  const generator = isOfOneGenerator(session) ? await (await targetInEffect(session)).name() : undefined;
-  const reading = { shownCount: 0, elsewhere: 0, isCounting: false };
-  const tasks = tasksFrom({ ...flags, generator }, reading, session);
+  const generator = isLimitedToGenerator(session) ? await (await targetInEffect(session)).name() : undefined;
+  const readState = { shownCount: 0, elsewhere: 0, isCounting: false };
+  const tasks = readTasks({ ...flags, generator }, readState, session);
   const answer = flags.summary
-    ? await summarize(tasks, reading, session)
+    ? await summarize(tasks, readState, session)
     : {
-        json: listEntries(tasks, limit, reading),
-        show: () => listTable(tasks, limit, reading, session),
+        json: listEntries(tasks, limit, readState),
+        show: () => listTable(tasks, limit, readState, session),
       };
   const after = async () => {
-    if (reading.shownCount === 0) await showNone(reading.elsewhere, flags, session);
+    if (readState.shownCount === 0) await explainEmptyList(readState.elsewhere, flags, session);
   };
   return { ...answer, after };
 }
 
-/** `--unfinished` is a status. @throws UsageError where another one is given too */
-function withStatus(flags: HistoryFlags): HistoryFlags {
+/** Replaces `--unfinished` by a status. @throws UsageError if `--status` is given as well */
+function resolveStatus(flags: HistoryFlags): HistoryFlags {
   const { unfinished, status } = flags;
   if (!unfinished) return flags;
-  if (status !== undefined) throw new UsageError("--unfinished and --status were both given.");
+  if (status !== undefined) throw new UsageError("--unfinished and --status cannot be combined.");
   return { ...flags, status: "unfinished" };
 }
 
-/** Words are a search. @throws UsageError where `--search` is given too */
-function withSearch(words: readonly string[], flags: HistoryFlags): HistoryFlags {
+/** Replaces words by a search. @throws UsageError if `--search` is given as well */
+function resolveSearch(words: readonly string[], flags: HistoryFlags): HistoryFlags {
   if (words.length === 0) return flags;
-  if (flags.search !== undefined) throw new UsageError("Words to search for and --search were both given.");
+  if (flags.search !== undefined) throw new UsageError("Search words and --search cannot be combined.");
   return { ...flags, search: words.join(" ") };
 }
 
-interface Reading {
-  /** Number of tasks shown. */
+interface ReadState {
   shownCount: number;
-  /** Number of tasks that were skipped because they are at another service. */
+  /** Number of skipped tasks of other services. */
   elsewhere: number;
-  /** Whether tasks are only counted, and unreadable entries no longer reported. */
+  /** Whether tasks are only counted. Then unreadable entries are not reported. */
   isCounting: boolean;
 }
 
-/** The tasks that match, newest first, each read only when it is asked for: there may be any number of them. */
-async function* tasksFrom(
+/** Reads the matching tasks lazily, newest first, because there may be very many. */
+async function* readTasks(
   query: HistoryQuery & { generator: string | undefined },
-  reading: Reading,
+  readState: ReadState,
   session: Session,
 ): AsyncGenerator<ListedTask> {
   for await (const entry of listedTasks(query, session, (name) => `--${name}`)) {
-    if (entry === "elsewhere") reading.elsewhere += 1;
+    if (entry === "elsewhere") readState.elsewhere += 1;
     else if (!("unreadable" in entry)) yield entry;
-    else if (!reading.isCounting) await session.console.warn(entry.message);
+    else if (!readState.isCounting) await session.console.warn(entry.message);
   }
 }
 
-/** A ledger may hold a hundred thousand tasks; to say that there are more, not all of them are read. */
+/** Maximum number of tasks to count, because a ledger may contain 100,000. */
 const MAX_COUNTED = 1000;
 
 async function listTable(
   tasks: AsyncIterable<ListedTask>,
   limit: number,
-  reading: Reading,
+  readState: ReadState,
   session: Session,
 ): Promise<void> {
   const { showTasks, taskRow } = await import("./tables.ts");
@@ -96,73 +95,77 @@ async function listTable(
   for await (const task of tasks) {
     matching += 1;
     if (matching <= limit) rows.push(taskRow(task, session.context));
-    reading.isCounting = matching >= limit;
+    readState.isCounting = matching >= limit;
     if (matching > Math.max(limit - 1, MAX_COUNTED)) break;
   }
-  reading.shownCount = rows.length;
+  readState.shownCount = rows.length;
   if (rows.length > 0) await showTasks(rows, session);
   if (matching > rows.length) {
-    const all = matching > MAX_COUNTED ? `more than ${MAX_COUNTED}` : matching;
-    await session.console.note(`${rows.length} of ${all}, --all shows the rest`);
+    const total = matching > MAX_COUNTED ? `more than ${MAX_COUNTED}` : matching;
+    await session.console.note(`${rows.length} of ${total} shown. To list all, add --all`);
   }
 }
 
-/** The entries of the JSON document. */
-async function* listEntries(tasks: AsyncIterable<ListedTask>, limit: number, reading: Reading) {
+async function* listEntries(tasks: AsyncIterable<ListedTask>, limit: number, readState: ReadState) {
   for await (const task of tasks) {
     yield task.entry;
-    if (++reading.shownCount >= limit) return;
+    if (++readState.shownCount >= limit) return;
   }
 }
 
 async function summarize(
   tasks: AsyncIterable<ListedTask>,
-  reading: Reading,
+  readState: ReadState,
   session: Session,
 ): Promise<Answer> {
-  const { showSummary, summed } = await import("./tables.ts");
-  const sums = await summed(tasks);
-  reading.shownCount = sums.total.tasks;
+  const { showSummary, sumUpTasks } = await import("./tables.ts");
+  const sums = await sumUpTasks(tasks);
+  readState.shownCount = sums.total.tasks;
   return { json: { ok: true, ...sums }, show: async () => showSummary(sums, session) };
 }
 
 /** Maximum number of tasks to show. @throws UsageError */
 function parseLimit({ limit, all, summary }: HistoryFlags): number {
   if (limit !== undefined && summary)
-    throw new UsageError("--summary counts every task that matches, so it takes no --limit.");
+    throw new UsageError("--summary counts all matching tasks, so it does not support --limit.");
   return all ? Number.POSITIVE_INFINITY : (limit ?? HISTORY_LIMIT);
 }
 
-const FIRST_TASK = 'To make an image, free of charge: imggen generate "a red fox" --sandbox';
+const FIRST_TASK = 'To generate an image, free: imggen generate "a red fox" --sandbox';
 
-/** Explains an empty list, and names the command that lists the other tasks. */
-async function showNone(elsewhere: number, flags: HistoryFlags, session: Session): Promise<void> {
+/** Explains an empty list, with the command that lists the other tasks. */
+async function explainEmptyList(elsewhere: number, flags: HistoryFlags, session: Session): Promise<void> {
   const { isSandbox } = session;
-  const isOfGenerator = isOfOneGenerator(session);
-  const none = noneText(flags, isSandbox ? "in the sandbox" : isOfGenerator ? "of this generator" : null);
-  const location = isOfGenerator ? "elsewhere" : "at a real service";
-  const [there, how] =
-    isSandbox || isOfGenerator
-      ? [location, "imggen history"]
+  const isOneGenerator = isLimitedToGenerator(session);
+  const emptyText = emptyListText(
+    flags,
+    isSandbox ? "in the sandbox" : isOneGenerator ? "of this generator" : null,
+  );
+  const realLocation = isOneGenerator ? "elsewhere" : "at a real service";
+  const [location, command] =
+    isSandbox || isOneGenerator
+      ? [realLocation, "imggen history"]
       : ["in the sandbox", "imggen history --sandbox"];
-  const others = elsewhere === 0 ? "." : `; ${elsewhere} ${there}: ${how}`;
+  const otherTasks = elsewhere === 0 ? "." : `, but ${elsewhere} ${location}: ${command}`;
   const isNew = elsewhere === 0 && !isFiltered(flags);
-  await session.console.note([`${none}${others}`, ...(isNew ? [FIRST_TASK] : [])]);
-  // Tasks may be of a model that is not in the matrix; if none is, its name may be mistyped.
+  await session.console.note([`${emptyText}${otherTasks}`, ...(isNew ? [FIRST_TASK] : [])]);
+  // Only reported for an empty list, because tasks may have a model that is not in the matrix.
   const mistyped = flags.model === undefined ? null : await mistypedModel(flags.model, session);
   if (mistyped !== null) await session.console.note(mistyped);
 }
 
-/** @param where the location that the list is limited to; null for all but the sandbox */
-function noneText({ search, status, model, since }: HistoryQuery, where: string | null): string {
+/** @param location limits the list, such as `in the sandbox`; null for all services but the sandbox */
+function emptyListText({ search, status, model, since }: HistoryQuery, location: string | null): string {
   const isOnlyOpen = status === "unfinished" && !isFiltered({ search, model, since });
-  if (isOnlyOpen) return where === null ? "No task is unfinished" : `No task ${where} is unfinished`;
-  const here = where ?? "at a real service";
-  return isFiltered({ search, status, model, since }) ? `No task ${here} matches` : `No tasks ${here} yet`;
+  if (isOnlyOpen) return location === null ? "No task is unfinished" : `No task ${location} is unfinished`;
+  const locationText = location ?? "at a real service";
+  return isFiltered({ search, status, model, since })
+    ? `No task ${locationText} matches`
+    : `No tasks ${locationText} yet`;
 }
 
-/** Whether the list is limited to a generator that a flag names. */
-function isOfOneGenerator({ isSandbox, settings }: Session): boolean {
+/** Whether a flag limits the list to one generator. */
+function isLimitedToGenerator({ isSandbox, settings }: Session): boolean {
   return !isSandbox && settings.flag("generator") !== undefined;
 }
 

@@ -10,7 +10,7 @@ import { creditsCell, shortPath } from "../../text/phrases.ts";
 import { type CellStyle, showTable, type TableCell, type TableColumn } from "../../text/table.ts";
 
 const STATUS: TableColumn = { heading: "STATUS", neverCut: true };
-const SUBMITTED: readonly TableColumn[] = [
+const TASK_COLUMNS: readonly TableColumn[] = [
   { heading: "SUBMITTED", omitFirst: true, neverCut: true },
   { heading: "TASK", required: true },
   STATUS,
@@ -18,7 +18,7 @@ const SUBMITTED: readonly TableColumn[] = [
 ];
 const SEED: TableColumn = { heading: "SEED", omitFirst: true, neverCut: true };
 const GENERATOR: TableColumn = { heading: "GENERATOR", omitFirst: true };
-const MADE: readonly TableColumn[] = [
+const RESULT_COLUMNS: readonly TableColumn[] = [
   { heading: "PROMPT", minWidth: 8 },
   { heading: "FILE", minWidth: 12 },
 ];
@@ -32,22 +32,22 @@ export function taskRow({ report, status, generator }: ListedTask, context: Sess
     id: taskId ?? ledgerId ?? "",
     status,
     credits: creditsCell(report.credits, report.free),
-    // Null for a task of a service.
-    generator: generator && shortName(generator),
+    // Null for a task of the service.
+    generator: generator && shortGeneratorName(generator),
     seed: seedCell(report),
     prompt: request?.prompt ?? "",
     file: fileCell(report, context),
   };
 }
 
-/** A server's host, or a command's program. */
-function shortName(name: string): string {
+/** Shortens a generator's name to the host of its server, or the program of its command. */
+function shortGeneratorName(name: string): string {
   const [, kind, rest = ""] = /^(\w+):(.*)$/s.exec(name) ?? [];
   if (kind === "command") return rest.split(" ", 1)[0]?.replace(/^.*[\\/]/, "") ?? "";
   return URL.canParse(rest) ? new URL(rest).host : redactAddress(name);
 }
 
-/** Shows tasks as a table. On a terminal times and ids are shortened, in a pipe they are complete. */
+/** Shows tasks as a table, on a terminal with short times and ids. */
 export async function showTasks(tasks: readonly TaskRow[], session: Session): Promise<void> {
   const { stdout, clock } = session.context;
   const ids = tasks.map(({ id }) => id);
@@ -55,7 +55,12 @@ export async function showTasks(tasks: readonly TaskRow[], session: Session): Pr
   const timeText = stdout.isTTY ? (date: Date) => formatAge(date, clock.now()) : localMinute;
   const hasGenerators = tasks.some(({ generator }) => generator !== null);
   const hasSeeds = tasks.some(({ seed }) => seed !== "");
-  const columns = [...SUBMITTED, ...(hasGenerators ? [GENERATOR] : []), ...(hasSeeds ? [SEED] : []), ...MADE];
+  const columns = [
+    ...TASK_COLUMNS,
+    ...(hasGenerators ? [GENERATOR] : []),
+    ...(hasSeeds ? [SEED] : []),
+    ...RESULT_COLUMNS,
+  ];
   const rows = tasks.map(({ submittedAt, status, credits, generator, seed, prompt, file }, at) => [
     submittedAt === null ? "" : timeText(new Date(submittedAt)),
     idCells[at] ?? "",
@@ -69,7 +74,7 @@ export async function showTasks(tasks: readonly TaskRow[], session: Session): Pr
   await showTable(columns, rows, session, statusStyle);
 }
 
-/** The first file and how many there are besides; why there is none. */
+/** Formats the first file and the number of further files, or the reason for a failure. */
 function fileCell({ files, state, error }: TaskReport, context: Session["context"]): TableCell {
   const [first, ...others] = files;
   if (first === undefined) return state === "failed" ? shortReason(error?.message ?? "") : "";
@@ -77,13 +82,13 @@ function fileCell({ files, state, error }: TaskReport, context: Session["context
   return { path: others.length === 0 ? name : `${name} +${others.length}` };
 }
 
-/** The first seed and how many others there are; empty if none is known. */
+/** Formats the first seed and the number of further seeds; empty if no seed is known. */
 function seedCell({ files }: TaskReport): string {
   const [first = "", ...others] = new Set(files.flatMap(({ seed }) => seed ?? []));
   return others.length === 0 ? String(first) : `${first} +${others.length}`;
 }
 
-/** Shortens a message that names its task, which the row does already. */
+/** Shortens an error message to its error code, because the row already names the task. */
 function shortReason(message: string): string {
   return /error code [^)]+/.exec(message)?.[0] ?? message;
 }
@@ -101,55 +106,54 @@ const STYLES: Readonly<Record<OpenState | "completed" | "failed", TextStyleName>
 const statusStyle: CellStyle = (cell, column) =>
   column === STATUS ? (Object.entries(STYLES).find(([word]) => word === cell)?.[1] ?? null) : null;
 
-/** Totals of some tasks: images, and documented or possible costs. */
+/** Totals of a set of tasks. */
 interface Totals {
   tasks: number;
-  /** Saved ones. */
+  /** Number of saved images. */
   images: number;
-  /** Documented costs alone. */
+  /** Sum of the documented costs. */
   credits: number;
-  /** Tasks whose cost is not documented. */
+  /** Number of tasks whose cost is not documented. */
   undocumented: number;
-  /** Tasks that cost nothing; absent for none. */
+  /** Number of free tasks; undefined for 0. */
   free?: number;
-  /** Cost and tokens that the user's generators reported, each name added up; absent if none did. */
+  /** Sums of the costs and tokens that generators reported, by name; undefined without reports. */
   usage?: Record<string, number>;
 }
 
-/** One model's tasks of one day, in local time. */
+/** Totals of one model and one day, in local time. */
 interface DayTotals extends Totals {
-  /** `2026-01-31`. */
+  /** Day, such as `2026-01-31`. */
   day: string;
   model: string;
 }
 
-/** Tasks added up. */
 interface Sums {
   days: DayTotals[];
   total: Totals;
 }
 
-/** Adds tasks up by day and model, the newest day first, in memory that grows with those alone. Newer tasks come first. */
-export async function summed(tasks: AsyncIterable<ListedTask>): Promise<Sums> {
-  const total = noTotals();
+/** Sums up tasks by day and model, newest day first. @param tasks newest first */
+export async function sumUpTasks(tasks: AsyncIterable<ListedTask>): Promise<Sums> {
+  const total = zeroTotals();
   const days = new Map<string, DayTotals>();
   for await (const task of tasks) {
     const { submittedAt, request } = task.report;
     const day = localDay(new Date(submittedAt ?? 0));
     const model = request?.model ?? "";
     const key = `${day} ${model}`;
-    const ofDay = days.get(key) ?? { day, model, ...noTotals() };
-    days.set(key, ofDay);
-    for (const totals of [ofDay, total]) count(task, totals);
+    const dayTotals = days.get(key) ?? { day, model, ...zeroTotals() };
+    days.set(key, dayTotals);
+    for (const totals of [dayTotals, total]) addToTotals(task, totals);
   }
   return { days: [...days.values()], total };
 }
 
-function noTotals(): Totals {
+function zeroTotals(): Totals {
   return { tasks: 0, images: 0, credits: 0, undocumented: 0 };
 }
 
-function count({ report }: ListedTask, totals: Totals): void {
+function addToTotals({ report }: ListedTask, totals: Totals): void {
   const { files, usage = {}, free, credits: spent } = report;
   const isFree = free !== undefined;
   const credits = isFree ? 0 : spent;
@@ -173,26 +177,26 @@ const DAY_COLUMNS: readonly TableColumn[] = [
   { heading: "CREDITS", required: true },
 ];
 
-/** Shows what tasks made and cost, by day and model. @returns how many there are */
+/** Shows images and costs by day and model. */
 export async function showSummary({ days, total }: Sums, session: Session): Promise<void> {
   if (total.tasks === 0) return;
-  const rows = days.map((each) => [each.day, each.model, ...figures(each)]);
-  await showTable(DAY_COLUMNS, [...rows, ["total", "", ...figures(total)]], session);
+  const rows = days.map((each) => [each.day, each.model, ...totalCells(each)]);
+  await showTable(DAY_COLUMNS, [...rows, ["total", "", ...totalCells(total)]], session);
   if (total.usage) await session.console.result(["", usageLine(total.usage)]);
 }
 
-/** Cost and tokens as the user's generators name them. */
+/** Formats costs and tokens with the generators' names for them. */
 function usageLine(usage: Readonly<Record<string, number>>): string {
   const parts = Object.entries(usage).map(([name, value]) => `${name} ${value}`);
   return `Usage of your own generators: ${parts.join(", ")}`;
 }
 
-function figures(totals: Totals): string[] {
-  return [String(totals.tasks), String(totals.images), totalCell(totals)];
+function totalCells(totals: Totals): string[] {
+  return [String(totals.tasks), String(totals.images), creditsTotalCell(totals)];
 }
 
-/** `12`, `free`, `?` if no cost is documented, `12 + ?` if some are not. */
-function totalCell({ tasks, credits, undocumented, free = 0 }: Totals): string {
+/** Formats a total: `12`, `free`, `?` without documented costs, `12 + ?` if some costs are undocumented. */
+function creditsTotalCell({ tasks, credits, undocumented, free = 0 }: Totals): string {
   if (free === tasks) return "free";
   if (undocumented === 0) return String(credits);
   return undocumented + free === tasks ? "?" : `${credits} + ?`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { make } from "../../../../src/cli/commands/doctor/doctor.ts";
+import { runCheck } from "../../../../src/cli/commands/doctor/doctor.ts";
 import { Session } from "../../../../src/cli/session/session.ts";
 import { Console } from "../../../../src/cli/text/console.ts";
 import { ok, orNotChecked } from "../../../../src/client/finding.ts";
@@ -8,7 +8,7 @@ import { UsageError } from "../../../../src/lib/error-types.ts";
 import { testContext } from "../../../support/in-process.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 
-async function made(run: Parameters<typeof make>[0]["run"]) {
+async function made(run: Parameters<typeof runCheck>[0]["run"]) {
   // Seconds last milliseconds.
   const clock = {
     ...systemClock,
@@ -16,7 +16,7 @@ async function made(run: Parameters<typeof make>[0]["run"]) {
   };
   const context = testContext({ home: await temporaryFolder(), clock });
   const session = new Session(context, new Console(context, { quiet: false, color: false }), {}, []);
-  return make({ name: "test", run }, session, new Promise(() => {}));
+  return runCheck({ name: "test", run }, session, new Promise(() => {}));
 }
 
 describe("a check", () => {
@@ -35,7 +35,7 @@ describe("a check", () => {
     const error = Object.assign(new Error("EIO: i/o error, stat"), { code: "EIO" });
     expect(await made(() => Promise.reject(error))).toMatchObject({
       level: "failed",
-      message: "It cannot be checked: the disk reports an error (EIO).",
+      message: "The check failed: the disk reports an error (EIO).",
     });
   });
 

@@ -68,7 +68,7 @@ describe("imggen doctor", () => {
     );
     expect(document).toMatchObject({
       ok: false,
-      error: { type: "usage", message: "Something must be fixed: service, key.", exitCode: 2 },
+      error: { type: "usage", message: "Problems must be fixed: service, key.", exitCode: 2 },
       ...{ taskId: null, charged: "no", resume: null },
     });
   });
@@ -123,7 +123,7 @@ describe("imggen doctor", () => {
 
   it("says once what is wrong with the settings of a generator, and skips what depends on them", async () => {
     const { code, document, check } = await examined(await healthy(), {}, ["--generator", "command:paint"]);
-    expect([code, document.error.message]).toEqual([2, "Something must be fixed: service."]);
+    expect([code, document.error.message]).toEqual([2, "Problems must be fixed: service."]);
     expect(check("service")?.message).toContain("{output}");
     for (const name of ["models", "key"]) expect(check(name)?.status).toBe("skipped");
   });
