@@ -1,39 +1,35 @@
 import { expect, it } from "vitest";
 import { answers } from "../support/doubles/double.ts";
 import { FAL } from "../support/doubles/fal.ts";
-import { PICTURE } from "../support/images.ts";
+
 import { liveServer } from "../support/live-server.ts";
 import { json, response } from "../support/scripted-server.ts";
+import { DATA_REFERENCE } from "./job.ts";
 import { KEY, serviceWorld } from "./service-world.ts";
-
-const REFERENCE = { url: `data:image/png;base64,${PICTURE.toString("base64")}` };
 
 it("asks a model by its whole path for an image of a size, with its key", async () => {
   const { double, submit, bodies } = await serviceWorld(FAL);
-  const { reply } = await submit({ width: 1024, height: 576, fields: { seed: 7, num_inference_steps: 4 } });
+  const fields = { seed: 7, num_inference_steps: 4 };
+  const { reply } = await submit({ width: 1024, height: 576, fields });
   expect(reply).toEqual({ outcome: "accepted", taskId: `${double.origin}/fal-ai/flux/requests/req-1` });
-  expect(double.submits()[0]).toMatchObject({
-    target: "/fal-ai/flux/dev",
-    headers: { authorization: `Key ${KEY}` },
-  });
-  expect(bodies()).toEqual([
-    { prompt: "a red fox", image_size: { width: 1024, height: 576 }, seed: 7, num_inference_steps: 4 },
-  ]);
+  const headers = { authorization: `Key ${KEY}` };
+  expect(double.submits()).toMatchObject([{ target: "/fal-ai/flux/dev", headers }]);
+  expect(bodies()).toEqual([{ prompt: "a red fox", image_size: { width: 1024, height: 576 }, ...fields }]);
 });
 
 it("sends a reference image, with a size only where one was asked for", async () => {
   const { submit, bodies } = await serviceWorld(FAL);
-  await submit({ references: [REFERENCE] });
-  await submit({ references: [REFERENCE, REFERENCE], ratio: "1:1", width: 64, height: 64 });
-  await submit({ references: [REFERENCE], model: "fal-ai/nano-banana/edit" });
+  await submit({ references: [DATA_REFERENCE] });
+  await submit({ references: [DATA_REFERENCE, DATA_REFERENCE], ratio: "1:1", width: 64, height: 64 });
+  await submit({ references: [DATA_REFERENCE], model: "fal-ai/nano-banana/edit" });
   expect(bodies()).toEqual([
-    { prompt: "a red fox", image_url: REFERENCE.url },
+    { prompt: "a red fox", image_url: DATA_REFERENCE.url },
     {
       prompt: "a red fox",
       image_size: { width: 64, height: 64 },
-      image_urls: [REFERENCE.url, REFERENCE.url],
+      image_urls: [DATA_REFERENCE.url, DATA_REFERENCE.url],
     },
-    { prompt: "a red fox", image_urls: [REFERENCE.url] },
+    { prompt: "a red fox", image_urls: [DATA_REFERENCE.url] },
   ]);
 });
 
@@ -102,12 +98,8 @@ it("takes a job whose address for cancelling is another server's, to which the k
   const { accepted, cancel, double } = await serviceWorld(FAL, {
     submit: answers((origin) => {
       const at = `${origin}/a/requests/abc`;
-      const urls = {
-        response_url: at,
-        status_url: `${at}/status`,
-        cancel_url: "https://evil.example/cancel",
-      };
-      return json({ request_id: "abc", ...urls });
+      const cancel_url = "https://evil.example/cancel";
+      return json({ request_id: "abc", response_url: at, status_url: `${at}/status`, cancel_url });
     }),
   });
   expect(await cancel(await accepted())).toBeNull();
@@ -139,13 +131,10 @@ it.each([
 );
 
 it("uses that of two addresses that is its own", async () => {
+  const status_url = "https://evil.example/requests/abc/status";
   const { accepted } = await serviceWorld(FAL, {
     submit: answers((origin) =>
-      json({
-        request_id: "abc",
-        response_url: `${origin}/a/requests/abc`,
-        status_url: "https://evil.example/requests/abc/status",
-      }),
+      json({ request_id: "abc", response_url: `${origin}/a/requests/abc`, status_url }),
     ),
   });
   expect(await accepted()).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/a\/requests\/abc$/);
@@ -190,25 +179,4 @@ it.each([null, "flux", "../x/y", "fal-ai/flux?x"])("is refused for a model %j", 
   const options = { model, width: 64, height: 64, sizeForm: null, fields: {} };
   const request = { prompt: "a fox", model: "m" };
   expect(provider.check?.({ request, isPaid: true, options, references: [] })).toMatch(/fal-ai\/flux\/dev/);
-});
-
-it.each(["FAILED", "CANCELLED"])("ends a job of status %s in fal's words", async (status) => {
-  const { accepted, state, double } = await serviceWorld(FAL, {
-    poll: json({ status, error: "worker crashed" }),
-  });
-  expect(await state(await accepted())).toMatchObject({
-    status: "failed",
-    why: expect.stringContaining("worker crashed"),
-  });
-  expect(double.asked("result")).toEqual([]);
-});
-
-it("ends a job whose result fal refuses in its own JSON, and none where a page answers", async () => {
-  const refused = await serviceWorld(FAL, { result: json({ detail: [{ msg: "worker crashed" }] }, 422) });
-  expect(await refused.state(await refused.accepted())).toMatchObject({
-    status: "failed",
-    why: expect.stringContaining("worker crashed"),
-  });
-  const page = await serviceWorld(FAL, { result: response(422, "<html>No</html>") });
-  expect(await page.poll(await page.accepted())).toMatchObject({ outcome: "retry" });
 });

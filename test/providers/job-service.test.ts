@@ -2,16 +2,18 @@ import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
+import type { GeneratorOptions } from "../../src/providers/kind.ts";
 import type { Job, Provider } from "../../src/providers/provider.ts";
 import { keepResult } from "../../src/providers/stored-reply.ts";
 import { counted } from "../support/counted.ts";
 import { BFL } from "../support/doubles/bfl.ts";
+import type { ServiceForm } from "../support/doubles/double.ts";
 import { FAL } from "../support/doubles/fal.ts";
 import { REPLICATE } from "../support/doubles/replicate.ts";
 import { heavyPicture, png } from "../support/images.ts";
-import { type Behaviour, json, response } from "../support/scripted-server.ts";
+import { type Answer, type Behaviour, json, response } from "../support/scripted-server.ts";
 import { cutShort, reset } from "../support/scripts.ts";
-import { polling } from "./job.ts";
+import { ALONE, polling } from "./job.ts";
 import { serviceWorld } from "./service-world.ts";
 
 /** How much of the reply to a submit is needed: its id, the addresses that follow from nothing. */
@@ -20,6 +22,12 @@ const NEEDED: Record<string, (whole: Buffer) => number> = {
   fal: (whole) => whole.indexOf('"req-1"') + '"req-1"'.length,
   bfl: (whole) => whole.indexOf(',"cost"'),
 };
+
+/** What a poll says of a job whose service answers so. */
+async function polled(form: ServiceForm, poll: Answer, options: Partial<GeneratorOptions> = {}) {
+  const world = await serviceWorld(form, { poll }, options);
+  return world.poll(await world.accepted());
+}
 
 describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
   it.each([
@@ -42,10 +50,8 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
 
   it("refuses a prompt in the service's words", async () => {
     const { submit } = await serviceWorld(form, { submit: form.error(400, "blocked by our content policy") });
-    expect(await submit()).toMatchObject({
-      what: "generation_failed",
-      message: expect.stringContaining("content policy"),
-    });
+    const message = expect.stringContaining("content policy");
+    expect(await submit()).toMatchObject({ what: "generation_failed", message });
   });
 
   it.each([
@@ -68,8 +74,7 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
     });
     const { job, reply } = await submit();
     expect(reply.outcome).toBe("unknown");
-    const how = { signal: new AbortController().signal, onProgress: () => {} };
-    expect(await provider.recover?.(job, how)).toBeNull();
+    expect(await provider.recover?.(job, ALONE)).toBeNull();
     expect(double.submits()).toHaveLength(1);
   });
 
@@ -83,37 +88,27 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
     const { job, reply } = await submit();
     if (reply.outcome !== "accepted") throw new Error(`it is ${reply.outcome}`);
     expect(await poll(reply.taskId)).toMatchObject({ outcome: "state" });
-    expect(
-      await provider.recover?.(job, { signal: new AbortController().signal, onProgress: () => {} }),
-    ).toEqual(reply);
+    expect(await provider.recover?.(job, ALONE)).toEqual(reply);
     expect(double.submits()).toHaveLength(1);
   });
 
   it.each([400, 402, 408, 422, 429, 500, 502, 503])(
-    "ends no job because a poll is answered with %s",
+    "ends no job because a poll is answered with %s, in the service's words, and hides the key in them",
     async (status) => {
-      const { accepted, poll } = await serviceWorld(form, {
-        poll: form.error(status, "wait", { "retry-after": "3" }),
-      });
-      expect(await poll(await accepted())).toMatchObject({
-        outcome: "retry",
-        rateLimited: status === 429,
-        why: expect.stringContaining("wait"),
-      });
+      const reply = await polled(form, form.error(status, "wait, secret-key-1", { "retry-after": "3" }));
+      const why = expect.stringContaining("wait");
+      expect(reply).toMatchObject({ outcome: "retry", rateLimited: status === 429, why });
+      expect(JSON.stringify(reply)).not.toContain("secret-key-1");
     },
   );
 
   it.each([401, 403])("refuses a poll with %s: the job stays, and resume goes on", async (status) => {
-    const { accepted, poll } = await serviceWorld(form, { poll: form.error(status, "no key") });
-    expect(await poll(await accepted())).toMatchObject({
-      outcome: "refused",
-      error: { type: "auth_required", charged: "yes" },
-    });
+    const error = { type: "auth_required", charged: "yes" };
+    expect(await polled(form, form.error(status, "no key"))).toMatchObject({ outcome: "refused", error });
   });
 
   it("says of a refused poll that no key is known, where none was sent", async () => {
-    const keyless = await serviceWorld(form, { poll: form.error(401, "no key") }, { key: null });
-    expect(await keyless.poll(await keyless.accepted())).toMatchObject({
+    expect(await polled(form, form.error(401, "no key"), { key: null })).toMatchObject({
       error: {
         message: expect.stringContaining("needs a key, and none is known for it"),
         hint: expect.stringContaining("To store one: imggen login --generator http://127.0.0.1:"),
@@ -121,21 +116,15 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
     });
   });
 
-  it("ends no job because a poll breaks, or its reply is no JSON", async () => {
-    const broken = await serviceWorld(form, { poll: reset });
-    expect(await broken.poll(await broken.accepted())).toMatchObject({
-      outcome: "retry",
-      connectionError: expect.any(Error),
-    });
-    const page = await serviceWorld(form, { poll: response(200, "<html>") });
-    expect(await page.poll(await page.accepted())).toMatchObject({ outcome: "retry" });
+  it("ends no job because a poll breaks", async () => {
+    const broken = { outcome: "retry", connectionError: expect.any(Error) };
+    expect(await polled(form, reset)).toMatchObject(broken);
   });
 
   it.each([404, 410])(
     "ends no job because polls are answered with %s: it may be known later",
     async (status) => {
-      const missing = form.error(status, "no such job");
-      const { accepted, poll } = await serviceWorld(form, { poll: missing });
+      const { accepted, poll } = await serviceWorld(form, { poll: form.error(status, "no such job") });
       const id = await accepted();
       for (let time = 0; time < 4; time++)
         expect(await poll(id)).toMatchObject({ outcome: "retry", isMissing: true });
@@ -144,20 +133,19 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
 
   it.each([
     ["a page", response(200, "<html>Welcome</html>")],
+    ["the beginning of a page", response(200, "<html>")],
     ["nothing", response(200, "")],
     ["an empty object", json({})],
     ["a state that is not known", json({ status: "UPSCALING" })],
     ["a failure with 500", json({ status: "failed", detail: "No." }, 500)],
     ["a failure with 503", json({ status: "Error", detail: [{ msg: "No." }] }, 503)],
   ])("ends no job because a poll is answered with %s", async (_what, reply) => {
-    const { accepted, poll } = await serviceWorld(form, { poll: reply });
-    expect(await poll(await accepted())).toMatchObject({ outcome: "retry", isMissing: true });
+    expect(await polled(form, reply)).toMatchObject({ outcome: "retry", isMissing: true });
   });
 
   it("ends no job because the reply to a poll is cut", async () => {
     const whole = json({ status: "failed", error: "out of memory", detail: "out of memory" });
-    const { accepted, poll } = await serviceWorld(form, { poll: cutShort(whole, whole.length - 5) });
-    expect(await poll(await accepted())).toMatchObject({
+    expect(await polled(form, cutShort(whole, whole.length - 5))).toMatchObject({
       outcome: "retry",
       isMissing: true,
       why: expect.stringMatching(/^its reply was cut/),
@@ -169,25 +157,16 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
     "ends a job whose state is %s, in the service's words",
     async (status) => {
       const said = { status, error: "out of memory", details: "out of memory" };
-      const { accepted, state } = await serviceWorld(form, { poll: json(said) });
-      expect(await state(await accepted())).toEqual({
-        status: "failed",
-        errorCode: null,
-        why: expect.stringContaining("out of memory"),
-      });
+      const why = expect.stringContaining("out of memory");
+      const task = { status: "failed", errorCode: null, why };
+      expect(await polled(form, json(said))).toEqual({ outcome: "state", task });
     },
   );
 
   it("takes the service's word that a failed job is not charged", async () => {
     const words = "Internal error. You will not be charged.";
     const said = { status: "failed", error: words, details: words };
-    const { accepted, state } = await serviceWorld(form, { poll: json(said) });
-    expect(await state(await accepted())).toMatchObject({ status: "failed", charged: "no" });
-  });
-
-  it("hides the key in what a poll says", async () => {
-    const { accepted, poll } = await serviceWorld(form, { poll: form.error(500, "bad secret-key-1 here") });
-    expect(JSON.stringify(await poll(await accepted()))).not.toContain("secret-key-1");
+    expect(await polled(form, json(said))).toMatchObject({ task: { status: "failed", charged: "no" } });
   });
 });
 
@@ -316,8 +295,7 @@ it("a large result that is cut is asked for again, and leaves nothing", async ()
   const whole = json({ images: [{ url: LARGE }] });
   const { submit, poll } = await serviceWorld(FAL, { result: cutShort(whole, whole.length - 100) });
   const { job, reply } = await submit();
-  const id = reply.outcome === "accepted" ? reply.taskId : "";
-  expect(await poll(id)).toMatchObject({ outcome: "retry" });
+  expect(await poll(reply.outcome === "accepted" ? reply.taskId : "")).toMatchObject({ outcome: "retry" });
   expect(await readdir(job.folder)).toEqual(["reply"]);
 });
 

@@ -3,12 +3,11 @@ import { tmpdir } from "node:os";
 import { describe, expect, it } from "vitest";
 import { answers } from "../support/doubles/double.ts";
 import { FLUX_INPUTS, modelReply, REPLICATE } from "../support/doubles/replicate.ts";
-import { PICTURE } from "../support/images.ts";
+
 import { liveServer } from "../support/live-server.ts";
 import { json } from "../support/scripted-server.ts";
+import { DATA_REFERENCE } from "./job.ts";
 import { KEY, serviceWorld } from "./service-world.ts";
-
-const REFERENCE = { url: `data:image/png;base64,${PICTURE.toString("base64")}` };
 
 /** A service whose model has these inputs. */
 function withInputs(properties: object) {
@@ -48,40 +47,29 @@ describe("a request", () => {
 
   it("is refused before it is sent where its model has no input for a negative prompt", async () => {
     const { submit, double } = await serviceWorld(REPLICATE);
-    const { reply } = await submit({ negative: "rain", fields: { negative_prompt: "rain" } });
-    expect(reply).toMatchObject({
-      outcome: "refused",
-      error: { message: "black-forest-labs/flux-schnell has no input negative_prompt." },
-    });
+    const message = "black-forest-labs/flux-schnell has no input negative_prompt.";
+    const negative = { negative: "rain", fields: { negative_prompt: "rain" } };
+    expect((await submit(negative)).reply).toMatchObject({ outcome: "refused", error: { message } });
     expect(double.submits()).toEqual([]);
-    const without = await withInputs({ ...FLUX_INPUTS, aspect_ratio: { enum: [], type: "string" } });
-    expect((await without.submit({ ratio: "21:9" })).message).toMatch(/ has no ratio 21:9\. It has none\.$/);
   });
 
-  it("is sent in pixels to a model that knows no ratios, or no such ratio", async () => {
+  it.each([
+    ["no ratios", {}, {}],
+    ["no such ratio", { aspect_ratio: { enum: ["1:1", "custom"] } }, { aspect_ratio: "custom" }],
+  ])("is sent in pixels to a model that knows %s", async (_what, inputs, more) => {
     const pixels = { prompt: {}, width: { type: "integer" }, height: { type: "integer" } };
-    const size = { ratio: "16:9", width: 1024, height: 576 };
-    const plain = await withInputs(pixels);
-    await plain.submit(size);
-    expect(plain.bodies()[0].input).toEqual({ prompt: "a red fox", width: 1024, height: 576 });
-    const custom = await withInputs({ ...pixels, aspect_ratio: { enum: ["1:1", "custom"] } });
-    await custom.submit(size);
-    expect(custom.bodies()[0].input).toEqual({
-      prompt: "a red fox",
-      aspect_ratio: "custom",
-      width: 1024,
-      height: 576,
-    });
+    const { submit, bodies } = await withInputs({ ...pixels, ...inputs });
+    await submit({ ratio: "16:9", width: 1024, height: 576 });
+    expect(bodies()[0].input).toEqual({ prompt: "a red fox", width: 1024, height: 576, ...more });
   });
 
   it("is not sent where its model has no such ratio", async () => {
     const { double, submit } = await serviceWorld(REPLICATE);
-    const { what, message } = await submit({ ratio: "21:9" });
-    expect({ what, message }).toEqual({
-      what: "invalid_request",
-      message: "black-forest-labs/flux-schnell has no ratio 21:9. It has: 1:1, 16:9, 3:2.",
-    });
+    const message = "black-forest-labs/flux-schnell has no ratio 21:9. It has: 1:1, 16:9, 3:2.";
+    expect(await submit({ ratio: "21:9" })).toMatchObject({ what: "invalid_request", message });
     expect(double.submits()).toEqual([]);
+    const without = await withInputs({ ...FLUX_INPUTS, aspect_ratio: { enum: [], type: "string" } });
+    expect((await without.submit({ ratio: "21:9" })).message).toMatch(/ has no ratio 21:9\. It has none\.$/);
   });
 
   it("names a quality in the input that has it", async () => {
@@ -91,16 +79,19 @@ describe("a request", () => {
   });
 
   it.each([
-    [{ input_image: { type: "string" } }, { input_image: REFERENCE.url }],
-    [{ image: { type: "string" } }, { image: REFERENCE.url }],
-    [{ image_input: { type: "array" } }, { image_input: [REFERENCE.url] }],
-    [{ reference_images: { type: "array" } }, { reference_images: [REFERENCE.url] }],
-    [{ init_image: { type: "string" }, mask: { format: "uri" } }, { init_image: REFERENCE.url }],
-    [{ photo: { type: "string", format: "uri" } }, { photo: REFERENCE.url }],
-    [{ photos: { type: "array", items: { type: "string", format: "uri" } } }, { photos: [REFERENCE.url] }],
+    [{ input_image: { type: "string" } }, { input_image: DATA_REFERENCE.url }],
+    [{ image: { type: "string" } }, { image: DATA_REFERENCE.url }],
+    [{ image_input: { type: "array" } }, { image_input: [DATA_REFERENCE.url] }],
+    [{ reference_images: { type: "array" } }, { reference_images: [DATA_REFERENCE.url] }],
+    [{ init_image: { type: "string" }, mask: { format: "uri" } }, { init_image: DATA_REFERENCE.url }],
+    [{ photo: { type: "string", format: "uri" } }, { photo: DATA_REFERENCE.url }],
+    [
+      { photos: { type: "array", items: { type: "string", format: "uri" } } },
+      { photos: [DATA_REFERENCE.url] },
+    ],
   ])("holds a reference image as its model takes it: %j", async (inputs, sent) => {
     const { submit, bodies } = await withInputs({ prompt: {}, ...inputs });
-    await submit({ references: [REFERENCE] });
+    await submit({ references: [DATA_REFERENCE] });
     expect(bodies()[0].input).toEqual({ prompt: "a red fox", ...sent });
   });
 
@@ -109,14 +100,14 @@ describe("a request", () => {
     [{ image: { type: "string" } }, "takes one reference image, and there are 2."],
   ])("is not sent with more reference images than its model takes", async (inputs, why) => {
     const { double, submit } = await withInputs(inputs);
-    expect((await submit({ references: [REFERENCE, REFERENCE] })).message).toContain(why);
+    expect((await submit({ references: [DATA_REFERENCE, DATA_REFERENCE] })).message).toContain(why);
     expect(double.submits()).toEqual([]);
   });
 
   it("is not sent where two inputs could be for the image, which are both named", async () => {
     const inputs = { photo: { format: "uri" }, garment: { format: "uri" } };
     const { double, submit, bodies } = await withInputs({ prompt: {}, ...inputs });
-    expect((await submit({ references: [REFERENCE] })).message).toContain(
+    expect((await submit({ references: [DATA_REFERENCE] })).message).toContain(
       "it could be for photo or garment, which the field photo=<url> sets",
     );
     expect(double.submits()).toEqual([]);
@@ -151,6 +142,8 @@ describe("a request", () => {
   });
 });
 
+const ELSEWHERE = ["https://evil.example/v1/predictions/abc", "http://127.0.0.1:1/x", "file:///etc/passwd"];
+
 describe("a job", () => {
   it("is polled at the address that the service gave, until it has an image", async () => {
     const { submit, state } = await serviceWorld(REPLICATE);
@@ -174,31 +167,23 @@ describe("a job", () => {
     });
   });
 
-  it.each([
-    ["https://evil.example/v1/predictions/abc"],
-    ["http://127.0.0.1:1/x"],
-    ["file:///etc/passwd"],
-    ["/v1/predictions/abc"],
-    [""],
-    [7],
-    [null],
-  ])("whose address is given as %j is polled by its id, and the key goes to no other host", async (get) => {
-    const { accepted, poll, double } = await serviceWorld(REPLICATE, {
-      submit: json({ id: "abc", urls: { get } }),
-    });
-    expect(await accepted()).toBe("abc");
-    await poll("abc");
-    expect(double.requests.at(-1)?.target).toBe("/v1/predictions/abc");
-  });
-
-  it.each(["https://evil.example/v1/predictions/abc", "http://127.0.0.1:1/x", "file:///etc/passwd"])(
-    "is not polled at %s, should its record name that",
-    async (id) => {
-      const { poll, double } = await serviceWorld(REPLICATE);
-      expect(await poll(id)).toMatchObject({ outcome: "refused", error: { type: "invalid_request" } });
-      expect(double.requests).toEqual([]);
+  it.each([...ELSEWHERE, "/v1/predictions/abc", "", 7, null])(
+    "whose address is given as %j is polled by its id, and the key goes to no other host",
+    async (get) => {
+      const { accepted, poll, double } = await serviceWorld(REPLICATE, {
+        submit: json({ id: "abc", urls: { get } }),
+      });
+      expect(await accepted()).toBe("abc");
+      await poll("abc");
+      expect(double.requests.at(-1)?.target).toBe("/v1/predictions/abc");
     },
   );
+
+  it.each(ELSEWHERE)("is not polled at %s, should its record name that", async (id) => {
+    const { poll, double } = await serviceWorld(REPLICATE);
+    expect(await poll(id)).toMatchObject({ outcome: "refused", error: { type: "invalid_request" } });
+    expect(double.requests).toEqual([]);
+  });
 
   it("whose address is another server's is never asked for there", async () => {
     const other = await liveServer(json({ status: "succeeded" }));
@@ -235,12 +220,5 @@ describe("a job", () => {
     const refusing = await serviceWorld(REPLICATE, { cancel: json({ detail: "done" }, 409) });
     expect(await refusing.cancel("pred-1")).toBe(false);
     expect(await refusing.cancel("https://evil.example/x")).toBeNull();
-  });
-
-  it("is found in the reply that had arrived when its process ended", async () => {
-    const { submit, provider } = await serviceWorld(REPLICATE);
-    const { job } = await submit();
-    const how = { signal: new AbortController().signal, onProgress: () => {} };
-    expect(await provider.recover?.(job, how)).toEqual({ outcome: "accepted", taskId: "pred-1" });
   });
 });

@@ -4,10 +4,12 @@ import { describe, expect, it } from "vitest";
 import { toJobId } from "../../../src/providers/comfyui/submit-job.ts";
 import { workflow } from "../../support/comfyui.ts";
 import { PICTURE, sha256 } from "../../support/images.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { pause, until } from "../../support/wait.ts";
-import { ALONE, OPTIONS, told } from "../job.ts";
+import { ALONE, fileReference, OPTIONS, told } from "../job.ts";
 import { comfyWorld } from "./comfy-world.ts";
+
+const LOAD = { class_type: "LoadImage", inputs: { image: "example.png" } };
+const titled = (title: string) => ({ ...LOAD, _meta: { title } });
 
 const ROUTES = ({ requests }: { requests: { method: string; target: string }[] }) =>
   requests.map(({ method, target }) => `${method} ${target}`);
@@ -78,19 +80,13 @@ describe("submitting a job to ComfyUI", () => {
   it("gives a key and headers to a proxy before the server", async () => {
     const { submit, double } = await comfyWorld({ options: { key: "ada:secret", headers: { "x-a": "b" } } });
     await submit({ model: "dream" });
-    for (const { headers } of double.requests)
-      expect(headers).toMatchObject({ authorization: "Basic YWRhOnNlY3JldA==", "x-a": "b" });
+    const given = { authorization: "Basic YWRhOnNlY3JldA==", "x-a": "b" };
+    for (const { headers } of double.requests) expect(headers).toMatchObject(given);
   });
 
   it("uploads reference images, under names made of their digests", async () => {
-    const { submit, double, sent } = await comfyWorld({
-      graph: workflow({ "10": { class_type: "LoadImage", inputs: { image: "example.png" } } }),
-    });
-    const file = path.join(await temporaryFolder(), "fox.png");
-    await writeFile(file, PICTURE);
-    expect(await submit({ references: [{ file, mediaType: "image/png" }] })).toMatchObject({
-      what: "accepted",
-    });
+    const { submit, double, sent } = await comfyWorld({ graph: workflow({ "10": LOAD }) });
+    expect(await submit({ references: [await fileReference()] })).toMatchObject({ what: "accepted" });
     const name = `${sha256(PICTURE)}.png`;
     expect(double.uploads).toEqual([name]);
     const upload = double.requests.find(({ target }) => target === "/upload/image");
@@ -99,38 +95,33 @@ describe("submitting a job to ComfyUI", () => {
     expect(sent("10")).toEqual({ image: `imggen/${name}` });
   });
 
-  it("refuses reference images that the workflow has no certain places for", async () => {
-    const image = { url: "https://example.com/a.png" };
-    const none = await comfyWorld({ graph: workflow() });
-    expect(await none.problem({ references: [image] })).toMatch(/no place for image\./);
-    const load = { class_type: "LoadImage", inputs: { image: "a.png" } };
-    const two = await comfyWorld({ graph: workflow({ "10": load, "11": load }) });
-    expect(await two.problem({ references: [image] })).toMatch(
-      /2 places for image: .*\(10\)\.image, .*\(11\)\.image/,
-    );
-    const titled = {
-      "10": { ...load, _meta: { title: "image" } },
-      "11": { ...load, _meta: { title: "image2" } },
-    };
-    const named = await comfyWorld({ graph: workflow(titled) });
-    expect(await named.problem({ references: [image, image] })).toBeNull();
-  });
+  it.each([
+    [{}, 1, expect.stringMatching(/no place for image\./)],
+    [
+      { "10": LOAD, "11": LOAD },
+      1,
+      expect.stringMatching(/2 places for image: .*\(10\)\.image, .*\(11\)\.image/),
+    ],
+    [{ "10": titled("image"), "11": titled("image2") }, 2, null],
+  ])(
+    "refuses reference images that the workflow has no certain places for: %j",
+    async (nodes, count, problem) => {
+      const world = await comfyWorld({ graph: workflow(nodes) });
+      const references = Array(count).fill({ url: "https://example.com/a.png" });
+      expect(await world.problem({ references })).toEqual(problem);
+    },
+  );
 
   it("shows the server's refusal as node, input and reason", async () => {
     const { submit, double } = await comfyWorld({ checkpoints: ["dream.safetensors"] });
-    const { what, message } = await submit({ model: "night" });
-    expect({ what, message }).toEqual({
-      what: "invalid_request",
-      message: `${double.host} does not take the workflow: "CheckpointLoaderSimple" (1), ckpt_name: 'night' not in ["dream.safetensors"].`,
-    });
+    const message = `${double.host} does not take the workflow: "CheckpointLoaderSimple" (1), ckpt_name: 'night' not in ["dream.safetensors"].`;
+    expect(await submit({ model: "night" })).toMatchObject({ what: "invalid_request", message });
   });
 
   it("shows a refusal that names no node in the server's words", async () => {
     const { submit } = await comfyWorld({ graph: workflow({ "9": { class_type: "Missing" } }) });
-    expect(await submit()).toMatchObject({
-      what: "invalid_request",
-      message: expect.stringMatching(/class_type property/),
-    });
+    const message = expect.stringMatching(/class_type property/);
+    expect(await submit()).toMatchObject({ what: "invalid_request", message });
   });
 
   it("sends nothing where the server cannot be reached, or is none of ComfyUI's", async () => {
@@ -142,18 +133,17 @@ describe("submitting a job to ComfyUI", () => {
 });
 
 describe("a job whose reply is lost", () => {
-  it("is found at the server, and is not sent again", async () => {
+  /** The server is restarted by the job that it is sent. */
+  const forgets = (double: { restart(): void }) => (_method: string, target: string) => {
+    if (target === "/prompt") double.restart();
+    return target === "/prompt";
+  };
+  it("is found at the server, and is not sent again; a note on the disk was there before it was sent", async () => {
     const { submit, double } = await comfyWorld({ isHeld: true });
     double.cuts = (_method, target) => target === "/prompt";
     const { job, reply } = await submit({ model: "dream" });
     expect(reply).toEqual({ outcome: "accepted", taskId: toJobId(job) });
     expect(double.submits.length).toBe(1);
-  });
-
-  it("has a note on the disk that the server can be asked for it, which is there before it is sent", async () => {
-    const { submit, double } = await comfyWorld();
-    double.cuts = (_method, target) => target === "/prompt";
-    const { job } = await submit({ model: "dream" });
     expect(await readFile(path.join(job.folder, ".job"), "utf8")).toBe(toJobId(job));
   });
 
@@ -193,10 +183,7 @@ describe("a job whose reply is lost", () => {
 
   it("is looked for by a later process where this one is stopped before that is certain", async () => {
     const { job, provider, double } = await comfyWorld();
-    double.cuts = (_method, target) => {
-      if (target === "/prompt") double.restart();
-      return target === "/prompt";
-    };
+    double.cuts = forgets(double);
     const stop = new AbortController();
     const asked = provider.submit(await job({ model: "dream" }), { ...ALONE, signal: stop.signal });
     await until(() => double.requests.some(({ target }) => target === "/prompt"));
@@ -207,10 +194,7 @@ describe("a job whose reply is lost", () => {
 
   it("is unknown once the server has said for 30 s that it does not know it", async () => {
     const { submit, double } = await comfyWorld({ isHeld: true });
-    double.cuts = (_method, target) => {
-      if (target === "/prompt") double.restart();
-      return target === "/prompt";
-    };
+    double.cuts = forgets(double);
     const { reply } = await submit({ model: "dream" });
     expect(reply).toMatchObject({ outcome: "unknown" });
     expect(reply).not.toHaveProperty("isAskable");
@@ -229,20 +213,13 @@ describe("recovering a job whose process ended", () => {
     expect(await provider.recover?.(job, ALONE)).toEqual(accepted);
   });
 
-  it("knows nothing of one that the server does not know", async () => {
-    const { job, provider } = await comfyWorld();
-    expect(await provider.recover?.(await job({ model: "dream" }), ALONE)).toBeNull();
-  });
-
-  it("concludes nothing where the server cannot be asked", async () => {
+  it("knows nothing of one that the server does not know, and concludes nothing where it cannot be asked", async () => {
     const { job, provider, double } = await comfyWorld();
+    expect(await provider.recover?.(await job({ model: "dream" }), ALONE)).toBeNull();
     double.cuts = () => true;
+    const why = expect.stringMatching(/could not be reached/);
     const reply = await provider.recover?.(await job({ model: "dream" }), ALONE);
-    expect(reply).toMatchObject({
-      outcome: "unknown",
-      isAskable: true,
-      why: expect.stringMatching(/could not be reached/),
-    });
+    expect(reply).toMatchObject({ outcome: "unknown", isAskable: true, why });
   });
 
   it("does not need the workflow's own file", async () => {
