@@ -1,23 +1,23 @@
 import { createHash } from "node:crypto";
-import { hexes, mix, type Rgb } from "./brush.ts";
+import { mix, parseColors, type Rgb } from "./brush.ts";
 import { SUBJECTS } from "./drawings.ts";
 import * as moods from "./moods.ts";
 
-/** Input of a picture. A hash of all fields decides what the prompt leaves open. */
+/** Input of a picture. A hash of its fields is the seed for all details that the prompt does not determine. */
 export interface PictureSpec {
   readonly prompt: string;
   readonly model: string;
-  /** Any text that identifies the reference images. */
+  /** Text that identifies the reference images. */
   readonly references: string;
   readonly taskId: string;
   /** Index of the image in its task. */
   readonly index: number;
-  /** In pixels, at least 1. */
+  /** Width in pixels, at least 1. */
   readonly width: number;
   readonly height: number;
 }
 
-/** Instructions for the painter. */
+/** Contents of a picture, derived from its spec. */
 export type Brief = ReturnType<typeof readBrief>;
 
 export function readBrief(spec: PictureSpec) {
@@ -25,46 +25,53 @@ export function readBrief(spec: PictureSpec) {
   const seed = [spec.index, prompt, spec.model, spec.taskId, spec.references].join("\n");
   const { words, excluded } = parsePrompt(prompt);
   const draw = seededRandom(`brief\n${seed}`);
-  const name = find(words, SUBJECTS);
-  const [, home, usual = ""] = (name ? SUBJECTS[name] : "").split("\n", 1)[0]?.split("|") ?? [];
-  const setting = find(words, moods.SETTINGS) ?? (home as keyof typeof moods.SETTINGS | undefined);
-  const [land, light] = [find(words, moods.LANDS), find(words, moods.LIGHTS)];
-  const colorNames = words.map((word) => find([word], moods.COLORS) ?? "");
-  // In "a blue sea and a red boat", the boat has the colour right before it.
-  const hue = colorNames.find((color, at) => color && find(words.slice(at + 1, at + 3), SUBJECTS)) ?? usual;
+  const name = findRow(words, SUBJECTS);
+  const [, subjectSetting, subjectColors = ""] =
+    (name ? SUBJECTS[name] : "").split("\n", 1)[0]?.split("|") ?? [];
+  const setting =
+    findRow(words, moods.SETTINGS) ?? (subjectSetting as keyof typeof moods.SETTINGS | undefined);
+  const [land, light] = [findRow(words, moods.LANDS), findRow(words, moods.LIGHTS)];
+  const colorNames = words.map((word) => findRow([word], moods.COLORS) ?? "");
+  // The subject has the colour that directly precedes it: "a blue sea and a red boat".
+  const hue =
+    colorNames.find((color, at) => color && findRow(words.slice(at + 1, at + 3), SUBJECTS)) ?? subjectColors;
   const isGrey =
     words.some((word) => COLORLESS.test(word)) || excluded.has("color") || excluded.has("colour");
   return {
     ...spec,
     setting: setting ?? draw.pick(["mountains", "sea", "meadow"] as const),
     isCard: unknownSubject(prompt) !== null || !(setting || land || light),
-    subject: name && { drawing: SUBJECTS[name], main: draw.pick(hexes(hue)), isAfloat: home === "sea" },
-    light: moods.readLight(moods.LIGHTS[light ?? draw.pick(["day", "dusk", "golden", "dawn"] as const)]),
-    land: moods.readLand(moods.LANDS[land ?? draw.pick(["summer", "spring", "autumn"] as const)]),
+    subject: name && {
+      drawing: SUBJECTS[name],
+      main: draw.pick(parseColors(hue)),
+      isAfloat: subjectSetting === "sea",
+    },
+    light: moods.parseLight(moods.LIGHTS[light ?? draw.pick(["day", "dusk", "golden", "dawn"] as const)]),
+    land: moods.parseLand(moods.LANDS[land ?? draw.pick(["summer", "spring", "autumn"] as const)]),
     isWinter: land === "winter" && !excluded.has("snow"),
-    weather: find(words, moods.WEATHERS),
-    /** The prompt's colours, in order. */
-    colors: colorNames.flatMap((color) => (color ? hexes(color) : [])),
-    /** Words for things to leave out, in the singular as well. */
+    weather: findRow(words, moods.WEATHERS),
+    /** Colours of the prompt, in order. */
+    colors: colorNames.flatMap((color) => (color ? parseColors(color) : [])),
+    /** Words for things to omit, also in the singular. */
     excluded,
     palette: isGrey ? "1 1 1 0" : seededRandom(spec.model).pick(moods.PALETTES),
-    /** Base length for a frame of any ratio. */
+    /** Reference length for sizes, in pixels, independent of the ratio. */
     unit: Math.min(Math.sqrt(width * height), 1.6 * Math.min(width, height)),
-    /** A separate random stream for each purpose, so that a change of one part does not move another. */
+    /** Creates a random stream for each purpose, so that a change of one part does not affect the others. */
     random: (purpose: string) => seededRandom(`${purpose}\n${seed}`),
   };
 }
 
-/** Deterministic random numbers, equal on every machine. */
+/** Creates a generator of random numbers, which are the same on every machine. */
 function seededRandom(seed: string) {
-  // UTF-16, so that lone surrogates count as well.
+  // UTF-16, because UTF-8 cannot represent lone surrogates.
   let state = createHash("sha256").update(seed, "utf16le").digest().readInt32LE();
-  /** At least 0 and below 1. */
+  /** Returns a number of at least 0 and below 1. */
   const next = () => {
     state = (state + 0x6d2b79f5) | 0;
-    const once = Math.imul(state ^ (state >>> 15), state | 1);
-    const twice = once ^ (once + Math.imul(once ^ (once >>> 7), once | 61));
-    return ((twice ^ (twice >>> 14)) >>> 0) / 0x1_0000_0000;
+    const firstMix = Math.imul(state ^ (state >>> 15), state | 1);
+    const secondMix = firstMix ^ (firstMix + Math.imul(firstMix ^ (firstMix >>> 7), firstMix | 61));
+    return ((secondMix ^ (secondMix >>> 14)) >>> 0) / 0x1_0000_0000;
   };
   return {
     between: (low: number, high: number) => low + (high - low) * next(),
@@ -72,7 +79,7 @@ function seededRandom(seed: string) {
   };
 }
 
-/** A colour in a palette: the share of red, green and blue, and how vivid it is. */
+/** Applies a palette to a colour. @param palette factors of red, green and blue, and vividness */
 export function gradeColor(color: Rgb, palette: string): Rgb {
   const [red = 1, green = 1, blue = 1, vividness = 1] = palette.split(" ").map(Number);
   const grey = 0.3 * color[0] + 0.59 * color[1] + 0.11 * color[2];
@@ -84,8 +91,11 @@ export function gradeColor(color: Rgb, palette: string): Rgb {
 const singular = (word: string) =>
   word.replace(/(?<=x|sh|ch)es$|(?<=[^s])s$/, "").replace(/(?<=lea|wol)ve$/, "f");
 
-/** The key of the row with the earliest known word. The words of a row come before its first `|`. */
-function find<T extends string>(words: readonly string[], table: Readonly<Record<T, string>>): T | undefined {
+/** Returns the key of the row that contains the first known word. The words of a row precede its first `|`. */
+function findRow<T extends string>(
+  words: readonly string[],
+  table: Readonly<Record<T, string>>,
+): T | undefined {
   for (const word of words)
     for (const key in table) {
       const row = table[key].split("|", 1)[0]?.split(" ");
@@ -95,38 +105,41 @@ function find<T extends string>(words: readonly string[], table: Readonly<Record
 }
 
 const COLORLESS = /^(noir|monochrome|gr[ae]yscale|bw)$/;
-const split = (text: string) => text.match(/\p{L}[\p{L}'-]*/gu) ?? [];
+const splitWords = (text: string) => text.match(/\p{L}[\p{L}'-]*/gu) ?? [];
 const NEGATED =
   /(?<!\p{L})(?:no|not|without|never|don't)(?!\p{L}).*?(?=[^\p{L}'-]+(?:but|with|in|on|at|by|and (?:an?|the)) |[.,;:!?()\n]|$)/gsu;
 
-/** Splits "No clouds or people, but a red fox" into the words of the picture, "red fox", and excluded ones. */
+/** Parses a prompt such as "No clouds or people, but a red fox" into words ("red fox") and excluded words. */
 export function parsePrompt(prompt: string): { text: string; words: string[]; excluded: Set<string> } {
-  const spelled = prompt
+  const normalized = prompt
     .toLowerCase()
     .replaceAll("’", "'")
     .replace(/\b(black\s*(and|&|n|\/)\s*white|b\s*&\s*w)\b/g, "monochrome")
     .replace(/(?<!\p{L})(\p{L}+?)(?:-free|less)(?!\p{L})/gu, ", no $1,");
-  const excluded = split((spelled.match(NEGATED) ?? []).join(" ")).flatMap((word) => [word, singular(word)]);
-  const text = spelled.replace(NEGATED, ",");
-  return { text, words: split(text), excluded: new Set(excluded) };
+  const excluded = splitWords((normalized.match(NEGATED) ?? []).join(" ")).flatMap((word) => [
+    word,
+    singular(word),
+  ]);
+  const text = normalized.replace(NEGATED, ",");
+  return { text, words: splitWords(text), excluded: new Set(excluded) };
 }
 
-/** The main noun stands before the first of these, or after "of". */
+/** Words and punctuation that end the main noun. */
 const NOUN_END =
   /(?<!\p{L})(of|in|on|at|by|near|under|over|behind|beside|with|from|into|through|across|to|for|like|as|is|are|and|or|but)(?!\p{L})|[.,;:!?()\n]/u;
-/** Words that are no subject: articles, styles, media, adverbs. */
+/** Words that are not a subject: articles, styles, media, adverbs. */
 const IGNORED_WORD =
   /^(an?|the|its?|that|this|very|some|style|art|photo(graph)?|picture|image|painting|drawing|illustration|oil|acrylic|watercolou?r|gouache|pixel|sketch|pencil|ink|charcoal|poster|flat|vector|minimal(ist)?|vivid|pastel|.+(ing|ed|ly))$/;
 
-/** The main noun of a prompt, if the painter does not know it: the last word before any "in" or "with". */
+/** Returns the main noun of a prompt if the painter cannot draw it, otherwise null. */
 export function unknownSubject(prompt: string): string | null {
   const parts = parsePrompt(prompt).text.split(NOUN_END);
   for (let at = 0; at < parts.length; at += 2) {
-    const words = split(parts[at] ?? "");
-    if (find(words, SUBJECTS) ?? find(words, moods.SETTINGS)) return null;
+    const words = splitWords(parts[at] ?? "");
+    if (findRow(words, SUBJECTS) ?? findRow(words, moods.SETTINGS)) return null;
     const noun = words.findLast((word) => !IGNORED_WORD.test(word) && !COLORLESS.test(word));
-    const isMood = find([noun ?? ""], moods.LIGHTS) ?? find([noun ?? ""], moods.LANDS);
-    // "A herd of elephants" continues after "of". More than 30 letters are a text without spaces.
+    const isMood = findRow([noun ?? ""], moods.LIGHTS) ?? findRow([noun ?? ""], moods.LANDS);
+    // In "a herd of elephants" the noun follows "of". More than 30 letters are text without spaces, not a noun.
     if (noun && !isMood && parts[at + 1] !== "of") return noun.length > 30 ? null : noun;
   }
   return null;

@@ -1,9 +1,9 @@
-/** Red, green and blue, each from 0 to 255; not rounded until a pixel is written. */
+/** Red, green and blue, each from 0 to 255, as fractions. */
 export type Rgb = readonly [red: number, green: number, blue: number];
 export type Colors = readonly [Rgb, ...Rgb[]];
 
-/** Colours of six hexadecimal digits, such as `ff8a5c`, separated by spaces. */
-export function hexes(list: string): Colors {
+/** Parses colours of six hexadecimal digits, such as `ff8a5c`, separated by spaces. */
+export function parseColors(list: string): Colors {
   const channel = (digits: string, at: number) => Number.parseInt(digits.slice(at, at + 2), 16);
   const read = (digits: string): Rgb => [channel(digits, 0), channel(digits, 2), channel(digits, 4)];
   return list.split(" ").map(read) as [Rgb, ...Rgb[]];
@@ -17,16 +17,16 @@ export function mix(a: Rgb, b: Rgb, share: number): Rgb {
 export type Point = readonly [x: number, y: number];
 
 export interface Shape {
-  /** Closed lines, painted as one shape even if they overlap. */
+  /** Closed contours, painted as one shape even if they overlap. */
   readonly outline: readonly (readonly Point[])[];
-  /** One colour, or several from its top to its bottom. */
+  /** One colour, or a gradient from top to bottom. */
   readonly colors: Colors;
-  /** From 0 to 1. */
+  /** Opacity from 0 to 1. */
   readonly opacity: number;
 }
 
-/** Paints row `y` of shapes, the first one lowest, three bytes to the pixel. Rows come from top to bottom, each once. */
-export function brush(shapes: readonly Shape[], width: number): (y: number, into: Uint8Array) => void {
+/** Returns a function that paints row `y`, three bytes per pixel. Must be called for each row once, from the top. */
+export function createBrush(shapes: readonly Shape[], width: number): (y: number, into: Uint8Array) => void {
   const mask = new Float32Array(width + 2);
   const painters = shapes.map((shape) => createPainter(shape, mask));
   return (y, into) => {
@@ -34,12 +34,15 @@ export function brush(shapes: readonly Shape[], width: number): (y: number, into
   };
 }
 
-/** Sampled lines per row of pixels, for smooth edges. */
-const LINES = 4;
+/** Number of sampled lines per row of pixels, for smooth edges. */
+const SAMPLES_PER_ROW = 4;
 
-/** @param mask all zero between uses; its running sum is the share of each pixel that a shape covers */
-function createPainter({ outline, colors, opacity }: Shape, mask: Float32Array): ReturnType<typeof brush> {
-  const sides = outline.flatMap(contourSides).sort((one, other) => one.top - other.top);
+/** @param mask shared buffer, zero between calls. Its running sum is the covered share of each pixel */
+function createPainter(
+  { outline, colors, opacity }: Shape,
+  mask: Float32Array,
+): ReturnType<typeof createBrush> {
+  const sides = outline.flatMap(contourSides).sort((a, b) => a.top - b.top);
   const top = Math.floor(sides[0]?.top ?? 0);
   const bottom = sides.reduce((lowest, side) => Math.max(lowest, Math.ceil(side.bottom)), top);
   const width = mask.length - 2;
@@ -51,7 +54,7 @@ function createPainter({ outline, colors, opacity }: Shape, mask: Float32Array):
     active = active.filter((side) => side.bottom > y);
     let [first, end] = [width, 0];
     for (const side of active)
-      for (let line = y + 0.5 / LINES; line < y + 1; line += 1 / LINES) {
+      for (let line = y + 0.5 / SAMPLES_PER_ROW; line < y + 1; line += 1 / SAMPLES_PER_ROW) {
         if (line < side.top || line >= side.bottom) continue;
         const x = Math.min(width, Math.max(0, side.x + (line - side.top) * side.slope));
         const column = Math.floor(x);
@@ -77,17 +80,17 @@ function createPainter({ outline, colors, opacity }: Shape, mask: Float32Array):
   };
 }
 
-/** From `x` at `top` down to `bottom`. `turn` is the winding direction, weighted by the share of one sampled line. */
+/** An edge from `x` at `top` down to `bottom`. `turn` is its winding direction, divided by the samples per row. */
 type Side = Readonly<Record<"top" | "bottom" | "x" | "slope" | "turn", number>>;
 
-/** All contours wind the same way, so that overlapping ones add up instead of cancelling out. */
+/** Returns the edges of a contour, always wound the same way, so that overlapping contours do not cancel out. */
 function contourSides(contour: readonly Point[]): Side[] {
   const pairs = contour.map((to, i) => [contour.at(i - 1) ?? to, to] as const);
   const area = pairs.reduce((sum, [from, to]) => sum + from[0] * to[1] - to[0] * from[1], 0);
   return pairs.flatMap(([from, to]): Side[] => {
     const isDown = from[1] < to[1];
     const [[x, top], [endX, bottom]] = isDown ? [from, to] : [to, from];
-    const turn = (isDown === area < 0 ? 1 : -1) / LINES;
+    const turn = (isDown === area < 0 ? 1 : -1) / SAMPLES_PER_ROW;
     return top === bottom ? [] : [{ top, bottom, x, slope: (endX - x) / (bottom - top), turn }];
   });
 }

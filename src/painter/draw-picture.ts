@@ -2,15 +2,13 @@ import { pipeline, Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { constants, crc32, createDeflate } from "node:zlib";
 import { type PictureSpec, readBrief } from "./brief.ts";
-import { brush } from "./brush.ts";
+import { createBrush } from "./brush.ts";
 import { composePicture } from "./scene.ts";
 
-/** Draws an image, as the bytes of a PNG file. */
 export type DrawPicture = (spec: PictureSpec) => AsyncIterable<Buffer>;
 
 /**
- * Draws a picture of the prompt's subject, as the bytes of an 8-bit RGB PNG file: different for each model,
- * reference, task and index; identical for the same spec.
+ * Draws a picture of the prompt's subject as an 8-bit RGB PNG file. The bytes depend only on the spec.
  */
 export function drawPicture(spec: PictureSpec): AsyncIterable<Buffer> {
   return pngStream(spec.width, spec.height, drawBands(spec));
@@ -18,43 +16,43 @@ export function drawPicture(spec: PictureSpec): AsyncIterable<Buffer> {
 
 async function* drawBands(spec: PictureSpec): AsyncGenerator<Buffer> {
   const { width, height } = spec;
-  const paintRow = brush(composePicture(readBrief(spec)), width);
+  const paintRow = createBrush(composePicture(readBrief(spec)), width);
   const rows = Math.max(1, Math.floor(65_536 / width));
-  const above = new Uint8Array(width * 3);
+  const previousRow = new Uint8Array(width * 3);
   for (let top = 0; top < height; top += rows) {
     const band = new Uint8Array(Math.min(rows, height - top) * width * 3);
     for (let at = 0, y = top; at < band.length; at += width * 3) paintRow(y++, band.subarray(at));
-    yield filterRows(band, above);
-    // Hands the band to the compressor's thread before the next one is painted.
+    yield filterRows(band, previousRow);
+    // Lets the compressor's thread start before the next band is painted.
     await setImmediate();
   }
 }
 
-// Larger than most compressed bands: a full chunk makes the compressor wait for the painter.
+// Larger than most compressed bands, because a full chunk makes the compressor wait for the painter.
 const IDAT_BYTES = 32 * 1024;
 
-/** A PNG file of bands of filtered rows, chunk by chunk; only a few bands are in memory at a time. */
+/** Encodes a PNG file in chunks. @param bands filtered rows, of which only a few bands are in memory at a time */
 export async function* pngStream(
   width: number,
   height: number,
   bands: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Buffer> {
-  // Depth and colour type; the usual compression and filters, and no interlacing.
+  // 8 bits, RGB, default compression and filters, not interlaced.
   const header = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 8, 2, 0, 0, 0]);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
   const software = Buffer.from("Software\0imggen sandbox", "latin1");
   yield Buffer.concat([SIGNATURE, chunk("IHDR", header), chunk("tEXt", software)]);
-  // Run-length matching suits filtered rows, and costs a fraction of a search for longer matches.
+  // Run-length encoding suits filtered rows, and is much faster than a search for longer matches.
   const deflate = createDeflate({ level: 1, strategy: constants.Z_RLE, chunkSize: IDAT_BYTES });
-  // An error of the bands reaches the loop below, because a failed pipeline destroys its last stream.
+  // An error of `bands` is thrown by the loop below, because a failed pipeline destroys its last stream.
   pipeline(Readable.from(bands, { highWaterMark: 1 }), deflate, () => undefined);
-  for await (const data of equalPieces(deflate)) yield chunk("IDAT", data);
+  for await (const data of splitEvenly(deflate)) yield chunk("IDAT", data);
   yield chunk("IEND", Buffer.alloc(0));
 }
 
-/** Cuts the bytes into pieces of equal size, whatever the speed of the reader: output must be reproducible. */
-async function* equalPieces(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+/** Splits bytes into pieces of equal size, so that the file does not depend on the timing of the stream. */
+async function* splitEvenly(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let rest = Buffer.alloc(0);
   for await (const data of stream) {
     rest = Buffer.concat([rest, data]);
@@ -65,7 +63,7 @@ async function* equalPieces(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffe
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** One chunk of a PNG file: length, type, data, checksum. */
+/** Encodes a chunk of a PNG file: length, type, data, checksum. */
 function chunk(type: string, data: Buffer): Buffer {
   const framed = Buffer.alloc(data.length + 12);
   framed.writeUInt32BE(data.length, 0);
@@ -75,7 +73,7 @@ function chunk(type: string, data: Buffer): Buffer {
   return framed;
 }
 
-/** Rows of pixels as their differences to the row above; `previous` is the one above the first, and then the last. */
+/** Encodes rows as differences to the row above. @param previous row above the first; set to the last row */
 export function filterRows(pixels: Uint8Array, previous: Uint8Array): Buffer {
   const stride = previous.length;
   const filtered = Buffer.allocUnsafe((pixels.length / stride) * (stride + 1));

@@ -1,5 +1,5 @@
 import type { Brief } from "./brief.ts";
-import { type Colors, hexes, mix, type Point, type Rgb, type Shape } from "./brush.ts";
+import { type Colors, mix, type Point, parseColors, type Rgb, type Shape } from "./brush.ts";
 import { COLORS } from "./moods.ts";
 
 export function rectangle(x: number, y: number, width: number, height: number): Point[] {
@@ -13,10 +13,10 @@ function ellipse(x: number, y: number, across: number, down: number): Point[] {
 }
 
 /**
- * Reads shapes in a notation like that of SVG paths, whose contours close by themselves. `M`, `L` and `C` are as in SVG,
- * absolute; `R x y width height` is a rectangle, `O x y across down` an ellipse around a point.
+ * Parses shapes in a notation like SVG paths with closed contours. `M`, `L` and `C` are as in SVG with
+ * absolute coordinates. `R x y width height` is a rectangle, `O x y across down` an ellipse with its centre and radii.
  */
-export function readShapes(notation: string): Point[][] {
+export function parseShapes(notation: string): Point[][] {
   const contours: Point[][] = [];
   for (const [, command, text = ""] of notation.matchAll(/([A-Z])([^A-Z]*)/g)) {
     const numbers = text.trim().split(/\s+/).map(Number);
@@ -42,29 +42,35 @@ function addCurves(line: Point[], targets: readonly Point[]): void {
   }
 }
 
-/** Position of a drawing's foot, and size of its unit, in pixels: across (negative: mirrored) and down. */
+/** Position of a drawing's foot, and size of a unit across and down, in pixels. A negative size mirrors the drawing. */
 export type Foot = readonly [x: number, y: number, across: number, down: number];
 
-export const [BLACK, SNOW, CREAM] = hexes("000000 f4f8ff f6ead8") as [Rgb, Rgb, Rgb];
+export const [BLACK, SNOW, CREAM] = parseColors("000000 f4f8ff f6ead8") as [Rgb, Rgb, Rgb];
 const INKS = { ink: "26202a", cream: "f6ead8", snow: "f4f8ff", red: "c9382f", lamp: "fff1b8" };
 
-/** A drawing's colour by name, in daylight. */
+/** Returns a colour by its name in a drawing, in daylight. */
 function resolveColor(light: Brief["light"], name: string, main: Rgb): Rgb {
   if (name === "main") return main;
   if (name === "window") return mix([86, 103, 122], [255, 210, 122], Math.max(0.1, light.lamps));
   if (name === "sun" || name === "glow" || name === "haze" || name === "cloud") return light[name];
-  return hexes(INKS[name as keyof typeof INKS] ?? name)[0];
+  return parseColors(INKS[name as keyof typeof INKS] ?? name)[0];
 }
 
-/** `color` in this light, at a distance of 0 (here) to 1 (lost in haze). */
-export function applyLight({ tint, haze }: Brief["light"], color: Rgb, far = 0): Rgb {
-  return mix([color[0] * tint[0], color[1] * tint[1], color[2] * tint[2]], haze, far);
+/** Applies light and haze to a colour. @param distance from 0 (near) to 1 (hidden by haze) */
+export function applyLight({ tint, haze }: Brief["light"], color: Rgb, distance = 0): Rgb {
+  return mix([color[0] * tint[0], color[1] * tint[1], color[2] * tint[2]], haze, distance);
 }
 
 const LINE = /^(\w+)([-+]*)(!?)(?:\/(\d+))?(=?)\s+([A-Z].+)$/;
 
-/** The shapes of a drawing (notation: drawings.ts) with its foot at each position, line by line. */
-export function toShapes(brief: Brief, drawing: string, main: Rgb, feet: readonly Foot[], far = 0): Shape[] {
+/** Converts a drawing (notation: drawings.ts) to shapes, once for each position. */
+export function toShapes(
+  brief: Brief,
+  drawing: string,
+  main: Rgb,
+  feet: readonly Foot[],
+  distance = 0,
+): Shape[] {
   const { lamps, glow } = brief.light;
   return drawing.split("\n").flatMap((line): Shape[] => {
     const [, name = "", shades = "", unlit, percent = "100", twin, notation = ""] = LINE.exec(line) ?? [];
@@ -72,12 +78,12 @@ export function toShapes(brief: Brief, drawing: string, main: Rgb, feet: readonl
     if (notation === "" || opacity === 0 || (name === "snow" && !brief.isWinter)) return [];
     let color = resolveColor(brief.light, name, main);
     for (const sign of shades) color = sign === "-" ? mix(color, BLACK, 0.2) : mix(color, CREAM, 0.4);
-    // The subject and windows are brighter than the light.
-    const brightness = unlit ? 1 : name === "window" ? lamps * (1 - far) : far === 0 ? 0.25 : 0;
-    color = mix(applyLight(brief.light, color, far), color, brightness);
+    // The subject and windows are brighter than their surroundings.
+    const brightness = unlit ? 1 : name === "window" ? lamps * (1 - distance) : distance === 0 ? 0.25 : 0;
+    color = mix(applyLight(brief.light, color, distance), color, brightness);
     const colors: Colors =
       unlit || name === "window" ? [color] : [mix(color, glow, 0.2), mix(color, BLACK, 0.2)];
-    const shapes = readShapes(notation);
+    const shapes = parseShapes(notation);
     const sides = twin ? [1, -1] : [1];
     const outline = feet.flatMap(([x, y, across, down]) =>
       sides.flatMap((side) =>
@@ -90,41 +96,45 @@ export function toShapes(brief: Brief, drawing: string, main: Rgb, feet: readonl
   });
 }
 
-/** A card in a colour of the prompt, with the prompt in the largest size that fits. */
-export function card(brief: Brief): Shape[] {
+/** Draws a card in a colour of the prompt, with the prompt in the largest size that fits. */
+export function drawCard(brief: Brief): Shape[] {
   const { width, height, prompt, model, index, colors, random } = brief;
-  const color = colors[0] ?? hexes(random("card").pick(["d23b2f", ...Object.keys(COLORS)]))[0];
+  const color = colors[0] ?? parseColors(random("card").pick(["d23b2f", ...Object.keys(COLORS)]))[0];
   const ink = color[0] + color[1] + color[2] > 400 ? mix(color, BLACK, 0.8) : CREAM;
   const margin = 0.06 * Math.min(width, height);
-  const [left, inner] = [2 * margin, width - 4 * margin];
-  const [dot, lines] = fitText(prompt, inner, height * 0.45);
-  const facts = `${model}  ${width}x${height}  #${index + 1}  imggen sandbox`;
-  const small = Math.min(inner / 6 / facts.length, margin / 18);
-  const tall = LEADING * (lines.length * dot + 1.6 * small);
-  const top = height - 1.6 * margin - tall;
+  const [left, innerWidth] = [2 * margin, width - 4 * margin];
+  const [dot, lines] = fitText(prompt, innerWidth, height * 0.45);
+  const caption = `${model}  ${width}x${height}  #${index + 1}  imggen sandbox`;
+  const captionDot = Math.min(innerWidth / 6 / caption.length, margin / 18);
+  const textHeight = LEADING * (lines.length * dot + 1.6 * captionDot);
+  const top = height - 1.6 * margin - textHeight;
   const box = [rectangle(margin, top - margin, width - 2 * margin, height - top)];
   const text = lines.flatMap((line, i) => drawText(line, left, top + i * LEADING * dot, dot));
   return [
     { outline: box, colors: [color], opacity: 0.94 },
     { outline: text, colors: [ink], opacity: 1 },
-    { outline: drawText(facts, left, top + tall - LEADING * small, small), colors: [ink], opacity: 0.75 },
+    {
+      outline: drawText(caption, left, top + textHeight - LEADING * captionDot, captionDot),
+      colors: [ink],
+      opacity: 0.75,
+    },
   ];
 }
 
-/** The text in lines that fit, with the size of a dot; no lines if the font lacks a letter. */
+/** Wraps text into lines that fit. @returns the size of a dot in pixels, and no lines if the font lacks a letter */
 function fitText(prompt: string, width: number, height: number): [dot: number, lines: string[]] {
-  const plain = prompt.normalize("NFKD").replace(/\p{M}/gu, "").replace(/[‘’]/g, "'").replace(/[“”]/g, '"');
-  if (/[^\P{L}a-z]/iu.test(plain)) return [0, []];
-  const text = plain.replace(/\p{Pd}/gu, "-").replace(/[^!-~]+/g, " ");
+  const ascii = prompt.normalize("NFKD").replace(/\p{M}/gu, "").replace(/[‘’]/g, "'").replace(/[“”]/g, '"');
+  if (/[^\P{L}a-z]/iu.test(ascii)) return [0, []];
+  const text = ascii.replace(/\p{Pd}/gu, "-").replace(/[^!-~]+/g, " ");
   for (let columns = 12; ; columns += 6) {
     const lines = text.match(new RegExp(`\\S.{0,${columns - 1}}(?= |$)|\\S{${columns}}`, "g")) ?? [];
     const dot = width / columns / 6;
-    const room = Math.max(1, Math.floor(height / LEADING / dot));
-    if (lines.length <= room || columns > 60) return [dot, lines.slice(0, room)];
+    const maxLines = Math.max(1, Math.floor(height / LEADING / dot));
+    if (lines.length <= maxLines || columns > 60) return [dot, lines.slice(0, maxLines)];
   }
 }
 
-/** Height of a line, in dots. */
+/** Line height, in dots. */
 const LEADING = 10;
 
 function drawText(text: string, left: number, top: number, dot: number): Point[][] {
@@ -135,7 +145,7 @@ function drawText(text: string, left: number, top: number, dot: number): Point[]
     .map(([column, row]) => rectangle(left + column * dot, top + row * dot, dot, dot));
 }
 
-/** The printable characters of ASCII, each as five columns of eight dots. */
+/** Printable ASCII characters, each as five columns of eight dots. */
 const FONT = Buffer.from(
   `AAAAAAAAAF8AAAADAAMAFH8UfxQkKn8qEiMTCGRiNklWIFAAAAMAAAAcIkEAAEEiHAAIKhwqCAgIPggIAIBgAAAICAgICAAAQAAAYBAIBAM
 +UUlFPgBCf0AAYlFJSUYiQUlJNhgUEn8QJ0VFRTk+SUlJMAFxCQUDNklJSTYGSUlJPgAAIgAAAIBiAAAACBQiQRQUFBQUQSIUCAACAVkJBj

@@ -1,11 +1,14 @@
-import { hexes } from "./brush.ts";
+import { parseColors } from "./brush.ts";
 
-// Rows of all tables begin with words in the singular, up to the first `|`. A word is in the row that most prompts mean.
+// In all tables, a row begins with words in the singular, up to the first `|`. No word is in two rows of one table.
 
 /**
- * Places, and their parts from back to front. A row of scenery: how many to the size of the picture, how tall, how far,
- * and between which shares of what is below the crest. A hill: its foot below the horizon, its rise, how far. A figure,
- * if it stands or floats or anyhow: how tall, how far below the crest. How far is from 0 (here) to 1 (lost in haze).
+ * Settings, and their parts from back to front. Numbers of a part are:
+ * - scenery: count, height, distance, and the range of positions below the crest
+ * - hill (`rock`, `wood`, `land`): position of its foot below the horizon, rise, distance
+ * - subject (`standing`, `floating`, or `figure` for both): height, position below the crest
+ *
+ * Distances are from 0 (near) to 1 (hidden by haze).
  */
 export const SETTINGS = {
   sea: `sea ocean coast beach island wave harbor harbour bay shore lagoon|rock .02 .1 .66, rock .03 .06 .45, water,
@@ -23,7 +26,7 @@ export const SETTINGS = {
     figure .5 .1, daisy 22 .065 .12 .2 .35, daisy 15 .13 .06 .5 .7, daisy 11 .2 .03 .85 1, daisy 9 .25 0 1.1 1.2`,
 } as const;
 
-/** Colours of the land in daylight. */
+/** Colours of the land in daylight: rock, ground and water; foliage; blossoms. */
 export const LANDS = {
   summer: "summer green lush tropical|7a7f86 3f6b3a 2f6f8f|3f7a44 5a9150 2f6340|f2c230 e8505b 9a6bd0",
   spring: "spring blossom sakura|8d8a88 6fa657 4f93b0|8cc26a a9d17c 6fae62|f7a8c4 fbd3e0 fff2a8 b7a0ea",
@@ -31,14 +34,21 @@ export const LANDS = {
   winter: `winter snow snowy snowing blizzard ice icy frost frozen arctic christmas|8b95a0 dfe8f0 5f86a3|5f7f86 7b979b 486a74|d8e6f2 f2c8d0`,
 };
 
-export function readLand(row: string) {
+export function parseLand(row: string) {
   const [, base = "", leaves = "", petals = ""] = row.split("|");
-  const [rock, ground = rock, water = rock] = hexes(base);
-  const concrete = hexes("8791a3 a08f86 6f7d92 947f8c");
-  return { rock: [rock] as const, ground, water, foliage: hexes(leaves), blossom: hexes(petals), concrete };
+  const [rock, ground = rock, water = rock] = parseColors(base);
+  const concrete = parseColors("8791a3 a08f86 6f7d92 947f8c");
+  return {
+    rock: [rock] as const,
+    ground,
+    water,
+    foliage: parseColors(leaves),
+    blossom: parseColors(petals),
+    concrete,
+  };
 }
 
-/** Times of day. Sky from above; sun, glow, haze, cloud; tint of things; altitude of the sun, stars, light of lamps. */
+/** Times of day: sky from top to bottom; sun, glow, haze, cloud; tint; altitude of the sun, stars, lamps. */
 export const LIGHTS = {
   dusk: "dusk sunset evening twilight|1d2450 4b3a7c a94f86 ee7d63 ffc27d|fff0c4 ffab66 d88a86 ff9d85|.58 .44 .56|.16 .35 1",
   dawn: "dawn sunrise morning misty mist fog foggy|5f86bd 97b0d6 dcbfd0 f9cdb9 fff0cd|fffbe6 ffd9a0 e9cfc9 ffe3dc|.82 .74 .8|.2 0 .5",
@@ -49,13 +59,13 @@ export const LIGHTS = {
   neon: "neon cyberpunk synthwave vaporwave futuristic scifi|0a0322 260a4e 6a1583 d9237f ff7a59|ffd95e ff3d9a 8a2391 c12a9a|.32 .17 .55|.24 .7 1",
 };
 
-export function readLight(row: string) {
+export function parseLight(row: string) {
   const [, sky = "", colors = "", shares = "", rest = ""] = row.split("|");
-  const [sun, glow = sun, haze = sun, cloud = sun] = hexes(colors);
+  const [sun, glow = sun, haze = sun, cloud = sun] = parseColors(colors);
   const [red = 1, green = 1, blue = 1] = shares.split(" ").map(Number);
   const [altitude = 0, stars = 0, lamps = 0] = rest.split(" ").map(Number);
   const tint = [red, green, blue] as const;
-  return { sky: hexes(sky), sun, glow, haze, cloud, tint, altitude, stars, lamps };
+  return { sky: parseColors(sky), sun, glow, haze, cloud, tint, altitude, stars, lamps };
 }
 
 /** Precipitation. */
@@ -64,10 +74,10 @@ export const WEATHERS = {
   rain: "rain rainy storm stormy thunderstorm drizzle|drop 170 .04 0 0 1",
 };
 
-/** Share of red, green and blue in a model's pictures, and their vividness. */
+/** Palettes of models: factors of red, green and blue, and vividness. */
 export const PALETTES = ["1 1 1 1", "1.06 1 .86 1.1", ".9 1 1.1 .9", "1 1 1 1.3", "1.05 .94 1 .8"] as const;
 
-/** Colours by name, and things with a well-known colour. */
+/** Names of colours, and things with a typical colour. */
 export const COLORS = {
   d23b2f: "red scarlet crimson ruby apple tomato strawberry cherry fire rose poppy",
   e8792b: "orange flame carrot pumpkin tiger pizza",

@@ -1,13 +1,13 @@
 import { type Brief, gradeColor } from "./brief.ts";
 import { type Colors, mix, type Point, type Rgb, type Shape } from "./brush.ts";
-import { applyLight, BLACK, card, type Foot, rectangle, SNOW, toShapes } from "./drawing.ts";
+import { applyLight, BLACK, drawCard, type Foot, rectangle, SNOW, toShapes } from "./drawing.ts";
 import { SCENERY } from "./drawings.ts";
 import { SETTINGS, WEATHERS } from "./moods.ts";
 
-/** State shared by the parts of a scene; a hill moves the crest. All lengths are pixels. */
+/** State shared by the parts of a scene. Hills and water move the crest. All lengths are in pixels. */
 interface Stage extends Brief {
   readonly horizon: number;
-  /** 1 if the sun is on the right, -1 if on the left; the figure is on the other side. */
+  /** 1 if the sun is on the right, -1 if on the left. The subject is on the opposite side. */
   readonly side: 1 | -1;
   readonly sunX: number;
   readonly figureX: number;
@@ -15,7 +15,7 @@ interface Stage extends Brief {
   crest(x: number): number;
 }
 
-/** The same brief gives the same picture at every size of a ratio, except for tiny details. */
+/** Composes a picture, which looks the same in every size of a ratio, except for tiny details. */
 export function composePicture(brief: Brief): Shape[] {
   const { width, height, weather, setting, palette } = brief;
   const draw = brief.random("stage");
@@ -24,65 +24,69 @@ export function composePicture(brief: Brief): Shape[] {
   const figureX = width * (0.5 - side * draw.between(0.06, 0.2));
   const stage: Stage = { ...brief, horizon, side, sunX, figureX, shapes: [], crest: () => horizon };
   const [, scene = ""] = SETTINGS[setting].split("|");
-  const [, falling = ""] = weather ? WEATHERS[weather].split("|") : [];
-  stage.shapes.push(...sky(stage));
-  for (const part of `${scene},${falling}`.split(",")) {
+  const [, precipitation = ""] = weather ? WEATHERS[weather].split("|") : [];
+  stage.shapes.push(...drawSky(stage));
+  for (const part of `${scene},${precipitation}`.split(",")) {
     const [name = "", ...numbers] = part.trim().split(" ");
     stage.shapes.push(...paintPart(stage, name, numbers.map(Number)));
   }
-  if (brief.isCard) stage.shapes.push(...card(brief));
+  if (brief.isCard) stage.shapes.push(...drawCard(brief));
   const grade = (colors: Colors) => colors.map((color) => gradeColor(color, palette)) as [Rgb, ...Rgb[]];
   return stage.shapes.map((shape) => ({ ...shape, colors: grade(shape.colors) }));
 }
 
 function paintPart(stage: Stage, name: string, numbers: number[]): Shape[] {
-  if (name === "water") return water(stage);
-  if (name === "rock" || name === "wood" || name === "land") return hill(stage, name, numbers);
-  if (name in SCENERY) return row(stage, name as keyof typeof SCENERY, numbers);
-  const carried = stage.subject?.isAfloat ? "floating" : "standing";
-  return name === "figure" || name === carried ? figure(stage, numbers) : [];
+  if (name === "water") return drawWater(stage);
+  if (name === "rock" || name === "wood" || name === "land") return drawHill(stage, name, numbers);
+  if (name in SCENERY) return drawRow(stage, name as keyof typeof SCENERY, numbers);
+  const subjectPart = stage.subject?.isAfloat ? "floating" : "standing";
+  return name === "figure" || name === subjectPart ? drawSubject(stage, numbers) : [];
 }
 
-function row(stage: Stage, kind: keyof typeof SCENERY, numbers: number[]): Shape[] {
-  const [many = 0, tall = 0, far = 0, from = 0, to = 0] = numbers;
+function drawRow(stage: Stage, kind: keyof typeof SCENERY, numbers: number[]): Shape[] {
+  const [density = 0, relativeHeight = 0, distance = 0, from = 0, to = 0] = numbers;
   const { width, height, unit, subject, figureX, side, land, light, colors, excluded } = stage;
   const drawing = SCENERY[kind === "tree" && stage.isWinter ? "pine" : kind];
   const [words = "", palette = ""] = drawing.slice(0, drawing.indexOf("\n")).split("|");
   if (words.split(" ").some((word) => excluded.has(word))) return [];
-  const draw = stage.random(`${kind} ${tall} ${far}`);
+  const draw = stage.random(`${kind} ${relativeHeight} ${distance}`);
   const isSky = palette === "sky";
-  const usual = isSky ? light.sky : land[palette as "rock" | "foliage" | "blossom" | "concrete"];
-  const mains = palette === "blossom" && !subject && colors.length > 0 ? colors : usual;
-  const groups = mains.map((main) => ({ main, feet: [] as Foot[] }));
-  const count = Math.min(400, Math.ceil((width / unit) * many));
+  const defaultColors = isSky ? light.sky : land[palette as "rock" | "foliage" | "blossom" | "concrete"];
+  const mainColors = palette === "blossom" && !subject && colors.length > 0 ? colors : defaultColors;
+  const groups = mainColors.map((main) => ({ main, feet: [] as Foot[] }));
+  const count = Math.min(400, Math.ceil((width / unit) * density));
   for (let i = 0; i < count; i++) {
     const x = width * ((i + draw.between(-0.2, 1.2)) / count);
     const top = isSky ? 0 : stage.crest(x);
     const y = top + (height - top) * draw.between(from, to);
-    const size = (Math.min(unit * tall, height * 0.5) / 100) * draw.between(0.6, 1.15);
-    const isInTheWay = kind === "pine" && far > 0.1 && subject && Math.abs(x - figureX) < unit * 0.24;
+    const size = (Math.min(unit * relativeHeight, height * 0.5) / 100) * draw.between(0.6, 1.15);
+    const hidesSubject = kind === "pine" && distance > 0.1 && subject && Math.abs(x - figureX) < unit * 0.24;
     const group = groups[Math.floor(draw.between(0, groups.length))];
-    if (!isInTheWay) group?.feet.push([x, y, size * side, size]);
+    if (!hidesSubject) group?.feet.push([x, y, size * side, size]);
   }
-  return groups.flatMap(({ main, feet }) => toShapes(stage, drawing, main, feet, far + 0.001));
+  return groups.flatMap(({ main, feet }) => toShapes(stage, drawing, main, feet, distance + 0.001));
 }
 
-function sky(stage: Stage): Shape[] {
+function drawSky(stage: Stage): Shape[] {
   const { width, horizon, unit, light, sunX, excluded, random } = stage;
   const altitude = Math.min(0.8, light.altitude * random("sun").between(0.8, 1.15));
   const sun: Foot = [sunX, horizon * (1 - altitude) + unit * 0.05, unit / 900, unit / 900];
   const isDark = excluded.has(light.stars === 1 ? "moon" : "sun");
   return [
     { outline: [rectangle(0, 0, width, horizon + unit * 0.12)], colors: light.sky, opacity: 1 },
-    ...row(stage, "star", [170 * light.stars, 0.004, 0, 0, 0.55]),
+    ...drawRow(stage, "star", [170 * light.stars, 0.004, 0, 0, 0.55]),
     ...toShapes(stage, SCENERY.sun, light.sun, isDark ? [] : [sun]),
-    ...row(stage, "cloud", [3, 0.08, 0, 0.1, 0.45]),
+    ...drawRow(stage, "cloud", [3, 0.08, 0, 0.1, 0.45]),
   ];
 }
 
-function hill(stage: Stage, soil: "rock" | "wood" | "land", [at = 0, rise = 0, far = 0]: number[]): Shape[] {
+function drawHill(
+  stage: Stage,
+  soil: "rock" | "wood" | "land",
+  [at = 0, rise = 0, distance = 0]: number[],
+): Shape[] {
   const { width, height, horizon, unit, light, land } = stage;
-  const draw = stage.random(`${soil} ${at} ${far}`);
+  const draw = stage.random(`${soil} ${at} ${distance}`);
   const [shift, wide] = [draw.between(0, 6), unit * draw.between(0.13, 0.2)];
   const wave = (x: number) =>
     0.5 + 0.35 * Math.sin(x / wide + shift) + 0.15 * Math.sin((2.7 * x) / wide - shift);
@@ -90,13 +94,13 @@ function hill(stage: Stage, soil: "rock" | "wood" | "land", [at = 0, rise = 0, f
   const columns = Array.from({ length: 161 }, (_, i) => (width * i) / 160);
   const crest = columns.map((x): Point => [x, stage.crest(x)]);
   const soils = { rock: land.rock[0], wood: mix(land.foliage[0], BLACK, 0.4), land: land.ground };
-  const color = applyLight(light, stage.isWinter ? mix(soils[soil], SNOW, 0.8) : soils[soil], far);
-  const colors: Colors = [mix(color, light.glow, 0.15), mix(color, BLACK, 0.3 - 0.3 * far)];
+  const color = applyLight(light, stage.isWinter ? mix(soils[soil], SNOW, 0.8) : soils[soil], distance);
+  const colors: Colors = [mix(color, light.glow, 0.15), mix(color, BLACK, 0.3 - 0.3 * distance)];
   return [{ outline: [[[0, height], ...crest, [width, height]]], colors, opacity: 1 }];
 }
 
-/** Still water, with all that stands behind it upside down. */
-function water(stage: Stage): Shape[] {
+/** Draws water, with a reflection of all shapes so far. */
+function drawWater(stage: Stage): Shape[] {
   const { width, height, horizon, unit, light, land, sunX } = stage;
   const line = horizon + unit * 0.012;
   stage.crest = () => line;
@@ -114,14 +118,14 @@ function water(stage: Stage): Shape[] {
   ];
 }
 
-/** The subject at the largest height that fits; a boat gets a reflection. */
-function figure(stage: Stage, [tall = 0, down = 0]: number[]): Shape[] {
+/** Draws the subject, reduced if it does not fit. A boat has a reflection. */
+function drawSubject(stage: Stage, [relativeHeight = 0, position = 0]: number[]): Shape[] {
   const { subject, width, height, unit, side, figureX: x } = stage;
   if (!subject) return [];
   const draw = stage.random("figure");
-  const y = stage.crest(x) + (height - stage.crest(x)) * down;
-  const room = Math.min(y * 0.88, height * 0.9, Math.min(x, width - x) * 1.8);
-  const size = Math.min(unit * tall * draw.between(0.85, 1.15), room) / 100;
+  const y = stage.crest(x) + (height - stage.crest(x)) * position;
+  const maxHeight = Math.min(y * 0.88, height * 0.9, Math.min(x, width - x) * 1.8);
+  const size = Math.min(unit * relativeHeight * draw.between(0.85, 1.15), maxHeight) / 100;
   const across = size * draw.pick([side, side, 1, -1]);
   const upright = toShapes(stage, subject.drawing, subject.main, [[x, y, across, size]]);
   if (!subject.isAfloat) return upright;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type Brief, readBrief } from "../../src/painter/brief.ts";
-import { brush } from "../../src/painter/brush.ts";
-import { readShapes } from "../../src/painter/drawing.ts";
+import { createBrush } from "../../src/painter/brush.ts";
+import { parseShapes } from "../../src/painter/drawing.ts";
 import { SCENERY, SUBJECTS } from "../../src/painter/drawings.ts";
 import { SETTINGS } from "../../src/painter/moods.ts";
 import { composePicture } from "../../src/painter/scene.ts";
@@ -13,7 +13,7 @@ const briefFor = (prompt: string, width = 48, height = 48) =>
 /** All pixels, painted on a ground of this brightness. */
 function paint(brief: Brief, ground = 0): Uint8Array {
   const pixels = new Uint8Array(brief.width * brief.height * 3).fill(ground);
-  const paintRow = brush(composePicture(brief), brief.width);
+  const paintRow = createBrush(composePicture(brief), brief.width);
   for (let y = 0; y < brief.height; y++)
     paintRow(y, pixels.subarray(y * brief.width * 3, (y + 1) * brief.width * 3));
   return pixels;
@@ -37,7 +37,7 @@ test("each line of a drawing names a colour and shapes, whose numbers are comple
       const count = numbers.trim().split(/\s+/).length;
       expect([line, command, count % (NUMBERS[command] ?? 0)]).toEqual([line, command, 0]);
     }
-    expect(readShapes(shapes).flat(2).every(Number.isFinite)).toBe(true);
+    expect(parseShapes(shapes).flat(2).every(Number.isFinite)).toBe(true);
   }
 });
 
