@@ -34,7 +34,9 @@ export function rowJson({ row, isSkipped, report, error }: RowResult, words: Voc
 export function summaryJson({ counts, rows, charged }: BatchResult): BatchSummary {
   const { saved, skipped, unknown, pending, waiting, notSent, cost } = counts;
   const failed = counts.failed + pending + notSent;
-  const warnings = counts.mismatches.map(([what, count]) => `${what} (${pluralize(count, "row")})`);
+  const warnings = counts.mismatches.map(
+    ([description, count]) => `${description} (${pluralize(count, "row")})`,
+  );
   return {
     type: "summary",
     rows,

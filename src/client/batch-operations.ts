@@ -150,8 +150,8 @@ export async function planBatch(
   const service = (await target.name()) ?? "";
   const { plan } = await createBatchPlan(spec, service, openLedger(session));
   const rows = plan.rows.toSorted((a, b) => a.row - b.row);
-  const ordered = [...rows.filter(isToSubmit), ...rows.filter((row) => !isToSubmit(row))];
-  const requests = ordered.map((row) => [spec.nameOf(row), row.checked.request] as const);
+  const orderedRows = [...rows.filter(isToSubmit), ...rows.filter((row) => !isToSubmit(row))];
+  const requests = orderedRows.map((row) => [spec.nameOf(row), row.checked.request] as const);
   return { plan, described: await target.describe(requests) };
 }
 

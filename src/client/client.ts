@@ -211,15 +211,15 @@ class Calls {
   ): Promise<Result> {
     const controller = new AbortController();
     // One controller per call, because a shared signal must not accumulate listeners.
-    const anyStop = AbortSignal.any([
+    const stopSignal = AbortSignal.any([
       this.#closing.signal,
       ...stopSignals.filter((stop) => stop !== undefined),
     ]);
     const abort = () => controller.abort(new InterruptedError(null));
-    anyStop.addEventListener("abort", abort);
+    stopSignal.addEventListener("abort", abort);
     const call = (async () => {
       if (this.#closing.signal.aborted) throw new UsageError("The client is closed.", { hint: CLOSED_HINT });
-      if (anyStop.aborted) throw new InterruptedError(null, { hint: "Nothing was sent." });
+      if (stopSignal.aborted) throw new InterruptedError(null, { hint: "Nothing was sent." });
       return work(controller.signal);
     })();
     this.#running.add(call);
@@ -229,7 +229,7 @@ class Calls {
       throw toImggenFailure(error, this.#words);
     } finally {
       this.#running.delete(call);
-      anyStop.removeEventListener("abort", abort);
+      stopSignal.removeEventListener("abort", abort);
     }
   }
 

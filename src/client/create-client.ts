@@ -34,15 +34,17 @@ function createSession(options: ClientOptions): ClientSession {
     throw new UsageError("createClient: generator does not support baseUrl or apiKey.");
   if (baseUrl !== undefined) checkBaseUrl(baseUrl, "baseUrl");
   if (apiKey !== undefined) checkApiKey(apiKey, "apiKey");
-  const current = thisProcess();
-  requireUtf8Variables(current.env);
+  const currentProcess = thisProcess();
+  requireUtf8Variables(currentProcess.env);
   const env =
-    home === undefined ? current.env : { ...current.env, IMGGEN_HOME: home && current.resolvePath(home) };
-  const context = { ...current, env };
+    home === undefined
+      ? currentProcess.env
+      : { ...currentProcess.env, IMGGEN_HOME: home && currentProcess.resolvePath(home) };
+  const context = { ...currentProcess, env };
   const folders = userFolders(context);
   // Read now so that an error names the option.
   if (matrix !== undefined) readMatrix(context.resolvePath(matrix), MATRIX_HINT);
-  const overridden = {
+  const overriddenEnv = {
     ...env,
     // An option overrides a variable that names another service.
     ...(baseUrl !== undefined && { IMGGEN_GENERATOR: undefined }),
@@ -52,7 +54,7 @@ function createSession(options: ClientOptions): ClientSession {
     ...variable("IMGGEN_MATRIX", matrix),
   };
   const read = () => storedSettings(folders.config);
-  const settings = new EffectiveSettings(overridden, read, generatorSettings(options), sandbox === true);
+  const settings = new EffectiveSettings(overriddenEnv, read, generatorSettings(options), sandbox === true);
   const setting = sandbox ? undefined : settings.flag("generator");
   // Checked now so that an error names the option.
   if (setting !== undefined) loadGenerator(setting, { settings, context, folders });

@@ -31,8 +31,8 @@ interface HintFacts {
 /** Returns at most two lines, with at most one command each. */
 type NextSteps = (facts: HintFacts) => Wording[];
 
-const resumeOr = (...otherwise: Wording[]): NextSteps => {
-  return ({ resume }) => (resume === null ? otherwise : [resumeWith(resume)]);
+const resumeOr = (...fallbackLines: Wording[]): NextSteps => {
+  return ({ resume }) => (resume === null ? fallbackLines : [resumeWith(resume)]);
 };
 
 const resumeWith = (taskId: string) => phrase`Resume with: ${action("resume", taskId)}`;
@@ -61,9 +61,9 @@ const NEXT_STEPS: Record<ErrorType, NextSteps> = {
   // On a full disk, part of a free reply may be lost.
   save_failed: ({ resume, charged }) =>
     resume === null ? [] : [[charged === "no" ? "" : "It is not lost.", resumeWith(resume)]],
-  outcome_unknown: ({ ledgerId, mentionedTaskId: mentioned, free }) => {
-    const checkAdvice = mentioned !== null && [
-      phrase`To see whether task ${mentioned} of the reply is this request's: ${action("resume", mentioned)}`,
+  outcome_unknown: ({ ledgerId, mentionedTaskId: mentionedTask, free }) => {
+    const checkAdvice = mentionedTask !== null && [
+      phrase`To see whether task ${mentionedTask} of the reply is this request's: ${action("resume", mentionedTask)}`,
     ];
     const dismissAdvice = ledgerId !== null && [phrase`To dismiss it: ${action("dismiss", ledgerId)}`];
     return [...(checkAdvice || []), ...resubmitAdvice(ledgerId, free), ...(dismissAdvice || [])].slice(
@@ -114,24 +114,24 @@ function withFullStop(hint: string): string {
   return PASTED_ENDING.test(hint) || /[.?]$/.test(hint) ? hint : `${hint}.`;
 }
 
-const COST: Record<Charged, string> = {
+const COST_SENTENCES: Record<Charged, string> = {
   no: "Nothing was charged.",
   yes: "It was charged.",
   unknown: "It may have been charged.",
 };
 
 function costText(charged: Charged, free: FreeProvider | undefined): string {
-  return free === "sandbox" ? "The sandbox is free." : COST[charged];
+  return free === "sandbox" ? "The sandbox is free." : COST_SENTENCES[charged];
 }
 
 export function describeFailure(error: unknown, words: Vocabulary, task?: FailedTask): FailureJson {
-  const expected = toImggenError(error);
-  const { type, key } = expected;
-  const charged = task?.charged ?? expected.charged;
+  const imggenError = toImggenError(error);
+  const { type, key } = imggenError;
+  const charged = task?.charged ?? imggenError.charged;
   const isOpen = task && isResumable(task.state) && !task.isOnlyLost;
   const resume = isOpen ? task.taskId : null;
-  const mentionedTaskId = expected instanceof OutcomeUnknownError ? expected.mentionedTaskId : null;
-  const { message, hint = "" } = expected.wording;
+  const mentionedTaskId = imggenError instanceof OutcomeUnknownError ? imggenError.mentionedTaskId : null;
+  const { message, hint = "" } = imggenError.wording;
   const advice = formatWording(hint, words);
   const facts = { resume, ledgerId: task?.ledgerId ?? null, mentionedTaskId, charged, free: task?.free };
   const detail = {
@@ -140,7 +140,7 @@ export function describeFailure(error: unknown, words: Vocabulary, task?: Failed
     message: formatWording(message, words),
     hint: advice === "" ? hintFor(type, facts, words) : extendHint(type, advice, resume, words),
     exitCode: getExitCode(error),
-    ...(expected instanceof ManifestError && { problems: expected.problems }),
+    ...(imggenError instanceof ManifestError && { problems: imggenError.problems }),
   };
   return {
     ok: false,

@@ -6,19 +6,19 @@ export interface Finding {
   /** A sentence for a problem, otherwise a few words without a full stop. */
   message: string;
   hint: string | null;
-  facts: Facts;
+  facts: FindingFacts;
 }
 
-type Facts = Readonly<Record<string, string | number | boolean | null>>;
+type FindingFacts = Readonly<Record<string, string | number | boolean | null>>;
 
-const withoutHint = (level: Finding["level"]) => (message: string, facts: Facts) => {
+const withoutHint = (level: Finding["level"]) => (message: string, facts: FindingFacts) => {
   return { level, message, hint: null, facts };
 };
 export const ok = withoutHint("ok");
 export const news = withoutHint("news");
 export const skipped = withoutHint("skipped");
 
-const withHint = (level: Finding["level"]) => (message: string, hint: string | null, facts: Facts) => {
+const withHint = (level: Finding["level"]) => (message: string, hint: string | null, facts: FindingFacts) => {
   return { level, message, hint, facts };
 };
 export const warning = withHint("warning");

@@ -114,16 +114,16 @@ function workflowError(label: string, remedy: Phrase): UsageError {
 
 /** A setting of config.json that may make requests invalid. `origin` names it in messages. */
 export interface SavedCause {
-  setting: (typeof CAUSES)[number];
+  setting: (typeof CAUSE_NAMES)[number];
   origin: string;
 }
 
-const CAUSES = ["workflow", "generatorSize", "generatorModel"] as const;
+const CAUSE_NAMES = ["workflow", "generatorSize", "generatorModel"] as const;
 
 /** @throws UsageError for a workflow, if the generator does not support one */
 export function savedCauses(spec: GeneratorSpec, source: GeneratorSource): SavedCause[] {
   const find = createSettingFinder(spec, source);
-  const causes = CAUSES.flatMap((setting) => {
+  const causes = CAUSE_NAMES.flatMap((setting) => {
     const [value] = find(setting);
     return value?.source === "config" ? [{ setting, origin: describeSetting(setting, value) }] : [];
   });
@@ -154,8 +154,8 @@ function createSettingFinder(spec: GeneratorSpec, { settings }: GeneratorSource)
   const isStoredGenerator =
     stored !== undefined && parseGeneratorSpec(stored.value, stored.label).name === spec.name;
   return (name) => {
-    const applies = isStoredGenerator || (stored === undefined && !needsStoredGenerator(name));
-    return [settings.flag(name), applies ? settings.stored(name) : undefined].filter(
+    const isStoredValueValid = isStoredGenerator || (stored === undefined && !needsStoredGenerator(name));
+    return [settings.flag(name), isStoredValueValid ? settings.stored(name) : undefined].filter(
       (each) => each !== undefined,
     );
   };

@@ -66,15 +66,15 @@ interface UnlistedModels {
 /** Finds the generator's models outside the matrix. @throws ImggenError */
 async function findUnlistedModels(target: Target, fromMatrix: Matrix): Promise<UnlistedModels> {
   let leftOut: string | null = null;
-  const offer = await target.models().catch((error: unknown) => {
+  const offeredModels = await target.models().catch((error: unknown) => {
     if (!(error instanceof ImggenError) || fromMatrix.length === 0) throw error;
     leftOut = error.message;
     return null;
   });
-  if (offer === null) return { others: [], loaded: null, leftOut };
+  if (offeredModels === null) return { others: [], loaded: null, leftOut };
   const { undocumentedModel } = await import("../models/check-request.ts");
-  const names = (offer.names ?? []).filter((name) => !fromMatrix.some(({ id }) => id === name));
-  return { others: names.map(undocumentedModel), loaded: offer.loaded, leftOut };
+  const names = (offeredModels.names ?? []).filter((name) => !fromMatrix.some(({ id }) => id === name));
+  return { others: names.map(undocumentedModel), loaded: offeredModels.loaded, leftOut };
 }
 
 /** Accepts any well-formed ratio, because a model without documented ratios may support it. @throws UsageError */

@@ -95,10 +95,10 @@ export async function recentHistory(
   const tasks: HistoryEntry[] = [];
   const unreadable: UnreadableEntry[] = [];
   const entries = listedTasks(query, session, (name) => `history: ${name}`);
-  for await (const each of entries) {
-    if (each === "elsewhere") continue;
-    if ("unreadable" in each) unreadable.push(each.unreadable);
-    else if (tasks.push(each.entry) >= limit) break;
+  for await (const entry of entries) {
+    if (entry === "elsewhere") continue;
+    if ("unreadable" in entry) unreadable.push(entry.unreadable);
+    else if (tasks.push(entry.entry) >= limit) break;
   }
   return { tasks, ...unreadableFiles(unreadable.filter(mayBeCharged)) };
 }
@@ -111,13 +111,13 @@ export interface TaskChoice {
 }
 
 export async function latestTasks(
-  which: "unfinished" | "all",
+  scope: "unfinished" | "all",
   max: number,
   session: Pick<ClientSession, "folders" | "context">,
 ): Promise<TaskChoice[]> {
   const ledger = openLedger(session);
   const choices: TaskChoice[] = [];
-  const entries = which === "all" ? ledger.tasksNewestFirst() : (await ledger.unfinished()).reverse();
+  const entries = scope === "all" ? ledger.tasksNewestFirst() : (await ledger.unfinished()).reverse();
   for await (const entry of entries) {
     if (entry.kind === "task") {
       const task = await ledger.withLostReplies(entry.task);

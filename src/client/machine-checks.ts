@@ -110,18 +110,19 @@ interface FolderFacts {
 }
 
 /** Inspects a folder, or the nearest existing parent of a missing one. Creates nothing. */
-export async function folderFacts(folder: string, existing = folder): Promise<FolderFacts> {
+export async function folderFacts(folder: string, existingFolder = folder): Promise<FolderFacts> {
   try {
-    const stats = await promises.stat(existing);
-    const disk = await promises.statfs(existing).catch(() => null);
+    const stats = await promises.stat(existingFolder);
+    const disk = await promises.statfs(existingFolder).catch(() => null);
     const freeBytes = disk && disk.bavail * disk.bsize;
     if (!stats.isDirectory()) throw Object.assign(new Error("not a folder"), { code: "ENOTDIR" });
-    await promises.access(existing, constants.W_OK | constants.X_OK);
-    const exists = existing === folder;
+    await promises.access(existingFolder, constants.W_OK | constants.X_OK);
+    const exists = existingFolder === folder;
     return { exists, mode: exists ? modeText(stats) : null, freeBytes, problem: null };
   } catch (error) {
-    const parentFolder = path.dirname(existing);
-    if (errorCode(error) === "ENOENT" && parentFolder !== existing) return folderFacts(folder, parentFolder);
+    const parentFolder = path.dirname(existingFolder);
+    if (errorCode(error) === "ENOENT" && parentFolder !== existingFolder)
+      return folderFacts(folder, parentFolder);
     if (errorCode(error) === undefined) throw error;
     return { exists: false, mode: null, freeBytes: null, problem: error };
   }
@@ -168,16 +169,16 @@ const ANY_CERTIFICATE =
   "NODE_TLS_REJECT_UNAUTHORIZED=0 accepts every certificate, so others on the network could read the API key.";
 
 export async function checkTls({ context: { env } }: TargetSession): Promise<Finding> {
-  const { NODE_EXTRA_CA_CERTS: extra, NODE_TLS_REJECT_UNAUTHORIZED: rejects } = env;
-  const facts = { extraCertificates: extra || null };
+  const { NODE_EXTRA_CA_CERTS: extraCertificates, NODE_TLS_REJECT_UNAUTHORIZED: rejects } = env;
+  const facts = { extraCertificates: extraCertificates || null };
   const hint = "Unset it, and name the certificates to trust in NODE_EXTRA_CA_CERTS.";
   if (rejects === "0") return warning(ANY_CERTIFICATE, hint, facts);
-  if (!extra) return ok("Node's own certificates", facts);
+  if (!extraCertificates) return ok("Node's own certificates", facts);
   try {
-    await promises.readFile(extra);
-    return ok(`Node's own certificates, and those in ${extra}`, facts);
+    await promises.readFile(extraCertificates);
+    return ok(`Node's own certificates, and those in ${extraCertificates}`, facts);
   } catch (error) {
-    const message = `The certificates in ${extra} cannot be read: ${errorText(error)}.`;
+    const message = `The certificates in ${extraCertificates} cannot be read: ${errorText(error)}.`;
     return warning(message, "Set NODE_EXTRA_CA_CERTS to a file of certificates, or unset it.", facts);
   }
 }

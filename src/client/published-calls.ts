@@ -104,10 +104,10 @@ export class PublishedCalls {
   async resume(ids: readonly string[], options: ResumeOptions, signal: AbortSignal): Promise<ResumeResult> {
     const wait = toWaitSettings(options);
     const { caller, noted } = this.#createCaller(options, signal);
-    const resumed = await this.#operations.resume(ids, { ...outputOptions(options), wait }, caller);
-    const tasks = resumed.reports.map((report) => reportJson(noted(report), this.#session.words));
-    const ok = resumed.unreadable.length === 0 && tasks.every((task) => task.ok);
-    return { ok, tasks, ...skippedTasks(resumed) };
+    const result = await this.#operations.resume(ids, { ...outputOptions(options), wait }, caller);
+    const tasks = result.reports.map((report) => reportJson(noted(report), this.#session.words));
+    const ok = result.unreadable.length === 0 && tasks.every((task) => task.ok);
+    return { ok, tasks, ...skippedTasks(result) };
   }
 
   async cancel(ids: readonly string[], options: CancelOptions, signal: AbortSignal): Promise<CancelResult[]> {

@@ -125,7 +125,7 @@ export function skippedTasks({
   served,
   unreadable,
 }: ResumeReports): Pick<ResumeResult, "served" | "unreadable"> {
-  const tasks = served.map(({ record, by }) => ({ taskId: getTaskId(record), pid: by.pid }));
+  const tasks = served.map(({ record, by: server }) => ({ taskId: getTaskId(record), pid: server.pid }));
   return { ...(tasks.length > 0 && { served: tasks }), ...unreadableFiles(unreadable) };
 }
 

@@ -59,7 +59,7 @@ export async function planRequest(
   repeated: Task | null = null,
 ): Promise<RequestPlan> {
   const { resolvePath } = session.context;
-  const { references, checked: plain } = await withReferences(request, flags, session);
+  const { references, checked: plain } = await openRequestReferences(request, flags, session);
   const { output, outputLabel = "--output", sidecar, wait } = outputSettings(flags, session);
   const { name, overwrite = false, maxCredits } = flags;
   const target = await targetInEffect(session);
@@ -88,7 +88,7 @@ export async function planRequest(
 }
 
 /** Opens reference images to check or upload. Loaded on demand, because few requests have any. */
-async function withReferences(
+async function openRequestReferences(
   checked: CheckedRequest,
   flags: SubmitFlags,
   session: ClientSession,

@@ -49,32 +49,32 @@ export async function checkRerun(
 ): Promise<{ checked: CheckedRequest; repeated: Task | null }> {
   const isRandom = seedFlag === RANDOM;
   const values = toRequestValues({ ...flags, seed: isRandom ? undefined : seedFlag });
-  const earlier = await findEarlierRequest(fileOrTaskId, values.image !== undefined, session);
-  preferProvider(earlier, session);
-  if (!flags.yes && !session.isSandbox) await requireSameService(earlier, session, onOther);
-  await preferTaskSettings(earlier, session);
-  const prompt = await promptFor(earlier.request.prompt);
-  const mergedInput = { ...earlierInput(earlier), ...values, prompt };
+  const origin = await findEarlierRequest(fileOrTaskId, values.image !== undefined, session);
+  preferProvider(origin, session);
+  if (!flags.yes && !session.isSandbox) await requireSameService(origin, session, onOther);
+  await preferTaskSettings(origin, session);
+  const prompt = await promptFor(origin.request.prompt);
+  const mergedInput = { ...earlierInput(origin), ...values, prompt };
   const target = await targetInEffect(session);
   const terms = await target.terms({ ...flags, model: mergedInput.model });
   const changed = { ...values, isRandom };
   const { input, isSeedGiven } = withFieldFlags(mergedInput, changed, terms?.fieldNames ?? {}, session);
-  const rerunRequest = withSeed(input, isSeedGiven ? undefined : earlier.seed, terms?.fieldNames.seed);
-  if (earlier.isImage && rerunRequest.seed !== undefined && values.maxImages === undefined)
+  const rerunRequest = withSeed(input, isSeedGiven ? undefined : origin.seed, terms?.fieldNames.seed);
+  if (origin.isImage && rerunRequest.seed !== undefined && values.maxImages === undefined)
     delete rerunRequest.input.maxImages;
   // Settings apply to new requests, not to an earlier one.
   const generator = terms && { ...terms, defaults: {}, savedFields: {} };
   const uploads = canUpload(generator ? input.image : values.image, session);
-  const inherited = FIELD_NAMES.filter((name) => earlier.request[name] !== undefined);
+  const inherited = FIELD_NAMES.filter((name) => origin.request[name] !== undefined);
   const unchangedNames = inherited.filter((name) => name !== "prompt" && values[name] === undefined);
   const labels = Object.fromEntries(
     unchangedNames.map((name) => [name, `the request's ${FLAG_LABELS[name].slice(2)}`]),
   );
   const options = { validate: flags.validate, labels, inherited, uploads, generator };
   const checked = checkWithSeed(rerunRequest, await target.matrix(), options);
-  const warnings = [...checked.warnings, ...seedWarnings(earlier, isSeedGiven, rerunRequest.seed)];
-  const isSame = isDeepStrictEqual(checked.request, earlier.request);
-  return { checked: { ...checked, warnings }, repeated: isSame ? earlier.record : null };
+  const warnings = [...checked.warnings, ...seedWarnings(origin, isSeedGiven, rerunRequest.seed)];
+  const isUnchanged = isDeepStrictEqual(checked.request, origin.request);
+  return { checked: { ...checked, warnings }, repeated: isUnchanged ? origin.record : null };
 }
 
 /** A repeated request, and the seed of its image if the target supports seeds. */

@@ -84,8 +84,8 @@ export function shareText({ share, waiting }: ProgressFacts): string {
 
 /** Progress of a task at the user's generator, as the end of a sentence. */
 export function progressText(facts: ProgressFacts): string {
-  const step = facts.waiting === null ? "generating" : `waiting for ${facts.waiting.holder}`;
-  return `${[step, shareText(facts)].filter(Boolean).join(", ")}.`;
+  const activity = facts.waiting === null ? "generating" : `waiting for ${facts.waiting.holder}`;
+  return `${[activity, shareText(facts)].filter(Boolean).join(", ")}.`;
 }
 
 function usualTimeText(ms: number | null): string {

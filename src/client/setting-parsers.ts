@@ -57,7 +57,7 @@ const PARSERS = {
     return storedSpec(parseGeneratorSpec(text, label));
   },
   generatorKey: (label: string, text: string) => checkGeneratorKey(text, label, true),
-  text: notBlank,
+  text: requireText,
   seed: parseSeedOption,
   pixels: (label: string, text: string) => parseWholeNumberOption(label, text, { min: 64, max: 8192 }),
   places: (label: string, text: string) => parseWholeNumberOption(label, text, { min: 1, max: 64 }),
@@ -67,13 +67,13 @@ const PARSERS = {
   headers,
   // Absolute, because later commands run in other folders.
   workflow: async (label: string, text: string, { context }: ParseDeps) => {
-    const file = context.resolvePath(notBlank(label, text));
+    const file = context.resolvePath(requireText(label, text));
     const { readWorkflow } = await import("../providers/comfyui/workflow-file.ts");
     readWorkflow(file, label);
     return file;
   },
   model: async (label: string, text: string, deps: ParseDeps) => {
-    if (hasOwnModels(deps)) return notBlank(label, text);
+    if (hasOwnModels(deps)) return requireText(label, text);
     const matrix = await deps.matrix();
     throwRefusal(unknownModel(text, label, matrix), "To see all models: imggen models");
     return resolveModel(text, matrix)?.id ?? text;
@@ -91,14 +91,14 @@ const PARSERS = {
     throwRefusal(unknownQuality(text, label));
     return canonicalQuality(text) ?? text;
   },
-  folder: (label: string, text: string) => requirePath(notBlank(label, text), label),
+  folder: (label: string, text: string) => requirePath(requireText(label, text), label),
   duration: parseTimeoutOption,
   switch: parseSwitch,
   command: (label: string, text: string) => parseUploadCommand(text, label).text,
   credits: (label: string, text: string) => parseWholeNumberOption(label, text, { min: 0 }),
   // Absolute, because later commands run in other folders.
   matrix: async (label: string, text: string, { context }: ParseDeps) => {
-    const file = context.resolvePath(notBlank(label, text));
+    const file = context.resolvePath(requireText(label, text));
     const { readMatrix } = await import("../models/matrix-file/read-matrix.ts");
     readMatrix(file, "Nothing was stored. File format: imggen help matrix");
     return file;
@@ -135,7 +135,7 @@ export async function checkSetting(
   return typeof value === "object" || type === "duration" ? text : String(value);
 }
 
-function notBlank(label: string, text: string): string {
+function requireText(label: string, text: string): string {
   if (text.trim() === "")
     throw new UsageError(`${label} is empty.`, {
       hint: phrase`To remove it: ${action("run", `config unset ${label}`)}`,

@@ -82,8 +82,8 @@ async function findOmittedSettings(session: CheckedSession): Promise<string[]> {
 
 /** @throws UsageError for a value that a command would refuse */
 async function checkValues(settings: Settings, file: string, session: CheckedSession): Promise<void> {
-  const read = async () => (await targetInEffect(session)).matrix();
-  const matrix = await read().catch(() => null);
+  const readTargetMatrix = async () => (await targetInEffect(session)).matrix();
+  const matrix = await readTargetMatrix().catch(() => null);
   // Another check reports an invalid matrix. Without the matrix, settings that name a model cannot be checked.
   const skippedNames = matrix === null ? ["matrix", "model", "ratio"] : ["matrix"];
   const deps = { settings: session.settings, context: session.context, matrix: async () => matrix ?? [] };

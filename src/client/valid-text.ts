@@ -7,14 +7,15 @@ import type { Environment } from "./this-process.ts";
 /** Node decodes invalid UTF-8 to this character, which a valid text may contain too. */
 const REPLACEMENT = "\ufffd";
 
-const HINT = "Nothing was sent. Check the encoding of the terminal, or of the script that runs imggen.";
+const ENCODING_HINT =
+  "Nothing was sent. Check the encoding of the terminal, or of the script that runs imggen.";
 
 /** @throws UsageError for an argument that is not UTF-8, which would be sent as another prompt */
 export function requireUtf8Arguments(argv: readonly string[]): void {
   for (const argument of argv)
     if (wasInvalid("cmdline", argument))
       throw new UsageError(`The argument ${JSON.stringify(truncate(argument, 60))} is not valid UTF-8.`, {
-        hint: HINT,
+        hint: ENCODING_HINT,
       });
 }
 
@@ -22,7 +23,7 @@ export function requireUtf8Arguments(argv: readonly string[]): void {
 export function requireUtf8Variables(env: Environment): void {
   for (const [name, value] of Object.entries(env))
     if (name.startsWith("IMGGEN_") && value !== undefined && wasInvalid("environ", `${name}=${value}`))
-      throw new UsageError(`The value of ${name} is not valid UTF-8.`, { hint: HINT });
+      throw new UsageError(`The value of ${name} is not valid UTF-8.`, { hint: ENCODING_HINT });
 }
 
 /** Whether a decoded text had invalid bytes, checked against the original bytes if the system provides them. */

@@ -41,11 +41,11 @@ export class Workspace {
     const { onStoppable, ...rest } = caller;
     const stoppable = onStoppable && new StoppableJobs(() => stoppable && onStoppable(stoppable));
     // Shared by all accounts, so that no image replaces another account's image.
-    const published = new RunFileNames(this.#session.context.clock.now());
+    const publishedNames = new RunFileNames(this.#session.context.clock.now());
     const at = (connection: Connection) => {
       const deps =
         depsByConnection.get(connection) ??
-        this.#deps(connection, { ...rest, ...(stoppable && { stoppable }), published });
+        this.#deps(connection, { ...rest, ...(stoppable && { stoppable }), published: publishedNames });
       depsByConnection.set(connection, deps);
       return deps;
     };
@@ -99,10 +99,10 @@ export class Workspace {
       this.#closers.push(close);
       return connection;
     };
-    const opened = this.#opened.get(key) ?? open();
-    this.#opened.set(key, opened);
-    opened.catch(() => this.#opened.delete(key));
-    return opened;
+    const connecting = this.#opened.get(key) ?? open();
+    this.#opened.set(key, connecting);
+    connecting.catch(() => this.#opened.delete(key));
+    return connecting;
   }
 
   async close(): Promise<void> {

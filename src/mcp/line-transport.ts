@@ -157,9 +157,9 @@ async function* splitLines(input: AsyncIterable<Buffer | string>): AsyncGenerato
       parts.push(part);
       bytes += part.length;
       if (bytes > MAX_LINE_BYTES) {
-        const whole = Buffer.concat(parts);
-        start ??= whole.toString("utf8", 0, END_BYTES);
-        parts = [Buffer.from(whole.subarray(-END_BYTES))];
+        const bufferedLine = Buffer.concat(parts);
+        start ??= bufferedLine.toString("utf8", 0, END_BYTES);
+        parts = [Buffer.from(bufferedLine.subarray(-END_BYTES))];
       }
       if (at === -1) continue;
       const text = Buffer.concat(parts).toString("utf8");

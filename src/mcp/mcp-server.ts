@@ -52,8 +52,8 @@ export async function serve(options: ServeOptions): Promise<void> {
   await server.close();
 }
 
-function toolsFor(now: ToolFacts): readonly Tool[] {
-  return [generateImage(now), getTask, listModels, estimateCost(now), resumeTasks, history(now)];
+function toolsFor(facts: ToolFacts): readonly Tool[] {
+  return [generateImage(facts), getTask, listModels, estimateCost(facts), resumeTasks, history(facts)];
 }
 
 const INSTRUCTIONS =
@@ -68,8 +68,8 @@ export function createServer(
   const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
   server.setRequestHandler("tools/list", async () => {
     requireInitialized(server);
-    const [now, terms] = await Promise.all([settings(), getTermsInTime(shared)]);
-    return { tools: toolsFor({ ...now, terms }).map(toDescription) };
+    const [currentSettings, terms] = await Promise.all([settings(), getTermsInTime(shared)]);
+    return { tools: toolsFor({ ...currentSettings, terms }).map(toDescription) };
   });
   server.setRequestHandler("tools/call", async ({ params }, context) => {
     requireInitialized(server);
@@ -165,8 +165,8 @@ export function reportProgress(
     const params = { progressToken, progress, ...lastMessage };
     notify({ method: "notifications/progress", params }).catch(() => {});
   };
-  const stopped = new AbortController();
-  void notifyRepeatedly(HEARTBEAT_MS, notifyClient, clock, stopped.signal);
+  const stopAbort = new AbortController();
+  void notifyRepeatedly(HEARTBEAT_MS, notifyClient, clock, stopAbort.signal);
   return {
     onProgress(event) {
       const message = eventText(event);
@@ -174,20 +174,20 @@ export function reportProgress(
       lastMessage = { message };
       notifyClient();
     },
-    stop: () => stopped.abort(),
+    stop: () => stopAbort.abort(),
   };
 }
 
 async function notifyRepeatedly(
   everyMs: number,
-  tell: () => void,
+  notify: () => void,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
   try {
     for (;;) {
       await clock.sleep(everyMs, signal);
-      tell();
+      notify();
     }
   } catch {
     // The call has ended.

@@ -84,9 +84,9 @@ export class Jobs {
    * @param taskId id of the task to finish, or null for a new request
    */
   start(key: string, work: Work, taskId: string | null = null): Job {
-    const stopping = [...this.#running].filter((job) => job.isStopped && job.key === key);
+    const stoppingJobs = [...this.#running].filter((job) => job.isStopped && job.key === key);
     const startWork = async (call: Call) => {
-      await Promise.allSettled(stopping.map(({ result }) => result));
+      await Promise.allSettled(stoppingJobs.map(({ result }) => result));
       return work(call);
     };
     const job = new Job(key, startWork, taskId);

@@ -63,9 +63,9 @@ export const PREVIEW_OPTIONS = {
 } satisfies Options;
 
 /** Adds small images to an answer, or the reason that they cannot be created. */
-export async function withPreviews(answer: Answer, isWanted: boolean): Promise<Answer> {
+export async function withPreviews(answer: Answer, includesPreviews: boolean): Promise<Answer> {
   const { paths = [] } = answer;
-  if (!isWanted || paths.length === 0) return answer;
+  if (!includesPreviews || paths.length === 0) return answer;
   try {
     return { ...answer, images: await Promise.all(paths.map(createPreview)) };
   } catch (error) {

@@ -62,16 +62,16 @@ interface InputSchema {
 
 type ArgumentSchema = Record<string, string | number | boolean | string[] | { type: string }>;
 
-type Arguments<Table extends Options, Given extends keyof Table> = ValuesOf<Table> & {
-  [Name in Given]-?: Exclude<ValuesOf<Table>[Name], undefined>;
+type Arguments<Table extends Options, PresentName extends keyof Table> = ValuesOf<Table> & {
+  [Name in PresentName]-?: Exclude<ValuesOf<Table>[Name], undefined>;
 };
 
-interface Definition<Table extends Options, Given extends keyof Table>
+interface Definition<Table extends Options, PresentName extends keyof Table>
   extends Omit<Tool, "inputSchema" | "prepare"> {
   options: Table;
   /** Arguments that always have a value. Those without a default are required. */
-  presentNames: readonly Given[];
-  run(args: Arguments<Table, Given>, call: Call, toolbox: Toolbox): Promise<Answer>;
+  presentNames: readonly PresentName[];
+  run(args: Arguments<Table, PresentName>, call: Call, toolbox: Toolbox): Promise<Answer>;
 }
 
 /** Defines a tool. The compiler checks its arguments against its options. */

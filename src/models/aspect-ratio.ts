@@ -18,10 +18,11 @@ export function intendedRatio(value: string): string | undefined {
   if (text === "auto") return text;
   const [, width, height] = TWO_NUMBERS.exec(text) ?? [];
   if (width === undefined || height === undefined) return undefined;
-  const lowest = lowestTerms(Number(width), Number(height));
+  const lowestTermsText = lowestTerms(Number(width), Number(height));
   // The service writes 7:3 as 21:9.
   return (
-    RATIOS.find((ratio) => WELL_FORMED.test(ratio) && isSameShape(ratio, lowest)) ?? `${width}:${height}`
+    RATIOS.find((ratio) => WELL_FORMED.test(ratio) && isSameShape(ratio, lowestTermsText)) ??
+    `${width}:${height}`
   );
 }
 

@@ -118,12 +118,12 @@ export function checkRequest(
 
 function validateRequest(subject: RuleInput): CheckedRequest {
   const { input, model } = subject;
-  const broken = brokenRule(subject);
-  if (broken !== undefined) throw toError(broken);
+  const refusal = brokenRule(subject);
+  if (refusal !== undefined) throw toError(refusal);
   return {
     request: toRequest(normalizeInput(input, model), model.id),
     credits: estimateCost(model, input.quality).credits,
-    warnings: judge(subject).map(({ message }) => `${message}.`),
+    warnings: applyRules(subject).map(({ message }) => `${message}.`),
   };
 }
 
@@ -134,7 +134,10 @@ function skipValidation(subject: RuleInput): CheckedRequest {
   return {
     request: toRequest(input, model.id),
     credits: estimateCost(model, input.quality).credits,
-    warnings: [...uncheckedWarnings(judge(subject)), ...(guess === undefined ? [] : [`${guess.message}.`])],
+    warnings: [
+      ...uncheckedWarnings(applyRules(subject)),
+      ...(guess === undefined ? [] : [`${guess.message}.`]),
+    ],
   };
 }
 
@@ -172,8 +175,8 @@ function checkForGenerator(
     buildRequest(each, model, isChecked, name),
   );
   const subject = { ...open, input };
-  const broken = isChecked ? judge(subject).find(isRefusal) : refuseTooManyImages(subject);
-  if (broken !== undefined) throw toError(broken);
+  const refusal = isChecked ? applyRules(subject).find(isRefusal) : refuseTooManyImages(subject);
+  if (refusal !== undefined) throw toError(refusal);
   const guess = isFree ? undefined : price(subject);
   const requests = input.maxImages ?? 1;
   const credits = totalCost(estimateCost(model, input.quality).credits ?? terms.price ?? null, requests);
@@ -261,10 +264,10 @@ export function undocumentedModel(id: string): Model {
 }
 
 export function brokenRule(subject: RuleInput, rules = RULES): Refusal | undefined {
-  return judge(subject, rules).find(isRefusal);
+  return applyRules(subject, rules).find(isRefusal);
 }
 
-function judge(subject: RuleInput, rules = RULES): Finding[] {
+function applyRules(subject: RuleInput, rules = RULES): Finding[] {
   return rules.map((rule) => rule(subject)).filter((finding) => finding !== undefined);
 }
 

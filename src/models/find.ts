@@ -42,9 +42,11 @@ export function nearestModels(name: string, matrix: Matrix, count = 3): string[]
 }
 
 export function nearestText(name: string, matrix: Matrix): string {
-  const near = nearestModels(name, matrix);
-  if (near.length === 0) return "";
-  return near.length === 1 ? `the nearest is ${near[0]}` : `the nearest are ${near.join(", ")}`;
+  const nearestIds = nearestModels(name, matrix);
+  if (nearestIds.length === 0) return "";
+  return nearestIds.length === 1
+    ? `the nearest is ${nearestIds[0]}`
+    : `the nearest are ${nearestIds.join(", ")}`;
 }
 
 /** Returns a sentence about an unknown model name, or null if the model exists. */

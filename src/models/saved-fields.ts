@@ -14,7 +14,7 @@ export interface MergedInput {
   warnings: string[];
 }
 
-const RULES = { ratio, quality } as const;
+const CHECKED_RULES = { ratio, quality } as const;
 const CHECKED_NAMES = ["ratio", "quality"] as const;
 
 export function savedLabels(input: SavedFields, savedFields: SavedFields = {}): Partial<Labels> {
@@ -31,7 +31,7 @@ export function withSaved(subject: RuleInput, savedFields: SavedFields, isChecke
   const warnings: string[] = [];
   for (const name of isChecked ? CHECKED_NAMES : []) {
     if (input[name] === undefined || subject.input[name] !== undefined) continue;
-    const finding = RULES[name]({ ...subject, input });
+    const finding = CHECKED_RULES[name]({ ...subject, input });
     if (finding?.kind !== "refusal" || finding.limit === undefined) continue;
     warnings.push(leftOutWarning(name, input[name], `${allowedText(subject.model.id, finding.limit)}.`));
     delete input[name];
@@ -100,10 +100,10 @@ function fieldValue(input: RequestInput, name: string): unknown {
 }
 
 function omitFields(input: RequestInput, names: readonly string[]): RequestInput {
-  const isKept = ([name]: [string, unknown]) => !names.includes(name);
+  const isRemaining = ([name]: [string, unknown]) => !names.includes(name);
   const plainFields = Object.fromEntries(
-    Object.entries(input).filter((entry) => !isPlain(entry[0]) || isKept(entry)),
+    Object.entries(input).filter((entry) => !isPlain(entry[0]) || isRemaining(entry)),
   );
-  const fields = Object.fromEntries(Object.entries(input.fields ?? {}).filter((entry) => isKept(entry)));
+  const fields = Object.fromEntries(Object.entries(input.fields ?? {}).filter((entry) => isRemaining(entry)));
   return { ...plainFields, prompt: input.prompt, ...(input.fields && { fields }) };
 }

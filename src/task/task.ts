@@ -128,8 +128,10 @@ export function withLine(task: Task, line: Line): Task {
       return withTaskState({ ...withRequests(task, dismissRequest), dismissal: { why, replacement } });
     }
     default: {
-      const isAbout = (at: number) => at === line.request;
-      return withTaskState(withRequests(task, (each, at) => (isAbout(at) ? requestAfter(each, line) : each)));
+      const isOfRequest = (at: number) => at === line.request;
+      return withTaskState(
+        withRequests(task, (each, at) => (isOfRequest(at) ? requestAfter(each, line) : each)),
+      );
     }
   }
 }
@@ -161,16 +163,18 @@ function requestAfter(each: RequestState, line: RequestLine): BareRequest {
     const { why: goneReason, attempt } = line;
     return {
       ...each,
-      attempts: each.attempts.map((one) => (one.name === attempt ? { ...one, goneReason } : one)),
+      attempts: each.attempts.map((otherAttempt) =>
+        otherAttempt.name === attempt ? { ...otherAttempt, goneReason } : otherAttempt,
+      ),
     };
   }
   const isKnown = each.attempts.some(({ name }) => name === line.attempt);
   const attempts = isKnown ? each.attempts : [...each.attempts, newAttempt(line)];
   if (line.type === "started") return { ...each, attempts };
-  const answered = attempts.map((attempt) =>
+  const answeredAttempts = attempts.map((attempt) =>
     attempt.name === line.attempt ? withAnswer(attempt, line) : attempt,
   );
-  return { ...each, attempts: answered };
+  return { ...each, attempts: answeredAttempts };
 }
 
 function newAttempt({ attempt: name, at }: RequestLine & { attempt: string }): Attempt {
@@ -228,10 +232,10 @@ function withoutUnreliableCharge(line: Answer, { answer, wasCompleted }: Attempt
   return paid;
 }
 
-function withRequestState(bare: BareRequest, isPaid: boolean): RequestState {
-  const { attempts, notSentReason, isDismissed } = bare;
-  const is = (type: Answer["type"]) => (attempt: Attempt) => attempt.answer?.type === type;
-  const findAnswer = (type: Answer["type"]) => attempts.findLast(is(type)) ?? null;
+function withRequestState(request: BareRequest, isPaid: boolean): RequestState {
+  const { attempts, notSentReason, isDismissed } = request;
+  const hasType = (type: Answer["type"]) => (attempt: Attempt) => attempt.answer?.type === type;
+  const findAnswer = (type: Answer["type"]) => attempts.findLast(hasType(type)) ?? null;
   const open = attempts.findLast(({ answer }) => answer === null) ?? null;
   const unknownAttempts = attempts.filter((attempt) => attempt.answer?.type === "unknown");
   const possibleSubmits = unknownAttempts.length + attempts.filter(({ answer }) => answer === null).length;
@@ -296,8 +300,8 @@ function mergeFiles(
   before: readonly (SavedFile | null)[],
   now: readonly (SavedFile | null)[],
 ): (SavedFile | null)[] {
-  const longer = before.length > now.length ? before : now;
-  return longer.map((_, at) => now[at] ?? before[at] ?? null);
+  const longerList = before.length > now.length ? before : now;
+  return longerList.map((_, at) => now[at] ?? before[at] ?? null);
 }
 
 /** Id for users, file names and messages: imggen's or the provider's, or null before acceptance. */
@@ -430,8 +434,8 @@ export function isUnsaved({
   // A late reply may have arrived after the other images were saved.
   if (isSaved) return requests.some(({ state }, at) => state === "completed" && files[at] === null);
   const count = Math.max(files.length, requests.length);
-  const isToCome = (at: number) => (requests[at]?.state ?? "completed") === "completed";
-  return Array.from({ length: count }, (_, at) => at).some((at) => !files[at] && isToCome(at));
+  const canBeSaved = (at: number) => (requests[at]?.state ?? "completed") === "completed";
+  return Array.from({ length: count }, (_, at) => at).some((at) => !files[at] && canBeSaved(at));
 }
 
 /** The reason recorded for a request cancelled by the user. */

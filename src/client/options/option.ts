@@ -39,8 +39,8 @@ export type Group = "Prompt and model" | "Output" | "Cost" | "Waiting" | "Advanc
 export type SuggestionKind = "model" | "ratio" | "quality" | "profile";
 
 /** One option: a flag with its help, an option of the package, or an argument of an agent's tool. */
-export interface Option<OfKind extends Kind = Kind, Choice extends string = string> {
-  kind: OfKind;
+export interface Option<OptionKind extends Kind = Kind, Choice extends string = string> {
+  kind: OptionKind;
   /** Declaration for the parser: `-m, --model <id>`. Null for options without a flag. */
   flag: string | null;
   help: string;
@@ -61,7 +61,11 @@ export interface Option<OfKind extends Kind = Kind, Choice extends string = stri
 export type Options = Readonly<Record<string, Option>>;
 
 type OptionValue<One> =
-  One extends Option<infer OfKind, infer Choice> ? (OfKind extends "text" ? Choice : Values[OfKind]) : never;
+  One extends Option<infer OptionKind, infer Choice>
+    ? OptionKind extends "text"
+      ? Choice
+      : Values[OptionKind]
+    : never;
 
 export type ValuesOf<Table extends Options> = {
   -readonly [Name in keyof Table]?: OptionValue<Table[Name]> | undefined;
@@ -103,7 +107,7 @@ export function pick<Table extends Options, Name extends keyof Table>(
   return Object.fromEntries(entries) as Pick<Table, Name>;
 }
 
-export function inGroup(group: Group) {
+export function optionsOfGroup(group: Group) {
   return <OfKind extends Kind, Choice extends string = string>(
     kind: OfKind,
     flag: string,

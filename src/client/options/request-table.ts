@@ -1,12 +1,12 @@
 import type { FieldName } from "../../task/request-fields.ts";
-import { inGroup, type Options } from "./option.ts";
+import { type Options, optionsOfGroup } from "./option.ts";
 import { VIEW, waitOptions } from "./task-table.ts";
 
-const request = inGroup("Prompt and model");
-const output = inGroup("Output");
-const cost = inGroup("Cost");
-const waiting = inGroup("Waiting");
-const advanced = inGroup("Advanced");
+const request = optionsOfGroup("Prompt and model");
+const output = optionsOfGroup("Output");
+const cost = optionsOfGroup("Cost");
+const waiting = optionsOfGroup("Waiting");
+const advanced = optionsOfGroup("Advanced");
 
 /** Fields of a request, in the order of the help. The prompt is an argument, and `--field` a global option. */
 export const REQUEST = {

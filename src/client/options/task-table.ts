@@ -1,21 +1,24 @@
 import type { HistoryStatus } from "../../core/use-cases/history.ts";
-import { type Group, inGroup, type Options, option } from "./option.ts";
+import { type Group, type Options, option, optionsOfGroup } from "./option.ts";
 
-const advanced = inGroup("Advanced");
+const advanced = optionsOfGroup("Advanced");
 
 export const VIEW = {
   preview: option("flag", "--preview", "show the images in the terminal", { group: "Output" }),
   open: option("flag", "--open", "open the images with the system's viewer", { group: "Output" }),
 } satisfies Options;
 
-/** @param context.when prefix of both texts, if a command waits only with another flag */
-export function waitOptions(what: string, { when = "", group }: { when?: string; group?: Group } = {}) {
+/** @param options.when prefix of both texts, if a command waits only with another flag */
+export function waitOptions(
+  limitedWait: string,
+  { when: prefix = "", group }: { when?: string; group?: Group } = {},
+) {
   return {
     /** Maximum wait for a result in milliseconds. Default: 180,000, and 600,000 for 4K. */
     timeoutMs: option(
       "duration",
       "--timeout <duration>",
-      `${when}${what}; with a generator, counted from the submit: a free request is then abandoned, a paid one is still awaited (default: 180s, 600s for 4K)`,
+      `${prefix}${limitedWait}; with a generator, counted from the submit: a free request is then abandoned, a paid one is still awaited (default: 180s, 600s for 4K)`,
       { group, min: 1 },
     ),
     progress: option(
@@ -28,7 +31,7 @@ export function waitOptions(what: string, { when = "", group }: { when?: string;
     pollIntervalMs: advanced(
       "duration",
       "--poll-interval <duration>",
-      `${when}poll at a fixed interval, 100ms or more (default: automatic)`,
+      `${prefix}poll at a fixed interval, 100ms or more (default: automatic)`,
       { min: 100 },
     ),
     requestTimeoutMs: advanced(

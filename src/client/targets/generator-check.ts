@@ -23,10 +23,10 @@ export async function checkGenerator(
   const elapsedMs = performance.now() - startMs;
   return {
     async service() {
-      const other = await otherKind(generator, reply, signal, session);
-      return other === null
+      const otherName = await otherKind(generator, reply, signal, session);
+      return otherName === null
         ? checkReachable(generator, reply, elapsedMs, session)
-        : otherKindFinding(generator, other);
+        : otherKindFinding(generator, otherName);
     },
     key: () => checkKey(generator, reply),
     clock: () => null,

@@ -116,10 +116,11 @@ export async function reportBlockedTask(
   const { name, kind } = parseGeneratorSpec(setting.value, setting.label);
   if (kind !== "npm") throw error;
   const ledger = openLedger(session);
-  const isSame = ({ intent }: Task) => intent.service.baseUrl === name && intent.request.prompt === prompt;
+  const isEqualRequest = ({ intent }: Task) =>
+    intent.service.baseUrl === name && intent.request.prompt === prompt;
   const entries = (await ledger.unfinished()).reverse();
   const tasks = entries.flatMap((entry) => (entry.kind === "task" ? [entry.task] : []));
-  const task = tasks.find((each) => isSame(each) && !ledger.isHeld(each));
+  const task = tasks.find((each) => isEqualRequest(each) && !ledger.isHeld(each));
   if (task === undefined) throw error;
   const report = taskReport(await ledger.withLostReplies(task));
   try {

@@ -204,8 +204,8 @@ function getConfiguredModel(
   if (options.model !== null && generatorModel !== undefined)
     return { model: options.model, origin: describeSetting("generatorModel", generatorModel) };
   const setting = settings.get("model");
-  const applies = setting?.source === "environment" || settings.generator()?.source === "config";
-  if (setting !== undefined && applies)
+  const isModelSettingValid = setting?.source === "environment" || settings.generator()?.source === "config";
+  if (setting !== undefined && isModelSettingValid)
     return { model: setting.value, origin: describeSetting("model", setting) };
   const model = getDefaultModel(spec);
   return model === null ? null : { model };
@@ -216,9 +216,9 @@ function getOnlyModel(generator: UserGenerator, { names, needsName }: OfferedMod
   // The workflow contains the model.
   if (generator.options.workflow !== undefined) return ANY_MODEL;
   if (names === null) return getUnlistedModel(generator);
-  const [only, ...others] = names;
-  if (only !== undefined && others.length === 0) return only;
-  if (only === undefined)
+  const [onlyName, ...others] = names;
+  if (onlyName !== undefined && others.length === 0) return onlyName;
+  if (onlyName === undefined)
     return new ServiceError(`${generator.spec.name} has no model that makes images.`, { charged: "no" });
   if (!needsName) return ANY_MODEL;
   return new UsageError(`${generator.spec.name} has ${names.length} models, but no model is chosen.`, {

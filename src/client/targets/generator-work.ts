@@ -47,8 +47,8 @@ function findSeedChooser(
 ): DescribedRequest["seedBy"] {
   if (field === undefined) return null;
   const fields = { ...job.options.fields, [field]: 0 };
-  const seeded = { ...job, request: { ...job.request, seed: 0 }, options: { ...job.options, fields } };
-  if (unsupportedPart(seeded, provider) !== null) return null;
+  const seededJob = { ...job, request: { ...job.request, seed: 0 }, options: { ...job.options, fields } };
+  if (unsupportedPart(seededJob, provider) !== null) return null;
   // A seed chosen by imggen differs between tasks.
   const [firstSeed, secondSeed] = ["1", "2"].map((taskId) => provider.getSeed?.({ ...job, taskId }) ?? null);
   if (firstSeed === null) return "the server";
@@ -71,9 +71,9 @@ export async function findProblems(
   const read = withProvider(generator, session, async (provider, prepared) => {
     const problem = (
       request: GenerationRequest,
-      changed: Partial<GeneratorOptions> = {},
+      changedOptions: Partial<GeneratorOptions> = {},
       preparation = prepared,
-    ) => unsupportedPart(createJob(request, { ...options, ...changed }, preparation), provider);
+    ) => unsupportedPart(createJob(request, { ...options, ...changedOptions }, preparation), provider);
     const problemWithout = (request: GenerationRequest, setting: SavedCause["setting"]) => {
       if (setting === "generatorSize") return problem(request, { sizeForm: null });
       if (setting === "workflow") return problem(request, {}, { isPaid: false });

@@ -76,8 +76,8 @@ export class ServeTarget extends ServiceTarget {
     const { baseUrl, apiKey } = configuredService(this.#session.settings);
     const { context, onExchange } = this.#session;
     const url = new URL(`${baseUrl.replace(/\/api$/, "")}/v1/models`);
-    const masked = withMaskedUrls(onExchange, keyMasker(apiKey));
-    const http = new HttpClient({ proxies: proxiesFromEnvironment(context.env), onExchange: masked });
+    const maskedExchange = withMaskedUrls(onExchange, keyMasker(apiKey));
+    const http = new HttpClient({ proxies: proxiesFromEnvironment(context.env), onExchange: maskedExchange });
     const headers = { authorization: `Bearer ${apiKey}` };
     try {
       const { status, body } = await wholeReply(http, { method: "GET", url, headers, timeoutMs });

@@ -44,13 +44,13 @@ export async function taskTarget(
 
 function storedAccount({ baseUrl, keyId }: ServiceIdentity, configFolder: string): ServiceAccount | null {
   for (const folder of settingsFolders(configFolder)) {
-    const account = accountIn(folder);
+    const account = readStoredAccount(folder);
     if (account?.baseUrl === baseUrl && keyFingerprint(account.apiKey) === keyId) return account;
   }
   return null;
 }
 
-function accountIn(folder: string): ServiceAccount | null {
+function readStoredAccount(folder: string): ServiceAccount | null {
   try {
     const { apiKeyBaseUrl: baseUrl, apiKey } = readSettings(settingsFile(folder));
     if (baseUrl === undefined || apiKey === undefined) return null;

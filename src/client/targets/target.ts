@@ -31,7 +31,7 @@ export interface Target {
     requests: readonly (readonly [name: string, GenerationRequest])[],
   ): Promise<DescribedRequest | null>;
   /** Checks at no cost whether the target can be used. */
-  check(how: TargetCheckOptions): Promise<TargetCheck>;
+  check(options: TargetCheckOptions): Promise<TargetCheck>;
 }
 
 export interface TermsRequest {

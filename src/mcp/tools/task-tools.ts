@@ -101,8 +101,8 @@ export const resumeTasks = tool({
 
 /** Finishes tasks within this time. An image still being downloaded then is left to another call. */
 async function resumeWithin(waitSeconds: number, call: Call, { client, clock }: Toolbox) {
-  const [timeUp, answered] = [new AbortController(), new AbortController()];
-  clock.sleep(Math.max(waitSeconds, 1) * 1000, answered.signal).then(
+  const [timeUp, timerAbort] = [new AbortController(), new AbortController()];
+  clock.sleep(Math.max(waitSeconds, 1) * 1000, timerAbort.signal).then(
     () => timeUp.abort(),
     () => {},
   );
@@ -116,7 +116,7 @@ async function resumeWithin(waitSeconds: number, call: Call, { client, clock }: 
     const isTimeUp = timeUp.signal.aborted && !call.signal.aborted;
     return { tasks, unreadable, toAnswer: isTimeUp ? answerAtTimeUp : taskAnswer };
   } finally {
-    answered.abort();
+    timerAbort.abort();
   }
 }
 

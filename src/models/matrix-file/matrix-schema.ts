@@ -26,7 +26,7 @@ export class MatrixProblem extends Error {
 /** Requires a schema of the right type for each field at compile time. */
 type Fields<Values> = { [Name in keyof Values]-?: z.ZodMiniType<Values[Name]> };
 
-const EMPTY = "must not be empty; null says that it is not known";
+const EMPTY_PROBLEM = "must not be empty; null says that it is not known";
 
 /** Error option of a schema. @param words description of a valid value */
 function problemMessage(words: string) {
@@ -92,7 +92,7 @@ const prices = object({
   default: price,
 } satisfies Fields<NonNullable<Model["credits"]>>).check(
   // Without any price, the lowest price would be infinite.
-  z.refine((each) => Object.keys(each).length > 0, EMPTY),
+  z.refine((each) => Object.keys(each).length > 0, EMPTY_PROBLEM),
 );
 
 const entry = object({
@@ -101,8 +101,8 @@ const entry = object({
     `an id of at most ${MAX_ID_LENGTH} characters without spaces and commas`,
     (id) => id.length <= MAX_ID_LENGTH && /^[^\s,\p{C}]+$/u.test(id),
   ),
-  kinds: optional(z.nullable(uniqueList(oneOf(KINDS)).check(z.minLength(1, EMPTY)))),
-  ratios: optional(z.nullable(uniqueList(ratio).check(z.minLength(1, EMPTY)))),
+  kinds: optional(z.nullable(uniqueList(oneOf(KINDS)).check(z.minLength(1, EMPTY_PROBLEM)))),
+  ratios: optional(z.nullable(uniqueList(ratio).check(z.minLength(1, EMPTY_PROBLEM)))),
   defaultRatio: optional(ratio),
   qualities: optional(z.nullable(uniqueList(quality))),
   defaultQuality: optional(z.nullable(quality)),

@@ -31,8 +31,8 @@ export function readMatrix(file: string, hint: Wording, base?: MatrixBase): Matr
 /** @throws Error with the problem, or the system's error */
 function readMatrixText(file: string): string {
   const bytes = readRegular(file, MAX_BYTES);
-  const invalid = firstInvalidByte(bytes);
-  if (invalid !== -1) throw new Error(`it is not UTF-8 at byte ${invalid}`);
+  const invalidByte = firstInvalidByte(bytes);
+  if (invalidByte !== -1) throw new Error(`it is not UTF-8 at byte ${invalidByte}`);
   return bytes.toString("utf8").replace(/^\uFEFF/, "");
 }
 
@@ -49,14 +49,17 @@ export interface MatrixBase {
   newModelDefaults: Columns;
 }
 
-const SERVICE: MatrixBase = { builtIn: MODELS, newModelDefaults: {} };
+const SERVICE_BASE: MatrixBase = { builtIn: MODELS, newModelDefaults: {} };
 
 /**
  * Merges a matrix file with the built-in models. An entry with a known id overrides columns, other entries are
  * appended.
  * @throws MatrixProblem
  */
-export function mergeMatrix(document: unknown, { builtIn, newModelDefaults }: MatrixBase = SERVICE): Matrix {
+export function mergeMatrix(
+  document: unknown,
+  { builtIn, newModelDefaults }: MatrixBase = SERVICE_BASE,
+): Matrix {
   const models = new Map(builtIn.map((each) => [each.id, each]));
   const pathsById = new Map<string, string>();
   readEntries(document).forEach((entry, index) => {

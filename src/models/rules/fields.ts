@@ -7,7 +7,7 @@ import type { FieldNames, InputFields, ProviderFields } from "../../task/request
 import { type Labels, leftOutWarning, type Refusal, type RuleInput, refuse } from "./rule.ts";
 
 const FIELD_TEXTS = { seed: "a seed", negative: "a negative prompt" } as const;
-const NAMES = ["seed", "negative", "fields"] as const;
+const GENERATOR_FIELD_NAMES = ["seed", "negative", "fields"] as const;
 
 /** Refuses generator-only fields, because a service that ignores one would make another image. */
 export function refuseGeneratorFields(
@@ -15,7 +15,7 @@ export function refuseGeneratorFields(
 ): Refusal | undefined {
   const { input, labels, inherited } = subject;
   const values = { ...input, fields: Object.keys(input.fields ?? {})[0] };
-  const name = NAMES.find((each) => values[each] !== undefined);
+  const name = GENERATOR_FIELD_NAMES.find((each) => values[each] !== undefined);
   if (name === undefined) return undefined;
   const hint = inherited?.includes(name) ? "give the prompt to imggen generate" : "leave it out";
   return refuse(`${labels[name]} cannot be used: the service does not support it`, [
@@ -124,8 +124,8 @@ function findCount(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const count = Array.isArray(value) ? undefined : Object.keys(value).find(isCount);
   if (count !== undefined) return count;
-  for (const each of Object.values(value)) {
-    const count = findCount(each);
+  for (const nestedValue of Object.values(value)) {
+    const count = findCount(nestedValue);
     if (count !== undefined) return count;
   }
   return undefined;

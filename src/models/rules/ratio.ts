@@ -17,8 +17,8 @@ import {
 export const ratio: Rule = ({ input, model, matrix, labels }) => {
   const value = input.ratio;
   if (value === undefined) return undefined;
-  const malformed = malformedRatio(value, labels.ratio);
-  if (malformed !== null) return malformed;
+  const refusal = malformedRatio(value, labels.ratio);
+  if (refusal !== null) return refusal;
   if (model.ratios === null)
     return isKnownRatio(value, matrix) ? undefined : undocumentedRatio(value, model.id, labels.ratio);
   if (model.ratios.includes(value)) return undefined;
@@ -29,9 +29,11 @@ export const ratio: Rule = ({ input, model, matrix, labels }) => {
 
 export function malformedRatio(value: string, label: string): Refusal | null {
   if (isWellFormedRatio(value)) return null;
-  const intended = intendedRatio(value);
+  const correctedRatio = intendedRatio(value);
   const hint =
-    intended === undefined ? "write it as width:height, such as 16:9, or auto" : `write it as ${intended}`;
+    correctedRatio === undefined
+      ? "write it as width:height, such as 16:9, or auto"
+      : `write it as ${correctedRatio}`;
   return refuse(`${label} ${quoteValue(value)} is neither width:height in whole numbers nor auto`, hint);
 }
 
@@ -45,14 +47,14 @@ export function unknownRatio(
   matrix: Matrix,
   models: readonly string[] = [DEFAULT_MODEL],
 ): Refusal | null {
-  const malformed = malformedRatio(value, label);
-  if (malformed !== null) return malformed;
+  const refusal = malformedRatio(value, label);
+  if (refusal !== null) return refusal;
   const hasUnknownRatios = models.some((name) => resolveModel(name, matrix)?.ratios === null);
   if (hasUnknownRatios || isKnownRatio(value, matrix)) return null;
-  const intended = intendedRatio(value);
-  const isDocumented = intended !== undefined && RATIOS.includes(intended);
+  const correctedRatio = intendedRatio(value);
+  const isDocumented = correctedRatio !== undefined && RATIOS.includes(correctedRatio);
   const advice = isDocumented
-    ? `${value} is ${intended}: write ${intended}.`
+    ? `${value} is ${correctedRatio}: write ${correctedRatio}.`
     : `the nearest is ${nearestRatio(value, RATIOS)}.`;
   return refuse(`${label} ${value} is not documented by the service`, [
     advice,

@@ -101,8 +101,8 @@ const MAX_VALUE_LENGTH = 80;
 
 /** Formats a user's value for a message: truncated if long, quoted if it contains white space. */
 export function quoteValue(value: string): string {
-  const short = truncate(value, MAX_VALUE_LENGTH);
-  return short === "" || /\s/.test(short) ? `"${short}"` : short;
+  const shortened = truncate(value, MAX_VALUE_LENGTH);
+  return shortened === "" || /\s/.test(shortened) ? `"${shortened}"` : shortened;
 }
 
 export function modelList(models: readonly Model[]): string {
