@@ -42,7 +42,7 @@ export const GENERATOR_MUTANTS: Mutant[] = [
   },
   {
     bug: "a line about one request counts for all",
-    edits: [always("withLine", "isAbout")],
+    edits: [always("withLine", "isOfRequest")],
     shows: { scenario: GENERATORS.twoImages, at: /^kill-after at operation \d+, close reply$/ },
   },
   {
