@@ -54,18 +54,12 @@ export class DiskFile {
     return new DiskFile(descriptor);
   }
 
-  /**
-   * Opens an existing file. Writes append, even if other processes write too.
-   * @throws ENOENT
-   */
+  /** Opens an existing file. Writes append, even if other processes write too. @throws ENOENT */
   static openToAppend(file: string): DiskFile {
     return new DiskFile(openSync(file, constants.O_RDWR | constants.O_APPEND));
   }
 
-  /**
-   * Opens a file or folder, without waiting for the writer of a named pipe.
-   * @throws ENOENT
-   */
+  /** Opens a file or folder, without waiting for the writer of a named pipe. @throws ENOENT */
   static openToRead(file: string): DiskFile {
     return new DiskFile(openSync(file, NON_BLOCKING_READ));
   }
@@ -76,10 +70,7 @@ export class DiskFile {
     if (!stats.isFile()) throw new Error(stats.isDirectory() ? "it is a folder" : "it is not a regular file");
   }
 
-  /**
-   * Whether this path still refers to the open file.
-   * @throws the disk's error
-   */
+  /** Whether this path still refers to the open file. @throws the disk's error */
   isAtPath(file: string): boolean {
     const current = statSync(file, { bigint: true, throwIfNoEntry: false });
     const opened = fstatSync(this.#fd, { bigint: true });
@@ -129,10 +120,7 @@ export class DiskFile {
     await ignoreUnsupported(() => promisify(fchmod)(this.#fd, mode));
   }
 
-  /**
-   * Idempotent.
-   * @throws the disk's error; the file is closed nevertheless
-   */
+  /** Idempotent. @throws the disk's error; the file is closed nevertheless */
   close(): void {
     const descriptor = this.#descriptor;
     this.#descriptor = null;

@@ -52,10 +52,7 @@ export function toExactSeed<Value>(value: Value): Value | ExactInteger {
 const TEXT_OR_NUMBER = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const LONG_INTEGER = /^-?\d{16,}$/;
 
-/**
- * `JSON.parse` that returns integers that a number would round as `ExactInteger`.
- * @throws SyntaxError
- */
+/** `JSON.parse` that returns integers that a number would round as `ExactInteger`. @throws SyntaxError */
 export function parseExact(text: string): unknown {
   const json: unknown = JSON.parse(text);
   if (!/\d{16}/.test(text)) return json;

@@ -26,10 +26,7 @@ export interface HeldTicket {
    * @throws the disk's error; the ticket stays valid until its previous end
    */
   renew(durationMs: number, count?: number): boolean;
-  /**
-   * Whether the ticket never expired, and its file still exists.
-   * @throws the disk's error
-   */
+  /** Whether the ticket never expired, and its file still exists. @throws the disk's error */
   isStillHeld(): boolean;
   /**
    * @param keepMs how long to block the resource for all processes, because a server may still be working; at most
@@ -114,10 +111,7 @@ export class Tickets {
     return this.take(resource, durationMs, options);
   }
 
-  /**
-   * All valid tickets, sorted, including those that may still be withdrawn.
-   * @throws the disk's error
-   */
+  /** All valid tickets, sorted, including those that may still be withdrawn. @throws the disk's error */
   listActive(resource: string): Ticket[] {
     const nowMs = this.#clock.now();
     // Listed twice, because some file systems omit a file while it is renamed.
@@ -165,10 +159,7 @@ export class Tickets {
     }
   }
 
-  /**
-   * Without a lease if the file is missing, damaged or not a ticket.
-   * @throws the disk's error
-   */
+  /** Without a lease if the file is missing, damaged or not a ticket. @throws the disk's error */
   #read(name: string): { lease: Lease | null; count: number } {
     try {
       const text = readRegular(path.join(this.#folder, name), MAX_BYTES).toString("utf8");

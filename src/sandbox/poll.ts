@@ -1,6 +1,6 @@
 import type { DrawPicture } from "../painter/draw-picture.ts";
 import type { ServiceRequest } from "../server/http.ts";
-import { type FileAddress, LINK_SECONDS, readLink, resultUrl } from "../server/links.ts";
+import { type FileAddress, LINK_SECONDS, resultUrl, verifyLink } from "../server/links.ts";
 import { FAILURE_CODE, invalidRequest, type ServerReply, success, unknownError } from "../server/reply.ts";
 import type { Account } from "./state/accounts.ts";
 import type { SandboxService } from "./state/state.ts";
@@ -56,7 +56,7 @@ export async function serveFile(
   address: FileAddress,
   { secret, tasks, clock, draw }: SandboxService,
 ): Promise<ServerReply> {
-  const link = readLink(address, secret, clock.now());
+  const link = verifyLink(address, secret, clock.now());
   if ("refused" in link) return link.refused;
   const task = await tasks.find(link.taskId);
   if (task === null) return unknownError("no such task", { status: 404 });

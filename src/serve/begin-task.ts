@@ -10,44 +10,42 @@ import { type Call, type CallRequest, isDelivered, lastRequestMs } from "./call-
 import {
   type ClientRequest,
   checkClientRequest,
-  fieldAtFault,
-  intentFor,
-  surplusField,
+  createIntent,
+  findInvalidField,
+  findSurplusField,
   TOO_MANY_FIELDS,
 } from "./client-request.ts";
-import { endOf, isUnsent } from "./end.ts";
+import { getTaskEnd, isUnsent } from "./end.ts";
 import type { Service } from "./serve-options.ts";
 
 /**
- * Reason that no task was begun. `limit`: of the day's credits. `unsendable`: the disk, or a generator that cannot be asked.
- * `other body`: the key belongs to another request. `damaged call`: its record cannot be read.
+ * Reason that no task was begun. `limit`: the daily credits. `unsendable`: an error of the disk or the generator.
+ * `other body`: the key belongs to another request. `damaged call`: the call's record cannot be read.
  */
-export interface NotBegun {
+export interface BeginRefusal {
   kind: "invalid" | "no such model" | "limit" | "unsendable" | "other body" | "damaged call";
-  /** Type of the error; null for none. */
   type: ErrorType | null;
-  /** The client's name of the wrong field; null for none. */
+  /** The invalid field, as the client names it. */
   field: string | null;
   detail: string;
 }
 
-/** `delivered`: notes that the client has its answer. */
-export type BeginResult = { taskId: string; delivered: () => void } | { refused: NotBegun };
+export type BeginResult = { taskId: string; recordDelivery: () => void } | { refused: BeginRefusal };
 
-/** Timeout for the price of a workflow: a refusal comes within 15 s. */
-export const PREPARE_MS = 10_000;
+/** Timeout for the price of a workflow, so that a refusal comes within 15 s. */
+export const PREPARE_TIMEOUT_MS = 10_000;
 
-/** Time after its end or last retry in which the next retry finds a call, in milliseconds. */
-const RETRY_MS = 15 * 60_000;
+/** Time after the end or last retry of a call in which another retry belongs to it. */
+const RETRY_WINDOW_MS = 15 * 60_000;
 
-/** The document's maximum for any model. */
 const MAX_REFERENCES = 16;
 
-const OTHER_BODY = "This Idempotency-Key was used for another request. Use a new key for each request.";
+const OTHER_BODY_MESSAGE =
+  "This Idempotency-Key was used for another request. Use a new key for each request.";
 
 /**
- * Checks a request and begins its task: it is on disk, and with the runner, when this returns. Nothing waits for the provider,
- * except to refuse a model that it seems not to have. Every request of one call is the same task, whatever crashed in between.
+ * Checks a request and begins its task, which is on disk when this returns. All requests of one call are for the
+ * same task, even after a crash.
  */
 export async function begin(
   clientRequest: ClientRequest,
@@ -55,12 +53,11 @@ export async function begin(
   service: Service,
 ): Promise<BeginResult> {
   const work = () => beginCall(clientRequest, request, service);
-  const result = mayRepeat(request, service) ? service.calls.inTurn(request, work) : work();
-  return result.catch(refusalFor);
+  const result = mayRepeatCall(request, service) ? service.calls.runInTurn(request, work) : work();
+  return result.catch(toRefusal);
 }
 
-/** Whether a request may be one of an earlier call. */
-function mayRepeat({ key, isRetry }: CallRequest, { onceMs }: Service): boolean {
+function mayRepeatCall({ key, isRetry }: CallRequest, { onceMs }: Service): boolean {
   return key !== null || isRetry || onceMs !== null;
 }
 
@@ -70,36 +67,41 @@ async function beginCall(
   service: Service,
 ): Promise<BeginResult> {
   const { calls, clients, gate, ledger } = service;
-  const earlier = await earlierCall(request, service);
-  if (earlier !== null && earlier.digest !== request.digest) return refused("other body", null, OTHER_BODY);
-  const call = earlier ?? (await calls.create(request, mayRepeat(request, service)));
-  // Another process was first.
+  const earlier = await findEarlierCall(request, service);
+  if (earlier !== null && earlier.digest !== request.digest)
+    return refused("other body", null, OTHER_BODY_MESSAGE);
+  const call = earlier ?? (await calls.create(request, mayRepeatCall(request, service)));
   if (call === null) return beginCall(clientRequest, request, service);
-  const delivered = request.gone ? clients.join(call, request.gone) : () => calls.note(call, "delivered");
-  const wasBegun = async () => (await ledger.read(call.id)) !== null;
-  const isBegun = earlier !== null && (await wasBegun());
-  const why = isBegun ? null : await beginAs(clientRequest, service, call, request.gone !== null);
-  if (why === null) {
+  const delivered = request.disconnected
+    ? clients.join(call, request.disconnected)
+    : () => calls.note(call, "delivered");
+  const isInLedger = async () => (await ledger.read(call.id)) !== null;
+  const isBegun = earlier !== null && (await isInLedger());
+  const refusal = isBegun
+    ? null
+    : await beginForCall(clientRequest, service, call, request.disconnected !== null);
+  if (refusal === null) {
     gate.retry();
-    return { taskId: call.taskId, delivered };
+    return { taskId: call.taskId, recordDelivery: delivered };
   }
   delivered();
-  if (earlier === null && !(await wasBegun())) calls.forget(call);
-  return why;
+  if (earlier === null && !(await isInLedger())) calls.forget(call);
+  return refusal;
 }
 
 /**
- * The call that a request repeats: that of its key, or of equal ones the oldest that no client waits for and that was not
- * delivered, else the oldest. In doubt it is one: at worst a client gets an equal image at no charge.
+ * Finds the call that a request repeats: the call of its key; otherwise, of all calls with the same content, the
+ * oldest one that is not delivered and that no client waits for, or simply the oldest. If in doubt, a request is a
+ * repetition, so that the worst case is an equal image without a charge.
  */
-async function earlierCall(request: CallRequest, service: Service): Promise<Call | null> {
+async function findEarlierCall(request: CallRequest, service: Service): Promise<Call | null> {
   const { calls, clients } = service;
-  if (!mayRepeat(request, service)) return null;
+  if (!mayRepeatCall(request, service)) return null;
   const candidates: Call[] = [];
-  for (const call of await calls.earlier(request))
+  for (const call of await calls.findEarlier(request))
     if (await isRepeated(call, request, service)) candidates.push(call);
   const isAbandoned = (call: Call) =>
-    !isDelivered(call) && !clients.areWaiting(call.taskId) && !calls.waitsElsewhere(call);
+    !isDelivered(call) && !clients.hasWaitingClients(call.taskId) && !calls.isAwaitedElsewhere(call);
   return candidates.find(isAbandoned) ?? candidates[0] ?? null;
 }
 
@@ -107,53 +109,53 @@ async function isRepeated(call: Call, { key, isRetry }: CallRequest, service: Se
   const { calls, ledger, clock, onceMs } = service;
   const entry = await ledger.read(call.id);
   const task = entry?.kind === "task" ? entry.task : null;
-  // Its client was told so: the same request begins it again.
+  // The client has been told that nothing was sent, so the same request begins the task again.
   if (task !== null && isUnsent(task)) {
     calls.forget(call);
     return false;
   }
-  if (key !== null || (task !== null && endOf(task) === null)) return true;
-  const endedMs = task === null ? 0 : lastAnswerMs(task);
+  if (key !== null || (task !== null && getTaskEnd(task) === null)) return true;
+  const endedMs = task === null ? 0 : lastAnswerTimeMs(task);
   const sinceMs = (ms: number) => clock.now() - Math.max(ms, endedMs);
-  return (isRetry && sinceMs(lastRequestMs(call)) <= RETRY_MS) || sinceMs(call.at) <= (onceMs ?? -1);
+  return (isRetry && sinceMs(lastRequestMs(call)) <= RETRY_WINDOW_MS) || sinceMs(call.at) <= (onceMs ?? -1);
 }
 
-function lastAnswerMs({ requests }: Task): number {
+function lastAnswerTimeMs({ requests }: Task): number {
   const times = requests.flatMap(({ attempts }) => attempts.map(({ at, answer }) => answer?.at ?? at));
   return Math.max(0, ...times.map((time) => Date.parse(time)));
 }
 
-/** @returns why it was not begun; null if it was */
-async function beginAs(
+/** @returns the refusal, or null if the task was begun */
+async function beginForCall(
   clientRequest: ClientRequest,
   service: Service,
   call: Call,
   isAwaited: boolean,
-): Promise<{ refused: NotBegun } | null> {
+): Promise<{ refused: BeginRefusal } | null> {
   const { copies = [], input } = clientRequest;
   const images = input.image ?? [];
-  const wrong = referenceProblem(images, images.length + copies.length);
-  if (wrong !== null) return refused("invalid", "image", wrong);
-  const surplus = surplusField(input);
+  const problem = describeReferenceProblem(images, images.length + copies.length);
+  if (problem !== null) return refused("invalid", "image", problem);
+  const surplus = findSurplusField(input);
   if (surplus !== undefined) return refused("invalid", surplus, TOO_MANY_FIELDS);
   const model = await service.modelList.find(input.model);
-  if (model === null) return refused("no such model", "model", noSuchModel(input.model ?? "", service));
+  if (model === null)
+    return refused("no such model", "model", unknownModelMessage(input.model ?? "", service));
   const image = copies.length === 0 ? input.image : [...images, ...copies];
-  const whole = { ...clientRequest, input: { ...input, model, ...(image !== undefined && { image }) } };
+  const fullRequest = { ...clientRequest, input: { ...input, model, ...(image !== undefined && { image }) } };
   try {
-    checkClientRequest(whole, service);
-    await service.connection.generator.prepare?.(AbortSignal.timeout(PREPARE_MS));
-    const intent = { ...intentFor(whole, service, call), ...(isAwaited && { call: call.name }) };
+    checkClientRequest(fullRequest, service);
+    await service.connection.generator.prepare?.(AbortSignal.timeout(PREPARE_TIMEOUT_MS));
+    const intent = { ...createIntent(fullRequest, service, call), ...(isAwaited && { call: call.name }) };
     await service.limited.run(() => beginChecked(intent, service, call));
     return null;
   } catch (error) {
-    if (!(error instanceof InvalidRequestError)) return refusalFor(error);
-    return refused("invalid", fieldAtFault(error.message, whole, service), error.message);
+    if (!(error instanceof InvalidRequestError)) return toRefusal(error);
+    return refused("invalid", findInvalidField(error.message, fullRequest, service), error.message);
   }
 }
 
-/** The refusal of a request that was not begun because of an expected error. @throws any other error */
-function refusalFor(error: unknown): { refused: NotBegun } {
+function toRefusal(error: unknown): { refused: BeginRefusal } {
   if (!(error instanceof ImggenError)) throw error;
   const { type, message } = error;
   if (error instanceof UnreadableRecordError) return refused("damaged call", null, message, type);
@@ -162,22 +164,25 @@ function refusalFor(error: unknown): { refused: NotBegun } {
 }
 
 function refused(
-  kind: NotBegun["kind"],
-  field: NotBegun["field"],
+  kind: BeginRefusal["kind"],
+  field: BeginRefusal["field"],
   detail: string,
   type: ErrorType | null = null,
-): { refused: NotBegun } {
+): { refused: BeginRefusal } {
   return { refused: { kind, type, field, detail } };
 }
 
-/** Problem of the reference images; null for none. Anyone with the key is a client, so no file may be named. */
-function referenceProblem(images: readonly string[], count: number): string | null {
-  if (count > MAX_REFERENCES) return `At most ${MAX_REFERENCES} reference images can be given.`;
-  const isFit = (url: string) => URL.canParse(url) && /^(?:https?|data):$/.test(new URL(url).protocol);
-  return images.every(isFit) ? null : "A reference image is no http, https or data URL.";
+/**
+ * Describes the problem of the reference images, or returns null. Paths are refused, because every program with
+ * the key is a client.
+ */
+function describeReferenceProblem(images: readonly string[], count: number): string | null {
+  if (count > MAX_REFERENCES) return `At most ${MAX_REFERENCES} reference images are supported.`;
+  const isSupported = (url: string) => URL.canParse(url) && /^(?:https?|data):$/.test(new URL(url).protocol);
+  return images.every(isSupported) ? null : "A reference image must be an http, https or data URL.";
 }
 
-function noSuchModel(model: string, { modelList, connection }: Service): string {
+function unknownModelMessage(model: string, { modelList, connection }: Service): string {
   const { name } = connection.generator;
   return `${name} has no model ${JSON.stringify(model)}. ${describeChoices(modelList.names)}`;
 }
@@ -188,25 +193,24 @@ async function beginChecked(intent: Intent, service: Service, call: Call): Promi
   const cost = {
     credits: credits ?? 0,
     undocumented: credits === null ? 1 : 0,
-    waiting: waitingCredits(service),
+    waiting: unsubmittedCredits(service),
   };
   const account = spendingAccount(intent.service, isAtGenerator(intent));
   await checkDailyLimit(cost, account, service, { matrix, allowUndocumented: false });
-  if (intent.call !== undefined && !call.hasKey && !clients.areWaiting(call.taskId))
+  if (intent.call !== undefined && !call.hasKey && !clients.hasWaitingClients(call.taskId))
     throw new InterruptedError(null);
   const heldTask = await ledger.begin(intent, { id: call.id, isShared: true });
   if (heldTask === "taken") return;
-  // Hundreds may wait: none of them keeps its file open.
+  // Closes the file, because hundreds of tasks may wait.
   ledger.release(heldTask, true);
-  runner.take(heldTask.task, clients.areGone(call.taskId));
+  runner.take(heldTask.task, clients.hasAbsentClients(call.taskId));
 }
 
-/** Credits of the server's tasks that are still to be submitted: the day's sum has them only then. */
-function waitingCredits({ runner }: Pick<Service, "runner">): number {
+/** Credits of tasks that are not submitted yet, and so not in the day's sum. */
+function unsubmittedCredits({ runner }: Pick<Service, "runner">): number {
   const paid = runner.open.filter(({ task }) => task.intent.isPaid);
   return paid.reduce((sum, { task, isSubmitted }) => {
     const [unsent, count] = [unsentCredits(task) ?? 0, task.requests.length];
-    // One is in flight, and in the day's sum.
     return sum + (isSubmitted ? (unsent / count) * (count - 1) : unsent);
   }, 0);
 }

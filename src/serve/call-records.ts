@@ -12,32 +12,29 @@ import type { Ledger } from "../store/ledger.ts";
 import { UnreadableRecordError, withStateFolderErrors } from "../store/store-errors.ts";
 import { newTaskId } from "../task/task-id.ts";
 
-/** Lifetime of an Idempotency-Key, in milliseconds. */
-const KEY_MS = 7 * 24 * 3_600_000;
+/** Lifetime of an Idempotency-Key. */
+const KEY_LIFETIME_MS = 7 * 24 * 3_600_000;
 
-/** Minimum lifetime of the record of a call without a key, in milliseconds: longer than any retry is looked up. */
-const CALL_MS = 24 * 3_600_000;
+/** Minimum lifetime of the record of a call without a key. Retries are not matched after it. */
+const MIN_CALL_LIFETIME_MS = 24 * 3_600_000;
 
-/** A client's request, as far as it decides to which call it belongs. */
+/** The parts of a client's request that identify its call. */
 export interface CallRequest {
-  /** The Idempotency-Key; null for none. */
   key: string | null;
-  /** Of method, path and content. */
   digest: string;
-  /** Whether the client says that an earlier attempt of the same call failed for it. */
+  /** Whether the client's headers mark the request as a retry. */
   isRetry: boolean;
-  /** Aborts when the client hangs up; null if it does not wait for the image. */
-  gone: AbortSignal | null;
+  /** Aborts when the client disconnects; null if it does not wait for the image. */
+  disconnected: AbortSignal | null;
 }
 
-/** The names of a task that are given before it is begun. */
-export interface TaskNames {
-  /** The ledger's. */
+/** Ids of a task, assigned before it begins. */
+export interface TaskIds {
   id: string;
   taskId: string;
 }
 
-/** A client waits in a process, has hung up there, or has its answer. */
+/** State of a client: it waits for a process, has disconnected, or has its reply. */
 type NoteType = "waits" | "left" | "delivered";
 
 interface Note {
@@ -47,27 +44,27 @@ interface Note {
   by: ProcessIdentity;
 }
 
-/** One call of a client, however often it sends it: one task. */
-export interface Call extends TaskNames {
-  /** Name of its record. */
+/** A client's request and its retries, all for one task. */
+export interface Call extends TaskIds {
   name: string;
   digest: string;
   /** Milliseconds since the epoch. */
   at: number;
-  /** Whether it has an Idempotency-Key, which promises that its task is done, whether the client waits or not. */
+  /** Whether the call has an Idempotency-Key. Its task is then completed even if the client does not wait. */
   hasKey: boolean;
   notes: readonly Note[];
 }
 
 /**
- * The calls of clients: a file for each, created exclusively. It names the task before there is one, so that whatever ends
- * in between, the next request of the call finds the task, or begins the very same one. Then follow lines about its client,
- * not synced: if one is lost, an answer counts as not delivered.
+ * The calls of clients: one file each, created exclusively. A file contains the task's ids before the task begins,
+ * so that after a crash the next request of the call finds or begins the same task.
+ * Lines about the client follow. They are not synced, because a lost line only makes a reply count as not
+ * delivered.
  */
 export class Calls {
   readonly #folder: string;
   readonly #ledger: Pick<Ledger, "newId" | "clock" | "processes">;
-  /** Requests of one call take turns. */
+  /** The last request of each call, because requests of one call run in turn. */
   readonly #turns = new Map<string, Promise<unknown>>();
 
   constructor(folder: string, ledger: Pick<Ledger, "newId" | "clock" | "processes">) {
@@ -75,24 +72,25 @@ export class Calls {
     this.#ledger = ledger;
   }
 
-  /** Runs one request at a time of those that may be the same call. */
-  async inTurn<Result>({ key, digest }: CallRequest, work: () => Promise<Result>): Promise<Result> {
-    const group = key === null ? digest : keyName(key);
-    const before = this.#turns.get(group) ?? Promise.resolve();
-    const turn = before.catch(() => {}).then(work);
-    this.#turns.set(group, turn);
+  /** Runs requests that may belong to one call one after another. */
+  async runInTurn<Result>({ key, digest }: CallRequest, work: () => Promise<Result>): Promise<Result> {
+    const turnKey = key === null ? digest : keyName(key);
+    const previous = this.#turns.get(turnKey) ?? Promise.resolve();
+    const turn = previous.catch(() => {}).then(work);
+    this.#turns.set(turnKey, turn);
     try {
       return await turn;
     } finally {
-      if (this.#turns.get(group) === turn) this.#turns.delete(group);
+      if (this.#turns.get(turnKey) === turn) this.#turns.delete(turnKey);
     }
   }
 
   /**
-   * The calls to which a request may belong, oldest first: that of its key, or those of its digest without a key.
+   * Returns the calls that a request may repeat, oldest first: the call of its key, or calls without a key with
+   * the same digest.
    * @throws StateFolderError, UnreadableRecordError
    */
-  async earlier({ key, digest }: CallRequest): Promise<Call[]> {
+  async findEarlier({ key, digest }: CallRequest): Promise<Call[]> {
     return this.#guarded(async () => {
       const names = key === null ? this.#namesWithDigest(digest) : [keyName(key)];
       const calls = (await Promise.all(names.map((name) => this.#read(name)))).filter(
@@ -104,34 +102,38 @@ export class Calls {
       return current.sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
 
       function isCurrent({ hasKey, at }: Call): boolean {
-        return !hasKey || now - at <= KEY_MS;
+        return !hasKey || now - at <= KEY_LIFETIME_MS;
       }
     });
   }
 
   /**
-   * Records a new call: it is on disk when this returns.
-   * @param isAlone whether it must not be beside another one that a process makes of an equal request at the same time
-   * @returns null if another process was first @throws StateFolderError
+   * Records a new call durably.
+   * @param isExclusive whether to fail if another process records an equal request at the same time
+   * @returns null if another process was first
+   * @throws StateFolderError
    */
-  create({ key, digest }: CallRequest, isAlone: boolean): Promise<Call | null> {
+  create({ key, digest }: CallRequest, isExclusive: boolean): Promise<Call | null> {
     return this.#guarded(async () => {
       const at = this.#ledger.clock.now();
       const facts = { digest, id: this.#ledger.newId(), taskId: newTaskId(), at, hasKey: key !== null };
-      const numbers = isAlone ? this.#namesWithDigest(digest).map(callNumber) : [];
-      const keylessName = `${digest}.${isAlone ? Math.max(0, ...numbers) + 1 : facts.id}`;
+      const numbers = isExclusive ? this.#namesWithDigest(digest).map(callNumber) : [];
+      const keylessName = `${digest}.${isExclusive ? Math.max(0, ...numbers) + 1 : facts.id}`;
       const name = key === null ? keylessName : keyName(key);
       const isNew = await createAtomically(this.#filePath(name), `${JSON.stringify(facts)}\n`, 0o600);
       return isNew ? { ...facts, name, notes: [] } : null;
     });
   }
 
-  /** The call of this name; null if there is none, or its record cannot be read. @param name from a task's file */
+  /**
+   * Returns null if the record is missing or unreadable.
+   * @param name from a task's file
+   */
   async find(name: string): Promise<Call | null> {
-    return NAME.test(name) ? this.#read(name).catch(() => null) : null;
+    return CALL_NAME.test(name) ? this.#read(name).catch(() => null) : null;
   }
 
-  /** Notes what has become of a client. Never throws. */
+  /** Records the state of a client. Never throws. */
   note({ name }: Pick<Call, "name">, type: NoteType): void {
     try {
       const note = { type, at: this.#ledger.clock.now(), by: this.#ledger.processes.self };
@@ -141,35 +143,36 @@ export class Calls {
       } finally {
         file.close();
       }
-    } catch {
-      // The disk is full, or the call is forgotten.
-    }
+    } catch {}
   }
 
-  /** Whether a client of a call waits in another process that lives. */
-  waitsElsewhere({ notes }: Call): boolean {
+  /** Whether a client of the call waits for another process that is alive. */
+  isAwaitedElsewhere({ notes }: Call): boolean {
     const { processes } = this.#ledger;
     const others = notes.filter(({ by }) => !isSameProcess(by, processes.self));
     return others.some(({ by }) => {
-      const itsNotes = others.filter((note) => isSameProcess(note.by, by));
-      const waitCount = itsNotes.filter(({ type }) => type === "waits").length;
-      return waitCount > itsNotes.length - waitCount && processes.isAlive(by) !== false;
+      const processNotes = others.filter((note) => isSameProcess(note.by, by));
+      const waitCount = processNotes.filter(({ type }) => type === "waits").length;
+      return waitCount > processNotes.length - waitCount && processes.isAlive(by) !== false;
     });
   }
 
-  /** Forgets a call for which nothing was sent: the next request of it is a new one. */
+  /** Removes the record of a call that was not sent, so that the next request of the call is a new one. */
   forget({ name }: Pick<Call, "name">): void {
     removeIfPossible(this.#filePath(name));
   }
 
-  /** Removes old records. @param isOpen whether a task is still to be done @throws the disk's error */
+  /**
+   * @param isOpen whether a task is unfinished
+   * @throws the disk's error
+   */
   async removeOld(onceMs: number, isOpen: (id: string) => boolean): Promise<void> {
     const now = this.#ledger.clock.now();
     for (const name of readdirSync(this.#folder)) {
-      const call = NAME.test(name) ? await this.find(name) : null;
+      const call = CALL_NAME.test(name) ? await this.find(name) : null;
       if (call === null) continue;
-      const keptMs = call.hasKey ? KEY_MS : CALL_MS + onceMs;
-      if (now - lastRequestMs(call) > keptMs && !isOpen(call.id)) this.forget(call);
+      const lifetimeMs = call.hasKey ? KEY_LIFETIME_MS : MIN_CALL_LIFETIME_MS + onceMs;
+      if (now - lastRequestMs(call) > lifetimeMs && !isOpen(call.id)) this.forget(call);
     }
   }
 
@@ -177,7 +180,10 @@ export class Calls {
     return readdirSync(this.#folder).filter((name) => name.startsWith(`${digest}.`));
   }
 
-  /** @returns null if there is no such file @throws UnreadableRecordError: its task may be charged already */
+  /**
+   * @returns null if the file does not exist
+   * @throws UnreadableRecordError, because the task may be charged already
+   */
   async #read(name: string): Promise<Call | null> {
     const file = this.#filePath(name);
     let text: string;
@@ -188,8 +194,8 @@ export class Calls {
       throw error;
     }
     const [first, ...notes] = text.split("\n").map(jsonOrNull);
-    if (isFacts(first)) return { ...first, name, notes: notes.flatMap(noteIn) };
-    throw new UnreadableRecordError(file, "it is damaged", "so the task of this request is not known");
+    if (isCallRecord(first)) return { ...first, name, notes: notes.flatMap(parseNote) };
+    throw new UnreadableRecordError(file, "it is damaged", "so the task of this request is unknown");
   }
 
   #guarded<Result>(action: () => Promise<Result>): Promise<Result> {
@@ -201,7 +207,7 @@ export class Calls {
   }
 }
 
-/** Time of a call or its last retry, in milliseconds since the epoch. */
+/** Time of the call or its last retry, in milliseconds since the epoch. */
 export function lastRequestMs({ at, notes }: Call): number {
   return Math.max(at, ...notes.map((note) => note.at));
 }
@@ -210,10 +216,10 @@ export function isDelivered({ notes }: Call): boolean {
   return notes.some(({ type }) => type === "delivered");
 }
 
-/** SHA-256 of a key; or a digest, and the id of the task or a number. */
-const NAME = /^[0-9a-f]{64}(?:\.[\da-fT-]+)?$/;
+/** SHA-256 of a key, or a digest with the id of the task or a number. */
+const CALL_NAME = /^[0-9a-f]{64}(?:\.[\da-fT-]+)?$/;
 
-/** A key is any text, and no name of a file. */
+/** A digest, because a key may be any text. */
 function keyName(key: string): string {
   return createHash("sha256").update(key).digest("hex");
 }
@@ -222,7 +228,7 @@ function callNumber(name: string): number {
   return Number(/\.(\d+)$/.exec(name)?.[1] ?? 0);
 }
 
-function isFacts(json: unknown): json is Omit<Call, "name" | "notes"> {
+function isCallRecord(json: unknown): json is Omit<Call, "name" | "notes"> {
   if (!isJsonObject(json)) return false;
   const { digest, id, taskId, at, hasKey } = json;
   return (
@@ -232,15 +238,14 @@ function isFacts(json: unknown): json is Omit<Call, "name" | "notes"> {
   );
 }
 
-/** @returns none for a line that a crash has cut short */
-function noteIn(json: unknown): Note[] {
+function parseNote(json: unknown): Note[] {
   const { type, at, by } = fieldsOf(json);
   const identity = parseIdentity(by);
   const isNote = type === "waits" || type === "left" || type === "delivered";
   return isNote && typeof at === "number" && identity !== null ? [{ type, at, by: identity }] : [];
 }
 
-/** The digest of a request's content: of equal ones whatever the order of their fields, and the boundary of a form. */
+/** Does not depend on the order of the fields, or on the boundary of a form. */
 export function contentDigest(
   method: string,
   pathname: string,
@@ -248,13 +253,13 @@ export function contentDigest(
   files: readonly string[] = [],
 ) {
   return createHash("sha256")
-    .update(JSON.stringify([method, pathname, sorted(fields), files]))
+    .update(JSON.stringify([method, pathname, sortKeys(fields), files]))
     .digest("hex");
 }
 
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
   if (!isJsonObject(value)) return value;
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries.map(([name, each]) => [name, sorted(each)]));
+  return Object.fromEntries(entries.map(([name, each]) => [name, sortKeys(each)]));
 }

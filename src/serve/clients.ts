@@ -4,14 +4,14 @@ import type { Task } from "../task/task.ts";
 import { displayId } from "../task/task.ts";
 import type { Call, Calls } from "./call-records.ts";
 
-/** Time that a call without an Idempotency-Key waits for a retry of its client, in milliseconds. */
+/** Time in which the client of a call without an Idempotency-Key may reconnect. */
 const MAX_ABSENCE_MS = 10_000;
 
-/** Maximum time that clients of ended tasks have to take their answers from a server that is closed, in milliseconds. */
+/** Maximum time to deliver replies while the server closes. */
 const MAX_ANSWER_MS = 2_000;
 const CHECK_MS = 20;
 
-const GONE_REASON = "its client was gone before it was sent";
+const GONE_REASON = "its client disconnected before it was sent";
 
 interface ClientsDeps {
   calls: Calls;
@@ -20,14 +20,13 @@ interface ClientsDeps {
 }
 
 /**
- * The clients that wait for images here. A call without an Idempotency-Key is sent only while a client of it waits, in the
- * process in which it does, and dropped if none comes back in time.
+ * The clients that wait for images of this process. A call without an Idempotency-Key is submitted only while a
+ * client waits for it, and dropped if the client does not return in time.
  */
 export class Clients {
   readonly #deps: ClientsDeps;
-  /** Number of clients that wait for a task. */
   readonly #waiting = new Map<string, number>();
-  /** Tasks whose clients are gone. Aborts when one comes back. */
+  /** Tasks whose clients have disconnected. The controller aborts when one returns. */
   readonly #gone = new Map<string, AbortController>();
   readonly #closing = new AbortController();
 
@@ -35,16 +34,19 @@ export class Clients {
     this.#deps = deps;
   }
 
-  /** Whether a task is not to be sent, because its client is gone. */
-  areGone(taskId: string): boolean {
+  /** Whether a task must not be submitted, because its client has disconnected. */
+  hasAbsentClients(taskId: string): boolean {
     return this.#gone.has(taskId);
   }
 
-  areWaiting(taskId: string): boolean {
+  hasWaitingClients(taskId: string): boolean {
     return this.#waiting.has(taskId);
   }
 
-  /** Notes that a client waits for a call's task, until it has its answer or hangs up. @returns notes that it has its answer */
+  /**
+   * Registers a client that waits for a call's task, until it has its reply or disconnects.
+   * @returns a function that records the delivery of the reply
+   */
   join(call: Call, gone: AbortSignal): () => void {
     const { calls, runner } = this.#deps;
     const { taskId } = call;
@@ -53,45 +55,44 @@ export class Clients {
     this.#gone.delete(taskId);
     calls.note(call, "waits");
     runner.resume(taskId);
-    let isOver = false;
-    const endWait = (how: "left" | "delivered") => {
-      if (isOver) return;
-      isOver = true;
+    let hasEnded = false;
+    const endWait = (outcome: "left" | "delivered") => {
+      if (hasEnded) return;
+      hasEnded = true;
       this.#waiting.set(taskId, this.#count(taskId) - 1);
       if (this.#count(taskId) === 0) this.#waiting.delete(taskId);
-      calls.note(call, how);
-      if (how === "left" && !call.hasKey && !this.#waiting.has(taskId)) void this.#awaitReturn(call);
+      calls.note(call, outcome);
+      if (outcome === "left" && !call.hasKey && !this.#waiting.has(taskId)) void this.#awaitReturn(call);
     };
     if (gone.aborted) endWait("left");
     else gone.addEventListener("abort", () => endWait("left"), { once: true });
     return () => endWait("delivered");
   }
 
-  /** Has the runner take a task of an earlier process, unless its client waits in another one that lives. */
+  /** Takes over a task of an ended process, unless its client waits for another living process. */
   async adopt(task: Task): Promise<void> {
     const { calls, runner } = this.#deps;
     const name = task.intent.call;
     const taskId = displayId(task);
     const call = name === undefined ? null : await calls.find(name);
-    const isHere = this.areWaiting(taskId);
-    if (call !== null && !isHere && calls.waitsElsewhere(call)) return;
-    // Without a record no retry finds it.
-    if (name !== undefined && !isHere && call?.hasKey !== true && !this.#gone.has(taskId))
+    const isAwaitedHere = this.hasWaitingClients(taskId);
+    if (call !== null && !isAwaitedHere && calls.isAwaitedElsewhere(call)) return;
+    // A retry could not find a task without a record.
+    if (name !== undefined && !isAwaitedHere && call?.hasKey !== true && !this.#gone.has(taskId))
       void this.#awaitReturn({ name, taskId });
-    runner.take(task, this.areGone(taskId));
+    runner.take(task, this.hasAbsentClients(taskId));
   }
 
-  /** Stops dropping calls: the next process decides. */
+  /** Stops dropping calls, because the next process decides about them. */
   close(): void {
     this.#closing.abort();
   }
 
-  /** Waits until the clients of ended tasks have their answers, for a moment at most. */
-  async answered(): Promise<void> {
+  async awaitAnswers(): Promise<void> {
     const { runner, clock } = this.#deps;
     const untilMs = clock.monotonicMs() + MAX_ANSWER_MS;
-    const hasEnded = (taskId: string) => runner.find(taskId)?.isEnded === true;
-    while ([...this.#waiting.keys()].some(hasEnded) && clock.monotonicMs() < untilMs)
+    const isDone = (taskId: string) => runner.find(taskId)?.isEnded === true;
+    while ([...this.#waiting.keys()].some(isDone) && clock.monotonicMs() < untilMs)
       await clock.sleep(CHECK_MS);
   }
 
@@ -101,18 +102,18 @@ export class Clients {
 
   async #awaitReturn({ name, taskId }: Pick<Call, "name" | "taskId">): Promise<void> {
     const { calls, runner, clock } = this.#deps;
-    const back = new AbortController();
-    this.#gone.set(taskId, back);
+    const clientReturn = new AbortController();
+    this.#gone.set(taskId, clientReturn);
     runner.pause(taskId);
-    const signal = AbortSignal.any([back.signal, this.#closing.signal]);
+    const signal = AbortSignal.any([clientReturn.signal, this.#closing.signal]);
     for (;;) {
       await clock.sleep(MAX_ABSENCE_MS, signal).catch(() => {});
       if (signal.aborted) return;
       const call = await calls.find(name);
       if (signal.aborted) return;
-      if (call === null || !calls.waitsElsewhere(call)) break;
+      if (call === null || !calls.isAwaitedElsewhere(call)) break;
     }
     runner.drop(taskId, GONE_REASON);
-    if (this.#gone.get(taskId) === back) this.#gone.delete(taskId);
+    if (this.#gone.get(taskId) === clientReturn) this.#gone.delete(taskId);
   }
 }

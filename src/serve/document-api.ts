@@ -5,7 +5,7 @@ import { isWhole } from "../core/images/copy-image.ts";
 import { ExactInteger, parseExact } from "../lib/exact-integer.ts";
 import { fieldsOf, isJsonObject, isJsonValue } from "../lib/json.ts";
 import type { ServiceRequest } from "../server/http.ts";
-import { type FileAddress, LINK_SECONDS, readLink, resultUrl } from "../server/links.ts";
+import { type FileAddress, LINK_SECONDS, resultUrl, verifyLink } from "../server/links.ts";
 import {
   type ErrorKey,
   FAILURE_CODE,
@@ -19,16 +19,15 @@ import { checkBody, readJson } from "../server/request-body.ts";
 import { isFieldName } from "../task/request-fields.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import type { Task } from "../task/task.ts";
-import { begin, type NotBegun } from "./begin-task.ts";
+import { type BeginRefusal, begin } from "./begin-task.ts";
 import { type CallRequest, contentDigest } from "./call-records.ts";
-import { endOf, type TaskEnd } from "./end.ts";
+import { getTaskEnd, type TaskEnd } from "./end.ts";
 import type { ImageId } from "./kept-images.ts";
 import type { Service } from "./serve-options.ts";
 import { findTask } from "./server-tasks.ts";
 
-// The operations of the document, for any generator.
+// The operations of the service's document, for any generator.
 
-/** Facts in a request about the call that it belongs to. */
 export function toCallRequest(
   { headers }: Pick<ServiceRequest, "headers">,
   digest: string,
@@ -36,53 +35,51 @@ export function toCallRequest(
 ): CallRequest {
   const key = headers["idempotency-key"] || null;
   const isRetry = Number.parseInt(headers["x-stainless-retry-count"] ?? "", 10) >= 1;
-  return { key, digest, isRetry, gone };
+  return { key, digest, isRetry, disconnected: gone };
 }
 
-/** POST /generate-image (section 4.1). A task is on disk when its id is returned. */
+/** POST /generate-image (section 4.1). The task is on disk when its id is returned. */
 export async function submit(request: ServiceRequest, service: Service): Promise<ServerReply> {
   const json = await readJson(request, parseExact);
   if ("refused" in json) return json.refused;
   const fields = withSeedAsText(json.json);
-  const wrong = wrongMember(fields);
-  if (wrong !== null) return invalid(wrong);
-  // The matrix's rules apply to models with a row in it. The generator itself refuses anything else.
-  const checked = checkBody(fields, service.matrix, service.defaultModel ?? undefined, invalid);
+  const wrong = describeInvalidField(fields);
+  if (wrong !== null) return invalidReply(wrong);
+  // The matrix has rules for some models only. The generator itself refuses all other errors.
+  const checked = checkBody(fields, service.matrix, service.defaultModel ?? undefined, invalidReply);
   if ("refused" in checked) return checked.refused;
   const { input } = checked;
   const digest = contentDigest("POST", request.url.pathname, fields);
   const result = await begin({ input }, toCallRequest(request, digest, null), service);
-  if ("refused" in result) return refusalFor(result.refused);
-  const { taskId, delivered } = result;
+  if ("refused" in result) return refusalReply(result.refused);
+  const { taskId, recordDelivery: delivered } = result;
   delivered();
   return success({ taskId }, `${taskId} ${input.model ?? service.defaultModel ?? ""}`.trimEnd());
 }
 
-/** A request as it was sent, with all digits of its seed. */
 function withSeedAsText(json: unknown): unknown {
   if (!isJsonObject(json) || !(json.seed instanceof ExactInteger)) return json;
   return { ...json, seed: json.seed.digits };
 }
 
-/** Problem of a member of a request, or of one of its `fields`; null for none. */
-function wrongMember(json: unknown): string | null {
+/** Describes the problem of a field of the request or in `fields`, or returns null. */
+function describeInvalidField(json: unknown): string | null {
   const { fields, ...members } = fieldsOf(json);
   const unknown = Object.keys(members).find((name) => !isFieldName(name));
   if (unknown !== undefined)
     return `${JSON.stringify(unknown)} is not a field of this API. A generator's own field goes into "fields"`;
   const unfit = Object.entries(fieldsOf(fields)).find(([, value]) => !isJsonValue(value))?.[0];
-  return unfit === undefined ? null : `${JSON.stringify(unfit)} in "fields" ${UNFIT_VALUE}`;
+  return unfit === undefined ? null : `${JSON.stringify(unfit)} in "fields" ${INVALID_VALUE}`;
 }
 
-/** End of a message about a field whose value cannot be passed on. */
-export const UNFIT_VALUE =
-  "is nested too deeply, or has a number that JSON readers would round: give that as a text";
+export const INVALID_VALUE =
+  "is nested too deeply, or has a number that JSON readers would round; write it as text";
 
-function invalid(why: string): ServerReply {
+function invalidReply(why: string): ServerReply {
   return invalidRequest(why, { detail: `${why}.` });
 }
 
-function refusalFor({ kind, detail }: NotBegun): ServerReply {
+function refusalReply({ kind, detail }: BeginRefusal): ServerReply {
   switch (kind) {
     case "invalid":
     case "no such model":
@@ -98,32 +95,31 @@ function refusalFor({ kind, detail }: NotBegun): ServerReply {
 }
 
 /**
- * GET /generate-image (section 4.2), from what is known: the provider is not asked. Beside the document's fields a reply
- * has `ahead`, `progress`, `detail`, `outcome` and `usage`, and a refusal `detail`.
+ * GET /generate-image (section 4.2), without a request to the provider. In addition to the document's fields, a
+ * reply has `ahead`, `progress`, `detail`, `outcome` and `usage`, and a refusal has `detail`.
  */
 export async function poll(request: ServiceRequest, service: Service): Promise<ServerReply> {
   const taskId = request.url.searchParams.get("taskId");
   if (taskId === null || taskId === "") return invalidRequest("no taskId");
-  const here = service.runner.find(taskId);
-  if (here !== null && !here.isEnded) return openReply(taskId, here, service);
+  const runnerTask = service.runner.find(taskId);
+  if (runnerTask !== null && !runnerTask.isEnded) return openReply(taskId, runnerTask, service);
   const task = await findTask(taskId, service);
   if (task === null) return unknownError("no such task");
-  const end = endOf(task);
+  const end = getTaskEnd(task);
   return end === null
     ? elsewhereReply(taskId, task)
     : endedReply(taskId, end, requestOrigin(request), service);
 }
 
-/** A task that this process has. */
-function openReply(taskId: string, here: RunnerTask, { runner, gate }: Service): ServerReply {
-  const { task, share, waiting, error } = here;
-  // A task that an earlier process has sent waits no longer.
-  if (here.isSubmitted || task.state !== "waiting") {
+function openReply(taskId: string, runnerTask: RunnerTask, { runner, gate }: Service): ServerReply {
+  const { task, share, waiting, error } = runnerTask;
+  if (runnerTask.isSubmitted || task.state !== "waiting") {
     const progress = share !== null && { progress: share };
     return success({ taskId, status: "processing", errorCode: 0, ...progress }, `${taskId} processing`);
   }
   const { outage } = gate;
-  if (outage?.refusal) return refusal(toErrorKey(outage.refusal.key), { detail: outage.refusal.message });
+  if (outage?.refusal)
+    return refusal(accountErrorKey(outage.refusal.key), { detail: outage.refusal.message });
   const detail = outage?.why ?? (waiting === null ? error?.message : `It waits for ${waiting.holder}.`);
   const ahead = runner.countAhead(taskId);
   return success(
@@ -132,19 +128,21 @@ function openReply(taskId: string, here: RunnerTask, { runner, gate }: Service):
   );
 }
 
-/** The document has two keys for what is wrong with an account. */
-function toErrorKey(key: string | null): ErrorKey {
+function accountErrorKey(key: string | null): ErrorKey {
   return key === "login_required" ? key : "my_credits.no_credits_description";
 }
 
-/** A task that another process has, or this one will have in a moment. */
+/** Reply for a task of another process, or of an ended process. */
 function elsewhereReply(taskId: string, { state }: Task): ServerReply {
   const status = state === "waiting" ? "queued" : "processing";
   const ahead = status === "queued" && { ahead: 0 };
   return success({ taskId, status, errorCode: 0, ...ahead }, `${taskId} ${status}`);
 }
 
-/** Address at which the client reaches this server, or a proxy before it. It has shown the key, and asks for itself. */
+/**
+ * The address that the client uses for this server or for a proxy. The client has the key, so its headers are
+ * trusted.
+ */
 export function requestOrigin({ url, headers }: Pick<ServiceRequest, "url" | "headers">): string {
   const scheme = headers["x-forwarded-proto"] === "https" ? "https" : "http";
   return `${scheme}://${url.host}`;
@@ -171,7 +169,7 @@ function endedReply(taskId: string, end: TaskEnd, origin: string, service: Servi
   );
 }
 
-/** Sentences about the images of a task: missing ones, and differences from the request. */
+/** Sentences about missing images, and about differences from the request. */
 export function imageNotes(
   taskId: string,
   { missing, remarks }: Extract<TaskEnd, { name: "completed" }>,
@@ -180,7 +178,7 @@ export function imageNotes(
   return [...missing, ...new Set([...remarks, ...(runner.find(taskId)?.warnings ?? [])])];
 }
 
-/** The signed URL of a task's one image; several as an array. */
+/** The signed URL of a single image; several URLs as an array. */
 export function resultUrls(
   taskId: string,
   { files }: Extract<TaskEnd, { name: "completed" }>,
@@ -192,14 +190,14 @@ export function resultUrls(
   return resultUrl({ origin, secret }, { taskId, expires }, extensions);
 }
 
-/** GET /files/<task>/<index>.<extension>: an image, for anyone with its signed URL. */
+/** GET /files/<task>/<index>.<extension>: an image, for everyone with its signed URL. */
 export async function serveFile(address: FileAddress, service: Service): Promise<ServerReply> {
-  const link = readLink(address, service.secret, service.clock.now());
+  const link = verifyLink(address, service.secret, service.clock.now());
   if ("refused" in link) return link.refused;
   const image = await findImage(link, service);
   if (image === null || image.path === null) return unknownError("no such image", { status: 404 });
-  // The user may change an image that `resume` has saved elsewhere.
-  if (!(await isWhole(image))) return unknownError("no longer kept", { status: 410 });
+  // The user may have changed an image that `resume` saved elsewhere.
+  if (!(await isWhole(image))) return unknownError("no longer stored", { status: 410 });
   const { mediaType, bytes } = image;
   const onSent = () => service.collected.note(link);
   return {
@@ -213,17 +211,16 @@ export async function serveFile(address: FileAddress, service: Service): Promise
   };
 }
 
-/** An image of a task that has ended; null if there is none. */
 export async function findImage(
   { taskId, index }: ImageId,
   service: Pick<Service, "ledger" | "runner" | "name">,
 ): Promise<SavedFile | null> {
   const task = await findTask(taskId, service);
-  const end = task && endOf(task);
+  const end = task && getTaskEnd(task);
   return end?.name === "completed" ? (end.files[index] ?? null) : null;
 }
 
-/** The bytes of a file, which is opened when they are read: not for a HEAD. */
+/** Opens the file at the first read, so that a HEAD request does not open it. */
 async function* readChunks(file: string): AsyncGenerator<Buffer> {
   yield* createReadStream(file);
 }

@@ -14,66 +14,65 @@ import {
   type Task,
 } from "../task/task.ts";
 
-/** The end of a task, for clients. */
 export type TaskEnd =
   /** `missing`: reasons for missing images. `remarks`: differences between the images and the request. */
   | { name: "completed"; files: SavedFile[]; usage: Usage | null; missing: string[]; remarks: string[] }
-  /** `unknown`: it may have been charged. */
+  /** `unknown`: the task may have been charged. */
   | { name: "failed"; outcome: "refused" | "unknown"; detail: string };
 
-/** The end of a task; null while there is something to do for it. */
-export function endOf(task: Task): TaskEnd | null {
-  const deciding = decidingRequest(task);
+/** Returns null while the task is unfinished. */
+export function getTaskEnd(task: Task): TaskEnd | null {
+  const request = decidingRequest(task);
   switch (task.state) {
     case "saved":
-      return completed(task);
+      return completedEnd(task);
     case "completed":
-      // Every image is saved, and the outcome of its other requests is unknown.
-      return isUnknown(task) && !isUnsaved(task) ? completed(task) : gone(task);
+      // Every image is saved, but the outcome of other requests is unknown.
+      return isUnknown(task) && !isUnsaved(task) ? completedEnd(task) : goneEnd(task);
     case "unknown":
-      return unknown(task, getAnswer(deciding, "unknown")?.why ?? "The reply to its request was lost.");
+      return unknownEnd(task, getAnswer(request, "unknown")?.why ?? "The reply to its request was lost.");
     case "dismissed":
-      return unknown(task, task.dismissal?.why ?? "It was dismissed.");
+      return unknownEnd(task, task.dismissal?.why ?? "It was dismissed.");
     case "failed":
-      return refused(withReplyNote(task, getAnswer(deciding, "failed")?.why ?? "It failed."));
+      return refusedEnd(withReplyNote(task, getAnswer(request, "failed")?.why ?? "It failed."));
     case "cancelled":
-      return refused(toSentence(CANCELLED));
+      return refusedEnd(toSentence(CANCELLED));
     case "refused":
-      return refused(toSentence(getAnswer(deciding, "refused")?.error.message ?? "It was refused."));
+      return refusedEnd(toSentence(getAnswer(request, "refused")?.error.message ?? "It was refused."));
     case "not_sent":
-      return refused(toSentence(deciding.notSentReason ?? "It was not sent."));
+      return refusedEnd(toSentence(request.notSentReason ?? "It was not sent."));
     case "accepted":
-      return gone(task);
+      return goneEnd(task);
     case "waiting":
     case "started":
       return null;
   }
 }
 
-/** The end of a task none of whose open requests its provider knows any longer: `resume` asks for it. */
-function gone(task: Task): TaskEnd | null {
+/** The end of a task whose jobs the provider no longer has. */
+function goneEnd(task: Task): TaskEnd | null {
   const why = isAllGone(task) ? decidingRequest(task).attempt?.goneReason : null;
   if (why == null) return null;
   const detail = `Its provider no longer has it: ${why}`;
-  if (getSavedFiles(task).length > 0) return completed(task, [detail]);
-  return task.intent.isPaid ? unknown(task, detail) : refused(toSentence(detail));
+  if (getSavedFiles(task).length > 0) return completedEnd(task, [detail]);
+  return task.intent.isPaid ? unknownEnd(task, detail) : refusedEnd(toSentence(detail));
 }
 
-/** Whether certainly nothing of a task was sent, so that its client may repeat the request. */
+/** Whether it is certain that nothing was sent, so that the client may repeat the request. */
 export function isUnsent({ state, requests }: Pick<Task, "state" | "requests">): boolean {
   return state === "not_sent" && requests.every(({ possibleSubmits }) => possibleSubmits === 0);
 }
 
-function refused(detail: string): TaskEnd {
+function refusedEnd(detail: string): TaskEnd {
   return { name: "failed", outcome: "refused", detail };
 }
 
-function unknown(task: Task, why: string): TaskEnd {
+function unknownEnd(task: Task, why: string): TaskEnd {
   return { name: "failed", outcome: "unknown", detail: withReplyNote(task, why) };
 }
 
-/** @param gone why images are missing that its provider no longer has */
-function completed(task: Task, gone: string[] = []): TaskEnd {
+/** @param gone reasons for images that the provider no longer has */
+function completedEnd(task: Task, gone: string[] = []): TaskEnd {
   const { files, usage = null, missing = [] } = taskFacts(task);
   return {
     name: "completed",
@@ -86,5 +85,5 @@ function completed(task: Task, gone: string[] = []): TaskEnd {
 
 function withReplyNote({ requests }: Task, why: string): string {
   const isKept = requests.some((request) => getAnswer(request, "unknown")?.kept !== undefined);
-  return isKept ? `${toSentence(why)} What arrived is kept on the server.` : toSentence(why);
+  return isKept ? `${toSentence(why)} The reply is kept on the server.` : toSentence(why);
 }

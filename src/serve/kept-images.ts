@@ -9,22 +9,20 @@ import { inspectBytes } from "../lib/image/inspect.ts";
 import { createCopy, randomDigits } from "../lib/write-whole.ts";
 import { REFERENCE_TYPES } from "../task/request.ts";
 
-/** Lifetime of an image after its download, in milliseconds: the client may not have saved it. */
+/** Lifetime of an image after its download, because the client may not have saved it. */
 const KEEP_MS = 30 * 24 * 3_600_000;
-/** Maximum number of images to remove in a row; the rest waits for the next round. */
 const MAX_REMOVED = 200;
 
-/** One image of a task. */
 export interface ImageId {
   taskId: string;
   index: number;
 }
 
-const MARK = /^(\d{15})-(task_[0-9a-f]{20})-(\d{1,2})-[0-9a-f]{8}$/;
+const MARK_NAME = /^(\d{15})-(task_[0-9a-f]{20})-(\d{1,2})-[0-9a-f]{8}$/;
 
 /**
- * Images that a client has downloaded to the end: a mark for each, whose name sorts by time. An image that was never
- * downloaded is kept for good, because it may be paid for.
+ * Images that a client has downloaded completely: one mark file each, whose name sorts by time. Other images are
+ * kept forever, because they may be paid for.
  */
 export class CollectedImages {
   readonly #folder: string;
@@ -35,30 +33,27 @@ export class CollectedImages {
     this.#clock = clock;
   }
 
-  /** Without a mark the image is only kept for longer. */
   note({ taskId, index }: ImageId): void {
     const time = String(this.#clock.now()).padStart(15, "0");
     const name = `${time}-${taskId}-${index}-${randomDigits()}`;
     try {
       DiskFile.createExclusive(path.join(this.#folder, name), 0o600).close();
-    } catch {
-      // The disk refuses it.
-    }
+    } catch {}
   }
 
   /**
-   * Removes images that were collected long ago; the records of their tasks stay.
-   * @param fileOf path of an image; null if there is none
+   * Removes images that were downloaded long ago, but not the records of their tasks.
+   * @param findFile returns the path of an image, or null
    * @throws the disk's error
    */
-  async removeOld(fileOf: (image: ImageId) => Promise<string | null>): Promise<void> {
+  async removeOld(findFile: (image: ImageId) => Promise<string | null>): Promise<void> {
     const oldestMs = this.#clock.now() - KEEP_MS;
-    // A file that is no mark, such as a file manager's, must not keep the rest from being read.
-    const marks = readdirSync(this.#folder).filter((name) => MARK.test(name));
+    // A foreign file, such as a file manager's, must not stop the removal.
+    const marks = readdirSync(this.#folder).filter((name) => MARK_NAME.test(name));
     for (const name of marks.sort().slice(0, MAX_REMOVED)) {
-      const [, time, taskId = "", index] = MARK.exec(name) ?? [];
+      const [, time, taskId = "", index] = MARK_NAME.exec(name) ?? [];
       if (time === undefined || Number(time) > oldestMs) return;
-      const file = await fileOf({ taskId, index: Number(index) });
+      const file = await findFile({ taskId, index: Number(index) });
       if (file !== null) removeIfPossible(file);
       removeIfPossible(path.join(this.#folder, name));
     }
@@ -66,8 +61,8 @@ export class CollectedImages {
 }
 
 /**
- * Keeps a reference image that came with a request, under the digest of its bytes.
- * @returns its `file:` URL; null unless it is a whole JPEG, PNG or WebP
+ * Stores a request's reference image, named by its digest.
+ * @returns its `file:` URL; null unless it is a complete JPEG, PNG or WebP
  * @throws the disk's error
  */
 export async function keepReference(bytes: Buffer, folder: string): Promise<string | null> {
@@ -78,7 +73,11 @@ export async function keepReference(bytes: Buffer, folder: string): Promise<stri
   return pathToFileURL(file).href;
 }
 
-/** Removes old copies that no open task needs. @param digestsInUse names of files @throws the disk's error */
+/**
+ * Removes old reference images that no unfinished task needs.
+ * @param digestsInUse names of files
+ * @throws the disk's error
+ */
 export function removeOldReferences(folder: string, digestsInUse: ReadonlySet<string>, nowMs: number): void {
   removeOldFiles(folder, nowMs - KEEP_MS, (name) => digestsInUse.has(name));
 }

@@ -2,30 +2,28 @@ import type { Clock } from "../lib/clock.ts";
 import { includesModel } from "../models/check-request.ts";
 import { ANY_MODEL } from "../task/request.ts";
 
-/** Age at which a list is asked for again, in milliseconds. */
-const FRESH_MS = 60_000;
+const MAX_AGE_MS = 60_000;
 
-/** Maximum wait of a client for a list, in milliseconds: only if its model is not in the last one. */
+/** Maximum wait of a request for a list, only if its model is not in the previous list. */
 const MAX_WAIT_MS = 2_000;
 
-/** Name for the model of a generator that lists none. */
 export interface OwnModel {
   name: string;
-  /** Whether the generator makes images with no other model. */
+  /** Whether the generator has only this model. */
   isOnly: boolean;
 }
 
 interface ModelListOptions {
-  /** The names of the generator's models; null if it has no list. Rejects if it cannot be asked. */
+  /** Returns the generator's models; null if it has no list. Rejects if the list cannot be read. */
   models: () => Promise<readonly string[] | null>;
-  /** null: each request must name a model. */
+  /** null if each request must name a model. */
   ownModel: OwnModel | null;
-  /** The model of requests that name none; null: the generator's own. */
+  /** The model of requests that name none; null for the generator's default. */
   defaultModel: string | null;
   clock: Pick<Clock, "monotonicMs" | "sleep">;
 }
 
-/** The models of a generator. Only the refusal of a name that is not among them waits for its answer. */
+/** The models of a generator. Only a request for an unlisted model waits for a new list. */
 export class ModelList {
   readonly #options: ModelListOptions;
   #names: readonly string[] | null = null;
@@ -36,7 +34,6 @@ export class ModelList {
     this.#options = options;
   }
 
-  /** Names that requests may give, as last known. */
   get names(): readonly string[] {
     const { ownModel, defaultModel } = this.#options;
     if (ownModel?.isOnly) return [ownModel.name];
@@ -44,7 +41,7 @@ export class ModelList {
     return [defaultModel ?? ownModel?.name].filter((name) => name !== undefined);
   }
 
-  /** Asks the generator, and waits for a moment at most. Never throws. */
+  /** Requests the list, and waits at most `MAX_WAIT_MS`. Never throws. */
   async refresh(): Promise<void> {
     const { models, clock } = this.#options;
     this.#refreshing ??= models()
@@ -60,39 +57,40 @@ export class ModelList {
         this.#refreshedMs = clock.monotonicMs();
         this.#refreshing = null;
       });
-    const over = new AbortController();
-    const timeout = clock.sleep(MAX_WAIT_MS, over.signal).catch(() => {});
+    const loaded = new AbortController();
+    const timeout = clock.sleep(MAX_WAIT_MS, loaded.signal).catch(() => {});
     await Promise.race([this.#refreshing, timeout]);
-    over.abort();
+    loaded.abort();
   }
 
-  /** Asks the generator if the list is old. Waits for nothing. */
-  renew(): void {
-    if (this.#options.clock.monotonicMs() - this.#refreshedMs > FRESH_MS) void this.refresh();
+  /** Requests the list if it is old. Does not wait. */
+  refreshIfOld(): void {
+    if (this.#options.clock.monotonicMs() - this.#refreshedMs > MAX_AGE_MS) void this.refresh();
   }
 
   /**
-   * The generator's model for a name in a request: of a generator with one model that one, whatever the name. A model that has
-   * just come is asked for. @returns null if the generator is known to have none of this name
+   * Returns the generator's model for a name in a request. A generator with one model has that model for every
+   * name.
+   * @returns null if the generator has no model of this name
    */
   async find(name: string | undefined): Promise<string | null> {
     const { ownModel, defaultModel } = this.#options;
-    const ownName = defaultModel ?? ANY_MODEL;
-    if (ownModel?.isOnly || name === ANY_MODEL) return ownName;
-    const requestedName = name ?? ownName;
+    const defaultName = defaultModel ?? ANY_MODEL;
+    if (ownModel?.isOnly || name === ANY_MODEL) return defaultName;
+    const requestedName = name ?? defaultName;
     if (requestedName === ANY_MODEL) return requestedName;
-    const listedName = this.#listed(requestedName);
+    const listedName = this.#findListed(requestedName);
     if (listedName !== null) {
-      this.renew();
+      this.refreshIfOld();
       return listedName;
     }
     await this.refresh();
     const [only = null, ...others] = this.#names ?? [];
-    return this.#listed(requestedName) ?? (name !== undefined && others.length === 0 ? only : null);
+    return this.#findListed(requestedName) ?? (name !== undefined && others.length === 0 ? only : null);
   }
 
-  /** A name as the list has it; any, if there is no list. */
-  #listed(name: string): string | null {
+  /** Returns the name as the list spells it, and every name if the list is missing. */
+  #findListed(name: string): string | null {
     if (this.#names === null || this.#names.includes(name)) return name;
     return this.#names.find((each) => includesModel([each], name)) ?? null;
   }

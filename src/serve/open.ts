@@ -8,9 +8,9 @@ import type { ServeOptions } from "./serve-options.ts";
 import { type RunningServer, startServer } from "./start.ts";
 
 /**
- * Starts a server before the user's own generator. Its folder and its tasks belong to the generator's name: the next server
- * continues the tasks of this one.
- * @throws StateFolderError; of the port, what the system says
+ * Starts a server for the user's generator. Folder and tasks belong to the generator's name, so that the next
+ * server continues the tasks.
+ * @throws StateFolderError, or the system's error for the port
  */
 export async function openServer(
   target: GeneratorTarget,

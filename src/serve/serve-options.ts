@@ -17,54 +17,54 @@ import type { TaskEnd } from "./end.ts";
 import type { CollectedImages } from "./kept-images.ts";
 import type { ModelList, OwnModel } from "./model-list.ts";
 
-/** Options for starting a server. */
 export interface ServeOptions {
-  /** Keeps the images and the key of this generator. Made if missing. */
+  /** Folder for images and the key. Created if missing. */
   folder: string;
-  /** Marks its tasks in the ledger: lower-case letters and digits. */
+  /** Marks the server's tasks in the ledger: lower-case letters and digits. */
   name: string;
   connection: GeneratorConnection;
   ledger: Ledger;
-  /** Maximum number of requests in flight at the generator. */
   concurrency: number;
-  /** Whether its images cost nothing. */
   isFree: boolean;
-  /** The names and defaults of fields that only a generator has. */
+  /** Names and defaults of the generator's fields. */
   fieldTerms: FieldTerms & Pick<GeneratorTerms, "findProblem">;
-  /** Model of requests that name none; null: the generator's own. */
+  /** Model of requests that name none; null for the generator's default. */
   defaultModel: string | null;
-  /** The names of its models; null if it has no list. Rejects if it cannot be asked. */
+  /** Returns the generator's models; null if it has no list. Rejects if the list cannot be read. */
   models: () => Promise<readonly string[] | null>;
-  /** Its own model, if it lists none; null: each request must name a model. */
+  /** Model of a generator without a list; null if each request must name a model. */
   ownModel: OwnModel | null;
-  /** The models that have rules; any other is passed on as it is. */
+  /** The models that have rules. Other models are passed on unchanged. */
   matrix: Matrix;
   clock: Clock;
   random: () => number;
   dailyCredits: number | null;
-  /** Grace period for replies to requests in flight when it is closed, in milliseconds. */
+  /** Grace period for requests in flight while the server closes. */
   graceMs: number;
-  /** Time in which equal requests without an Idempotency-Key are one, in milliseconds; null: only a client's own retries are. */
+  /**
+   * Time in which equal requests without an Idempotency-Key are one call; null: only automatic retries of a client
+   * are.
+   */
   onceMs: number | null;
-  /** Interval between white space before JSON, in milliseconds; null: none, so that the status is true. */
+  /**
+   * Interval between spaces before a JSON reply, in milliseconds; null: none, so that the HTTP status is the
+   * result's.
+   */
   keepAliveMs: number | null;
-  /** Default 0: any that is free. */
+  /** Default: 0, any unused port. */
   port?: number;
   onEvent?: ((event: ServeEvent) => void) | undefined;
   /** Called for every request after its reply was sent. */
   onRequest?: ((line: RequestLine) => void) | undefined;
 }
 
-/** An event of a server's tasks. */
 export type ServeEvent =
-  /** `ms`: since its arrival, of which it waited `waitedMs`. `waiting`: tasks that this process still has before it. */
+  /** `ms`: duration, including `waitedMs` in the queue. `waiting`: number of this process's unfinished tasks. */
   | { kind: "ended"; taskId: string; task: Task; end: TaskEnd; ms: number; waitedMs: number; waiting: number }
-  /** A task cannot go on in this process. */
   | { kind: "dropped"; taskId: string; why: string }
-  /** Nothing is sent for a while. */
+  /** An outage stops submits for some time. */
   | { kind: "paused"; detail: string };
 
-/** Shared by the parts of a server. */
 export interface Service extends ServeOptions {
   runner: Runner;
   gate: Gate;
@@ -72,15 +72,17 @@ export interface Service extends ServeOptions {
   clients: Clients;
   modelList: ModelList;
   collected: CollectedImages;
-  /** One request at a time is checked against the daily limit and begun, so that no two pass it together. */
+  /**
+   * Serialises the check of the daily limit with the begin of a task, so that two requests cannot exceed it
+   * together.
+   */
   limited: Slots;
-  /** The only key that is accepted: no other local user, and no web page, has tasks run. */
+  /** The only accepted key, so that neither other local users nor web pages can run tasks. */
   apiKey: string;
-  /** Signs result URLs. */
   secret: string;
 }
 
-/** Whether a key is the server's. Earlier releases printed it as `sk-…`, and clients have it so. */
+/** Whether a key is this server's. Clients may still have it as `sk-…`, as earlier releases printed it. */
 export function isOwnKey(key: string, { apiKey }: Pick<Service, "apiKey">): boolean {
   return isSameText(key.replace(/^sk-(?!serve-)/, SERVER_KEY_PREFIX), apiKey);
 }

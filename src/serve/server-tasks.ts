@@ -11,15 +11,17 @@ import { describeUnreadable, mayBeCharged } from "../store/ledger-files.ts";
 import type { ServiceIdentity } from "../task/intent.ts";
 import { displayId, STATES, type Task } from "../task/task.ts";
 import { isNewTaskId } from "../task/task-id.ts";
-import { endOf } from "./end.ts";
+import { getTaskEnd } from "./end.ts";
 import type { ServeOptions, Service } from "./serve-options.ts";
 
-/** Tasks begun beyond the provider's concurrency, so that the next one is ready when a turn is free. */
+/** Tasks begun beyond the provider's concurrency, so that the next one is ready when a request ends. */
 const EXTRA_TASKS = 2;
 
 const OWNER_ONLY = 0o600;
 
-/** The runner of a server's tasks, and the gate that all of them pass: an outage costs single attempts, not one per task. */
+/**
+ * Creates the runner of a server's tasks. All of its tasks share one gate, so that an outage costs few attempts.
+ */
 export function openRunner(options: ServeOptions): Pick<Service, "runner" | "gate"> {
   const { connection, ledger, clock, random, graceMs, concurrency, name, onEvent } = options;
   const gate = new Gate({
@@ -39,7 +41,7 @@ export function openRunner(options: ServeOptions): Pick<Service, "runner" | "gat
     server: name,
     depsFor: (run) => taskDeps(options, { ...run, gate, schedules }),
     onEnded(task) {
-      const end = endOf(task);
+      const end = getTaskEnd(task);
       if (end === null) return;
       const waiting = runner.open.length;
       onEvent?.({ kind: "ended", taskId: displayId(task), task, end, ...taskTimes(task, clock), waiting });
@@ -49,7 +51,7 @@ export function openRunner(options: ServeOptions): Pick<Service, "runner" | "gat
   return { runner, gate };
 }
 
-/** Duration of a task that has ended, and time until it was first submitted, in milliseconds. */
+/** Duration of an ended task, and its time before the first submit, in milliseconds. */
 function taskTimes({ submittedAt, requests }: Task, clock: ServeOptions["clock"]) {
   const startTimes = requests.flatMap(({ attempts }) => attempts.map(({ at }) => Date.parse(at)));
   const arrivedMs = Date.parse(submittedAt);
@@ -76,34 +78,35 @@ function taskDeps(
   };
 }
 
-/** A task of this server, as it was last known. @param taskId untrusted text @returns null if there is none */
+/**
+ * Finds a task of this server.
+ * @param taskId untrusted text
+ */
 export async function findTask(
   taskId: string,
   { ledger, runner, name }: Pick<Service, "ledger" | "runner" | "name">,
 ): Promise<Task | null> {
   if (!isNewTaskId(taskId)) return null;
-  const here = runner.find(taskId);
-  if (here !== null) return here.task;
+  const runnerTask = runner.find(taskId);
+  if (runnerTask !== null) return runnerTask.task;
   const task = await ledger.findExact(taskId);
   return task?.intent.server === name ? task : null;
 }
 
-/** Interval of the searches for tasks of ended processes, in milliseconds. */
-const ADOPT_MS = 2_000;
+const ADOPT_INTERVAL_MS = 2_000;
 
-/** Takes over the server's unfinished tasks that no living process has, now and every few seconds, until it is stopped. */
+/** Takes over unfinished tasks of this server's ended processes, now and regularly until the signal aborts. */
 export async function adoptTasks(
   service: Service & { renew: () => Promise<void> },
   signal: AbortSignal,
 ): Promise<void> {
-  /** Ids of tasks that stay unfinished because the user decides, and of tasks of others. */
+  /** Ids of tasks that wait for the user's decision, and of other servers' tasks. */
   const skippedIds = new Set<string>();
   const reportedFiles = new Set<string>();
   while (!signal.aborted) {
-    // What the disk refuses now may succeed in the next round.
     await adoptOnce(service, skippedIds, reportedFiles).catch(() => {});
     await service.renew();
-    await service.clock.sleep(ADOPT_MS, signal).catch(() => {});
+    await service.clock.sleep(ADOPT_INTERVAL_MS, signal).catch(() => {});
   }
 }
 
@@ -117,7 +120,7 @@ async function adoptOnce(
   for (const entry of await ledger.unfinished({ has: (id) => ids.has(id) || skippedIds.has(id) })) {
     if (entry.kind === "task") {
       const { task } = entry;
-      const why = keyMismatch(task, connection.identity);
+      const why = describeKeyMismatch(task, connection.identity);
       if (task.intent.server !== name || awaitsUser(task)) skippedIds.add(task.id);
       else if (why !== null) {
         skippedIds.add(task.id);
@@ -130,8 +133,8 @@ async function adoptOnce(
   }
 }
 
-/** Reason not to continue a task that was submitted with another key; null for none. */
-function keyMismatch(task: Task, identity: ServiceIdentity): string | null {
+/** Describes why a task of another key is not continued; null if the key is the same. */
+function describeKeyMismatch(task: Task, identity: ServiceIdentity): string | null {
   try {
     requireSameKey(task.intent, identity, displayId(task));
     return null;
@@ -140,7 +143,7 @@ function keyMismatch(task: Task, identity: ServiceIdentity): string | null {
   }
 }
 
-/** Whether a task stays among the unfinished ones until the user has decided about what was lost. */
+/** Whether a task stays unfinished until the user decides about a lost request. */
 function awaitsUser(task: Task): boolean {
-  return endOf(task) !== null && STATES[task.state].isOpen;
+  return getTaskEnd(task) !== null && STATES[task.state].isOpen;
 }

@@ -5,45 +5,50 @@ import { errorCode } from "../lib/error-text.ts";
 import type { FileAddress } from "./links.ts";
 import { invalidRequest, refusal, type ServerReply, unknownError } from "./reply.ts";
 
-/** One request, for the server's log. */
 export interface RequestLine extends Delivery {
   method: string;
-  /** Without the query, which may have a signature. */
+  /** Without the query, which may contain a signature. */
   path: string;
 }
 
 export interface ServiceRequest {
   url: URL;
-  /** Names in lower case; repeated headers are joined, and so invalid. */
+  /** Names in lower case. The values of a repeated header are joined. */
   headers: Readonly<Record<string, string>>;
   body: Readable;
-  /** Aborts when the connection closes, before or after the reply. */
   signal: AbortSignal;
 }
 
 type Operation = (request: ServiceRequest, key: string) => ServerReply | Promise<ServerReply>;
 
-/** Replies to a request for a path below /v1. @param key null if missing or malformed */
-export type Version1 = (request: ServiceRequest, method: string, key: string | null) => Promise<ServerReply>;
+/**
+ * Handles paths below /v1.
+ * @param key null if missing or malformed
+ */
+export type Version1Handler = (
+  request: ServiceRequest,
+  method: string,
+  key: string | null,
+) => Promise<ServerReply>;
 
-/** Operations of a service. `key` is well-formed, but may have no account. */
+/** Operations of a service. `key` is well-formed, but may not have an account. */
 export interface Operations {
   /** POST /generate-image (section 4.1). */
   submit: Operation;
   /** GET /generate-image (section 4.2). */
   poll: Operation;
-  /** GET /files/<task>/<name>: an image, for anyone with its signed URL. */
+  /** GET /files/<task>/<name>: an image, for everyone with its signed URL. */
   file(address: FileAddress): Promise<ServerReply>;
-  /** An API beside the document's, if any. */
-  version1?: Version1;
+  /** An API in addition to the document's. */
+  version1?: Version1Handler;
 }
 
-const API = "/api/generate-image";
-const FILES = /^\/files\/([^/]+)\/([^/]+)$/;
+const API_PATH = "/api/generate-image";
+const FILE_PATH = /^\/files\/([^/]+)\/([^/]+)$/;
 
 /**
- * The service over HTTP. An unknown path gets JSON without the envelope (404); a wrong method (405), an invalid
- * address (400) and a bug (500) get an envelope.
+ * Creates the HTTP handler of a service. The reply to an unknown path (404) is JSON without the envelope; those to
+ * a wrong method (405), an invalid address (400) and a bug (500) have it.
  */
 export function createListener(
   operations: Operations,
@@ -63,7 +68,7 @@ export function createListener(
   };
 }
 
-/** The client's id of a request, sent back and logged. */
+/** A client's id for its request, which is returned and logged. */
 const CLIENT_ID = "X-Client-Request-Id";
 
 function getClientId({ headers }: IncomingMessage): string | null {
@@ -71,11 +76,10 @@ function getClientId({ headers }: IncomingMessage): string | null {
   return typeof id === "string" && /^[\x21-\x7e]{1,128}$/.test(id) ? id : null;
 }
 
-/** The URL of a request; null if its host or path is invalid. */
 function parseAddress({ url = "", headers }: IncomingMessage): URL | null {
   if (!url.startsWith("/")) return URL.canParse(url) ? new URL(url) : null;
   const origin = `http://${headers.host ?? ""}`;
-  // Joined, and not resolved: a path that begins with // would name another host.
+  // Joined rather than resolved, because a path that begins with // would name another host.
   return URL.canParse(origin) && URL.canParse(origin + url) ? new URL(origin + url) : null;
 }
 
@@ -85,7 +89,7 @@ interface IncomingRequest {
   signal: AbortSignal;
 }
 
-/** The reply. An exception becomes HTTP 500, and its message is logged only. */
+/** Converts an exception to HTTP 500. Its message is only logged. */
 async function createReply(request: IncomingRequest, operations: Operations): Promise<ServerReply> {
   try {
     return await route(request, operations);
@@ -99,41 +103,40 @@ function route(
   operations: Operations,
 ): ServerReply | Promise<ServerReply> {
   const method = incoming.method === "HEAD" ? "GET" : incoming.method;
-  const [, taskId, name] = FILES.exec(url.pathname) ?? [];
+  const [, taskId, name] = FILE_PATH.exec(url.pathname) ?? [];
   if (taskId !== undefined && name !== undefined) {
-    return method === "GET" ? operations.file({ taskId, name, query: url.searchParams }) : otherMethod("GET");
+    return method === "GET"
+      ? operations.file({ taskId, name, query: url.searchParams })
+      : methodNotAllowed("GET");
   }
   if (operations.version1 && url.pathname.startsWith("/v1/")) {
-    const headers = plainHeaders(incoming);
+    const headers = joinHeaders(incoming);
     const request = { url, headers, body: incoming, signal };
     return operations.version1(request, method ?? "", parseKey(headers.authorization));
   }
-  // An envelope would make a wrong base URL look right.
-  if (url.pathname !== API)
+  // An envelope would make a wrong base URL look like the right one.
+  if (url.pathname !== API_PATH)
     return { kind: "json", status: 404, body: { error: "not found" }, note: "no such path" };
-  if (method !== "POST" && method !== "GET") return otherMethod("GET, POST");
-  // Section 4.1: credentials are checked before everything else.
-  const headers = plainHeaders(incoming);
+  if (method !== "POST" && method !== "GET") return methodNotAllowed("GET, POST");
+  // Credentials are checked first (section 4.1).
+  const headers = joinHeaders(incoming);
   const key = parseKey(headers.authorization);
   if (key === null) return refusal("login_required");
   const request = { url, headers, body: incoming, signal };
   return method === "POST" ? operations.submit(request, key) : operations.poll(request, key);
 }
 
-function plainHeaders({ headersDistinct }: IncomingMessage): Record<string, string> {
+function joinHeaders({ headersDistinct }: IncomingMessage): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headersDistinct).map(([name, values = []]) => [name, values.join(", ")]),
   );
 }
 
-function otherMethod(allowed: string): ServerReply {
-  return invalidRequest("no such method", { status: 405, headers: { Allow: allowed } });
+function methodNotAllowed(allowed: string): ServerReply {
+  return invalidRequest("method not allowed", { status: 405, headers: { Allow: allowed } });
 }
 
-/**
- * The key of an Authorization header (section 5); null if it is missing or malformed. Any key with the prefix has an
- * account here.
- */
+/** The key of an Authorization header (section 5); null if it is missing or malformed. */
 function parseKey(authorization = ""): string | null {
   const [, key = ""] = /^Bearer +(\S+)$/i.exec(authorization) ?? [];
   return /^sk-./.test(key) ? key : null;
@@ -199,7 +202,7 @@ async function stream(picture: Picture, outgoing: ServerResponse): Promise<strin
     return null;
   } catch (error) {
     outgoing.destroy();
-    if (errorCode(error) === "ERR_STREAM_PREMATURE_CLOSE") return "the client hung up";
+    if (errorCode(error) === "ERR_STREAM_PREMATURE_CLOSE") return "the client disconnected";
     return `the image could not be sent: ${String(error)}`;
   }
 }

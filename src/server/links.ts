@@ -4,21 +4,18 @@ import { readPublished } from "../lib/publish.ts";
 import { createAtomically } from "../lib/write-whole.ts";
 import { type ServerReply, unknownError } from "./reply.ts";
 
-/** The image of a signed URL, and its expiry. */
 export interface Link {
   taskId: string;
-  /** Index of the image in its task. */
   index: number;
-  /** The extension of the image's type, without the dot. */
+  /** File name extension, without the dot. */
   extension: string;
   /** Seconds since the epoch. */
   expires: number;
 }
 
-/** Lifetime of a result URL. */
 export const LINK_SECONDS = 3600;
 
-/** The result of a task (section 2.3): the signed URL of its one image as a string, several as an array. */
+/** The result of a task (section 2.3): the signed URL of a single image; several URLs as an array. */
 export function resultUrl(
   { origin, secret }: { origin: string; secret: string },
   { taskId, expires }: Pick<Link, "taskId" | "expires">,
@@ -30,21 +27,20 @@ export function resultUrl(
   return urls.length === 1 ? urls.join() : urls;
 }
 
-/** A signed URL, which needs no other credentials. */
 function imageUrl(origin: string, link: Link, secret: string): string {
   const query = new URLSearchParams({ expires: String(link.expires), signature: sign(link, secret) });
   return `${origin}/files/${link.taskId}/${link.index}.${link.extension}?${query}`;
 }
 
-/** The address of a request for an image: `/files/<task>/<name>?<query>`. */
+/** Parts of `/files/<task>/<name>?<query>`. */
 export interface FileAddress {
   taskId: string;
   name: string;
   query: URLSearchParams;
 }
 
-/** The link of a request for an image; or the refusal if the URL is not one of this service's, or has expired. */
-export function readLink(
+/** Refuses a URL that is not signed by this service, or that has expired. */
+export function verifyLink(
   { taskId, name, query }: FileAddress,
   secret: string,
   nowMs: number,
@@ -52,7 +48,7 @@ export function readLink(
   const [, index, extension = ""] = /^(\d{1,2})\.([a-z0-9]{3,4})$/.exec(name) ?? [];
   const [expires] = /^\d{1,15}$/.exec(query.get("expires") ?? "") ?? [];
   const link = { taskId, index: Number(index), extension, expires: Number(expires) };
-  // Only addresses of this form are signed.
+  // Only URLs of this form are signed.
   if (!isSameText(query.get("signature") ?? "", sign(link, secret)))
     return { refused: unknownError("wrong signature", { status: 403 }) };
   if (nowMs >= link.expires * 1000) return { refused: unknownError("expired", { status: 403 }) };
@@ -63,24 +59,24 @@ function sign({ taskId, index, extension, expires }: Link, secret: string): stri
   return createHmac("sha256", secret).update(`${taskId}/${index}.${extension}/${expires}`).digest("hex");
 }
 
-/** Compares texts in constant time, so that an attacker learns nothing from the duration. */
+/** Compares texts in constant time, so that the duration reveals nothing to an attacker. */
 export function isSameText(text: string, expected: string): boolean {
   const [a, b] = [Buffer.from(text), Buffer.from(expected)];
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-const DIGITS = 64;
+const SECRET_DIGITS = 64;
 
 /**
- * A secret in a file, for example for signing result URLs: created once, the same for every process.
+ * Reads a secret from a file, and creates it if missing. All processes have the same secret.
  * @param prefix of the secret
  */
 export async function loadSecret(file: string, prefix = ""): Promise<string> {
   try {
-    return await readPublished(file, (text) => text.length >= prefix.length + DIGITS);
+    return await readPublished(file, (text) => text.length >= prefix.length + SECRET_DIGITS);
   } catch (error) {
     if (errorCode(error) !== "ENOENT") throw error;
   }
-  await createAtomically(file, prefix + randomBytes(DIGITS / 2).toString("hex"), 0o600);
+  await createAtomically(file, prefix + randomBytes(SECRET_DIGITS / 2).toString("hex"), 0o600);
   return loadSecret(file, prefix);
 }

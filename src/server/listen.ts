@@ -1,27 +1,28 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 
-/** The service listens on this machine only. */
 const LOOPBACK = "127.0.0.1";
 
-/** Limits for slow or idle clients, which would keep connections open. */
+/** Limits for slow or idle clients, which would occupy connections. */
 const MAX_HEAD_MS = 5_000;
 const MAX_REQUEST_MS = 30_000;
 const MAX_IDLE_MS = 60_000;
 const CHECK_MS = 1_000;
 const MAX_CONNECTIONS = 2_000;
 
-/** A server that listens on loopback. */
 export interface LoopbackServer {
   server: Server;
   port: number;
   /** `http://127.0.0.1:<port>` */
   origin: string;
-  /** Closes at once, with every connection. */
+  /** Closes the server and all connections immediately. */
   close(): Promise<void>;
 }
 
-/** @param port 0: any that is free @throws the system's error if the port is taken */
+/**
+ * @param port 0 for any unused port
+ * @throws the system's error if the port is in use
+ */
 export async function listenOnLoopback(port: number): Promise<LoopbackServer> {
   const server = createServer({
     headersTimeout: MAX_HEAD_MS,

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-/** The keys of section 7, and one for invalid requests that the document gives no key for. */
+/** The keys of section 7, and a key of this server for invalid requests. */
 export type ErrorKey =
   | "login_required"
   | "image_generation.error.empty_prompt"
@@ -10,20 +10,20 @@ export type ErrorKey =
   | "my_credits.no_credits_description"
   | "SUBSCRIPTION_REQUIRED";
 
-/** The `errorCode` of a failed task; the document names none. */
+/** The `errorCode` of a failed task. The document does not define any. */
 export const FAILURE_CODE = 1001;
 
-/** A reply, before it is sent over HTTP. `note` is for the server's log, never for the client. */
+/** A reply. `note` is for the server's log, never for the client. */
 export type ServerReply = { note: string | null } & (
   | { kind: "envelope"; status: number; headers: Record<string, string>; body: Envelope }
   | { kind: "page"; status: number; html: string }
-  /** Writes itself. @returns the HTTP status, and a note for the log */
+  /** `write` returns the HTTP status and a note for the log. */
   | { kind: "live"; write: (outgoing: ServerResponse) => Promise<{ status: number; note: string }> }
   /** JSON without the envelope. */
   | { kind: "json"; status: number; headers?: Record<string, string>; body: object }
   /**
-   * `cutShort`: the connection ends after the last chunk, with the reply unfinished. `onSent`: called once all of it was
-   * sent to a client that was still there.
+   * `cutShort`: closes the connection before the end of the reply. `onSent`: called once the client has received
+   * everything.
    */
   | {
       kind: "picture";
@@ -33,11 +33,11 @@ export type ServerReply = { note: string | null } & (
       cutShort: boolean;
       onSent?: () => void;
     }
-  /** The connection is closed without a reply. */
+  /** Closes the connection without a reply. */
   | { kind: "silence" }
 );
 
-/** Section 2.1: `data` is present on success only. `detail` is for people; the document has none. */
+/** `data` is present on success only (section 2.1). `detail` is an extension of the document, for people. */
 type Envelope = { code: 0; message: "ok"; data: object } | { code: -1; message: ErrorKey; detail?: string };
 
 export function success(data: object, note: string): ServerReply {
@@ -45,12 +45,11 @@ export function success(data: object, note: string): ServerReply {
 }
 
 export interface RefusalFacts {
-  /** Default 200: the document shows no HTTP status for any error but SUBSCRIPTION_REQUIRED. */
+  /** Default: 200, because the document has another HTTP status only for SUBSCRIPTION_REQUIRED. */
   status?: number;
   headers?: Record<string, string>;
-  /** The problem, if the key alone is not specific enough. */
   why?: string | undefined;
-  /** The problem for the client: an extension of the document. */
+  /** The problem, for the client. An extension of the document. */
   detail?: string;
 }
 
@@ -63,12 +62,12 @@ export function refusal(
   return { kind: "envelope", status, headers, body, note };
 }
 
-/** An invalid request that the document gives no key for: HTTP 400. */
+/** An invalid request without a key in the document: HTTP 400. */
 export function invalidRequest(why: string, facts: RefusalFacts = {}): ServerReply {
   return refusal("image_generation.error.invalid_request", { status: 400, ...facts, why });
 }
 
-/** Section 7: also for unknown tasks and links, which have no key. */
+/** Also for unknown tasks and links, for which section 7 has no key. */
 export function unknownError(why: string, facts: RefusalFacts = {}): ServerReply {
   return refusal("image_generation.error.unknown_error", { ...facts, why });
 }

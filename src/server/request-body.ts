@@ -11,13 +11,13 @@ import { areWireFields, fieldsFrom, malformedField, type WireFields } from "../t
 import type { ServiceRequest } from "./http.ts";
 import { invalidRequest, refusal, type ServerReply } from "./reply.ts";
 
-/** Far more than any valid request: a prompt of 20,000 characters and 16 URLs. */
+/** Above any valid request: a prompt of 20,000 characters and 16 URLs. */
 const MAX_BODY_BYTES = 1024 * 1024;
 
 /**
- * The JSON of a submit (section 4.1), or its refusal. A body that is not declared as JSON gets HTTP 415; one that is not
- * JSON, or larger than 1 MiB, gets HTTP 400. Never throws: if the client disconnects halfway, the body is not JSON.
- * @param parse throws for a text that is not JSON
+ * Reads the JSON of a submit (section 4.1). Refuses other content types with HTTP 415, and invalid JSON or more
+ * than 1 MiB with HTTP 400. Never throws.
+ * @param parse throws for invalid JSON
  */
 export async function readJson(
   { headers, body }: ServiceRequest,
@@ -29,23 +29,22 @@ export async function readJson(
   const bytes = await readBytes(body, MAX_BODY_BYTES);
   if (bytes === "too large") return { refused: invalidRequest("the body is larger than 1 MiB") };
   try {
-    // An empty body is invalid JSON as well.
     return { json: parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes ?? undefined)) };
   } catch {
     return { refused: invalidRequest("the body is not JSON") };
   }
 }
 
-/** A request's input; and its model, undefined if the matrix has none of that name. */
+/** `model`: undefined if the matrix does not have it. */
 interface CheckedBody {
   input: RequestInput;
   model: Model | undefined;
 }
 
 /**
- * Checks a request body by the rules of the document; for an unknown model, only the bounds of fields. Unknown fields
- * are ignored. Two refusals have keys of section 7; for others the document has none.
- * @param invalid creates those replies from a clause
+ * Checks a request by the document's rules; for an unknown model, only the bounds of fields. Unknown fields are
+ * ignored.
+ * @param invalid creates the refusals without a key in section 7
  */
 export function checkBody(
   body: unknown,
@@ -68,26 +67,25 @@ export function checkBody(
   if (brokenRule(subject, [promptLength]) !== undefined)
     return { refused: refusal("image_generation.error.prompt_too_long") };
   const broken = brokenRule(subject, model === undefined ? [maxImages, ratio] : undefined)?.message;
-  // Unlike the command line, the service wants the exact spelling.
+  // Unlike the command line, the service requires the exact spelling.
   const { quality = "1K" } = input;
   const isMisspelt = model !== undefined && canonicalQuality(quality) !== quality;
   const why = broken ?? (isMisspelt ? "quality is not in the document's spelling" : undefined);
   return why === undefined ? { input, model } : { refused: invalid(why) };
 }
 
-/** The bytes of a body; null if the client disconnected halfway. */
+/** Returns null if the client disconnected. */
 export async function readBytes(body: Readable, maxBytes: number): Promise<Buffer | "too large" | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
-    // The connection must stay open for the reply to a large body.
+    // The connection must stay open for the reply.
     for await (const chunk of body.iterator({ destroyOnReturn: false })) {
       bytes += chunk.length;
       if (bytes > maxBytes) break;
       chunks.push(chunk);
     }
     if (bytes <= maxBytes) return Buffer.concat(chunks);
-    // The next request of this connection comes after the rest.
     body.resume();
     return "too large";
   } catch {
@@ -95,7 +93,6 @@ export async function readBytes(body: Readable, maxBytes: number): Promise<Buffe
   }
 }
 
-/** Ignores the parameters of the media type. */
 function isJsonType(contentType = ""): boolean {
   return contentType.split(";", 1)[0]?.trim().toLowerCase() === "application/json";
 }

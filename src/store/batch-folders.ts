@@ -88,10 +88,7 @@ export class BatchFolders {
     this.#folder = path.join(ledgerFolder, "folders");
   }
 
-  /**
-   * Returns null for an id unknown to this ledger.
-   * @throws StateFolderError
-   */
+  /** Returns null for an id unknown to this ledger. @throws StateFolderError */
   async findById(id: string): Promise<FolderRecord | null> {
     const origin = await this.#read(id);
     if (origin !== null) return { origin, isShared: false };
@@ -104,10 +101,7 @@ export class BatchFolders {
     return (await this.#read(pathRecordName(folder))) ?? folder;
   }
 
-  /**
-   * Records an id durably, unless it is already recorded.
-   * @throws StateFolderError
-   */
+  /** Records an id durably, unless it is already recorded. @throws StateFolderError */
   async recordId(id: string, { origin, isShared }: FolderRecord): Promise<void> {
     await withStateFolderErrors(this.#folder, "Nothing was sent.", async () => {
       await makeFolder(this.#folder, 0o700);

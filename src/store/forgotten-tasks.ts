@@ -52,10 +52,7 @@ export class ForgottenTasks {
     return true;
   }
 
-  /**
-   * Completes removals that killed processes began.
-   * @throws the disk's error
-   */
+  /** Completes removals that killed processes began. @throws the disk's error */
   sweep(): void {
     for (const name of unsortedNames(this.#folder))
       if (parseTaskName(name) !== undefined) this.#removeFiles(name);

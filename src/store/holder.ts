@@ -57,10 +57,7 @@ export class Holder {
     return mark === this.mark ? this.has(id) : this.#tickets.listActive(ticketName(mark)).length > 0;
   }
 
-  /**
-   * Returns the living process with this mark, or null.
-   * @throws the disk's error
-   */
+  /** Returns the living process with this mark, or null. @throws the disk's error */
   findProcess(mark: string | null): ProcessIdentity | null {
     return mark === null ? null : (this.#tickets.listActive(ticketName(mark))[0]?.lease.by ?? null);
   }

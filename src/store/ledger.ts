@@ -348,10 +348,7 @@ export class Ledger {
     });
   }
 
-  /**
-   * Moves a task in `done/` that is not finished back to `open/`.
-   * @throws StateFolderError
-   */
+  /** Moves a task in `done/` that is not finished back to `open/`. @throws StateFolderError */
   async reopen(id: string): Promise<void> {
     await this.guarded(() => this.files.moveToOpen(id));
   }

@@ -79,10 +79,7 @@ export class RowClaims {
     });
   }
 
-  /**
-   * Lists all claims that are not known yet, unsorted.
-   * @throws StateFolderError
-   */
+  /** Lists all claims that are not known yet, unsorted. @throws StateFolderError */
   async list(isKnown: (name: string) => boolean): Promise<ClaimedAttempt[]> {
     const names = await this.#guarded(async () => unsortedNames(this.#folder));
     return names.filter((name) => !isKnown(name)).flatMap(claimedAttempt);
@@ -176,20 +173,14 @@ export function attemptName(row: string, attempt: number): string {
   return `${row}.${attempt}`;
 }
 
-/**
- * Whether a claim records the end of its task.
- * @throws the disk's error
- */
+/** Whether a claim records the end of its task. @throws the disk's error */
 export async function hasRowOutcome(ledgerFolder: string, claim: string, id: string): Promise<boolean> {
   const { readTaskLines } = await import("./task-lines.ts");
   const read = readTaskLines(id, [await readText(claimFile(ledgerFolder, claim))]);
   return read.kind === "task" && read.task.state !== "waiting";
 }
 
-/**
- * Records durably that the first request of a claim's task is about to be sent.
- * @throws the disk's error
- */
+/** Records durably that the first request of a claim's task is about to be sent. @throws the disk's error */
 export async function recordRowBegun(ledgerFolder: string, claim: string): Promise<void> {
   const name = claimFile(ledgerFolder, claim);
   const file = DiskFile.openToAppend(name);
@@ -202,10 +193,7 @@ export async function recordRowBegun(ledgerFolder: string, claim: string): Promi
   await syncFolder(path.dirname(name));
 }
 
-/**
- * Records the outcome of a claim's task.
- * @throws the disk's error, unless the claim was removed
- */
+/** Records the outcome of a claim's task. @throws the disk's error, unless the claim was removed */
 export function recordRowOutcome(ledgerFolder: string, claim: string, lines: readonly Line[]): void {
   try {
     const file = DiskFile.openToAppend(claimFile(ledgerFolder, claim));
@@ -223,10 +211,7 @@ export function recordRowOutcome(ledgerFolder: string, claim: string, lines: rea
 /** Maximum size of a claim that contains only a task id. */
 const MAX_ID_BYTES = 64;
 
-/**
- * Returns the paths of the claims that contain only a task id, by that id.
- * @throws the disk's error
- */
+/** Returns the paths of the claims that contain only a task id, by that id. @throws the disk's error */
 export async function findAdoptedClaims(ledgerFolder: string): Promise<Map<string, string[]>> {
   const claims = new Map<string, string[]>();
   const batches = path.join(ledgerFolder, "batches");

@@ -140,10 +140,7 @@ export class DailySpending {
         rmSync(path.join(this.#folder, name), { recursive: true, force: true });
   }
 
-  /**
-   * In credits.
-   * @throws StateFolderError
-   */
+  /** In credits. @throws StateFolderError */
   async total(day: string, keyId: string): Promise<number> {
     return withStateFolderErrors(this.#folder, HINT, async () => this.#sum(day, keyId).total() / UNITS);
   }

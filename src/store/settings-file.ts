@@ -78,10 +78,7 @@ export function bindKeys({ apiKeyBaseUrl, generatorKeyOrigin, ...settings }: Set
   };
 }
 
-/**
- * Accepts a byte-order mark, and an empty file.
- * @throws SettingsError
- */
+/** Accepts a byte-order mark, and an empty file. @throws SettingsError */
 export function readObject(text: string, file: string): Record<string, unknown> {
   const body = text.replace(/^\uFEFF/, "").trim();
   if (body === "") return {};

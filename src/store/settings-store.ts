@@ -44,10 +44,7 @@ export class SettingsStore {
     await this.#exclusively(async () => this.#write(await this.read(), changes));
   }
 
-  /**
-   * Removes leftovers of killed processes, which may contain the key.
-   * @throws SettingsError
-   */
+  /** Removes leftovers of killed processes, which may contain the key. @throws SettingsError */
   async removeLeftovers(): Promise<boolean> {
     if (findLeftovers(this.file).length === 0) return false;
     await this.#exclusively(async () => {});

@@ -80,7 +80,7 @@ describe("a field of a request in OpenAI's form", () => {
     const { openai } = await withOpenAi({ provider });
     const fields = { quality: "high", background: "transparent", output_format: "webp" };
     const warnings = Object.entries(fields).map(
-      ([name, value]) => `${name} ${value} has no effect: this generator has no such setting.`,
+      ([name, value]) => `${name} ${value} has no effect: this generator does not support it.`,
     );
     expect(await openai.images.generate(asked(fields))).toMatchObject({ warnings });
     const stream = await openai.images.generate({ ...asked(fields), stream: true });

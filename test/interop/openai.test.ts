@@ -99,16 +99,16 @@ describe("an error in OpenAI's form", () => {
     [{ mask: "https://a.b/mask.png" }, "mask is not supported.", "mask"],
     [{ model: 7 }, "model is not a string.", "model"],
     [{ size: 7 }, "size is not a string.", "size"],
-    [{ size: "0x64" }, "size is not auto, or like 1024x1024.", "size"],
-    [{ size: "99999x64" }, "size is not auto, or like 1024x1024.", "size"],
+    [{ size: "0x64" }, "size must be auto, or like 1024x1024.", "size"],
+    [{ size: "99999x64" }, "size must be auto, or like 1024x1024.", "size"],
     [{ n: "1.5" }, "n is not a whole number (1 to 15).", "n"],
     [{ n: 16 }, "n: at most 15.", "n"],
     [{ n: 0 }, "n: at least 1.", "n"],
     [{ seed: -2 }, "seed: at least 0.", "seed"],
     [{ n: {} }, "n is not a whole number (1 to 15).", "n"],
-    [{ image: 7 }, "An image is neither a URL nor a file.", "image"],
-    [{ images: [{ file_id: "7" }] }, "An image is neither a URL nor a file.", "image"],
-    [{ response_format: "jpeg" }, "response_format is neither b64_json nor url.", "response_format"],
+    [{ image: 7 }, "An image must be a URL or a file.", "image"],
+    [{ images: [{ file_id: "7" }] }, "An image must be a URL or a file.", "image"],
+    [{ response_format: "jpeg" }, "response_format must be b64_json or url.", "response_format"],
   ])("names the field that is wrong: %j", async (fields, message, param) => {
     const reply = await ask(await withOpenAi(), JSON.stringify({ prompt: "a fox", ...fields }));
     expect([reply.statusCode, await reply.body.json()]).toEqual([

@@ -88,7 +88,7 @@ describe("a ticket", () => {
 
   it.each(["", "a.b", "a/b", "..a", "a b"])("cannot be for %j", async (what) => {
     const { as } = await newTickets();
-    await expect(as(1).take(what, MINUTE)).rejects.toThrow("no ticket");
+    await expect(as(1).take(what, MINUTE)).rejects.toThrow("not a valid ticket name");
   });
 
   it("ends at its time, though its process lives, and is lost then", async () => {

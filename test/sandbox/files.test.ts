@@ -122,7 +122,7 @@ it("the address of a task that is gone from the disk is not found", async () => 
 it("a client that hangs up in the middle of an image stops its drawing and affects no other", async () => {
   let tell = () => {};
   const hasHungUp = new Promise<void>((resolve) => (tell = resolve));
-  const onRequest: SandboxOptions["onRequest"] = ({ note }) => note === "the client hung up" && tell();
+  const onRequest: SandboxOptions["onRequest"] = ({ note }) => note === "the client disconnected" && tell();
   const { made } = await liveSandbox({ draw: undefined, onRequest });
   const [url = ""] = await made({ prompt: "a fox", ratio: "16:9", quality: "4K" });
   const leaving = new AbortController();

@@ -79,7 +79,7 @@ it.each(["", "no json", '{"digest":"x"}'])(
       code: -1,
       message: "image_generation.error.invalid_request",
       detail: expect.stringMatching(
-        /cannot be read \(it is damaged\), so the task of this request is not known\.$/,
+        /cannot be read \(it is damaged\), so the task of this request is unknown\.$/,
       ),
     });
     expect(provider.jobs).toHaveLength(1);

@@ -79,7 +79,11 @@ describe("a request", () => {
     await ended(await accepted({ prompt: "a fox", image: [url, "data:image/png;base64,AAAA"] }));
     expect(provider.jobs[0]?.references).toEqual([{ url }, { url: "data:image/png;base64,AAAA" }]);
     const { body } = await submit({ prompt: "a fox", image: Array.from({ length: 17 }, () => url) });
-    expect(body).toEqual({ code: -1, message: INVALID, detail: "At most 16 reference images can be given." });
+    expect(body).toEqual({
+      code: -1,
+      message: INVALID,
+      detail: "At most 16 reference images are supported.",
+    });
   });
 
   it("may name no file of this machine", async () => {

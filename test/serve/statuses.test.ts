@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ErrorType } from "../../src/lib/error-types.ts";
-import { endOf } from "../../src/serve/end.ts";
-import { failedTask } from "../../src/serve/openai/openai-error.ts";
+import { getTaskEnd } from "../../src/serve/end.ts";
+import { failedTaskError } from "../../src/serve/openai/openai-error.ts";
 import type { Line } from "../../src/task/line.ts";
 import { CANCELLED, STATES, type TaskState } from "../../src/task/task.ts";
 import { LINES, recordOf } from "../support/records.ts";
@@ -102,10 +102,10 @@ describe("the status of a task", () => {
     const { requests = 1, isFree, obstacle = null } = facts;
     const task = recordOf(lines, { requests, isPaid: isFree !== true });
     expect(task.state).toBe(state);
-    const end = endOf(task);
+    const end = getTaskEnd(task);
     if (status === null || end === null) return void expect([end, status]).toEqual([null, null]);
     if (end.name === "completed") throw new Error("it has images");
-    const said = failedTask(task, end, obstacle);
+    const said = failedTaskError(task, end, obstacle);
     expect({ status: said.status, code: said.error.code }).toEqual({ status, code });
     expect(said.error.message).toMatch(says);
     if (status !== 429 && status !== 503)

@@ -50,7 +50,7 @@ it("an image does not count as sent to a client that hangs up, or that only asks
   const { seen, open } = await imageServer();
   const gone = await open("GET");
   gone.once("data", () => gone.destroy());
-  await expect.poll(() => seen.lines).toMatchObject([{ note: "the client hung up" }]);
+  await expect.poll(() => seen.lines).toMatchObject([{ note: "the client disconnected" }]);
   (await open("HEAD")).resume();
   await expect.poll(() => seen.lines).toHaveLength(2);
   expect(seen.sent).toBe(0);

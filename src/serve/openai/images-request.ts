@@ -10,61 +10,60 @@ import { readBytes } from "../../server/request-body.ts";
 import { fieldText } from "../../task/request.ts";
 import type { ProviderFields } from "../../task/request-fields.ts";
 import type { ClientRequest } from "../client-request.ts";
-import { UNFIT_VALUE } from "../document-api.ts";
-import { wrongRequest } from "./openai-error.ts";
+import { INVALID_VALUE } from "../document-api.ts";
+import { invalidRequestError } from "./openai-error.ts";
 
-/** A request in OpenAI's form, and the form of its answer. */
 export interface ImagesRequest {
   clientRequest: ClientRequest;
-  /** Its fields as they came. */
+  /** The fields as received. */
   fields: unknown;
-  /** Reference images that came as files of a form. */
+  /** Reference images from the files of a form. */
   files: Buffer[];
   responseFormat: "b64_json" | "url";
   isStream: boolean;
-  /** Sentences about settings of OpenAI's that have no effect. */
+  /** Sentences about OpenAI settings that have no effect. */
   warnings: string[];
 }
 
-const text = (name: string) => z.nullish(z.string(`${name} is not a string.`));
+const optionalText = (name: string) => z.nullish(z.string(`${name} is not a string.`));
 
-const COUNT = { error: ({ input }: { input?: unknown }) => `n${describeRangeProblem(input, MAX_IMAGES)}.` };
-const SIZE = "size is not auto, or like 1024x1024.";
+const COUNT_ERROR = {
+  error: ({ input }: { input?: unknown }) => `n${describeRangeProblem(input, MAX_IMAGES)}.`,
+};
+const SIZE_ERROR = "size must be auto, or like 1024x1024.";
 const MAX_SIDE_PX = 16_384;
 
-/** Width and height; empty for anything else. */
 function parseSides(size: string): number[] {
   const sides = /^(\d{1,5})x(\d{1,5})$/.exec(size)?.slice(1).map(Number) ?? [];
   return sides.every((px) => px >= 1 && px <= MAX_SIDE_PX) ? sides : [];
 }
 
-/** A URL, or OpenAI's `{ image_url }`. */
-const IMAGE = z.pipe(
+const IMAGE_URL = z.pipe(
   z.transform((each: unknown) => (isJsonObject(each) ? each.image_url : each)),
-  z.string("An image is neither a URL nor a file."),
+  z.string("An image must be a URL or a file."),
 );
-const IMAGES = z.nullish(
+const IMAGE_URLS = z.nullish(
   z.pipe(
     z.transform((images: unknown) => [images].flat()),
-    z.array(IMAGE),
+    z.array(IMAGE_URL),
   ),
 );
 
-/** A seed. -1 and null are none: a new one for each request. */
+/** -1 and null mean a random seed. */
 const toSeed = (value: unknown) => {
   if (value === null || value === -1 || value === "-1") return undefined;
   const digits = value instanceof ExactInteger ? value.digits : value;
   return parseSeed(digits) ?? digits;
 };
 const isSeedOrNone = (value: unknown) => value === undefined || parseSeed(value) !== null;
-const SEED = { error: ({ input }: { input?: unknown }) => `seed${describeSeedProblem(input)}.` };
+const SEED_ERROR = { error: ({ input }: { input?: unknown }) => `seed${describeSeedProblem(input)}.` };
 
 const BOOLEANS: ReadonlyMap<unknown, boolean> = new Map([
   ["true", true],
   ["false", false],
 ]);
 
-/** The fields that have a meaning for any generator. A form has numbers and booleans as text. */
+/** The fields that every generator supports. A form has numbers and booleans as text. */
 const FIELDS = z.object(
   {
     prompt: z
@@ -74,31 +73,33 @@ const FIELDS = z.object(
     size: z.nullish(
       z
         .string("size is not a string.")
-        .check(z.refine((size) => size === "auto" || parseSides(size).length > 0, SIZE)),
+        .check(z.refine((size) => size === "auto" || parseSides(size).length > 0, SIZE_ERROR)),
     ),
-    image: IMAGES,
-    images: IMAGES,
-    model: text("model"),
+    image: IMAGE_URLS,
+    images: IMAGE_URLS,
+    model: optionalText("model"),
     n: z.nullish(
       z.pipe(
         z.transform((value: unknown) => (typeof value === "string" ? Number(value) : value)),
-        z.int(COUNT).check(z.gte(MAX_IMAGES.min, COUNT), z.lte(MAX_IMAGES.max, COUNT)),
+        z.int(COUNT_ERROR).check(z.gte(MAX_IMAGES.min, COUNT_ERROR), z.lte(MAX_IMAGES.max, COUNT_ERROR)),
       ),
     ),
-    response_format: z.nullish(z.enum(["b64_json", "url"], "response_format is neither b64_json nor url.")),
+    response_format: z.nullish(z.enum(["b64_json", "url"], "response_format must be b64_json or url.")),
     stream: z.nullish(
       z.pipe(
         z.transform((value: unknown) => BOOLEANS.get(value) ?? value),
-        z.boolean("stream is neither true nor false."),
+        z.boolean("stream must be true or false."),
       ),
     ),
-    seed: z.optional(z.pipe(z.transform(toSeed), z.custom<WholeNumber | undefined>(isSeedOrNone, SEED))),
-    negative_prompt: text("negative_prompt"),
+    seed: z.optional(
+      z.pipe(z.transform(toSeed), z.custom<WholeNumber | undefined>(isSeedOrNone, SEED_ERROR)),
+    ),
+    negative_prompt: optionalText("negative_prompt"),
   },
   "The body is not a JSON object.",
 );
 
-/** Settings of OpenAI's own models, which other servers are not sent, and their default values. null: each value. */
+/** Settings of OpenAI's models with their default values (null: any value). They are not sent to other servers. */
 const OPENAI_SETTINGS: ReadonlyMap<string, readonly string[] | null> = new Map([
   ["quality", ["auto", "standard"]],
   ["background", ["auto"]],
@@ -110,14 +111,13 @@ const OPENAI_SETTINGS: ReadonlyMap<string, readonly string[] | null> = new Map([
   ["user", null],
 ]);
 
-/** Images of a job that still runs are sent to no client. */
 const NO_PARTIAL_IMAGES = "0";
 
-/** The document's qualities that are no word of OpenAI's. */
-const QUALITIES: ReadonlySet<unknown> = new Set(["1K", "2K", "4K"]);
+/** The document's qualities, which OpenAI's API does not have. */
+const DOCUMENT_QUALITIES: ReadonlySet<unknown> = new Set(["1K", "2K", "4K"]);
 
-/** The fields without a meaning of their own: those for the generator, and a warning for each that has no effect. */
-function otherFields(
+/** Splits all other fields: those to send to the generator, and a warning for each field without effect. */
+function splitOtherFields(
   body: Readonly<Record<string, unknown>>,
   isOpenAi: boolean,
 ): { fields: ProviderFields; warnings: string[] } {
@@ -125,24 +125,23 @@ function otherFields(
   const warnings: string[] = [];
   for (const [name, value] of Object.entries(body)) {
     if (value === null || Object.hasOwn(FIELDS.def.shape, name)) continue;
-    if (name === "quality" && QUALITIES.has(value)) continue;
+    if (name === "quality" && DOCUMENT_QUALITIES.has(value)) continue;
     const defaults = name === "partial_images" ? [NO_PARTIAL_IMAGES] : OPENAI_SETTINGS.get(name);
     const isSent = name !== "partial_images" && (isOpenAi || defaults === undefined);
     if (isSent) fields.push([name, value]);
     else if (defaults && !defaults.includes(fieldText(value)))
       warnings.push(
-        `${name} ${quoteValue(fieldText(value))} has no effect: this generator has no such setting.`,
+        `${name} ${quoteValue(fieldText(value))} has no effect: this generator does not support it.`,
       );
   }
   return { fields: Object.fromEntries(fields) as ProviderFields, warnings };
 }
 
-/** Names of the document's fields in OpenAI's form. */
+/** Names of the document's fields in OpenAI's API. */
 const LABELS = { ratio: "size", maxImages: "n", negative: "negative_prompt", fields: "the request" };
 
 /**
- * Reads a request in OpenAI's form.
- * @param isOpenAi whether the generator is of that form too
+ * @param isOpenAi whether the generator also has OpenAI's API
  * @throws OpenAiError
  */
 export async function readImagesRequest(request: ServiceRequest, isOpenAi: boolean): Promise<ImagesRequest> {
@@ -150,22 +149,21 @@ export async function readImagesRequest(request: ServiceRequest, isOpenAi: boole
   const { data, error } = FIELDS.safeParse(body);
   if (error !== undefined) {
     const [{ path, message } = { path: [], message: "The body is not a JSON object." }] = error.issues;
-    throw wrongRequest(message, path[0] === "images" ? "image" : (path[0]?.toString() ?? null));
+    throw invalidRequestError(message, path[0] === "images" ? "image" : (path[0]?.toString() ?? null));
   }
   const { prompt, size, n, model, seed, negative_prompt: negative, stream } = data;
   const { quality } = body;
   const [width = 0, height = 0] = parseSides(size ?? "");
   const divisor = greatestCommonDivisor(width, height);
   const image = data.image ?? data.images ?? [];
-  const { fields, warnings } = otherFields(body, isOpenAi);
+  const { fields, warnings } = splitOtherFields(body, isOpenAi);
   const input = {
     prompt,
     model: model ?? undefined,
     ratio: width > 0 ? `${width / divisor}:${height / divisor}` : (size ?? undefined),
-    quality: QUALITIES.has(quality) ? String(quality) : undefined,
+    quality: DOCUMENT_QUALITIES.has(quality) ? String(quality) : undefined,
     maxImages: n ?? undefined,
     seed,
-    // An empty one is none.
     negative: negative || undefined,
     ...(image.length > 0 && { image }),
     ...(Object.keys(fields).length > 0 && { fields }),
@@ -180,20 +178,18 @@ export async function readImagesRequest(request: ServiceRequest, isOpenAi: boole
   };
 }
 
-/** OpenAI takes 16 images of 50 MB; this is room for any that a generator would take. */
+/** Above what any generator accepts. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 interface Body {
-  /** Its seed may be an `ExactInteger`. */
   fields: Record<string, unknown>;
   files: Buffer[];
 }
 
-/** The body of a request: JSON, or a form with files. @throws OpenAiError */
 async function readBody({ headers, body }: ServiceRequest): Promise<Body> {
   const bytes = await readBytes(body, MAX_BODY_BYTES);
   if (bytes === null || bytes === "too large")
-    throw wrongRequest("The body is larger than 64 MiB, or was cut off.");
+    throw invalidRequestError("The body is larger than 64 MiB, or was cut off.");
   const type = headers["content-type"] ?? "";
   return /^multipart\/form-data/i.test(type)
     ? readForm(bytes, type)
@@ -202,16 +198,16 @@ async function readBody({ headers, body }: ServiceRequest): Promise<Body> {
 
 /** @throws OpenAiError */
 function readFields(text: string): Body["fields"] {
-  const fields = exactOrNull(text);
-  if (!isJsonObject(fields)) throw wrongRequest("The body is not a JSON object.");
-  const isFit = ([name, value]: [string, unknown]) =>
+  const fields = parseExactOrNull(text);
+  if (!isJsonObject(fields)) throw invalidRequestError("The body is not a JSON object.");
+  const isSupported = ([name, value]: [string, unknown]) =>
     isJsonValue(value) || (name === "seed" && value instanceof ExactInteger);
-  const unfit = Object.entries(fields).find((each) => !isFit(each))?.[0];
-  if (unfit !== undefined) throw wrongRequest(`${unfit} ${UNFIT_VALUE}.`, unfit);
+  const invalidName = Object.entries(fields).find((each) => !isSupported(each))?.[0];
+  if (invalidName !== undefined) throw invalidRequestError(`${invalidName} ${INVALID_VALUE}.`, invalidName);
   return fields;
 }
 
-function exactOrNull(text: string): unknown {
+function parseExactOrNull(text: string): unknown {
   try {
     return parseExact(text);
   } catch {
@@ -220,25 +216,25 @@ function exactOrNull(text: string): unknown {
 }
 
 const IMAGE_NAME = /^image(?:\[\d*\])?$/;
-/** Texts in a form that stay texts, though they may look like a number. */
-const TEXTS: ReadonlySet<string> = new Set(["prompt", "model", "negative_prompt", "seed", "user"]);
+/** Fields of a form that stay texts even if they look like a number. */
+const TEXT_FIELDS: ReadonlySet<string> = new Set(["prompt", "model", "negative_prompt", "seed", "user"]);
 
 /** @throws OpenAiError */
 async function readForm(bytes: Buffer, type: string): Promise<Body> {
   const response = new Response(new Uint8Array(bytes), { headers: { "content-type": type } });
   const form = await response.formData().catch(() => null);
-  if (form === null) throw wrongRequest("The body is not a whole form.");
+  if (form === null) throw invalidRequestError("The form is incomplete.");
   const fields = new Map<string, unknown>();
   const files: Buffer[] = [];
   const urls: string[] = [];
   for (const [name, value] of form) {
     const isImage = IMAGE_NAME.test(name);
     if (typeof value !== "string") {
-      if (!isImage) throw wrongRequest(`${name} cannot be given as a file.`, name);
+      if (!isImage) throw invalidRequestError(`${name} cannot be a file.`, name);
       files.push(Buffer.from(await value.arrayBuffer()));
     } else if (isImage) urls.push(value);
-    else if (fields.has(name)) throw wrongRequest(`${name} is given twice.`, name);
-    else fields.set(name, TEXTS.has(name) ? value : fieldValue(value));
+    else if (fields.has(name)) throw invalidRequestError(`${name} occurs twice.`, name);
+    else fields.set(name, TEXT_FIELDS.has(name) ? value : fieldValue(value));
   }
   if (urls.length > 0) fields.set("image", urls);
   return { fields: Object.fromEntries(fields), files };

@@ -2,17 +2,16 @@ import type { ErrorType } from "../../lib/error-types.ts";
 import { toSentence } from "../../lib/short-text.ts";
 import type { ServerReply } from "../../server/reply.ts";
 import { decidingRequest, displayId, getAnswer, type Task } from "../../task/task.ts";
-import type { NotBegun } from "../begin-task.ts";
+import type { BeginRefusal } from "../begin-task.ts";
 import { isUnsent, type TaskEnd } from "../end.ts";
 
 interface ErrorFacts {
   type?: string;
-  /** The field that is wrong. */
   param?: string | null | undefined;
   code?: string | null;
 }
 
-/** An error in OpenAI's form. A request that is refused throws it; a catcher may send `status` and `error`. */
+/** An error of OpenAI's API, which is sent as `status` and `error`. */
 export class OpenAiError extends Error {
   readonly status: number;
   readonly error: { message: string; type: string; param: string | null; code: string | null };
@@ -29,22 +28,24 @@ export class OpenAiError extends Error {
   }
 }
 
-/** A request that is wrong in itself. @param param the field */
-export function wrongRequest(message: string, param: string | null = null): OpenAiError {
+export function invalidRequestError(message: string, param: string | null = null): OpenAiError {
   return new OpenAiError(400, message, { param });
 }
 
-function noQuota(detail: string): OpenAiError {
+function quotaError(detail: string): OpenAiError {
   return new OpenAiError(429, detail, { type: "insufficient_quota", code: "insufficient_quota" });
 }
 
-/** The error of a request of which nothing was sent: a client may repeat it. @param type of the error that kept it from that */
-function unsent(type: ErrorType | null, detail: string): OpenAiError {
+/**
+ * The error of a request that was not sent, so that a client may repeat it.
+ * @param type of the error that prevented it
+ */
+function unsentError(type: ErrorType | null, detail: string): OpenAiError {
   switch (type) {
     case "insufficient_credits":
     case "subscription_required":
     case "budget_exceeded":
-      return noQuota(detail);
+      return quotaError(detail);
     case "auth_required":
       return new OpenAiError(503, detail, { code: "generator_account" });
     case "save_failed":
@@ -57,38 +58,37 @@ function unsent(type: ErrorType | null, detail: string): OpenAiError {
   }
 }
 
-/** The error of a request that no task was begun for. */
-export function notBegun({ kind, type, field, detail }: NotBegun): OpenAiError {
+export function notBegunError({ kind, type, field, detail }: BeginRefusal): OpenAiError {
   switch (kind) {
     case "invalid":
-      return wrongRequest(detail, field);
+      return invalidRequestError(detail, field);
     case "no such model":
       return new OpenAiError(404, detail, { param: "model", code: "model_not_found" });
     case "limit":
     case "unsendable":
-      return unsent(type, detail);
+      return unsentError(type, detail);
     case "damaged call":
     case "other body":
       return new OpenAiError(422, detail);
   }
 }
 
-/** Words and codes of a refusal of the prompt or an image. */
+/** Matches a refusal of the prompt or an image. */
 const MODERATION = /moderat|safety|content.(?:polic|filter)|prohibited.content/i;
 
 /**
- * The error of a task that has ended without an image. After something was sent it is one that no client repeats by itself,
- * because that would be another task, and another charge.
- * @param obstacle type of the error that kept its rest from being sent; null for none
+ * The error of a task that ended without an image. If something was sent, clients must not repeat the request
+ * automatically, because that would be another charge.
+ * @param obstacle type of the error that prevented unsent requests
  */
-export function failedTask(
+export function failedTaskError(
   task: Task,
   { outcome, detail }: Extract<TaskEnd, { name: "failed" }>,
   obstacle: ErrorType | null,
 ): OpenAiError {
-  if (isUnsent(task)) return unsent(obstacle, detail);
-  const message = withLookup(detail, displayId(task));
-  if (outcome === "unknown") return afterSent(message, "outcome_unknown");
+  if (isUnsent(task)) return unsentError(obstacle, detail);
+  const message = withStatusCommand(detail, displayId(task));
+  if (outcome === "unknown") return submittedError(message, "outcome_unknown");
   const { type = null, code, param } = getAnswer(decidingRequest(task), "refused")?.error ?? {};
   if (MODERATION.test(`${code} ${detail}`) && !ACCOUNT_ERRORS.has(type)) {
     const facts = { type: "image_generation_user_error", code: code ?? "moderation_blocked", param };
@@ -96,7 +96,7 @@ export function failedTask(
   }
   if (type === "invalid_request")
     return new OpenAiError(422, message, { code: code ?? "invalid_request", param });
-  return afterSent(message, code ?? "generation_failed", param);
+  return submittedError(message, code ?? "generation_failed", param);
 }
 
 const ACCOUNT_ERRORS: ReadonlySet<ErrorType | null> = new Set([
@@ -105,32 +105,36 @@ const ACCOUNT_ERRORS: ReadonlySet<ErrorType | null> = new Set([
   "subscription_required",
 ]);
 
-function afterSent(message: string, code: string, param: string | null = null): OpenAiError {
+function submittedError(message: string, code: string, param: string | null = null): OpenAiError {
   return new OpenAiError(422, message, { type: "server_error", code, param });
 }
 
-/** The error of a task whose end cannot be told. */
-export function notKnown(taskId: string, why: string): OpenAiError {
-  return afterSent(withLookup(toSentence(why), taskId), "outcome_unknown");
+export function unknownOutcomeError(taskId: string, why: string): OpenAiError {
+  return submittedError(withStatusCommand(toSentence(why), taskId), "outcome_unknown");
 }
 
-/** The error of a task whose images the server has no longer. */
-export function notKept(taskId: string): OpenAiError {
-  return afterSent(withLookup("The image of this request is no longer kept.", taskId), "not_kept");
+export function missingImageError(taskId: string): OpenAiError {
+  return submittedError(
+    withStatusCommand("The image of this request no longer exists on the server.", taskId),
+    "not_kept",
+  );
 }
 
-function withLookup(detail: string, taskId: string): string {
+function withStatusCommand(detail: string, taskId: string): string {
   return `${detail} To look it up: imggen status ${taskId}`;
 }
 
-/** The reply for an error. OpenAI's own clients do not repeat a request after it; others go by the status alone. */
+/** OpenAI's clients do not repeat a request after `x-should-retry: false`; other clients decide by the status. */
 export function errorReply({ status, error }: OpenAiError): ServerReply {
   const note = `${error.code ?? error.type}: ${error.message}`;
   return { kind: "json", status, headers: { "x-should-retry": "false" }, body: { error }, note };
 }
 
-/** The reply after an exception, whose message goes to the log: a task may have begun, so no client is to repeat the request. */
+/**
+ * The reply after a bug, whose message goes to the log only. A task may have begun, so clients must not repeat the
+ * request.
+ */
 export function bugReply(error: unknown): ServerReply {
   const message = "The server failed. imggen serve --verbose shows why.";
-  return { ...errorReply(afterSent(message, "internal")), note: String(error) };
+  return { ...errorReply(submittedError(message, "internal")), note: String(error) };
 }

@@ -2,11 +2,11 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { errorText } from "../../lib/error-text.ts";
 import { sha256Hex } from "../../lib/file-digest.ts";
-import type { ServiceRequest, Version1 } from "../../server/http.ts";
+import type { ServiceRequest, Version1Handler } from "../../server/http.ts";
 import type { ServerReply } from "../../server/reply.ts";
 import { ANY_MODEL } from "../../task/request.ts";
 import { displayId, getCompletion, type Task } from "../../task/task.ts";
-import { begin, PREPARE_MS } from "../begin-task.ts";
+import { begin, PREPARE_TIMEOUT_MS } from "../begin-task.ts";
 import { contentDigest } from "../call-records.ts";
 import { imageNotes, requestOrigin, resultUrls, toCallRequest } from "../document-api.ts";
 import type { TaskEnd } from "../end.ts";
@@ -18,24 +18,24 @@ import { type ImagesOperation, type ImagesResult, sendLongReply } from "./long-r
 import {
   bugReply,
   errorReply,
-  failedTask,
-  notBegun,
-  notKept,
-  notKnown,
+  failedTaskError,
+  invalidRequestError,
+  missingImageError,
+  notBegunError,
   OpenAiError,
-  wrongRequest,
+  unknownOutcomeError,
 } from "./openai-error.ts";
 
-/** The part of OpenAI's API that makes images, below /v1. */
-export function openAiRoutes(service: Service): Version1 {
+/** OpenAI's images API, below /v1. */
+export function openAiRoutes(service: Service): Version1Handler {
   return async (request, method, key) => {
     try {
       if (key === null || !isOwnKey(key, service))
         throw new OpenAiError(401, "Incorrect API key provided.", { code: "invalid_api_key" });
-      const route = ROUTES[request.url.pathname] ?? routeOfModel(request.url.pathname);
+      const route = ROUTES[request.url.pathname] ?? findModelRoute(request.url.pathname);
       if (route === undefined) throw new OpenAiError(404, "Unknown request URL.");
       if (route.method !== method) throw new OpenAiError(405, `Use ${route.method}.`);
-      return await route.answer(request, service);
+      return await route.reply(request, service);
     } catch (error) {
       return error instanceof OpenAiError ? errorReply(error) : bugReply(error);
     }
@@ -44,31 +44,29 @@ export function openAiRoutes(service: Service): Version1 {
 
 interface Route {
   method: "GET" | "POST";
-  answer: (request: ServiceRequest, service: Service) => Promise<ServerReply>;
+  reply: (request: ServiceRequest, service: Service) => Promise<ServerReply>;
 }
 
 const ROUTES: Readonly<Record<string, Route | undefined>> = {
-  "/v1/images/generations": { method: "POST", answer: (...call) => images("image_generation", ...call) },
-  "/v1/images/edits": { method: "POST", answer: (...call) => images("image_edit", ...call) },
-  "/v1/models": { method: "GET", answer: (_request, service) => models(service) },
+  "/v1/images/generations": { method: "POST", reply: (...call) => createImages("image_generation", ...call) },
+  "/v1/images/edits": { method: "POST", reply: (...call) => createImages("image_edit", ...call) },
+  "/v1/models": { method: "GET", reply: (_request, service) => listModels(service) },
 };
 
-/** GET /v1/models/<id>. An id may have slashes. */
-function routeOfModel(pathname: string): Route | undefined {
+function findModelRoute(pathname: string): Route | undefined {
   const [, encoded] = /^\/v1\/models\/(.+)$/.exec(pathname) ?? [];
   if (encoded === undefined) return undefined;
   return {
     method: "GET",
-    async answer(_request, service) {
-      const model = modelObjects(service).find(({ id }) => id === encoded || id === decoded(encoded));
+    async reply(_request, service) {
+      const model = modelObjects(service).find(({ id }) => id === encoded || id === decodeIfValid(encoded));
       if (model) return { kind: "json", status: 200, body: model, note: null };
       throw new OpenAiError(404, "There is no such model.", { param: "model", code: "model_not_found" });
     },
   };
 }
 
-/** A part of a path without its percent signs; as it is, if they stand for no text. */
-function decoded(part: string): string {
+function decodeIfValid(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
@@ -76,18 +74,18 @@ function decoded(part: string): string {
   }
 }
 
-/** The list is OpenAI's, but for `free`: whether images cost nothing. */
-async function models(service: Service): Promise<ServerReply> {
+/** As OpenAI's list, plus `free`: whether images cost nothing. */
+async function listModels(service: Service): Promise<ServerReply> {
   const body = { object: "list", data: modelObjects(service), free: await isFree(service) };
   return { kind: "json", status: 200, body, note: null };
 }
 
-/** Nodes of a workflow may cost money at a generator that is free. */
+/** Nodes of a workflow may cost money even if the generator is free. */
 async function isFree({ isFree, connection }: Service): Promise<boolean> {
   const { generator, termsFor } = connection;
   if (!isFree) return false;
   try {
-    await generator.prepare?.(AbortSignal.timeout(PREPARE_MS));
+    await generator.prepare?.(AbortSignal.timeout(PREPARE_TIMEOUT_MS));
     return !termsFor({ prompt: "", model: ANY_MODEL }).isPaid;
   } catch {
     return false;
@@ -95,16 +93,18 @@ async function isFree({ isFree, connection }: Service): Promise<boolean> {
 }
 
 function modelObjects({ modelList, connection }: Service) {
-  modelList.renew();
+  modelList.refreshIfOld();
   const { name } = connection.generator;
   return modelList.names.map((id) => ({ id, object: "model", created: 0, owned_by: name }));
 }
 
-/** The folder of reference images within that of a server. */
-export const REFERENCES = "references";
+export const REFERENCES_FOLDER = "references";
 
-/** POST /v1/images/generations and /v1/images/edits: answered when the image is there. @throws OpenAiError */
-async function images(
+/**
+ * POST /v1/images/generations and /v1/images/edits. The reply ends when the image is completed.
+ * @throws OpenAiError
+ */
+async function createImages(
   operation: ImagesOperation,
   request: ServiceRequest,
   service: Service,
@@ -113,20 +113,22 @@ async function images(
   const { clientRequest, fields, files, isStream } = read;
   const copies: string[] = [];
   for (const bytes of files) {
-    const url = await keepReference(bytes, path.join(service.folder, REFERENCES)).catch((error: unknown) => {
-      throw new OpenAiError(503, `The image cannot be kept: ${errorText(error)}.`, { code: "disk" });
-    });
-    if (url === null) throw wrongRequest("An image is not a whole JPEG, PNG or WebP.", "image");
+    const url = await keepReference(bytes, path.join(service.folder, REFERENCES_FOLDER)).catch(
+      (error: unknown) => {
+        throw new OpenAiError(503, `The image cannot be stored: ${errorText(error)}.`, { code: "disk" });
+      },
+    );
+    if (url === null) throw invalidRequestError("An image is not a complete JPEG, PNG or WebP.", "image");
     copies.push(url);
   }
   if (operation === "image_edit" && copies.length === 0 && clientRequest.input.image === undefined)
-    throw wrongRequest("image is missing.", "image");
+    throw invalidRequestError("image is missing.", "image");
   const { pathname } = request.url;
   const digest = contentDigest("POST", pathname, fields, files.map(sha256Hex));
-  const whole = { ...clientRequest, ...(copies.length > 0 && { copies }) };
-  const result = await begin(whole, toCallRequest(request, digest, request.signal), service);
-  if ("refused" in result) throw notBegun(result.refused);
-  const { taskId, delivered } = result;
+  const requestWithCopies = { ...clientRequest, ...(copies.length > 0 && { copies }) };
+  const result = await begin(requestWithCopies, toCallRequest(request, digest, request.signal), service);
+  if ("refused" in result) throw notBegunError(result.refused);
+  const { taskId, recordDelivery: delivered } = result;
   return {
     kind: "live",
     note: taskId,
@@ -135,16 +137,19 @@ async function images(
       const { clock, keepAliveMs } = service;
       const replyOptions = { taskId, events: isStream ? operation : null, keepAliveMs, clock };
       return sendLongReply(outgoing, replyOptions, (onShare) =>
-        answerFor(taskId, read, request, service, onShare).catch((error: unknown) =>
-          notKnown(taskId, errorText(error)),
+        awaitResult(taskId, read, request, service, onShare).catch((error: unknown) =>
+          unknownOutcomeError(taskId, errorText(error)),
         ),
       );
     },
   };
 }
 
-/** @returns null once the client is gone @throws the disk's error */
-async function answerFor(
+/**
+ * @returns null if the client has disconnected
+ * @throws the disk's error
+ */
+async function awaitResult(
   taskId: string,
   read: ImagesRequest,
   request: ServiceRequest,
@@ -154,12 +159,12 @@ async function answerFor(
   const taskEnd = await awaitEnd(taskId, service, request.signal, onShare);
   if (taskEnd === null) return null;
   const { task, end, obstacle } = taskEnd;
-  if (end.name === "failed") return failedTask(task, end, obstacle);
-  return resultOf(task, end, read, request, service).catch(() => notKept(taskId));
+  if (end.name === "failed") return failedTaskError(task, end, obstacle);
+  return toImagesResult(task, end, read, request, service).catch(() => missingImageError(taskId));
 }
 
-/** @throws the disk's error if an image is no longer kept */
-async function resultOf(
+/** @throws the disk's error if an image no longer exists */
+async function toImagesResult(
   task: Task,
   end: Extract<TaskEnd, { name: "completed" }>,
   { responseFormat, warnings }: Pick<ImagesRequest, "responseFormat" | "warnings">,
