@@ -1,7 +1,7 @@
 import type { Server } from "node:http";
 import { type ComfyDouble, comfyDouble } from "../support/comfyui.ts";
 import { png } from "../support/images.ts";
-import { listenHere } from "../support/live-server.ts";
+import { listenHere } from "../support/scripted-server.ts";
 import type { Charge, Double } from "./double.ts";
 import { type Stage, StageWatch } from "./stages.ts";
 

@@ -1,27 +1,12 @@
 import { readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { FOLDER_ID_FILE } from "../../src/store/batch-folders.ts";
-import { type CommandWorld, commandWorld, type Document, submitted } from "./command-world.ts";
+import { commandWorld, type Document, submitted } from "./command-world.ts";
 import type { RunOptions } from "./in-process.ts";
 import { type Behaviour, type ServiceScript, success } from "./scripted-server.ts";
 
-/** What a batch said to a script: an object for each row, in the order of their ends, and the last one. */
-export interface BatchJson {
-  code: number;
-  rows: Document[];
-  summary: Document;
-  stderr: string;
-}
-
 /** A world in which batches run: manifests by their text. */
-export interface BatchWorld extends CommandWorld {
-  /** Writes a manifest into the current folder. @returns its name */
-  manifest(name: string, ...lines: readonly (string | object)[]): Promise<string>;
-  /** Runs `batch … --json`, and fails where standard output holds anything but JSON lines. */
-  batchJson(args: readonly string[], options?: Partial<RunOptions>): Promise<BatchJson>;
-  /** The prompts of all submits, in order. */
-  prompts(): string[];
-}
+export type BatchWorld = Awaited<ReturnType<typeof batchWorld>>;
 
 /** A model whose price is documented: 2 credits, and 4 for 2K. */
 export const PRICED = "gamma-image-2";
@@ -30,21 +15,27 @@ export const TWO_CREDITS = ["-m", PRICED, "-q", "1K"];
 /** So many prompts: `fox 0`, `fox 1`, … */
 export const foxes = (count: number): string[] => Array.from({ length: count }, (_, index) => `fox ${index}`);
 
-export async function batchWorld(script: ServiceScript = {}): Promise<BatchWorld> {
+export async function batchWorld(script: ServiceScript = {}) {
   const world = await commandWorld(script);
   return {
     ...world,
-    async manifest(name, ...lines) {
+    /** Writes a manifest into the current folder. @returns its name */
+    async manifest(name: string, ...lines: readonly (string | object)[]) {
       const text = lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line)));
       await writeFile(path.join(world.cwd, name), `${text.join("\n")}\n`);
       return name;
     },
-    async batchJson(args, options) {
+    /**
+     * Runs `batch … --json`, and fails where standard output holds anything but JSON lines.
+     * @returns an object for each row, in the order of their ends, and the last one
+     */
+    async batchJson(args: readonly string[], options?: Partial<RunOptions>) {
       const { code, stdout, stderr } = await world.run(["batch", ...args, "--json"], options);
       const documents = jsonLines(stdout);
       const summary = documents.pop() as Document;
       return { code, rows: documents, summary, stderr };
     },
+    /** The prompts of all submits, in order. */
     prompts: () => submitted(world).map((body) => (body as { prompt: string }).prompt),
   };
 }

@@ -1,26 +1,20 @@
 /** A count that can be waited for. */
-export interface Counted {
-  readonly count: number;
-  /** Counts one more. @returns the count */
-  add(): number;
-  /** Resolves once so many were counted. */
-  reached(count: number): Promise<void>;
-}
-
-export function counted(): Counted {
+export function counted() {
   const waiting: { at: number; resolve: () => void }[] = [];
   let count = 0;
   return {
     get count() {
       return count;
     },
+    /** Counts one more. @returns the count */
     add() {
       count += 1;
       for (const { at, resolve } of waiting) if (at <= count) resolve();
       return count;
     },
-    reached: (at) =>
-      new Promise((resolve) => {
+    /** Resolves once so many were counted. */
+    reached: (at: number) =>
+      new Promise<void>((resolve) => {
         if (at <= count) resolve();
         else waiting.push({ at, resolve });
       }),

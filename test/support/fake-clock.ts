@@ -12,19 +12,15 @@ const START_MS = Date.UTC(2026, 0, 31, 12);
 
 /** A clock whose waits take no time: each moves it on by its own length. */
 export function fakeClock(startMs = START_MS): FakeClock {
+  const clock = steppedClock(startMs);
   const waits: number[] = [];
-  let elapsed = 0;
   return {
+    ...clock,
     waits,
-    now: () => startMs + elapsed,
-    monotonicMs: () => elapsed,
-    advance(ms) {
-      elapsed += ms;
-    },
     async sleep(ms, signal) {
       signal?.throwIfAborted();
       waits.push(ms);
-      elapsed += ms;
+      clock.advance(ms);
     },
   };
 }

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import path from "node:path";
 import sharp from "sharp";
 import { buildPng } from "../lib/image/builders.ts";
-import { type CommandWorld, commandWorld, type JsonResult } from "./command-world.ts";
+import { commandWorld } from "./command-world.ts";
 import { response } from "./scripted-server.ts";
 
 /** What a page says of an image. */
@@ -18,18 +18,8 @@ export interface ShownImage {
   date: string;
 }
 
-export interface GalleryWorld extends CommandWorld {
-  /** Where the images are. */
-  folder: string;
-  /** Makes the page. */
-  gallery(...flags: string[]): Promise<JsonResult>;
-  page(): Promise<string>;
-  /** What the page says of its images, by their names. */
-  shown(): Promise<Record<string, ShownImage>>;
-}
-
 /** A folder of images, each of another colour; those with a prompt are generated. */
-export async function galleryWorld(prompts: readonly string[] = []): Promise<GalleryWorld> {
+export async function galleryWorld(prompts: readonly string[] = []) {
   let files = 0;
   // Bytes of their own, so that each is known to be its own task's.
   const file = (_request: unknown, socket: Socket) =>
@@ -47,8 +37,10 @@ export async function galleryWorld(prompts: readonly string[] = []): Promise<Gal
     ...world,
     folder,
     page,
-    gallery: (...flags) => world.json(["gallery", "pictures", ...flags]),
-    async shown() {
+    /** Makes the page. */
+    gallery: (...flags: string[]) => world.json(["gallery", "pictures", ...flags]),
+    /** What the page says of its images, by their names. */
+    async shown(): Promise<Record<string, ShownImage>> {
       const json =
         /<script type="application\/json" id="images">(.*)<\/script>/.exec(await page())?.[1] ?? "";
       const images: ShownImage[] = JSON.parse(json);

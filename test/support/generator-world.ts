@@ -1,33 +1,18 @@
-import { type CommandWorld, commandWorld, NO_ACCOUNT } from "./command-world.ts";
+import { commandWorld, NO_ACCOUNT } from "./command-world.ts";
 import { png } from "./images.ts";
 import { liveServer } from "./live-server.ts";
-import {
-  type Answer,
-  type Behaviour,
-  response,
-  type ScriptedServer,
-  toBehaviour,
-} from "./scripted-server.ts";
+import { type Answer, type Behaviour, response, toBehaviour } from "./scripted-server.ts";
 import { replies } from "./scripts.ts";
 
 /** An OpenAI-compatible generator on loopback, and commands that use it. */
-export interface GeneratorWorld extends Omit<CommandWorld, "server"> {
-  generator: ScriptedServer;
-  /** Another service than the generator, which is configured too: nothing may reach it. */
-  service: ScriptedServer;
-  /** The prompts of all requests for an image, in their order. */
-  prompts(): string[];
-}
+export type GeneratorWorld = Awaited<ReturnType<typeof generatorWorld>>;
 
 /**
  * A world whose commands have a generator by `IMGGEN_GENERATOR`; no key is set.
  * @param generate answers requests for an image. Default: with one
  * @param models the reply to a request for its models. Default: it has one, flux
  */
-export async function generatorWorld(
-  generate: Answer = makesImage,
-  models: Buffer = MODELS,
-): Promise<GeneratorWorld> {
+export async function generatorWorld(generate: Answer = makesImage, models: Buffer = MODELS) {
   const generator = await liveServer((request, socket) =>
     request.method === "POST" ? toBehaviour(generate)(request, socket) : void socket.write(models),
   );
@@ -35,8 +20,10 @@ export async function generatorWorld(
   return {
     ...world,
     generator,
+    /** Another service than the generator, which is configured too: nothing may reach it. */
     service: world.server,
-    prompts: () => generator.submits().map(({ body }) => JSON.parse(body).prompt),
+    /** The prompts of all requests for an image, in their order. */
+    prompts: (): string[] => generator.submits().map(({ body }) => JSON.parse(body).prompt),
   };
 }
 

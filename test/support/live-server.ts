@@ -3,6 +3,7 @@ import { onTestFinished } from "vitest";
 import type { Certificate } from "./certificate.ts";
 import {
   type Answer,
+  listenHere,
   type ScriptedServer,
   type ServiceScript,
   scriptedServer,
@@ -51,13 +52,6 @@ export async function listenForTest(server: Server): Promise<number> {
     await new Promise((resolve) => server.close(resolve));
   });
   return port;
-}
-
-/** Lets a server listen on loopback. @returns the port */
-export async function listenHere(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  return typeof address === "object" && address ? address.port : 0;
 }
 
 /** A port of this machine without a listener. */

@@ -43,13 +43,7 @@ export class PictureTerminal {
     character,
   }: Record<string, string | undefined>) {
     if (kitty !== undefined) this.#takeKitty(kitty, payload);
-    else if (iterm !== undefined)
-      this.#draw({
-        protocol: "iterm2",
-        id: null,
-        height: Number(/height=(\d+)/.exec(iterm)?.[1]),
-        data: file,
-      });
+    else if (iterm !== undefined) this.#draw("iterm2", null, Number(/height=(\d+)/.exec(iterm)?.[1]), file);
     else if (end !== undefined) this.#control(end, Number(args || (end === "J" || end === "K" ? 0 : 1)));
     else if (character === "\n") this.#goTo(this.#row + 1);
     else if (character === "\r") this.#column = 0;
@@ -64,24 +58,19 @@ export class PictureTerminal {
     const keys = new Map(control.split(",").map((pair) => pair.split("=") as [string, string]));
     if (keys.get("a") === "d") this.pictures = this.pictures.filter(({ id }) => id !== keys.get("i"));
     else if (keys.get("a") === "T")
-      this.#draw({
-        protocol: "kitty",
-        id: keys.get("i") ?? null,
-        height: Number(keys.get("r")),
-        data: payload,
-      });
+      this.#draw("kitty", keys.get("i") ?? null, Number(keys.get("r")), payload);
     else {
       const last = this.drawn.at(-1);
       if (last) last.data += payload;
     }
   }
 
-  #draw(picture: Omit<DrawnPicture, "row">) {
-    const placed = { ...picture, row: this.#row };
+  #draw(protocol: DrawnPicture["protocol"], id: string | null, height: number, data: string) {
+    const placed = { protocol, id, height, data, row: this.#row };
     this.pictures.push(placed);
     this.drawn.push(placed);
     this.mostAtOnce = Math.max(this.mostAtOnce, this.pictures.length);
-    this.#goTo(this.#row + picture.height - 1);
+    this.#goTo(this.#row + height - 1);
   }
 
   #control(end: string, count: number) {
@@ -101,24 +90,11 @@ export class PictureTerminal {
   }
 }
 
-/** A pseudo terminal, with the built program on it, that records what it is sent. */
-export interface RecordedRun {
-  /** What it shows now. */
-  screen(): PictureTerminal;
-  sent(): string;
-  /** Types at it. */
-  type(keys: string): void;
-  /** Waits until it shows that. */
-  until(what: (screen: PictureTerminal) => boolean): Promise<PictureTerminal>;
-  /** Waits for the program's end. @returns its exit code */
-  end(): Promise<number | null>;
-}
-
 /** Cells of 10 by 20 pixels, and nothing special. */
 const ANSWER = "\u001b[6;20;10t\u001b[?62;c";
 
 /** Runs `imggen` on a pseudo terminal that answers its questions, and says nothing of what it can show. */
-export function recorded(args: readonly string[], cwd: string, env: Record<string, string>): RecordedRun {
+export function recorded(args: readonly string[], cwd: string, env: Record<string, string>) {
   const words = [process.execPath, BIN, ...args].map((word) => `'${word}'`).join(" ");
   const child = spawn("script", ["-qefc", `stty rows 40 cols 100; exec ${words}`, "/dev/null"], {
     cwd,
@@ -139,11 +115,14 @@ export function recorded(args: readonly string[], cwd: string, env: Record<strin
   const closed = once(child, "close");
   const screen = () => new PictureTerminal(text);
   return {
+    /** What it shows now. */
     screen,
     sent: () => text,
-    type: (keys) => void child.stdin.write(keys),
-    until: (what) =>
-      new Promise((resolve, reject) => {
+    /** Types at it. */
+    type: (keys: string) => void child.stdin.write(keys),
+    /** Waits until it shows that. */
+    until: (what: (screen: PictureTerminal) => boolean) =>
+      new Promise<PictureTerminal>((resolve, reject) => {
         const check = () => {
           const now = screen();
           if (what(now)) resolve(now);
@@ -152,6 +131,7 @@ export function recorded(args: readonly string[], cwd: string, env: Record<strin
         closed.then(() => reject(new Error(`It ended with:\n${screen().lines.join("\n")}`)));
         check();
       }),
-    end: async () => (await closed)[0],
+    /** Waits for the program's end. @returns its exit code */
+    end: async (): Promise<number | null> => (await closed)[0],
   };
 }

@@ -248,30 +248,11 @@ export const SAVED: Aftermath = {
   done: ["saved"],
 };
 
-/** Nothing was sent, and the ledger says so. */
-export const NOT_SENT: Aftermath = {
-  exit: 7,
-  type: "network",
-  charged: "no",
-  files: [],
-  submits: 0,
-  open: [],
-  done: ["not_sent"],
-};
-
 /** Of a run that ended before there was anything to charge, or to record. */
 export const NOTHING_CHARGED = { charged: "no", files: [], submits: 0, open: [], done: [] };
 
-/** The request may or may not have been accepted, and is never sent again. */
-export const UNKNOWN: Aftermath = {
-  exit: 9,
-  type: "outcome_unknown",
-  charged: "unknown",
-  files: [],
-  submits: 1,
-  open: ["unknown"],
-  done: [],
-};
+/** Nothing was sent, and the ledger says so. */
+export const NOT_SENT: Aftermath = { ...NOTHING_CHARGED, exit: 7, type: "network", done: ["not_sent"] };
 
 /** Charged and not saved yet: `imggen resume` finishes it. */
 export const PENDING: Aftermath = {
@@ -282,6 +263,15 @@ export const PENDING: Aftermath = {
   submits: 1,
   open: ["accepted"],
   done: [],
+};
+
+/** The request may or may not have been accepted, and is never sent again. */
+export const UNKNOWN: Aftermath = {
+  ...PENDING,
+  exit: 9,
+  type: "outcome_unknown",
+  charged: "unknown",
+  open: ["unknown"],
 };
 
 /** The service refused before anything was charged. */

@@ -17,13 +17,7 @@ type Values = Readonly<Record<FieldForm, fc.Arbitrary<InputValue<FieldForm>>>>;
 /** Requests as they are sent, with this text for all texts in them. */
 export function requests(text: fc.Arbitrary<string>): fc.Arbitrary<GenerationRequest> {
   const list = fc.oneof(text, fc.array(text, { maxLength: 2 }));
-  const fields = someFields<WireFields>({
-    text,
-    number: fc.nat(),
-    seed: seeds,
-    texts: list,
-    pairs: pairs(text),
-  });
+  const fields = someFields<WireFields>(text, list);
   return fc.tuple(fields, text, text).map(([rest, prompt, model]) => ({ ...rest, prompt, model }));
 }
 
@@ -33,13 +27,7 @@ export function drafts(
   text: fc.Arbitrary<string>,
 ): fc.Arbitrary<RequestInput> {
   const list = fc.array(text, { minLength: 1, maxLength: 3 });
-  const fields = someFields<InputFields>({
-    text,
-    number: fc.nat(),
-    seed: seeds,
-    texts: list,
-    pairs: pairs(text),
-  });
+  const fields = someFields<InputFields>(text, list);
   return fc.tuple(fields, prompts).map(([rest, prompt]) => ({ ...rest, prompt }));
 }
 
@@ -59,8 +47,11 @@ function pairs(text: fc.Arbitrary<string>): fc.Arbitrary<ProviderFields> {
   );
 }
 
-/** @param values what fields of each form are set to */
-function someFields<Fields extends InputFields | WireFields>(values: Values): fc.Arbitrary<Fields> {
+function someFields<Fields extends InputFields | WireFields>(
+  text: fc.Arbitrary<string>,
+  texts: Values["texts"],
+): fc.Arbitrary<Fields> {
+  const values: Values = { text, number: fc.nat(), seed: seeds, texts, pairs: pairs(text) };
   const each = FIELD_NAMES.map((name) => fc.option(values[REQUEST_FIELDS[name]], { nil: undefined }));
   const fields = (drawn: unknown[]) =>
     FIELD_NAMES.flatMap((name, at) => (drawn[at] === undefined ? [] : [[name, drawn[at]]]));

@@ -11,12 +11,7 @@ import { temporaryFolder } from "./temporary-folder.ts";
  * A shell in a folder of the test's own, with a sandbox as its service; both are gone after the test. A line that is
  * one call of imggen runs in this process, a tenth of the time; any other in `sh`, with the built program.
  */
-export interface SandboxShell extends Shell {
-  folder: string;
-  baseUrl: string;
-}
-
-export async function sandboxShell(): Promise<SandboxShell> {
+export async function sandboxShell() {
   const folder = await temporaryFolder();
   const sandbox = await startSandbox({
     folder: path.join(folder, "sandbox"),
@@ -41,3 +36,5 @@ export async function sandboxShell(): Promise<SandboxShell> {
   };
   return { ...shell, run, folder, baseUrl };
 }
+
+export type SandboxShell = Awaited<ReturnType<typeof sandboxShell>>;

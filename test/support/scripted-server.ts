@@ -57,7 +57,7 @@ export async function scriptedServer(answer: Answer, certificate?: Certificate):
   const dropConnections = () => {
     for (const socket of sockets) socket.destroy();
   };
-  const port = await listen(server);
+  const port = await listenHere(server);
   const origin = certificate ? `https://localhost:${port}` : `http://127.0.0.1:${port}`;
   return {
     port,
@@ -73,14 +73,11 @@ export async function scriptedServer(answer: Answer, certificate?: Certificate):
   };
 }
 
-function listen(server: Server): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      resolve(typeof address === "object" && address ? address.port : 0);
-    });
-  });
+/** Lets a server listen on loopback. @returns the port */
+export async function listenHere(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  return typeof address === "object" && address ? address.port : 0;
 }
 
 /** Splits what arrives on a connection into requests with a Content-Length, or none. */

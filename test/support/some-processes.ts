@@ -2,19 +2,14 @@ import { readFileSync } from "node:fs";
 import type { Processes, ProcessIdentity } from "../../src/lib/processes.ts";
 
 /** Simulated processes: those named are alive, and a test can act as any of them. */
-export interface SomeProcesses {
-  as(pid: number): Processes;
-  die(pid: number): void;
-}
-
-export function someProcesses(...alive: number[]): SomeProcesses {
+export function someProcesses(...alive: number[]) {
   const living = new Set(alive);
   return {
-    as: (pid) => ({
+    as: (pid: number): Processes => ({
       self: identity(pid),
       isAlive: (other) => (other.scope === "here" ? living.has(other.pid) : null),
     }),
-    die: (pid) => void living.delete(pid),
+    die: (pid: number) => void living.delete(pid),
   };
 }
 

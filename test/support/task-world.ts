@@ -59,21 +59,11 @@ function countedWork(work: Partial<IntentTerms> = {}): Connection["termsFor"] {
 
 const FACTS: GeneratorFacts = { name: GENERATOR.baseUrl, queue: null };
 
-/** What one process of imggen has at hand in a test: a ledger, a service, an output folder, a clock. */
-export interface TaskWorld {
-  deps: TaskDeps;
-  clock: FakeClock;
-  /** Everything that was told, in order. */
-  events: TaskProgressEvent[];
-  /** Bytes that went to standard output. */
-  written: Buffer[];
-  stateFolder: string;
-  /** An empty folder for images. */
-  output: string;
-  /** The output folder as the place where images go. */
-  destination: Destination;
-  interrupt(signal?: InterruptSignal): void;
-}
+/**
+ * What one process of imggen has at hand in a test: a ledger, a service, an empty folder for images, a clock. `events` is
+ * everything that was told, in order, and `written` the bytes that went to standard output.
+ */
+export type TaskWorld = Awaited<ReturnType<typeof taskWorld>>;
 
 export interface TaskWorldOptions {
   clock?: FakeClock;
@@ -91,7 +81,7 @@ export interface TaskWorldOptions {
   onProgress?: (event: TaskProgressEvent) => void;
 }
 
-export async function taskWorld(baseUrl: string, options: TaskWorldOptions = {}): Promise<TaskWorld> {
+export async function taskWorld(baseUrl: string, options: TaskWorldOptions = {}) {
   const root = await temporaryFolder();
   const {
     clock = fakeClock(),

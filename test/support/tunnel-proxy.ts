@@ -1,21 +1,15 @@
 import { connect, type Socket } from "node:net";
 import { liveSockets } from "./live-server.ts";
 
-/** A proxy that supports CONNECT only, and the requests that it got. */
-export interface TunnelProxy {
-  url: string;
-  /** The heads of all requests made to the proxy itself, as they came. */
-  heads: string[];
-}
-
 /** What it does with a request: open the tunnel, or something worse. */
 export type ProxyBehaviour = "tunnel" | "refuse" | "hang up" | "keep silent";
 
 /**
- * Serves as a proxy on loopback until the test is over. Every target leads to 127.0.0.1.
+ * Serves as a proxy on loopback, by CONNECT alone, until the test is over. Every target leads to 127.0.0.1.
  * @param to the port there. Default: the target's own
+ * @returns its URL, and the heads of all requests made to the proxy itself, as they came
  */
-export async function tunnelProxy(behaviour: ProxyBehaviour, to?: number): Promise<TunnelProxy> {
+export async function tunnelProxy(behaviour: ProxyBehaviour, to?: number) {
   const heads: string[] = [];
   const port = await liveSockets((socket) => {
     let head = "";

@@ -3,6 +3,9 @@ import { fileAt, type ServiceForm } from "./double.ts";
 
 const COMPLETED = () => json({ status: "COMPLETED", metrics: { inference_time: 2.5 } });
 
+const msg = "flagged by a content checker";
+const FLAGGED = { loc: ["body", "prompt"], msg, type: "content_policy_violation" };
+
 export const FAL: ServiceForm = {
   kind: "fal",
   basePath: "",
@@ -39,19 +42,7 @@ export const FAL: ServiceForm = {
     failed: { poll: COMPLETED, result: () => json({ detail: [{ msg: "out of memory" }] }, 500) },
     moderated: {
       poll: COMPLETED,
-      result: () =>
-        json(
-          {
-            detail: [
-              {
-                loc: ["body", "prompt"],
-                msg: "flagged by a content checker",
-                type: "content_policy_violation",
-              },
-            ],
-          },
-          422,
-        ),
+      result: () => json({ detail: [FLAGGED] }, 422),
     },
     forgotten: { poll: () => json({ detail: "Request not found" }, 404) },
   },

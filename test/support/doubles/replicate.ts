@@ -1,18 +1,10 @@
 import { json } from "../scripted-server.ts";
 import { fileAt, type ServiceForm } from "./double.ts";
 
-const prediction = (origin: string, number: number, state: object) =>
-  json(
-    {
-      id: `pred-${number}`,
-      urls: {
-        get: `${origin}/v1/predictions/pred-${number}`,
-        cancel: `${origin}/v1/predictions/pred-${number}/cancel`,
-      },
-      ...state,
-    },
-    201,
-  );
+const prediction = (origin: string, number: number, state: object) => {
+  const get = `${origin}/v1/predictions/pred-${number}`;
+  return json({ id: `pred-${number}`, urls: { get, cancel: `${get}/cancel` }, ...state }, 201);
+};
 
 /** The schema of a model, as `GET /models/{owner}/{name}` has it. */
 export const FLUX_INPUTS = {
