@@ -3,7 +3,7 @@ import path from "node:path";
 import { build } from "rolldown";
 import { expect, it } from "vitest";
 import { runProgram } from "../../src/lib/run-program.ts";
-import { isRunning } from "../support/started.ts";
+import { isRunning } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 it("kills what has been asked to end where the process that has asked it ends before", async () => {

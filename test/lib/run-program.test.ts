@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { type ProgramOptions, programFailure, runProgram } from "../../src/lib/run-program.ts";
+import { isRunning } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const never = new AbortController().signal;
@@ -50,7 +51,7 @@ it.each(["a time-out", "an abort"])("kills a program and all that it has started
     .toBe(2);
   if (!isTimeout) stop.abort();
   expect((await running).kind).toBe(isTimeout ? "timed_out" : "aborted");
-  await expect.poll(() => started.filter(isAlive)).toEqual([]);
+  await expect.poll(() => started.filter(isRunning)).toEqual([]);
 });
 
 it("asks a program to end where it has time for that, and then kills it and what it has started", async () => {
@@ -65,7 +66,7 @@ it("asks a program to end where it has time for that, and then kills it and what
   const deaf = await sh(`trap '' TERM; ${sleeper} wait`, { timeoutMs: 1500, graceMs: 500 });
   expect(deaf.kind).toBe("timed_out");
   expect(await started()).toHaveLength(2);
-  await expect.poll(async () => (await started()).filter(isAlive)).toEqual([]);
+  await expect.poll(async () => (await started()).filter(isRunning)).toEqual([]);
 });
 
 it("asks a program to end at an abort, too, where it has time for that", async () => {
@@ -119,24 +120,6 @@ it("does not wait for a process that was left behind with the output open", asyn
 it("gives a program no standard input to wait for", async () => {
   expect(await sh("cat; echo end")).toMatchObject({ stdout: "end\n" });
 });
-
-/** A zombie that its parent has not waited for is dead. */
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-  return !/^\d+ \(.*\) [ZX]/.test(statOf(pid));
-}
-
-function statOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/stat`, "utf8");
-  } catch {
-    return "";
-  }
-}
 
 const ended = (stderr: string) =>
   programFailure({ kind: "ended", code: 1, killedBy: null, stdout: "", stderr }, "paint", 1000);
