@@ -160,13 +160,9 @@ describe("a task at ComfyUI that is not waited for", () => {
     const { code, document } = await json([...FOX, "--no-wait"]);
     const { taskId } = document;
     expect({ code, document }).toMatchObject({ code: 0, document: { status: "submitted" } });
-    expect(await json(["status", String(taskId)])).toMatchObject({
-      document: { status: "running" },
-    });
+    expect(await json(["status", String(taskId)])).toMatchObject({ document: { status: "running" } });
     double.release();
-    expect(await json(["status", String(taskId)])).toMatchObject({
-      document: { status: "completed" },
-    });
+    expect(await json(["status", String(taskId)])).toMatchObject({ document: { status: "completed" } });
     expect(await json(["resume"])).toMatchObject({
       code: 0,
       // Under the name that the command would have given it.

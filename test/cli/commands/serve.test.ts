@@ -113,15 +113,7 @@ function taskFor(model: string | null) {
   });
 }
 
-const FILE = {
-  path: "/x.png",
-  url: null,
-  mediaType: "image/png",
-  bytes: 1,
-  sha256: "",
-  width: 8,
-  height: 6,
-};
+const FILE = { path: "/x.png", url: null, mediaType: "image/png", bytes: 1, sha256: "", width: 8, height: 6 };
 const ENDED = {
   kind: "ended",
   taskId: "task_1",

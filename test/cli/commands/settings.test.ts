@@ -59,9 +59,7 @@ describe("settings", () => {
     await withConfig(world, { apiKey: "sk-canary-from-the-config", baseUrl: other.server.baseUrl });
     await world.run(["generate", "a fox"]);
     expect(world.server.submits()[0]?.headers.authorization).toBe(`Bearer ${TEST_KEY}`);
-    await world.run(["generate", "a fox"], {
-      env: NO_ACCOUNT,
-    });
+    await world.run(["generate", "a fox"], { env: NO_ACCOUNT });
     expect(other.server.submits()[0]?.headers.authorization).toBe("Bearer sk-canary-from-the-config");
   });
 

@@ -45,10 +45,7 @@ describe("setup", () => {
       automatic,
       comfy,
       openAi,
-    } = await withServers({
-      ...KEYS,
-      IMGGEN_GENERATOR_KEY: CANARY,
-    });
+    } = await withServers({ ...KEYS, IMGGEN_GENERATOR_KEY: CANARY });
     const { code, document } = await asJson(["setup"], { localPorts });
     const server = { paid: false, needsModel: false };
     expect({ code, document }).toEqual({
