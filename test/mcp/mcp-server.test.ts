@@ -28,34 +28,27 @@ describe("the tools", () => {
   it("are listed with schemas made from the matrix and the fields of a request", async () => {
     const { client } = await sandboxAgent();
     const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual([
-      "generate_image",
-      "get_task",
-      "list_models",
-      "estimate_cost",
-      "resume_tasks",
-      "history",
-    ]);
-    const [generate] = tools;
-    const properties = generate?.inputSchema.properties ?? {};
-    for (const name of FIELD_NAMES) expect(properties).toHaveProperty(name);
-    expect(properties.model).toMatchObject({ enum: MODELS.map(({ id }) => id) });
-    expect(properties).toMatchObject({ reuse: { default: true }, waitSeconds: { default: 45 } });
-    expect(generate?.inputSchema.required).toEqual(["prompt"]);
+    const names = "generate_image get_task list_models estimate_cost resume_tasks history";
+    expect(tools.map(({ name }) => name).join(" ")).toBe(names);
+    const { properties = {}, required } = tools[0]?.inputSchema ?? {};
+    expect(Object.keys(properties)).toEqual(expect.arrayContaining([...FIELD_NAMES]));
+    expect(properties).toMatchObject({
+      model: { enum: MODELS.map(({ id }) => id) },
+      ...{ reuse: { default: true }, waitSeconds: { default: 45 } },
+    });
+    expect(required).toEqual(["prompt"]);
   });
 
   it("have schemas of the keywords alone that every client knows, each argument with a type and words", async () => {
     const { client } = await sandboxAgent();
     const { tools } = await client.listTools();
+    const type = expect.stringMatching(/^(string|integer|boolean|array)$/);
+    const known = ["type", "items", "enum", "description", "default", "minimum", "maximum"];
     for (const { inputSchema } of tools) {
-      const { type, properties = {}, required: _required, ...more } = inputSchema;
-      expect([type, more]).toEqual(["object", {}]);
+      const { properties = {}, required: _required, ...more } = inputSchema;
+      expect(more).toEqual({ type: "object" });
       for (const argument of Object.values(properties)) {
-        expect(argument).toMatchObject({
-          type: expect.stringMatching(/^(string|integer|boolean|array)$/),
-          description: expect.stringMatching(/\.$/),
-        });
-        const known = ["type", "items", "enum", "description", "default", "minimum", "maximum"];
+        expect(argument).toMatchObject({ type, description: expect.stringMatching(/\.$/) });
         expect(known).toEqual(expect.arrayContaining(Object.keys(argument as object)));
       }
     }
@@ -78,29 +71,23 @@ describe("a matrix file", () => {
     const env = { ...folders.env, IMGGEN_MATRIX: "models.json" };
     const { call, client } = await agent({ ...folders, flags: [], env });
     const { tools } = await client.listTools();
-    for (const tool of ["generate_image", "estimate_cost", "history"]) {
-      const { inputSchema } = tools.find(({ name }) => name === tool) ?? {};
-      expect(inputSchema?.properties?.model).toMatchObject({ enum: expect.arrayContaining(["new/one"]) });
-    }
+    const model = { enum: expect.arrayContaining(["new/one"]) };
+    for (const tool of ["generate_image", "estimate_cost", "history"])
+      expect(tools.find(({ name }) => name === tool)?.inputSchema.properties).toMatchObject({ model });
     expect((await call("list_models")).document.models).toHaveLength(MODELS.length + 2);
-    const undocumented = {
-      prompt: FOX.prompt,
-      model: "new/two",
-      allowUndocumentedCost: true,
-      waitSeconds: 300,
-    };
-    expect((await call("generate_image", undocumented)).document).toMatchObject({ session: { credits: 15 } });
-    const { isError, document } = await call("generate_image", { prompt: FOX.prompt, model: "new/one" });
-    expect({ isError, document }).toMatchObject({ isError: true, document: { session: { credits: 15 } } });
+    const { prompt } = FOX;
+    const undocumented = { prompt, model: "new/two", allowUndocumentedCost: true, waitSeconds: 300 };
+    const document = { session: { credits: 15 } };
+    expect(await call("generate_image", undocumented)).toMatchObject({ document });
+    expect(await call("generate_image", { prompt, model: "new/one" })).toMatchObject({
+      isError: true,
+      document,
+    });
   });
 
   it("that is wrong ends the server before it serves", async () => {
-    const folders = await mcpFolders();
-    const { code, stderr } = await runCommand(["mcp", "--sandbox"], {
-      ...folders,
-      env: { IMGGEN_MATRIX: "none.json" },
-      input: "",
-    });
+    const options = { ...(await mcpFolders()), env: { IMGGEN_MATRIX: "none.json" }, input: "" };
+    const { code, stderr } = await runCommand(["mcp", "--sandbox"], options);
     expect(code).toBe(2);
     expect(stderr).toContain("none.json cannot be used: no such file or folder (ENOENT).");
   });
@@ -126,41 +113,25 @@ describe("a call with wrong arguments is answered with what is wrong, so that a 
     ["list_models", { kind: "video" }, /kind/],
   ])("%s %j", async (name, args, message) => {
     const { call } = await sandboxAgent();
-    expect(await call(name, args)).toMatchObject({
-      isError: true,
-      document: {
-        charged: "no",
-        error: {
-          type: "usage",
-          message: expect.stringMatching(message),
-          hint: expect.stringContaining("Nothing was sent."),
-        },
-      },
-    });
+    const hint = expect.stringContaining("Nothing was sent.");
+    const error = { type: "usage", message: expect.stringMatching(message), hint };
+    expect(await call(name, args)).toMatchObject({ isError: true, document: { charged: "no", error } });
   });
 
   it("but an unknown tool is a protocol error, which names those that there are", async () => {
     const { call, client } = await sandboxAgent();
-    await expect(call("draw")).rejects.toMatchObject({
-      code: -32602,
-      message: expect.stringMatching(/There is no tool "draw".*generate_image/),
-    });
+    const message = expect.stringMatching(/There is no tool "draw".*generate_image/);
+    await expect(call("draw")).rejects.toMatchObject({ code: -32602, message });
     expect(await client.ping()).toEqual({});
   });
 
-  it("and a call that leaves out arguments altogether has none", async () => {
-    const { client } = await sandboxAgent();
+  it("arguments may be left out altogether, and null stands for one that is left out", async () => {
+    const { call, client } = await sandboxAgent();
     expect(answered(await client.callTool({ name: "history" })).document).toMatchObject({ tasks: [] });
-  });
-
-  it("null stands for an argument that is left out", async () => {
-    const { call } = await sandboxAgent();
     const nulls = { ratio: null, image: null, output: null, waitSeconds: null, reuse: null, preview: null };
     expect(await call("generate_image", { ...FOX, ...nulls })).toMatchObject({ isError: false });
-    expect(await call("history", { limit: null, search: null, status: null })).toMatchObject({
-      isError: false,
-      document: { tasks: [{}] },
-    });
+    const listed = await call("history", { limit: null, search: null, status: null });
+    expect(listed).toMatchObject({ isError: false, document: { tasks: [{}] } });
     expect(await call("list_models", { kind: null, references: null })).toMatchObject({ isError: false });
   });
 });
@@ -223,50 +194,47 @@ describe("with a real account", () => {
 
 it("where the folder that it was started in cannot be written to, images go elsewhere, and answers say where", async () => {
   const { home } = await mcpFolders();
-  const env = { HOME: home };
-  const { call } = await agent({ home, cwd: "/proc", env });
+  const { call } = await agent({ home, cwd: "/proc", env: { HOME: home } });
   const { isError, document } = await call("generate_image", FOX);
   expect(isError).toBe(false);
-  const file = String(document.files?.["0"]?.path);
-  expect(file.startsWith(path.join(home, "state", "images"))).toBe(true);
-  expect(document).toMatchObject({
-    folder: `/proc cannot be written to, so images are saved in ${path.dirname(file)}.`,
-  });
+  const folder = path.dirname(String(document.files?.["0"]?.path));
+  expect(folder.startsWith(path.join(home, "state", "images"))).toBe(true);
+  expect(document.folder).toBe(`/proc cannot be written to, so images are saved in ${folder}.`);
   await mkdir(path.join(home, "Pictures"));
   const second = (await call("generate_image", { ...FOX, prompt: `${FOX.prompt} 2` })).document;
   expect(path.dirname(String(second.files?.["0"]?.path))).toBe(path.join(home, "Pictures", "imggen"));
 });
 
 describe("with a generator of the user's own", () => {
-  it("takes its fields as name=value, objects and lists in JSON, and a long seed", async () => {
-    const world = await generatorWorld();
-    const env = { IMGGEN_GENERATOR: world.generator.origin };
+  const generatorAgent = async (models?: Buffer) => {
+    const { generator } = await generatorWorld(makesImage, models);
+    const env = { IMGGEN_GENERATOR: generator.origin };
     const { call } = await agent({ ...(await mcpFolders()), flags: [], env });
+    return { call, sent: () => generator.submits().map(({ body }) => JSON.parse(body)) };
+  };
+
+  it("takes its fields as name=value, objects and lists in JSON, and a long seed", async () => {
+    const { call, sent } = await generatorAgent();
     const fields = ["steps=20", "sampler_name=DPM++ 2M", 'loras=[{"path":"fox"}]'];
     expect(await call("generate_image", { prompt: "a fox", fields })).toMatchObject({ isError: false });
-    expect(JSON.parse(world.generator.submits().at(-1)?.body ?? "")).toMatchObject({
-      steps: 20,
-      sampler_name: "DPM++ 2M",
-      loras: [{ path: "fox" }],
-    });
-    for (const [field, message] of [
+    const loras = [{ path: "fox" }];
+    expect(sent()).toMatchObject([{ steps: 20, sampler_name: "DPM++ 2M", loras }]);
+    for (const [field, said] of [
       ["steps", 'fields: "steps" must be like steps=20.'],
       ["loras=[{", "fields: the value of loras is not JSON"],
-    ])
+    ] as const) {
+      const error = { type: "usage", message: expect.stringContaining(said) };
       expect(await call("estimate_cost", { prompt: "a fox", fields: [field] })).toMatchObject({
         isError: true,
-        document: {
-          charged: "no",
-          error: { type: "usage", message: expect.stringContaining(message ?? "") },
-        },
+        document: { charged: "no", error },
       });
-    const seedOf = async (seed: unknown) =>
-      (await call("estimate_cost", { prompt: "a fox", seed })).document.request?.seed;
-    expect([await seedOf("18446744073709551615"), await seedOf("7"), await seedOf(7)]).toEqual([
-      "18446744073709551615",
-      7,
-      7,
-    ]);
+    }
+    for (const [seed, read] of [
+      ["18446744073709551615", "18446744073709551615"],
+      ["7", 7],
+      [7, 7],
+    ])
+      expect((await call("estimate_cost", { prompt: "a fox", seed })).document.request?.seed).toBe(read);
   });
 
   it("a key that is stored, or changed, is used by the next call", async () => {
@@ -285,16 +253,13 @@ describe("with a generator of the user's own", () => {
   });
 
   it("list_models has its models, and generate_image takes these alone", async () => {
-    const world = await generatorWorld(makesImage, modelList("flux", "flux-of-today"));
-    const env = { IMGGEN_GENERATOR: world.generator.origin };
-    const { call } = await agent({ ...(await mcpFolders()), flags: [], env });
-    expect((await call("list_models")).document).toMatchObject({
-      models: [{ id: "flux" }, { id: "flux-of-today" }],
-    });
+    const { call, sent } = await generatorAgent(modelList("flux", "flux-of-today"));
+    const models = [{ id: "flux" }, { id: "flux-of-today" }];
+    expect((await call("list_models")).document).toMatchObject({ models });
     const made = await call("generate_image", { prompt: "a fox", model: "flux-of-today" });
     expect(made).toMatchObject({ isError: false, document: { request: { model: "flux-of-today" } } });
     const refused = await call("generate_image", { prompt: "a fox", model: "flux-of-tomorrow" });
     expect(refused).toMatchObject({ isError: true, document: { error: { type: "invalid_request" } } });
-    expect(world.generator.submits().map(({ body }) => JSON.parse(body).model)).toEqual(["flux-of-today"]);
+    expect(sent()).toMatchObject([{ model: "flux-of-today" }]);
   });
 });

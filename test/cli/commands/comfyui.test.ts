@@ -3,6 +3,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { InterruptedError } from "../../../src/lib/interrupted.ts";
 import { formatLine } from "../../../src/store/task-file.ts";
+import { jsonLines } from "../../support/batch-world.ts";
 import { type ComfyGraph, type ComfyOptions, comfyDouble, workflow } from "../../support/comfyui.ts";
 import { commandWorld, NO_ACCOUNT } from "../../support/command-world.ts";
 import { PICTURE } from "../../support/images.ts";
@@ -50,8 +51,11 @@ describe("generate with ComfyUI", () => {
     const { json, double } = await comfyWorld();
     double.areFilesGone = true;
     const { code, document } = await json(FOX);
-    expect([code, document.error?.type]).toEqual([8, "save_failed"]);
-    expect(document.error?.message).toContain("it is no longer there, HTTP 404");
+    const message = expect.stringContaining("it is no longer there, HTTP 404");
+    expect({ code, error: document.error }).toMatchObject({
+      code: 8,
+      error: { type: "save_failed", message },
+    });
     expect(document.error?.hint).not.toContain("It is not lost");
   });
 
@@ -60,10 +64,13 @@ describe("generate with ComfyUI", () => {
     const made = await json([...FOX, "--seed", "7"]);
     expect((await json([...FOX, "--seed", "7"])).code).toBe(0);
     double.areFilesGone = true;
-    const { code, document } = await json(["rerun", String(made.document.taskId)]);
-    expect([code, document.error?.type, document.charged]).toEqual([5, "generation_failed", "no"]);
-    expect(document.error?.message).toMatch(/made it before.*imggen_00001_\.png is no longer there/);
-    expect(document.error?.message).toMatch(/its cache.*another seed/);
+    const message = expect.stringMatching(
+      /made it before.*imggen_00001_\.png is no longer there[\s\S]*its cache.*another seed/,
+    );
+    expect(await json(["rerun", String(made.document.taskId)])).toMatchObject({
+      code: 5,
+      document: { charged: "no", error: { type: "generation_failed", message } },
+    });
     expect((await json(["resume"])).code).toBe(0);
     expect(double.worked).toBe(1);
   });
@@ -82,19 +89,15 @@ describe("generate with ComfyUI", () => {
   it("says how far the image is, and how many are before it, and saves it as soon as it is there", async () => {
     const { run, double } = await comfyWorld({ isHeld: true });
     const said = (id: string) => {
-      const say = (type: string, data: object) => double.say(id, type, { prompt_id: id, ...data });
-      say("execution_cached", { nodes: ["4", "5", "6"] });
+      double.say(id, "execution_cached", { prompt_id: id, nodes: ["4", "5", "6"] });
       double.release();
-      say("execution_success", {});
+      double.say(id, "execution_success", { prompt_id: id });
     };
     const listening = setInterval(() => double.clients().slice(0, 1).map(said), 20);
     const { code, stderr } = await run([...FOX, "--progress", "json", "--poll-interval", "60s"]);
     clearInterval(listening);
     expect(code).toBe(0);
-    const events = stderr
-      .split("\n")
-      .filter((line) => line.startsWith("{"))
-      .map((line) => JSON.parse(line));
+    const events = jsonLines(stderr.replace(/^[^{].*\n/gm, ""));
     expect(events).toContainEqual(expect.objectContaining({ type: "progress", share: 3 / 26 }));
   });
 
@@ -103,11 +106,8 @@ describe("generate with ComfyUI", () => {
     expect(await one.json(["generate", "a fox"])).toMatchObject({ code: 0 });
     expect(one.inputs("1")).toEqual([{ ckpt_name: "dream.safetensors" }]);
     const two = await comfyWorld({ checkpoints: ["a.ckpt", "dream.safetensors"] });
-    const { code, document } = await two.json(["generate", "a fox"]);
-    expect({ code, hint: document.error?.hint }).toEqual({
-      code: 2,
-      hint: expect.stringMatching(/It has: a\.ckpt, dream\.safetensors/),
-    });
+    const error = { hint: expect.stringMatching(/It has: a\.ckpt, dream\.safetensors/) };
+    expect(await two.json(["generate", "a fox"])).toMatchObject({ code: 2, document: { error } });
     expect(await two.json(FOX)).toMatchObject({ code: 0 });
   });
 
@@ -141,33 +141,34 @@ describe("generate with ComfyUI", () => {
 
   it("reruns with the task's workflow, whatever became of its file", async () => {
     const { json, inputs, file, copies } = await comfyWorld();
-    const { document } = await json([...FOX, "--output", "fox.png"]);
+    const rerun = ["rerun", String((await json([...FOX, "--output", "fox.png"])).document.taskId)];
     await writeFile(file, JSON.stringify(workflow({ "3": { inputs: { steps: 99 } } })));
-    expect(await json(["rerun", String(document.taskId), "--output", "again.png"])).toMatchObject({
-      code: 0,
-    });
-    expect(await json(["rerun", String(document.taskId), "--workflow", "fox.json"])).toMatchObject({
-      code: 0,
-    });
+    for (const flags of [
+      ["--output", "again.png"],
+      ["--workflow", "fox.json"],
+    ])
+      expect((await json([...rerun, ...flags])).code).toBe(0);
     expect(inputs("3").map((each) => each?.steps)).toEqual([20, 20, 99]);
     expect((await copies()).length).toBe(2);
   });
 });
 
 describe("a task at ComfyUI that is not waited for", () => {
-  it("is accepted, polled and saved by other commands", async () => {
-    const { json, double } = await comfyWorld({ isHeld: true });
+  it("is waiting or accepted as its server has it, and saved by other commands", async () => {
+    const { json, run, double } = await comfyWorld({ isHeld: true });
     const { code, document } = await json([...FOX, "--no-wait"]);
-    const { taskId } = document;
-    expect({ code, document }).toMatchObject({ code: 0, document: { status: "submitted" } });
-    expect(await json(["status", String(taskId)])).toMatchObject({ document: { status: "running" } });
+    const id = String(document.taskId);
+    expect([code, document.status]).toEqual([0, "submitted"]);
+    const looked = async () => (await json(["status", id])).document;
+    expect(await looked()).toMatchObject({ status: "running", state: "waiting" });
+    expect(await run(["status", id])).toMatchObject({ code: 6, stdout: `${id}  waiting\n` });
+    double.begin();
+    expect(await looked()).toMatchObject({ status: "running", state: "accepted" });
     double.release();
-    expect(await json(["status", String(taskId)])).toMatchObject({ document: { status: "completed" } });
-    expect(await json(["resume"])).toMatchObject({
-      code: 0,
-      // Under the name that the command would have given it.
-      document: { tasks: [{ taskId, files: [{ path: pathOf(taskId) }] }] },
-    });
+    expect(await looked()).toMatchObject({ status: "completed" });
+    // Under the name that the command would have given it.
+    const tasks = [{ taskId: id, files: [{ path: pathOf(id) }] }];
+    expect(await json(["resume"])).toMatchObject({ code: 0, document: { tasks } });
     expect(double.submits.length).toBe(1);
   });
 
@@ -197,36 +198,24 @@ async function killedAt(
   const { document } = await world.json([...FOX, "--no-wait"]);
   const [id = ""] = await openTasks(world.home);
   const file = path.join(ledgerOf(world.home).folder, "open", `${id}.jsonl`);
-  const lines = (await readFile(file, "utf8"))
+  const text = await readFile(file, "utf8");
+  const lines = text
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line));
   const left = lines.slice(0, lines.findLastIndex((line) => line.type === type) + 1);
   const until = new Date(Date.now() + 60_000).toISOString();
-  const ofGone = left.map((line) => ({
-    ...line,
-    ...(line.owner && { owner: GONE, until }),
-    ...(line.by && { by: GONE, until }),
-  }));
-  await writeFile(file, ofGone.map(formatLine).join(""));
+  const gone = ({ owner, by }: { owner?: object; by?: object }) => ({
+    ...(owner && { owner: GONE, until }),
+    ...(by && { by: GONE, until }),
+  });
+  await writeFile(file, left.map((line) => formatLine({ ...line, ...gone(line) })).join(""));
   // What is left must not depend on the file.
   await writeFile(world.file, "{}");
   return { ...world, taskId: String(document.taskId) };
 }
 
 const SAVED = { code: 0, document: { tasks: [{ status: "completed" }] } };
-
-describe("a job at ComfyUI that waits in its queue", () => {
-  it("is waiting in status, and accepted once it runs", async () => {
-    const { json, run, double } = await comfyWorld({ isHeld: true });
-    const id = String((await json([...FOX, "--no-wait"])).document.taskId);
-    const waiting = await json(["status", id]);
-    expect(waiting).toMatchObject({ code: 6, document: { status: "running", state: "waiting" } });
-    expect((await run(["status", id])).stdout).toBe(`${id}  waiting\n`);
-    double.begin();
-    expect(await json(["status", id])).toMatchObject({ document: { status: "running", state: "accepted" } });
-  });
-});
 
 describe("a job that a restart of ComfyUI has lost", () => {
   it("is submitted again where it is free, and its image is saved", async () => {
@@ -245,11 +234,11 @@ describe("a job that a restart of ComfyUI has lost", () => {
     const { json, double } = await comfyWorld({ isHeld: true });
     const id = String((await json([...FOX, "--no-wait"])).document.taskId);
     double.restart();
-    const { code, document } = await json(["status", id, "--wait", "--output", "fox.png"]);
-    expect([code, document.charged, document.error?.type]).toEqual([6, "no", "pending"]);
-    expect(document.error).toMatchObject({
-      message: expect.stringContaining("waits: "),
-      hint: expect.stringContaining("To submit it again: imggen resume"),
+    const hint = expect.stringContaining("To submit it again: imggen resume");
+    const error = { type: "pending", message: expect.stringContaining("waits: "), hint };
+    expect(await json(["status", id, "--wait", "--output", "fox.png"])).toMatchObject({
+      code: 6,
+      document: { charged: "no", error },
     });
     expect(double.submits.length).toBe(1);
     double.release();
@@ -261,9 +250,9 @@ describe("a job that a restart of ComfyUI has lost", () => {
     const { json, double } = await comfyWorld({ isHeld: true, ...PAID });
     const id = String((await json([...FOX, "--no-wait"])).document.taskId);
     double.instead.set("queue", { queue_running: [], queue_pending: [] });
-    const lost = await json(["resume", id]);
-    expect(lost.document).toMatchObject({ ok: false, state: "accepted", charged: "yes" });
-    expect(lost.document.error?.message).toContain("no longer knows the job");
+    const error = { message: expect.stringContaining("no longer knows the job") };
+    const lost = { ok: false, state: "accepted", charged: "yes", error };
+    expect((await json(["resume", id])).document).toMatchObject(lost);
     double.instead.clear();
     double.release();
     expect(await json(["resume"])).toMatchObject(SAVED);
@@ -366,31 +355,23 @@ describe("a workflow without a place for a prompt", () => {
 describe("--dry-run with a workflow", () => {
   const without = (id: string) =>
     Object.fromEntries(Object.entries(workflow()).filter(([each]) => each !== id));
+  const SAVER = { class_type: "SaveImage" };
   const saving = (Object.entries(workflow()).find(([, node]) => node.class_type === "SaveImage") ?? [""])[0];
 
-  it("of two outputs, or of none, is refused as without it", async () => {
-    const two = {
-      ...workflow(),
-      "90": { class_type: "SaveImage", inputs: { images: ["8", 0], filename_prefix: "b" } },
-    };
-    for (const [graph, why] of [
-      [two, "has 2 nodes that save images"],
-      [without(saving), "has no node that saves an image"],
-    ] as const) {
-      const { json, double, cwd, home } = await comfyWorld({ graph });
-      const dry = await json([...FOX, "--dry-run"]);
-      expect([dry.code, dry.document.error?.message]).toEqual([2, expect.stringContaining(why)]);
-      for (const command of ["batch", "compare"]) {
-        await writeFile(path.join(cwd, "p.txt"), "a fox");
-        const [, , ...flags] = FOX;
-        const several = await json([command, command === "batch" ? "p.txt" : "a fox", ...flags, "--dry-run"]);
-        expect([several.code, several.document.error?.message]).toEqual([2, dry.document.error?.message]);
-      }
-      expect(double.requests).toEqual([]);
-      expect((await json(FOX)).document.error?.message).toBe(dry.document.error?.message);
-      expect(double.submits).toEqual([]);
-      expect(await readdir(path.join(home, "state", "tasks")).catch(() => [])).toEqual([]);
-    }
+  it.each<[string, ComfyGraph]>([
+    ["has 2 nodes that save images", { ...workflow(), "90": { ...SAVER, inputs: { images: ["8", 0] } } }],
+    ["has no node that saves an image", without(saving)],
+  ])("that %s is refused as without it", async (why, graph) => {
+    const { json, double, cwd, home } = await comfyWorld({ graph });
+    await writeFile(path.join(cwd, "p.txt"), "a fox");
+    const [, , ...flags] = FOX;
+    const message = (await json(FOX)).document.error?.message;
+    expect(message).toContain(why);
+    double.requests.length = 0;
+    for (const args of [FOX, ["batch", "p.txt", ...flags], ["compare", "a fox", ...flags]])
+      expect(await json([...args, "--dry-run"])).toMatchObject({ code: 2, document: { error: { message } } });
+    expect([double.requests, double.submits]).toEqual([[], []]);
+    expect(await readdir(path.join(home, "state", "tasks")).catch(() => [])).toEqual([]);
   });
 
   it("of classes that only the server knows is not judged", async () => {

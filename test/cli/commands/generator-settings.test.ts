@@ -6,12 +6,13 @@ import { comfyDouble } from "../../support/comfyui.ts";
 import { commandWorld } from "../../support/command-world.ts";
 import { answers } from "../../support/doubles/double.ts";
 import { REPLICATE } from "../../support/doubles/replicate.ts";
-import { type GeneratorWorld, generatorWorld, refuses } from "../../support/generator-world.ts";
+import { type GeneratorWorld, generatorWorld } from "../../support/generator-world.ts";
 import { PICTURE } from "../../support/images.ts";
 import { openTasks } from "../../support/left-task.ts";
 import { paidService } from "../../support/paid-service.ts";
-import { response } from "../../support/scripted-server.ts";
+import { json, response } from "../../support/scripted-server.ts";
 import { storedSettings, withConfig } from "../../support/settings-file.ts";
+import { words } from "../../support/words.ts";
 
 const NONE_SET = { IMGGEN_GENERATOR: undefined };
 
@@ -19,17 +20,14 @@ describe("login --generator", () => {
   it("stores the key, bound to its origin, and the generator; both are used from then on", async () => {
     const world = await generatorWorld();
     const { origin } = world.generator;
+    const [generator, shown] = [`openai:${origin}/v1`, "sk-…2046"];
     const login = ["login", "--generator", origin];
-    const { code, document } = await world.json(login, { input: `${CANARY}\n`, env: NONE_SET });
-    expect({ code, document }).toMatchObject({
+    expect(await world.json(login, { input: `${CANARY}\n`, env: NONE_SET })).toMatchObject({
       code: 0,
-      document: { generator: `openai:${origin}/v1`, generatorKey: "sk-…2046", verified: true },
+      document: { generator, generatorKey: shown, verified: true },
     });
-    expect(await storedSettings(world)).toEqual({
-      generator: `openai:${origin}/v1`,
-      generatorKey: CANARY,
-      generatorKeyOrigin: origin,
-    });
+    const stored = { generator, generatorKey: CANARY, generatorKeyOrigin: origin };
+    expect(await storedSettings(world)).toEqual(stored);
     expect(await world.run(["generate", "a fox"], { env: NONE_SET })).toMatchObject({ code: 0 });
     expect(world.generator.submits()[0]?.headers.authorization).toBe(`Bearer ${CANARY}`);
     const { stdout } = await world.run(["config", "list"], { env: NONE_SET });
@@ -84,16 +82,13 @@ describe("login --generator", () => {
   });
 
   it("stores nothing where the generator refuses the key", async () => {
-    const world = await generatorWorld();
-    const refused = response(
-      401,
-      JSON.stringify({ error: { message: "Incorrect API key", code: "invalid_api_key" } }),
-    );
-    const server = await generatorWorld(refuses(401, "invalid_api_key"), refused);
-    const login = ["login", "--generator", server.generator.origin];
+    const refused = response(401, JSON.stringify({ error: { code: "invalid_api_key" } }));
+    const world = await generatorWorld(undefined, refused);
+    const login = ["login", "--generator", world.generator.origin];
+    const error = { type: "auth_required" };
     expect(await world.json(login, { input: `${CANARY}\n`, env: NONE_SET })).toMatchObject({
       code: 3,
-      document: { error: { type: "auth_required" } },
+      document: { error },
     });
     expect(await storedSettings(world)).toEqual({});
   });
@@ -113,16 +108,10 @@ describe("login --generator", () => {
   it("is undone by logout", async () => {
     const world = await generatorWorld();
     await withConfig(world, {
-      generator: "openai",
-      generatorKey: "sesame",
-      generatorKeyOrigin: "https://api.openai.com",
+      ...{ generator: "openai", generatorKey: "sesame", generatorKeyOrigin: "https://api.openai.com" },
       // For the next generator it would be a lie that costs money.
       generatorFree: "true",
-      workflow: "/fox.json",
-      field: "steps=20",
-      seed: "7",
-      negative: "rain",
-      ratio: "1:1",
+      ...{ workflow: "/fox.json", field: "steps=20", seed: "7", negative: "rain", ratio: "1:1" },
     });
     expect(await world.run(["logout"], { env: NONE_SET })).toMatchObject({
       code: 0,
@@ -136,33 +125,32 @@ describe("login --generator", () => {
 describe("config", () => {
   it("keeps a service and a generator apart", async () => {
     const world = await generatorWorld();
-    await withConfig(world, { baseUrl: world.service.baseUrl });
+    const { baseUrl } = world.service;
+    await withConfig(world, { baseUrl });
     const set = await world.run(["config", "set", "generator", "openai"]);
     expect(set).toMatchObject({ code: 2, stderr: expect.stringContaining("imggen config unset baseUrl") });
     await withConfig(world, { generator: "openai" });
-    expect(await world.run(["config", "set", "baseUrl", world.service.baseUrl])).toMatchObject({ code: 2 });
-    expect(
-      await world.run(["login", "--base-url", world.service.baseUrl], { input: `${CANARY}\n` }),
-    ).toMatchObject({ code: 2 });
+    expect((await world.run(["config", "set", "baseUrl", baseUrl])).code).toBe(2);
+    expect((await world.run(["login", "--base-url", baseUrl], { input: `${CANARY}\n` })).code).toBe(2);
     expect(await storedSettings(world)).toEqual({ generator: "openai" });
   });
 
   it("makes a profile for a generator", async () => {
-    const world = await generatorWorld();
-    const profile = ["--profile", "gpu"];
-    const env = NONE_SET;
-    expect(
-      await world.run(["config", "set", "generator", world.generator.origin, ...profile], { env }),
-    ).toMatchObject({ code: 0 });
-    expect(await world.run(["generate", "a fox", ...profile], { env })).toMatchObject({ code: 0 });
-    expect(world.prompts()).toEqual(["a fox"]);
+    const { generator, prompts, run } = await generatorWorld();
+    for (const args of [
+      ["config", "set", "generator", generator.origin],
+      ["generate", "a fox"],
+    ])
+      expect((await run([...args, "--profile", "gpu"], { env: NONE_SET })).code).toBe(0);
+    expect(prompts()).toEqual(["a fox"]);
   });
 
-  it("takes any model and ratio of a generator, in its profile", async () => {
-    const world = await generatorWorld();
-    expect(await world.run(["config", "set", "model", "sd3"])).toMatchObject({ code: 0 });
-    expect(await world.run(["config", "set", "ratio", "5:7"])).toMatchObject({ code: 0 });
-    expect(await world.run(["config", "set", "ratio", "wide"])).toMatchObject({ code: 2 });
+  it.each([
+    ["model", "sd3", 0],
+    ["ratio", "5:7", 0],
+    ["ratio", "wide", 2],
+  ])("takes any model and ratio of a generator, in its profile: %s %s", async (name, value, code) => {
+    expect((await (await generatorWorld()).run(["config", "set", name, value])).code).toBe(code);
   });
 
   it("takes no key, and forgets with the key where it belongs", async () => {
@@ -185,63 +173,66 @@ describe("doctor", () => {
   it("says that a generator answers, what it costs and what it has", async () => {
     const world = await generatorWorld();
     const { code, check } = await checked(world);
-    expect(code).toBe(0);
-    expect(check("service")).toMatchObject({
-      status: "ok",
-      message: expect.stringMatching(/answers in .*, free, with the model flux$/),
-    });
-    expect(check("key")).toMatchObject({ status: "ok" });
-    expect(world.service.requests).toEqual([]);
-    expect(world.generator.submits()).toEqual([]);
+    const message = expect.stringMatching(/answers in .*, free, with the model flux$/);
+    expect([code, check("service"), check("key")]).toMatchObject([
+      0,
+      { status: "ok", message },
+      { status: "ok" },
+    ]);
+    expect([world.service.requests, world.generator.submits()]).toEqual([[], []]);
   });
 
-  it("asks whether the address is right where there is no list of models", async () => {
-    const { check } = await checked(await generatorWorld(undefined, response(404, "nothing here")));
-    expect(check("service")).toMatchObject({
-      status: "warning",
-      message: expect.stringMatching(/its list of models answers 404\. Is the address right\?$/),
-    });
+  it.each<[string, Buffer | undefined, string[], object, object]>([
+    [
+      "asks whether the address is right where there is no list of models",
+      response(404, "nothing here"),
+      [],
+      {
+        status: "warning",
+        message: expect.stringMatching(/its list of models answers 404\. Is the address right\?$/),
+      },
+      {},
+    ],
+    [
+      "says that a server which answers 401 is there, and that its key is wrong",
+      response(401, "who are you?"),
+      [],
+      { status: "ok" },
+      { status: "failed" },
+    ],
+    [
+      "warns of a model that it does not list",
+      undefined,
+      ["--generator-model", "sd3"],
+      { status: "warning", message: expect.stringContaining("sd3") },
+      {},
+    ],
+    [
+      "does not say of one that is not checked without a key that it answers",
+      undefined,
+      ["--generator", "openai"],
+      { status: "skipped", message: "openai is not checked without a key" },
+      { status: "failed", message: "No key for OpenAI is set." },
+    ],
+  ])("%s", async (_what, models, flags, service, key) => {
+    const { check } = await checked(await generatorWorld(undefined, models), flags);
+    expect([check("service"), check("key")]).toMatchObject([service, key]);
   });
 
   it("names the kind of a server that is not of the kind that is set", async () => {
     const world = await generatorWorld();
     const [comfy, forge] = [await comfyDouble(), await automatic1111()];
+    const service = async (spec: string) => (await checked(world, ["--generator", spec])).check("service");
     for (const [spec, other] of [
       [comfy.url, `comfyui:${comfy.url}`],
       [`sdapi:${comfy.url}`, `comfyui:${comfy.url}`],
       [`comfyui:${forge.origin}`, `sdapi:${forge.origin}`],
       [`comfyui:${world.generator.origin}`, `openai:${world.generator.origin}/v1`],
     ] as const) {
-      const { code, check } = await checked(world, ["--generator", spec]);
-      expect([code, check("service")]).toMatchObject([
-        expect.any(Number),
-        { status: "failed", message: expect.stringMatching(new RegExp(`answers, but as ${other}\\.$`)) },
-      ]);
+      const message = expect.stringMatching(new RegExp(`answers, but as ${other}\\.$`));
+      expect(await service(spec)).toMatchObject({ status: "failed", message });
     }
-    expect((await checked(world, ["--generator", `comfyui:${comfy.url}`])).check("service")).toMatchObject({
-      status: "ok",
-    });
-  });
-
-  it("says that a server which answers 401 is there, and that its key is wrong", async () => {
-    const { check } = await checked(await generatorWorld(undefined, response(401, "who are you?")));
-    expect(check("service")).toMatchObject({ status: "ok" });
-    expect(check("key")).toMatchObject({ status: "failed" });
-  });
-
-  it("warns of a model that it does not list", async () => {
-    const world = await generatorWorld();
-    const { check } = await checked(world, ["--generator-model", "sd3"]);
-    expect(check("service")).toMatchObject({ status: "warning", message: expect.stringContaining("sd3") });
-  });
-
-  it("does not say of one that is not checked without a key that it answers", async () => {
-    const { check } = await checked(await generatorWorld(), ["--generator", "openai"]);
-    expect(check("service")).toMatchObject({
-      status: "skipped",
-      message: "openai is not checked without a key",
-    });
-    expect(check("key")).toMatchObject({ status: "failed", message: "No key for OpenAI is set." });
+    expect(await service(`comfyui:${comfy.url}`)).toMatchObject({ status: "ok" });
   });
 
   it("names one that cannot be reached, and a program that cannot be run", async () => {
@@ -250,11 +241,8 @@ describe("doctor", () => {
     expect((await checked(world)).check("service")).toMatchObject({ status: "failed" });
     const command = ["--generator", "command:/nowhere/paint {promptFile} {output}"];
     const { code, check } = await checked(world, command);
-    expect(code).toBe(2);
-    expect(check("service")).toMatchObject({
-      status: "failed",
-      message: expect.stringContaining("/nowhere/paint"),
-    });
+    const message = expect.stringContaining("/nowhere/paint");
+    expect([code, check("service")]).toMatchObject([2, { status: "failed", message }]);
   });
 });
 
@@ -294,21 +282,20 @@ describe("history", () => {
 });
 
 describe("a flag about a generator", () => {
-  it.each([["config", "list"], ["logout"], ["completion", "bash"]])("is refused by %s", async (...args) => {
-    const world = await generatorWorld();
-    expect(await world.run([...args, "--generator-model", "flux"])).toMatchObject({
+  it.each([
+    ["config", "list"],
+    ["logout"],
+    ["completion", "bash"],
+    // There is no generator.
+    ["generate", "a fox"],
+  ])("is refused by %s %s", async (...args) => {
+    const { run, service } = await generatorWorld();
+    const env = args[0] === "generate" ? { ...NONE_SET, IMGGEN_BASE_URL: service.baseUrl } : {};
+    expect(await run([...args, "--generator-model", "flux"], { env })).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("--generator-model"),
     });
-  });
-
-  it("is refused where there is no generator", async () => {
-    const world = await generatorWorld();
-    const env = { IMGGEN_GENERATOR: undefined, IMGGEN_BASE_URL: world.service.baseUrl };
-    expect(await world.run(["generate", "a fox", "--generator-model", "flux"], { env })).toMatchObject({
-      code: 2,
-    });
-    expect(world.service.requests).toEqual([]);
+    expect(service.requests).toEqual([]);
   });
 });
 
@@ -325,59 +312,44 @@ describe("a key in a query", () => {
   ])("of %s is refused, and is in no output and no file", async (label, args, env) => {
     const world = await generatorWorld();
     const { code, document } = await world.json(args, { env });
-    expect([code, document.error?.message]).toEqual([
-      2,
-      expect.stringContaining(`${label} has a key in its query`),
-    ]);
-    expect(document.error?.hint).toMatch(/imggen login/);
+    const message = expect.stringContaining(`${label} has a key in its query`);
+    const hint = expect.stringMatching(/imggen login/);
+    expect({ code, error: document.error }).toMatchObject({ code: 2, error: { message, hint } });
     expect(JSON.stringify(document)).not.toContain(CANARY);
-    expect(await storedSettings(world).catch(() => ({}))).not.toHaveProperty("generator");
+    expect(await storedSettings(world)).not.toHaveProperty("generator");
   });
 
   it("is not shown by config, wherever it comes from", async () => {
     const world = await generatorWorld();
     await withConfig(world, { baseUrl: IN_QUERY });
-    const env = { IMGGEN_GENERATOR: IN_QUERY };
-    for (const args of [
-      ["list"],
-      ["list", "--json"],
-      ["get", "generator"],
-      ["get", "baseUrl"],
-      ["set", "generator", "openai"],
-    ]) {
-      const { stdout, stderr } = await world.run(["config", ...args], { env });
-      expect(stdout + stderr).not.toContain(CANARY);
-    }
-    expect((await world.run(["config", "get", "generator"], { env })).stdout).toBe(
-      "https://images.example/v1?…\n",
-    );
+    const config = (line: string) =>
+      world.run(["config", ...words(line)], { env: { IMGGEN_GENERATOR: IN_QUERY } });
+    for (const line of ["list", "list --json", "get generator", "get baseUrl", "set generator openai"])
+      expect(JSON.stringify(await config(line))).not.toContain(CANARY);
+    expect((await config("get generator")).stdout).toBe("https://images.example/v1?…\n");
   });
 });
 
 describe("a key", () => {
-  const KINDS = [
+  it.each([
     ["openai", "IMGGEN_GENERATOR_KEY"],
     ["sdapi", "IMGGEN_GENERATOR_KEY"],
     ["fal", "FAL_KEY"],
     ["replicate", "REPLICATE_API_TOKEN"],
     ["bfl", "BFL_API_KEY"],
     ["gemini", "GEMINI_API_KEY"],
-  ] as const;
-
-  it.each(KINDS)(
+  ])(
     "for %s with a zero-width or no-break space inside is refused, with %s named",
     async (kind, variable) => {
-      const world = await generatorWorld();
-      const spec = variable === "IMGGEN_GENERATOR_KEY" ? `${kind}:${world.generator.origin}` : kind;
+      const { generator, json } = await generatorWorld();
+      const spec = variable === "IMGGEN_GENERATOR_KEY" ? `${kind}:${generator.origin}` : kind;
+      const message = expect.stringMatching(`^${variable} contains an invisible`);
       for (const character of ["\u200b", "\u00a0", "\ufeff"]) {
         const env = { IMGGEN_GENERATOR: spec, [variable]: `key-of${character}ada-1234` };
-        const { code, document } = await world.json(["generate", "a fox", "-m", "a/b"], { env });
-        expect([code, document.error?.message]).toEqual([
-          2,
-          expect.stringMatching(`^${variable} contains an invisible`),
-        ]);
+        const refused = await json(["generate", "a fox", "-m", "a/b"], { env });
+        expect(refused).toMatchObject({ code: 2, document: { error: { message } } });
       }
-      expect(world.generator.requests).toEqual([]);
+      expect(generator.requests).toEqual([]);
     },
   );
 
@@ -388,30 +360,28 @@ describe("a key", () => {
     expect(world.generator.submits()[0]?.headers.authorization).toBe("Bearer key-of-ada-1234");
   });
 
-  it("of fal, which has a colon, cannot hold a character beyond Latin-1", async () => {
-    const world = await generatorWorld();
-    const env = { IMGGEN_GENERATOR: "fal", FAL_KEY: "id:ключ", IMGGEN_GENERATOR_KEY: undefined };
-    const { code, document } = await world.json(["generate", "a fox", "-m", "fal-ai/flux/dev"], { env });
-    expect([code, document.error?.message]).toEqual([2, expect.stringContaining("FAL_KEY cannot be sent")]);
-    const other = { ...env, FAL_KEY: undefined, IMGGEN_GENERATOR_KEY: "id:ключ" };
-    const again = await world.json(["generate", "a fox", "-m", "fal-ai/flux/dev"], { env: other });
-    expect([again.code, again.document.error?.message]).toEqual([
-      2,
-      expect.stringContaining("beyond Latin-1"),
-    ]);
+  it.each([
+    [{ FAL_KEY: "id:ключ" }, "FAL_KEY cannot be sent"],
+    [{ IMGGEN_GENERATOR_KEY: "id:ключ" }, "beyond Latin-1"],
+  ])("of fal, which has a colon, cannot hold a character beyond Latin-1: %j", async (key, said) => {
+    const { json } = await generatorWorld();
+    const env = { IMGGEN_GENERATOR: "fal", ...key };
+    expect(await json(["generate", "a fox", "-m", "fal-ai/flux/dev"], { env })).toMatchObject({
+      code: 2,
+      document: { error: { message: expect.stringContaining(said) } },
+    });
   });
 
   it("of the service is sent without invisible characters around it, and refused with one inside", async () => {
     const { json, server } = await commandWorld({}, { IMGGEN_API_KEY: `\u00a0${CANARY}\u200b` });
     expect((await json(["generate", "a fox"])).code).toBe(0);
     expect(server.submits()[0]?.headers.authorization).toBe(`Bearer ${CANARY}`);
-    const { code, document } = await json(["generate", "a fox"], {
-      env: { IMGGEN_API_KEY: "sk-ca\u00adnary" },
+    const env = { IMGGEN_API_KEY: "sk-ca\u00adnary" };
+    const message = expect.stringMatching("^IMGGEN_API_KEY contains an invisible");
+    expect(await json(["generate", "a fox"], { env })).toMatchObject({
+      code: 2,
+      document: { error: { message } },
     });
-    expect([code, document.error?.message]).toEqual([
-      2,
-      expect.stringMatching("^IMGGEN_API_KEY contains an invisible"),
-    ]);
   });
 });
 
@@ -436,37 +406,30 @@ it("a key in a result URL is masked in every output and in the saved file, and o
   expect(world.generator.requests.find(({ target }) => target.includes("/files/"))?.target).toContain(CANARY);
 });
 
-it("a key in the path of a result's URL is masked in what --verbose says", async () => {
-  const poll = answers((origin) =>
-    Buffer.from(
-      response(
-        200,
-        JSON.stringify({ id: "pred-1", status: "succeeded", output: `${origin}/${CANARY}/fox.png` }),
-      ),
-    ),
-  );
-  const file = answers(() => response(200, PICTURE, { "content-type": "image/png" }));
-  const { run, generate, double } = await paidService(
-    REPLICATE,
-    { poll, file },
-    { IMGGEN_GENERATOR_KEY: CANARY },
-  );
-  const { stderr } = await run([...generate, "--verbose"]);
-  expect(stderr).toMatch(/GET .*\/sk-%E2%80%A62046\/fox\.png: 200/);
-  expect(stderr).not.toContain(CANARY);
-  expect(double.asked("file")).toHaveLength(1);
-});
+describe("a key in the path of a result's URL is masked in what", () => {
+  const madeAt = (path: (origin: string) => string) =>
+    paidService(
+      REPLICATE,
+      {
+        poll: answers((origin) => json({ id: "pred-1", status: "succeeded", output: [path(origin)] })),
+        file: answers(() => response(200, PICTURE, { "content-type": "image/png" })),
+      },
+      { IMGGEN_GENERATOR_KEY: CANARY },
+    );
 
-it("a key in the path of a result's URL is masked in what status says", async () => {
-  const output = `https://files.example/${CANARY}/fox.png`;
-  const said = { id: "pred-1", status: "succeeded", output: [output], urls: {} };
-  const poll = answers(() => Buffer.from(response(200, JSON.stringify(said))));
-  const more = { IMGGEN_GENERATOR_KEY: CANARY };
-  const { json, generate, home } = await paidService(REPLICATE, { poll }, more);
-  expect((await json([...generate, "--no-wait"])).code).toBe(0);
-  const [id = ""] = await openTasks(home);
-  const { document } = await json(["status", id]);
-  expect(document).toMatchObject({
-    urls: [expect.stringMatching(/^https:\/\/files\.example\/sk-…2046\/fox\.png$/)],
+  it("--verbose says", async () => {
+    const { run, generate, double } = await madeAt((origin) => `${origin}/${CANARY}/fox.png`);
+    const { stderr } = await run([...generate, "--verbose"]);
+    expect(stderr).toMatch(/GET .*\/sk-%E2%80%A62046\/fox\.png: 200/);
+    expect(stderr).not.toContain(CANARY);
+    expect(double.asked("file")).toHaveLength(1);
+  });
+
+  it("status says", async () => {
+    const { json, generate, home } = await madeAt(() => `https://files.example/${CANARY}/fox.png`);
+    expect((await json([...generate, "--no-wait"])).code).toBe(0);
+    const [id = ""] = await openTasks(home);
+    const urls = [expect.stringMatching(/^https:\/\/files\.example\/sk-…2046\/fox\.png$/)];
+    expect((await json(["status", id])).document).toMatchObject({ urls });
   });
 });

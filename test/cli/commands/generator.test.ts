@@ -3,35 +3,28 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { InterruptedError } from "../../../src/lib/interrupted.ts";
 import { GENERATOR_KEY_ID, type Intent } from "../../../src/task/intent.ts";
+import { jsonLines } from "../../support/batch-world.ts";
 import { generatorWorld, makesImage, modelList, refuses } from "../../support/generator-world.ts";
 import { PICTURE, png, sha256 } from "../../support/images.ts";
 import { leaveTask, openTasks } from "../../support/left-task.ts";
 import { WORK } from "../../support/records.ts";
-import { response } from "../../support/scripted-server.ts";
+import { type Behaviour, response } from "../../support/scripted-server.ts";
 import { inTurn, reset } from "../../support/scripts.ts";
+import { words } from "../../support/words.ts";
 
 describe("generate with the user's own generator", () => {
   it("saves its image, free of charge, and says in the ledger whose it is", async () => {
     const { json, generator, service } = await generatorWorld();
     const { code, document } = await json(["generate", "a fox", "--sidecar"]);
-    expect(code).toBe(0);
-    expect(document).toMatchObject({
-      ok: true,
-      taskId: expect.stringMatching(/^task_[0-9a-f]{20}$/),
-      status: "completed",
+    const [of, usage] = [`openai:${generator.origin}/v1`, { total_tokens: 12 }];
+    expect({ code, ...document }).toMatchObject({
+      ...{ code: 0, ok: true, taskId: expect.stringMatching(/^task_[0-9a-f]{20}$/), status: "completed" },
       request: { prompt: "a fox", model: "flux" },
-      credits: 0,
-      charged: "no",
-      files: [{ url: null }],
-      usage: { total_tokens: 12 },
+      ...{ credits: 0, charged: "no", files: [{ url: null }], usage },
     });
-    const image = String(document.files?.[0]?.path);
-    expect(JSON.parse(await readFile(`${image}.json`, "utf8"))).toMatchObject({
-      service: `openai:${generator.origin}/v1`,
-      usage: { total_tokens: 12 },
-    });
-    const history = await json(["history"]);
-    expect(history.document).toMatchObject([{ service: `openai:${generator.origin}/v1`, credits: 0 }]);
+    const sidecar = await readFile(`${document.files?.[0]?.path}.json`, "utf8");
+    expect(JSON.parse(sidecar)).toMatchObject({ service: of, usage });
+    expect((await json(["history"])).document).toMatchObject([{ service: of, credits: 0 }]);
     expect(service.requests).toEqual([]);
   });
 
@@ -43,28 +36,33 @@ describe("generate with the user's own generator", () => {
     const [request] = generator.submits();
     expect(request?.target).toBe("/v1/images/generations");
     expect(request?.headers.authorization).toBeUndefined();
-    expect(JSON.parse(request?.body ?? "")).toMatchObject({
-      prompt: "a fox",
-      model: "sd3",
-      size: "512x288",
-      steps: 20,
-      negative_prompt: "no text",
-    });
+    const sent = { prompt: "a fox", model: "sd3", size: "512x288", steps: 20, negative_prompt: "no text" };
+    expect(JSON.parse(request?.body ?? "")).toMatchObject(sent);
   });
 
-  it("says what to do about a refusal, and does not send to the service's models", async () => {
-    const { json } = await generatorWorld(refuses(404, "model_not_found", "The model does not exist"));
-    const { document } = await json(["generate", "a fox"]);
-    expect(document.error?.hint).toBe("Nothing was charged. Its models: flux.");
-    const elsewhere = await generatorWorld(refuses(404, "", "Not Found"), response(404, "nothing here"));
-    const { document: wrong } = await elsewhere.json(["generate", "a fox"]);
-    expect(wrong.error).toMatchObject({
-      message: expect.stringMatching(/^There is no such API at /),
-      hint: "Nothing was charged. To find the servers on this machine: imggen setup",
-    });
-    const wrongSize = await generatorWorld(refuses(400, "invalid_value", "Invalid size"));
-    const { document: refused } = await wrongSize.json(["generate", "a fox"]);
-    expect(refused.error).toMatchObject({ type: "invalid_request", hint: "Nothing was charged." });
+  it.each([
+    [
+      refuses(404, "model_not_found", "The model does not exist"),
+      modelList("flux"),
+      { hint: "Nothing was charged. Its models: flux." },
+    ],
+    [
+      refuses(404, "", "Not Found"),
+      response(404, "nothing here"),
+      {
+        message: expect.stringMatching(/^There is no such API at /),
+        hint: "Nothing was charged. To find the servers on this machine: imggen setup",
+      },
+    ],
+    [
+      refuses(400, "invalid_value", "Invalid size"),
+      modelList("flux"),
+      { type: "invalid_request", hint: "Nothing was charged." },
+    ],
+  ])("says what to do about a refusal, and does not send to the service's models (%#)", async (...said) => {
+    const [answer, models, error] = said;
+    const { json } = await generatorWorld(answer, models);
+    expect(await json(["generate", "a fox"])).toMatchObject({ document: { error } });
   });
 
   it("is asked again where its reply is lost, which is not said to be a request that was not sent", async () => {
@@ -76,9 +74,9 @@ describe("generate with the user's own generator", () => {
 
   it.each(["status", "resume"])("is not asked by %s for a task that the ledger lacks", async (command) => {
     const { json, generator } = await generatorWorld();
-    const { code, document } = await json([command, "task_aaaaaaaaaaaaaaaaaaaa"]);
-    expect([code, document.error?.type]).toEqual([2, "usage"]);
-    expect(document.error?.message).toContain("The ledger has no task task_aaaaaaaaaaaaaaaaaaaa");
+    const message = expect.stringContaining("The ledger has no task task_aaaaaaaaaaaaaaaaaaaa");
+    const refused = { code: 2, document: { error: { type: "usage", message } } };
+    expect(await json([command, "task_aaaaaaaaaaaaaaaaaaaa"])).toMatchObject(refused);
     expect(generator.submits()).toEqual([]);
   });
 
@@ -98,21 +96,15 @@ describe("generate with the user's own generator", () => {
   );
 
   it("warns of an image of another size than was asked for, and of one that is missing", async () => {
-    const { json } = await generatorWorld(
-      inTurn(makesImage, refuses(400, "moderation_blocked", "No cats here.")),
-    );
-    const { code, document } = await json(["generate", "a cat", "-r", "16:9", "-n", "2"]);
-    expect({ code, document }).toMatchObject({
+    const refused = refuses(400, "moderation_blocked", "No cats here.");
+    const { json } = await generatorWorld(inTurn(makesImage, refused));
+    const message = expect.stringMatching(/^1 of 2 images .*Image 2: .*No cats here/);
+    const warnings = ["Requested 1024×576 pixels, received 8×6."];
+    expect(await json(["generate", "a cat", "-r", "16:9", "-n", "2"])).toMatchObject({
       code: 10,
       document: {
-        charged: "no",
-        resume: null,
-        files: [{ url: null }],
-        warnings: ["Requested 1024×576 pixels, received 8×6."],
-        error: {
-          type: "partial",
-          message: expect.stringMatching(/^1 of 2 images .*Image 2: .*No cats here/),
-        },
+        ...{ charged: "no", resume: null, files: [{ url: null }], warnings },
+        error: { type: "partial", message },
       },
     });
     expect(await json(["resume"])).toMatchObject({ code: 0, document: { tasks: [] } });
@@ -128,35 +120,25 @@ describe("generate with the user's own generator", () => {
   it("takes reference images from files, which it keeps until the task is over", async () => {
     const { run, generator, cwd } = await generatorWorld();
     await writeFile(path.join(cwd, "fox.png"), PICTURE);
-    expect(await run(["generate", "a fox", "--image", "fox.png"])).toMatchObject({
-      code: 0,
-      stderr: expect.any(String),
-    });
+    expect(await run(["generate", "a fox", "--image", "fox.png"])).toMatchObject({ code: 0 });
     expect(generator.submits()[0]?.target).toBe("/v1/images/edits");
   });
 
   it("that is interrupted has charged nothing, and says so", async () => {
     const stop = new AbortController();
     const { json } = await generatorWorld(() => stop.abort(new InterruptedError("SIGINT")));
+    const error = { hint: expect.stringMatching(/^Nothing was charged\./) };
     expect(await json(["generate", "a fox"], { signal: stop.signal })).toMatchObject({
       code: 130,
-      document: {
-        charged: "no",
-        resume: expect.any(String),
-        error: { hint: expect.stringMatching(/^Nothing was charged\./) },
-      },
+      document: { charged: "no", resume: expect.any(String), error },
     });
   });
 
   it("names no command that resumes a paid task of which all but a lost image is saved", async () => {
     const { json } = await generatorWorld(inTurn(makesImage, reset));
     const first = await json(["generate", "a cat", "-n", "2", "--generator-paid"]);
-    const taskId = String(first.document.taskId);
-    for (const { code, document } of [
-      first,
-      await json(["status", taskId]),
-      await json(["resume", taskId]),
-    ]) {
+    const id = String(first.document.taskId);
+    for (const { code, document } of [first, await json(["status", id]), await json(["resume", id])]) {
       expect([code, document.resume, document.files?.length]).toEqual([10, null, 1]);
       expect(document.error?.hint).toMatch(/^To stop tracking lost images: imggen resume \S+ --dismiss$/);
     }
@@ -164,12 +146,8 @@ describe("generate with the user's own generator", () => {
 
   it("passes its words on where it refuses, at no charge, and asks no second time", async () => {
     const { json, generator } = await generatorWorld(refuses(400, "moderation_blocked", "No cats here."));
-    const { code, document } = await json(["generate", "a cat"]);
-    expect(code).toBe(5);
-    expect(document).toMatchObject({
-      charged: "no",
-      error: { type: "generation_failed", message: expect.stringContaining("No cats here") },
-    });
+    const error = { type: "generation_failed", message: expect.stringContaining("No cats here") };
+    expect(await json(["generate", "a cat"])).toMatchObject({ code: 5, document: { charged: "no", error } });
     expect(generator.submits()).toHaveLength(1);
     expect((await json(["history"])).document).toEqual([]);
   });
@@ -180,23 +158,23 @@ describe("a paid generator", () => {
 
   it("whose reply is lost leaves an unknown outcome: named, dismissed or sent again by the user alone", async () => {
     const { json, home, generator } = await generatorWorld(inTurn(refuses(524, "timeout"), makesImage));
-    const lost = await json(["generate", "a fox", paid]);
-    expect(lost).toMatchObject({
+    const fox = ["generate", "a fox", paid];
+    expect(await json(fox)).toMatchObject({
       code: 9,
       document: {
-        charged: "unknown",
-        taskId: expect.stringMatching(/^task_/),
+        ...{ charged: "unknown", taskId: expect.stringMatching(/^task_/) },
         error: { type: "outcome_unknown", message: expect.stringMatching(/HTTP 524.* kept in .*reply/) },
       },
     });
-    const again = await json(["generate", "a fox", paid]);
-    expect(again).toMatchObject({ code: 9, document: { reused: true } });
-    expect(await json(["generate", "a fox", paid, "--reuse"])).toMatchObject({ code: 9 });
-    expect(await json(["resume", paid])).toMatchObject({ code: 9 });
+    expect(await json(fox)).toMatchObject({ code: 9, document: { reused: true } });
+    for (const args of [
+      [...fox, "--reuse"],
+      ["resume", paid],
+    ])
+      expect((await json(args)).code).toBe(9);
     expect(generator.submits()).toHaveLength(1);
     const [task = ""] = await openTasks(home);
-    expect(await json(["resume", task, "--dismiss"])).toMatchObject({ code: 0 });
-    expect(await json(["generate", "a fox", paid])).toMatchObject({ code: 0 });
+    for (const args of [["resume", task, "--dismiss"], fox]) expect((await json(args)).code).toBe(0);
     expect(generator.submits()).toHaveLength(2);
   });
 
@@ -207,74 +185,54 @@ describe("a paid generator", () => {
     expect(generator.submits()).toEqual([]);
   });
 
-  it.each([[], [paid]])(
-    "that cannot be reached has charged nothing, and leaves nothing open, %s",
-    async (...flags) => {
-      const world = await generatorWorld();
-      await world.generator.close();
-      const { code, document } = await world.json(["generate", "a fox", "-m", "flux", ...flags]);
-      expect({ code, document }).toMatchObject({
-        code: 7,
-        document: { charged: "no", resume: null, error: { type: "network" } },
-      });
-      expect(await openTasks(world.home)).toEqual([]);
-    },
-  );
+  it.each([
+    ["cannot be reached", [], 7, "network"],
+    ["cannot be reached", [paid], 7, "network"],
+    ["refuses the key", [paid], 3, "auth_required"],
+  ])("that %s has charged nothing, and leaves nothing open, %s", async (what, flags, code, type) => {
+    const { generator, json, home } = await generatorWorld(refuses(401, "invalid_api_key"));
+    if (what === "cannot be reached") await generator.close();
+    expect(await json(["generate", "a fox", "-m", "flux", ...flags])).toMatchObject({
+      code,
+      document: { charged: "no", resume: null, error: { type } },
+    });
+    expect(await openTasks(home)).toEqual([]);
+  });
 
   it.each([
-    ["is busy", refuses(429, "rate_limit_exceeded"), 6, "pending", "It was charged."],
-    [
-      "refuses the key",
-      refuses(401, "invalid_api_key"),
-      3,
-      "auth_required",
-      "The images made before are kept.",
-    ],
-  ])(
+    ["is busy", 429, "rate_limit_exceeded", 6, "pending", "It was charged."],
+    ["refuses the key", 401, "invalid_api_key", 3, "auth_required", "The images made before are kept."],
+  ] as const)(
     "that %s after the first of two images has charged for that, which is kept",
-    async (_what, answer, code, type, said) => {
-      const { json, run, generator } = await generatorWorld(inTurn(makesImage, answer));
-      const two = ["generate", "a fox", paid, "-n", "2"];
-      const left = await json(two);
-      expect(left).toMatchObject({
-        code,
-        document: {
-          charged: "yes",
-          resume: expect.stringMatching(/^imggen resume task_/),
-          error: { type, hint: expect.stringMatching(new RegExp(`^${said}\\s+Resume with: `)) },
-        },
-      });
+    async (_what, status, word, code, type, said) => {
+      const { json, run, generator } = await generatorWorld(inTurn(makesImage, refuses(status, word)));
+      const left = await json(["generate", "a fox", paid, "-n", "2"]);
+      const hint = expect.stringMatching(new RegExp(`^${said}\\s+Resume with: `));
+      const resume = expect.stringMatching(/^imggen resume task_/);
+      expect(left).toMatchObject({ code, document: { charged: "yes", resume, error: { type, hint } } });
       expect((await run(["resume"])).stderr).not.toContain("Nothing was charged");
-      const bodies = () => generator.submits().length;
-      const before = bodies();
-      expect(await json(["status", String(left.document.taskId)])).toMatchObject({
-        code: 6,
-        document: { charged: "yes", status: "running" },
-      });
-      expect(bodies()).toBe(before);
+      const before = generator.submits().length;
+      const running = { code: 6, document: { charged: "yes", status: "running" } };
+      expect(await json(["status", String(left.document.taskId)])).toMatchObject(running);
+      expect(generator.submits()).toHaveLength(before);
     },
   );
 
   it("of several images loses one: the others are saved, the lost one is named until it is dismissed", async () => {
-    const { json, run, home, prompts } = await generatorWorld(
-      inTurn(makesImage, refuses(524, "timeout"), makesImage),
-    );
+    const lost = refuses(524, "timeout");
+    const { json, run, home, prompts } = await generatorWorld(inTurn(makesImage, lost, makesImage));
     const partial = await json(["generate", "a fox", paid, "-n", "3"]);
-    expect(partial).toMatchObject({
-      code: 10,
-      document: {
-        charged: "yes",
-        files: [{ url: null }, { url: null }],
-        error: { type: "partial", message: expect.stringMatching(/^1 of 3 .*Image 2: .*HTTP 524/) },
-      },
-    });
     const [task = ""] = await openTasks(home);
-    expect(partial.document.error?.hint).toContain(`imggen resume ${task} --dismiss`);
+    const hint = expect.stringContaining(`imggen resume ${task} --dismiss`);
+    const message = expect.stringMatching(/^1 of 3 .*Image 2: .*HTTP 524/);
+    const files = [{ url: null }, { url: null }];
+    const error = { type: "partial", message, hint };
+    expect(partial).toMatchObject({ code: 10, document: { charged: "yes", files, error } });
     expect(await json(["resume"])).toMatchObject({ code: 10 });
     expect(await run(["resume", task, "--dismiss"])).toMatchObject({ code: 0 });
     expect(await openTasks(home)).toEqual([]);
-    const [known] = [(await json(["history"])).document].flat();
-    expect(known).toMatchObject({ status: "completed", charged: "yes", files: [{}, {}] });
+    const known = { status: "completed", charged: "yes", files: [{}, {}] };
+    expect(await json(["history"])).toMatchObject({ document: [known] });
     expect(prompts()).toHaveLength(3);
   });
 
@@ -282,15 +240,6 @@ describe("a paid generator", () => {
     const { json } = await generatorWorld();
     const env = { IMGGEN_GENERATOR_KEY: "files" };
     expect(await json(["generate", "a fox", paid], { env })).toMatchObject({ code: 0 });
-  });
-
-  it("that refuses the key has charged nothing, and leaves nothing open", async () => {
-    const { json, home } = await generatorWorld(refuses(401, "invalid_api_key"));
-    expect(await json(["generate", "a fox", paid])).toMatchObject({
-      code: 3,
-      document: { charged: "no", resume: null, error: { type: "auth_required" } },
-    });
-    expect(await openTasks(home)).toEqual([]);
   });
 
   it("that is interrupted sends its image all the same, and resume saves it", async () => {
@@ -321,37 +270,33 @@ describe("a paid generator", () => {
 });
 
 describe("a batch with the user's own generator", () => {
+  const paidBatch = ["batch", "foxes.txt", "--generator-paid", "--yes"];
+  const batchOf = async (count: number, answer: Behaviour) => {
+    const world = await generatorWorld(answer);
+    const rows = Array.from({ length: count }, (_, at) => `fox ${at + 1}`);
+    await writeFile(path.join(world.cwd, "foxes.txt"), rows.join("\n"));
+    return world;
+  };
+
   it("submits a row again that was refused, as its hint says", async () => {
-    const { run, cwd, prompts } = await generatorWorld(
-      inTurn(refuses(400, "moderation_blocked"), makesImage),
-    );
-    await writeFile(path.join(cwd, "foxes.txt"), "a fox\n");
-    const batch = ["batch", "foxes.txt", "--json", "--generator-paid", "--yes"];
-    const [row] = (await run(batch)).stdout.split("\n").map((line) => line && JSON.parse(line));
+    const { run, prompts } = await batchOf(1, inTurn(refuses(400, "moderation_blocked"), makesImage));
+    const [row] = jsonLines((await run([...paidBatch, "--json"])).stdout);
     expect(row?.error?.hint).toBe("Nothing was charged. The next run of this batch submits it again.");
-    expect((await run(batch)).code).toBe(0);
-    expect(prompts()).toEqual(["a fox", "a fox"]);
+    expect((await run(paidBatch)).code).toBe(0);
+    expect(prompts()).toEqual(["fox 1", "fox 1"]);
   });
 
-  const rows = (count: number) => Array.from({ length: count }, (_, at) => `fox ${at + 1}`).join("\n");
-
   it("stops at the first row where the key is refused: what is not in flight yet is not sent", async () => {
-    const { run, generator, cwd } = await generatorWorld(refuses(401, "invalid_api_key"));
-    await writeFile(path.join(cwd, "foxes.txt"), rows(30));
-    const { code, stdout } = await run(["batch", "foxes.txt", "--json", "--generator-paid", "--yes"]);
+    const { run, generator } = await batchOf(30, refuses(401, "invalid_api_key"));
+    const { code, stdout } = await run([...paidBatch, "--json"]);
     expect(code).toBe(3);
-    expect(JSON.parse(stdout.trim().split("\n").at(-1) ?? "")).toMatchObject({
-      pending: 0,
-      notSent: 29,
-      credits: 0,
-    });
+    expect(jsonLines(stdout).at(-1)).toMatchObject({ pending: 0, notSent: 29, credits: 0 });
     expect(generator.submits().length).toBeLessThanOrEqual(4);
   });
 
   it("says of the row that needs a key why, and of nothing that it was charged", async () => {
-    const { run, cwd } = await generatorWorld(refuses(401, "invalid_api_key"));
-    await writeFile(path.join(cwd, "foxes.txt"), rows(2));
-    const { stderr } = await run(["batch", "foxes.txt", "--generator-paid", "--yes"]);
+    const { run } = await batchOf(2, refuses(401, "invalid_api_key"));
+    const { stderr } = await run(paidBatch);
     expect(stderr).toMatch(/^line [12]: failed: 127\.0\.0\.1:\d+ needs a key, and none was sent/m);
     expect(stderr).toMatch(/^2 rows: 0 saved, 1 failed, 1 not sent\. Nothing was charged in this run\.$/m);
     expect(stderr).toMatch(/^To resume, run the same command again\.$/m);
@@ -360,23 +305,20 @@ describe("a batch with the user's own generator", () => {
 
 describe("a task of a generator", () => {
   it("is resumed at its own, where another one or a service is configured", async () => {
-    const world = await generatorWorld();
+    const { cwd, generator, home, json, prompts, service } = await generatorWorld();
     const intent: Intent = {
       request: { prompt: "a fox", model: "flux" },
-      service: { baseUrl: `openai:${world.generator.origin}/v1`, keyId: GENERATOR_KEY_ID },
+      service: { baseUrl: `openai:${generator.origin}/v1`, keyId: GENERATOR_KEY_ID },
       credits: 0,
-      destination: { kind: "folder", folder: world.cwd, template: "{slug}.{ext}", overwrite: false },
+      destination: { kind: "folder", folder: cwd, template: "{slug}.{ext}", overwrite: false },
       ...WORK,
     };
-    await mkdir(path.join(world.home, "state"), { recursive: true });
-    await leaveTask(world.home, intent);
-    const elsewhere = { IMGGEN_GENERATOR: undefined, IMGGEN_BASE_URL: world.service.baseUrl };
-    expect(await world.json(["resume"], { env: elsewhere })).toMatchObject({
-      code: 0,
-      document: { tasks: [{ ok: true }] },
-    });
-    expect(world.prompts()).toEqual(["a fox"]);
-    expect(world.service.requests).toEqual([]);
+    await mkdir(path.join(home, "state"), { recursive: true });
+    await leaveTask(home, intent);
+    const env = { IMGGEN_GENERATOR: undefined, IMGGEN_BASE_URL: service.baseUrl };
+    expect(await json(["resume"], { env })).toMatchObject({ code: 0, document: { tasks: [{ ok: true }] } });
+    expect(prompts()).toEqual(["a fox"]);
+    expect(service.requests).toEqual([]);
   });
 
   it("is only looked at by status, which runs none", async () => {
@@ -393,19 +335,16 @@ describe("a task of a generator", () => {
   });
 
   it("is submitted again by rerun, there where nothing is configured, at another service only with --yes", async () => {
-    const world = await generatorWorld();
-    const { document } = await world.json(["generate", "a fox"]);
-    const rerun = ["rerun", String(document.taskId)];
-    const elsewhere = { IMGGEN_GENERATOR: undefined, IMGGEN_BASE_URL: world.service.baseUrl };
-    expect(await world.json(rerun, { env: elsewhere })).toMatchObject({
-      code: 2,
-      document: { error: { hint: expect.stringContaining("--generator openai:") } },
-    });
-    const nowhere = { IMGGEN_GENERATOR: undefined, IMGGEN_BASE_URL: undefined };
-    expect(await world.json(rerun, { env: nowhere })).toMatchObject({ code: 0 });
-    expect(world.service.requests).toEqual([]);
-    expect(await world.json(rerun)).toMatchObject({ code: 0 });
-    expect(world.prompts()).toEqual(["a fox", "a fox", "a fox"]);
+    const { json, service, prompts } = await generatorWorld();
+    const rerun = ["rerun", String((await json(["generate", "a fox"])).document.taskId)];
+    const rerunAt = (baseUrl: string | undefined) =>
+      json(rerun, { env: { IMGGEN_GENERATOR: undefined, IMGGEN_BASE_URL: baseUrl } });
+    const error = { hint: expect.stringContaining("--generator openai:") };
+    expect(await rerunAt(service.baseUrl)).toMatchObject({ code: 2, document: { error } });
+    expect(await rerunAt(undefined)).toMatchObject({ code: 0 });
+    expect(service.requests).toEqual([]);
+    expect(await json(rerun)).toMatchObject({ code: 0 });
+    expect(prompts()).toEqual(["a fox", "a fox", "a fox"]);
   });
 });
 
@@ -451,20 +390,9 @@ describe("reference images that are files", () => {
   it("compare takes too, for models that only the generator knows", async () => {
     const { json, generator, cwd } = await generatorWorld(makesImage, modelList("flux", "sd3"));
     await writeFile(path.join(cwd, "fox.png"), PICTURE);
-    const { code, document } = await json([
-      "compare",
-      "a fox",
-      "-m",
-      "flux,sd3",
-      "-q",
-      "1K",
-      "-i",
-      "fox.png",
-    ]);
-    expect({ code, cells: document.cells }).toMatchObject({
-      code: 0,
-      cells: ["flux", "sd3"].map((model) => ({ ok: true, request: { model } })),
-    });
+    const { code, document } = await json(words('compare "a fox" -m flux,sd3 -q 1K -i fox.png'));
+    const cells = ["flux", "sd3"].map((model) => ({ ok: true, request: { model } }));
+    expect({ code, cells: document.cells }).toMatchObject({ code: 0, cells });
     expect(generator.submits().map(({ target }) => target)).toEqual(["/v1/images/edits", "/v1/images/edits"]);
   });
 });

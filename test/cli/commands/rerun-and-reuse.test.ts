@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { commandWorld, submitted } from "../../support/command-world.ts";
 import { PICTURE } from "../../support/images.ts";
 import { failure, response, success } from "../../support/scripted-server.ts";
-import { completedAt, inTurn, replies } from "../../support/scripts.ts";
+import { completedAt, inTurn } from "../../support/scripts.ts";
 import { pause } from "../../support/wait.ts";
 
 const FOX = ["generate", "a fox", "-m", "gamma-image-2", "-r", "16:9", "-q", "2K"];
@@ -13,16 +13,17 @@ const FOX_REQUEST = { prompt: "a fox", model: "gamma-image-2", ratio: "16:9", qu
 /** A service that hangs up on the first submit after it has read it, and answers the rest. */
 const lostReply = () =>
   commandWorld({
-    submit: inTurn(
-      (_request, socket) => void socket.destroy(),
-      (_request, socket) =>
-        void socket.write(response(200, '{"code":0,"message":"ok","data":{"taskId":"task-2"}}')),
-    ),
+    submit: inTurn((_request, socket) => void socket.destroy(), success({ taskId: "task-2" })),
   });
 
 /** The ledger's id of the newest task. */
 const newestId = async (world: { json: Awaited<ReturnType<typeof commandWorld>>["json"] }) =>
   String((await world.json(["history"])).document[0]?.id);
+
+const otherModel = (quality: string) =>
+  expect.stringMatching(
+    `^Nothing was sent\\. Choose another model, or give the prompt to imggen generate; models that take ${quality}: `,
+  );
 
 describe("rerun", () => {
   it("submits the same request again, found by the bytes of a file that was moved", async () => {
@@ -42,90 +43,70 @@ describe("rerun", () => {
     for (const name of ["fox.webp", "original.png"])
       expect((await world.json(["rerun", name, "--dry-run"])).document.request).toEqual(FOX_REQUEST);
     await world.json(["gallery"]);
-    expect(await readFile(path.join(world.cwd, "gallery.html"), "utf8")).toMatch(
-      /"name":"original\.png"[^}]*"prompt":"a fox"/,
-    );
+    const gallery = await readFile(path.join(world.cwd, "gallery.html"), "utf8");
+    expect(gallery).toMatch(/"name":"original\.png"[^}]*"prompt":"a fox"/);
   });
 
   it("changes what is given, and nothing else: neither settings nor variables count", async () => {
     const world = await commandWorld();
-    const { document } = await world.json(FOX);
-    const file = String(document.files?.[0]?.path);
-    const env = { IMGGEN_MODEL: "z-image" };
-    await world.json(["rerun", file, "-q", "4K", "--ratio", "1:1"], { env });
-    await world.json(["rerun", "task-1", "-m", "gamma-image-2-5-sunburst-text", "-q", "1K", "-n", "2"], {
-      env,
-    });
-    const images = ["https://example.com/a.png", "https://example.com/b.png"];
-    await world.json(["rerun", "task-1", ...images.flatMap((url) => ["-i", url])], { env });
+    const file = String((await world.json(FOX)).document.files?.[0]?.path);
+    const rerun = (...args: string[]) => world.json(["rerun", ...args], { env: { IMGGEN_MODEL: "z-image" } });
+    await rerun(file, "-q", "4K", "--ratio", "1:1");
+    await rerun("task-1", "-m", "gamma-image-2-5-sunburst-text", "-q", "1K", "-n", "2");
+    const image = ["https://example.com/a.png", "https://example.com/b.png"];
+    await rerun("task-1", ...image.flatMap((url) => ["-i", url]));
     expect(submitted(world).slice(1)).toEqual([
       { ...FOX_REQUEST, quality: "4K", ratio: "1:1" },
       { ...FOX_REQUEST, model: "gamma-image-2-5-sunburst-text", quality: "1K", maxImages: 2 },
-      { ...FOX_REQUEST, image: images },
+      { ...FOX_REQUEST, image },
     ]);
   });
 
-  it("is checked against the matrix with what is changed; nothing is sent", async () => {
-    const world = await commandWorld();
-    await world.json(FOX);
-    for (const flags of [
-      ["-q", "8K"],
-      ["-m", "z-image"],
-      ["-i", "fox.png"],
-    ]) {
-      const { code, document } = await world.json(["rerun", "task-1", ...flags]);
-      expect({ code, type: document.error?.type }).toEqual({ code: 2, type: "invalid_request" });
-    }
-    expect(world.server.submits()).toHaveLength(1);
-  });
-
   it.each([
+    ["-q 8K", {}],
+    ["-i fox.png", {}],
+    // It never advises to leave out what the request has.
     [
-      ["-m", "z-image"],
-      "The request's quality 2K: z-image takes no quality.",
-      /^Nothing was sent\. Choose another model, or give the prompt to imggen generate; models that take 2K: /,
+      "-m z-image",
+      { message: "The request's quality 2K: z-image takes no quality.", hint: otherModel("2K") },
     ],
-    [
-      ["-m", "z-image", "-q", "4K"],
-      "--quality 4K: z-image takes no quality.",
-      /^Nothing was sent\. Choose another model, or give the prompt to imggen generate; models that take 4K: /,
-    ],
-  ])("with %j never advises to leave out what the request has", async (flags, message, hint) => {
+    ["-m z-image -q 4K", { message: "--quality 4K: z-image takes no quality.", hint: otherModel("4K") }],
+  ])("with %s is checked against the matrix; nothing is sent", async (flags, said) => {
     const world = await commandWorld();
     await world.json(FOX);
-    const { document } = await world.json(["rerun", "task-1", ...flags]);
-    expect(document.error).toMatchObject({ message, hint: expect.stringMatching(hint) });
-  });
-
-  it("of a request of unknown outcome does not settle it where it is changed", async () => {
-    const world = await lostReply();
-    await world.json(FOX);
-    expect((await world.json(["rerun", await newestId(world), "-q", "4K"])).code).toBe(0);
-    expect((await world.json(["resume"])).code).toBe(9);
+    expect(await world.json(["rerun", "task-1", ...flags.split(" ")])).toMatchObject({
+      code: 2,
+      document: { error: { type: "invalid_request", ...said } },
+    });
+    expect(world.server.submits()).toHaveLength(1);
   });
 
   it("refuses a file that imggen did not save, and an id that it does not know; nothing is sent", async () => {
     const world = await commandWorld();
     await writeFile(path.join(world.cwd, "other.png"), PICTURE);
-    for (const what of ["other.png", "task-9"]) {
-      const { code, document } = await world.json(["rerun", what]);
-      expect({ code, type: document.error?.type }).toEqual({ code: 2, type: "usage" });
-    }
+    for (const what of ["other.png", "task-9"])
+      expect(await world.json(["rerun", what])).toMatchObject({
+        code: 2,
+        document: { error: { type: "usage" } },
+      });
     expect(world.server.submits()).toEqual([]);
   });
 
-  it("of a request of unknown outcome settles it: resume no longer asks about it", async () => {
+  it("of a request of unknown outcome settles it, unless it is changed: resume no longer asks about it", async () => {
     const world = await lostReply();
-    expect((await world.json(FOX)).code).toBe(9);
+    for (const args of [FOX, ["resume"]]) expect((await world.json(args)).code).toBe(9);
+    const id = await newestId(world);
+    expect((await world.json(["rerun", id, "-q", "4K"])).code).toBe(0);
     expect((await world.json(["resume"])).code).toBe(9);
-    const { code, stderr } = await world.json(["rerun", await newestId(world)]);
+    const { code, stderr } = await world.json(["rerun", id]);
     expect(code).toBe(0);
     expect(stderr).not.toContain("sent before");
     expect((await world.json(["resume"])).code).toBe(0);
-    expect((await world.json(["history"])).document).toMatchObject([
+    const [made, lost] = [
       { status: "completed", charged: "yes" },
       { status: "unknown", charged: "unknown" },
-    ]);
+    ];
+    expect((await world.json(["history"])).document).toMatchObject([made, made, lost]);
   });
 });
 
@@ -158,16 +139,12 @@ describe("generate --reuse", () => {
     const args = [...reuse, "-o"];
     await world.json([...args, "fox.png", "--sidecar"]);
     const requests = world.server.requests.length;
-    for (const flags of [["--sidecar"], [], ["--no-wait"], ["--overwrite"]]) {
-      const { code, document } = await world.json([...args, "new/hen", ...flags]);
-      const files = [document.files?.[0], document.files?.[1]];
-      const paths = files.map((file) => path.relative(world.cwd, String(file?.path)));
-      expect({ code, reused: document.reused, paths }).toEqual({
+    const files = ["hen.png", "hen-2.png"].map((name) => ({ path: path.join(world.cwd, "new", name) }));
+    for (const flags of [["--sidecar"], [], ["--no-wait"], ["--overwrite"]])
+      expect(await world.json([...args, "new/hen", ...flags])).toMatchObject({
         code: 0,
-        reused: true,
-        paths: ["new/hen.png", "new/hen-2.png"],
+        document: { reused: true, files },
       });
-    }
     const names = ["hen-2.png", "hen-2.png.json", "hen.png", "hen.png.json"];
     expect((await readdir(path.join(world.cwd, "new"))).sort()).toEqual(names);
     expect((await readFile(path.join(world.cwd, "new/hen.png"))).equals(PICTURE)).toBe(true);
@@ -191,33 +168,25 @@ describe("generate --reuse", () => {
   it("knows a copy that was converted to its name's type, and refuses another file of that type", async () => {
     const world = await commandWorld();
     await world.json([...reuse, "-o", "fox.png"]);
-    for (let time = 1; time <= 2; time += 1) {
-      const { code, document } = await world.json([...reuse, "-o", "hen.jpg"]);
-      expect({ code, path: document.files?.[0]?.path }).toEqual({
-        code: 0,
-        path: path.join(world.cwd, "hen.jpg"),
-      });
-    }
+    const files = [{ path: path.join(world.cwd, "hen.jpg") }];
+    for (let time = 1; time <= 2; time += 1)
+      expect(await world.json([...reuse, "-o", "hen.jpg"])).toMatchObject({ code: 0, document: { files } });
     await writeFile(path.join(world.cwd, "hare.jpg"), PICTURE);
     expect((await world.json([...reuse, "-o", "hare.jpg"])).code).toBe(2);
     expect((await readdir(world.cwd)).sort()).toEqual(["fox.png", "hare.jpg", "hen.jpg"]);
   });
 
   it("where the image is gone: exit 0 with the file from the service, or exit 8 and how to get it", async () => {
-    const gone = replies(response(404, ""));
-    const world = await commandWorld({
-      file: inTurn(replies(response(200, PICTURE)), replies(response(200, PICTURE)), gone),
-    });
+    const there = response(200, PICTURE);
+    const world = await commandWorld({ file: inTurn(there, there, response(404, "")) });
     await world.json([...reuse, "-o", "fox.png"]);
     await writeFile(path.join(world.cwd, "fox.png"), "changed");
     expect((await world.json([...reuse, "-o", "hen.png"])).code).toBe(0);
     expect((await readFile(path.join(world.cwd, "hen.png"))).equals(PICTURE)).toBe(true);
-    const { code, document } = await world.json([...reuse, "-o", "cat.png"]);
-    expect({ code, ...document }).toMatchObject({
+    const error = { hint: expect.stringMatching(/imggen resume \S+\n.*imggen rerun \S+/) };
+    expect(await world.json([...reuse, "-o", "cat.png"])).toMatchObject({
       code: 8,
-      taskId: "task-1",
-      charged: "yes",
-      error: { hint: expect.stringMatching(/imggen resume \S+\n.*imggen rerun \S+/) },
+      document: { taskId: "task-1", charged: "yes", error },
     });
     expect(world.server.submits()).toHaveLength(1);
   });
@@ -233,24 +202,10 @@ describe("generate --reuse", () => {
     expect(world.server.submits()).toHaveLength(1);
   });
 
-  it("says so where the outcome is unknown, exits 9, and spends nothing", async () => {
-    const world = await lostReply();
-    await world.json(FOX);
-    const { code, document } = await world.json(reuse);
-    expect({ code, ...document }).toMatchObject({
-      code: 9,
-      ok: false,
-      charged: "unknown",
-      error: { type: "outcome_unknown", hint: expect.stringContaining("imggen rerun") },
-    });
-    expect(world.server.submits()).toHaveLength(1);
-  });
-
   it("submits again what was refused", async () => {
-    const refused = replies(failure("my_credits.no_credits_description"));
-    const world = await commandWorld({ submit: inTurn(refused, replies(success({ taskId: "task-1" }))) });
-    expect((await world.json(reuse)).code).toBe(4);
-    expect((await world.json(reuse)).code).toBe(0);
+    const refused = failure("my_credits.no_credits_description");
+    const { json } = await commandWorld({ submit: inTurn(refused, success({ taskId: "task-1" })) });
+    for (const code of [4, 0]) expect((await json(reuse)).code).toBe(code);
   });
 });
 
@@ -295,19 +250,20 @@ describe("generate of a request that is unfinished", () => {
     expect((await world.json(["rerun", "task-1"])).document).toMatchObject({ ok: true, taskId: "task-2" });
   });
 
-  it("whose outcome is unknown exits 9 and names the ways on; --again submits a new one", async () => {
+  it("whose outcome is unknown exits 9, with --reuse too, and names the ways on; --again submits a new one", async () => {
     const world = await lostReply();
     await world.json(FOX);
-    const { code, document } = await world.json(FOX);
-    expect({ code, ...document }).toMatchObject({
-      code: 9,
+    const hint = expect.stringMatching(/imggen rerun \S+\n.*imggen resume \S+ --dismiss/);
+    const document = {
+      ok: false,
       charged: "unknown",
       reused: true,
-      error: {
-        message: expect.stringContaining("--again"),
-        hint: expect.stringMatching(/imggen rerun \S+\n.*imggen resume \S+ --dismiss/),
-      },
-    });
+      error: { type: "outcome_unknown", hint },
+    };
+    const first = await world.json(FOX);
+    expect(first).toMatchObject({ code: 9, document });
+    expect(first.document.error?.message).toContain("--again");
+    expect(await world.json([...FOX, "--reuse"])).toMatchObject({ code: 9, document });
     expect(world.server.submits()).toHaveLength(1);
     expect((await world.json([...FOX, "--again"])).code).toBe(0);
     expect((await world.json(["resume"])).code).toBe(9);

@@ -11,19 +11,12 @@ import { completedAt, taskIs } from "../../support/scripts.ts";
 import { withConfig } from "../../support/settings-file.ts";
 
 const FOX = ["generate", "a fox", "-m", "z-image", "-r", "16:9", "-o", "fox.png"];
-const TERMINAL = {
-  terminal: "stdout",
-  columns: 80,
-  env: { TERM: "xterm-256color", COLORTERM: "truecolor" },
-} as const;
+const env = { TERM: "xterm-256color", COLORTERM: "truecolor" };
+const TERMINAL = { terminal: "stdout", columns: 80, env } as const;
 const HALF_BLOCKS = /(?:▀.*\n)+/;
 
 /** The lines of a picture, without their colours. */
-const linesOf = (picture: string) =>
-  picture
-    .replaceAll(/\u001b\[[\d;]*m/g, "")
-    .trimEnd()
-    .split("\n");
+const linesOf = (picture: string) => picture.replaceAll(/\u001b\[[\d;]*m|\n$/g, "").split("\n");
 
 async function worldWithFox(): Promise<CommandWorld> {
   const world = await commandWorld();
@@ -134,14 +127,12 @@ describe("show", () => {
 
   it("under --json says what is known, on a terminal too", async () => {
     const world = await worldWithFox();
+    const file = path.join(world.cwd, "fox.png");
     expect(await world.json(["show", "fox.png"], TERMINAL)).toMatchObject({
       code: 0,
       document: {
-        ok: true,
-        taskId: "task-1",
-        request: { prompt: "a fox" },
-        credits: null,
-        files: [{ path: path.join(world.cwd, "fox.png"), mediaType: "image/png", width: 64, height: 48 }],
+        ...{ ok: true, taskId: "task-1", request: { prompt: "a fox" }, credits: null },
+        files: [{ path: file, mediaType: "image/png", width: 64, height: 48 }],
       },
     });
   });
@@ -155,9 +146,8 @@ describe("show", () => {
     ],
     ["an empty file", "", "is not an image that can be shown: empty"],
   ])("refuses %s with one line", async (_what, bytes, message) => {
-    const { code, stdout, stderr } = await shown(bytes);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toContain(message);
+    const stderr = expect.stringContaining(message);
+    expect(await shown(bytes)).toEqual({ code: 2, stdout: "", stderr });
   });
 
   it.each([
@@ -179,15 +169,15 @@ describe("show", () => {
   });
 
   it("draws 100 megapixels, and the first frame of an animation", async () => {
-    const frames = ["red", "blue"].map(
-      (background) => ({ create: { width: 8, height: 8, channels: 3, background } }) as const,
+    const frames = ["red", "blue"].map((background) =>
+      sharp({ create: { width: 8, height: 8, channels: 3, background } })
+        .png()
+        .toBuffer(),
     );
-    const pictures = await Promise.all(frames.map((frame) => sharp(frame).png().toBuffer()));
-    const animation = await sharp(pictures, { join: { animated: true } })
-      .gif()
-      .toBuffer();
+    const animation = sharp(await Promise.all(frames), { join: { animated: true } }).gif();
     expect((await shown(blackPng(10_000, 10_000))).stdout).toMatch(HALF_BLOCKS);
-    expect((await shown(animation)).stdout).toMatch(/^\u001b\[38;2;255;0;0;48;2;255;0;0m▀{8}\u001b\[0m\n/);
+    const { stdout } = await shown(await animation.toBuffer());
+    expect(stdout).toMatch(/^\u001b\[38;2;255;0;0;48;2;255;0;0m▀{8}\u001b\[0m\n/);
   });
 
   it("escapes a name that would act on the terminal", async () => {
@@ -197,23 +187,17 @@ describe("show", () => {
   });
 
   it("draws in one column too", async () => {
-    const { stdout } = await (await worldWithFox()).run(["show", "fox.png"], {
-      ...TERMINAL,
-      columns: 1,
-      rows: 3,
-    });
+    const narrow = { ...TERMINAL, columns: 1, rows: 3 };
+    const { stdout } = await (await worldWithFox()).run(["show", "fox.png"], narrow);
     expect(stdout).toMatch(/^\u001b\[38;2;[\d;]+m▀\u001b\[0m\n$/);
   });
 
   it("says in one line that it cannot draw without colours, and still names the image", async () => {
-    const { code, stdout, stderr } = await (await worldWithFox()).run(
-      ["show", "fox.png", "--no-color"],
-      TERMINAL,
-    );
+    const world = await worldWithFox();
+    const { code, stdout, stderr } = await world.run(["show", "fox.png", "--no-color"], TERMINAL);
     expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
-    expect(stderr).toContain(
-      "warning: No preview of fox.png: this terminal shows neither pictures nor colours.\nfox.png (64×48)",
-    );
+    const warning = "warning: No preview of fox.png: this terminal shows neither pictures nor colours.\n";
+    expect(stderr).toContain(`${warning}fox.png (64×48)`);
   });
 });
 
@@ -251,11 +235,8 @@ describe("--preview", () => {
   it("that the config neither asks for nor declines is an error before anything is sent", async () => {
     const world = await commandWorld();
     await withConfig(world, { preview: "perhaps" });
-    const { code, stderr } = await world.run(FOX, TERMINAL);
-    expect({ code, stderr }).toEqual({
-      code: 2,
-      stderr: expect.stringContaining("preview from config.json must be true or false"),
-    });
+    const stderr = expect.stringContaining("preview from config.json must be true or false");
+    expect(await world.run(FOX, TERMINAL)).toMatchObject({ code: 2, stderr });
     expect(world.server.submits()).toEqual([]);
   });
 });
