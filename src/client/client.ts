@@ -4,7 +4,7 @@ import { TransformStream } from "node:stream/web";
 import { UsageError } from "../lib/error-types.ts";
 import { InterruptedError } from "../lib/interrupted.ts";
 import type { Vocabulary } from "../lib/wording.ts";
-import { freeOfCharge } from "../models/cost.ts";
+import { withoutCost } from "../models/cost.ts";
 import { findModels, type ModelFilter } from "../models/find.ts";
 import type { Model } from "../models/matrix.ts";
 import type { ClientSession } from "./client-session.ts";
@@ -96,7 +96,7 @@ export function createSessionClient(session: ClientSession, requestTimeoutMs?: n
   const loadModels = () => {
     session.settings.forget();
     const models = modelsInEffect(session);
-    return session.isSandbox ? freeOfCharge(models) : models;
+    return session.isSandbox ? withoutCost(models) : models;
   };
   let publishedCalls: Promise<PublishedCalls> | null = null;
   const loadCalls = () => {

@@ -23,8 +23,8 @@ export interface EffectiveValue {
 
 /** Formats a setting with its origin: `workflow fox.json from config.json`, `--workflow fox.json`. */
 export function describeSetting(name: SettingName, { value, source, label }: EffectiveValue): string {
-  const text = isPath(name) ? path.basename(value) : value;
-  return source === "config" ? `${name} ${text} from config.json` : `${label} ${text}`;
+  const displayValue = isPath(name) ? path.basename(value) : value;
+  return source === "config" ? `${name} ${displayValue} from config.json` : `${label} ${displayValue}`;
 }
 
 /** @throws UsageError unless it is `true` or `false` */

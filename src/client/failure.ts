@@ -82,7 +82,7 @@ const COSTLESS_TYPES: ReadonlySet<ErrorType> = new Set(["usage", "budget_exceede
 
 function hintFor(type: ErrorType, facts: HintFacts, words: Vocabulary): string {
   const cost = COSTLESS_TYPES.has(type) && facts.charged === "no" ? "" : costText(facts.charged, facts.free);
-  const [first = "", ...more] = NEXT_STEPS[type](facts).map((step) => formatWording(step, words));
+  const [first = "", ...more] = NEXT_STEPS[type](facts).map((nextStep) => formatWording(nextStep, words));
   return [`${cost} ${first}`.trim(), ...more].filter(Boolean).join("\n");
 }
 

@@ -61,12 +61,12 @@ export async function findServers(
   signal: AbortSignal,
   session: QuerySession,
 ): Promise<{ servers: FoundServer[]; locked: LockedServer[] }> {
-  const replies = await Promise.all(ports.map((port) => findServer(port, signal, session)));
+  const results = await Promise.all(ports.map((port) => findServer(port, signal, session)));
   signal.throwIfAborted();
-  const answers = replies.filter((each) => each !== null);
+  const servers = results.filter((server) => server !== null);
   return {
-    servers: answers.filter((each) => "models" in each),
-    locked: answers.filter((each) => !("models" in each)),
+    servers: servers.filter((server) => "models" in server),
+    locked: servers.filter((server) => !("models" in server)),
   };
 }
 

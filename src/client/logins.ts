@@ -1,6 +1,6 @@
 import { ServiceError } from "../api/api-errors.ts";
 import { UsageError } from "../lib/error-types.ts";
-import { costRange, documentedCost, estimateCost } from "../models/cost.ts";
+import { documentedCost, estimateCost, formatCostRange } from "../models/cost.ts";
 import { resolveModel } from "../models/find.ts";
 import { DEFAULT_MODEL, MODELS, type Model } from "../models/matrix.ts";
 import { mayCarryKey, storedSpec } from "../providers/spec.ts";
@@ -78,7 +78,8 @@ export async function findPricedModel(
   if (candidate === undefined) return null;
   const isPreferred = (each: string) => each === preferredQuality && documentedCost(candidate, each) !== null;
   const quality = candidate.qualities?.find(isPreferred) ?? cheapestQuality(candidate);
-  const cost = quality === undefined ? costRange(candidate) : `${documentedCost(candidate, quality)} credits`;
+  const cost =
+    quality === undefined ? formatCostRange(candidate) : `${documentedCost(candidate, quality)} credits`;
   return { name: model, id: candidate.id, quality, cost };
 }
 

@@ -105,8 +105,15 @@ export class Operations {
       ...(sidecar && { sidecar }),
     });
     const destination = await this.#destination(destinationOptions);
-    const served = takesServed ? { placeOfServed: createDefaultDestination } : {};
-    const spec = { ids, isSandbox, wait, destination, fallback: createDefaultDestination, ...served };
+    const destinationOfServed = takesServed ? { placeOfServed: createDefaultDestination } : {};
+    const spec = {
+      ids,
+      isSandbox,
+      wait,
+      destination,
+      fallback: createDefaultDestination,
+      ...destinationOfServed,
+    };
     const { resume } = await import("../core/use-cases/resume.ts");
     return resume(spec, this.#workspace.depsFor(caller), events);
   }

@@ -159,8 +159,8 @@ export class ImggenFailure extends Error implements TaskFailure {
   /** Returns the document that the command line prints. */
   toJSON(): TaskFailure {
     const { ok, error, taskId, charged, resume, state, files, warnings, reused } = this;
-    const more = { ...(state && { state }), files, warnings, ...(reused && { reused }) };
-    return { ok, error, taskId, charged, resume, ...more };
+    const optionalFields = { ...(state && { state }), files, warnings, ...(reused && { reused }) };
+    return { ok, error, taskId, charged, resume, ...optionalFields };
   }
 }
 

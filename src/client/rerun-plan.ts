@@ -5,7 +5,7 @@ import { parseSeed, type WholeNumber } from "../lib/exact-integer.ts";
 import { checkRequest } from "../models/check-request.ts";
 import type { Matrix } from "../models/matrix.ts";
 import { FLAG_LABELS } from "../models/rules/rule.ts";
-import { toInput } from "../models/wire.ts";
+import { requestToInput } from "../models/wire.ts";
 import { isAtGenerator, SANDBOX_SERVICE } from "../task/intent.ts";
 import type { CheckedRequest, RequestInput } from "../task/request.ts";
 import { FIELD_NAMES, type FieldNames, type RepeatedSeed } from "../task/request-fields.ts";
@@ -57,8 +57,8 @@ export async function checkRerun(
   const mergedInput = { ...earlierInput(origin), ...values, prompt };
   const target = await targetInEffect(session);
   const terms = await target.terms({ ...flags, model: mergedInput.model });
-  const changed = { ...values, isRandom };
-  const { input, isSeedGiven } = withFieldFlags(mergedInput, changed, terms?.fieldNames ?? {}, session);
+  const changedValues = { ...values, isRandom };
+  const { input, isSeedGiven } = withFieldFlags(mergedInput, changedValues, terms?.fieldNames ?? {}, session);
   const rerunRequest = withSeed(input, isSeedGiven ? undefined : origin.seed, terms?.fieldNames.seed);
   if (origin.isImage && rerunRequest.seed !== undefined && values.maxImages === undefined)
     delete rerunRequest.input.maxImages;
@@ -125,7 +125,7 @@ function seedWarnings(
 /** Earlier releases recorded fields only with the task, not with its request. */
 function earlierInput({ request, record }: ImageOrigin): RequestInput {
   const { seed, negative, fields } = request;
-  const input = toInput(request);
+  const input = requestToInput(request);
   if ([seed, negative, fields].some((each) => each !== undefined)) return input;
   return isGeneratorTask(record) ? { ...input, fields: record.intent.options.fields } : input;
 }

@@ -50,10 +50,10 @@ export function eventText(event: RunEvent): string {
 
 function outageText(outage: OutageEvent): string {
   if (!outage.down) return "The service is back.";
-  const why = outage.why.replace(/\.$/, "");
+  const reason = outage.why.replace(/\.$/, "");
   return outage.isOfPolls
-    ? `Running tasks cannot be polled: ${why}. Still waiting.`
-    : `Submitting is paused: ${why}.`;
+    ? `Running tasks cannot be polled: ${reason}. Still waiting.`
+    : `Submitting is paused: ${reason}.`;
 }
 
 export function stepText(event: RunEvent): string {

@@ -34,7 +34,7 @@ function hasOwnModels({ settings }: ParseDeps): boolean {
 const HTTP_HEADERS = /^(?:host|content-|transfer-encoding|connection|expect|te|upgrade|trailer)/i;
 
 /** Parses `name=VARIABLE`. Returns the variable names by header. @throws UsageError */
-function headers(label: string, text: string): Record<string, string> {
+function parseHeaders(label: string, text: string): Record<string, string> {
   const pairs = parsePairs(label, text, "api-key=AZURE_OPENAI_KEY");
   for (const [name, variable] of pairs) {
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || HTTP_HEADERS.test(name))
@@ -64,7 +64,7 @@ const PARSERS = {
   sizeForm: (label: string, text: string) => parseChoice(text.trim(), label, SIZE_FORMS),
   fields: providerFields,
   jsonFields,
-  headers,
+  headers: parseHeaders,
   // Absolute, because later commands run in other folders.
   workflow: async (label: string, text: string, { context }: ParseDeps) => {
     const file = context.resolvePath(requireText(label, text));

@@ -61,8 +61,8 @@ export async function findImages(fileOrTaskId: string, session: ClientSession): 
 export async function newestImage(session: ClientSession): Promise<FoundImages> {
   for await (const task of listedTasks({}, session, String)) {
     if (task === "elsewhere" || "unreadable" in task) continue;
-    const last = task.report.files.findLast(({ path }) => path !== null && existsSync(path));
-    if (last?.path) return findImages(last.path, session);
+    const lastFile = task.report.files.findLast(({ path }) => path !== null && existsSync(path));
+    if (lastFile?.path) return findImages(lastFile.path, session);
   }
   throw new UsageError("No saved image exists where it was saved.", {
     hint: "To see the tasks of this machine: imggen history",
@@ -79,8 +79,8 @@ function inspectImage(path: string, seed: WholeNumber | undefined): FoundImage {
   try {
     const inspection = inspectFile(path);
     if (inspection.ok) return { path, image: inspection.image, seed: seed ?? null };
-    const what = inspection.problem === "incomplete" ? "incomplete" : "not an image that can be shown";
-    throw new UsageError(`${path} is ${what}: ${inspection.detail}.`);
+    const problem = inspection.problem === "incomplete" ? "incomplete" : "not an image that can be shown";
+    throw new UsageError(`${path} is ${problem}: ${inspection.detail}.`);
   } catch (error) {
     if (error instanceof UsageError) throw error;
     throw new UsageError(`${path} cannot be read: ${errorText(error)}.`, { cause: error });

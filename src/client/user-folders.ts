@@ -32,8 +32,8 @@ export function workflowCopy(folders: Pick<Folders, "state">, sha256: string): s
 /** @throws UsageError if IMGGEN_HOME is empty or relative, NoHomeError without it and a home folder */
 export function userFolders({ env }: Pick<ProcessContext, "env">): Folders {
   if (env.IMGGEN_HOME !== undefined) {
-    const home = parseHome(env.IMGGEN_HOME);
-    return { config: path.join(home, "config"), state: path.join(home, "state") };
+    const homePath = parseHome(env.IMGGEN_HOME);
+    return { config: path.join(homePath, "config"), state: path.join(homePath, "state") };
   }
   switch (platform()) {
     case "darwin": {

@@ -61,7 +61,7 @@ export class SessionBudget implements Cap {
   }
 
   #refusal(estimate: PricedEstimate, allowUndocumentedCost: boolean): BudgetExceededError | null {
-    const { maxCredits, credits: spent } = this.#costs;
+    const { maxCredits, credits: spentCredits } = this.#costs;
     const { request, credits } = estimate;
     const cost = this.#getCost(estimate);
     if (credits === null && !allowUndocumentedCost && maxCredits <= DEFAULT_MAX_CREDITS) {
@@ -70,9 +70,9 @@ export class SessionBudget implements Cap {
         hint: ["Nothing was sent.", unknownCostHint(this.#matrix, allowance)],
       });
     }
-    if (spent + cost <= maxCredits) return null;
+    if (spentCredits + cost <= maxCredits) return null;
     return new BudgetExceededError(
-      `This session has spent ${spent} of ${maxCredits} credits, and this request counts as ${cost}.`,
+      `This session has spent ${spentCredits} of ${maxCredits} credits, and this request counts as ${cost}.`,
       { hint: "Nothing was sent. Ask the user to restart this server with a higher cap." },
     );
   }

@@ -8,7 +8,7 @@ import type { Clock } from "../lib/clock.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { collapseWhitespace, truncate } from "../lib/short-text.ts";
 import type { GeneratorTerms } from "../models/check-request.ts";
-import { costRange, highestCost } from "../models/cost.ts";
+import { formatCostRange, highestCost } from "../models/cost.ts";
 import { resolveModel } from "../models/find.ts";
 import { DEFAULT_MODEL, type Matrix, QUALITIES } from "../models/matrix.ts";
 import { jsonFields, providerFields } from "../models/provider-fields.ts";
@@ -171,7 +171,7 @@ export function defaultModelText({ matrix, terms, takesAnyModel, defaults }: Too
 function costText(name: string, isFree: boolean, matrix: Matrix): string {
   if (isFree) return "free of charge";
   const model = resolveModel(name, matrix);
-  const range = model === undefined ? null : costRange(model);
+  const range = model === undefined ? null : formatCostRange(model);
   return range ?? `whose cost is not documented and counts as ${highestCost(matrix)} credits`;
 }
 

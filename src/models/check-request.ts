@@ -130,13 +130,13 @@ function validateRequest(subject: RuleInput): CheckedRequest {
 /** Returns the request with its refusals as warnings. An estimated price is a warning even without validation. */
 function skipValidation(subject: RuleInput): CheckedRequest {
   const { input, model } = subject;
-  const guess = price(subject);
+  const priceWarning = price(subject);
   return {
     request: toRequest(input, model.id),
     credits: estimateCost(model, input.quality).credits,
     warnings: [
       ...uncheckedWarnings(applyRules(subject)),
-      ...(guess === undefined ? [] : [`${guess.message}.`]),
+      ...(priceWarning === undefined ? [] : [`${priceWarning.message}.`]),
     ],
   };
 }
@@ -161,7 +161,7 @@ function checkForGenerator(
   if (unknown !== undefined) throw toError(unknown);
   const model = matrix.find(({ id }) => id === name) ?? undocumentedModel(name);
   const supportsFiles = isServer ? uploads : true;
-  const open = {
+  const openSubject = {
     input: { ...rest, ...checkedFields.fields },
     model,
     matrix,
@@ -169,12 +169,12 @@ function checkForGenerator(
     uploads: supportsFiles,
     inherited,
   };
-  const merged = withSaved(open, savedFields, isChecked);
+  const merged = withSaved(openSubject, savedFields, isChecked);
   const allSaved = { ...savedFields, ...terms.savedFields };
   const { input, warnings } = omitUnsupportedFields(merged.input, original, allSaved, terms, (each) =>
     buildRequest(each, model, isChecked, name),
   );
-  const subject = { ...open, input };
+  const subject = { ...openSubject, input };
   const refusal = isChecked ? applyRules(subject).find(isRefusal) : refuseTooManyImages(subject);
   if (refusal !== undefined) throw toError(refusal);
   const guess = isFree ? undefined : price(subject);

@@ -25,7 +25,7 @@ export function estimateCost(model: Model, quality: string | undefined): Cost {
   return { credits: Math.min(...Object.values(model.credits)), estimate: true };
 }
 
-export function freeOfCharge(matrix: Matrix): Matrix {
+export function withoutCost(matrix: Matrix): Matrix {
   return matrix.map((model) => ({ ...model, credits: { default: 0 } }));
 }
 
@@ -36,7 +36,7 @@ export function highestCost(matrix: Matrix): number {
   return costs.length > 0 ? Math.max(...costs) : highestCost(MODELS);
 }
 
-export function costRange({ credits }: Model): string | null {
+export function formatCostRange({ credits }: Model): string | null {
   if (credits === null) return null;
   const [min, max] = [Math.min(...Object.values(credits)), Math.max(...Object.values(credits))];
   return min === max ? `${min} credits` : `${min} to ${max} credits`;
@@ -47,7 +47,7 @@ const MAX_LISTED = 6;
 /** Advice for a request of unknown cost. @param allowance sentence on how to submit it nevertheless */
 export function unknownCostHint(matrix: Matrix, allowance: Wording): Wording {
   const pricedModels = matrix.flatMap((model) => {
-    const cost = costRange(model);
+    const cost = formatCostRange(model);
     return cost === null ? [] : [`${model.id} (${cost})`];
   });
   // Only the user knows the price of their generator.

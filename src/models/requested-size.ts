@@ -11,8 +11,8 @@ export function requestedSize(
   file = referenceFile(references[0]),
 ): Size {
   if (references.length === 0 || ratio !== "auto") return { width, height };
-  const shape = file === "" ? null : imageSize(file);
-  return shape && dimensionsLike(shape, Math.max(width, height));
+  const referenceSize = file === "" ? null : imageSize(file);
+  return referenceSize && dimensionsLike(referenceSize, Math.max(width, height));
 }
 
 interface SizedJob {

@@ -70,8 +70,8 @@ function findCause(
   names: readonly string[],
   problemWithout: (names: readonly string[]) => string | null,
 ): readonly string[] {
-  const end = names.findIndex((_name, at) => problemWithout(names.slice(0, at + 1)) !== problem);
-  const candidates = names.slice(0, end + 1);
+  const endIndex = names.findIndex((_name, at) => problemWithout(names.slice(0, at + 1)) !== problem);
+  const candidates = names.slice(0, endIndex + 1);
   return candidates.reduce((causes: readonly string[], name) => {
     const remaining = causes.filter((each) => each !== name);
     return problemWithout(remaining) === problem ? causes : remaining;

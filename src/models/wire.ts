@@ -31,6 +31,6 @@ function wireValue(value: RequestInput[FieldName]): WireFields[FieldName] {
 
 const isList = (value: object): value is readonly string[] => Array.isArray(value);
 
-export function toInput({ image, ...request }: GenerationRequest): RequestInput {
+export function requestToInput({ image, ...request }: GenerationRequest): RequestInput {
   return image === undefined ? request : { ...request, image: [image].flat() };
 }

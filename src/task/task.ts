@@ -120,7 +120,7 @@ export function withLine(task: Task, line: Line): Task {
     case "saved":
       return withTaskState({
         ...task,
-        files: filesAfter(task.files, line),
+        files: applyFilesLine(task.files, line),
         isSaved: task.isSaved || line.type === "saved",
       });
     case "dismissed": {
@@ -130,7 +130,7 @@ export function withLine(task: Task, line: Line): Task {
     default: {
       const isOfRequest = (at: number) => at === line.request;
       return withTaskState(
-        withRequests(task, (each, at) => (isOfRequest(at) ? requestAfter(each, line) : each)),
+        withRequests(task, (each, at) => (isOfRequest(at) ? applyRequestLine(each, line) : each)),
       );
     }
   }
@@ -138,43 +138,43 @@ export function withLine(task: Task, line: Line): Task {
 
 type BareRequest = Pick<RequestState, "attempts" | "notSentReason" | "isDismissed">;
 
-function withRequests(task: Task, next: (each: RequestState, at: number) => BareRequest): Task {
+function withRequests(task: Task, update: (request: RequestState, at: number) => BareRequest): Task {
   const { isPaid } = task.intent;
-  return { ...task, requests: task.requests.map((each, at) => withRequestState(next(each, at), isPaid)) };
+  return { ...task, requests: task.requests.map((each, at) => withRequestState(update(each, at), isPaid)) };
 }
 
 /** Dismisses a request of unknown outcome. Accepted and completed requests stay. */
-function dismissRequest(each: RequestState, _at: number): BareRequest {
-  const { state, attempts } = each;
+function dismissRequest(request: RequestState, _at: number): BareRequest {
+  const { state, attempts } = request;
   // A late answer that a dismissed attempt was rejected must not cause another attempt.
   const isLateRejection =
     state === "waiting" &&
     attempts.some(({ wasUnknown, answer }) => wasUnknown && answer?.type === "waiting");
   return state === "unknown" || state === "started" || isLateRejection
-    ? { ...each, isDismissed: true }
-    : each;
+    ? { ...request, isDismissed: true }
+    : request;
 }
 
 type RequestLine = Answer | Line<"started" | "not_sent" | "gone">;
 
-function requestAfter(each: RequestState, line: RequestLine): BareRequest {
-  if (line.type === "not_sent") return { ...each, notSentReason: line.why };
+function applyRequestLine(request: RequestState, line: RequestLine): BareRequest {
+  if (line.type === "not_sent") return { ...request, notSentReason: line.why };
   if (line.type === "gone") {
     const { why: goneReason, attempt } = line;
     return {
-      ...each,
-      attempts: each.attempts.map((otherAttempt) =>
-        otherAttempt.name === attempt ? { ...otherAttempt, goneReason } : otherAttempt,
+      ...request,
+      attempts: request.attempts.map((candidate) =>
+        candidate.name === attempt ? { ...candidate, goneReason } : candidate,
       ),
     };
   }
-  const isKnown = each.attempts.some(({ name }) => name === line.attempt);
-  const attempts = isKnown ? each.attempts : [...each.attempts, newAttempt(line)];
-  if (line.type === "started") return { ...each, attempts };
+  const isKnown = request.attempts.some(({ name }) => name === line.attempt);
+  const attempts = isKnown ? request.attempts : [...request.attempts, newAttempt(line)];
+  if (line.type === "started") return { ...request, attempts };
   const answeredAttempts = attempts.map((attempt) =>
     attempt.name === line.attempt ? withAnswer(attempt, line) : attempt,
   );
-  return { ...each, attempts: answeredAttempts };
+  return { ...request, attempts: answeredAttempts };
 }
 
 function newAttempt({ attempt: name, at }: RequestLine & { attempt: string }): Attempt {
@@ -289,7 +289,7 @@ function isPending(state: TaskState): boolean {
   return state === "started" || state === "accepted" || state === "waiting";
 }
 
-function filesAfter(
+function applyFilesLine(
   earlier: readonly (SavedFile | null)[],
   { type, files }: Line<"partly_saved" | "saved">,
 ): readonly (SavedFile | null)[] {
@@ -379,8 +379,10 @@ export function getSavedFiles({ files }: Pick<Task, "files">): SavedFile[] {
  */
 export function getCharged({ intent, requests }: Pick<Task, "intent" | "requests">): Charged {
   if (!intent.isPaid) return "no";
-  const each = requests.map(getRequestCharged);
-  return each.find((charged) => charged === "yes") ?? each.find((charged) => charged === "unknown") ?? "no";
+  const charges = requests.map(getRequestCharged);
+  return (
+    charges.find((charged) => charged === "yes") ?? charges.find((charged) => charged === "unknown") ?? "no"
+  );
 }
 
 function getRequestCharged({ state, attempts }: RequestState): Charged {
@@ -399,11 +401,13 @@ export function spentCredits(task: Pick<Task, "intent" | "requests">): number | 
   const { intent, requests } = task;
   if (getFreeProvider(intent) === "sandbox") return 0;
   if (intent.credits === null || !mayBeCharged(task)) return intent.credits;
-  const each = requests.filter(
+  const chargeableRequests = requests.filter(
     (request) => getRequestCharged(request) !== "no" || request.state === "waiting",
   );
   // Division followed by multiplication may not restore the exact amount.
-  return each.length === requests.length ? intent.credits : (intent.credits / requests.length) * each.length;
+  return chargeableRequests.length === requests.length
+    ? intent.credits
+    : (intent.credits / requests.length) * chargeableRequests.length;
 }
 
 export function unsentCredits({ intent, requests }: Pick<Task, "intent" | "requests">): number | null {

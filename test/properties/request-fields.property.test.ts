@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { rowDigest } from "../../src/core/batch/batch-row.ts";
 import { DEFAULT_MODEL } from "../../src/models/matrix.ts";
 import { FLAG_LABELS } from "../../src/models/rules/rule.ts";
-import { toInput, toRequest } from "../../src/models/wire.ts";
+import { requestToInput, toRequest } from "../../src/models/wire.ts";
 import { FIELD_NAMES, type FieldName } from "../../src/task/request-fields.ts";
 import { anyCharacter } from "../support/any-character.ts";
 import { holds, holdsInTime } from "../support/holds.ts";
@@ -28,7 +28,7 @@ it("a draft that is sent and taken back from the wire is the same draft", () => 
   holds(
     fc.property(drafts(anyText, anyText), anyText, (input, model) => {
       const request = toRequest(input, model);
-      expect(toInput(request)).toEqual({ ...input, model });
+      expect(requestToInput(request)).toEqual({ ...input, model });
       expect(Object.keys(request)).toEqual(FIELD_NAMES.filter((name) => name in request));
     }),
     CASES,
@@ -39,7 +39,7 @@ it("a request that is taken for a draft and sent again is the same request", () 
   holds(
     fc.property(drafts(anyText, anyText), anyText, (input, model) => {
       const request = toRequest(input, model);
-      expect(toRequest(toInput(request), request.model)).toStrictEqual(request);
+      expect(toRequest(requestToInput(request), request.model)).toStrictEqual(request);
     }),
     CASES,
   );
@@ -77,7 +77,7 @@ it("a row of a manifest comes to the request that it says", async () => {
 it("two requests have one digest where they say the same, and there alone", () => {
   holds(
     fc.property(requests(fc.constantFrom("x", "y")), requests(fc.constantFrom("x", "y")), (one, other) => {
-      const [first, second] = [one, other].map((request) => toRequest(toInput(request), request.model));
+      const [first, second] = [one, other].map((request) => toRequest(requestToInput(request), request.model));
       const same = isDeepStrictEqual(first, second);
       expect(rowDigest(one, undefined) === rowDigest(other, undefined)).toBe(same);
     }),

@@ -5,7 +5,7 @@ import type { ProviderFields } from "../../task/request-fields.ts";
 /** Value of `--seed` that requests a new seed. */
 export const RANDOM = "random";
 
-export interface Values {
+export interface ValueTypes {
   text: string;
   path: string;
   folder: string;
@@ -31,7 +31,7 @@ export interface Values {
   listener: OnTaskProgress;
 }
 
-export type Kind = keyof Values;
+export type Kind = keyof ValueTypes;
 
 export type Group = "Prompt and model" | "Output" | "Cost" | "Waiting" | "Advanced";
 
@@ -64,7 +64,7 @@ type OptionValue<One> =
   One extends Option<infer OptionKind, infer Choice>
     ? OptionKind extends "text"
       ? Choice
-      : Values[OptionKind]
+      : ValueTypes[OptionKind]
     : never;
 
 export type ValuesOf<Table extends Options> = {

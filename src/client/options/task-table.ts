@@ -95,7 +95,7 @@ export const FORGET = {
   yes: option("flag", "--yes", "do not ask with --before"),
 } satisfies Options;
 
-const STATUSES: readonly HistoryStatus[] = [
+const HISTORY_STATUSES: readonly HistoryStatus[] = [
   "completed",
   "unfinished",
   "waiting",
@@ -124,8 +124,8 @@ export const HISTORY = {
    * `completed` (saved), `failed`, `cancelled`, or the state of an open task: `waiting`, `running`, `accepted`,
    * `made`, `unknown`. `unfinished` is any of these states.
    */
-  status: option("text", "--status <status>", `only this status: ${STATUSES.join(", ")}`, {
-    choices: STATUSES,
+  status: option("text", "--status <status>", `only this status: ${HISTORY_STATUSES.join(", ")}`, {
+    choices: HISTORY_STATUSES,
     agents: "completed: saved. unfinished: waiting, running, accepted, made or unknown.",
   }),
   /** Id of a model, or the part after its slash. */

@@ -52,8 +52,8 @@ const INCONCLUSIVE: ReadonlySet<string> = new Set(["auth_required", "insufficien
 
 function otherKindFinding({ spec, options }: UserGenerator, other: string): Finding {
   const { name } = spec;
-  const next = `To use it: imggen config set generator ${shellWord(other)}`;
-  return failed(`${name} answers, but as ${other}.`, next, { generator: name, paid: options.isPaid });
+  const hint = `To use it: imggen config set generator ${shellWord(other)}`;
+  return failed(`${name} answers, but as ${other}.`, hint, { generator: name, paid: options.isPaid });
 }
 
 function checkReachable(
@@ -105,10 +105,10 @@ const LIST_MODELS = "Some servers have no list of models. If it makes images, no
 function checkKey({ spec, options }: UserGenerator, reply: Reply): Finding {
   if (spec.kind === "command") return ok("none, for a command", { key: null });
   const key = options.key === null ? null : maskKey(options.key);
-  const store = `imggen login --generator ${shellWord(spec.name)}`;
+  const storeCommand = `imggen login --generator ${shellWord(spec.name)}`;
   if (reply instanceof ImggenError) {
     if (reply.type === "auth_required" || reply.type === "insufficient_credits")
-      return failed(reply.message, `Store one that works: ${store}`, { key });
+      return failed(reply.message, `Store one that works: ${storeCommand}`, { key });
     return skipped(`${key ?? "none"}, which could not be checked at the generator`, { key });
   }
   if (key === null) return ok("none, and not needed to list its models", { key });

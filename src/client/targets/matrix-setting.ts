@@ -18,26 +18,26 @@ export function modelsInEffect(source: MatrixSource): Matrix {
   const generator = source.settings.generator();
   if (generator === undefined) return serviceModels(source);
   const builtIn = knownModels(parseGeneratorSpec(generator.value, generator.label));
-  return withFile(source, { builtIn, newModelDefaults: { promptLimit: null } });
+  return mergeMatrixFile(source, { builtIn, newModelDefaults: { promptLimit: null } });
 }
 
 /** @throws UsageError, SettingsError */
 export function serviceModels(source: MatrixSource): Matrix {
-  return withFile(source, { builtIn: MODELS, newModelDefaults: {} });
+  return mergeMatrixFile(source, { builtIn: MODELS, newModelDefaults: {} });
 }
 
 /** Returns the models of an `imggen serve` that the matrix file describes. @throws UsageError, SettingsError */
 export function serverModels(source: MatrixSource): Matrix {
-  return withFile(source, { builtIn: [], newModelDefaults: { promptLimit: null } });
+  return mergeMatrixFile(source, { builtIn: [], newModelDefaults: { promptLimit: null } });
 }
 
-function withFile(source: MatrixSource, base: MatrixBase): Matrix {
+function mergeMatrixFile(source: MatrixSource, base: MatrixBase): Matrix {
   const setting = source.settings.get("matrix");
   if (setting === undefined) return base.builtIn;
   const { context, profile = null } = source;
   const profileFlag = profile === null ? "" : ` --profile ${profile.name}`;
-  const stored = setting.source === "config";
-  const hint = stored
+  const isStored = setting.source === "config";
+  const hint = isStored
     ? phrase`\nTo use the built-in models alone: ${action("run", `config unset matrix${profileFlag}`)}`
     : `\nTo use the built-in models alone, unset ${setting.label}.`;
   const advice = [MATRIX_HINT, hint];

@@ -1,5 +1,5 @@
 import { errorCode } from "../../lib/error-text.ts";
-import { freeOfCharge } from "../../models/cost.ts";
+import { withoutCost } from "../../models/cost.ts";
 import type { Matrix } from "../../models/matrix.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import { SANDBOX_SERVICE } from "../../task/intent.ts";
@@ -27,7 +27,7 @@ export class SandboxTarget implements Target {
   describe = this.terms;
 
   async matrix(): Promise<Matrix> {
-    return freeOfCharge(await serviceMatrix(this.#session));
+    return withoutCost(await serviceMatrix(this.#session));
   }
 
   async open({ requestTimeoutMs }: OpenOptions): Promise<OpenTarget> {

@@ -84,10 +84,10 @@ function checkReachability(
 
 function unreachable(url: URL, cause: TransportError, session: TargetSession): Finding {
   const proxy = isUntrusted(cause) ? null : proxyInUse(url, session);
-  const next = "Check the network, the base URL and the proxy, if there is one.";
+  const advice = "Check the network, the base URL and the proxy, if there is one.";
   const { message, hint } =
     proxy === null
-      ? describeConnectionError(cause, url, next)
+      ? describeConnectionError(cause, url, advice)
       : {
           message: `The proxy ${proxy.url} (${proxy.variable}) does not work: ${connectionErrorText(cause)}.`,
           hint: `Set ${proxy.variable} to a proxy that works, or unset it.`,
@@ -111,8 +111,8 @@ async function checkKey(
     return skipped(`${key} (${label}), which could not be checked at the service`, facts);
   if (verdict === "accepted") return news(`${key} (${label}), accepted by the service`, facts);
   const storeHint = `Store a key that works: ${addProfileFlag("imggen login", session)}`;
-  const next = source === "environment" ? `Set ${label} to a key that works, or unset it.` : storeHint;
-  return failed(`The service refused ${key} (${label}).`, next, facts);
+  const advice = source === "environment" ? `Set ${label} to a key that works, or unset it.` : storeHint;
+  return failed(`The service refused ${key} (${label}).`, advice, facts);
 }
 
 const MAX_SKEW_MS = 60_000;

@@ -40,8 +40,8 @@ export function uncheckedCap(
   { dryRun, maxCredits }: { dryRun?: boolean | undefined; maxCredits?: number | undefined },
   costs: readonly Pick<CheckedRequest, "credits">[],
 ): string | null {
-  const isUnknown = costs.some(({ credits }) => credits === null);
-  if (kind !== "serve" || dryRun !== true || maxCredits === undefined || !isUnknown) return null;
+  const hasUnknownCost = costs.some(({ credits }) => credits === null);
+  if (kind !== "serve" || dryRun !== true || maxCredits === undefined || !hasUnknownCost) return null;
   return "The cap was not checked, because a dry run does not ask the server for the cost.";
 }
 
