@@ -77,7 +77,9 @@ it("a row of a manifest comes to the request that it says", async () => {
 it("two requests have one digest where they say the same, and there alone", () => {
   holds(
     fc.property(requests(fc.constantFrom("x", "y")), requests(fc.constantFrom("x", "y")), (one, other) => {
-      const [first, second] = [one, other].map((request) => toRequest(requestToInput(request), request.model));
+      const [first, second] = [one, other].map((request) =>
+        toRequest(requestToInput(request), request.model),
+      );
       const same = isDeepStrictEqual(first, second);
       expect(rowDigest(one, undefined) === rowDigest(other, undefined)).toBe(same);
     }),
