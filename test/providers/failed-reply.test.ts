@@ -25,6 +25,7 @@ function failedBody(status: number, body: object) {
   return failedReply({ status, headers: {}, body: JSON.stringify(body) }, asked);
 }
 
+const BUSY = { kind: "busy", retryAfterMs: null };
 const LOGIN = { kind: "account", key: "login_required" };
 const CREDITS = { kind: "account", key: "my_credits.no_credits_description" };
 
@@ -89,53 +90,48 @@ describe("a reply", () => {
     expect(failed(status, error, { retryAfter }).failure).toEqual({ kind: "busy", retryAfterMs });
   });
 
-  it("with a code of an account that cannot pay is of one, unless it names a time of minutes", () => {
-    const failureAfter = (retryAfter: string) =>
-      failed(429, { code: "insufficient_quota" }, { retryAfter }).failure;
-    expect(failureAfter("5")).toEqual({ kind: "busy", retryAfterMs: 5000 });
-    expect(failureAfter("901")).toEqual(CREDITS);
-  });
-
-  it("about money that may be sent again in more than 15 minutes is of an account that cannot pay", () => {
-    expect(failed(429, { message: "Out of credits." }, { retryAfter: "901" }).failure).toEqual(CREDITS);
-    expect(failed(429, { message: "Busy." }, { retryAfter: "901" }).failure.kind).toBe("busy");
-  });
-
-  it("that names a rate limit is busy, although its words are about a plan", () => {
-    const error = { code: "rate_limit_exceeded", message: "Add credits for a higher limit." };
-    expect(failed(429, error).failure).toEqual({ kind: "busy", retryAfterMs: null });
-  });
-
   it.each([
-    "You will not be charged for this request.",
-    "Something broke. You weren't billed",
-    "No credits were deducted.",
-    "Your credits have been refunded.",
-  ])("with 500 that says “%s” was not charged", (message) => {
-    expect(failed(500, { message }).failure).toEqual({ kind: "refused" });
-  });
-
-  it.each(["You will not be charged again.", "You may be charged.", "Refunds are not possible."])(
-    "with 500 that says “%s” may have been charged",
-    (message) => {
-      expect(failed(500, { message }).failure).toEqual({ kind: "lost" });
+    [{ code: "insufficient_quota" }, "5", { kind: "busy", retryAfterMs: 5000 }],
+    [{ code: "insufficient_quota" }, "901", CREDITS],
+    [{ message: "Out of credits." }, "901", CREDITS],
+    [{ message: "Busy." }, "901", { kind: "busy", retryAfterMs: 901_000 }],
+    [{ code: "rate_limit_exceeded", message: "Add credits for a higher limit." }, undefined, BUSY],
+  ])(
+    "with 429 and %j is about money, unless it names a rate limit or a time of minutes: %s",
+    (error, after, failure) => {
+      expect(failed(429, error, after === undefined ? {} : { retryAfter: after }).failure).toEqual(failure);
     },
   );
 
-  it("with 503 and Retry-After, or that loads its model, of a free generator is waited for, and of a paid one lost", () => {
-    const retryAfter = "5";
-    const isStarting = true;
-    const starting = { kind: "busy", retryAfterMs: 5000, isStarting };
-    expect(failed(503, {}, { isPaid: false, retryAfter }).failure).toEqual(starting);
-    const loading = { error: { code: 503, message: "Loading model", type: "unavailable_error" } };
-    const untimed = { kind: "busy", retryAfterMs: null, isStarting };
-    expect(failed(503, loading, { isPaid: false }).failure).toEqual(untimed);
-    expect(failed(503, loading, { isPaid: true }).failure).toEqual({ kind: "lost" });
-    expect(failed(503, "A workload", { isPaid: false }).failure).toEqual({ kind: "lost" });
-    expect(failed(503, {}, { isPaid: true, retryAfter }).failure).toEqual({ kind: "lost" });
-    expect(failed(503, {}, { isPaid: false }).failure).toEqual({ kind: "lost" });
-    expect(failed(500, {}, { isPaid: false, retryAfter }).failure).toEqual({ kind: "lost" });
+  it.each([
+    ["You will not be charged for this request.", "refused"],
+    ["Something broke. You weren't billed", "refused"],
+    ["No credits were deducted.", "refused"],
+    ["Your credits have been refunded.", "refused"],
+    ["You will not be charged again.", "lost"],
+    ["You may be charged.", "lost"],
+    ["Refunds are not possible.", "lost"],
+  ])("with 500 that says “%s” is %s", (message, kind) => {
+    expect(failed(500, { message }).failure).toEqual({ kind });
   });
+
+  const LOADING = { error: { code: 503, message: "Loading model", type: "unavailable_error" } };
+  const starting = (retryAfterMs: number | null) => ({ kind: "busy", retryAfterMs, isStarting: true });
+
+  it.each<[number, object | string, object, object]>([
+    [503, {}, { isPaid: false, retryAfter: "5" }, starting(5000)],
+    [503, LOADING, { isPaid: false }, starting(null)],
+    [503, LOADING, { isPaid: true }, { kind: "lost" }],
+    [503, "A workload", { isPaid: false }, { kind: "lost" }],
+    [503, {}, { isPaid: true, retryAfter: "5" }, { kind: "lost" }],
+    [503, {}, { isPaid: false }, { kind: "lost" }],
+    [500, {}, { isPaid: false, retryAfter: "5" }, { kind: "lost" }],
+  ])(
+    "with %i, %j of a free generator that starts is waited for, and any other is lost: %j",
+    (status, error, how, failure) => {
+      expect(failed(status, error, how).failure).toEqual(failure);
+    },
+  );
 
   it("with 500 proves nothing of a paid request, whatever code it carries", () => {
     const code = "insufficient_quota";
@@ -151,34 +147,24 @@ describe("a reply", () => {
     },
   );
 
-  it.each([400, 404, 405, 413, 415, 422, 301, 307, 308])(
-    "with %i says that this request is wrong",
-    (status) => {
-      expect(failed(status).failure).toEqual({ kind: "invalid" });
-    },
-  );
+  it.each([
+    [[400, 404, 405, 413, 415, 422, 301, 307, 308], "says that this request is wrong", "invalid"],
+    [[100, 204, 302, 303, 408, 500, 502, 503, 504, 520, 524], "may have cost an image", "lost"],
+  ])("with any of %j %s", (statuses, _what, kind) => {
+    for (const status of statuses) expect([status, failed(status).failure]).toEqual([status, { kind }]);
+  });
 
-  it.each(["Flagged by moderation.", "It violates our content policy.", "Stopped by the safety system"])(
-    "that says “%s” refuses this image alone",
-    (message) => {
-      expect(failed(400, { message }).failure).toEqual({ kind: "refused" });
-      expect(failed(403, { message }).failure).toEqual({ kind: "refused" });
-    },
-  );
-
-  it.each(["moderation_blocked", "content_policy_violation", "contentFilter", "image_generation_user_error"])(
-    "that names %s refuses this image alone, also with 403",
-    (code) => {
-      expect(failed(403, { code }).failure).toEqual({ kind: "refused" });
-    },
-  );
-
-  it.each([100, 204, 302, 303, 408, 500, 502, 503, 504, 520, 524])(
-    "with %i may have cost an image",
-    (status) => {
-      expect(failed(status).failure).toEqual({ kind: "lost" });
-    },
-  );
+  it.each([
+    { message: "Flagged by moderation." },
+    { message: "It violates our content policy." },
+    { message: "Stopped by the safety system" },
+    { code: "moderation_blocked" },
+    { code: "content_policy_violation" },
+    { code: "contentFilter" },
+    { code: "image_generation_user_error" },
+  ])("with %j refuses this image alone, also with 403", (error) => {
+    for (const status of [400, 403]) expect(failed(status, error).failure).toEqual({ kind: "refused" });
+  });
 });
 
 describe("a message", () => {

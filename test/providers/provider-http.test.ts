@@ -7,7 +7,7 @@ import type { Proxies } from "../../src/api/proxies.ts";
 import { errorCode, errorText } from "../../src/lib/error-text.ts";
 import { ProviderServer, type ServerOptions } from "../../src/providers/provider-http.ts";
 import { ReplyFile } from "../../src/providers/reply-file.ts";
-import { readReplyFile, replyFile } from "../../src/providers/stored-reply.ts";
+import { readReplyFile, replyFile, type StoredReply } from "../../src/providers/stored-reply.ts";
 import { CANARY } from "../support/canary.ts";
 import { liveServer } from "../support/live-server.ts";
 import { quickClock } from "../support/quick-clock.ts";
@@ -41,15 +41,13 @@ async function scripted(answer: Answer, options: Given = {}, proxies?: Proxies) 
 const HELLO = { hello: "world" };
 const hello = json(HELLO);
 
+/** What is read of a reply whose body is JSON. */
+const seen = ({ status, body, cut }: StoredReply) => ({ status, cut, body: JSON.parse(body.toString()) });
+
 describe("a reply", () => {
   it("is in a file that nobody else may read before it is handed over", async () => {
     const { post, file } = await scripted(hello);
-    const { status, body, cut } = await post();
-    expect({ status, body: JSON.parse(body.toString()), cut }).toEqual({
-      status: 200,
-      body: HELLO,
-      cut: null,
-    });
+    expect(seen(await post())).toEqual({ status: 200, body: HELLO, cut: null });
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(await readFile(file, "utf8")).toContain(JSON.stringify(HELLO));
   });
@@ -57,7 +55,7 @@ describe("a reply", () => {
   it("takes the place of an earlier one", async () => {
     const { post, file } = await scripted(hello);
     await writeFile(file, "an earlier reply, much longer than the new one".repeat(100));
-    expect((await post()).body.toString()).toBe(JSON.stringify(HELLO));
+    expect(seen(await post())).toMatchObject({ body: HELLO });
   });
 
   it("that is a success is never lost to a later one", async () => {
@@ -93,8 +91,7 @@ describe("a reply", () => {
 
   it("may be compressed, although that is not asked for", async () => {
     const packed = response(200, gzipSync(JSON.stringify(HELLO)), { "content-encoding": "gzip" });
-    const { post } = await scripted(packed);
-    expect((await post()).body.toString()).toBe(JSON.stringify(HELLO));
+    expect(seen(await (await scripted(packed)).post())).toMatchObject({ body: HELLO });
   });
 
   it("that is larger than any image is given up", async () => {
@@ -159,80 +156,71 @@ it("a reply whose folder is removed while it is in flight is whole in the first 
     socket.write(json(HELLO));
   });
   const fallback = path.join(there, "b");
-  const { body, cut } = await post({ folder, fallbackFiles: [fallback] }, { onUnstored: () => {} });
-  expect({ cut, body: JSON.parse(body.toString()) }).toEqual({ cut: null, body: HELLO });
-  expect((await readReplyFile(fallback))?.body).toEqual(body);
+  const reply = await post({ folder, fallbackFiles: [fallback] }, { onUnstored: () => {} });
+  expect(seen(reply)).toMatchObject({ cut: null, body: HELLO });
+  expect((await readReplyFile(fallback))?.body).toEqual(reply.body);
 });
 
 describe("a disk that is full by the time a reply comes", () => {
+  /** One that is filled by then; null where there can be none. */
+  async function fullDisk(answer = json(HELLO)) {
+    const folder = tinyDisk(80 * 1024);
+    if (folder === null) return null;
+    const { post } = await scripted((_request, socket) => {
+      fill(folder);
+      socket.write(answer);
+    });
+    return { post, folder, file: path.join(folder, "reply"), free: () => rm(path.join(folder, "fill")) };
+  }
   it.each([
     ["is free is read whole", 200, HELLO],
     ["refuses says why", 401, { error: "wrong key" }],
   ])("loses none: one that %s", async (_what, status, reply) => {
-    const folder = tinyDisk(80 * 1024);
-    if (folder === null) return;
-    const { post } = await scripted((_request, socket) => {
-      fill(folder);
-      socket.write(json(reply, status));
-    });
-    const { body, ...stored } = await post({ folder, isPaid: status !== 200 });
-    expect({ ...stored, body: JSON.parse(body.toString()) }).toMatchObject({
-      status,
-      cut: null,
-      body: reply,
-    });
-    expect((await stat(path.join(folder, "reply"))).size).toBeLessThan(body.length);
+    const disk = await fullDisk(json(reply, status));
+    if (disk === null) return;
+    const stored = await disk.post({ folder: disk.folder, isPaid: status !== 200 });
+    expect(seen(stored)).toEqual({ status, cut: null, body: reply });
+    expect((await stat(disk.file)).size).toBeLessThan(stored.body.length);
   });
 
   it("has a paid one in the first other folder that takes all of it", async () => {
-    const folder = tinyDisk(80 * 1024);
-    if (folder === null) return;
-    const { post } = await scripted((_request, socket) => {
-      fill(folder);
-      socket.write(json(HELLO));
-    });
+    const disk = await fullDisk();
+    if (disk === null) return;
+    const { folder, post } = disk;
     const there = await temporaryFolder();
     const taken = path.join(there, "taken");
     await writeFile(taken, "");
     const files = [path.join(there, "nowhere", "a"), taken, path.join(there, "b"), path.join(there, "c")];
     const onUnstored = () => expect.unreachable();
-    const { body, cut } = await post({ folder, fallbackFiles: files }, { onUnstored });
-    expect({ cut, body: JSON.parse(body.toString()) }).toEqual({ cut: null, body: HELLO });
+    const reply = await post({ folder, fallbackFiles: files }, { onUnstored });
+    expect(seen(reply)).toMatchObject({ cut: null, body: HELLO });
     expect((await stat(path.join(there, "b"))).mode & 0o777).toBe(0o600);
-    expect((await readReplyFile(path.join(there, "b")))?.body).toEqual(body);
+    expect((await readReplyFile(path.join(there, "b")))?.body).toEqual(reply.body);
     expect((await readdir(there)).sort()).toEqual(["b", "taken"]);
     expect(replyFile({ folder, fallbackFiles: files })).toBe(path.join(there, "b"));
   });
 
   it("keeps a paid one in memory until some disk takes it, and says once that it is lost if the process ends", async () => {
-    const folder = tinyDisk(80 * 1024);
-    if (folder === null) return;
-    const { post } = await scripted((_request, socket) => {
-      fill(folder);
-      socket.write(json(HELLO));
-    });
+    const disk = await fullDisk();
+    if (disk === null) return;
     const warnings: string[] = [];
     const onUnstored = (message: string) => {
       warnings.push(message);
-      setTimeout(() => void rm(path.join(folder, "fill")), 300);
+      setTimeout(() => void disk.free(), 300);
     };
-    const { body, cut } = await post({ folder }, { onUnstored });
-    expect({ cut, body: JSON.parse(body.toString()) }).toEqual({ cut: null, body: HELLO });
-    expect(await readFile(path.join(folder, "reply"), "utf8")).toContain(body.toString());
+    const reply = await disk.post({ folder: disk.folder }, { onUnstored });
+    expect(seen(reply)).toMatchObject({ cut: null, body: HELLO });
+    expect(await readFile(disk.file, "utf8")).toContain(reply.body.toString());
     expect(warnings).toEqual([expect.stringContaining("lost if imggen ends")]);
   });
 
   it("keeps the end of a free one in memory until it is removed, and not for as long as a server runs", async () => {
-    const folder = tinyDisk(80 * 1024);
-    if (folder === null) return;
-    const { post } = await scripted((_request, socket) => {
-      fill(folder);
-      socket.write(json(HELLO));
-    });
-    await post({ folder, isPaid: false });
-    const file = path.join(folder, "reply");
+    const disk = await fullDisk();
+    if (disk === null) return;
+    const { file } = disk;
+    await disk.post({ folder: disk.folder, isPaid: false });
     await rm(file);
-    await rm(path.join(folder, "fill"));
+    await disk.free();
     const next = path.join(await temporaryFolder(), "reply");
     await (await ReplyFile.create(next, { isPaid: false, mask: (text) => text, clock: quickClock })).close();
     await writeFile(file, '{"status":200,"headers":{}}\nother');

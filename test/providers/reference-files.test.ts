@@ -2,21 +2,29 @@ import { execFileSync } from "node:child_process";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { systemClock } from "../../src/lib/clock.ts";
+
 import { type Reference, TimeLimitError } from "../../src/providers/provider.ts";
 import { type ReferenceDeps, referenceFiles, referenceUrls } from "../../src/providers/reference-files.ts";
+import { fakeClock } from "../support/fake-clock.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveServer } from "../support/live-server.ts";
-import { response } from "../support/scripted-server.ts";
+import { type Answer, response } from "../support/scripted-server.ts";
+import { inTurn } from "../support/scripts.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { ALONE } from "./job.ts";
+import { ALONE, fileReference } from "./job.ts";
 
 async function filesOf(references: Reference[], more: Partial<ReferenceDeps> = {}) {
   const folder = await temporaryFolder();
   const generatorUrl = new URL("http://localhost:1234");
-  const deps = { generatorUrl, proxies: undefined, clock: systemClock, signal: ALONE.signal, ...more };
+  const deps = { generatorUrl, proxies: undefined, clock: fakeClock(), signal: ALONE.signal, ...more };
   const files = await referenceFiles({ references, folder }, deps);
   return { folder, files };
+}
+
+/** A server that answers so, and a reference image there. */
+async function elsewhere(answer: Answer) {
+  const server = await liveServer(answer);
+  return { server, references: [{ url: `${server.origin}/fox.png` }] };
 }
 
 it("has every reference image in a file with the extension of its bytes", async () => {
@@ -43,39 +51,24 @@ const rejects = (running: Promise<unknown>, kind: string, message: RegExp) =>
 it.each([
   ["cut short", PICTURE.subarray(0, -10), /is incomplete/],
   ["not an image", Buffer.from("<html>"), /is not an image: an HTML page/],
+  ["emptied", Buffer.alloc(0), /is not an image: empty/],
 ])("refuses one that is %s, wherever it comes from", async (_what, bytes, message) => {
-  const server = await liveServer(response(200, bytes));
-  const file = path.join(await temporaryFolder(), "0123");
-  await writeFile(file, bytes);
+  const { references } = await elsewhere(response(200, bytes));
   const downloaded = new RegExp(`${message.source.replace("is not", "not")}.*, 3 times\\.$`);
-  await rejects(filesOf([{ url: `${server.origin}/fox.png` }]), "invalid", downloaded);
-  await rejects(filesOf([{ file, mediaType: "image/png" }]), "invalid", message);
+  await rejects(filesOf(references), "invalid", downloaded);
+  const file = await fileReference(bytes);
+  await rejects(filesOf([file]), "invalid", message);
+  await rejects((async () => referenceUrls([file], {}))(), "invalid", message);
   const url = `data:image/png;base64,${bytes.toString("base64")}`;
   await rejects(filesOf([{ url }]), "invalid", message);
 });
 
 it("downloads one again that arrived cut short", async () => {
-  const bodies = [PICTURE.subarray(0, -10), PICTURE];
-  const server = await liveServer(
-    (_request, socket) => void socket.write(response(200, bodies.shift() ?? "")),
-  );
-  const { files } = await filesOf([{ url: `${server.origin}/fox.png` }]);
-  expect(files).toMatchObject([{ mediaType: "image/png" }]);
+  const cut = response(200, PICTURE.subarray(0, -10));
+  const { server, references } = await elsewhere(inTurn(cut, response(200, PICTURE)));
+  expect((await filesOf(references)).files).toMatchObject([{ mediaType: "image/png" }]);
   expect(server.requests).toHaveLength(2);
 });
-
-it.each([
-  ["cut short", PICTURE.subarray(0, -10), /is incomplete/],
-  ["emptied", Buffer.alloc(0), /is not an image: empty/],
-])(
-  "refuses a file that was %s since it was checked, where it is sent as a URL",
-  async (_what, bytes, message) => {
-    const file = path.join(await temporaryFolder(), "0123.png");
-    await writeFile(file, bytes);
-    const urls = async () => referenceUrls([{ file, mediaType: "image/png" }], {});
-    await rejects(urls(), "invalid", message);
-  },
-);
 
 it("refuses what has become a folder or a pipe, which nobody waits for", async () => {
   const folder = await temporaryFolder();
@@ -91,60 +84,43 @@ it("refuses what has become a folder or a pipe, which nobody waits for", async (
   }
 });
 
-/** Nothing is waited for; `waits` are the waits in milliseconds. */
-function hurriedClock() {
-  const waits: number[] = [];
-  const sleep = async (ms: number) => void waits.push(ms);
-  return { waits, clock: { ...systemClock, sleep } };
-}
-
 it("tells of every request, as for --verbose", async () => {
-  const server = await liveServer(response(200, PICTURE));
+  const { references } = await elsewhere(response(200, PICTURE));
   const seen: string[] = [];
-  await filesOf([{ url: `${server.origin}/fox.png` }], {
-    onExchange: ({ url, result }) => seen.push(`${new URL(url).pathname} ${result}`),
-  });
+  const onExchange: ReferenceDeps["onExchange"] = ({ url, result }) =>
+    seen.push(`${new URL(url).pathname} ${result}`);
+  await filesOf(references, { onExchange });
   expect(seen).toEqual(["/fox.png 200"]);
 });
 
 it("asks a server in trouble again, not before it says", async () => {
-  const replies = [response(503, "", { "retry-after": "7" }), response(500, ""), response(200, PICTURE)];
-  const server = await liveServer((_request, socket) => void socket.write(replies.shift() ?? ""));
-  const { waits, clock } = hurriedClock();
-  const { files } = await filesOf([{ url: `${server.origin}/fox.png` }], { clock });
-  expect(files).toHaveLength(1);
-  expect([waits[0], waits.length]).toEqual([7000, 2]);
+  const busy = response(503, "", { "retry-after": "7" });
+  const { references } = await elsewhere(inTurn(busy, response(500, ""), response(200, PICTURE)));
+  const clock = fakeClock();
+  expect((await filesOf(references, { clock })).files).toHaveLength(1);
+  expect([clock.waits[0], clock.waits.length]).toEqual([7000, 2]);
 });
 
 it.each([
   ["is gone", response(404, ""), /HTTP 404\.$/, 1],
   ["is in trouble for ever", response(503, ""), /HTTP 503, 3 times\.$/, 3],
-  [
-    "is to be had in an hour",
-    response(503, "", { "retry-after": "3600" }),
-    /HTTP 503, try again later\.$/,
-    1,
-  ],
+  ["is there in an hour", response(503, "", { "retry-after": "3600" }), /HTTP 503, try again later\.$/, 1],
 ])("refuses one that %s: no other job has to wait for it", async (_what, reply, message, requests) => {
-  const server = await liveServer(reply);
-  const { clock } = hurriedClock();
-  await rejects(filesOf([{ url: `${server.origin}/fox.png` }], { clock }), "invalid", message);
+  const { server, references } = await elsewhere(reply);
+  await rejects(filesOf(references), "invalid", message);
   expect(server.requests).toHaveLength(requests);
 });
 
-it("refuses one whose host does not exist", async () => {
-  const { clock } = hurriedClock();
-  const references = [{ url: "http://no-such-host.invalid/fox.png" }];
-  await rejects(filesOf(references, { clock }), "invalid", /could not be downloaded: .*, 3 times\.$/);
-});
-
-it("refuses a data: URL that cannot be decoded", async () => {
-  await rejects(filesOf([{ url: "data:image/png;base64" }]), "invalid", /in a data: URL cannot be read\.$/);
-});
-
-it("refuses a file that is gone", async () => {
-  const file = path.join(await temporaryFolder(), "0123");
-  await rejects(filesOf([{ file, mediaType: "image/png" }]), "invalid", /cannot be read: no such file/);
+it.each([
+  [
+    "whose host does not exist",
+    { url: "http://no-such-host.invalid/fox.png" },
+    /not be downloaded: .*, 3 times\.$/,
+  ],
+  ["whose data: URL cannot be decoded", { url: "data:image/png;base64" }, /in a data: URL cannot be read\.$/],
+  ["whose file is gone", { file: "/nowhere/fox.png", mediaType: "image/png" }, /be read: no such file/],
+])("refuses one %s", async (_what, reference, message) => {
+  await rejects(filesOf([reference]), "invalid", message);
 });
 
 it("fetches nothing from a private network for a generator on the internet", async () => {

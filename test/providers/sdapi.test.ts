@@ -1,4 +1,3 @@
-import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { GeneratorOptions } from "../../src/providers/kind.ts";
@@ -6,8 +5,7 @@ import { TimeLimitError } from "../../src/providers/provider.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveServer } from "../support/live-server.ts";
 import { type Answer, json, response, toBehaviour } from "../support/scripted-server.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
-import { ALONE, type JobParts, jobFor, opened, told } from "./job.ts";
+import { ALONE, DATA_REFERENCE, fileReference, type JobParts, jobFor, opened, told } from "./job.ts";
 
 const IMAGE = PICTURE.toString("base64");
 /** As AUTOMATIC1111 answers: what it was asked for, and what it made of that, as a text of JSON. */
@@ -40,13 +38,10 @@ const MADE = [{ kind: "bytes", bytes: PICTURE }];
 
 it("asks for an image with what the request says and the user has set, and nothing else", async () => {
   const { generate, server, bodies } = await at(json(ANSWER));
-  const { reply, images } = await generate({ fields: { steps: 4, negative_prompt: "rain" } });
-  expect(server.requests.map(({ method, target }) => `${method} ${target}`)).toEqual([
-    "POST /sdapi/v1/txt2img",
-  ]);
-  expect(bodies()).toEqual([
-    { prompt: "a red fox", width: 64, height: 48, steps: 4, negative_prompt: "rain" },
-  ]);
+  const fields = { steps: 4, negative_prompt: "rain" };
+  const { reply, images } = await generate({ fields });
+  expect(server.requests).toMatchObject([{ method: "POST", target: "/sdapi/v1/txt2img" }]);
+  expect(bodies()).toEqual([{ prompt: "a red fox", width: 64, height: 48, ...fields }]);
   expect(server.requests[0]?.headers).not.toHaveProperty("authorization");
   expect(reply).toEqual({ outcome: "made", usage: null, seeds: [1] });
   expect(images).toEqual(MADE);
@@ -74,35 +69,25 @@ it("asks for a model, which stays loaded", async () => {
 
 it("sends a reference image in base64 to img2img, and refuses several", async () => {
   const { generate, generator, server, bodies } = await at(json(ANSWER));
-  const reference = { url: `data:image/png;base64,${IMAGE}` };
-  await generate({ references: [reference], fields: { denoising_strength: 0.5 } });
+  const file = await fileReference();
+  const fields = { denoising_strength: 0.5 };
+  await generate({ references: [DATA_REFERENCE], fields });
+  await generate({ references: [file] });
   expect(server.submits()[0]?.target).toBe("/sdapi/v1/img2img");
-  expect(bodies()[0]).toEqual({
-    prompt: "a red fox",
-    width: 64,
-    height: 48,
-    init_images: [IMAGE],
-    denoising_strength: 0.5,
-  });
-  const file = path.join(await temporaryFolder(), "fox");
-  await writeFile(file, PICTURE);
-  await generate({ references: [{ file, mediaType: "image/png" }] });
-  expect(bodies()[1]).toMatchObject({ init_images: [IMAGE] });
-  const several = { references: [reference, { file, mediaType: "image/png" }] };
+  const body = { prompt: "a red fox", width: 64, height: 48, init_images: [IMAGE] };
+  expect(bodies()).toEqual([{ ...body, ...fields }, body]);
   const problem = "An sdapi server takes one reference image, and there are 2.";
-  expect(generator.check?.(await jobFor(several))).toBe(problem);
-  expect(generator.check?.(await jobFor({ references: [reference] }))).toBeNull();
-  expect(server.submits()).toHaveLength(2);
+  expect(generator.check?.(await jobFor({ references: [DATA_REFERENCE, file] }))).toBe(problem);
+  expect(generator.check?.(await jobFor({ references: [file] }))).toBeNull();
 });
 
-it("authenticates with user and password where the key has both", async () => {
-  const basic = await at(json(ANSWER), { key: "ada:open sesame" });
-  await basic.generate();
-  const login = Buffer.from("ada:open sesame").toString("base64");
-  expect(basic.server.requests[0]?.headers.authorization).toBe(`Basic ${login}`);
-  const bearer = await at(json(ANSWER), { key: "token" });
-  await bearer.generate();
-  expect(bearer.server.requests[0]?.headers.authorization).toBe("Bearer token");
+it.each([
+  ["ada:open sesame", `Basic ${Buffer.from("ada:open sesame").toString("base64")}`],
+  ["token", "Bearer token"],
+])("authenticates with user and password where the key has both: %s", async (key, authorization) => {
+  const { generate, server } = await at(json(ANSWER), { key });
+  await generate();
+  expect(server.requests[0]?.headers).toMatchObject({ authorization });
 });
 
 it("takes the address with and without the path of the API", async () => {
@@ -111,14 +96,11 @@ it("takes the address with and without the path of the API", async () => {
   expect(server.requests[0]?.target).toBe("/webui/sdapi/v1/txt2img");
 });
 
-it("reads a reply that begins with a byte-order mark", async () => {
-  const { generate } = await at(response(200, `\uFEFF${JSON.stringify(ANSWER)}`));
-  expect((await generate()).images).toEqual(MADE);
-});
-
-it("reads an image that comes as a data: URL", async () => {
-  const { generate } = await at(json({ images: [`data:image/png;base64,${IMAGE}`] }));
-  expect((await generate()).images).toEqual(MADE);
+it.each([
+  ["a reply that begins with a byte-order mark", response(200, `\uFEFF${JSON.stringify(ANSWER)}`)],
+  ["an image that comes as a data: URL", json({ images: [DATA_REFERENCE.url] })],
+])("reads %s", async (_what, answer) => {
+  expect((await (await at(answer)).generate()).images).toEqual(MADE);
 });
 
 it("reports how far the server is, until the image has come", async () => {
@@ -176,7 +158,7 @@ it("a reply of no stated length that ends before its image is lost, and not aske
 });
 
 describe("a request that is given up", () => {
-  const givenUp = async (parts: JobParts, interrupted = json({})) => {
+  const givenUp = async (parts: JobParts, interrupted: Buffer) => {
     const limit = new AbortController();
     const { generate, server } = await at((request, socket) => {
       if (request.target === "/sdapi/v1/interrupt") socket.write(interrupted);
@@ -187,17 +169,12 @@ describe("a request that is given up", () => {
     return { reply, stops: server.submits().filter(({ target }) => target.endsWith("/interrupt")).length };
   };
 
-  it("has a free server end its work", async () => {
-    expect(await givenUp({})).toMatchObject({ reply: { isStopped: true }, stops: 1 });
-  });
-
-  it("may go on where the server does not say that it has ended", async () => {
-    const no = json({ detail: "Not Found" }, 404);
-    expect(await givenUp({}, no)).toMatchObject({ reply: { isStopped: false }, stops: 1 });
-  });
-
-  it("goes on where it is paid for", async () => {
-    expect(await givenUp({ isPaid: true })).toMatchObject({ reply: { isStopped: false }, stops: 0 });
+  it.each([
+    ["has a free server end its work", {}, json({}), true, 1],
+    ["may go on where the server does not say that it has ended", {}, json({}, 404), false, 1],
+    ["goes on where it is paid for", { isPaid: true }, json({}), false, 0],
+  ])("%s", async (_what, parts, interrupted, isStopped, stops) => {
+    expect(await givenUp(parts, interrupted)).toMatchObject({ reply: { isStopped }, stops });
   });
 
   it("stops nobody else's work where it was not sent", async () => {
