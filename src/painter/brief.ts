@@ -7,17 +7,14 @@ import * as moods from "./moods.ts";
 export interface PictureSpec {
   readonly prompt: string;
   readonly model: string;
-  /** Text that identifies the reference images. */
   readonly references: string;
   readonly taskId: string;
-  /** Index of the image in its task. */
   readonly index: number;
   /** Width in pixels, at least 1. */
   readonly width: number;
   readonly height: number;
 }
 
-/** Contents of a picture, derived from its spec. */
 export type Brief = ReturnType<typeof readBrief>;
 
 export function readBrief(spec: PictureSpec) {
@@ -50,7 +47,6 @@ export function readBrief(spec: PictureSpec) {
     land: moods.parseLand(moods.LANDS[land ?? draw.pick(["summer", "spring", "autumn"] as const)]),
     isWinter: land === "winter" && !excluded.has("snow"),
     weather: findRow(words, moods.WEATHERS),
-    /** Colours of the prompt, in order. */
     colors: colorNames.flatMap((color) => (color ? parseColors(color) : [])),
     /** Words for things to omit, also in the singular. */
     excluded,
@@ -62,11 +58,9 @@ export function readBrief(spec: PictureSpec) {
   };
 }
 
-/** Creates a generator of random numbers, which are the same on every machine. */
 function seededRandom(seed: string) {
   // UTF-16, because UTF-8 cannot represent lone surrogates.
   let state = createHash("sha256").update(seed, "utf16le").digest().readInt32LE();
-  /** Returns a number of at least 0 and below 1. */
   const next = () => {
     state = (state + 0x6d2b79f5) | 0;
     const firstMix = Math.imul(state ^ (state >>> 15), state | 1);
@@ -124,7 +118,6 @@ export function parsePrompt(prompt: string): { text: string; words: string[]; ex
   return { text, words: splitWords(text), excluded: new Set(excluded) };
 }
 
-/** Words and punctuation that end the main noun. */
 const NOUN_END =
   /(?<!\p{L})(of|in|on|at|by|near|under|over|behind|beside|with|from|into|through|across|to|for|like|as|is|are|and|or|but)(?!\p{L})|[.,;:!?()\n]/u;
 /** Words that are not a subject: articles, styles, media, adverbs. */

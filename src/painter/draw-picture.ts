@@ -7,9 +7,7 @@ import { composePicture } from "./scene.ts";
 
 export type DrawPicture = (spec: PictureSpec) => AsyncIterable<Buffer>;
 
-/**
- * Draws a picture of the prompt's subject as an 8-bit RGB PNG file. The bytes depend only on the spec.
- */
+/** Draws a picture of the prompt's subject as an 8-bit RGB PNG file. The bytes depend only on the spec. */
 export function drawPicture(spec: PictureSpec): AsyncIterable<Buffer> {
   return pngStream(spec.width, spec.height, drawBands(spec));
 }
@@ -63,7 +61,6 @@ async function* splitEvenly(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffe
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** Encodes a chunk of a PNG file: length, type, data, checksum. */
 function chunk(type: string, data: Buffer): Buffer {
   const framed = Buffer.alloc(data.length + 12);
   framed.writeUInt32BE(data.length, 0);

@@ -48,7 +48,6 @@ export type Foot = readonly [x: number, y: number, across: number, down: number]
 export const [BLACK, SNOW, CREAM] = parseColors("000000 f4f8ff f6ead8") as [Rgb, Rgb, Rgb];
 const INKS = { ink: "26202a", cream: "f6ead8", snow: "f4f8ff", red: "c9382f", lamp: "fff1b8" };
 
-/** Returns a colour by its name in a drawing, in daylight. */
 function resolveColor(light: Brief["light"], name: string, main: Rgb): Rgb {
   if (name === "main") return main;
   if (name === "window") return mix([86, 103, 122], [255, 210, 122], Math.max(0.1, light.lamps));
@@ -96,7 +95,6 @@ export function toShapes(
   });
 }
 
-/** Draws a card in a colour of the prompt, with the prompt in the largest size that fits. */
 export function drawCard(brief: Brief): Shape[] {
   const { width, height, prompt, model, index, colors, random } = brief;
   const color = colors[0] ?? parseColors(random("card").pick(["d23b2f", ...Object.keys(COLORS)]))[0];
@@ -134,7 +132,6 @@ function fitText(prompt: string, width: number, height: number): [dot: number, l
   }
 }
 
-/** Line height, in dots. */
 const LEADING = 10;
 
 function drawText(text: string, left: number, top: number, dot: number): Point[][] {

@@ -68,7 +68,6 @@ export function parseLight(row: string) {
   return { sky: parseColors(sky), sun, glow, haze, cloud, tint, altitude, stars, lamps };
 }
 
-/** Precipitation. */
 export const WEATHERS = {
   snow: "snow snowing snowfall blizzard|flake 240 .009 0 0 1",
   rain: "rain rainy storm stormy thunderstorm drizzle|drop 170 .04 0 0 1",

@@ -99,7 +99,6 @@ function drawHill(
   return [{ outline: [[[0, height], ...crest, [width, height]]], colors, opacity: 1 }];
 }
 
-/** Draws water, with a reflection of all shapes so far. */
 function drawWater(stage: Stage): Shape[] {
   const { width, height, horizon, unit, light, land, sunX } = stage;
   const line = horizon + unit * 0.012;

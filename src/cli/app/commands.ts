@@ -141,7 +141,6 @@ export function isCommand(name: string): boolean {
   return Object.hasOwn(COMMANDS, name);
 }
 
-/** Names, in the parser's result, of the global options that a command rejects. */
 export function refusedGlobals(command: string): string[] {
   return (COMMANDS[command]?.refuses ?? []).flatMap((name) =>
     name === "generator" ? Object.keys(GENERATOR) : [name],

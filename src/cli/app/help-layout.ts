@@ -14,7 +14,6 @@ const MAX_FULL_HELP_COLUMNS = 110;
 /** Minimum width of a description beside its term; with less room it is placed below the term. */
 const MIN_DESCRIPTION_COLUMNS = 22;
 
-/** Heading of the options of the program itself. */
 export const GLOBAL_OPTIONS = "Global options:";
 
 /** Heading of the global generator options, which only `--help --all` shows. */
@@ -51,7 +50,6 @@ export function helpColumns({ columns }: OutputStream, isFull: boolean): number 
     : Math.min(columns || SHORT_HELP_COLUMNS, SHORT_HELP_COLUMNS);
 }
 
-/** A heading with terms and their descriptions, or with names only. */
 interface Section {
   heading: string;
   items?: readonly Item[];
@@ -60,7 +58,6 @@ interface Section {
 
 type Item = readonly [term: string, description: string];
 
-/** Layout of the help of all commands. @param all whether to show every command and option, fully described */
 export function helpLayout(all: boolean): HelpConfiguration {
   return {
     formatHelp(command, { helpWidth: columns = SHORT_HELP_COLUMNS }) {
@@ -77,7 +74,6 @@ export function helpLayout(all: boolean): HelpConfiguration {
   };
 }
 
-/** Returns no lines if the section is empty. */
 function sectionLines({ heading, items = [], names = [] }: Section, columns: number): string[] {
   const textColumn = Math.max(...items.map(([term]) => term.length)) + 4;
   const layout = { columns, textColumn, minTextColumns: MIN_DESCRIPTION_COLUMNS, indent: 6 };
@@ -132,7 +128,6 @@ function shortSections(command: Command): Section[] {
   ];
 }
 
-/** Groups values by heading, in the order in which the headings first occur. */
 function grouped<Value>(
   values: readonly Value[],
   heading: (value: Value) => string,
@@ -194,7 +189,6 @@ function longName({ long }: Option): string {
   return long?.slice("--".length) ?? "";
 }
 
-/** Shortens a description to its first clause and its default. */
 function firstClause(description: string): string {
   return description.replace(/;.*?(?= \(default: |$)/, "");
 }
@@ -226,14 +220,12 @@ function fitLines(lines: readonly string[], columns: number): string[] {
   });
 }
 
-/** An example: a command, and a note beside it. */
 const EXAMPLE_WITH_NOTE = /^( {2}\$ .*?\S) {3,}(\S.*)$/;
 /** A word of a command line with its quotes, or a flag with its value. */
 const SHELL_WORD = /(?:--?[a-z][\w-]* (?![-|]))?(?:[^\s"']|"[^"]*"|'[^']*')+/gi;
 
 const EXAMPLE_PREFIX = "  $ ";
 const WORD_INDENT = 6;
-/** End of a line that a shell continues on the next one. */
 const CONTINUATION = " \\";
 
 function fitLine(line: string, columns: number): string[] {

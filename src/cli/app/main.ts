@@ -7,7 +7,6 @@ import { headingPaint, inColor, loadColors, PLAIN, takesColors } from "../text/c
 import { plainFileStats } from "../text/fd-stream.ts";
 import { enableCompileCache } from "./compile-cache.ts";
 
-/** Runs the program with these arguments. @returns the exit code */
 export async function main(argv: readonly string[]): Promise<number> {
   if (await printPrebuiltText(argv)) return 0;
   const { env } = process;

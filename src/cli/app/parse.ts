@@ -90,7 +90,6 @@ async function runLine(
     if (json && isHelp) return show([], false, await describeProgram(build, namedCommand(flags)));
   }
   if (output === "") return outcome.exitCode;
-  // Help is fitted to a terminal, but not in a JSON document.
   const lines = json ? output.trimEnd().split("\n") : fitHelp(output.trimEnd(), columns, all);
   return show(lines, all);
 }
@@ -103,10 +102,8 @@ async function describeProgram(
   return describe(await build(true), words, (name) => refusedGlobals(name).map(globalFlag));
 }
 
-/** Error codes of the parser after `--help` and after `help`. */
 const HELP_CODES: ReadonlySet<string> = new Set(["commander.helpDisplayed", "commander.help"]);
 
-/** Shows help or the version. @param usesPager whether to use the pager on a terminal */
 async function showLines(
   lines: readonly string[],
   usesPager: boolean,

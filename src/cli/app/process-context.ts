@@ -6,7 +6,6 @@ import type { OutputStream } from "../text/output-stream.ts";
 import { run } from "./run.ts";
 import { exitAfterGrace, interruptSignal, isInForeground, onSuspend, withoutCtrlC } from "./signals.ts";
 
-/** Runs one command line in this process. @returns the exit code */
 export async function runInProcess(argv: readonly string[]): Promise<number> {
   const context = processContext();
   const exitCode = await run(argv, context);
@@ -86,7 +85,6 @@ async function queryTerminal(question: string): Promise<string> {
   await terminal.lastQuery;
   // The system stops a background process that reads from the terminal.
   if (!isInForeground()) return "";
-  // Standard output may be redirected to a file.
   const output = process.stderr.isTTY ? process.stderr : process.stdout;
   const query = queryTerminal(question, { input: process.stdin, output, onInterrupt });
   terminal.lastQuery = query.end;

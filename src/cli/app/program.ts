@@ -9,7 +9,6 @@ import type { GlobalOptions } from "../session/session.ts";
 import { COMMANDS, isCommand } from "./commands.ts";
 import { GENERATOR_OPTIONS, GLOBAL_OPTIONS, helpLayout } from "./help-layout.ts";
 
-/** Commands without an entry in COMMANDS. */
 const BUILT_IN: readonly string[] = ["help", "version"];
 
 const EXAMPLES = `
@@ -22,7 +21,6 @@ Examples:
 
 interface ParserOptions {
   columns: number;
-  /** Receives help and the version. */
   onText: (text: string) => void;
   runWith: RunWith;
 }
@@ -86,7 +84,6 @@ function addBuiltIn(program: Command, onText: (text: string) => void): void {
     .action(() => onText(VERSION));
 }
 
-/** Words that may name a command and its subcommand, in this order. */
 export function namedCommand(argv: readonly string[]): string[] {
   const words = plainWords(argv);
   return words[0] === "help" ? words.slice(1) : words;

@@ -5,7 +5,6 @@ import type { Context } from "../session/context.ts";
 import { loadColors } from "../text/colors.ts";
 import { Console } from "../text/console.ts";
 
-/** Runs one command line, and reports any failure. @returns the exit code */
 export async function run(argv: readonly string[], context: Context): Promise<number> {
   // Found without the parser, because its errors are reported as JSON too.
   const end = argv.indexOf("--");
@@ -51,7 +50,6 @@ async function reportFailure(
   const failure = describeFailure(error, COMMAND_VOCABULARY);
   if (json) {
     const output = console.json(failure);
-    // Standard output failed.
     await output.catch(() => console.error(failureLines(failure)));
   } else {
     await console.error(failureLines(failure, { verbose }));

@@ -1,4 +1,3 @@
-// Handling of signals, and exit of the process.
 import { setMaxListeners } from "node:events";
 import { readFileSync } from "node:fs";
 import { platform } from "node:os";

@@ -8,7 +8,6 @@ import { COMMANDS } from "./commands.ts";
 
 const PROMPT_COMMANDS: ReadonlySet<string> = new Set(["generate", "compare"]);
 
-/** Converts an error of the parser. @param words the part of `argv` before `--` */
 export function usageError(
   error: CommanderError,
   words: readonly string[],
@@ -77,7 +76,6 @@ function unknownSubcommand(
   return new UsageError(`imggen ${name} has no subcommand ${JSON.stringify(word)}.`, { hint, cause });
 }
 
-/** @param argv the whole command line, which may be `help` with a topic or an unquoted prompt */
 export function unknownCommand(word: string, argv: readonly string[]): UsageError {
   const [help, noun] = plainWords(argv)[0] === "help" ? ["help ", "command or topic"] : ["", "command"];
   const nearestName = findNearest(word, [
@@ -93,7 +91,6 @@ export function unknownCommand(word: string, argv: readonly string[]): UsageErro
   return new UsageError(`There is no ${noun} ${JSON.stringify(word)}.`, { hint });
 }
 
-/** Finds the name for an abbreviated or mistyped word. */
 function findNearest(word: string, names: readonly string[]): string | undefined {
   const [nearestName] = names
     .map((name) => ({ name, distance: name.startsWith(word) ? 0 : editDistance(name, word) }))
@@ -159,10 +156,7 @@ const NO_BREAK_SPACE = /^(--?[a-z][\w-]*|[a-z]+)[\u00a0\u2007\u202f](.+)$/is;
 const OPENING_QUOTE = /^(?:--[\w-]+=)?[“”„‟‘’‚‛«»]/;
 const QUOTES = /(?<=^(?:--[\w-]+=)?)[“”„‟‘’‚‛«»]|[“”„‟‘’‚‛«»]$/g;
 
-/**
- * Rejects an option with a typographic dash, which would become part of the prompt.
- * @throws UsageError
- */
+/** Rejects an option with a typographic dash, which would become part of the prompt. @throws UsageError */
 export function rejectTypographicDash(words: readonly string[]): void {
   for (const word of words) {
     const [, dash = "", name = ""] = DASH.exec(word) ?? [];

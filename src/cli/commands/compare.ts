@@ -30,7 +30,6 @@ import { showTable, type TableCell, type TableColumn } from "../text/table.ts";
 import { runShown } from "./batch/run-shown.ts";
 import { batchExitCode, estimateText, planText, type ShownResult, showSummary } from "./batch/summary.ts";
 
-/** Fields whose values are combined. */
 const AXES = ["model", "ratio", "quality"] as const;
 
 const EXAMPLES = `
@@ -102,7 +101,6 @@ function noCombinationError(skipped: readonly SkippedRow[]): UsageError {
   return new UsageError(`Nothing to compare: ${reason.replace(/\.$/, "")}${moreReasons}.`, { hint });
 }
 
-/** Returns the names of the generator fields in which the combinations differ. */
 function differingFields(rows: readonly CheckedRow[]): string[] {
   const axisNames: readonly string[] = AXES;
   return differingNames(rows.map(rowValues)).filter((name) => !axisNames.includes(name));
@@ -123,7 +121,6 @@ function planCells(row: CheckedRow, fields: readonly string[], { isSandbox }: Se
   return [...[...AXES, ...fields].map((name) => values[name] ?? "-"), creditsCell(credits, free)];
 }
 
-/** Shows the combinations and their cost. */
 async function showPlan(plan: BatchPlan, batch: CheckedBatch, session: Session): Promise<number> {
   const { console, options } = session;
   if (options.json) {
@@ -145,7 +142,6 @@ async function showPlan(plan: BatchPlan, batch: CheckedBatch, session: Session):
   return 0;
 }
 
-/** Shows the results as one JSON document or as a table. @param results in the order of the combinations */
 async function showComparison(
   batch: CheckedBatch,
   results: readonly RowResult[],
@@ -190,7 +186,6 @@ function skippedJson({ skipped }: CheckedBatch): object[] {
   });
 }
 
-/** Maximum number of skipped combinations to list individually. */
 const MAX_LISTED = 2;
 /** Maximum number of lines about skipped combinations, after the line with their count. */
 const MAX_LINES = 3;
@@ -227,7 +222,6 @@ function skippedLines({ spec: { rows }, skipped }: CheckedBatch, session: Sessio
   return [...lines, `  ${count} more of ${otherModels.length} other models. To list all: ${command}`];
 }
 
-/** Describes a limit, such as `qualities 1K, 2K only` or `no quality`. */
 function limitText({ field, allowed }: Limit): string {
   if (allowed.length === 0) return `no ${field}`;
   return `${field === "ratio" ? "ratios" : "qualities"} ${allowed.join(", ")} only`;

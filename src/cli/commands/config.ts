@@ -40,7 +40,6 @@ function settingName(text: string): SettingName {
   });
 }
 
-/** Returns a setting with keys masked. */
 function maskedSetting(name: SettingName, { settings }: Session) {
   const setting = settings.get(name);
   if (!setting) return { name, value: getSettingRow(name).default ?? null, source: "default" };
@@ -53,7 +52,6 @@ function shownValue(name: SettingName, value: string): string {
   return name === "baseUrl" || name === "generator" ? redactAddress(value) : value;
 }
 
-/** Settings that are keys, with the commands that store them. */
 const SECRETS: { readonly [Name in SettingName]?: string } = {
   apiKey: "imggen login",
   generatorKey: "imggen login --generator <spec>",

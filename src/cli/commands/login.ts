@@ -143,7 +143,6 @@ async function askQuestion(question: string, { context }: Session): Promise<stri
   return answer;
 }
 
-/** Maximum number of attempts to enter a key. */
 const MAX_ATTEMPTS = 3;
 
 async function askKey(baseUrl: string | null, session: Session): Promise<string> {

@@ -36,7 +36,6 @@ async function runLogout(session: Session): Promise<Answer> {
   };
 }
 
-/** Whether a setting is part of the account or the generator. */
 function isAccountSetting({ name, isOfGenerator }: SettingRow): boolean {
   return name === "apiKey" || name === "baseUrl" || isOfGenerator;
 }

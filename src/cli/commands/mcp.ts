@@ -80,7 +80,6 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   return signal.aborted ? getExitCode(signal.reason) : 0;
 }
 
-/** Creates a session with messages for agents. */
 function agentSession(session: Session, budget: SessionBudget): ClientSession {
   const { context, settings, isSandbox, onSandboxNotice, onExchange } = session;
   return {

@@ -65,7 +65,6 @@ const COLUMNS: readonly TableColumn[] = [
   { heading: "CREDITS", required: true },
 ];
 
-/** Explains the visible columns. */
 const legend = (leftOut: readonly TableColumn[]): string[] => [
   `? not documented.${leftOut.includes(REFERENCES) ? "" : " REFS: reference images, * by https only."}`,
   ...(leftOut.includes(IMAGES) ? [] : ["IMAGES: number without --max-images (and the maximum)."]),
@@ -103,7 +102,6 @@ function creditsCell(model: Model): string {
   return needsSubscription(model) ? `${text} +` : text;
 }
 
-/** Number of images of a request without --max-images. */
 function defaultImages(maxImages: number): number {
   return Math.min(maxImages, DEFAULT_IMAGES);
 }
@@ -157,7 +155,6 @@ function promptText({ promptLimit }: Model): string {
 
 const UNDOCUMENTED = "not documented";
 
-/** Formats a list; an empty list is "none", null is "not documented". */
 function listText(values: readonly string[] | null): string {
   if (values === null) return UNDOCUMENTED;
   return values.length === 0 ? "none" : values.join(" ");
@@ -170,7 +167,6 @@ function referencesText(references: Model["references"]): string {
   return `${max === null ? `${min} or more` : `${min} to ${max}`}${httpsOnly ? ", https only" : ""}`;
 }
 
-/** Formats prices: a single price as a number, several by quality, without the default. */
 function creditsText(credits: Model["credits"]): string {
   if (credits === null) return UNDOCUMENTED;
   const entries = Object.entries(credits);

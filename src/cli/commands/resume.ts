@@ -93,7 +93,6 @@ function resumeEvents(display: DisplayOptions, tasks: TasksShown, session: Sessi
   };
 }
 
-/** Describes tasks that a running server will finish. */
 function servedText(served: ResumeTargets["served"]): string {
   const pids = [...new Set(served.map(({ by }) => by.pid))].join(", ");
   const tasks = pluralize(served.length, "task is", "tasks are");
@@ -127,7 +126,6 @@ async function showResumed(
     await session.console.note("Nothing to resume: no task is unfinished.");
 }
 
-/** Returns `yes` if any task was charged, otherwise `unknown` if any may have been. */
 function worstCharge(reports: readonly TaskReport[]): Charged {
   const charges = reports.map(({ charged }) => charged);
   if (charges.includes("yes")) return "yes";
@@ -136,7 +134,6 @@ function worstCharge(reports: readonly TaskReport[]): Charged {
 
 const MAX_IDS = 100;
 
-/** JSON document of a `resume` of several tasks. */
 function resumedJson(resumed: ResumeReports, exitCode: number, session: Session): object {
   const { reports } = resumed;
   const skippedFields = skippedTasks(resumed);

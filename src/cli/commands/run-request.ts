@@ -31,7 +31,6 @@ export async function runRequest(
   return submitShown({ ...plan, requestTimeoutMs, display, yes }, session);
 }
 
-/** Shows a request, its cost and the files that it would upload. Sends nothing. */
 async function showDryRun(
   plan: RequestPlan,
   { checkImages }: SubmitFlags,

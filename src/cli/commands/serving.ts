@@ -1,4 +1,3 @@
-// Functions of `sandbox` and `serve`.
 import { once } from "node:events";
 import { platform } from "node:os";
 import { getExitCode } from "../../client/exit-codes.ts";
@@ -66,7 +65,6 @@ export async function startOnPort<Server>(
   }
 }
 
-/** Returns commands that set variables in the user's shell. */
 export function exportCommands(
   settings: Readonly<Record<string, string>>,
   { SHELL = "" }: Environment,
@@ -80,7 +78,6 @@ export function exportCommands(
   });
 }
 
-/** A line of a server's log: subject, coloured result and details. */
 export interface LogLine {
   subject: string;
   result: string;
@@ -88,7 +85,6 @@ export interface LogLine {
   details: string;
 }
 
-/** Prints a line with a dimmed time and a coloured result. */
 export function log({ subject, result, style, details }: LogLine, { console, context }: Session): void {
   const time = new Date(context.clock.now()).toTimeString().slice(0, 8);
   const head = `${time} ${subject}${result}`;

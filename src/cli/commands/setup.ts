@@ -33,10 +33,8 @@ export function register(command: Command, runWith: RunWith): void {
     .action(runWith(runSetup));
 }
 
-/** The generators that were found, and the ports and variables that were checked. */
 interface SearchResult {
   ports: readonly number[];
-  /** Names of environment variables for API keys. */
   variables: readonly string[];
   servers: readonly FoundServer[];
   locked: readonly LockedServer[];
@@ -125,7 +123,6 @@ function modelCount({ models }: FoundServer): string {
   return models.length > 1 ? `, ${pluralize(models.length, "model")}` : "";
 }
 
-/** Returns a command for each generator, with a model if one is required. */
 function setCommands(all: readonly FoundGenerator[], session: Session): string[] {
   const set = (name: string, value: string) =>
     session.inProfile(`imggen config set ${name} ${shellWord(value)}`);
@@ -195,7 +192,6 @@ async function askWhich(all: readonly FoundGenerator[], session: Session): Promi
   return null;
 }
 
-/** Prints the new settings, the cost and the next step. */
 async function showSelection(
   { model, paid }: FoundGenerator,
   current: Settings,

@@ -74,7 +74,6 @@ function shownJson({ files, origin }: FoundImages): object {
   return { taskId, request, credits, files: fileFacts };
 }
 
-/** Describes images for a person: names, sizes and request. */
 function captions({ files, origin, settings }: FoundImages, { context }: Session): string[] {
   const lines = files.map(
     ({ path, seed, image: { width, height } }) =>

@@ -34,7 +34,6 @@ export function register(command: Command, runWith: RunWith): void {
     .action(runWith(installSkill));
 }
 
-/** Returns instructions for coding agents. A test runs their commands. */
 function skillText(): string {
   const rows = exitCodeTable()
     .filter(({ code }) => code < 128)

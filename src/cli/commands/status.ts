@@ -49,7 +49,6 @@ async function runStatus(session: Session, ids: string[], flags: FlagsOf<typeof 
   return worstExitCode(reports.map(reportExitCode));
 }
 
-/** Returns the result for all unfinished tasks: one JSON document, or a note if there are no tasks. */
 function allAnswer(reports: readonly TaskReport[], { console }: Session): Answer {
   const tasks = reports.map((report) => statusJson(report, COMMAND_VOCABULARY));
   return {
@@ -58,7 +57,6 @@ function allAnswer(reports: readonly TaskReport[], { console }: Session): Answer
   };
 }
 
-/** Returns the ids of all unfinished tasks, newest first. */
 async function unfinishedTaskIds(session: Session): Promise<string[]> {
   const ids: string[] = [];
   for await (const entry of listedTasks({ status: "unfinished" }, session, String)) {

@@ -13,7 +13,6 @@ import type { Session } from "../session/session.ts";
 interface CommandSpec extends RequestPlan {
   requestTimeoutMs: number | undefined;
   display: DisplayOptions;
-  /** Whether to submit without confirmation. */
   yes: boolean;
 }
 

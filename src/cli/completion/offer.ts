@@ -56,7 +56,6 @@ async function readTree(): Promise<Description> {
   return JSON.parse(existsSync(file) ? readFileSync(file, "utf8") : await readEmbedded("commands.json"));
 }
 
-/** Reads a file that is embedded in a single executable. */
 async function readEmbedded(name: string): Promise<string> {
   const { getAsset } = await import("node:sea");
   return getAsset(name, "utf8");
@@ -65,7 +64,6 @@ async function readEmbedded(name: string): Promise<string> {
 /** Maximum number of task ids to offer, about a screen. Each requires reading a file. */
 const MAX_TASKS = 30;
 
-/** Returns the latest tasks of the ledger as candidates, newest first, described by state and prompt. */
 async function latestTasks(which: "unfinished" | "all", context: Context): Promise<Candidate[]> {
   const [{ latestTasks }, { truncate }] = await Promise.all([
     import("../../client/listed-tasks.ts"),

@@ -1,16 +1,12 @@
 import type { CommandNode, Description, OptionNode } from "../help/command-tree.ts";
 
-/** Parsed words before the cursor. */
 export interface CommandLine {
   command: CommandNode;
-  /** Options of the command, including global options. */
   options: readonly OptionNode[];
   /** Values of the given flags, by long flag; empty for a flag without a value. */
   flags: ReadonlyMap<string, readonly string[]>;
   args: readonly string[];
-  /** The flag whose value is the next word. */
   pendingOption: OptionNode | null;
-  /** Whether `--` ended the flags. */
   optionsEnded: boolean;
 }
 
@@ -65,13 +61,11 @@ export function readFlag(
   return { option: options.find(({ long, short }) => name === long || name === short), value };
 }
 
-/** A completion of the word at the cursor. */
 export interface Candidate {
   value: string;
   description: string;
 }
 
-/** Completions of the word at the cursor. */
 export interface Completions {
   /** Kind of paths that the shell also completes. */
   paths: "files" | "manifests" | "folders" | "none";
@@ -86,7 +80,6 @@ export const NO_COMPLETIONS: Completions = { paths: "none", candidates: [] };
  */
 const SAFE_WORD = /^[\p{L}\p{N}][\p{L}\p{N}._:/@+-]*$/u;
 
-/** Selects the safe candidates that begin with the typed text. */
 export function filterCandidates(candidates: readonly Candidate[], current: string): Completions {
   const fitting = candidates.filter(({ value }) => value.startsWith(current) && SAFE_WORD.test(value));
   return { paths: "none", candidates: fitting };

@@ -11,7 +11,6 @@ import {
 /** Sources of candidates. Each is read only if it is needed. */
 export interface CompletionSources {
   tree: Description;
-  /** Returns tasks of the ledger, newest first. */
   findTasks: (which: "unfinished" | "all") => Promise<readonly Candidate[]>;
   /** Returns the models of a profile; undefined stands for the default settings. */
   findModels: (profile: string | undefined) => Promise<Matrix>;
@@ -24,7 +23,6 @@ export function commandNames(commands: Description["command"]["commands"]): Cand
 
 type ValueDescription = Pick<OptionNode | ArgumentNode, "type" | "values"> & { commaSeparated?: boolean };
 
-/** Finds values of a flag or an argument that begin with the typed text. */
 export async function completeValue(
   spec: ValueDescription,
   current: string,
@@ -94,7 +92,6 @@ async function completeModel(current: string, matrix: Matrix): Promise<Completio
   return filterCandidates(unique, current);
 }
 
-/** Returns the ratios or qualities that the models of the line support, or null if unknown. */
 async function findAllowedValues(line: CommandLine, field: "ratio" | "quality", sources: CompletionSources) {
   const { allowedByModels } = await import("../../client/known-values.ts");
   const names = (line.flags.get("--model") ?? []).flatMap((list) => list.split(","));
@@ -105,7 +102,6 @@ async function findAllowedValues(line: CommandLine, field: "ratio" | "quality", 
   );
 }
 
-/** Returns the models of the profile in the command line. */
 function findModelsOfLine({ flags }: CommandLine, { findModels }: CompletionSources): Promise<Matrix> {
   return findModels(flags.get("--profile")?.at(-1));
 }

@@ -28,7 +28,6 @@ export interface ArgumentNode extends ValueFields {
   variadic: boolean;
 }
 
-/** Description of a command for programs, completion and the manual page. */
 export interface CommandNode {
   name: string;
   summary: string;
@@ -40,7 +39,6 @@ export interface CommandNode {
   /** Long flags of the global options that the command rejects. */
   refuses: readonly string[];
   commands: readonly CommandNode[];
-  /** Command lines to copy. */
   examples: readonly string[];
 }
 

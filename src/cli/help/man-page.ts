@@ -32,7 +32,6 @@ export function manPage({ command, globalOptions, exitCodes, environment, versio
   ];
 }
 
-/** Folders of `userFolders`, and their contents. */
 const FILES = [
   [
     "$IMGGEN_HOME/config, $IMGGEN_HOME/state",

@@ -4,7 +4,6 @@ import { generatorKeys } from "../../client/generator-settings.ts";
 import type { ErrorType } from "../../lib/error-types.ts";
 import type { SettingName } from "../../store/settings-table.ts";
 
-/** Meanings of the exit codes, for help, README and scripts. */
 const MEANINGS: Readonly<Record<0 | CodeOf<ErrorType>, string>> = {
   0: "done; every file promised is on disk and checked",
   1: "a bug in imggen",
@@ -88,7 +87,6 @@ export function environmentTable(): Variable[] {
   return [...settingVariables, ...otherVariables];
 }
 
-/** Returns the variables for API keys of generators, with descriptions. */
 function keyVariables(): Record<string, string> {
   const variables = generatorKeys().map(
     ({ variable, kind, host }) =>

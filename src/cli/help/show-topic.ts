@@ -35,7 +35,6 @@ imggen help exit-codes
 imggen help man | man -l -
 \`\`\``;
 
-/** Pages in Markdown, partly generated from tables of the program. */
 const PAGES: Readonly<Record<TopicName | typeof HELP, string>> = {
   help: HELP_PAGE,
   "exit-codes": exitCodePage(),
@@ -62,7 +61,6 @@ const PAGES: Readonly<Record<TopicName | typeof HELP, string>> = {
   npm,
 };
 
-/** Formats a topic for a width in columns. */
 export function topicLines(name: TopicName | typeof HELP, columns: number): string[] {
   return layOutPage(PAGES[name], columns);
 }
@@ -78,9 +76,7 @@ const TOPIC_LINK = /\[[^\]]+\]\(([\w-]+)\.md\)/g;
 const CODE_INDENT = 4;
 /** Points at which a long JSON line is broken, so that it remains valid JSON. */
 const JSON_BREAK = /(?<=[,:]) /;
-/** Indentation of text below a heading. */
 const TEXT_INDENT = 2;
-/** Minimum width of text beside a term, in columns. */
 const MIN_TEXT_COLUMNS = 22;
 
 /** Formats a help page for a width in columns. Links to other pages become `imggen help` commands. */
@@ -117,7 +113,6 @@ function codeLines(code: string, language: string, columns: number): string[] {
   );
 }
 
-/** Formats the rows of a Markdown table as terms and texts, without the heading. */
 function tableLines(table: string, columns: number): string[] {
   const rows = table.trim().split("\n").slice(2);
   const cells = rows.map((row) => (ROW.exec(row) ?? []).slice(1).map(plainText));

@@ -34,7 +34,6 @@ export const MANUAL = "man";
 /** Topic about the help command, for which the parser has no help. */
 export const HELP = "help";
 
-/** Returns the topic of a command line such as `help json`. */
 export function requestedTopic(argv: readonly string[]): TopicName | typeof MANUAL | typeof HELP | undefined {
   const [first, name] = plainWords(argv);
   if (first !== "help") return undefined;

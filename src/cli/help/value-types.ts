@@ -23,14 +23,12 @@ export type ValueType =
   | "command"
   | "value";
 
-/** Type of the value of a flag or an argument, for completion and for wrappers. */
 export interface ValueKind {
   type: ValueType;
   /** Known values. Complete only for a choice and a setting, because the service may support other models and ratios. */
   values?: readonly string[] | undefined;
 }
 
-/** Shells with a completion script. */
 export const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
 
 const SUGGESTED_VALUES: Readonly<Record<SuggestionKind, ValueKind>> = {
@@ -59,7 +57,6 @@ export function valueKind({ kind, suggestions, choices }: Option): ValueKind {
 
 const PATH_TYPES: ReadonlySet<ValueType | undefined> = new Set(["path", "manifest", "folder"]);
 
-/** Returns the first path argument of a command that is empty. */
 export function emptyPathArgument(command: Command): string | undefined {
   const argument = command.registeredArguments.find(
     (each, at) =>

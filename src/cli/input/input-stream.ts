@@ -106,7 +106,6 @@ export function isForPerson(session: Session): boolean {
   return canAsk(session) && !(options.json || console.quiet || console.events || context.env.CI);
 }
 
-/** Whether questions can be asked on a terminal. */
 export function canAsk({ context: { stdin, stderr } }: Session): boolean {
   return stdin.isTTY === true && stderr.isTTY === true;
 }

@@ -1,4 +1,3 @@
-// Questions to the user, and queries to the terminal.
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { createSupportsTerminalGraphics } from "supports-terminal-graphics";
@@ -50,7 +49,6 @@ export function ask(
   });
 }
 
-/** Maximum time to wait for a reply, in milliseconds. */
 const REPLY_TIMEOUT_MS = 500;
 /** Time in which a late reply is read and discarded, in milliseconds. */
 const LATE_REPLY_TIMEOUT_MS = 2_000;
@@ -110,7 +108,6 @@ function deferred<Value>(): { promise: Promise<Value>; resolve: (value: Value) =
   return { promise, resolve };
 }
 
-/** Detects graphics protocols by environment variables. */
 export function detectEnvironmentGraphics(output: NodeJS.WriteStream): GraphicsSupport {
   return createSupportsTerminalGraphics(output);
 }

@@ -5,7 +5,6 @@ import type { Context } from "../session/context.ts";
 import type { Session } from "../session/session.ts";
 import { canAsk, inputChunks, standardInput } from "./input-stream.ts";
 
-/** Asks the user for a prompt. @returns null without a terminal */
 type Ask = () => Promise<string | null>;
 
 type PromptContext = Pick<Context, "stdin" | "resolvePath" | "signal">;
@@ -45,7 +44,6 @@ async function askForPrompt(ask: Ask, { signal }: PromptContext): Promise<string
   return text;
 }
 
-/** Whether the command runs on a terminal, without `--json`. */
 export function isInteractive(session: Session): boolean {
   return !session.options.json && canAsk(session);
 }

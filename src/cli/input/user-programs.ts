@@ -41,7 +41,6 @@ function run(editor: string, file: string): Promise<string | null> {
   });
 }
 
-/** Exit codes of a shell for a command that is not executable or not found. */
 const START_FAILURE_CODES: ReadonlySet<number | null> = new Set([126, 127]);
 
 /** Default pager. A missing `less` is not reported, because the user did not request it. */

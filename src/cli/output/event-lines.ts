@@ -22,7 +22,6 @@ export type EventLine =
   | { type: "row"; row: number; line: number; taskId: string | null; status: string }
   | { type: "note" | "warning" | "error"; message: string };
 
-/** Returns null for an event without a line. */
 function eventLine(event: RunEvent): EventLine | null {
   switch (event.type) {
     case "uploading":

@@ -4,7 +4,6 @@ import type { Session } from "../session/session.ts";
 import { writeTo } from "../text/output-stream.ts";
 import { getScreen } from "./show-images.ts";
 
-/** The latest preview frame of a task, shown above the status line. */
 export interface LivePreview {
   /** Shows a preview frame. Skips it if it cannot be decoded, or if the previous one is still being drawn. */
   show(image: Buffer): void;

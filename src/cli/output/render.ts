@@ -54,7 +54,6 @@ function isLiveTerminal({ console, context: { stdout, stderr } }: Session): bool
   return stdout.isTTY === true && stderr.isTTY === true && !console.quiet;
 }
 
-/** Formats the line about saved files whose paths are on standard output. */
 function savedLine(report: TaskReport, prefix: string): string {
   const { files } = report;
   const count = pluralize(files.length, "image");
@@ -82,13 +81,11 @@ async function savedLines(
   return lines;
 }
 
-/** Returns the label of a saved image, in lower case after a prefix. */
 function savedLabel(prefix: string, { isSavedBefore }: TaskReport): string {
   if (isSavedBefore) return prefix === "" ? "Already saved" : "already saved";
   return prefix === "" ? "Saved" : "saved";
 }
 
-/** Returns the cost and duration of the images; empty if an earlier run saved them. */
 function costDetails({ credits, free, elapsedMs, isSavedBefore }: TaskReport): string[] {
   if (isSavedBefore) return [];
   return [creditsText(credits, free), ...(elapsedMs === null ? [] : [formatDuration(elapsedMs)])];

@@ -4,7 +4,6 @@ import type { Console } from "../text/console.ts";
 
 /** Progress of a run, derived from its events. Times are in milliseconds of the monotonic clock. */
 export interface RunProgress {
-  /** Task of the last event. */
   task: TaskProgress;
   names: readonly string[];
   /** Indices in `names` of the tasks in each stage, in order of arrival. Printed tasks are removed. */
@@ -30,9 +29,7 @@ export interface BatchProgress {
   rows: number;
   /** Rows that have ended, including the rows that earlier runs saved. */
   endedRows: number;
-  /** Rows that have ended in this run. */
   endedInThisRun: number;
-  /** Rows that this run still has to finish. */
   remainingRows: number;
   running: number;
   failed: number;
@@ -46,7 +43,6 @@ export interface BatchProgress {
   startMs: number | null;
 }
 
-/** Messages about a run on standard error. */
 export interface RunNotes {
   /** @param run progress before the event */
   show(event: RunEvent, run: RunProgress): void;
@@ -54,11 +50,9 @@ export interface RunNotes {
   tick?(run: RunProgress, nowMs: number): void;
 }
 
-/** Presentation of a run to a person. */
 export interface RunView {
   /** Returns the status lines; empty before the first step. */
   lines(run: RunProgress, nowMs: number, columns: number): readonly string[];
-  /** @param isLive whether the status lines are visible */
   notes(console: Console, isLive: boolean): RunNotes;
 }
 
@@ -131,7 +125,6 @@ function batchAfter(
   };
 }
 
-/** Moves a task to a stage. @param stage null to remove the task from all stages */
 function move(stages: RunProgress["stages"], at: number, stage: Stage | null): boolean {
   const wasPresent = Object.values(stages).some((positions) => positions.delete(at));
   if (wasPresent && stage !== null) stages[stage].add(at);

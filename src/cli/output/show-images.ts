@@ -42,7 +42,6 @@ export async function showInTerminal(
   }
 }
 
-/** Returns the graphics support of the terminal, detected once per run. */
 export function getScreen(session: Session): Promise<Screen> {
   const screen = screens.get(session) ?? detectSessionScreen(session);
   screens.set(session, screen);
@@ -59,7 +58,6 @@ function limitScreen(maxRoom: Room | null, screen: Screen): Screen {
   };
 }
 
-/** @returns null on a failure, after a warning */
 async function tryOrWarn<Result>(
   file: string,
   work: () => Promise<Result>,
@@ -93,7 +91,6 @@ export function detectSessionScreen({ context, console }: Session, canQuery = tr
   });
 }
 
-/** Commands that open a file in its default program. */
 const OPENERS: { [Name in NodeJS.Platform]?: string } = { darwin: "open", win32: "explorer" };
 const DEFAULT_OPENER = "xdg-open";
 
@@ -110,7 +107,6 @@ export async function openInViewer(files: readonly string[], session: Session): 
   }
 }
 
-/** @returns the problem, or null */
 function open(file: string, env: Environment): Promise<string | null> {
   const opener = OPENERS[platform()] ?? DEFAULT_OPENER;
   return new Promise((resolve) => {

@@ -5,12 +5,9 @@ import type { Session } from "../session/session.ts";
 import { type Paint, PLAIN, TEXT_STYLES } from "../text/colors.ts";
 import type { Console } from "../text/console.ts";
 
-/** A line, or a function that returns lines for a width in columns. */
 type StatusText = string | ((columns: number) => readonly string[]);
 
-/** Lines at the end of the terminal that show the progress. */
 export interface StatusLine {
-  /** Whether the lines are shown. */
   readonly isLive: boolean;
   set(text: StatusText): void;
   stop(): void;

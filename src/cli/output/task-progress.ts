@@ -59,7 +59,6 @@ export async function createProgress(
   };
 }
 
-/** Flags of commands that connect to targets. */
 interface ConnectionFlags {
   requestTimeoutMs?: number | undefined;
   /** Whether a task may be continued with a different API key. */

@@ -8,10 +8,8 @@ import type { Console } from "../text/console.ts";
 import { creditsText, noteText } from "../text/phrases.ts";
 import type { RunNotes, RunProgress, RunView, Stage, TaskProgress } from "./run-progress.ts";
 
-/** Request details in the status line. */
 type RequestDetails = Pick<CheckedRequest, "request" | "credits"> & { free?: FreeProvider | null };
 
-/** View of a single task. @param details null if unknown */
 export function taskView(details: RequestDetails | null): RunView {
   return {
     lines: ({ task }, nowMs, columns) =>
@@ -62,7 +60,6 @@ const PLAIN_EVENTS = new Set<string>([
   "progress",
 ]);
 
-/** Messages about a single task. */
 export function taskNotes(console: Console, isLive: boolean): RunNotes {
   /** Whether the task id has been shown, which is done once: if the task is slow, or a poll has failed. */
   let isIdShown = false;
@@ -88,7 +85,6 @@ export function taskNotes(console: Console, isLive: boolean): RunNotes {
   };
 }
 
-/** Messages about several tasks before they end. */
 function multiTaskNotes(console: Console): RunNotes {
   return {
     show(event) {
@@ -99,7 +95,6 @@ function multiTaskNotes(console: Console): RunNotes {
   };
 }
 
-/** Stages in the order of their lines. */
 const STAGES = ["finished", "downloading", "running"] as const satisfies Stage[];
 
 /** View of several tasks, by stage. Printed tasks are no longer listed. */
@@ -115,7 +110,6 @@ export function taskRows(ids: readonly string[]): RunView {
   };
 }
 
-/** Returns a line with as many task names as fit, and the number of the remaining tasks. */
 function stageLine(
   stage: Stage,
   stages: RunProgress["stages"],

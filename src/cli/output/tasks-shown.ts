@@ -38,7 +38,6 @@ export class TasksShown implements Progress {
     this.#progress?.show(event);
   }
 
-  /** Marks a task as ended. Its result is printed later. @param at index of the task */
   markEnded(at: number): void {
     this.show({ type: "ended", at });
   }
@@ -92,14 +91,12 @@ export class TasksShown implements Progress {
 }
 
 const MAX_LISTED_IDS = 20;
-/** Maximum length of a command in a message, in characters. */
 const MAX_COMMAND_LENGTH = 600;
 
 export function isInterrupted({ error }: TaskReport): boolean {
   return error?.type === "interrupted";
 }
 
-/** Prints the first unfinished tasks, and the commands that resume and list all of them. */
 async function showInterrupted(ids: readonly string[], session: Session, state: string): Promise<void> {
   if (ids.length === 0) return;
   const { signal } = session.context;

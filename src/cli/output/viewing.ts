@@ -20,7 +20,6 @@ export function parseDisplayOptions(
   return { preview: session.settings.isOn("preview", preview), open };
 }
 
-/** Whether standard output is a terminal without `--json`. */
 export function showsPictures({ context, options }: Session): boolean {
   return context.stdout.isTTY === true && options.json !== true;
 }
@@ -42,7 +41,6 @@ export async function previewImages(
   await showInTerminal(paths, room, session);
 }
 
-/** Opens saved images with the system's viewer. Failures are only warnings. */
 export async function openImages(
   files: DisplayedFiles,
   { open }: DisplayOptions,

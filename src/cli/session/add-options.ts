@@ -19,7 +19,6 @@ export class TableOption extends ParserOption {
   }
 }
 
-/** Whether an option may be given several times. */
 export function isRepeatable({ kind }: Option): boolean {
   return kind === "texts" || kind === "images" || kind === "list";
 }

@@ -5,7 +5,6 @@ import { UsageError } from "../../lib/error-types.ts";
 import type { Console } from "../text/console.ts";
 import type { GlobalOptions, Session } from "./session.ts";
 
-/** Exports of a command's module. */
 export interface CommandModule {
   register(command: Command, runWith: RunWith): void;
 }
@@ -20,24 +19,20 @@ export function commandWords(command: Command): string[] {
   return command.parent === null ? [] : [...commandWords(command.parent), command.name()];
 }
 
-/** Adds a reference to the command's help to a usage error without a hint. */
 export function withHelpHint(command: Command, error: unknown): unknown {
   if (!(error instanceof UsageError) || error.hint !== null) return error;
   const hint = `See ${["imggen", ...commandWords(command), "--help"].join(" ")}.`;
   return new UsageError(error.message, { hint, cause: error });
 }
 
-/** Result of a command, or of one of its tasks. */
 export interface Answer {
   /** Document for `--json`. An AsyncIterable becomes an array. Undefined for a result that is part of a later document. */
   json?: unknown;
-  /** Prints the result for a person. */
   show: () => Promise<unknown>;
   /** Called after the result is printed, with and without `--json`. */
   after?: () => Promise<unknown>;
 }
 
-/** Prints a result as text or JSON. @returns the exit code */
 export async function showAnswer(answer: Answer, { json }: GlobalOptions, console: Console): Promise<number> {
   if (!json) await answer.show();
   else if (isAsyncIterable(answer.json)) await console.jsonList(answer.json);
@@ -55,7 +50,6 @@ export type RunWith = <Arguments extends unknown[]>(
   run: (session: Session, ...args: Arguments) => Promise<number | Answer>,
 ) => (...args: Arguments) => Promise<void>;
 
-/** Global flags that have a value. */
 const FLAGS_WITH_VALUE: ReadonlySet<string | undefined> = new Set(
   Object.values<Option>({ ...GLOBAL, ...GENERATOR }).flatMap(({ flag }) => {
     const [names = "", value] = flag?.split(" <") ?? [];

@@ -3,7 +3,6 @@ import type { GraphicsSupport } from "../../graphics/terminal.ts";
 import type { InterruptedError } from "../../lib/interrupted.ts";
 import type { OutputStream } from "../text/output-stream.ts";
 
-/** Subset of Node's readable streams that the program uses. */
 export interface InputStream extends AsyncIterable<Buffer | string> {
   readonly isTTY?: boolean;
   /** Whether the stream has ended, by Ctrl-D on a terminal. */
@@ -28,15 +27,12 @@ export interface Context extends ProcessContext {
    * jobs to stop.
    */
   stopAcceptedJobs?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
-  /** Asks on the terminal and reads a line. */
   ask: (question: string) => Promise<string>;
-  /** Asks as `ask` does, but hides the typed text. */
   askHidden: (question: string) => Promise<string>;
   /** Sends a query to the terminal. @returns the reply; empty if it is late */
   queryTerminal: (question: string) => Promise<string>;
   /** Waits until input can no longer be the reply to a query. */
   awaitLastQuery?: () => Promise<void>;
-  /** Detects graphics protocols by environment variables. */
   detectEnvironmentGraphics: () => Promise<GraphicsSupport>;
   /** Opens a text in the user's editor. @throws UsageError if the editor fails */
   edit: (text: string) => Promise<string>;

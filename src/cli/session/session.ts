@@ -21,7 +21,6 @@ import type { Context } from "./context.ts";
 /** Global flags, except those of the console, which is created before the command line is parsed. */
 export type GlobalOptions = FlagsOf<Omit<typeof GLOBAL, "quiet" | "color">> & FlagsOf<typeof GENERATOR>;
 
-/** Context, global flags and effective settings of one run of a command. */
 export class Session implements ClientSession {
   readonly context: Context;
   readonly options: GlobalOptions;
@@ -69,7 +68,6 @@ export class Session implements ClientSession {
     return this.#folders;
   }
 
-  /** Adds the profile in use to a command. */
   inProfile(command: string): string {
     return addProfileFlag(command, this);
   }
@@ -92,7 +90,6 @@ export class Session implements ClientSession {
     return names.filter((name) => flags.includes(name));
   }
 
-  /** Splits the command line at `--`. */
   get #words(): { flags: readonly string[]; rest: readonly string[] } {
     const end = this.#argv.indexOf("--");
     const at = end === -1 ? this.#argv.length : end;
@@ -129,9 +126,7 @@ export class Session implements ClientSession {
     }
   };
 
-  /**
-   * Logs each exchange with the service under `--verbose`, without URL queries and without the key.
-   */
+  /** Logs each exchange with the service under `--verbose`, without URL queries and without the key. */
   get onExchange(): ClientSession["onExchange"] {
     if (!this.options.verbose) return undefined;
     return ({ method, url, result, elapsedMs }) => {

@@ -17,7 +17,6 @@ export const TEXT_STYLES = {
 
 export type TextStyleName = keyof typeof TEXT_STYLES;
 
-/** Applies a style to a text, or returns the text unchanged if colours are off. */
 export type TextStyle = (name: TextStyleName, text: string) => string;
 
 export const PLAIN: TextStyle = (_name, text) => text;
@@ -52,12 +51,10 @@ export function takesColors({ isTTY }: Pick<OutputStream, "isTTY">, env: Environ
 /** Colours an escaped line. @param at index of the line in its text */
 export type Paint = (line: string, at: number) => string;
 
-/** Returns a function that makes the headings of help bold. */
 export function headingPaint(style: TextStyle): Paint {
   return (line) => (/^\w[\w -]*:$/.test(line) ? style("heading", line) : line);
 }
 
-/** Returns a function that colours the label at the beginning of a line: `error:`, `warning:` or ✓. */
 export function labelPaint(style: TextStyle): Paint {
   return (line) => {
     const [label = ""] = /^(?:error:|warning:|✓)/.exec(line) ?? [];
@@ -71,7 +68,6 @@ const LABELS: Readonly<Record<string, TextStyleName>> = {
   "✓": "saved",
 };
 
-/** Prefix of a message about a saved image. */
 export const SAVED_MARK = "✓";
 
 /** Whether a terminal can show symbols. The Linux console has few, and the locale C is ASCII. */

@@ -18,7 +18,6 @@ export type Text = string | readonly string[];
 /** Text that is wrapped at words if the terminal is too narrow. */
 export type Message = string | readonly (string | UnfoldedLine)[];
 
-/** A path in a result line, written unchanged for scripts. */
 interface PathField {
   path: string;
 }

@@ -27,7 +27,6 @@ function measure(text: string): number {
   return [...text.replace(ZERO_WIDTH(), "").replace(DOUBLE_WIDTH(), "--")].length;
 }
 
-/** Splits a text into parts that must not be broken. */
 export function pieces(text: string): string[] {
   return text.match(PIECE) ?? [];
 }
@@ -57,7 +56,6 @@ export function streamColumns({ isTTY, columns }: StreamWidth): number {
 
 interface Wrapping {
   columns: number;
-  /** Number of spaces before each line. */
   indent: number;
   /** Number of additional spaces before all lines but the first. Default: 0. */
   hanging?: number;
@@ -87,11 +85,9 @@ export function wrapWords(
 
 interface TermLayout {
   columns: number;
-  /** Column at which text beside the term begins. */
   textColumn: number;
   /** Minimum width of text beside the term; if less is available, the text is placed below the term. */
   minTextColumns: number;
-  /** Number of spaces before text below the term. */
   indent: number;
 }
 

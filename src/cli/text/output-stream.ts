@@ -3,7 +3,6 @@ import { errorCode, errorText } from "../../lib/error-text.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import { InterruptedError } from "../../lib/interrupted.ts";
 
-/** Subset of Node's writable streams that the program uses. */
 export interface OutputStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -26,7 +25,6 @@ export function writeTo(stream: OutputStream, data: string | Uint8Array): Promis
   });
 }
 
-/** Timeout of a write after a signal, in milliseconds. */
 const WRITE_AFTER_SIGNAL_MS = 500;
 
 /** Streams whose readers have stopped reading. Nothing more is written to them. */
@@ -69,7 +67,6 @@ export function isClosedPipe(error: unknown, onPlatform: NodeJS.Platform = platf
   return code === "EPIPE" || (code === "EOF" && onPlatform === "win32");
 }
 
-/** Creates the error for a result that was not completely read when a signal came. */
 export function unreadError(reason: InterruptedError): InterruptedError {
   return new InterruptedError(reason.signal, {
     hint: "The result is incomplete, because standard output was not read. Nothing saved is lost. To list tasks and images: imggen history",

@@ -10,7 +10,6 @@ import { pluralize } from "../../lib/whole-number.ts";
 import { resumeCommand } from "../../lib/wording.ts";
 import type { FreeProvider } from "../../task/intent.ts";
 
-/** Formats a cost, such as `2 credits` or `free`. */
 export function creditsText(credits: number | null, free: FreeProvider | null = null): string {
   if (free === "sandbox") return "free (sandbox)";
   if (free !== null || credits === 0) return "free";
@@ -18,12 +17,10 @@ export function creditsText(credits: number | null, free: FreeProvider | null = 
   return pluralize(credits, "credit");
 }
 
-/** Formats a cost for a table; `?` if it is not documented. */
 export function creditsCell(credits: number | null, free: FreeProvider | null = null): string {
   return free === null ? String(credits ?? "?") : "free";
 }
 
-/** Describes an event of a run, with advice about flags and Ctrl-C. */
 export function noteText(event: RunEvent): string {
   const text = eventText(event);
   if (event.type === "continuing") return text.replace(/\.$/, "; --again submits a new one.");
@@ -49,7 +46,6 @@ export function failureLines(
   return error.hint === "" ? lines : [...lines, ...error.hint.split("\n").map((line) => `  ${line}`)];
 }
 
-/** Returns the path of a file, relative to the working folder if that is shorter. */
 export function shortPath(file: string, { resolvePath }: Pick<ProcessContext, "resolvePath">): string {
   try {
     const relative = path.relative(resolvePath("."), file);
@@ -79,7 +75,6 @@ export function stoppingText(
   return `Stopping. Waiting up to ${formatDuration(waitMs)} for ${idsText} in flight…`;
 }
 
-/** Describes the tasks whose replies a second signal has abandoned. */
 export function givenUpText(taskIds: readonly string[]): string {
   const replies = taskIds.length > 1 ? "the replies of tasks" : "the reply of task";
   return `Stopped waiting for ${replies} ${joinFirst(taskIds, MAX_SHOWN_IDS)}; ${resumeText(taskIds)}`;

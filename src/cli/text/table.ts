@@ -5,7 +5,6 @@ import { streamColumns } from "./fit.ts";
 import type { OutputStream } from "./output-stream.ts";
 import { countColumns, cutTo } from "./terminal-columns.ts";
 
-/** Returns the style of a cell's text, or null for plain text. */
 export type CellStyle = (cell: string, column: TableColumn) => TextStyleName | null;
 
 /**
@@ -51,18 +50,15 @@ function joinCells(cells: readonly string[]): string {
   return cells.join(" ".repeat(COLUMN_GAP)).trimEnd();
 }
 
-/** A column, and its treatment if the terminal is too narrow for the table. */
 export interface TableColumn {
   heading: string;
   /** Whether the column is cut after all other columns, and never omitted. */
   required?: boolean;
-  /** Whether the column is omitted before all other columns. */
   omitFirst?: boolean;
   /** Whether cells are never cut, because part of a cell would be useless. */
   neverCut?: boolean;
   /** Minimum width; a narrower column is omitted. Default: 6. */
   minWidth?: number;
-  /** Whether the column is omitted if all its cells are the same. */
   omitIfConstant?: boolean;
 }
 
@@ -70,7 +66,6 @@ export interface TableColumn {
 export type TableCell = string | { path: string };
 
 const LINES_PER_CHUNK = 1000;
-/** Number of spaces between two columns. */
 const COLUMN_GAP = 2;
 /** Width below which most cells are useless. */
 const DEFAULT_MIN_WIDTH = 6;
@@ -106,7 +101,6 @@ interface FittedCell {
 }
 
 interface Layout {
-  /** Returns the visible cells of a row. */
   fitRow: (row: readonly TableCell[]) => FittedCell[];
   omitted: TableColumn[];
 }

@@ -5,7 +5,6 @@ export function countColumns(text: string): number {
   return stringWidth(text);
 }
 
-/** Cuts a text to a number of columns, with an ellipsis for the omitted part. */
 export function cutTo(text: string, width: number, cut: "start" | "end" = "end"): string {
   if (countColumns(text) <= width) return text;
   const graphemes = [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment);

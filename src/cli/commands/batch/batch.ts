@@ -63,7 +63,6 @@ const COST_COLUMNS = [
   { heading: "CREDITS", required: true },
 ];
 
-/** Shows the rows to submit and their cost. */
 async function showPlan(plan: BatchPlan, { spec }: CheckedBatch, session: Session): Promise<void> {
   const { console, options } = session;
   const { rows, sums } = planJson(plan);
@@ -85,7 +84,6 @@ async function showPlan(plan: BatchPlan, { spec }: CheckedBatch, session: Sessio
   if (estimate !== "") await console.note(estimate);
 }
 
-/** Prints the summary. */
 async function showResult(result: ShownResult, folder: string, session: Session): Promise<void> {
   const { sheet } = result;
   if (session.options.json)

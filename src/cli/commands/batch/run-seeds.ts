@@ -15,7 +15,6 @@ import { batchExitCode, estimateText, planText, showSummary } from "./summary.ts
 
 type Flags = Omit<FlagsOf<typeof GENERATE>, "seed"> & { readsInput: boolean };
 
-/** Submits a request once for each seed, as a batch. @returns the exit code */
 export async function runSeeds(
   prompt: string,
   seeds: readonly WholeNumber[],
@@ -48,7 +47,6 @@ export async function runSeeds(
   return batchExitCode(result);
 }
 
-/** Shows the first request to submit, the seeds, and the total number and cost. */
 async function showPlan(batch: CheckedBatch, session: Session): Promise<number> {
   const { console, options } = session;
   const { plan, described } = await planBatch(batch, session);

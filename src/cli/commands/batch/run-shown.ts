@@ -22,10 +22,7 @@ interface Listener {
   onCutOff?: (result: BatchResult) => Promise<void>;
 }
 
-/**
- * Runs a batch and shows each row as it ends.
- * @throws the errors of `batch`; then nothing was sent
- */
+/** Runs a batch and shows each row as it ends. @throws the errors of `batch`; then nothing was sent */
 export async function runShown(
   { spec }: CheckedBatch,
   flags: Pick<FlagsOf<typeof SUBMIT_MANY>, "sheet" | "requestTimeoutMs" | "yes">,
@@ -77,7 +74,6 @@ export async function showPaths(end: RowResult, { console, context }: Session): 
   for (const { path } of end.report?.files ?? []) if (path !== null) await console.resultLine({ path });
 }
 
-/** Creates the progress display of a batch: a bar on a terminal, and a message for each failed row. */
 export async function createBatchProgress(
   session: Session,
   { nameOf }: Pick<BatchSpec, "nameOf">,
@@ -102,7 +98,6 @@ const BAR = { filled: "━", empty: "─" };
 const PLAIN_BAR = { filled: "#", empty: "-" };
 const MIN_BAR_COLUMNS = 6;
 const MAX_BAR_COLUMNS = 30;
-/** Time before the first rate is shown, in milliseconds. */
 const RATE_AFTER_MS = 2000;
 
 /**
@@ -138,14 +133,12 @@ export function batchLines(view: BatchView, columns: number, hasSymbols: boolean
   ];
 }
 
-/** Joins parts of a line, without the last ones that do not fit. */
 function joinFitting(parts: readonly (string | false)[], columns: number): string {
   const visible = parts.filter(Boolean);
   while (visible.join(" · ").length > columns) visible.pop();
   return visible.join(" · ");
 }
 
-/** Rounds to 5 s below a minute, to 10 s below ten minutes, otherwise to a minute. */
 function roundDuration(ms: number): number {
   const stepMs = ms < 60_000 ? 5_000 : ms < 600_000 ? 10_000 : 60_000;
   return Math.max(5_000, Math.round(ms / stepMs) * stepMs);
@@ -164,7 +157,6 @@ function barPaint(style: TextStyle): Paint {
   };
 }
 
-/** Minimum duration of a pause that is reported, in milliseconds. */
 const MIN_PAUSE_MS = 5_000;
 
 function batchNotes(console: Console, rowName: BatchSpec["nameOf"]): RunNotes {

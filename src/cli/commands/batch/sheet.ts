@@ -67,11 +67,8 @@ function isFile(file: string): boolean {
 }
 
 export interface SheetEntry {
-  /** Path of the image, or null. */
   image: string | null;
-  /** Values of the request, and the cost. */
   values: RowValues;
-  /** Duration and final state of the row. */
   end: string;
 }
 

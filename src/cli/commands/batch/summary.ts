@@ -12,7 +12,6 @@ import type { Session } from "../../session/session.ts";
 import { streamColumns } from "../../text/fit.ts";
 import { creditsText } from "../../text/phrases.ts";
 
-/** Formats a cost, such as `1160 credits, and 2 rows of unknown cost`. */
 function costText({ rows, credits, undocumented }: TotalCost): string {
   if (undocumented === 0) return creditsText(credits);
   if (undocumented === rows) return creditsText(null);
@@ -33,7 +32,6 @@ export function planText(plan: PlanFacts, unit = "row"): string {
   return parts.filter(Boolean).join(", ");
 }
 
-/** Describes the estimate of undocumented costs for `confirmAbove`; empty if all costs are documented. */
 export function estimateText({ estimate }: PlanFacts): string {
   if (estimate === null) return "";
   return `For confirmAbove, a row of unknown cost counts as ${estimate.each} credits: ${estimate.total} in total.`;
@@ -52,7 +50,6 @@ export interface ShownResult extends BatchResult {
   readsInput?: boolean;
 }
 
-/** Prints the summary of a batch, and the path of its contact sheet. */
 export async function showSummary(result: ShownResult, session: Session): Promise<void> {
   for (const line of summaryLines(result, session)) await session.console.note(line);
   const room = streamColumns(session.context.stderr);
@@ -87,7 +84,6 @@ function summaryLines(result: ShownResult, session: Session): string[] {
   return [...lines, ...nextSteps(result, session)];
 }
 
-/** Formats the saved rows, such as `3 saved (2 of them by earlier runs)`. */
 function savedText(savedRows: number, earlier: number): string {
   if (earlier === 0) return `${savedRows} saved`;
   return savedRows === 0
@@ -95,7 +91,6 @@ function savedText(savedRows: number, earlier: number): string {
     : `${savedRows + earlier} saved (${earlier} of them by earlier runs)`;
 }
 
-/** Describes the cost of this run, from the certain to the possible charge. */
 function spentText({ cost, possibleCost }: BatchCounts): string {
   if (cost.rows === 0) return "Nothing was charged in this run.";
   if (possibleCost.rows === 0) return `Charged in this run: ${costText(cost)}.`;
@@ -116,7 +111,6 @@ function remedies(stopped: ImggenError): string[] {
   return advice === "" ? [] : advice.split("\n");
 }
 
-/** Flags that resubmit rows of earlier runs. */
 const RESUBMIT_FLAGS = ["--again", "--retry-failed", "--resubmit-unknown"];
 
 function nextSteps({ counts, stopped, readsInput = false }: ShownResult, session: Session): string[] {
@@ -144,7 +138,6 @@ function nextSteps({ counts, stopped, readsInput = false }: ShownResult, session
   return steps;
 }
 
-/** Errors that stop a batch and determine its exit code. */
 const EXIT_CODE_ERRORS: ReadonlySet<ErrorType> = new Set([
   "auth_required",
   "insufficient_credits",

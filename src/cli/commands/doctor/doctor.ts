@@ -155,7 +155,6 @@ const MARKS: Readonly<Record<Finding["level"], { symbol: string; style: TextStyl
 const MAX_STATUS_LENGTH = "skipped".length;
 const MAX_NAME_LENGTH = Math.max(...CHECKS.map(({ name }) => name.length));
 
-/** Prints a finding, wrapped if the terminal is too narrow. */
 async function showRow(
   { name, level, message, hint }: Finding & { name: string },
   { console, context: { stdout, env } }: Session,
@@ -172,7 +171,6 @@ async function showRow(
   );
 }
 
-/** Formats a finding on one line if it fits. Otherwise its next step begins a new line. */
 function findingLines(head: string, parts: readonly string[], columns: number): string[] {
   const textColumn = head.length + 2;
   // A part that ends with a command has no full stop.
@@ -186,7 +184,6 @@ function findingLines(head: string, parts: readonly string[], columns: number): 
   });
 }
 
-/** Returns the JSON document, which is an error if a problem must be fixed. */
 function doctorDocument(failed: readonly string[]): object {
   if (failed.length === 0) return { ok: true };
   const hint = "See the hint of each check.";

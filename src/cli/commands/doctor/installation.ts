@@ -40,7 +40,6 @@ const PACKAGE_HINT =
 const EXECUTABLE_HINT =
   "Images are saved without it, and shown in terminals that support image files. Other terminals, thumbnails and contact sheets need the npm package of imggen.";
 
-/** Describes the capabilities of the terminal. Never a warning or a failure. */
 export async function checkTerminal(session: Session): Promise<Finding> {
   const { context, console, options } = session;
   if (context.stdout.isTTY !== true) return ok("standard output is not a terminal", { isTerminal: false });

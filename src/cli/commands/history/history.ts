@@ -133,7 +133,6 @@ function parseLimit({ limit, all, summary }: HistoryFlags): number {
 
 const FIRST_TASK = 'To generate an image, free: imggen generate "a red fox" --sandbox';
 
-/** Explains an empty list, with the command that lists the other tasks. */
 async function explainEmptyList(elsewhere: number, flags: HistoryFlags, session: Session): Promise<void> {
   const { isSandbox } = session;
   const isOneGenerator = isLimitedToGenerator(session);
@@ -164,7 +163,6 @@ function emptyListText({ search, status, model, since }: HistoryQuery, location:
     : `No tasks ${locationText} yet`;
 }
 
-/** Whether a flag limits the list to one generator. */
 function isLimitedToGenerator({ isSandbox, settings }: Session): boolean {
   return !isSandbox && settings.flag("generator") !== undefined;
 }

@@ -32,7 +32,6 @@ export function taskRow({ report, status, generator }: ListedTask, context: Sess
     id: taskId ?? ledgerId ?? "",
     status,
     credits: creditsCell(report.credits, report.free),
-    // Null for a task of the service.
     generator: generator && shortGeneratorName(generator),
     seed: seedCell(report),
     prompt: request?.prompt ?? "",
@@ -40,14 +39,12 @@ export function taskRow({ report, status, generator }: ListedTask, context: Sess
   };
 }
 
-/** Shortens a generator's name to the host of its server, or the program of its command. */
 function shortGeneratorName(name: string): string {
   const [, kind, rest = ""] = /^(\w+):(.*)$/s.exec(name) ?? [];
   if (kind === "command") return rest.split(" ", 1)[0]?.replace(/^.*[\\/]/, "") ?? "";
   return URL.canParse(rest) ? new URL(rest).host : redactAddress(name);
 }
 
-/** Shows tasks as a table, on a terminal with short times and ids. */
 export async function showTasks(tasks: readonly TaskRow[], session: Session): Promise<void> {
   const { stdout, clock } = session.context;
   const ids = tasks.map(({ id }) => id);
@@ -74,7 +71,6 @@ export async function showTasks(tasks: readonly TaskRow[], session: Session): Pr
   await showTable(columns, rows, session, statusStyle);
 }
 
-/** Formats the first file and the number of further files, or the reason for a failure. */
 function fileCell({ files, state, error }: TaskReport, context: Session["context"]): TableCell {
   const [first, ...others] = files;
   if (first === undefined) return state === "failed" ? shortReason(error?.message ?? "") : "";
@@ -82,7 +78,6 @@ function fileCell({ files, state, error }: TaskReport, context: Session["context
   return { path: others.length === 0 ? name : `${name} +${others.length}` };
 }
 
-/** Formats the first seed and the number of further seeds; empty if no seed is known. */
 function seedCell({ files }: TaskReport): string {
   const [first = "", ...others] = new Set(files.flatMap(({ seed }) => seed ?? []));
   return others.length === 0 ? String(first) : `${first} +${others.length}`;
@@ -106,7 +101,6 @@ const STYLES: Readonly<Record<OpenState | "completed" | "failed", TextStyleName>
 const statusStyle: CellStyle = (cell, column) =>
   column === STATUS ? (Object.entries(STYLES).find(([word]) => word === cell)?.[1] ?? null) : null;
 
-/** Totals of a set of tasks. */
 interface Totals {
   tasks: number;
   /** Number of saved images. */
@@ -123,7 +117,6 @@ interface Totals {
 
 /** Totals of one model and one day, in local time. */
 interface DayTotals extends Totals {
-  /** Day, such as `2026-01-31`. */
   day: string;
   model: string;
 }
@@ -177,7 +170,6 @@ const DAY_COLUMNS: readonly TableColumn[] = [
   { heading: "CREDITS", required: true },
 ];
 
-/** Shows images and costs by day and model. */
 export async function showSummary({ days, total }: Sums, session: Session): Promise<void> {
   if (total.tasks === 0) return;
   const rows = days.map((each) => [each.day, each.model, ...totalCells(each)]);
@@ -185,7 +177,6 @@ export async function showSummary({ days, total }: Sums, session: Session): Prom
   if (total.usage) await session.console.result(["", usageLine(total.usage)]);
 }
 
-/** Formats costs and tokens with the generators' names for them. */
 function usageLine(usage: Readonly<Record<string, number>>): string {
   const parts = Object.entries(usage).map(([name, value]) => `${name} ${value}`);
   return `Usage of your own generators: ${parts.join(", ")}`;
