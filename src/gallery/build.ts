@@ -14,7 +14,7 @@ import type { Ledger } from "../store/ledger.ts";
 import { isAtGenerator, SANDBOX_SERVICE } from "../task/intent.ts";
 import { generatorFieldTexts } from "../task/request.ts";
 import type { Task } from "../task/task.ts";
-import { findImages, isFreeForThumbnails, THUMBNAILS } from "./find-images.ts";
+import { canHaveThumbnails, findImages, THUMBNAILS_SUFFIX } from "./find-images.ts";
 import { galleryPage, isGalleryPage, type PageImage } from "./page.ts";
 import {
   makeThumbnails,
@@ -24,14 +24,12 @@ import {
 } from "./thumbnails.ts";
 
 interface GalleryOptions extends ThumbnailOptions {
-  /** The folder of the images. Absolute. */
   folder: string;
-  /** Absolute path of the page. */
   page: string;
-  /** Whether to replace a file that is no gallery page. */
+  /** Whether to replace a file that is not a gallery page. */
   overwrite: boolean;
   ledger: Pick<Ledger, "findByFiles">;
-  /** The profile of a service or generator by its name in the ledger, if any. */
+  /** Returns the profile for a service or generator in the ledger, or null. */
   findProfile: (service: string) => string | null;
 }
 
@@ -40,16 +38,16 @@ export interface Gallery extends Omit<ThumbnailResult, "images"> {
 }
 
 /**
- * Makes a page of the images in a folder and its subfolders, with facts from the ledger and sidecars.
- * @throws UsageError if there is no such folder, or the page would replace another file; SaveFailedError if it cannot
- * be written; or the signal's reason
+ * Creates a page of the images in a folder and its subfolders, with data from the ledger and sidecars.
+ * @throws UsageError if the folder does not exist, or the page would replace another file; SaveFailedError if it
+ * cannot be written; or the signal's reason
  */
 export async function buildGallery(options: GalleryOptions): Promise<Gallery> {
   const { folder, page, inline, overwrite, ledger, signal } = options;
-  if (!isFolder(folder)) throw new UsageError(`There is no folder ${folder}.`);
-  const thumbnails = page.replace(/\.html?$/i, "") + THUMBNAILS;
+  if (!isFolder(folder)) throw new UsageError(`The folder ${folder} does not exist.`);
+  const thumbnails = page.replace(/\.html?$/i, "") + THUMBNAILS_SUFFIX;
   try {
-    await refuseForeign(page, inline ? null : thumbnails, overwrite);
+    await refuseForeignFiles(page, inline ? null : thumbnails, overwrite);
     const files = await findImages(folder);
     await makeFolder(path.dirname(page), 0o777);
     const { images, ...result } = await makeThumbnails(files, thumbnails, options);
@@ -63,16 +61,23 @@ export async function buildGallery(options: GalleryOptions): Promise<Gallery> {
     return { ...result, images: pageImages };
   } catch (error) {
     if (signal.aborted || errorCode(error) === undefined) throw error;
-    throw new SaveFailedError(`The gallery cannot be made in ${path.dirname(page)}: ${errorText(error)}.`, {
-      hint: "Choose another place with --output.",
-      charged: "no",
-      cause: error,
-    });
+    throw new SaveFailedError(
+      `The gallery cannot be written to ${path.dirname(page)}: ${errorText(error)}.`,
+      {
+        hint: "Choose another place with --output.",
+        charged: "no",
+        cause: error,
+      },
+    );
   }
 }
 
-/** @throws UsageError if a file or folder of another origin would be replaced */
-async function refuseForeign(page: string, thumbnails: string | null, overwrite: boolean): Promise<void> {
+/** @throws UsageError if a file or folder of another program would be replaced */
+async function refuseForeignFiles(
+  page: string,
+  thumbnails: string | null,
+  overwrite: boolean,
+): Promise<void> {
   const isLink = thumbnails !== null && lstatSync(thumbnails, { throwIfNoEntry: false })?.isSymbolicLink();
   if (isLink) {
     throw new UsageError(`${thumbnails} is a link, and thumbnails are not written through one.`, {
@@ -80,15 +85,14 @@ async function refuseForeign(page: string, thumbnails: string | null, overwrite:
     });
   }
   if (overwrite) return;
-  const isPageFree = !(await isNameTaken(page)) || isGalleryPage(readHead(page).toString());
-  if (isPageFree && (thumbnails === null || (await isFreeForThumbnails(thumbnails)))) return;
-  const foreign = isPageFree ? thumbnails : page;
-  throw new UsageError(`${foreign} exists already, and imggen gallery did not make it.`, {
+  const canWritePage = !(await isNameTaken(page)) || isGalleryPage(readHead(page).toString());
+  if (canWritePage && (thumbnails === null || (await canHaveThumbnails(thumbnails)))) return;
+  const foreignPath = canWritePage ? thumbnails : page;
+  throw new UsageError(`${foreignPath} exists already, and is not from imggen gallery.`, {
     hint: "Choose another --output, or replace it with --overwrite.",
   });
 }
 
-/** The origin of each image; null if unknown. The ledger is read in one pass. */
 async function findOrigins(
   images: readonly ThumbnailedImage[],
   ledger: GalleryOptions["ledger"],
@@ -102,7 +106,7 @@ async function findOrigins(
   return origins;
 }
 
-/** Ids from the images' bytes, so that links survive new names. Copies are numbered. */
+/** Ids from the images' content, so that links survive new names. Copies are numbered. */
 function pageIds(images: readonly ThumbnailedImage[]): string[] {
   const counts = new Map<string, number>();
   return images.map(({ sha256 }) => {
@@ -121,12 +125,15 @@ function pageImage(
   { page, findProfile }: Pick<GalleryOptions, "page" | "findProfile">,
 ): Omit<PageImage, "id"> {
   const file = relativeUrl(source.path, page);
-  const small = thumbnail ?? source.path;
-  const inlined = typeof small === "string" ? null : `data:image/webp;base64,${small.toString("base64")}`;
+  const thumbnailSource = thumbnail ?? source.path;
+  const inlined =
+    typeof thumbnailSource === "string"
+      ? null
+      : `data:image/webp;base64,${thumbnailSource.toString("base64")}`;
   const { prompt = null, model = null, ratio = null, quality = null } = origin?.request ?? {};
   return {
     file,
-    thumbnail: inlined ?? relativeUrl(String(small), page),
+    thumbnail: inlined ?? relativeUrl(String(thumbnailSource), page),
     name: source.name,
     width,
     height,
@@ -141,29 +148,29 @@ function pageImage(
         : generatorFieldTexts({ ...origin.request, seed: origin.seed ?? origin.request.seed }),
     credits: origin?.free ? 0 : (origin?.credits ?? null),
     task: origin?.taskId ?? null,
-    command: origin && commandFor(origin, source.path, findProfile),
+    command: origin && rerunCommand(origin, source.path, findProfile),
   };
 }
 
-/** Relative to the page, so that both can be moved together. */
+/** Relative, so that page and images can be moved together. */
 function relativeUrl(file: string, page: string): string {
   const relative = path.relative(path.dirname(page), file);
   return relative.split(path.sep).map(encodeURIComponent).join("/");
 }
 
 /**
- * The command that makes an image again with the same provider. A sidecar may come from anyone, so only the sandbox
- * is read from it.
+ * Returns the command that generates an image again with the same provider. From a sidecar, which may be forged,
+ * only the sandbox is used.
  */
-function commandFor(
+function rerunCommand(
   origin: ImageOrigin,
   image: string,
   findProfile: GalleryOptions["findProfile"],
 ): string | null {
   if (shortenedImage(origin) !== undefined) return null;
   const { service, taskId, record } = origin;
-  const what = record === null ? image : (taskId ?? record.id);
-  return ["imggen", "rerun", shellWord(what), ...serviceFlags(service, record, findProfile)].join(" ");
+  const argument = record === null ? image : (taskId ?? record.id);
+  return ["imggen", "rerun", shellWord(argument), ...serviceFlags(service, record, findProfile)].join(" ");
 }
 
 function serviceFlags(

@@ -3,57 +3,55 @@ import path from "node:path";
 import { typeFromName } from "../lib/image/format.ts";
 import { isNameTaken } from "../lib/publish.ts";
 
-/** An image file in a folder or below. */
 export interface FoundImage {
-  /** The path below the folder, with forward slashes. */
+  /** Path below the folder, with forward slashes. */
   name: string;
   path: string;
   bytes: number;
   modifiedMs: number;
 }
 
-/** Ending of the names of thumbnail folders. */
-export const THUMBNAILS = "-thumbnails";
+/** Suffix of the names of thumbnail folders. */
+export const THUMBNAILS_SUFFIX = "-thumbnails";
 
-/** An empty file that marks a folder of thumbnails as imggen's. */
+/** Empty file that marks a folder of thumbnails of imggen. */
 export const MARKER = "made-by-imggen";
 
-/** Whether thumbnails may be written to this folder: it does not exist, is empty, or is imggen's. */
-export async function isFreeForThumbnails(folder: string): Promise<boolean> {
+/** Whether thumbnails may be written to a folder: it is missing, empty, or of imggen. */
+export async function canHaveThumbnails(folder: string): Promise<boolean> {
   if (!(await isNameTaken(folder))) return true;
   const names = await promises.readdir(folder).catch(() => null);
-  return names?.length === 0 || (await holdsThumbnails(folder));
+  return names?.length === 0 || (await hasThumbnailMarker(folder));
 }
 
-async function holdsThumbnails(folder: string): Promise<boolean> {
+async function hasThumbnailMarker(folder: string): Promise<boolean> {
   return (await promises.lstat(path.join(folder, MARKER)).catch(() => null))?.isFile() ?? false;
 }
 
 /**
- * The image files in a folder and its subfolders, by name. Hidden files, links to folders and thumbnails are left
- * out.
- * @throws the system's error if the folder itself cannot be read
+ * Finds image files in a folder and its subfolders, sorted by name. Skips hidden files, links to folders, and
+ * thumbnails.
+ * @throws the system's error if the folder cannot be read
  */
 export async function findImages(folder: string): Promise<FoundImage[]> {
   const images: FoundImage[] = [];
-  const walk = async (below: string): Promise<void> => {
-    const entries = await promises.readdir(path.join(folder, below), { withFileTypes: true });
+  const walk = async (subfolder: string): Promise<void> => {
+    const entries = await promises.readdir(path.join(folder, subfolder), { withFileTypes: true });
     for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-      const name = path.posix.join(below, entry.name);
-      const file = path.join(folder, below, entry.name);
+      const name = path.posix.join(subfolder, entry.name);
+      const file = path.join(folder, subfolder, entry.name);
       if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
-      if (entry.name.endsWith(THUMBNAILS) && (await holdsThumbnails(file))) continue;
-      // An unreadable subfolder hides only its own images.
+      if (entry.name.endsWith(THUMBNAILS_SUFFIX) && (await hasThumbnailMarker(file))) continue;
+      // Skips an unreadable subfolder.
       if (entry.isDirectory()) await walk(name).catch(() => {});
-      else if (typeFromName(entry.name) !== null) images.push(...(await regularFile(name, file)));
+      else if (typeFromName(entry.name) !== null) images.push(...(await listIfRegular(name, file)));
     }
   };
   await walk("");
   return images;
 }
 
-/** A list of the file; empty unless it is a regular file. */
-async function regularFile(name: string, file: string): Promise<FoundImage[]> {
+async function listIfRegular(name: string, file: string): Promise<FoundImage[]> {
   const stats = await promises.stat(file).catch(() => null);
   return stats?.isFile() ? [{ name, path: file, bytes: stats.size, modifiedMs: stats.mtimeMs }] : [];
 }

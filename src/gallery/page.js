@@ -1,4 +1,4 @@
-// The gallery's own script, as it stands in the page. Whatever comes from a prompt or a file becomes text, never HTML.
+// The gallery's script. Texts from prompts and files are inserted as text, never as HTML.
 
 const images = JSON.parse(document.getElementById("images").textContent);
 const grid = document.querySelector(".grid");
@@ -6,18 +6,18 @@ const dialog = document.querySelector("dialog");
 const controls = document.querySelector(".filters").elements;
 const find = (selector) => document.querySelector(selector);
 
-/** The images that the filters let through, in their order. */
+/** Images that match the filters, sorted. */
 let shown = [];
-/** The position of the one in the lightbox. */
+/** Index of the image in the lightbox. */
 let current = 0;
 
 function element(name, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
+  const node = Object.assign(document.createElement(name), properties);
+  node.append(...children);
+  return node;
 }
 
-/** Offers each value that any image has, if there is anything to choose. */
+/** Offers the values of all images, unless all are equal. */
 function fillFilter(name) {
   const values = [...new Set(images.map((image) => image[name]).filter((value) => value !== null))].sort();
   for (const value of values) controls[name].append(element("option", { value, textContent: value }));
@@ -26,13 +26,15 @@ function fillFilter(name) {
 
 const UNSPACED = /^[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmr}\p{sc=Mymr}]/u;
 
-/** Whether each word of a search begins a word of a text, as in imggen's own search. */
+/** Whether each search word is the start of a word in the text, as in imggen's search. */
 function matchesWords(search, text) {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   return words.every((word) => {
-    const plain = word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+    const escapedWord = word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
     const mayBeInside = UNSPACED.test(word) || !/^[\p{L}\p{N}]/u.test(word);
-    return new RegExp(mayBeInside ? plain : `(?<![\\p{L}\\p{N}])${plain}`, "u").test(text.toLowerCase());
+    return new RegExp(mayBeInside ? escapedWord : `(?<![\\p{L}\\p{N}])${escapedWord}`, "u").test(
+      text.toLowerCase(),
+    );
   });
 }
 
@@ -62,14 +64,17 @@ function update() {
   find(".none").hidden = shown.length > 0 || images.length === 0;
 }
 
-/** A task's images were charged together. Those of unknown cost are counted: the sum leaves them out. */
-function totals(some) {
-  const costs = new Map(some.map(({ task, credits }, at) => [task ?? at, credits]));
+/** Images of one task were charged together. Images of unknown cost are counted separately. */
+function totals(matchingImages) {
+  const costs = new Map(matchingImages.map(({ task, credits }, at) => [task ?? at, credits]));
   const credits = [...costs.values()].reduce((sum, cost) => sum + (cost ?? 0), 0);
-  const count = some.length === images.length ? `${some.length}` : `${some.length} of ${images.length}`;
-  const unknown = some.filter((image) => image.credits === null).length;
-  const sum = creditsText(unknown > 0 && unknown === some.length ? null : credits);
-  const rest = unknown > 0 && unknown < some.length ? `, ${unknown} of unknown cost` : "";
+  const count =
+    matchingImages.length === images.length
+      ? `${matchingImages.length}`
+      : `${matchingImages.length} of ${images.length}`;
+  const unknown = matchingImages.filter((image) => image.credits === null).length;
+  const sum = creditsText(unknown > 0 && unknown === matchingImages.length ? null : credits);
+  const rest = unknown > 0 && unknown < matchingImages.length ? `, ${unknown} of unknown cost` : "";
   return `${count} ${images.length === 1 ? "image" : "images"}, ${sum}${rest}`;
 }
 
@@ -81,10 +86,10 @@ function creditsText(credits) {
 
 function card(image, at) {
   const { prompt, name, thumbnail, model, credits, width, height, settings } = image;
-  const made = model === null ? [] : [model, creditsText(credits)];
+  const modelFacts = model === null ? [] : [model, creditsText(credits)];
   const seed = settings.seed === undefined ? [] : [`seed ${settings.seed}`];
-  const facts = [...made, image.ratio ?? `${width}×${height}`, ...seed].join(" · ");
-  // With its width and height, the card has its place before the picture is there.
+  const facts = [...modelFacts, image.ratio ?? `${width}×${height}`, ...seed].join(" · ");
+  // With width and height, the card has its size before the image is loaded.
   const size = width > 0 && height > 0 ? { width, height } : {};
   const picture = element("img", { ...size, alt: "", loading: "lazy", decoding: "async", src: thumbnail });
   const caption = element("span", { className: "prompt", textContent: prompt ?? name });
@@ -101,7 +106,7 @@ function open(at) {
   history.replaceState(null, "", `#${shown[at].id}`);
 }
 
-/** Opens the image that the address names, if there is one. */
+/** Opens the image in the address, if any. */
 function openAddressed() {
   const id = location.hash.slice(1);
   if (id === "") return;
@@ -139,13 +144,13 @@ function fillLightbox() {
   );
 }
 
-/** A command as text, its options in one piece each: a browser may break a line at any hyphen. */
+/** Wraps each option in an element, because a browser may break a line at any hyphen. */
 function commandParts(command) {
   const parts = command.split(/(?<=\s)(--?[a-z][\w-]*)(?=\s|$)/);
   return parts.map((part, at) => (at % 2 === 0 ? part : element("span", { className: "option" }, part)));
 }
 
-/** As the date inputs have it: 2026-01-31. */
+/** The format of date inputs: 2026-01-31. */
 function localDay(iso) {
   return new Date(iso).toLocaleDateString("sv-SE");
 }
@@ -154,9 +159,9 @@ function localTime(iso) {
   return new Date(iso).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 }
 
-/** Goes to another image, around the ends. */
-function step(by) {
-  open((current + by + shown.length) % shown.length);
+/** Shows another image. After the last comes the first. */
+function step(offset) {
+  open((current + offset + shown.length) % shown.length);
 }
 
 async function copy(text, what) {
@@ -169,7 +174,7 @@ async function putOnClipboard(text) {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // A page opened from a disk may not use the clipboard; selected text can still be copied.
+    // A page from a disk may not use the clipboard, but selected text can be copied.
     const focused = document.activeElement;
     const field = element("textarea", { value: text, readOnly: true });
     dialog.append(field);
@@ -206,10 +211,10 @@ dialog.addEventListener("click", ({ target }) => {
 });
 dialog.addEventListener("keydown", (event) => {
   const steps = { ArrowLeft: -1, ArrowRight: 1, Home: -current, End: shown.length - 1 - current };
-  const by = Object.hasOwn(steps, event.key) ? steps[event.key] : 0;
-  if (by === 0 || event.altKey || event.ctrlKey || event.metaKey) return;
+  const offset = Object.hasOwn(steps, event.key) ? steps[event.key] : 0;
+  if (offset === 0 || event.altKey || event.ctrlKey || event.metaKey) return;
   event.preventDefault();
-  step(by);
+  step(offset);
 });
 update();
 openAddressed();

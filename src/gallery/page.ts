@@ -5,36 +5,35 @@ import script from "./page.js?raw";
 export interface PageImage {
   /** Anchor on the page. */
   id: string;
-  /** Relative to the page; the thumbnail may be inlined. */
+  /** Relative URLs. The thumbnail may be a data URL. */
   file: string;
   thumbnail: string;
-  /** Path below the folder. */
   name: string;
   width: number;
   height: number;
-  /** ISO 8601. */
   date: string;
-  /** This and all fields below are null or empty if only the image file is known. */
+  /** This field and all below are null or empty if only the image file is known. */
   prompt: string | null;
   model: string | null;
   ratio: string | null;
   quality: string | null;
-  /** The generator-only fields of the request. */
+  /** Fields that only the generator has. */
   settings: Readonly<Record<string, string>>;
   credits: number | null;
   task: string | null;
-  /** Command that makes the image again. */
   command: string | null;
 }
 
-/** Marks a page as made by imggen, so that it may be replaced. */
+/** Marks a page of imggen, which may be replaced. */
 const GENERATOR = '<meta name="generator" content="imggen gallery">';
 
 export function isGalleryPage(html: string): boolean {
   return html.includes(GENERATOR);
 }
 
-/** The whole page. It loads only images, and runs only its own script: prompts and file names are data. */
+/**
+ * Returns the HTML. The page loads only images and runs only its own script; prompts and file names are escaped.
+ */
 export function galleryPage(title: string, images: readonly PageImage[]): string {
   return `<!doctype html>
 <html lang="en">
@@ -100,9 +99,7 @@ ${GENERATOR}
 `;
 }
 
-/**
- * Allows nothing from other hosts: only images beside the page or in it, and the style and script with these digests.
- */
+/** Allows only images of the page's folder or inline, and the style and script with these digests. */
 function policy(): string {
   return [
     "default-src 'none'",
@@ -122,7 +119,7 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** JSON escaped so that it cannot close its script element. */
+/** Escaped, so that the JSON cannot close its script element. */
 function jsonForHtml(value: unknown): string {
   return JSON.stringify(value).replaceAll("<", "\\u003c");
 }

@@ -11,19 +11,18 @@ import { readHead, readRegular } from "../lib/read-file.ts";
 import { createAtomically, replaceAtomically } from "../lib/write-whole.ts";
 import { type FoundImage, MARKER } from "./find-images.ts";
 
-/** Sharp enough for a card on a display of double density. */
-const EDGE = 384;
-/** Concurrent images: each takes a processor, and some tens of megabytes. */
-const AT_ONCE = 2;
+/** Maximum width and height, for a card on a display of double density. */
+const MAX_EDGE_PX = 384;
+/** Each image needs a processor, and tens of megabytes. */
+const MAX_CONCURRENT = 2;
 
 /** An image with its thumbnail. */
 export interface ThumbnailedImage {
   source: FoundImage;
-  /** Digest in hex. */
   sha256: string;
   width: number;
   height: number;
-  /** File or bytes of the thumbnail; null without the optional decoder. */
+  /** Path or bytes of the thumbnail; null without the optional decoder. */
   thumbnail: string | Buffer | null;
 }
 
@@ -33,7 +32,7 @@ export interface UnreadableImage {
 }
 
 export interface ThumbnailOptions {
-  /** Whether the page contains the thumbnails, in place of files beside it. */
+  /** Whether the page contains the thumbnails; otherwise they are files beside it. */
   inline: boolean;
   signal: AbortSignal;
   onProgress: (count: number, total: number) => void;
@@ -48,13 +47,13 @@ export interface ThumbnailResult {
 }
 
 /**
- * Name of a thumbnail: digest of the image's path, size and time, which identifies an unchanged image without reading
- * it; then the image's own digest and dimensions. Such a file may come from anyone.
+ * Name of a thumbnail: a digest of the image's path, size and time, which identifies an unchanged image without a
+ * read; then the image's digest and dimensions.
  */
-const NAME = /^([0-9a-f]{16})-(([0-9a-f]{64})-(\d{1,9})x(\d{1,9})\.webp)$/;
+const THUMBNAIL_NAME = /^([0-9a-f]{16})-(([0-9a-f]{64})-(\d{1,9})x(\d{1,9})\.webp)$/;
 
 /**
- * Inspects the images, and makes missing thumbnails. An interrupted run is continued by the next.
+ * Inspects images and creates missing thumbnails. The next run continues an interrupted one.
  * @throws the system's error if a thumbnail cannot be written; or the signal's reason
  */
 export async function makeThumbnails(
@@ -62,9 +61,9 @@ export async function makeThumbnails(
   folder: string,
   { inline, signal, onProgress }: ThumbnailOptions,
 ): Promise<ThumbnailResult> {
-  // Thumbnails in the folder may come from anyone, and are not put into a page.
+  // Thumbnails in the folder may be forged, so they are not put into a page.
   const names = inline ? [] : await openFolder(folder);
-  const matches = names.map((name) => NAME.exec(name)).filter((match) => match !== null);
+  const matches = names.map((name) => THUMBNAIL_NAME.exec(name)).filter((match) => match !== null);
   const earlier: EarlierThumbnails = {
     folder,
     byFile: new Map(matches.map((match) => [match[1] ?? "", match])),
@@ -73,7 +72,7 @@ export async function makeThumbnails(
   const hasDecoder = await prepareDecoder();
   const result: ThumbnailResult = { images: [], unreadable: [], newThumbnails: 0, hasDecoder };
   let count = 0;
-  const take = async (image: FoundImage): Promise<ThumbnailedImage | null> => {
+  const processImage = async (image: FoundImage): Promise<ThumbnailedImage | null> => {
     signal.throwIfAborted();
     const read = await readImage(image, earlier, hasDecoder);
     onProgress(++count, files.length);
@@ -89,7 +88,7 @@ export async function makeThumbnails(
     if (bytes !== "kept") await replaceAtomically(file, bytes, 0o666);
     return { ...facts, thumbnail: file };
   };
-  const results = await mapConcurrent(files, AT_ONCE, take);
+  const results = await mapConcurrent(files, MAX_CONCURRENT, processImage);
   result.unreadable.sort((a, b) => (a.name < b.name ? -1 : 1));
   result.images = results.filter((image) => image !== null);
   const usedFiles = new Set(result.images.map((image) => image.thumbnail));
@@ -99,14 +98,16 @@ export async function makeThumbnails(
   return result;
 }
 
-/** Thumbnails of earlier runs by each of the two parts of their names. */
 interface EarlierThumbnails {
   folder: string;
   byFile: ReadonlyMap<string, RegExpExecArray>;
   byContent: ReadonlyMap<string, string>;
 }
 
-/** Creates the folder and marks it as imggen's. @returns the names of its regular files: a link may lead anywhere */
+/**
+ * Creates and marks the folder.
+ * @returns the names of its regular files, because a link may lead anywhere
+ */
 async function openFolder(folder: string): Promise<string[]> {
   await makeFolder(folder, 0o777);
   await createAtomically(path.join(folder, MARKER), "", 0o666);
@@ -116,13 +117,13 @@ async function openFolder(folder: string): Promise<string[]> {
 
 interface ReadImage extends Omit<ThumbnailedImage, "thumbnail"> {
   name: string;
-  /** The thumbnail; `kept` if its file exists, null if it cannot be made. */
+  /** The thumbnail; `kept` if its file exists, null without a decoder. */
   bytes: Buffer | "kept" | null;
-  /** Whether the thumbnail is new, and not a copy of an equal image's. */
+  /** Whether the thumbnail is new, rather than a copy of an equal image's. */
   isNew: boolean;
 }
 
-/** An image with its thumbnail. Null for a contact sheet, whose images are listed themselves. */
+/** Returns null for a contact sheet, because its images are on the page themselves. */
 async function readImage(
   source: FoundImage,
   { folder, byFile, byContent }: EarlierThumbnails,
@@ -147,10 +148,10 @@ async function readImage(
     const { width, height } = inspection.image;
     const sha256 = await fileSha256(source.path);
     const content = `${sha256}-${width}x${height}.webp`;
-    const same = byContent.get(content);
-    const isNew = hasDecoder && same === undefined;
-    const copied = same === undefined ? null : readRegular(path.join(folder, same));
-    const bytes = isNew ? await thumbnail(source.path, EDGE) : copied;
+    const equalName = byContent.get(content);
+    const isNew = hasDecoder && equalName === undefined;
+    const copied = equalName === undefined ? null : readRegular(path.join(folder, equalName));
+    const bytes = isNew ? await thumbnail(source.path, MAX_EDGE_PX) : copied;
     return { source, sha256, width, height, name: `${key}-${content}`, bytes, isNew };
   } catch (error) {
     return { name: source.name, why: error instanceof UndecodableError ? error.message : errorText(error) };
@@ -164,7 +165,7 @@ function cacheKey({ name, bytes, modifiedMs }: FoundImage): string {
 async function prepareDecoder(): Promise<boolean> {
   try {
     const sharp = await loadSharp();
-    // Each image is read once, so caching is useless; concurrent images need no threads each.
+    // Each image is read once, so a cache is useless. Images are processed in parallel already.
     sharp.cache(false);
     sharp.concurrency(1);
     return true;

@@ -1,27 +1,28 @@
 import { createRequire } from "node:module";
 import { loadSharp, scaledPng, UndecodableError } from "./decoder.ts";
 
-/** One picture of a sheet. */
 export interface SheetCell {
-  /** Its file; null if there is none. */
+  /** Path of the image, or null if it is missing. */
   image: string | null;
-  /** Text below it. */
   label: string;
 }
 
-/** Mark in the metadata of every sheet. */
+/** Mark in a sheet's metadata. */
 const SOFTWARE = "imggen contact sheet";
 
-const PICTURE = 320;
+const PICTURE_SIZE = 320;
 const GAP = 16;
 /** Pixels between a picture and its label, and between lines of text. */
 const SMALL_GAP = 8;
 const MAX_TEXT_HEIGHT = 200;
-const PAGE = "#f6f6f4";
-/** The placeholder of a missing picture. */
-const EMPTY = { width: PICTURE, height: PICTURE / 2, channels: 3, background: "#d8d8d4" } as const;
+const PAGE_COLOR = "#f6f6f4";
+const PLACEHOLDER = {
+  width: PICTURE_SIZE,
+  height: PICTURE_SIZE / 2,
+  channels: 3,
+  background: "#d8d8d4",
+} as const;
 
-/** A drawn part of a sheet. */
 interface Part {
   input: Buffer;
   width: number;
@@ -35,22 +36,22 @@ interface Layer {
 }
 
 /**
- * A square grid of pictures with their labels, below lines of text, as PNG.
+ * Draws a square grid of pictures with their labels, below lines of text, as PNG.
  * @throws UndecodableError if sharp or the font is not installed, or an image cannot be decoded
  */
 export async function contactSheet(sheet: {
   top: readonly string[];
   cells: readonly SheetCell[];
-  /** Identifies the content of the sheet, for `isContactSheet`. */
+  /** Identifies the sheet, for `isContactSheet`. */
   subject: string;
 }): Promise<Buffer> {
   const sharp = await loadSharp();
   const columns = Math.ceil(Math.sqrt(sheet.cells.length));
-  const width = GAP + columns * (PICTURE + GAP);
+  const width = GAP + columns * (PICTURE_SIZE + GAP);
   const layers: Layer[] = [];
   let top = GAP;
   for (const line of sheet.top) {
-    const { input, height } = await text(line, width - 2 * GAP);
+    const { input, height } = await drawText(line, width - 2 * GAP);
     layers.push({ input, left: GAP, top });
     top += height + SMALL_GAP;
   }
@@ -59,14 +60,14 @@ export async function contactSheet(sheet: {
     const drawn = await Promise.all(sheet.cells.slice(from, from + columns).map(drawCell));
     const tallest = Math.max(...drawn.map(({ picture }) => picture.height));
     for (const [at, { picture, label }] of drawn.entries()) {
-      const left = GAP + at * (PICTURE + GAP);
-      const [aside, above] = [Math.floor((PICTURE - picture.width) / 2), tallest - picture.height];
-      layers.push({ input: picture.input, left: left + aside, top: top + above });
+      const left = GAP + at * (PICTURE_SIZE + GAP);
+      const [offsetX, offsetY] = [Math.floor((PICTURE_SIZE - picture.width) / 2), tallest - picture.height];
+      layers.push({ input: picture.input, left: left + offsetX, top: top + offsetY });
       layers.push({ input: label.input, left, top: top + tallest + SMALL_GAP });
     }
     top += tallest + GAP + Math.max(...drawn.map(({ label }) => label.height));
   }
-  const page = { width, height: top + SMALL_GAP, channels: 3, background: PAGE } as const;
+  const page = { width, height: top + SMALL_GAP, channels: 3, background: PAGE_COLOR } as const;
   const image = sharp({ create: page }).composite(layers);
   return image
     .withExif({ IFD0: { Software: softwareTag(sheet.subject) } })
@@ -75,39 +76,40 @@ export async function contactSheet(sheet: {
 }
 
 /**
- * Whether an image is a sheet of `contactSheet`, by its first bytes.
- * @param of whether it is a sheet of that too; default: of anything
+ * Whether an image is a contact sheet.
+ * @param head first bytes of the file
+ * @param subject only of this subject; default: of any
  */
-export function isContactSheet(head: Buffer, of?: string): boolean {
-  return head.includes(of === undefined ? SOFTWARE : softwareTag(of));
+export function isContactSheet(head: Buffer, subject?: string): boolean {
+  return head.includes(subject === undefined ? SOFTWARE : softwareTag(subject));
 }
 
 /** Ends in a semicolon, so that no tag is a prefix of another. */
-function softwareTag(what: string): string {
-  // The library would drop a text in brackets.
-  return `${SOFTWARE} of ${what};`;
+function softwareTag(subject: string): string {
+  // Without brackets, because the library would drop the text in them.
+  return `${SOFTWARE} of ${subject};`;
 }
 
 async function drawCell({ image, label }: SheetCell): Promise<{ picture: Part; label: Part }> {
-  return { picture: await drawPicture(image), label: await text(label, PICTURE) };
+  return { picture: await drawPicture(image), label: await drawText(label, PICTURE_SIZE) };
 }
 
 async function drawPicture(image: string | null): Promise<Part> {
   const sharp = await loadSharp();
-  if (image === null) return { input: await sharp({ create: EMPTY }).png().toBuffer(), ...EMPTY };
-  const input = await scaledPng(image, PICTURE, PICTURE);
-  const { width = PICTURE, height = PICTURE } = await sharp(input).metadata();
+  if (image === null) return { input: await sharp({ create: PLACEHOLDER }).png().toBuffer(), ...PLACEHOLDER };
+  const input = await scaledPng(image, PICTURE_SIZE, PICTURE_SIZE);
+  const { width = PICTURE_SIZE, height = PICTURE_SIZE } = await sharp(input).metadata();
   return { input, width, height };
 }
 
-/** Text in a bundled font, cut off below. Missing letters come from the system's fonts. */
-async function text(content: string, width: number): Promise<Part> {
+/** Draws text in a bundled font, and cuts it off at the bottom. Missing letters come from the system's fonts. */
+async function drawText(content: string, width: number): Promise<Part> {
   const sharp = await loadSharp();
   const image = sharp({
     text: {
       text: escapeMarkup(content),
       font: "DejaVu Sans 11",
-      fontfile: fontFile(),
+      fontfile: findFontFile(),
       width,
       wrap: "word-char",
       dpi: 96,
@@ -120,14 +122,14 @@ async function text(content: string, width: number): Promise<Part> {
   return { input: await cut.png().toBuffer(), ...part };
 }
 
-/** Escapes markup for the library, which refuses a text of spaces alone. */
+/** The library refuses a text of spaces only. */
 function escapeMarkup(content: string): string {
   const escaped = content.replace(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`);
   return escaped.trim() === "" ? "-" : escaped;
 }
 
-/** The font of a sheet's texts. @throws UndecodableError if it is not installed */
-export function fontFile(): string {
+/** @throws UndecodableError if the font is not installed */
+export function findFontFile(): string {
   try {
     return createRequire(import.meta.url).resolve("dejavu-fonts-ttf/ttf/DejaVuSans.ttf");
   } catch (error) {

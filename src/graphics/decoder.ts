@@ -2,13 +2,12 @@ import { errorCode } from "../lib/error-text.ts";
 
 type Sharp = typeof import("sharp").default;
 
-/** An image cannot be decoded. `message` is a clause without a full stop; `cause` is the library's error. */
+/** An image cannot be decoded. `message` is a clause without a full stop. */
 export class UndecodableError extends Error {}
 
-/** Larger than any model's image: decoded, these take hundreds of megabytes. */
+/** Above any model's image. Decoded, this many pixels take hundreds of megabytes. */
 const MAX_PIXELS = 150_000_000;
 
-/** Pixels of an image, row by row. */
 export interface Pixels {
   data: Uint8Array;
   width: number;
@@ -16,7 +15,7 @@ export interface Pixels {
 }
 
 /**
- * The image library. An optional dependency, because some systems have no build of it; loaded only to decode images.
+ * Loads the image library, which is optional because it does not exist for some systems.
  * @throws UndecodableError if it is not installed
  */
 export async function loadSharp(): Promise<Sharp> {
@@ -35,22 +34,27 @@ export function isExecutable(error: unknown): boolean {
   return errorCode(error) === "ERR_NOT_IN_EXECUTABLE";
 }
 
-/** The image library's version. @throws UndecodableError if it is not installed, or cannot be loaded */
+/** @throws UndecodableError if the library is not installed or cannot be loaded */
 export async function sharpVersion(): Promise<string> {
   return (await loadSharp()).versions.sharp;
 }
 
-/** An image file, or the bytes of one. */
 export type ImageSource = string | Buffer;
 
-/** An image as PNG, within these pixels. */
+/**
+ * Returns a PNG of at most this size.
+ * @throws UndecodableError
+ */
 export function scaledPng(file: ImageSource, width: number, height: number): Promise<Buffer> {
   return decoding(file, async (image) =>
     image.resize({ width, height, fit: "inside", withoutEnlargement: true }).png().toBuffer(),
   );
 }
 
-/** An image's pixels at exactly this size: red, green, blue, alpha. Transparent pixels become black. */
+/**
+ * Returns the pixels (red, green, blue, alpha) at exactly this size. Transparent pixels become black.
+ * @throws UndecodableError
+ */
 export function scaledPixels(file: ImageSource, width: number, height: number): Promise<Pixels> {
   return decoding(file, async (image) => {
     const scaled = image.resize({ width, height, fit: "fill" }).flatten().ensureAlpha();
@@ -60,7 +64,7 @@ export function scaledPixels(file: ImageSource, width: number, height: number): 
 }
 
 /**
- * A small WebP of an image, at most `edge` pixels on each side. Encoding takes no longer than decoding.
+ * Returns a WebP of at most `edge` pixels on each side. Encoding takes no longer than decoding.
  * @throws UndecodableError
  */
 export function thumbnail(file: string, edge: number): Promise<Buffer> {
@@ -72,7 +76,6 @@ export function thumbnail(file: string, edge: number): Promise<Buffer> {
   );
 }
 
-/** The types that an image can be converted to. */
 const WRITERS = {
   png: (image: Image) => image.png(),
   jpeg: (image: Image) =>
@@ -84,13 +87,13 @@ export function isWritable(type: string): type is keyof typeof WRITERS {
   return Object.hasOwn(WRITERS, type);
 }
 
-/** An image in another type, and names of the metadata that it lost. */
+/** `lostMetadata`: names for messages. */
 export interface Converted {
   bytes: Buffer;
   lostMetadata: readonly string[];
 }
 
-/** Metadata that the library reads and writes, if the type supports it. */
+/** Metadata that the library can copy, if the type supports it. */
 const METADATA = {
   exif: "EXIF",
   xmp: "XMP",
@@ -98,20 +101,23 @@ const METADATA = {
   iptc: "IPTC",
   comments: "PNG text",
 } as const;
-/** UUID of a C2PA manifest store, in a file of any type. It is signed for the original bytes. */
+/** UUID of a C2PA manifest store in any type of file. Its signature is valid for the original bytes only. */
 const C2PA = Buffer.from("6332706100110010800000aa00389b71", "hex");
 
-/** An image of one frame in another type, upright, with its metadata. @throws UndecodableError */
+/**
+ * Converts an image of one frame to another type, upright and with its metadata.
+ * @throws UndecodableError
+ */
 export async function convertedImage(file: Buffer, type: keyof typeof WRITERS): Promise<Converted> {
-  const [bytes, before] = await decoding(file, async (image) => {
+  const [bytes, originalMetadata] = await decoding(file, async (image) => {
     const metadata = await image.metadata();
     if ((metadata.pages ?? 1) > 1) throw new Error("it is animated");
     return [await WRITERS[type](image.keepMetadata()).toBuffer(), metadata] as const;
   });
-  const after = await decoding(bytes, (image) => image.metadata());
+  const convertedMetadata = await decoding(bytes, (image) => image.metadata());
   const names = Object.keys(METADATA) as (keyof typeof METADATA)[];
   const lostMetadata: string[] = names
-    .filter((name) => before[name] && !after[name])
+    .filter((name) => originalMetadata[name] && !convertedMetadata[name])
     .map((name) => METADATA[name]);
   return {
     bytes,
@@ -121,7 +127,7 @@ export async function convertedImage(file: Buffer, type: keyof typeof WRITERS): 
 
 type Image = ReturnType<Sharp>;
 
-/** Decodes an image in its camera's orientation; of an animation, the first frame. */
+/** Decodes an image upright; of an animation only the first frame. */
 async function decoding<Result>(file: ImageSource, work: (image: Image) => Promise<Result>): Promise<Result> {
   const sharp = await loadSharp();
   try {

@@ -13,20 +13,19 @@ import {
 } from "./decoder.ts";
 import { availableSize, fittedCells, type Screen } from "./terminal.ts";
 
-/** A terminal gets larger files scaled. */
+/** Larger files are scaled before they are sent to a terminal. */
 const MAX_BYTES = 8 * 1024 * 1024;
-/** A tenth of Kitty's own limit. */
+/** Below Kitty's limit by a factor of ten. */
 const MAX_EDGE = 8192;
 
-/** An image to show: its file or bytes, and its facts. */
 export interface DisplayImage {
   source: ImageSource;
   image: Pick<ImageInfo, "type" | "width" | "height" | "isTurned">;
 }
 
 /**
- * An image as escape sequences for a terminal, with a line feed at the end.
- * @param id for its removal in Kitty
+ * Returns an image as escape sequences for a terminal, with a line feed at the end.
+ * @param id for the picture's removal in Kitty
  * @throws UndecodableError if a decoder is missing, or the image cannot be decoded; the file's error
  */
 export async function renderPicture(input: DisplayImage, screen: Screen, id?: number): Promise<string> {
@@ -45,7 +44,7 @@ export async function renderPicture(input: DisplayImage, screen: Screen, id?: nu
 const KITTY_TYPES: ReadonlySet<string> = new Set(["png"]);
 const ITERM2_TYPES: ReadonlySet<string> = new Set(["png", "jpeg", "gif", "webp"]);
 
-/** Null if the image must be scaled or turned first: few terminals do that. */
+/** Returns null if the image must be scaled or rotated, which few terminals do. */
 async function bytesIfSmall({
   source,
   image: { width, height, isTurned },
@@ -57,23 +56,22 @@ async function bytesIfSmall({
 
 async function blocks({ source, image }: DisplayImage, screen: Screen): Promise<string> {
   const { colors } = screen;
-  if (colors === "none") throw new UndecodableError("this terminal shows neither pictures nor colours");
+  if (colors === "none") throw new UndecodableError("this terminal does not support pictures or colours");
   const { width, height } = fittedCells(image, screen, { width: 1, height: 2 });
   return blockPicture(await scaledPixels(source, width, height * 2), colors);
 }
 
-/** Shows an image file of any type at the cursor; size in characters: https://iterm2.com/documentation-images.html */
+/** Size in characters: https://iterm2.com/documentation-images.html */
 function iterm2Picture(file: Buffer, { width, height }: Size): string {
-  const how = `inline=1;size=${file.length};width=${width};height=${height};preserveAspectRatio=1`;
-  return `\u001b]1337;File=${how}:${file.toString("base64")}\u0007\n`;
+  const options = `inline=1;size=${file.length};width=${width};height=${height};preserveAspectRatio=1`;
+  return `\u001b]1337;File=${options}:${file.toString("base64")}\u0007\n`;
 }
 
-/** Minimum number of colours of terminals with sixel graphics. */
+/** All terminals with sixel graphics have at least this many colours. */
 const COLORS = 256;
 
-/** Shows pixels at the cursor. */
 function sixelPicture({ data, width, height }: Pixels): string {
-  // The library reads the whole buffer behind an array, so it needs a copy.
+  // A copy, because the library reads the whole buffer behind an array.
   return `${image2sixel(Uint8Array.from(data), width, height, COLORS)}\n`;
 }
 
@@ -81,18 +79,17 @@ function sixelPicture({ data, width, height }: Pixels): string {
 const GAP = 8;
 
 /**
- * Several images as one picture that fits a terminal: the number of columns gives the largest images and the fewest
- * rows.
+ * Combines several images into one picture that fits the terminal, with the largest images and the fewest rows.
  * @throws UndecodableError
  */
 export async function renderGrid(inputs: readonly DisplayImage[], screen: Screen): Promise<DisplayImage> {
   const sharp = await loadSharp();
-  const room = availableSize(screen);
-  const [wide, high] = [room.width * screen.cell.width, room.height * screen.cell.height];
+  const available = availableSize(screen);
+  const [maxWidth, maxHeight] = [available.width * screen.cell.width, available.height * screen.cell.height];
   const largest = (side: "width" | "height") => Math.max(...inputs.map(({ image }) => image[side]));
   const [width, height] = [largest("width"), largest("height")];
   const scaleIn = (columns: number) =>
-    Math.min(1, wide / columns / width, high / Math.ceil(inputs.length / columns) / height);
+    Math.min(1, maxWidth / columns / width, maxHeight / Math.ceil(inputs.length / columns) / height);
   const columns = inputs.reduce((best, _, at) => (scaleIn(at + 1) >= scaleIn(best) ? at + 1 : best), 1);
   const cellSize = (pixels: number) => Math.max(GAP + 1, Math.floor(pixels * scaleIn(columns)));
   const [column, row] = [cellSize(width), cellSize(height)];
@@ -117,11 +114,11 @@ function blockPicture({ data, width, height }: Pixels, colors: "truecolor" | "25
   const colorAt = (x: number, y: number) => toColor(data.subarray((y * width + x) * 4));
   let text = "";
   for (let y = 0; y + 1 < height; y += 2) {
-    let before = "";
+    let previousPaint = "";
     for (let x = 0; x < width; x++) {
       const paint = `\u001b[38;${colorAt(x, y)};48;${colorAt(x, y + 1)}m`;
-      text += paint === before ? HALF_BLOCK : paint + HALF_BLOCK;
-      before = paint;
+      text += paint === previousPaint ? HALF_BLOCK : paint + HALF_BLOCK;
+      previousPaint = paint;
     }
     text += "\u001b[0m\n";
   }
@@ -150,42 +147,42 @@ function paletteColor(pixel: Uint8Array): string {
   return `5;${isGrey ? 232 + grey : 16 + 36 * red + 6 * green + blue}`;
 }
 
-function distance(one: readonly number[], other: readonly number[]): number {
-  return one.reduce((sum, value, at) => sum + (value - (other[at] ?? 0)) ** 2, 0);
+function distance(a: readonly number[], b: readonly number[]): number {
+  return a.reduce((sum, value, at) => sum + (value - (b[at] ?? 0)) ** 2, 0);
 }
 
 // https://sw.kovidgoyal.net/kitty/graphics-protocol/
 
-/** The longest payload of one command, base64. */
-const CHUNK = 4096;
+/** Maximum payload of one command, in base64. */
+const CHUNK_CHARACTERS = 4096;
 
-/** Shows a PNG at the cursor; size in characters. @param id for its removal */
+/**
+ * Size in characters.
+ * @param id for the picture's removal
+ */
 function kittyPicture(png: Buffer, { width, height }: Size, id?: number): string {
   const idField = id === undefined ? "" : `i=${id},`;
   const control = `a=T,f=100,q=2,${idField}c=${width},r=${height}`;
   const text = png.toString("base64");
-  const count = Math.ceil(text.length / CHUNK);
+  const count = Math.ceil(text.length / CHUNK_CHARACTERS);
   const commands = Array.from({ length: count }, (_, at) => {
     const more = `m=${at < count - 1 ? 1 : 0}`;
-    const payload = text.slice(at * CHUNK, (at + 1) * CHUNK);
+    const payload = text.slice(at * CHUNK_CHARACTERS, (at + 1) * CHUNK_CHARACTERS);
     return `\u001b_G${at === 0 ? `${control},${more}` : `q=2,${more}`};${payload}\u001b\\`;
   });
   return `${commands.join("")}\n`;
 }
 
-/** Removes a picture and its data. */
 function kittyRemoval(id: number): string {
   return `\u001b_Ga=d,d=I,i=${id},q=2\u001b\\`;
 }
 
-/** A picture that can be removed again. */
 export interface ReplaceablePicture {
   draw: string;
-  /** Removes the picture and everything below; for a cursor in the line after it. */
+  /** Removes the picture and everything below it. The cursor must be in the next line. */
   erase: string;
 }
 
-/** Whether a terminal can replace a picture completely. */
 export function canReplace({ protocol }: Screen): boolean {
   return protocol === "kitty" || protocol === "iterm2";
 }
@@ -195,7 +192,7 @@ const MAX_PREVIEW_EDGE = 4096;
 
 export async function replaceablePicture(bytes: Buffer, screen: Screen): Promise<ReplaceablePicture> {
   const inspection = bytes.length > MAX_PREVIEW_BYTES ? null : inspectBytes(bytes);
-  if (inspection?.ok !== true) throw new UndecodableError("it is no image");
+  if (inspection?.ok !== true) throw new UndecodableError("it is not an image");
   const { image } = inspection;
   const { width, height } = image;
   if (Math.min(width, height) < 1 || Math.max(width, height) > MAX_PREVIEW_EDGE)

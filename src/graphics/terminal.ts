@@ -1,48 +1,50 @@
 import type { Size } from "../lib/image/format.ts";
 
-/** The ways to show a picture in a terminal. */
 export type Protocol = "kitty" | "iterm2" | "sixel" | "blocks";
 
-/** The graphics protocols that a terminal's environment variables name. */
+/** Graphics protocols that the environment variables of a terminal reveal. */
 export interface GraphicsSupport {
   kitty: boolean;
   iterm2: boolean;
   sixel: boolean;
 }
 
-/** Facts about a terminal, and a way to query it. */
+/** `hasColors`: whether colours are allowed. */
 export interface Terminal {
   env: Readonly<Record<string, string | undefined>>;
   columns: number;
   rows: number;
-  /** Whether colours are allowed. */
   hasColors: boolean;
   detectGraphics: () => Promise<GraphicsSupport>;
-  /** Sends a query. @returns the answer; empty if there is none */
+  /**
+   * Sends a query.
+   * @returns the answer; empty if the terminal does not answer
+   */
   query: (question: string) => Promise<string>;
 }
 
-/** Capabilities of a terminal for pictures. */
 export interface Screen {
   protocol: Protocol;
   columns: number;
   rows: number;
   /** Size of a character, in pixels. */
   cell: { width: number; height: number };
-  /** Colours that text can have. */
   colors: "truecolor" | "256" | "none";
 }
 
 /**
- * Common cell size, for terminals that do not report one: if the terminal scales the picture, only its ratio matters.
+ * Common size, for terminals that do not report theirs. Only the ratio matters if the terminal scales pictures.
  */
 const DEFAULT_CELL = { width: 10, height: 20 };
-/** XTerm's default font. Sixel pictures have a size in pixels: one that is too high pushes its top off the screen. */
+/**
+ * XTerm's default font, for sixel pictures. With a size that is too large, the top of a picture would leave the
+ * screen.
+ */
 const SMALL_CELL = { width: 6, height: 12 };
 
 /**
- * Detects a terminal's graphics. The environment identifies most terminals; others are queried with sequences that
- * every terminal ignores or answers. All answer the last one, primary attributes.
+ * Detects a terminal's graphics by its environment and by queries, which every terminal ignores or answers. All
+ * terminals answer the last query, for primary attributes.
  */
 export async function detectScreen(terminal: Terminal): Promise<Screen> {
   const { columns, rows } = terminal;
@@ -57,13 +59,13 @@ const CELL_SIZE_QUERY = "\u001b[16t";
 const WINDOW_SIZE_QUERY = "\u001b[14t";
 const ATTRIBUTES_QUERY = "\u001b[c";
 
-/** An answer is complete once it has the attributes. */
-export function isWholeAnswer(answer: string): boolean {
+/** The attributes are the end of an answer. */
+export function isCompleteAnswer(answer: string): boolean {
   return /\u001b\[\?[\d;]*c/.test(answer);
 }
 
 /**
- * Over a slow connection the answer may arrive too late, and look like typed text. The simplest terminals print
+ * On a slow connection the answer may arrive too late, and look like typed text. Very simple terminals print
  * unknown sequences.
  */
 function canQuery({ env }: Terminal): boolean {
@@ -76,7 +78,7 @@ function queryFor({ TMUX }: Terminal["env"]): string {
 
 async function detectProtocol({ env, detectGraphics }: Terminal, answer: string): Promise<Protocol> {
   const hasSixel = /\u001b\[\?(?:\d+;)*4(?:;\d+)*c/.test(answer);
-  // Protocols of the terminal around tmux would draw over other panes.
+  // The terminal around tmux would draw over other panes.
   if (env.TMUX) return hasSixel ? "sixel" : "blocks";
   const name = /\u001bP>\|([^\u001b]*)/.exec(answer)?.[1]?.toLowerCase() ?? "";
   const { kitty, iterm2, sixel } = await detectGraphics();
@@ -85,7 +87,7 @@ async function detectProtocol({ env, detectGraphics }: Terminal, answer: string)
   return sixel || hasSixel ? "sixel" : "blocks";
 }
 
-/** Reads the size of a character, else derives it from that of the window; null if the terminal reports neither. */
+/** Reads the size of a character, or derives it from the size of the window; null if unknown. */
 function parseCell(answer: string, { columns, rows }: Terminal): Screen["cell"] | null {
   const [, height, width] = /\u001b\[6;(\d{1,3});(\d{1,3})t/.exec(answer) ?? [];
   const [, allHeight, allWidth] = /\u001b\[4;(\d{1,5});(\d{1,5})t/.exec(answer) ?? [];
@@ -104,29 +106,27 @@ function detectColors({ env, hasColors }: Terminal): Screen["colors"] {
   return force === "2" || /256color|xterm|screen|tmux/.test(term) ? "256" : "none";
 }
 
-/** Free rows, so that a picture and the lines below it fit on one screen. */
+/** Rows for the lines below a picture. */
 export const FREE_ROWS = 4;
 
 /**
- * The size of a picture in characters: as large as fits, but no larger than the image itself, and at least one
- * character.
+ * Returns the size of a picture in characters: as large as possible, but not larger than the image.
  * @param cell size of a character in pixels of the image
  */
 export function fittedCells(image: Size, screen: Screen, cell: Size): Size {
-  const room = availableSize(screen);
+  const available = availableSize(screen);
   const scale = Math.min(
     1,
-    (room.width * cell.width) / image.width,
-    (room.height * cell.height) / image.height,
+    (available.width * cell.width) / image.width,
+    (available.height * cell.height) / image.height,
   );
   const cells = (pixels: number, size: number) => Math.max(1, Math.round((pixels * scale) / size));
   return {
-    width: Math.min(room.width, cells(image.width, cell.width)),
-    height: Math.min(room.height, cells(image.height, cell.height)),
+    width: Math.min(available.width, cells(image.width, cell.width)),
+    height: Math.min(available.height, cells(image.height, cell.height)),
   };
 }
 
-/** Maximum size of a picture, in characters. */
 export function availableSize({ columns, rows }: Pick<Screen, "columns" | "rows">): Size {
   return { width: Math.max(1, columns), height: Math.max(1, rows - FREE_ROWS) };
 }

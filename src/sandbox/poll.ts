@@ -6,7 +6,7 @@ import type { Account } from "./state/accounts.ts";
 import type { SandboxService } from "./state/state.ts";
 import type { Task } from "./state/tasks.ts";
 
-/** GET /generate-image (section 4.2). Tasks of other accounts count as unknown. */
+/** GET /generate-image (section 4.2). Tasks of other accounts are unknown. */
 export async function poll(
   request: ServiceRequest,
   account: Account,
@@ -27,7 +27,9 @@ interface PolledTask {
   errorCode: number;
 }
 
-/** Section 2.3. The document has no status for a running task; clients treat any unknown status as running. */
+/**
+ * The document has no status for a running task (section 2.3), and clients treat any unknown status as running.
+ */
 function pollState(task: Task, service: SandboxService): PolledTask {
   if (service.clock.now() < task.submittedAt + task.durationMs) return { status: "processing", errorCode: 0 };
   if (task.end === "failed") return { status: "failed", errorCode: FAILURE_CODE };
@@ -36,8 +38,8 @@ function pollState(task: Task, service: SandboxService): PolledTask {
 
 function pollResult(task: Task, service: SandboxService): string | string[] {
   const seconds = Math.ceil(service.clock.now() / 1000);
-  const isGone = task.firstUrlExpired && service.tasks.isFirstResult(task);
-  const expires = isGone ? seconds - LINK_SECONDS : seconds + LINK_SECONDS;
+  const hasExpired = task.firstUrlExpired && service.tasks.isFirstResult(task);
+  const expires = hasExpired ? seconds - LINK_SECONDS : seconds + LINK_SECONDS;
   const { taskId, imageCount } = task;
   return resultUrl(
     service,
@@ -51,7 +53,9 @@ const ERROR_PAGE = `<!doctype html>
 <body><h1>502 Bad Gateway</h1><p>The sandbox was asked for this page in place of an image.</p></body></html>
 `;
 
-/** GET /files/<task>/<index>.png: an image, for anyone with its signed URL. It is drawn again for each request. */
+/**
+ * GET /files/<task>/<index>.png: an image, for everyone with its signed URL. It is drawn again for each request.
+ */
 export async function serveFile(
   address: FileAddress,
   { secret, tasks, clock, draw }: SandboxService,
@@ -69,7 +73,7 @@ export async function serveFile(
   return { ...png, chunks: firstHalf(picture), cutShort: true, note: "cut short, as asked for" };
 }
 
-/** Loads the drawing code on first use: many runs of the sandbox draw nothing. */
+/** Loads the drawing code at its first use, because it is often unnecessary. */
 async function drawTask(task: Task, index: number, draw?: DrawPicture): Promise<AsyncIterable<Buffer>> {
   const { taskId, prompt, model, references = "", ratio, quality } = task;
   const [drawPicture, { pictureDimensions }] = await Promise.all([
@@ -80,8 +84,8 @@ async function drawTask(task: Task, index: number, draw?: DrawPicture): Promise<
 }
 
 async function* firstHalf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  const all: Buffer[] = [];
-  for await (const chunk of chunks) all.push(chunk);
-  const whole = Buffer.concat(all);
-  yield whole.subarray(0, whole.length / 2);
+  const received: Buffer[] = [];
+  for await (const chunk of chunks) received.push(chunk);
+  const image = Buffer.concat(received);
+  yield image.subarray(0, image.length / 2);
 }

@@ -13,31 +13,26 @@ export type { SandboxNotice, SandboxOptions } from "./state/state.ts";
 const DEFAULT_LATENCY_MS = 600;
 
 export interface Sandbox {
-  /** `http://127.0.0.1:<port>/api`, the base address. */
+  /** `http://127.0.0.1:<port>/api` */
   baseUrl: string;
   port: number;
-  /** Duration of a task, in milliseconds, unless its prompt sets one. */
   latencyMs: number;
-  /** Closes at once, with every connection. */
+  /** Closes the server and all connections immediately. */
   close(): Promise<void>;
 }
 
 /**
- * Serves the whole image service of the document on this machine, for free: for people without an account, and for
- * testing scripts. It refuses what the document rules out, accepts what it leaves open, charges its prices (1 credit if
- * it gives none), and returns real images. A few choices are the sandbox's own:
- *
- * - Refusals have HTTP status 200, as the document shows no other but 403 `SUBSCRIPTION_REQUIRED`; what it
- *   gives no key for has 400 and `image_generation.error.invalid_request`.
- * - Any key with the prefix `sk-` has an account; `sk-sandbox-basic` is the only one without a subscription.
+ * Serves the image service of the document on this machine, for free. It follows the document's rules and prices
+ * (1 credit if it has none), and returns real images. Where the document is silent, the sandbox decides:
+ * - Refusals have HTTP status 200, except 403 for `SUBSCRIPTION_REQUIRED`, and 400 with
+ * `image_generation.error.invalid_request` for errors without a key.
+ * - Any key with the prefix `sk-` has an account; only `sk-sandbox-basic` has no subscription.
  * - A running task has the status `processing`; a result URL is valid for an hour.
  * - Reference images are never downloaded.
- *
- * `[sandbox:…]` in a prompt injects a fault: `fail`, `slow=30s`, `no-credits`, `subscription`, `429` (once), `500`,
- * `drop` (the task is charged, the reply lost), `truncate`, `html` (both for the image) and `expired` (the first result
- * URL is gone). Directives can be combined, and are removed before anything is drawn.
- *
- * @throws the system's error if the port is taken or the folder cannot be used
+ * `[sandbox:…]` in a prompt injects a fault: `fail`, `slow=30s`, `no-credits`, `subscription`, `429` (once),
+ * `500`, `drop` (the task is charged, but its reply is lost), `truncate` and `html` (for the image), `expired`
+ * (the first result URL).
+ * @throws the system's error if the port is in use or the folder is unusable
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { credits, latencyMs = DEFAULT_LATENCY_MS, matrix = MODELS, clock = systemClock } = options;
@@ -54,7 +49,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   };
   server.on("request", createListener(sandboxOperations(service), options.onRequest));
   try {
-    // After listening: a sandbox that cannot start must not change the balances of the one that has the port.
+    // After the start, because a sandbox that cannot start must not change the balances of a running one.
     if (credits !== undefined) state.accounts.setNamedBalances(credits);
   } catch (error) {
     await close();

@@ -10,15 +10,13 @@ import type { Account } from "./state/accounts.ts";
 import type { SandboxService } from "./state/state.ts";
 import type { Task } from "./state/tasks.ts";
 
-/** Section 2.2: models with this prefix need a subscription. */
+/** Models with this prefix need a subscription (section 2.2). */
 const SUBSCRIPTION_MODELS = "gamma-image-2-5-";
 
-/** A valid request with its defaults filled in. */
+/** A valid request with defaults for missing fields. */
 interface SandboxRequest {
-  /** With its directives. */
   prompt: string;
   model: Model;
-  /** URLs of the reference images. */
   references: readonly string[];
   ratio: string;
   quality: string | undefined;
@@ -26,7 +24,7 @@ interface SandboxRequest {
   credits: number;
 }
 
-/** The cost of a request without a documented price; the real service may charge more. */
+/** Cost of a request without a documented price. The real service may charge more. */
 const UNDOCUMENTED_CREDITS = 1;
 
 export function readRequest(
@@ -50,7 +48,7 @@ export function readRequest(
   return { valid };
 }
 
-/** POST /generate-image (section 4.1), for a client with valid credentials. */
+/** POST /generate-image (section 4.1), after the check of the key. */
 export async function submit(
   request: ServiceRequest,
   account: Account,
@@ -67,7 +65,7 @@ export async function submit(
   return findRefusal(valid, directives, account, service) ?? charge(valid, directives, account, service);
 }
 
-/** Refuses a valid request because of subscription, rate limit, balance or an injected fault. */
+/** Reasons: subscription, rate limit, balance or an injected fault. */
 function findRefusal(
   { model, prompt, credits }: SandboxRequest,
   { faults }: Directives,
@@ -82,14 +80,13 @@ function findRefusal(
     return unknownError("asked to come back", { status: 429, headers: { "Retry-After": "1" } });
   }
   if (faults.has("no-credits")) return refusal("my_credits.no_credits_description");
-  if (!service.accounts.covers(account, credits)) return tooFewCredits(credits);
+  if (!service.accounts.covers(account, credits)) return insufficientCreditsReply(credits);
   return faults.has("500") ? unknownError("asked for", { status: 500 }) : null;
 }
 
-/** Time after a 429 in which a repeated submit passes. */
+/** Time after a 429 reply in which the next submit succeeds. */
 const RETRY_WINDOW_MS = 60_000;
 
-/** Whether a submit is the first of its prompt, or the first after one that passed. */
 function isFirstAttempt(submit: string, { refusedAt, clock }: SandboxService): boolean {
   const isRetry = clock.now() - (refusedAt.get(submit) ?? 0) <= RETRY_WINDOW_MS;
   if (isRetry) refusedAt.delete(submit);
@@ -97,7 +94,7 @@ function isFirstAttempt(submit: string, { refusedAt, clock }: SandboxService): b
   return !isRetry;
 }
 
-/** Writes the task before charging it, and replies only then: no process end charges a task that does not exist. */
+/** Writes the task, then charges it, then replies, so that a crash never charges a task that does not exist. */
 async function charge(
   valid: SandboxRequest,
   directives: Directives,
@@ -109,18 +106,18 @@ async function charge(
   const balance = service.accounts.charge(account, valid.credits);
   if (balance === null) {
     service.tasks.remove(task.taskId);
-    return tooFewCredits(valid.credits);
+    return insufficientCreditsReply(valid.credits);
   }
   if (service.draw === undefined && service.onNotice) {
     const { unknownSubject } = await import("../painter/brief.ts");
     const noun = unknownSubject(directives.prompt);
     if (noun !== null) service.onNotice({ kind: "unknown subject", noun });
   }
-  const what = `${task.taskId} ${task.model} ${JSON.stringify(promptExcerpt(valid.prompt))}`;
-  const note = `${what}, cost ${valid.credits}, ${balance} left`;
+  const summary = `${task.taskId} ${task.model} ${JSON.stringify(promptExcerpt(valid.prompt))}`;
+  const note = `${summary}, cost ${valid.credits}, ${balance} left`;
   if (directives.faults.has("drop")) return { kind: "silence", note: `${note}, reply dropped` };
-  const unread = directives.unknown !== null ? ", with an unknown directive in its prompt" : "";
-  return success({ taskId: task.taskId }, note + unread);
+  const warning = directives.unknown !== null ? ", with an unknown directive in its prompt" : "";
+  return success({ taskId: task.taskId }, note + warning);
 }
 
 function toTask(
@@ -146,23 +143,21 @@ function toTask(
   };
 }
 
-/** Identifies reference images without their URLs, which may be signed. */
 function fingerprint(references: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(references)).digest("hex");
 }
 
-function tooFewCredits(credits: number): ServerReply {
+function insufficientCreditsReply(credits: number): ServerReply {
   return refusal("my_credits.no_credits_description", { why: `it costs ${credits}` });
 }
 
-/** Limits the log: a prompt has up to 20,000 characters. */
+/** For the log, because a prompt may have 20,000 characters. */
 function promptExcerpt(prompt: string): string {
   const maxLength = 100;
   const characters = [...prompt];
   return characters.length > maxLength ? `${characters.slice(0, maxLength).join("")}…` : prompt;
 }
 
-/** Directives without a value. */
 export const DIRECTIVES = [
   "fail",
   "no-credits",
@@ -179,17 +174,16 @@ type Fault = (typeof DIRECTIVES)[number];
 
 export interface Directives {
   faults: ReadonlySet<Fault>;
-  /** Duration of the task, from `[sandbox:slow=…]`. */
+  /** From `[sandbox:slow=…]`. */
   slowMs: number | null;
-  /** The prompt without its directives. */
   prompt: string;
-  /** The first unknown directive, which stays in the prompt as at the real service; null for none. */
+  /** The first unknown directive, or null. It stays in the prompt, as at the real service. */
   unknown: string | null;
 }
 
 const DIRECTIVE = /(\[sandbox:[^\]]{0,40}\])/;
 
-/** Reads `[sandbox:…]` anywhere in a prompt and removes it with the spaces around it. The first duration wins. */
+/** Finds and removes `[sandbox:…]` anywhere in a prompt, with the spaces around it. The first duration wins. */
 export function readDirectives(prompt: string): Directives {
   const pieces = prompt.split(DIRECTIVE).map((text) => ({ text, meaning: parseDirective(text) }));
   const meanings = pieces.map(({ meaning }) => meaning);
@@ -202,7 +196,7 @@ export function readDirectives(prompt: string): Directives {
   };
 }
 
-/** The fault that a piece of a prompt injects, or the duration it sets in milliseconds; null: plain text. */
+/** Returns the injected fault, or the duration in milliseconds; null for plain text. */
 function parseDirective(piece: string): Fault | number | null {
   if (!DIRECTIVE.test(piece)) return null;
   const text = piece.slice("[sandbox:".length, -1);

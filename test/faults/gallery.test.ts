@@ -88,7 +88,7 @@ it("a folder of the user's own where a gallery's thumbnails would go is refused,
   await writeFile(path.join(own, "index.json"), '{"mine":true}');
   await symlink(own, path.join(world.folder, "linked-thumbnails"));
   for (const [page, why] of [
-    ["site.html", /site-thumbnails exists already, and imggen gallery did not make it/],
+    ["site.html", /site-thumbnails exists already, and is not from imggen gallery/],
     ["linked.html", /linked-thumbnails is a link/],
   ] as const) {
     const { code, stdout } = await gallery("--output", path.join(world.folder, page));

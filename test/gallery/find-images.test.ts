@@ -1,26 +1,26 @@
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { findImages, isFreeForThumbnails, MARKER } from "../../src/gallery/find-images.ts";
+import { canHaveThumbnails, findImages, MARKER } from "../../src/gallery/find-images.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 describe("a folder for thumbnails", () => {
   it("is free where there is none, an empty one, or imggen's own", async () => {
     const folder = await temporaryFolder();
-    expect(await isFreeForThumbnails(path.join(folder, "none"))).toBe(true);
-    expect(await isFreeForThumbnails(folder)).toBe(true);
+    expect(await canHaveThumbnails(path.join(folder, "none"))).toBe(true);
+    expect(await canHaveThumbnails(folder)).toBe(true);
     await writeFile(path.join(folder, MARKER), "");
     await writeFile(path.join(folder, "mine.txt"), "");
-    expect(await isFreeForThumbnails(folder)).toBe(true);
+    expect(await canHaveThumbnails(folder)).toBe(true);
   });
 
   it("is not where a file or the user's own folder has its name", async () => {
     const folder = await temporaryFolder();
     await writeFile(path.join(folder, "mine.txt"), "");
-    expect(await isFreeForThumbnails(folder)).toBe(false);
-    expect(await isFreeForThumbnails(path.join(folder, "mine.txt"))).toBe(false);
+    expect(await canHaveThumbnails(folder)).toBe(false);
+    expect(await canHaveThumbnails(path.join(folder, "mine.txt"))).toBe(false);
     await symlink("mine.txt", path.join(folder, MARKER));
-    expect(await isFreeForThumbnails(folder)).toBe(false);
+    expect(await canHaveThumbnails(folder)).toBe(false);
   });
 });
 

@@ -125,7 +125,7 @@ describe("in half blocks", () => {
 
   it("need colours", async () => {
     await expect(pictured(await imageFile("png"), { colors: "none" })).rejects.toThrow(
-      "this terminal shows neither pictures nor colours",
+      "this terminal does not support pictures or colours",
     );
   });
 });

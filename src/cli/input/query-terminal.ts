@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { createSupportsTerminalGraphics } from "supports-terminal-graphics";
-import { type GraphicsSupport, isWholeAnswer } from "../../graphics/terminal.ts";
+import { type GraphicsSupport, isCompleteAnswer } from "../../graphics/terminal.ts";
 import { foldQuestion } from "../text/fit.ts";
 
 interface Terminal {
@@ -70,7 +70,7 @@ export function queryTerminal(question: string, { input, output, onInterrupt }: 
   let received = "";
   const [answer, end] = [deferred<string>(), deferred<void>()];
   const finish = () => {
-    answer.resolve(isWholeAnswer(received) ? received : "");
+    answer.resolve(isCompleteAnswer(received) ? received : "");
     for (const timer of timers) clearTimeout(timer);
     input.off("data", onData);
     input.pause();
@@ -80,7 +80,7 @@ export function queryTerminal(question: string, { input, output, onInterrupt }: 
   const onData = (bytes: Buffer) => {
     const text = bytes.toString("latin1");
     received += text;
-    if (isWholeAnswer(received)) finish();
+    if (isCompleteAnswer(received)) finish();
     if (!text.includes(CTRL_C)) return;
     answer.resolve("");
     onInterrupt();

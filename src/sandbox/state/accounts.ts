@@ -4,26 +4,23 @@ import { isJsonObject } from "../../lib/json.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import { replaceUnsynced } from "../../lib/write-whole.ts";
 
-/** The key that `imggen sandbox` prints: its account has a subscription. */
+/** The key that `imggen sandbox` prints. Its account has a subscription. */
 export const SANDBOX_KEY = "sk-sandbox";
 
-/** The key of the one account without a subscription. */
+/** The key of the only account without a subscription. */
 export const SANDBOX_BASIC_KEY = "sk-sandbox-basic";
 
-/** The initial balance. */
 const START_CREDITS = 1000;
 
-/** The account that a key is tied to (section 5). */
 export interface Account {
-  /** Identifies the account on disk, where the key is never written. */
+  /** Identifies the account on disk, because the key is never stored. */
   readonly id: string;
-  /** Whether it may use the models that need a subscription (section 2.2). */
   readonly hasSubscription: boolean;
 }
 
 /**
- * `refilled`: an account without enough credits has its initial balance again. `reset`: all have, because the file
- * cannot be read.
+ * `refilled`: one account has its initial balance again. `reset`: all accounts have, because the file cannot be
+ * read.
  */
 export interface BalanceNotice {
   kind: "refilled" | "reset";
@@ -31,7 +28,6 @@ export interface BalanceNotice {
 }
 
 interface AccountOptions {
-  /** Default 1000. */
   credits?: number;
   refills?: boolean;
   onNotice?: ((notice: BalanceNotice) => void) | undefined;
@@ -40,9 +36,8 @@ interface AccountOptions {
 type Balances = Readonly<Record<string, number>>;
 
 /**
- * The balances of all accounts, in one JSON file by their ids; a missing account has the initial balance. Each change
- * replaces the file: of two concurrent charges, one may be lost. Nothing is synced: balances need not survive a power
- * cut.
+ * The balances of all accounts, in one JSON file. A missing account has the initial balance. Two concurrent
+ * charges may count as one, and a power cut may lose changes.
  */
 export class Accounts {
   readonly #file: string;
@@ -59,12 +54,12 @@ export class Accounts {
     return { id: keyFingerprint(key), hasSubscription: key !== SANDBOX_BASIC_KEY };
   }
 
-  /** Whether the balance is high enough, refilled if this sandbox refills. */
+  /** Whether the balance is sufficient, if necessary after a refill. */
   covers(account: Account, credits: number): boolean {
     return this.#balanceFor(account, credits) >= credits;
   }
 
-  /** @returns the remaining balance; null if there are too few credits */
+  /** @returns the remaining balance; null if it is too low */
   charge(account: Account, credits: number): number | null {
     const balance = this.#balanceFor(account, credits) - credits;
     if (balance < 0) return null;
@@ -72,7 +67,7 @@ export class Accounts {
     return balance;
   }
 
-  /** Sets the balance of the two named keys' accounts. */
+  /** Sets the balance of the accounts of `SANDBOX_KEY` and `SANDBOX_BASIC_KEY`. */
   setNamedBalances(credits: number): void {
     const entries = [SANDBOX_KEY, SANDBOX_BASIC_KEY].map((key) => [this.find(key).id, credits] as const);
     this.#write({ ...this.#read(), ...Object.fromEntries(entries) });

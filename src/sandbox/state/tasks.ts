@@ -4,15 +4,14 @@ import { removeIfPresent } from "../../lib/durable.ts";
 import { errorCode } from "../../lib/error-text.ts";
 import { isNewTaskId } from "../../task/task-id.ts";
 
-/** A submitted task. Its status follows from the time; the file never changes. */
+/** A submitted task. The file never changes, because the status depends only on the time. */
 export interface Task {
   taskId: string;
-  /** The id of the account that was charged. */
   account: string;
   /** Without directives. */
   prompt: string;
   model: string;
-  /** Identifies the reference images, without their URLs. Absent if there are none. */
+  /** Digest of the URLs of the reference images. */
   references?: string;
   ratio: string;
   /** Absent if neither the request nor the model sets it. */
@@ -20,16 +19,14 @@ export interface Task {
   imageCount: number;
   /** Milliseconds since the epoch. */
   submittedAt: number;
-  /** In milliseconds. */
   durationMs: number;
   end: "completed" | "failed";
-  /** Content behind its result URLs. */
+  /** Content of the result URLs. */
   image: "whole" | "cut short" | "error page";
-  /** Whether the first returned result URL has expired already. */
+  /** Whether the first result URL has expired when it is returned. */
   firstUrlExpired: boolean;
 }
 
-/** The tasks of all accounts, one file each. */
 export class Tasks {
   readonly #folder: string;
   readonly #returnedIds = new Set<string>();
@@ -38,14 +35,14 @@ export class Tasks {
     this.#folder = folder;
   }
 
-  /** Writes the file before it gets its name, so that no process reads a partial one. */
+  /** Renames a complete file, so that no process reads a partial one. */
   async add(task: Task): Promise<void> {
     const temporary = path.join(this.#folder, `.${task.taskId}.tmp`);
     await writeFile(temporary, `${JSON.stringify(task)}\n`, { mode: 0o600, flag: "wx" });
     await rename(temporary, this.#file(task.taskId));
   }
 
-  /** The task of an untrusted id; null if there is none. */
+  /** @param taskId untrusted text */
   async find(taskId: string): Promise<Task | null> {
     if (!isNewTaskId(taskId)) return null;
     try {
@@ -60,7 +57,6 @@ export class Tasks {
     removeIfPresent(this.#file(taskId));
   }
 
-  /** Whether this process returns a task's result for the first time. */
   isFirstResult({ taskId }: Task): boolean {
     const isFirst = !this.#returnedIds.has(taskId);
     this.#returnedIds.add(taskId);

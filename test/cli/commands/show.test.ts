@@ -196,7 +196,7 @@ describe("show", () => {
     const world = await worldWithFox();
     const { code, stdout, stderr } = await world.run(["show", "fox.png", "--no-color"], TERMINAL);
     expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
-    const warning = "warning: No preview of fox.png: this terminal shows neither pictures nor colours.\n";
+    const warning = "warning: No preview of fox.png: this terminal does not support pictures or colours.\n";
     expect(stderr).toContain(`${warning}fox.png (64×48)`);
   });
 });

@@ -18,11 +18,11 @@ export function checkNode({ context: { nodeVersion: version } }: Session): Findi
 
 /** Checks optional dependencies by loading them, because an installed package may lack its native code. */
 export async function checkLibraries(): Promise<Finding> {
-  const { fontFile } = await import("../../../graphics/contact-sheet.ts");
+  const { findFontFile } = await import("../../../graphics/contact-sheet.ts");
   const { sharpVersion } = await import("../../../graphics/decoder.ts");
   try {
     const sharp = await sharpVersion();
-    fontFile();
+    findFontFile();
     return ok(`sharp ${sharp}, dejavu-fonts-ttf`, { sharp, fonts: true });
   } catch (error) {
     if (!(error instanceof UndecodableError)) throw error;
