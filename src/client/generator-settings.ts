@@ -148,7 +148,7 @@ export function needsStoredGenerator(name: SettingName): boolean {
   return GENERATOR_BOUND_SETTINGS.has(name);
 }
 
-/** Settings of the config apply to the generator that it names, or to any generator if it names none. */
+/** Settings of the config apply to the config's generator, or to any generator if the config names no generator. */
 function createSettingFinder(spec: GeneratorSpec, { settings }: GeneratorSource): FindSetting {
   const stored = settings.stored("generator");
   const isStoredGenerator =

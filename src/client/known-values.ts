@@ -14,7 +14,7 @@ export function shortModelNames(matrix: Matrix): { id: string; name: string }[] 
   return names.filter(({ name }) => resolveModel(name, matrix) !== undefined);
 }
 
-/** Returns the values that at least one model supports. Null without models, or if those of one are undocumented. */
+/** Returns the values that at least one model supports, or null if the values of one model are undocumented. */
 export function allowedByModels(
   names: readonly string[],
   column: "ratios" | "qualities",

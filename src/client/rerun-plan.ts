@@ -157,7 +157,7 @@ function withFieldFlags(
   return { input: { ...input, fields: { ...fields, ...changed } }, isSeedGiven };
 }
 
-/** Prefers the task's provider if none is configured. */
+/** Prefers the task's provider if no provider is configured. */
 function preferProvider({ record }: ImageOrigin, { settings, isSandbox }: ClientSession): void {
   const isConfigured = settings.get("generator") !== undefined || settings.get("baseUrl") !== undefined;
   if (isSandbox || isConfigured || !isGeneratorTask(record)) return;

@@ -144,7 +144,7 @@ export interface ResumeResult {
   tasks: TaskResult[];
   /** Tasks that a running `imggen serve` finishes. */
   served?: ServedTask[];
-  /** Files of the ledger that cannot be read: each may be a charged task. */
+  /** Unreadable files of the ledger, each of which may be a charged task. */
   unreadable?: UnreadableFile[];
 }
 
@@ -164,7 +164,7 @@ export interface HistoryEntry extends TaskFacts {
 
 export interface HistoryResult {
   tasks: HistoryEntry[];
-  /** Files of the ledger that cannot be read: each may be a charged task. */
+  /** Unreadable files of the ledger, each of which may be a charged task. */
   unreadable?: UnreadableFile[];
 }
 

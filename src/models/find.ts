@@ -22,10 +22,7 @@ export function resolveModel(name: string, matrix: Matrix): Model | undefined {
   );
 }
 
-/**
- * Returns the ids most similar to an unknown name: those that contain it, then by edit distance (`gama`:
- * `gamma-image-2`).
- */
+/** Returns the ids most similar to an unknown name. Ids that contain it come first, then ids by edit distance. */
 export function nearestModels(name: string, matrix: Matrix, count = 3): string[] {
   // Limits the cost of comparing a long text pasted by mistake.
   const query = name.toLowerCase().slice(0, MAX_ID_LENGTH);

@@ -21,7 +21,7 @@ export interface Model {
   readonly id: string;
   readonly kinds: readonly Kind[] | null;
   readonly ratios: readonly string[] | null;
-  /** Ratio of a request that names none (section 2.2). */
+  /** Ratio of a request without a ratio (section 2.2). */
   readonly defaultRatio: string;
   readonly qualities: readonly Quality[] | null;
   readonly defaultQuality: Quality | null;

@@ -68,7 +68,7 @@ export interface RequestState {
 }
 
 export interface Task {
-  /** The ledger's id; sorts by time. */
+  /** The ledger's id, which sorts by time. */
   id: string;
   intent: Intent;
   submittedAt: string;
@@ -485,7 +485,7 @@ export function isResumable(state: TaskState): boolean {
   return STATES[state].isOpen && state !== "unknown";
 }
 
-/** Sums the numbers in the usage of all requests. Other values are those of the first request. */
+/** Sums the numbers in the usage of all requests. Other values come from the first request that has them. */
 export function totalUsage({ requests }: Pick<Task, "requests">): Usage | null {
   const usages = requests.map((request) => getAnswer(request, "completed")?.usage ?? null);
   return usages

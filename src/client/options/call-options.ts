@@ -11,7 +11,7 @@ export type ClientOptions = ValuesOf<Calls["createClient"]>;
 /** Options of every call. */
 export type CallOptions = Pick<ValuesOf<Calls["generate"]>, "signal" | "onProgress">;
 
-/** Fields of a request. The service or generator decides those that are not set. */
+/** Fields of a request. The service or generator chooses the fields that are not set. */
 export type RequestOptions = WithPrompt<ValuesOf<Calls["estimate"]>>;
 
 type WithPrompt<Options extends { prompt?: string | undefined }> = { prompt: string } & Omit<

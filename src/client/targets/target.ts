@@ -11,7 +11,7 @@ export interface Target {
   readonly kind: "sandbox" | "service" | "serve" | "generator";
   /** Name in the ledger, or undefined if no service is configured. @throws UsageError */
   name(): Promise<string | undefined>;
-  /** Address, or null if it has none or is not configured. @throws UsageError */
+  /** Address, or null for a command or without configuration. @throws UsageError */
   url(): URL | null;
   /** Known models. @throws UsageError, SettingsError */
   matrix(): Promise<Matrix>;
