@@ -20,10 +20,10 @@ import { ManifestError } from "../errors.ts";
 import { checkBatchBudget, checkDailyLimit, spendingAccount } from "../limits/budget.ts";
 import { Gate } from "../limits/gate.ts";
 
-// Rows that another process holds are waited for as long as its longest default timeout, which is that of 4K.
+// Maximum wait for rows of another process: its longest default timeout, which is that of 4K.
 const CLAIMED_TIMEOUT_MS = 600_000;
 
-/** A batch whose rows, files and budget are checked, and whose state in the ledger is read. */
+/** A batch with checked rows, files and budget, and with its state in the ledger. */
 interface PlannedBatch extends Pick<PlanDeps, "countsKey"> {
   plan: BatchPlan;
   claims: RowClaims;
@@ -32,8 +32,8 @@ interface PlannedBatch extends Pick<PlanDeps, "countsKey"> {
 }
 
 /**
- * Plans a batch. Needs no connection, and writes nothing.
- * @param service name of the provider, as tasks record it
+ * Plans a batch without a connection and without writing anything.
+ * @param service name of the provider in the ledger
  * @throws BudgetExceededError, ManifestError
  */
 export async function createBatchPlan(
@@ -53,9 +53,8 @@ export async function createBatchPlan(
 }
 
 /**
- * Plans a batch, has the caller agree, and runs it. Reports each row as it ends.
- * @throws BudgetExceededError, ManifestError, SaveFailedError, UsageError, or what the account lacks; nothing was sent
- *   then
+ * Plans a batch, asks the caller to confirm it, and runs it. Reports each row as it ends.
+ * @throws BudgetExceededError, ManifestError, SaveFailedError, UsageError, or an account's error; nothing was sent then
  */
 export async function batch(spec: BatchSpec, deps: TaskDeps, events: BatchEvents): Promise<BatchResult> {
   const { output, cap, shard } = spec;
@@ -110,7 +109,7 @@ async function runPlanned(
     for (const row of remaining) startedRows.has(row) ? counts.addUnfinished(row) : counts.addUnstarted(row);
     return getResult();
   });
-  // One more than may be in flight, so that the next is at hand while an image is saved. What would only wait is not begun.
+  // One more than may be in flight, so that the next row is ready while an image is saved. More rows would only wait.
   const maxInFlight = (connection.provider.limits.concurrency ?? concurrency) + 1;
   const options = {
     concurrency: Math.min(concurrency, maxInFlight),
@@ -127,7 +126,7 @@ async function runPlanned(
       await events.onEnd(end, counts);
     },
   };
-  // The gate alone decides when a row that was not sent is given up.
+  // The gate alone decides when to give up a row that was not sent.
   const run = { output, wait, claims, deps: { ...deps, gate, maxUnsent: Number.POSITIVE_INFINITY } };
   for (const row of await runRows(plan.rows, options, run)) counts.addUnstarted(row);
   return getResult();
@@ -136,8 +135,8 @@ async function runPlanned(
 const READ_CONCURRENCY = 16;
 
 /**
- * Collects the names of all images that earlier runs of a batch saved, including those of rows since removed from the
- * manifest: --overwrite must not replace them, because the same batch was charged for them.
+ * Collects the names of all images that earlier runs of a batch saved, including for removed rows. --overwrite must not replace
+ * them, because the same batch was charged for them.
  */
 async function addEarlierNames(
   claims: Pick<RowClaims, "load">,

@@ -21,23 +21,23 @@ import { ClaimedError, describeWorker } from "../errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 
 export interface CancelSpec {
-  /** Ids as the user gave them. */
+  /** Ids as typed by the user. */
   ids: readonly string[];
   /** Options for waiting for paid requests in flight; null: no wait. */
   wait: WaitSettings | null;
 }
 
-/** Interval at which a task of another process is read again. */
+/** Interval for reading a task of another process again, in milliseconds. */
 const READ_INTERVAL_MS = 200;
 
-/** Time limit for another process to cancel its task: to end its wait, or its command. */
+/** Maximum wait for another process to cancel its task, in milliseconds. */
 const MAX_CANCEL_MS = 10_000;
 
 /**
- * Cancels tasks: what waits is not sent, what runs at a free provider is given up, and a provider that can cancel is
- * asked to stop what it has accepted. Of a task that another process has, that one does it.
- * @param onEnd called for each task, in the order in which they were named
- * @returns a report on each; expected errors are in the reports. One without an error is over, or its images are made
+ * Cancels tasks: waiting requests are not sent, free running ones are abandoned, and a provider that can cancel is asked to
+ * cancel accepted ones. A task of another process is cancelled by that process.
+ * @param onEnd called for each task, in the order of the ids
+ * @returns a report on each, which includes expected errors; without an error, the task has ended or its images exist
  * @throws UsageError for an id that fits several tasks
  */
 export async function cancel(
@@ -55,7 +55,7 @@ export async function cancel(
   );
 }
 
-/** Open tasks that can be cancelled, and those that are left to the running server that they are of; newest first. */
+/** Open tasks that can be cancelled, newest first. `served`: those of a running server, which are left to it. */
 export interface Cancellable {
   tasks: Task[];
   served: Task[];
@@ -114,9 +114,9 @@ async function cancelOne(record: Task, wait: WaitSettings | null, deps: UseCaseD
 }
 
 /**
- * Takes a task over. Where another process has it, that one is told to cancel it, and is waited for a while.
- * @param wait how long such a process is waited for, whatever it does
- * @returns `held: null` if it has the task still, or has ended it; `latest` is how the task stands then
+ * Claims a task. If another process has claimed it, marks it as cancelled for that process and waits for a while.
+ * @param wait maximum wait for that process
+ * @returns `held: null` if that process still has the task, or has ended it; `latest` is the task's latest state
  */
 async function claimLatest(
   record: Task,
@@ -128,7 +128,7 @@ async function claimLatest(
   const untilMs = beginMs + (wait === null ? 0 : (wait.timeoutMs ?? Number.POSITIVE_INFINITY));
   let isMarked = false;
   for (let latest = record; ; ) {
-    // No process has a task that waits in a server, which finds it ended.
+    // A waiting task of a server has no claim. The server reads that it was ended.
     const claimedTask = await claimTask(latest, ledger, onWarning, latest.intent.server);
     if (typeof claimedTask !== "string") return { held: claimedTask, latest };
     const entry = await ledger.read(record.id);
@@ -143,7 +143,7 @@ async function claimLatest(
   }
 }
 
-/** The error for a task of the service, whose document has no operation for this. */
+/** Error for a task of the service, whose document has no operation to cancel. */
 function serviceTaskError(record: Task): UsageError {
   const { taskId, charged } = taskFacts(record);
   const what = taskId === null ? `Request ${record.id}` : `Task ${taskId}`;
@@ -157,7 +157,7 @@ function serviceTaskError(record: Task): UsageError {
   });
 }
 
-/** The error where another process still has the task. */
+/** Error if another process still has the task. */
 async function stillClaimedError(
   record: Task,
   counts: { cancelled: number; requests: number },

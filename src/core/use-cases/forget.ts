@@ -11,16 +11,15 @@ import { SANDBOX_SERVICE } from "../../task/intent.ts";
 import { displayId, isUnknown, STATES, type Task } from "../../task/task.ts";
 import { findNamed } from "../engine/named-tasks.ts";
 
-/** A client of `imggen serve` may repeat a request for so long, and is answered from the task. */
+/** Period in which a client of `imggen serve` may repeat a request and gets the same task. */
 const MIN_SERVED_AGE_MS = 7 * 24 * 3_600_000;
 
-/** Tasks whose records can be removed, by the ledger's ids, and how many others there are. */
+/** Ledger ids of tasks whose records can be removed. `skipped`: number of the other tasks. */
 export interface Forgettable {
   ids: string[];
   skipped: number;
 }
 
-/** Numbers of records removed and kept. */
 export interface ForgetResult {
   forgotten: number;
   skipped: number;
@@ -33,17 +32,17 @@ interface ForgetDeps {
 
 interface RemoveDeps extends ForgetDeps {
   signal: AbortSignal;
-  /** Folders of private copies that several tasks may share: of reference images and of workflows. */
+  /** Folders of private copies that several tasks may share, of reference images and of workflows. */
   copyFolders: readonly string[];
 }
 
-/** Age of a shared copy that no task names, in milliseconds: a command makes its copies before its tasks. */
+/** Minimum age of a shared copy to be removed, in milliseconds, because a command makes its copies before its tasks. */
 const MIN_COPY_AGE_MS = 24 * 3_600_000;
 
-/** A private copy, named by the digest of its content, or its temporary file. */
+/** Name of a private copy, which is the digest of its content, or of its temporary file. */
 const COPY_NAME = /^\.?([\da-f]{64})\./;
 
-/** The tasks with these ids. @throws UsageError if one of them cannot be forgotten: then none is */
+/** @throws UsageError if one of the tasks cannot be forgotten; then none is */
 export async function findForgettable(
   ids: readonly string[],
   { ledger, clock }: ForgetDeps,
@@ -63,7 +62,7 @@ export async function findForgettable(
   return { ids: tasks.map(({ id }) => id), skipped: 0 };
 }
 
-/** Every task begun before a moment, of the sandbox or of all else. @throws UsageError */
+/** Returns every task begun before a time, of the sandbox or of all other services. @throws UsageError */
 export async function findOlderForgettable(
   before: string,
   isSandbox: boolean,
@@ -86,7 +85,7 @@ export async function findOlderForgettable(
   return forgettable;
 }
 
-/** Removes the records of tasks, unless they have changed since, and the shared copies that no record names any longer. */
+/** Removes the records of tasks that have not changed since, and shared copies that no record uses any longer. */
 export async function forget({ ids, skipped }: Forgettable, deps: RemoveDeps): Promise<ForgetResult> {
   const { ledger, clock, signal } = deps;
   let forgotten = 0;
@@ -98,7 +97,7 @@ export async function forget({ ids, skipped }: Forgettable, deps: RemoveDeps): P
   return { forgotten, skipped: skipped + ids.length - forgotten };
 }
 
-/** A process that is killed in it leaves no state: the next `forget` goes by the remaining records again. */
+/** A killed process leaves nothing to repair, because the next `forget` reads the remaining records again. */
 async function removeSharedCopies({ ledger, clock, copyFolders }: RemoveDeps): Promise<void> {
   const beforeMs = clock.now() - MIN_COPY_AGE_MS;
   let copiesInUse: Promise<Set<string> | null> | undefined;
@@ -117,8 +116,8 @@ async function removeSharedCopies({ ledger, clock, copyFolders }: RemoveDeps): P
 }
 
 /**
- * Digests of the copies that any record names; null if others may be needed, because a record cannot be read or a process
- * is at work, perhaps on a batch of days: its copies are older than most of its tasks.
+ * Digests of the copies that are in use; null if a record cannot be read, or a process is working, because a long batch may
+ * need copies for tasks that it has not begun yet.
  */
 async function findCopiesInUse(ledger: Ledger): Promise<Set<string> | null> {
   const digests = new Set<string>();
@@ -140,7 +139,6 @@ function refusedError(message: string, next: string | ReturnType<typeof phrase>)
   return new UsageError(message, { hint: ["Nothing was removed.", next] });
 }
 
-/** Reason to keep a task's record; null for none. */
 function keepReason(task: Task, nowMs: number) {
   const { state, intent, submittedAt, id } = task;
   if (isUnknown(task))

@@ -29,29 +29,31 @@ import { pause, waitTimeoutMs } from "../polling/wait.ts";
 import type { RequestReferences } from "../references/reference-images.ts";
 
 export interface GenerateSpec extends TaskSpec, CostRules {
-  /** Reference images that are to be checked or uploaded first; absent where all are sent as they are. */
+  /** Reference images to check or upload before the submit; absent if all are sent unchanged. */
   references?: Pick<RequestReferences, "asRecorded" | "ready"> | null;
-  /** The task that the user asked to submit again. */
+  /** The task that `rerun` submits again. */
   repeated: Task | null;
   /** Whether the request is submitted even if an earlier task for it is unfinished. */
   again: boolean;
-  /** Whether an identical request that was charged already is reused, begun by another process just now perhaps. */
+  /** Whether to use the images of an identical request that was charged, even one that another process has just begun. */
   reuse: boolean;
-  /** The most that it may cost, in credits. */
   maxCredits: number | undefined;
 }
 
 export interface GenerateEvents {
   onWarning?: (message: string) => Promise<void>;
-  /** Whether a paid request is to be submitted although its price is not documented. @param name for people; absent: it is */
+  /**
+   * Asks whether to submit a paid request of undocumented price. Absent: it is submitted.
+   * @param name the model's or generator's name for the question
+   */
   agreeOnPrice?: ((unpriced: UnpricedModel, name: string) => Promise<boolean>) | undefined;
 }
 
 /**
- * Reuses an earlier task for the same request, or continues one that is unfinished; without one, checks the limits,
- * uploads reference images, and generates.
- * @throws UsageError if the output path is taken, BudgetExceededError if a limit would be passed or the price is not agreed
- *   to, or what `ReferenceImages.ready` and `submitNew` throw; nothing was sent
+ * Reuses or continues an earlier task for the same request. Otherwise checks the limits, uploads reference images, and
+ * generates.
+ * @throws UsageError if the output path is taken, BudgetExceededError if a limit is exceeded or the price is not confirmed, or
+ *   the errors of `ReferenceImages.ready` and `submitNew`; nothing was sent
  */
 export async function generate(
   spec: GenerateSpec,
@@ -81,7 +83,7 @@ export async function generate(
   if (maxCredits !== undefined) checkBudget(checked, maxCredits, spec);
   await requireFree(destination);
   const { credits } = checked;
-  // A reused image costs nothing; the cost of a new request is checked before it is sent in any case.
+  // A reused image costs nothing. The cost of a new request is checked again before it is sent.
   const cost = { credits: reuse ? 0 : (credits ?? 0), undocumented: credits === null ? 1 : 0 };
   const account = spendingAccount(deps.connection.identity, generator !== undefined);
   await checkDailyLimit(cost, account, deps, spec);
@@ -95,7 +97,7 @@ export async function generate(
   return isRepeatOpen ? dismissRepeated(repeated, report, deps) : report;
 }
 
-/** Has a person agree to a paid request whose price is not documented. @throws BudgetExceededError */
+/** Asks the user to confirm a paid request whose price is not documented. @throws BudgetExceededError */
 async function requireAgreement(
   { checked }: GenerateSpec,
   { connection }: TaskDeps,
@@ -112,11 +114,11 @@ async function requireAgreement(
 }
 
 /**
- * Continues the newest task for the very same request of the same account that is charged, unfinished and in no living
- * process's hands: whoever runs a command again that was interrupted wants its image, not a second charge. If there is only
- * one of unknown outcome, or one that another machine may be submitting, the report says so.
- * @returns null if the request is to be submitted
- * @throws UsageError or SaveFailedError if the images cannot be saved where they are wanted now; UnreadableRecordError
+ * Continues the newest task for the same request and account that is charged, unfinished and not claimed by a living process,
+ * because a user who repeats an interrupted command wants its image, not a second charge. If the only such task has an unknown
+ * outcome, or may be in flight on another machine, the report has the error.
+ * @returns null if the request must be submitted
+ * @throws UsageError or SaveFailedError if the images cannot be saved in the new destination; UnreadableRecordError
  */
 async function continueEarlier(
   request: GenerationRequest,
@@ -131,7 +133,7 @@ async function continueEarlier(
       case "mine": {
         const { task } = again.earlier;
         triedIds.add(task.id);
-        // In the task's own place, images that it has saved already are not in the way.
+        // At the task's own destination, its saved images do not block the path.
         if (!isSameDestination(spec.destination, task.intent.destination)) await requireUsable(spec);
         const report = await continueOrReport(task, spec, deps);
         if (report !== null) return { ...report, reused: true };
@@ -163,12 +165,12 @@ async function requireUsable({ destination }: ResultSpec): Promise<void> {
   await prepareDestination(destination);
 }
 
-/** @returns null for a task that another process has, or has just finished: no reason not to submit one more like it */
+/** @returns null for a task that another process has claimed or just finished, which does not prevent a new submit */
 async function continueOrReport(task: Task, spec: GenerateSpec, deps: TaskDeps): Promise<TaskReport | null> {
   const report = taskReport(task);
   try {
     checkUnsent(task, spec);
-    // Not before: what is submitted needs none of it.
+    // Loaded here because a new submit does not need it.
     const { continueHeld } = await import("../engine/continue.ts");
     const claimedTask = await claimTask(task, deps.ledger, (message) =>
       deps.onProgress({ type: "ledger_warning", message }),
@@ -183,7 +185,7 @@ async function continueOrReport(task: Task, spec: GenerateSpec, deps: TaskDeps):
     const { wait, destination } = spec;
     return await continueHeld(claimedTask, { wait, destination, sends: true }, singleAccountDeps(deps));
   } catch (error) {
-    // It is charged whatever keeps it from being continued.
+    // The task is charged, whatever error prevents its continuation.
     if (!(error instanceof ImggenError)) throw error;
     return { ...report, error };
   }
@@ -198,15 +200,15 @@ function checkUnsent(task: Task, spec: GenerateSpec): void {
   checkBudget({ request, credits, warnings: [] }, maxCredits, spec);
 }
 
-/** Interval at which a task is read again while another process works on it, in milliseconds. */
+/** Interval for reading a task of another process again, in milliseconds. */
 const READ_INTERVAL_MS = 100;
 
 /**
- * Reuses an earlier task for the same request: finishes it if it is unfinished, copies its images where they are wanted, and
- * downloads them again if the files are gone. Waits for another process that is submitting the request or finishing its task,
- * and returns the same result. Submits nothing new. If the only earlier task has an unknown outcome, the report says so.
+ * Reuses an earlier task for the same request without a new submit: finishes it, copies its images to the destination, or
+ * downloads them again if the files are gone. Waits for another process that works on the task. If the only earlier task has an
+ * unknown outcome, the report has the error.
  * @returns null if the request was never charged
- * @throws UsageError if the images are wanted at a path that another file has
+ * @throws UsageError if the destination path is taken
  */
 export async function reuseEarlier(
   request: GenerationRequest,
@@ -244,10 +246,10 @@ export async function reuseEarlier(
   return null;
 }
 
-/** Without a wait there is no deadline to compare with, in milliseconds. */
+/** Deadline for reuse under --no-wait, in milliseconds. */
 const NO_WAIT_MAX_MS = 180_000;
 
-/** Generates, unless another process has begun the same request since; then that task is reused. */
+/** Generates, or reuses the task if another process has begun the same request meanwhile. */
 async function generateOrReuse(spec: TaskSpec, deps: TaskDeps): Promise<TaskReport> {
   await prepareDestination(spec.destination);
   for (;;) {
@@ -268,7 +270,6 @@ async function reuseOnce(
   const report = taskReport(earlier.task);
   switch (kind) {
     case "theirs":
-      // A process that does not wait for images needs no claim on the task either.
       if (spec.wait === null && isAllSubmitted(earlier.task)) return unawaitedReport(report);
       return { ...report, error: await claimedError(earlier.task, deps.ledger) };
     case "ask":
@@ -279,7 +280,6 @@ async function reuseOnce(
   }
 }
 
-/** Whether the provider has every request of a task, so that no more of it is submitted. */
 function isAllSubmitted({ requests }: Task): boolean {
   return requests.every(({ state }) => state === "accepted" || state === "completed");
 }
@@ -288,7 +288,7 @@ function unawaitedReport(report: TaskReport): TaskReport {
   return { ...report, isAwaited: report.files.length > 0 };
 }
 
-/** The images of a task that has them, or can be finished, where they are wanted. */
+/** Saves the images of an earlier task at the destination, after finishing the task if necessary. */
 async function obtainImages(
   { task, state: earlierState }: EarlierTask,
   { wait, destination }: ResultSpec,
@@ -300,19 +300,19 @@ async function obtainImages(
   const useCaseDeps = singleAccountDeps(deps);
   if (destination.kind === "file") {
     const [first] = report.files;
-    // Its own copy is not in the way of an image.
+    // A copy of the image at the destination does not block the path.
     if (!first || !(await isCopyOf(destination.path, first))) await requireFree(destination);
     if (earlierState === "saved") return copyResult(task, destination, wait, useCaseDeps);
   }
   if (wait === null) return unawaitedReport(report);
-  // Bytes that went to standard output are nowhere now.
+  // An image that was written to standard output is not on the disk.
   const isGone = report.files.some(({ path }) => path === null);
   const taskDestination = isGone ? recoveryDestination(task.intent.destination) : null;
   const target = destination.kind === "folder" ? taskDestination : destination;
   return continueNamed(task, { wait, destination: target, sends: true }, useCaseDeps);
 }
 
-/** The error for --no-wait at a generator without ids: nothing is left to come back to once the command has ended. */
+/** Error for --no-wait at a generator without ids, whose task could not be found again after the command has exited. */
 function noIdsError({ name }: GeneratorFacts): UsageError {
   return new UsageError(
     phrase`${option("noWait")} needs imggen serve: without it the task ends with this command.`,
@@ -322,7 +322,7 @@ function noIdsError({ name }: GeneratorFacts): UsageError {
   );
 }
 
-/** The request with the URLs of its reference images. Whatever can fail without an upload has been tried before. */
+/** Uploads reference images, after all checks that need no upload. */
 async function uploadReferences(
   { checked, destination }: GenerateSpec,
   references: Pick<RequestReferences, "ready">,
@@ -335,7 +335,7 @@ async function uploadReferences(
   return request;
 }
 
-/** The user submitted a request of unknown outcome again, so the earlier one is dismissed. */
+/** Dismisses an earlier task of unknown outcome after the user submitted its request again. */
 async function dismissRepeated(repeated: Task, report: TaskReport, deps: TaskDeps): Promise<TaskReport> {
   const isSent = report.state !== "not_sent" && report.state !== "refused";
   if (!isSent || (report.charged === "no" && report.free !== "sandbox")) return report;

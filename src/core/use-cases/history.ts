@@ -9,14 +9,13 @@ import { SANDBOX_SERVICE, type ServiceIdentity } from "../../task/intent.ts";
 import { isInHistory, isUnknown, type OpenState, openState, type Task } from "../../task/task.ts";
 import { type ReportStatus, reportStatus, taskFacts } from "../engine/report.ts";
 
-/** Filter for tasks of the ledger; an absent field lets all through. */
+/** Filter for tasks of the ledger. An absent field matches all tasks. */
 export interface HistoryFilter {
-  /** The beginnings of words of the prompt, in any case: each must be there. */
+  /** Prefixes of words of the prompt, ignoring case. All must match. */
   search?: string | undefined;
   status?: HistoryStatus | undefined;
-  /** The canonical id. */
   model?: string | undefined;
-  /** Begun at this moment or later, milliseconds since the epoch. */
+  /** Earliest time of the submit, in milliseconds since the epoch. */
   sinceMs?: number | undefined;
   isOfService?: ((service: ServiceIdentity) => boolean) | undefined;
 }
@@ -27,12 +26,11 @@ export interface HistoryFilter {
  */
 export type HistoryStatus = ReportStatus | OpenState | "unfinished";
 
-/** State of an open task; end of another one. */
 export function historyStatus(task: Task): ReportStatus | OpenState {
   return openState(task.state) ?? reportStatus(taskFacts(task));
 }
 
-/** The tasks that were or may have been charged, newest first. Reads no more of the ledger than it must. */
+/** Returns the tasks that were or may have been charged, newest first. Stops reading the ledger at the limit. */
 export async function recentTasks(
   ledger: Ledger,
   limit: number,
@@ -50,8 +48,8 @@ export async function recentTasks(
 }
 
 /**
- * Every task that a filter lets through, newest first, each read only when it is asked for; and the files that cannot
- * be read. `elsewhere` stands for a task that only the filter's service keeps out.
+ * Yields every task that matches a filter, newest first and read on demand, and the files that cannot be read. `elsewhere`
+ * stands for a task that only the filter's service excludes.
  */
 export async function* chargedTasks(
   ledger: Ledger,
@@ -65,7 +63,7 @@ export async function* chargedTasks(
       yield entry;
       continue;
     }
-    // All that follow are older still.
+    // All further tasks are older.
     if (Date.parse(entry.task.submittedAt) < sinceMs) return;
     const record = await ledger.withLostReplies(entry.task);
     if (!isInHistory(record) || !matches(record, filter)) continue;
@@ -73,7 +71,6 @@ export async function* chargedTasks(
   }
 }
 
-/** Whether a task is wanted, as far as its request and its state say. */
 function matches(task: Task, { search, status, model }: HistoryFilter): boolean {
   const { request } = task.intent;
   if (search !== undefined && !matchesWords(search, request.prompt)) return false;
@@ -81,17 +78,17 @@ function matches(task: Task, { search, status, model }: HistoryFilter): boolean 
   return status === undefined || hasStatus(task, status);
 }
 
-/** `running` is the word of the JSON output too, for whatever is not made yet. */
+/** `running` is also the JSON output's status for every task that is not completed yet. */
 function hasStatus(task: Task, status: HistoryStatus): boolean {
   const { state } = task;
-  // One of several images may be unknown while others are to be saved.
+  // One of several images may be unknown while other images must still be saved.
   if (status === "unknown" && isUnknown(task)) return true;
   if (status === "unfinished") return openState(state) !== null;
   const isRunning = status === "running" && reportStatus({ state, isAwaited: true }) === "running";
   return isRunning || historyStatus(task) === status;
 }
 
-/** A user's query of the history, unparsed. */
+/** A user's query of the history, not yet parsed. */
 export interface HistoryQuery {
   search?: string | undefined;
   status?: HistoryStatus | undefined;
@@ -100,17 +97,17 @@ export interface HistoryQuery {
 }
 
 interface HistoryQueryDeps {
-  /** Called only where a model is asked for. */
+  /** Called only if the query has a model. */
   matrix: () => Matrix | Promise<Matrix>;
   nowMs: number;
   isSandbox: boolean;
-  /** The name of the user's own generator, where only its tasks are asked for. */
+  /** Name of the generator whose tasks are listed; absent for the service. */
   generator?: string | undefined;
   /** Name of an option in messages. */
   getLabel: (name: "since") => string;
 }
 
-/** Sandbox tasks and real ones are never listed together. @throws UsageError */
+/** Tasks of the sandbox and of other services are never listed together. @throws UsageError */
 export async function createHistoryFilter(
   { search, status, model, since }: HistoryQuery,
   { matrix, nowMs, isSandbox, generator, getLabel: labelOf }: HistoryQueryDeps,

@@ -16,38 +16,36 @@ import type { TaskReport } from "../engine/report.ts";
 import { requireFolderForSeveral } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 
-/** A task that was named, or of which the ledger alone says that it is unfinished. */
+/** A task that the user named, or an unfinished task of the ledger (`id: null`). */
 export type ResumeTarget = NamedTask | { id: null; record: Task };
 
-/** Tasks to finish, and their destination. */
 export interface ResumeTasksSpec extends Omit<ContinueSpec, "sends"> {
-  /** Ids as the user gave them; none: every unfinished task. */
+  /** Ids as typed by the user; empty for every unfinished task. */
   ids: readonly string[];
-  /** Whether only the sandbox's tasks are meant, where no id is given. */
+  /** Whether to finish only the sandbox's tasks if no id is given. */
   isSandbox: boolean;
-  /** Destination of a task that is not in the ledger. @throws SaveFailedError if that is the working folder, and gone */
+  /** Destination of a task that is not in the ledger. @throws SaveFailedError if the working folder no longer exists */
   fallback: () => Destination;
-  /** The destination of a server's task. Absent: the server's own folder. @throws as `fallback` */
+  /** Destination of a server's task. Absent: the server's own folder. @throws SaveFailedError as `fallback` */
   placeOfServed?: () => Destination;
 }
 
-/** Callbacks that follow the tasks. */
 export interface ResumeEvents {
-  /** Called once it is known which tasks there are, before any is polled. */
+  /** Called with all tasks before the first poll. */
   onBegin?: (targets: ResumeTargets) => Promise<void>;
-  /** Called for each task as it ends. @param at its place among the tasks */
+  /** Called when a task ends. @param at index of the task */
   onEnd?: (report: TaskReport, at: number) => Promise<void>;
 }
 
-/** The reports of the tasks, and the files that cannot be read and may be charged tasks. */
+/** Reports on the tasks. `unreadable`: files that cannot be read and may be charged tasks. */
 export interface ResumeReports extends Pick<ResumeTargets, "served"> {
   reports: TaskReport[];
   unreadable: UnreadableEntry[];
 }
 
 /**
- * Finishes tasks that were charged and not saved. Where no id is given, tasks with nothing to finish are left out.
- * @throws UsageError for an id that fits several tasks, or where one file is to hold several; SaveFailedError if the
+ * Finishes tasks that were charged and not saved. Without ids, tasks with nothing to finish are omitted.
+ * @throws UsageError for an id that fits several tasks, or if several tasks would be saved in one file; SaveFailedError if the
  *   destination is unusable. Other expected errors are in the reports.
  */
 export async function resume(
@@ -62,17 +60,14 @@ export async function resume(
   if (destination) await prepareDestination(destination);
   await onBegin(resumable);
   const reports = await resumeMany(targets, spec, deps, onEnd);
-  // Housekeeping: the next resume tries again where this one cannot.
+  // If this fails, the next resume cleans up.
   if (ids.length === 0 && !deps.signal.aborted) await deps.ledger.sweep().catch(() => {});
   return { reports, served, unreadable: unreadable.filter(mayBeCharged) };
 }
 
 /**
- * Finishes many tasks concurrently: all are waited for together, and each is saved as soon as it is completed. Polls are
- * sent in the order of the tasks, so that each is polled once before any is polled again. A task is held only to submit or to
- * save it, so waiting for one takes no more than a timer.
- * @param onEnd called for each task as it ends
- * @returns a report on each that is not left out; expected errors are in the reports
+ * Finishes many tasks concurrently, and saves each as soon as it is completed. Polls are sent in the order of the tasks. A task
+ * is claimed only to submit or save it, so a waiting task costs no more than a timer.
  */
 async function resumeMany(
   targets: readonly ResumeTarget[],
@@ -86,7 +81,7 @@ async function resumeMany(
     await onEnd(report, at);
     return [report];
   });
-  // An unexpected error of one, such as of its output, is thrown once the others are saved.
+  // An unexpected error of one task is thrown after the other tasks are saved.
   await Promise.allSettled(runs);
   return (await Promise.all(runs)).flat();
 }
@@ -104,21 +99,23 @@ function resumeOne(target: ResumeTarget, options: ResumeTasksSpec, deps: UseCase
   return id === null ? continueTask(record, spec, deps) : continueNamed(record, spec, deps);
 }
 
-/** The place of one task. A task of a server is not saved in the server's folder, where users would not find the image. */
+/** Destination of one task. Users would not find the image in a server's folder. */
 function resumeDestination(task: Task, { destination, placeOfServed }: ResumeTasksSpec): Destination | null {
   if (task.intent.server === undefined || task.state === "saved" || !placeOfServed) return destination;
   return destination ?? placeOfServed();
 }
 
-/** Tasks to resume, and the files in the ledger's folders that cannot be read as tasks. */
 export interface ResumeTargets {
   targets: ResumeTarget[];
-  /** Tasks that are left to their server, because it lives. */
+  /** Tasks of a living server, which are left to it. */
   served: { record: Task; by: ProcessIdentity }[];
   unreadable: UnreadableEntry[];
 }
 
-/** The tasks with these ids; without any, every unfinished one, newest first; under `--sandbox`, only the sandbox's. */
+/**
+ * Returns the tasks with these ids; without ids, every unfinished task, newest first, or with `isSandbox` only those of the
+ * sandbox.
+ */
 export async function tasksToResume(
   ids: readonly string[],
   isSandbox: boolean,
@@ -144,8 +141,8 @@ export async function tasksToResume(
 }
 
 /**
- * A task of a living server has the same id as the request that it was made for. Where that is unfinished and in this ledger
- * too, it is the one to finish: its image goes where the user wants it.
+ * A task of a living server has the same id as the client's request for it. If that request is in this ledger and unfinished,
+ * it is resumed instead, so that its image is saved where the user wants it.
  */
 async function preferOpenRequest(namedTask: NamedTask, ledger: Ledger): Promise<NamedTask> {
   const { id, record } = namedTask;
@@ -157,12 +154,12 @@ async function preferOpenRequest(namedTask: NamedTask, ledger: Ledger): Promise<
   return { id, record: request ?? record };
 }
 
-/** Whether there was nothing to finish, and the user did not name the task: then it is left out of the result. */
+/** Whether a task had nothing to finish, and the user did not name it. */
 function isOmitted({ charged, state }: TaskReport, target: ResumeTarget): boolean {
   if (target.id !== null || charged !== "no" || isResumable(state)) return false;
   const { state: before } = target.record;
-  // A task that was never sent, and is not to be, is only closed.
+  // A task that was never sent is only closed.
   if (endsUnsent(target.record)) return true;
-  // One that was waited for may have failed at no charge, as at a free generator.
+  // A free task may have failed during the wait, at no charge.
   return !isResumable(before);
 }

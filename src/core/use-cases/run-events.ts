@@ -4,17 +4,17 @@ import type { RowResult } from "../batch/row-result.ts";
 import type { TaskProgressEvent } from "../engine/events.ts";
 import type { OutageEvent } from "../limits/gate.ts";
 
-/** Events of a command that works on tasks, or on the rows of a batch. */
 export type RunEvent =
   | TaskProgressEvent
-  /** It is known which tasks there are. */
+  /** All tasks are known. */
   | { type: "begun"; names: readonly string[] }
-  /** A task has ended, and its lines are printed, which may have to wait for those of others. `at`: its place in `names`. */
+  /**
+   * A task has ended, or its lines were printed, which may wait for those of earlier tasks. `at`: index of the task in `names`.
+   */
   | { type: "ended" | "printed"; at: number }
   | { type: "planned"; plan: BatchPlan; cap: number | null }
   | { type: "row_begun" }
   | { type: "row_ended"; result: RowResult; counts: BatchCounts }
-  /** Submitting stops, or continues. */
   | { type: "outage"; outage: OutageEvent }
-  /** The provider is busy: all rows wait. `why`: a sentence. */
+  /** The provider is busy, so that all rows wait. `why`: a sentence. */
   | { type: "busy"; delayMs: number; why: string };

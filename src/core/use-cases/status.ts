@@ -36,14 +36,14 @@ import { isNotYetKnown, pollOnce, type WaitSettings } from "../polling/wait.ts";
 export interface StatusSpec {
   /** null: poll once. */
   wait: WaitSettings | null;
-  /** Destination of a completed task's images; null saves nothing. */
+  /** Destination of a completed task's images; null to save none. */
   destination: Destination | null;
 }
 
 /**
- * The tasks with these ids, or of these images.
- * @param resolvePath makes a path absolute; throws if there is no working folder, and so no such file
- * @throws UsageError for an id that fits several tasks, or a file that is no image of a known one
+ * Returns the tasks with these ids, or of these image files.
+ * @param resolvePath makes a path absolute; throws without a working folder, and then the name is not a file's
+ * @throws UsageError for an id that fits several tasks, or a file that is not an image of a known task
  */
 export async function namedTasks(
   names: readonly string[],
@@ -63,20 +63,19 @@ export async function namedTasks(
   return ids.map((id, at) => ({ id, record: origins[at]?.record ?? records.get(id) ?? null }));
 }
 
-/** Callbacks that follow the tasks. */
 export interface StatusEvents {
-  /** Called once it is known which tasks there are, before any is polled. */
+  /** Called with all tasks before the first poll. */
   onBegin?: (tasks: readonly NamedTask[]) => Promise<void>;
-  /** Called for each task as its polls end. @param at its place among the tasks */
+  /** Called when the polls of a task end. @param at index of the task */
   onPolled?: (at: number) => void;
-  /** Called for each task in the order in which they were named. */
+  /** Called for each task, in the order of their names. */
   onEnd?: (report: TaskReport, at: number) => Promise<void>;
 }
 
 /**
- * Polls tasks together, each as often as it is named; where they are saved, once.
- * @returns a report on each; expected errors are in the reports
- * @throws UsageError where one file is to hold several, SaveFailedError if the destination is unusable
+ * Polls tasks concurrently. A task that was named several times is reported as often, but saved once.
+ * @returns a report on each, which includes expected errors
+ * @throws UsageError if several tasks would be saved in one file, SaveFailedError if the destination is unusable
  */
 export async function status(
   namedTasks: readonly NamedTask[],
@@ -102,7 +101,7 @@ export async function status(
   );
 }
 
-/** Reports a task's status. Never throws an expected error: it is in the report. */
+/** Never throws an expected error: the report has it. */
 async function pollTask(
   { id, record }: NamedTask,
   options: StatusSpec,
@@ -113,8 +112,8 @@ async function pollTask(
 }
 
 /**
- * The status of a task, as its provider says it now: what the ledger says of a failed one is history. Nothing is submitted or
- * recorded, but that images are saved. Without a job there is nothing to poll, and the report is what the ledger knows.
+ * Returns the current status of a task at its provider. Submits and records nothing, except saved images. Without a job, the
+ * status of the ledger is returned.
  */
 async function statusOfTask(
   task: Task,
@@ -126,7 +125,7 @@ async function statusOfTask(
   if (jobs.length === 0) return statusWithoutJob(task, { wait, destination }, deps);
   const taskDeps = await deps.depsFor(task.intent, displayId(task));
   const report = await statusOfJobs(task, jobs, { wait, destination }, taskDeps, deps);
-  // A provider may repeat the key in a path.
+  // A result URL may contain the key.
   return { ...report, urls: report.urls.map(taskDeps.connection.maskUrl) };
 }
 
@@ -152,10 +151,7 @@ async function statusOfJobs(
   return continueTask(task, { wait: once, destination, sends: false }, deps);
 }
 
-/**
- * @returns the task as it was seen, or the report on one whose jobs all wait
- * @throws if a poll has no usable answer
- */
+/** @returns the polled task, or the report if all its jobs wait @throws if a poll has no usable reply */
 async function pollJobsOnce(
   task: Task,
   jobs: readonly AcceptedJob[],
@@ -179,7 +175,7 @@ async function pollJobsOnce(
   return waitingCount === task.requests.length ? { ...taskReport(polledTask), state: "waiting" } : polledTask;
 }
 
-/** @returns the task as it was seen, or the report on one that was not seen to end */
+/** @returns the polled task, or the report if the wait ended before the task */
 async function waitForJobs(
   task: Task,
   jobs: readonly AcceptedJob[],
@@ -215,7 +211,7 @@ async function waitForJobs(
 
 type PolledJob = Parameters<typeof endLine>[0] | { status: "running" };
 
-/** A task as a poll of one of its jobs shows it. Nothing is recorded. */
+/** Returns the task as polled, without recording it. */
 function withState(task: Task, job: AcceptedJob, state: PolledJob, { clock }: TaskDeps): Task {
   const at = isoTime(clock.now());
   const { request, attempt, id: taskId } = job;
@@ -226,7 +222,7 @@ function withState(task: Task, job: AcceptedJob, state: PolledJob, { clock }: Ta
   return withLine(task, endLine(state, job, at));
 }
 
-/** A task whose provider gives no ids, or has given none yet. A free request whose process ended waits to be sent again. */
+/** Status of a task without a job id. A free request whose process ended is waiting to be submitted again. */
 async function statusWithoutJob(
   task: Task,
   { wait, destination }: StatusSpec,
@@ -249,14 +245,14 @@ async function statusWithoutJob(
   return { ...taskReport(seen), ...(isIdle && { isIdle }) };
 }
 
-/** @throws MissingProviderError for a task that cannot be continued */
+/** @throws MissingProviderError */
 async function requireProvider(task: Task, deps: UseCaseDeps): Promise<void> {
   await deps.depsFor(task.intent, displayId(task)).catch((error: unknown) => {
     if (error instanceof MissingProviderError) throw error;
   });
 }
 
-/** A free task as it stands: a request of a dead process that its provider no longer works on waits. */
+/** Marks requests of a dead process as waiting if their free provider no longer works on them. */
 async function withWaitingRequests(task: Task, deps: UseCaseDeps): Promise<Task> {
   const isStarted = task.requests.some(({ state }) => state === "started");
   if (!isStarted || task.intent.isPaid || deps.ledger.isHeld(task)) return task;
@@ -272,7 +268,7 @@ async function withWaitingRequests(task: Task, deps: UseCaseDeps): Promise<Task>
   return seen;
 }
 
-/** The status of an id that the ledger does not have. @throws if there is no usable answer */
+/** Status of an id that is not in the ledger. @throws if there is no usable reply */
 async function statusOfId(
   id: string,
   { wait, destination }: StatusSpec,
