@@ -39,17 +39,8 @@ async function batch(rows, concurrency, taskMs, flags = []) {
   const home = path.join(folder, `run-${++runs}`);
   const service = await startService(taskMs, image, home);
   const output = path.join(home, "images");
-  const args = [
-    "batch",
-    manifest(rows),
-    "--output",
-    output,
-    "--concurrency",
-    `${concurrency}`,
-    "--yes",
-    "--json",
-  ];
-  const costs = measureImggen([...args, ...flags], { env: service.env });
+  const args = ["batch", manifest(rows), "--output", output, "--yes", "--json"];
+  const costs = measureImggen([...args, "--concurrency", `${concurrency}`, ...flags], { env: service.env });
   service.stop();
   return costs;
 }

@@ -34,11 +34,8 @@ const service = { baseUrl: "http://127.0.0.1:9/api", keyId: "0".repeat(16) };
 const destination = { kind: "folder", folder, template: "{slug}.{ext}", overwrite: false };
 
 function intentOf(number) {
-  const request = {
-    prompt: `a red fox in the snow, number ${number}`,
-    model: "gamma-image-2",
-    quality: "1K",
-  };
+  const prompt = `a red fox in the snow, number ${number}`;
+  const request = { prompt, model: "gamma-image-2", quality: "1K" };
   return { request, service, credits: 6, destination };
 }
 

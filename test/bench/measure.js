@@ -71,11 +71,8 @@ export function measure(command, args, { env = {}, cwd } = {}) {
 
 /** The last line of `times`: what the children took, user then system, as `1m2.345s`. */
 function cpuMsOf(times) {
-  const parts = times
-    .trim()
-    .split("\n")
-    .at(-1)
-    .matchAll(/(\d+)m([\d.]+)s/g);
+  const [last] = times.trim().split("\n").slice(-1);
+  const parts = last.matchAll(/(\d+)m([\d.]+)s/g);
   return [...parts].reduce(
     (sum, [, minutes, seconds]) => sum + Number(minutes) * 60_000 + Number(seconds) * 1000,
     0,
@@ -117,11 +114,8 @@ export function printTable(title, rows) {
   const lines = [["", "measured", "beside", "goal", "reached"], ...rows];
   const widths = lines[0].map((_, column) => Math.max(...lines.map((line) => line[column].length)));
   console.log(`\n${title}.`);
-  for (const line of lines)
-    console.log(
-      line
-        .map((cell, column) => cell.padEnd(widths[column]))
-        .join("  ")
-        .trimEnd(),
-    );
+  for (const line of lines) {
+    const cells = line.map((cell, column) => cell.padEnd(widths[column]));
+    console.log(cells.join("  ").trimEnd());
+  }
 }

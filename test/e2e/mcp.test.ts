@@ -10,6 +10,8 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const FOX = { prompt: "a fox", model: "gamma-image-2", quality: "1K" };
 
+const at = (home: string) => ({ env: { IMGGEN_HOME: home }, cwd: home });
+
 /** An SDK client that has started the built program itself. */
 async function startedBy(home: string): Promise<Client> {
   const client = new Client({ name: "test", version: "1" });
@@ -38,19 +40,14 @@ describe("imggen mcp in a pipe", () => {
       clients.map((client, at) => call(client, "generate_image", { ...FOX, prompt: prompts[1 - at] })),
     );
     expect(other.map(({ taskId }) => taskId)).toEqual(own.map(({ taskId }) => taskId).toReversed());
-    expect(other).toMatchObject([
-      { reused: true, session: { credits: 0 } },
-      { reused: true, session: { credits: 0 } },
-    ]);
+    for (const each of other) expect(each).toMatchObject({ reused: true, session: { credits: 0 } });
   });
 
   it("answers what came before its standard input was closed, and ends", async () => {
     const home = await temporaryFolder();
-    const { code, stdout, stderr } = await runProgram(["mcp", "--sandbox"], {
-      env: { IMGGEN_HOME: home },
-      cwd: home,
-      input: `${[OPENING, request(1, "tools/call", { name: "list_models", arguments: {} })].join("\n")}\nno message\n`,
-    });
+    const call = request(1, "tools/call", { name: "list_models", arguments: {} });
+    const input = `${[OPENING, call].join("\n")}\nno message\n`;
+    const { code, stdout, stderr } = await runProgram(["mcp", "--sandbox"], { ...at(home), input });
     const lines = stdout.trimEnd().split("\n");
     expect(lines.map((line) => JSON.parse(line).id)).toEqual([0, 1]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -65,8 +62,7 @@ describe("imggen mcp in a pipe", () => {
     child.stdin?.write(`${request(2, "tools/list", {})}\n`);
     const [code] = await once(child, "close");
     expect([code, String(Buffer.concat(stderr))]).toEqual([0, ""]);
-    const env = { IMGGEN_HOME: home };
-    const { stdout } = await runProgram(["history", "--sandbox", "--json"], { env, cwd: home });
+    const { stdout } = await runProgram(["history", "--sandbox", "--json"], at(home));
     expect(JSON.parse(stdout)).toMatchObject([{ status: "running", charged: "no" }]);
   });
 
@@ -87,7 +83,7 @@ describe("imggen mcp in a pipe", () => {
 async function generating() {
   const home = await temporaryFolder();
   await mkdir(path.join(home, "out"));
-  const child = startProgram(["mcp", "--sandbox"], { env: { IMGGEN_HOME: home }, cwd: home });
+  const child = startProgram(["mcp", "--sandbox"], at(home));
   const waits = new Promise<void>((resolve) => {
     child.stdout?.on("data", (chunk: Buffer) => chunk.includes("Waiting") && resolve());
   });
@@ -104,18 +100,9 @@ describe("an agent at raw pipes", () => {
     const before = request(7, "tools/call", { name: "generate_image", arguments: FOX });
     const after = request(9, "tools/call", { name: "history", arguments: {} });
     const input = `${[before, OPENING, request(8, "tools/call", long), after].join("\n")}\n`;
-    const { stdout } = await runProgram(["mcp", "--sandbox"], {
-      env: { IMGGEN_HOME: home },
-      cwd: home,
-      input,
-    });
-    const answers = new Map(
-      stdout
-        .trimEnd()
-        .split("\n")
-        .map((line) => JSON.parse(line))
-        .map((each) => [each.id, each]),
-    );
+    const { stdout } = await runProgram(["mcp", "--sandbox"], { ...at(home), input });
+    const lines = stdout.trimEnd().split("\n");
+    const answers = new Map(lines.map((line) => [JSON.parse(line).id, JSON.parse(line)]));
     expect(answers.get(7).error.message).toContain("initialize first");
     expect(answers.get(8).error.message).toContain("longer than 10 MiB");
     expect(answers.get(9).result.structuredContent).toMatchObject({ ok: true, tasks: [] });
@@ -123,7 +110,7 @@ describe("an agent at raw pipes", () => {
 
   it("cancels itself alone among equal calls, and 50 answers at once bring no warning of Node's", async () => {
     const home = await temporaryFolder();
-    const child = startProgram(["mcp", "--sandbox"], { env: { IMGGEN_HOME: home }, cwd: home });
+    const child = startProgram(["mcp", "--sandbox"], at(home));
     const ended = finished(child);
     const slow = { ...FOX, prompt: "a fox [sandbox:slow=2s]" };
     child.stdin?.write(`${OPENING}\n`);
