@@ -2,7 +2,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { commandWorld } from "../../support/command-world.ts";
-import { generatorWorld } from "../../support/generator-world.ts";
+import { type GeneratorWorld, generatorWorld } from "../../support/generator-world.ts";
+import { words } from "../../support/words.ts";
 
 /** The bodies that a generator was sent, in the order of their seeds. */
 const bodiesOf = (generator: { submits(): { body: string }[] }): Record<string, unknown>[] =>
@@ -10,6 +11,14 @@ const bodiesOf = (generator: { submits(): { body: string }[] }): Record<string, 
     .submits()
     .map(({ body }) => JSON.parse(body))
     .sort((a, b) => a.seed - b.seed);
+
+/** The seeds of all requests, digit by digit. */
+const seedTexts = (generator: { submits(): { body: string }[] }) =>
+  generator.submits().map(({ body }) => /"seed":(\d+)[,}]/.exec(body)?.[1]);
+
+/** Whether a request with these flags is answered by an earlier one. */
+const reuses = async ({ json }: GeneratorWorld, ...flags: string[]) =>
+  String((await json(["generate", "a fox", "--reuse", ...flags])).document.reused) === "true";
 
 const FIELDS = ["--seed", "7", "--negative", "rain, snow", "-f", "steps=20"];
 
@@ -40,36 +49,26 @@ describe("--seed, --negative and --field", () => {
 
   it("take a seed of 64 bits, which is sent digit by digit and is all digits in JSON", async () => {
     const { json, generator } = await generatorWorld();
-    const { code, document } = await json([
-      "generate",
-      "a fox",
-      "-n",
-      "2",
-      "--seed",
-      "18446744073709551614",
-      "--sidecar",
-    ]);
-    expect(code).toBe(0);
     const seeds = ["18446744073709551614", "18446744073709551615"];
-    const sent = generator.submits().map(({ body }) => /"seed":(\d+)[,}]/.exec(body)?.[1]);
-    expect(sent.sort()).toEqual(seeds);
-    expect(document).toMatchObject({ request: { seed: seeds[0] }, files: seeds.map((seed) => ({ seed })) });
+    const generate = ["generate", "a fox", "-n", "2", "--seed", "18446744073709551614", "--sidecar"];
+    const { code, document } = await json(generate);
+    expect(code).toBe(0);
+    expect(seedTexts(generator).sort()).toEqual(seeds);
+    const files = seeds.map((seed) => ({ seed }));
+    expect(document).toMatchObject({ request: { seed: seeds[0] }, files });
     const image = String(document.files?.[1]?.path);
     expect(JSON.parse(await readFile(`${image}.json`, "utf8"))).toMatchObject({ seed: seeds[1] });
-    expect((await json(["history"])).document).toMatchObject([{ files: seeds.map((seed) => ({ seed })) }]);
+    expect((await json(["history"])).document).toMatchObject([{ files }]);
     expect((await json(["show", image])).document).toMatchObject({ request: { seed: seeds[0] } });
     expect((await json(["rerun", String(document.taskId), "-n", "1"])).code).toBe(0);
-    expect(generator.submits().at(-1)?.body).toContain(`"seed":${seeds[0]}`);
+    expect(seedTexts(generator).at(-1)).toBe(seeds[0]);
   });
 
   it("have seeds that are numbers in JSON up to 2^53 - 1, and text beyond", async () => {
     const { json } = await generatorWorld();
     const { document } = await json(["generate", "a fox", "-n", "3", "--seed", "9007199254740990"]);
-    expect(document.files).toMatchObject([
-      { seed: 9_007_199_254_740_990 },
-      { seed: 9_007_199_254_740_991 },
-      { seed: "9007199254740992" },
-    ]);
+    const seeds = [9_007_199_254_740_990, 9_007_199_254_740_991, "9007199254740992"];
+    expect(document.files).toMatchObject(seeds.map((seed) => ({ seed })));
   });
 
   it.each([
@@ -82,8 +81,9 @@ describe("--seed, --negative and --field", () => {
     ["18446744073709551615", "2", /^--seed is too large: each further image has the next number/],
   ])("refuse the seed %s for %s images, and say what is wrong", async (seed, count, message) => {
     const { json, generator } = await generatorWorld();
-    const { code, document } = await json(["generate", "a fox", "-n", count, `--seed=${seed}`]);
-    expect([code, document.error?.message]).toEqual([2, expect.stringMatching(message)]);
+    const error = { message: expect.stringMatching(message) };
+    const args = ["generate", "a fox", "-n", count, `--seed=${seed}`];
+    expect(await json(args)).toMatchObject({ code: 2, document: { error } });
     expect(generator.submits()).toEqual([]);
   });
 
@@ -96,8 +96,7 @@ describe("--seed, --negative and --field", () => {
     await writeFile(path.join(cwd, "rows.jsonl"), '{"prompt":"a fox","seed":"18446744073709551611"}\n');
     for (const manifest of ["rows.csv", "rows.jsonl"])
       expect((await run(["batch", manifest, "-o", "made"])).code).toBe(0);
-    const sent = generator.submits().map(({ body }) => /"seed":(\d+)[,}]/.exec(body)?.[1]);
-    expect(sent).toEqual([5, 3, 2, 1].map((last) => `1844674407370955161${last}`));
+    expect(seedTexts(generator)).toEqual([5, 3, 2, 1].map((last) => `1844674407370955161${last}`));
   });
 
   it("are in what --dry-run shows, and nothing is sent", async () => {
@@ -113,11 +112,11 @@ describe("--seed, --negative and --field", () => {
   it("are refused for a model of OpenAI's at any other server", async () => {
     const { json, generator } = await generatorWorld();
     const flags = ["-m", "openai/gpt-image-2", "--no-validate", "--seed", "7"];
-    const { code, document } = await json(["generate", "a fox", ...flags]);
-    expect([code, document.error?.message]).toEqual([
-      2,
-      "openai/gpt-image-2 takes neither a seed nor a negative prompt.",
-    ]);
+    const message = "openai/gpt-image-2 takes neither a seed nor a negative prompt.";
+    expect(await json(["generate", "a fox", ...flags])).toMatchObject({
+      code: 2,
+      document: { error: { message } },
+    });
     expect(generator.submits()).toEqual([]);
   });
 
@@ -128,53 +127,58 @@ describe("--seed, --negative and --field", () => {
     const { json } = await commandWorld();
     const generate = (line: string) =>
       json(["generate", "a fox", "--dry-run", flag, value, "--generator", `command:paint ${line}`]);
-    const refused = await generate("{promptFile} {output}");
-    expect([refused.code, refused.document.error?.message]).toEqual([
-      2,
-      `The command does not support the field ${name}: write {${name}} where its value belongs.`,
-    ]);
+    const message = `The command does not support the field ${name}: write {${name}} where its value belongs.`;
+    expect(await generate("{promptFile} {output}")).toMatchObject({
+      code: 2,
+      document: { error: { message } },
+    });
     const { document } = await generate(`{promptFile} {output} {${name}}`);
     expect(document).toMatchObject({ sent: { command: expect.arrayContaining([value]) } });
   });
 
-  it("of another value are another request, and of the same one are reused", async () => {
-    const { json, generator } = await generatorWorld();
-    const reused = async (...flags: string[]) =>
-      String((await json(["generate", "a fox", "--reuse", ...flags])).document.reused) === "true";
-    expect(await reused("--seed", "7", "-f", "a=1", "-f", "b=2")).toBe(false);
-    expect(await reused("--seed", "7", "-f", "b=2", "-f", "a=1")).toBe(true);
-    expect(await reused("--seed", "8", "-f", "a=1", "-f", "b=2")).toBe(false);
-    expect(await reused("--seed", "7", "-f", "a=1", "-f", "b=3")).toBe(false);
-    expect(generator.submits()).toHaveLength(3);
-  });
-
-  it("are the same request by --seed and by the field's own name, but where several images count it up", async () => {
-    const { json, generator } = await generatorWorld();
-    const reused = async (...flags: string[]) =>
-      String((await json(["generate", "a fox", "--reuse", ...flags])).document.reused) === "true";
-    expect(await reused("--seed", "2")).toBe(false);
-    expect(await reused("-f", "seed=2")).toBe(true);
-    expect(await reused("-n", "2", "--seed", "2")).toBe(false);
-    expect(await reused("-n", "2", "-f", "seed=2")).toBe(false);
-    expect(bodiesOf(generator).map(({ seed }) => seed)).toEqual([2, 2, 2, 2, 3]);
+  it.each([
+    [
+      "of another value are another request, and of the same one are reused",
+      3,
+      [
+        ["--seed 7 -f a=1 -f b=2", false],
+        ["--seed 7 -f b=2 -f a=1", true],
+        ["--seed 8 -f a=1 -f b=2", false],
+        ["--seed 7 -f a=1 -f b=3", false],
+      ],
+    ],
+    [
+      "are the same request by --seed and by the field's own name, but where several images count it up",
+      5,
+      [
+        ["--seed 2", false],
+        ["-f seed=2", true],
+        ["-n 2 --seed 2", false],
+        ["-n 2 -f seed=2", false],
+      ],
+    ],
+  ] as const)("%s", async (_what, submits, commands) => {
+    const world = await generatorWorld();
+    for (const [flags, isReused] of commands) expect(await reuses(world, ...words(flags))).toBe(isReused);
+    expect(world.generator.submits()).toHaveLength(submits);
   });
 
   it("are kept by rerun but for what its flags change, whatever is set since", async () => {
     const { json, run, generator } = await generatorWorld();
     const { document } = await json(["generate", "a fox", ...FIELDS]);
     await run(["config", "set", "field", "cfg_scale=3"]);
-    const rerun = async (...flags: string[]) => {
-      const { code } = await json(["rerun", String(document.taskId), ...flags]);
-      expect(code).toBe(0);
-      const { seed, negative_prompt, steps, cfg_scale } = JSON.parse(generator.submits().at(-1)?.body ?? "");
-      return { seed, negative_prompt, steps, cfg_scale };
-    };
     const same = { seed: 7, negative_prompt: "rain, snow", steps: 20 };
-    expect(await rerun()).toEqual(same);
-    expect(await rerun("-f", "steps=30")).toEqual({ ...same, steps: 30 });
-    expect(await rerun("--seed", "8")).toEqual({ ...same, seed: 8 });
-    expect(await rerun("-f", "seed=9")).toEqual({ ...same, seed: 9 });
-    expect(await rerun("--negative", "fog")).toEqual({ ...same, negative_prompt: "fog" });
+    for (const [flags, changed] of [
+      [[], {}],
+      [["-f", "steps=30"], { steps: 30 }],
+      [["--seed", "8"], { seed: 8 }],
+      [["-f", "seed=9"], { seed: 9 }],
+      [["--negative", "fog"], { negative_prompt: "fog" }],
+    ] as const) {
+      expect((await json(["rerun", String(document.taskId), ...flags])).code).toBe(0);
+      const { seed, negative_prompt, steps, cfg_scale } = JSON.parse(generator.submits().at(-1)?.body ?? "");
+      expect({ seed, negative_prompt, steps, cfg_scale }).toEqual({ ...same, ...changed });
+    }
   });
 
   it("have settings, which count where a flag says nothing", async () => {
@@ -191,11 +195,8 @@ describe("--seed, --negative and --field", () => {
 
   it("are columns of a batch, whose rows are told apart by them", async () => {
     const { run, generator, cwd } = await generatorWorld();
-    const rows = [
-      { prompt: "a fox", seed: 1 },
-      { prompt: "a fox", seed: 2, fields: { steps: 4 } },
-    ];
-    await writeFile(path.join(cwd, "rows.jsonl"), rows.map((row) => JSON.stringify(row)).join("\n"));
+    const rows = ['{"prompt":"a fox","seed":1}', '{"prompt":"a fox","seed":2,"fields":{"steps":4}}'];
+    await writeFile(path.join(cwd, "rows.jsonl"), rows.join("\n"));
     await writeFile(path.join(cwd, "rows.csv"), "prompt,seed,fields\na fox,3,steps=4 hd=true\n");
     for (const manifest of ["rows.jsonl", "rows.jsonl", "rows.csv"])
       expect((await run(["batch", manifest, "-o", "made"])).code).toBe(0);
@@ -233,35 +234,19 @@ describe("--field-json", () => {
   const FLAG = ["--field-json", `loras=${JSON.stringify(LORAS)}`];
 
   it("sends objects and lists, which are in history, reused, kept by rerun, and on the gallery's page", async () => {
-    const { json, run, generator } = await generatorWorld();
-    const { code, document } = await json([
-      "generate",
-      "a fox",
-      ...FLAG,
-      "--field-json",
-      'style={"name":"ink"}',
-    ]);
+    const world = await generatorWorld();
+    const { json, run, generator } = world;
+    const [style, STYLE] = [{ name: "ink" }, ["--field-json", 'style={"name":"ink"}']];
+    const { code, document } = await json(["generate", "a fox", ...FLAG, ...STYLE]);
     expect(code).toBe(0);
-    expect(bodiesOf(generator)).toMatchObject([{ loras: LORAS, style: { name: "ink" } }]);
+    expect(bodiesOf(generator)).toMatchObject([{ loras: LORAS, style }]);
     expect((await json(["history"])).document).toMatchObject([{ request: { fields: { loras: LORAS } } }]);
-    const again = await json([
-      "generate",
-      "a fox",
-      "--reuse",
-      "--field-json",
-      'style={"name":"ink"}',
-      ...FLAG,
-    ]);
-    expect(again.document.reused).toBe(true);
+    expect(await reuses(world, ...STYLE, ...FLAG)).toBe(true);
     expect((await json(["rerun", String(document.taskId), "--field-json", "loras=[]"])).code).toBe(0);
-    expect(JSON.parse(generator.submits().at(-1)?.body ?? "")).toMatchObject({
-      loras: [],
-      style: { name: "ink" },
-    });
-    const image = String(document.files?.[0]?.path);
+    expect(JSON.parse(generator.submits().at(-1)?.body ?? "")).toMatchObject({ loras: [], style });
     await run(["gallery"]);
-    const page = await readFile(path.join(path.dirname(image), "gallery.html"), "utf8");
-    expect(page).toContain('"style":"{');
+    const folder = path.dirname(String(document.files?.[0]?.path));
+    expect(await readFile(path.join(folder, "gallery.html"), "utf8")).toContain('"style":"{');
   });
 
   it("has a setting, is a column of a batch, and --field stays text", async () => {
@@ -286,8 +271,11 @@ describe("--field-json", () => {
     ["n=4", /^--field-json: n is set by imggen\.$/],
   ])("refuses %s", async (field, message) => {
     const { json, generator } = await generatorWorld();
-    const { code, document } = await json(["generate", "a fox", "--field-json", field]);
-    expect([code, document.error?.message]).toEqual([2, expect.stringMatching(message)]);
+    const error = { message: expect.stringMatching(message) };
+    expect(await json(["generate", "a fox", "--field-json", field])).toMatchObject({
+      code: 2,
+      document: { error },
+    });
     expect(generator.requests).toEqual([]);
   });
 });

@@ -23,89 +23,72 @@ async function pricedWorld(behave: Behaviour = makesImage) {
 
 describe("the price of eight images, each of which costs 5 credits", () => {
   it.each([
-    ["generate", ["generate", "a fox"]],
-    ["batch", ["batch", "rows.txt"]],
-    ["compare", ["compare", "a fox", "-m", "flux", "-r", "1:1,2:3,3:2,3:4,4:3,9:16,16:9,21:9"]],
-  ])("exceeds a cap of 5 at %s: nothing is sent", async (_name, command) => {
+    [["generate", "a fox", "-n", "8"]],
+    [["batch", "rows.txt", "-n", "8"]],
+    [["compare", "a fox", "-m", "flux", "-r", "1:1,2:3,3:2,3:4,4:3,9:16,16:9,21:9"]],
+  ])("exceeds a cap of 5, and of 39, at %s: nothing is sent", async (command) => {
     const { json, env, generator } = await pricedWorld();
-    const flags = [PAID, ...(command[0] === "compare" ? [] : ["-n", "8"]), "--max-credits"];
-    const { code, document } = await json([...command, ...flags, "5"], { env });
-    expect([code, document.error?.type]).toEqual([2, "budget_exceeded"]);
-    expect(document.error?.message).toContain("40 credits");
-    expect((await json([...command, ...flags, "39"], { env })).code).toBe(2);
+    const error = { type: "budget_exceeded", message: expect.stringContaining("40 credits") };
+    for (const cap of ["5", "39"])
+      expect(await json([...command, PAID, "--max-credits", cap], { env })).toMatchObject({
+        code: 2,
+        document: { error },
+      });
     expect(generator.submits()).toEqual([]);
   });
 
   it("exceeds dailyCredits of 39, and is within 40", async () => {
     const { json, run, env, generator } = await pricedWorld();
+    const eight = ["generate", "a fox", PAID, "-n", "8"];
     await run(["config", "set", "dailyCredits", "39"]);
-    expect((await json(["generate", "a fox", PAID, "-n", "8"], { env })).code).toBe(2);
+    expect((await json(eight, { env })).code).toBe(2);
     expect(generator.submits()).toEqual([]);
     await run(["config", "set", "dailyCredits", "40"]);
-    expect((await json(["generate", "a fox", PAID, "-n", "8"], { env })).document).toMatchObject({
-      ok: true,
-      credits: 40,
-    });
+    expect((await json(eight, { env })).document).toMatchObject({ ok: true, credits: 40 });
     expect((await json(["generate", "an owl", PAID], { env })).code).toBe(2);
     expect(generator.submits()).toHaveLength(8);
     expect((await json(["history", "--summary"], { env })).document.total).toMatchObject({ credits: 40 });
   });
 
-  it("is asked about above confirmAbove", async () => {
+  it.each([
+    ["costs 40 credits, more than 39", "39", true],
+    // Of unknown price: each counts as the most expensive of the service.
+    ["may cost 64 credits, more than 63", "63", false],
+  ])("is asked about above confirmAbove: it %s", async (said, above, isPriced) => {
     const { run, env, generator } = await pricedWorld();
-    await run(["config", "set", "confirmAbove", "39"]);
-    const { code, stderr } = await run(["batch", "rows.txt", PAID, "-n", "8"], { env });
-    expect([code, stderr]).toEqual([2, expect.stringContaining("costs 40 credits, more than 39")]);
+    await run(["config", "set", "confirmAbove", above]);
+    const batch = await run(["batch", "rows.txt", PAID, "-n", "8"], isPriced ? { env } : {});
+    expect(batch).toMatchObject({ code: 2, stderr: expect.stringContaining(said) });
     expect(generator.submits()).toEqual([]);
   });
 
   it("is told without that of an image that was refused, wherever it is told", async () => {
-    const { run, json, env, cwd } = await pricedWorld(
-      inTurn(makesImage, refuses(400, "moderation_blocked"), makesImage),
-    );
+    const refused = refuses(400, "moderation_blocked");
+    const { run, json, env, cwd } = await pricedWorld(inTurn(makesImage, refused, makesImage));
     const batch = ["batch", "rows.txt", "-n", "8", "-o", "pictures/", PAID, "--yes"];
     const summaryOf = async () => jsonLines((await run([...batch, "--json"], { env })).stdout).at(-1);
     expect(await summaryOf()).toMatchObject({ credits: 35 });
     expect(await summaryOf()).toMatchObject({ credits: 0, creditsBefore: 35 });
-    const { document: history } = await json(["history"], { env });
-    expect(history).toMatchObject([{ credits: 35 }]);
-    const { document: summary } = await json(["history", "--summary"], { env });
-    expect(summary.total).toMatchObject({ credits: 35 });
-    const [file = ""] = await readdir(path.join(cwd, "pictures")).then((names) =>
-      names.filter((name) => name.endsWith(".png")),
-    );
-    expect((await json(["show", path.join("pictures", file)], { env })).document.credits).toBe(35);
+    const read = async (...args: string[]) => (await json(args, { env })).document;
+    expect(await read("history")).toMatchObject([{ credits: 35 }]);
+    expect((await read("history", "--summary")).total).toMatchObject({ credits: 35 });
+    const file = (await readdir(path.join(cwd, "pictures"))).find((name) => name.endsWith(".png"));
+    expect(await read("show", path.join("pictures", String(file)))).toMatchObject({ credits: 35 });
   });
 
-  it("exceeds the cap of an agent's session", async () => {
+  it("exceeds the cap of an agent's session, where images of unknown price count as the service's most expensive", async () => {
     const { home, cwd, env, generator } = await pricedWorld();
-    const flags = ["--generator", generator.origin, PAID, "--max-credits", "39"];
-    const { call } = await agent({ home, cwd, flags, env });
-    const { isError, document } = await call("generate_image", {
-      prompt: "a fox",
-      model: "flux",
-      maxImages: 8,
-    });
-    expect([isError, document.error?.type]).toEqual([true, "budget_exceeded"]);
-    expect(generator.submits()).toEqual([]);
-  });
-});
-
-describe("eight images of which nobody knows the price", () => {
-  it("count eight times as the most expensive of the service before a batch is sent", async () => {
-    const { run, generator } = await pricedWorld();
-    await run(["config", "set", "confirmAbove", "63"]);
-    const { code, stderr } = await run(["batch", "rows.txt", PAID, "-n", "8"]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining("may cost 64 credits, more than 63")]);
-    expect(generator.submits()).toEqual([]);
-  });
-
-  it("count so in an agent's session too", async () => {
-    const { home, cwd, generator } = await pricedWorld();
-    const flags = ["--generator", generator.origin, PAID, "--max-credits", "63"];
-    const { call } = await agent({ home, cwd, flags });
-    const { document } = await call("generate_image", { prompt: "a fox", model: "flux", maxImages: 8 });
-    expect(document.error?.message).toContain("this request counts as 64");
+    for (const [cap, options, message] of [
+      ["39", { env }, expect.any(String)],
+      ["63", {}, expect.stringContaining("this request counts as 64")],
+    ] as const) {
+      const flags = ["--generator", generator.origin, PAID, "--max-credits", cap];
+      const { call } = await agent({ home, cwd, flags, ...options });
+      expect(await call("generate_image", { prompt: "a fox", model: "flux", maxImages: 8 })).toMatchObject({
+        isError: true,
+        document: { error: { type: "budget_exceeded", message } },
+      });
+    }
     expect(generator.submits()).toEqual([]);
   });
 });
@@ -184,20 +167,16 @@ describe("an earlier request", () => {
 });
 
 describe("rerun of what was paid for", () => {
-  it("is paid too, and sent once where its reply is lost", async () => {
-    const { json, generator } = await generatorWorld(inTurn(makesImage, reset));
+  it.each([
+    ["and sent once where its reply is lost", false],
+    ["where generatorFree in the config is not for its generator", true],
+  ])("is paid too, %s", async (_where, isSet) => {
+    const { json, run, generator } = await generatorWorld(inTurn(makesImage, reset));
     const { document } = await json(["generate", "a fox", PAID]);
+    if (isSet) await run(["config", "set", "generatorFree", "true"]);
     const again = await json(["rerun", String(document.taskId)]);
-    expect([again.code, again.document.charged]).toEqual([9, "unknown"]);
+    expect(again).toMatchObject({ code: 9, document: { charged: "unknown" } });
     expect(generator.submits()).toHaveLength(2);
-  });
-
-  it("is paid too where generatorFree in the config is not for its generator", async () => {
-    const { json, run } = await generatorWorld(inTurn(makesImage, reset));
-    const { document } = await json(["generate", "a fox", PAID]);
-    await run(["config", "set", "generatorFree", "true"]);
-    const again = await json(["rerun", String(document.taskId)]);
-    expect([again.code, again.document.charged]).toEqual([9, "unknown"]);
   });
 
   it("is free with --generator-free", async () => {
@@ -242,32 +221,23 @@ describe("a row of a batch that was paid for", () => {
   it("counts with its price toward every limit before it is sent", async () => {
     const { run, env, generator } = await rowPaid(reset);
     const again = ["batch", ...BATCH, "--resubmit-unknown"];
-    const capped = await run([...again, "--max-credits", "9"], { env });
-    expect([capped.code, capped.stderr]).toEqual([
-      2,
-      expect.stringContaining("still costs 5 credits, 5 may"),
-    ]);
-    const dry = await run([...again, "--dry-run", "--json"], { env });
-    const lines = dry.stdout.trim().split("\n");
-    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-      { credits: 5 },
-      { credits: 5, toSubmit: 1 },
-    ]);
+    const stderr = expect.stringContaining("still costs 5 credits, 5 may");
+    expect(await run([...again, "--max-credits", "9"], { env })).toMatchObject({ code: 2, stderr });
+    const dry = jsonLines((await run([...again, "--dry-run", "--json"], { env })).stdout);
+    expect(dry).toMatchObject([{ credits: 5 }, { credits: 5, toSubmit: 1 }]);
     await run(["config", "set", "confirmAbove", "4"]);
     expect((await run(again, { env })).stderr).toContain("costs 5 credits, more than 4");
     expect(generator.submits()).toHaveLength(1);
   });
 
-  it.each([["flag"], ["setting"]])("is free where a %s says so", async (place) => {
+  it.each(["flag", "setting"])("is free where a %s says so", async (place) => {
     const { run, env, generator } = await rowPaid(inTurn(reset, makesImage));
-    if (place === "setting")
-      for (const [name, value] of [
-        ["generator", generator.origin],
-        ["generatorFree", "true"],
-      ] as const)
-        await run(["config", "set", name, value]);
+    if (place === "setting") {
+      await run(["config", "set", "generator", generator.origin]);
+      await run(["config", "set", "generatorFree", "true"]);
+    }
     const flags = place === "flag" ? ["--generator-free"] : [];
     const { stdout } = await run(["batch", ...BATCH, "--resubmit-unknown", ...flags, "--json"], { env });
-    expect(JSON.parse(stdout.split("\n")[0] ?? "")).toMatchObject({ ok: true, charged: "no", credits: 0 });
+    expect(jsonLines(stdout)[0]).toMatchObject({ ok: true, charged: "no", credits: 0 });
   });
 });

@@ -50,18 +50,13 @@ describe("--image with a file", () => {
     const { world, up } = await uploadWorld();
     await writeFile(path.join(world.cwd, "copy.png"), PICTURE);
     await writeFile(path.join(world.cwd, "other.png"), png());
+    const env = { IMGGEN_UPLOAD_COMMAND: `${up.command} again` };
     await world.run([...FOX, "--image", "fox.png"]);
     await world.run([...FOX, ...words("--image copy.png --image fox.png --image https://a.example/b.png")]);
     await world.run([...FOX, "--image", "other.png"]);
-    await world.run([...FOX, "--image", "fox.png"], {
-      env: { IMGGEN_UPLOAD_COMMAND: `${up.command} again` },
-    });
-    expect(images(world)).toEqual([
-      URL_1,
-      [URL_1, URL_1, "https://a.example/b.png"],
-      URL_2,
-      URL_1.replace("1", "3"),
-    ]);
+    await world.run([...FOX, "--image", "fox.png"], { env });
+    const several = [URL_1, URL_1, "https://a.example/b.png"];
+    expect(images(world)).toEqual([URL_1, several, URL_2, URL_1.replace("1", "3")]);
   });
 
   it("is uploaded once for one request that names it twice, also with --no-upload-cache", async () => {
@@ -80,24 +75,14 @@ describe("--image with a file", () => {
     expect(await up.runs()).toHaveLength(2);
   });
 
-  it("is uploaded again where its URL has a query, and is the same request for --reuse", async () => {
+  it("is the same request for --reuse, which then uploads and charges nothing, even where its URL has a query", async () => {
     const { world, up } = await uploadWorld(PRINTS_SIGNED_URL);
-    await world.run([...FOX, "--image", "fox.png"]);
-    await world.run([...FOX, "--image", "fox.png"]);
+    for (let time = 1; time <= 2; time += 1) await world.run([...FOX, "--image", "fox.png"]);
     expect(await up.runs()).toHaveLength(2);
     expect(new Set(images(world)).size).toBe(2);
     await world.run([...FOX, "--image", "fox.png", "--reuse"]);
     expect(await up.runs()).toHaveLength(2);
     expect(world.server.submits()).toHaveLength(2);
-  });
-
-  it("is the same request for --reuse, which then uploads and charges nothing", async () => {
-    const { world, up } = await uploadWorld();
-    const first = await world.json([...FOX, "--image", "fox.png", "--reuse"]);
-    const again = await world.json([...FOX, "--image", "fox.png", "--reuse"]);
-    expect(again.document.taskId).toBe(first.document.taskId);
-    expect(world.server.submits()).toHaveLength(1);
-    expect(await up.runs()).toHaveLength(1);
   });
 
   it("is told as an event by --progress json", async () => {
@@ -158,30 +143,18 @@ describe("--image with a file", () => {
 
   it("is refused by commands that take URLs alone, and by all without an upload command", async () => {
     const { world, up } = await uploadWorld();
-    await writeFile(
-      path.join(world.cwd, "rows.jsonl"),
-      '{"prompt":"a","model":"gamma-image-2","image":"fox.png"}\n',
-    );
-    for (const args of [
-      ["batch", "rows.jsonl"],
-      ["compare", "a fox", "-m", "gamma-image-2", "-i", "fox.png"],
-    ]) {
-      const { code, document } = await world.json(args);
-      expect({ code, message: document.error?.message }).toEqual({
-        code: 2,
-        message: expect.stringContaining("is not an http(s) URL"),
-      });
-    }
+    const row = '{"prompt":"a","model":"gamma-image-2","image":"fox.png"}\n';
+    await writeFile(path.join(world.cwd, "rows.jsonl"), row);
+    const notUrl = { message: expect.stringContaining("is not an http(s) URL") };
+    for (const line of ["batch rows.jsonl", "compare fox -m gamma-image-2 -i fox.png"])
+      expect(await world.json(words(line))).toMatchObject({ code: 2, document: { error: notUrl } });
     await world.run(["config", "unset", "uploadCommand"]);
-    const { code, document } = await world.json([...FOX, "--image", "fox.png"]);
-    expect({ code, error: document.error }).toMatchObject({
-      code: 2,
-      error: {
-        type: "invalid_request",
-        message: "--image fox.png is a file on this machine, and the service takes https:// URLs.",
-        hint: expect.stringContaining("imggen config set uploadCommand '<command with {file}>'"),
-      },
-    });
+    const error = {
+      type: "invalid_request",
+      message: "--image fox.png is a file on this machine, and the service takes https:// URLs.",
+      hint: expect.stringContaining("imggen config set uploadCommand '<command with {file}>'"),
+    };
+    expect(await world.json([...FOX, "--image", "fox.png"])).toMatchObject({ code: 2, document: { error } });
     expect(await up.runs()).toEqual([]);
     expect(world.server.requests).toEqual([]);
   });
@@ -222,26 +195,18 @@ describe("--check-images", () => {
 
   it("refuses what is no image, without the URL's signature: nothing is submitted", async () => {
     const { world, check } = await answering(200, { "content-type": "text/html" });
-    const { code, document } = await check();
-    expect({ code, document }).toMatchObject({
+    const message = `--image ${world.server.origin}/in.png?… is not an image that the service can use: its type is text/html, not JPEG, PNG or WebP.`;
+    expect(await check()).toMatchObject({
       code: 2,
-      document: { error: { type: "invalid_request" }, charged: "no" },
+      document: { error: { type: "invalid_request", message }, charged: "no" },
     });
-    expect(document.error?.message).toBe(
-      `--image ${world.server.origin}/in.png?… is not an image that the service can use: its type is text/html, not JPEG, PNG or WebP.`,
-    );
     expect(world.server.submits()).toEqual([]);
   });
 
   it("names a server that refuses HEAD in a warning, and goes on", async () => {
     const { world, check } = await answering(405, {});
-    const { document } = await check();
-    expect(document).toMatchObject({
-      ok: true,
-      warnings: [
-        `--image ${world.server.origin}/in.png?… was not checked: its server refuses HEAD (HTTP 405).`,
-      ],
-    });
+    const warning = `--image ${world.server.origin}/in.png?… was not checked: its server refuses HEAD (HTTP 405).`;
+    expect((await check()).document).toMatchObject({ ok: true, warnings: [warning] });
   });
 
   it("refuses a URL whose signature has expired, without a request", async () => {
