@@ -7,8 +7,6 @@ import { failure } from "../../support/scripted-server.ts";
 import { completedAt, inTurn, replies, stillRunning } from "../../support/scripts.ts";
 import { words } from "../../support/words.ts";
 
-const QUICK = ["--poll-interval", "100ms"];
-
 describe("generate", () => {
   it("sends prompt and model alone, where nothing else is set", async () => {
     const world = await commandWorld();
@@ -23,19 +21,18 @@ describe("generate", () => {
   it("sends every field that a flag sets, short or long", async () => {
     const world = await commandWorld();
     const image = "https://example.com/a.png";
-    await world.run(["generate", "a fox", "-m", "gamma-image-2", "-r", "16:9", "-q", "2K", "-i", image]);
-    await world.run(words('generate "a fox" --model vendor2/beta-v4 --max-images 3 --ratio 3:2'));
-    await world.run([
-      ...words('generate "a fox" --model gamma-image-2 --image'),
-      image,
-      "--image",
-      `${image}?2`,
-    ]);
+    for (const flags of [
+      `-m gamma-image-2 -r 16:9 -q 2K -i ${image}`,
+      "--model vendor2/beta-v4 --max-images 3 --ratio 3:2",
+      `--model gamma-image-2 --image ${image} --image ${image}?2`,
+    ])
+      await world.run(words(`generate "a fox" ${flags}`));
+    const [prompt, model] = ["a fox", "gamma-image-2"];
     const [first, second, third] = submitted(world);
-    expect(first).toMatchObject({ model: "gamma-image-2", ratio: "16:9", quality: "2K" });
+    expect(first).toMatchObject({ model, ratio: "16:9", quality: "2K" });
     expect([first].flatMap((body) => (body as { image: unknown }).image)).toEqual([image]);
-    expect(second).toEqual({ prompt: "a fox", model: "vendor2/beta-v4", maxImages: 3, ratio: "3:2" });
-    expect(third).toEqual({ prompt: "a fox", model: "gamma-image-2", image: [image, `${image}?2`] });
+    expect(second).toEqual({ prompt, model: "vendor2/beta-v4", maxImages: 3, ratio: "3:2" });
+    expect(third).toEqual({ prompt, model, image: [image, `${image}?2`] });
   });
 
   it("refuses an unknown model and names the nearest, unless validation is off", async () => {
@@ -50,59 +47,33 @@ describe("generate", () => {
 
   it("answers --json with exactly what became of the task", async () => {
     const world = await commandWorld({ poll: inTurn(stillRunning, completedAt("/1.png?signature=s3cret")) });
-    const { code, document } = await world.json([
-      ...words('generate "a fox" -m gamma-image-2 -q 1K'),
-      ...QUICK,
-    ]);
+    const gamma = words('generate "a fox" -m gamma-image-2 -q 1K --poll-interval 100ms');
+    const { code, document } = await world.json(gamma);
     expect(code).toBe(0);
+    const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
+    const file = {
+      ...{ path: path.join(world.cwd, "a-fox-task1.png"), mediaType: "image/png", width: 64, height: 48 },
+      url: `${world.server.origin}/1.png?signature=s3cret`,
+      ...{ bytes: expect.any(Number), sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
+    };
     expect(document).toMatchObject({
-      ok: true,
-      taskId: "task-1",
-      status: "completed",
+      ...{ ok: true, taskId: "task-1", status: "completed", credits: 2, charged: "yes", files: [file] },
       request: { prompt: "a fox", model: "gamma-image-2", quality: "1K" },
-      credits: 2,
-      charged: "yes",
-      files: [
-        {
-          path: path.join(world.cwd, "a-fox-task1.png"),
-          url: `${world.server.origin}/1.png?signature=s3cret`,
-          mediaType: "image/png",
-          bytes: expect.any(Number),
-          sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
-          width: 64,
-          height: 48,
-        },
-      ],
-      submittedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
-      completedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
-      elapsedMs: expect.any(Number),
-      warnings: [],
+      ...{ submittedAt: time, completedAt: time, elapsedMs: expect.any(Number), warnings: [] },
     });
   });
 
-  it("answers a refusal with exactly what is known of it", async () => {
+  it("answers a refusal with exactly what is known of it, a person with the service's own key under --verbose", async () => {
     const key = "my_credits.no_credits_description";
     const world = await commandWorld({ submit: replies(failure(key)) });
-    const { code, document } = await world.json(["generate", "a fox"]);
-    expect(code).toBe(4);
-    expect(document).toMatchObject({
-      ok: false,
-      error: {
-        type: "insufficient_credits",
-        key,
-        message: expect.any(String),
-        hint: expect.any(String),
-        exitCode: 4,
+    const said = { message: expect.any(String), hint: expect.any(String) };
+    expect(await world.json(["generate", "a fox"])).toMatchObject({
+      code: 4,
+      document: {
+        error: { type: "insufficient_credits", key, ...said, exitCode: 4 },
+        ...{ ok: false, taskId: null, charged: "no", resume: null },
       },
-      taskId: null,
-      charged: "no",
-      resume: null,
     });
-  });
-
-  it("shows a person the service's own key of a refusal with --verbose alone", async () => {
-    const key = "my_credits.no_credits_description";
-    const world = await commandWorld({ submit: replies(failure(key)) });
     const plain = await world.run(["generate", "a fox"]);
     expect([plain.code, plain.stderr]).toEqual([4, expect.not.stringContaining(key)]);
     expect((await world.run(["generate", "a fox", "--verbose"])).stderr).toContain(` [${key}]`);
@@ -110,33 +81,21 @@ describe("generate", () => {
 
   it("--no-wait returns with the id, before any poll", async () => {
     const world = await commandWorld();
-    const { code, document } = await world.json(["generate", "a fox", "--no-wait"]);
-    expect(code).toBe(0);
-    expect(document).toMatchObject({
-      ok: true,
-      taskId: "task-1",
-      status: "submitted",
-      files: [],
-      charged: "yes",
-    });
+    const document = { ok: true, taskId: "task-1", status: "submitted", files: [], charged: "yes" };
+    expect(await world.json(["generate", "a fox", "--no-wait"])).toMatchObject({ code: 0, document });
     expect(world.server.requests).toHaveLength(1);
     expect((await world.run(["generate", "a cat", "--no-wait"])).stdout).toBe("task-2\n");
   });
 
   it("--timeout ends the wait as still running: exit 6, charged, and the command that picks it up", async () => {
     const world = await commandWorld({ poll: stillRunning });
-    const { code, document } = await world.json(["generate", "a fox", "--timeout", "150ms", ...QUICK]);
-    expect(code).toBe(6);
-    expect(document).toMatchObject({
-      ok: false,
-      error: { type: "pending", key: null, exitCode: 6 },
-      taskId: "task-1",
-      charged: "yes",
-      resume: "imggen resume task-1",
+    const error = { type: "pending", key: null, exitCode: 6 };
+    expect(await world.json(["generate", "a fox", "--timeout", "150ms"])).toMatchObject({
+      code: 6,
+      document: { ok: false, error, taskId: "task-1", charged: "yes", resume: "imggen resume task-1" },
     });
     const plain = await world.run(["generate", "a cat", "--timeout", "1ms"]);
-    expect(plain.stdout).toBe("");
-    expect(plain.stderr).toContain("imggen resume task-2");
+    expect(plain).toMatchObject({ stdout: "", stderr: expect.stringContaining("imggen resume task-2") });
   });
 
   it("--poll-interval polls at a fixed interval, and no faster than every 100 ms", async () => {
@@ -211,12 +170,9 @@ describe("generate's output", () => {
   });
 
   it("--name fills in every placeholder", async () => {
-    const world = await commandWorld();
+    const { run } = await commandWorld();
     const name = "{slug}_{model}_{ratio}_{quality}_{task}_{index}_{date}_{time}.{ext}";
-    const { stdout } = await world.run([
-      ...words('generate "a fox" -m gamma-image-2 -r 16:9 -q 1K --name'),
-      name,
-    ]);
+    const { stdout } = await run(words(`generate "a fox" -m gamma-image-2 -r 16:9 -q 1K --name ${name}`));
     expect(path.basename(stdout.trim())).toMatch(
       /^a-fox_gamma-image-2_16x9_1K_task1_1_\d{4}-\d\d-\d\d_\d{6}\.png$/,
     );

@@ -4,10 +4,11 @@ import { describe, expect, it } from "vitest";
 import { chosenSeed } from "../../../src/providers/seeds.ts";
 import { comfyDouble } from "../../support/comfyui.ts";
 import { commandWorld, type Document, NO_ACCOUNT } from "../../support/command-world.ts";
-import { serviceDouble } from "../../support/doubles/double.ts";
+
 import { FAL } from "../../support/doubles/fal.ts";
 import { png } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";
+import { paidService } from "../../support/paid-service.ts";
 import { json as jsonReply, response } from "../../support/scripted-server.ts";
 
 const LONG = "15860307465884635512";
@@ -29,6 +30,12 @@ async function sdapiWorld(own: readonly (number | string)[] = [LONG, 5, 6, 7, 8]
   const bodies = () =>
     server.submits().map(({ body }) => JSON.parse(body.replace(/("seed":)(\d+)/, '$1"$2"')));
   return { ...world, generator: server, spec, bodies };
+}
+
+async function comfyWorld() {
+  const double = await comfyDouble();
+  const env = { IMGGEN_GENERATOR: `comfyui:${double.url}`, ...NO_ACCOUNT };
+  return { ...(await commandWorld({}, env)), double };
 }
 
 const fileOf = (document: Document, at = 0) => String(document.files?.[at]?.path);
@@ -56,16 +63,13 @@ describe("the seed of an image", () => {
   });
 
   it("that fal reports is known although the reply is not kept", async () => {
-    const double = await serviceDouble(FAL, {
-      result: (request, socket) => {
-        const url = `http://${request.headers.host}/files/image-1.png`;
+    const { json, generate } = await paidService(FAL, {
+      result: ({ headers }, socket) => {
+        const url = `http://${headers.host}/files/image-1.png`;
         socket.write(response(200, `{"images":[{"url":"${url}"}],"seed":${LONG}}`));
       },
     });
-    const env = { IMGGEN_GENERATOR: double.spec, IMGGEN_GENERATOR_KEY: "k", ...NO_ACCOUNT };
-    const { json } = await commandWorld({}, env);
-    const { document } = await json(["generate", "a fox", "-m", FAL.model]);
-    expect(seedsOf(document)).toEqual([LONG]);
+    expect(seedsOf((await json(generate)).document)).toEqual([LONG]);
   });
 
   it("is the one that was given, by --seed or as a field", async () => {
@@ -75,13 +79,12 @@ describe("the seed of an image", () => {
   });
 
   it("that imggen chooses for ComfyUI is the one that it sends; each image has the next", async () => {
-    const double = await comfyDouble();
-    const env = { IMGGEN_GENERATOR: `comfyui:${double.url}`, ...NO_ACCOUNT };
-    const { json } = await commandWorld({}, env);
+    const { json, double } = await comfyWorld();
     const { document } = await json(["generate", "a fox", "-n", "2"]);
     const first = chosenSeed({ taskId: String(document.taskId), index: 0 });
-    expect(double.submits.map(({ prompt }) => prompt["5"]?.inputs.seed)).toEqual([first, Number(first) + 1]);
-    expect(seedsOf(document)).toEqual([first, Number(first) + 1]);
+    const both = [first, Number(first) + 1];
+    expect(double.submits.map(({ prompt }) => prompt["5"]?.inputs.seed)).toEqual(both);
+    expect(seedsOf(document)).toEqual(both);
   });
 
   it.each([
@@ -174,9 +177,7 @@ describe("rerun", () => {
   });
 
   it("that was not waited for is continued by its request, and not submitted a second time", async () => {
-    const double = await comfyDouble();
-    const env = { IMGGEN_GENERATOR: `comfyui:${double.url}`, ...NO_ACCOUNT };
-    const { json } = await commandWorld({}, env);
+    const { json, double } = await comfyWorld();
     const made = await json(["generate", "a fox"]);
     const again = await json(["rerun", fileOf(made.document), "--no-wait"]);
     const continued = await json(["generate", "a fox"]);
@@ -223,19 +224,14 @@ describe("rerun", () => {
     expect(bodies()[1]).toMatchObject({ prompt: "a fox", cfg: 4, seed: LONG });
   });
 
-  it("leaves out a seed that another generator has no field for, and says so", async () => {
+  it("shows the seed in --dry-run, or that another generator has no field for it and it is left out", async () => {
     const { json } = await sdapiWorld();
-    const { document } = await json(["generate", "a fox"]);
-    const dry = await json(["rerun", fileOf(document), "--sandbox", "--dry-run", "-m", "z-image"]);
-    expect([dry.code, dry.document.request]).toEqual([0, { prompt: "a fox", model: "z-image" }]);
-    expect(String(dry.document.warnings)).toContain(`The seed ${LONG} was left out`);
-  });
-
-  it("shows the seed in --dry-run", async () => {
-    const { json } = await sdapiWorld();
-    const { document } = await json(["generate", "a fox"]);
-    const dry = await json(["rerun", fileOf(document), "--dry-run"]);
-    expect(dry.document).toMatchObject({ request: { seed: LONG }, sent: { body: { seed: LONG } } });
+    const rerun = ["rerun", fileOf((await json(["generate", "a fox"])).document), "--dry-run"];
+    const { document } = await json(rerun);
+    expect(document).toMatchObject({ request: { seed: LONG }, sent: { body: { seed: LONG } } });
+    const elsewhere = await json([...rerun, "--sandbox", "-m", "z-image"]);
+    expect([elsewhere.code, elsewhere.document.request]).toEqual([0, { prompt: "a fox", model: "z-image" }]);
+    expect(String(elsewhere.document.warnings)).toContain(`The seed ${LONG} was left out`);
   });
 });
 

@@ -2,9 +2,15 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_MODEL } from "../../../src/models/matrix.ts";
 import { SETTING_NAMES } from "../../../src/store/settings-table.ts";
-import { commandWorld, NO_ACCOUNT, submitted, TEST_KEY } from "../../support/command-world.ts";
+import {
+  type CommandWorld,
+  commandWorld,
+  NO_ACCOUNT,
+  submitted,
+  TEST_KEY,
+} from "../../support/command-world.ts";
 import { failure, json, response, success } from "../../support/scripted-server.ts";
-import { completedAt, inTurn, replies, reset, stillRunning } from "../../support/scripts.ts";
+import { completedAt, inTurn, reset, stillRunning } from "../../support/scripts.ts";
 import { storedSettings, withConfig } from "../../support/settings-file.ts";
 
 const gamma = { model: "gamma-image-2", ratio: "1:1", quality: "1K" };
@@ -29,16 +35,16 @@ describe("settings", () => {
 
   it("of the output: flag over environment over config over the current folder", async () => {
     const world = await commandWorld();
-    const folderOf = async (args: string[], env = {}) =>
-      path.relative(
-        world.cwd,
-        path.dirname((await world.run(["generate", "a fox", ...args], { env })).stdout),
-      );
+    const folderOf = async (args: string[], env = {}) => {
+      const { stdout } = await world.run(["generate", "a fox", ...args], { env });
+      return path.relative(world.cwd, path.dirname(stdout));
+    };
+    const env = { IMGGEN_OUTPUT: "from-env/" };
     expect(await folderOf([])).toBe("");
     await withConfig(world, { output: "from-config/" });
     expect(await folderOf([])).toBe("from-config");
-    expect(await folderOf([], { IMGGEN_OUTPUT: "from-env/" })).toBe("from-env");
-    expect(await folderOf(["-o", "from-flag/"], { IMGGEN_OUTPUT: "from-env/" })).toBe("from-flag");
+    expect(await folderOf([], env)).toBe("from-env");
+    expect(await folderOf(["-o", "from-flag/"], env)).toBe("from-flag");
   });
 
   it("of the time-out: flag over environment over config", async () => {
@@ -85,9 +91,9 @@ describe("config", () => {
   });
 
   it("stores a model under its whole id", async () => {
-    const world = await commandWorld();
-    await world.run(["config", "set", "model", "ALPHA-2"]);
-    expect((await world.run(["config", "get", "model"])).stdout).toBe("vendor1/alpha-2\n");
+    const { run } = await commandWorld();
+    await run(["config", "set", "model", "ALPHA-2"]);
+    expect((await run(["config", "get", "model"])).stdout).toBe("vendor1/alpha-2\n");
   });
 
   it("names every setting", async () => {
@@ -129,22 +135,20 @@ describe("config", () => {
 describe("login", () => {
   const accepted = { env: NO_ACCOUNT };
 
+  /** Logs in at the world's own service with what is piped in. */
+  const pipe = (world: CommandWorld, input: string) =>
+    world.json(["login", "--base-url", world.server.baseUrl], { ...accepted, input });
+
   it("stores the key of standard input and the base URL, after a check that costs nothing", async () => {
     const world = await commandWorld();
-    const args = ["login", "--base-url", `${world.server.baseUrl}/`];
-    const { code, document } = await world.json(args, {
-      ...accepted,
-      input: "sk-canary-a-new-key\nsecond line",
-    });
+    const { baseUrl } = world.server;
+    const apiKey = "sk-canary-a-new-key";
+    const login = ["login", "--base-url", `${baseUrl}/`];
+    const { code, document } = await world.json(login, { ...accepted, input: `${apiKey}\nsecond line` });
     expect([code, document.ok]).toEqual([0, true]);
-    expect(await storedSettings(world)).toEqual({
-      apiKey: "sk-canary-a-new-key",
-      apiKeyBaseUrl: world.server.baseUrl,
-      baseUrl: world.server.baseUrl,
-    });
-    expect(world.server.requests.map(({ method, headers }) => [method, headers.authorization])).toEqual([
-      ["GET", "Bearer sk-canary-a-new-key"],
-    ]);
+    expect(await storedSettings(world)).toEqual({ apiKey, apiKeyBaseUrl: baseUrl, baseUrl });
+    const asked = world.server.requests.map(({ method, headers }) => [method, headers.authorization]);
+    expect(asked).toEqual([["GET", `Bearer ${apiKey}`]]);
     expect(JSON.stringify(document)).not.toContain("a-new-key");
   });
 
@@ -161,40 +165,39 @@ describe("login", () => {
     expect(refused.stderr).toContain("No base URL is set");
   });
 
-  it("stores nothing where the service refuses the key, or cannot be asked", async () => {
-    for (const [poll, code] of [
-      [replies(failure("login_required")), 3],
-      [reset, 7],
-    ] as const) {
-      const world = await commandWorld({ poll });
-      const run = await world.json(["login", "--base-url", world.server.baseUrl], {
-        ...accepted,
-        input: "sk-canary-new",
-      });
-      expect([run.code, run.document.ok]).toEqual([code, false]);
-      expect(await world.listing()).not.toContain("home/config/config.json");
-    }
-  });
-
   it.each([
+    ["the service refuses the key", 3, failure("login_required"), ""],
+    ["the service cannot be asked", 7, reset, ""],
     [
-      "another JSON API",
+      "another JSON API answers",
+      5,
       json({ message: "Forbidden, sk-canary-new" }, 403),
       '(HTTP 403, {"message":"Forbidden, sk-…"})',
     ],
-    ["a web page", response(404, "<html>"), "Is the base URL right? It includes the service's /api."],
     [
-      "OpenAI's",
+      "a web page answers",
+      5,
+      response(404, "<html>"),
+      "Is the base URL right? It includes the service's /api.",
+    ],
+    [
+      "OpenAI's answers",
+      5,
       json({ error: { message: "Invalid URL" } }, 404),
       "in OpenAI's style. To use it as your own generator: imggen login --generator",
     ],
-    ["a service that knows every task", success({ status: "processing" }), "not as the service does"],
-    ["one in trouble", failure("image_generation.error.unknown_error", 503), "(HTTP 503, "],
-  ])("stores nothing where %s answers: exit 5, with what came", async (_who, reply, said) => {
-    const world = await commandWorld({ poll: replies(reply) });
-    const args = ["login", "--base-url", world.server.baseUrl];
-    const { code, stderr } = await world.run(args, { ...accepted, input: "sk-canary-new" });
-    expect([code, stderr]).toEqual([5, expect.stringContaining(said)]);
+    [
+      "a service answers that knows every task",
+      5,
+      success({ status: "processing" }),
+      "not as the service does",
+    ],
+    ["one in trouble answers", 5, failure("image_generation.error.unknown_error", 503), "(HTTP 503, "],
+  ])("stores nothing where %s: exit %i, with what came", async (_who, code, poll, said) => {
+    const world = await commandWorld({ poll });
+    const refused = await pipe(world, "sk-canary-new");
+    expect(refused).toMatchObject({ code, document: { ok: false } });
+    expect(`${refused.document.error?.message} ${refused.document.error?.hint}`).toContain(said);
     expect(await world.listing()).not.toContain("home/config/config.json");
   });
 
@@ -220,10 +223,9 @@ describe("login", () => {
     ["IMGGEN_API_KEY=sk-canary-typed", /begins with the name of a variable: give the key alone/],
   ])("%s is named for what it is", async (pasted, said) => {
     const world = await commandWorld();
-    const args = ["login", "--base-url", world.server.baseUrl];
-    const { code, stderr } = await world.run(args, { ...accepted, input: pasted });
-    expect([code, stderr]).toEqual([2, expect.stringMatching(said)]);
-    expect(stderr).not.toContain("canary");
+    const { code, document } = await pipe(world, pasted);
+    expect([code, document.error?.message]).toEqual([2, expect.stringMatching(said)]);
+    expect(JSON.stringify(document)).not.toContain("canary");
   });
 
   it.each([
@@ -244,13 +246,20 @@ describe("login", () => {
     expect([code, stderr]).toEqual([2, expect.stringMatching(said)]);
   });
 
-  it("on a terminal shows the base URL that is set, and how to change it", async () => {
+  it("on a terminal shows the base URL that is set, and how to change it, and asks for the key of its host", async () => {
     const world = await commandWorld();
-    const typed = { ...accepted, terminal: true, answer: "sk-canary-typed" };
-    await world.run(["config", "set", "baseUrl", world.server.baseUrl], accepted);
-    expect((await world.run(["login"], typed)).stderr).toContain(
-      `Base URL: ${world.server.baseUrl} (baseUrl from config.json). To change it: imggen login --base-url <url>\n`,
-    );
+    const { baseUrl } = world.server;
+    await world.run(["config", "set", "baseUrl", baseUrl], accepted);
+    const questions: string[] = [];
+    const onHiddenQuestion = (text: string) => questions.push(text);
+    const typed = { ...accepted, terminal: true, answer: "sk-canary-typed", onHiddenQuestion };
+    expect(await world.run(["login"], typed)).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(
+        `Base URL: ${baseUrl} (baseUrl from config.json). To change it: imggen login --base-url <url>\n`,
+      ),
+    });
+    expect(questions).toEqual([`API key for ${new URL(baseUrl).host}: `]);
   });
 
   it("offers the scheme of an address without one, on a terminal for a new profile too", async () => {
@@ -292,19 +301,6 @@ describe("login", () => {
     const { stderr } = await world.run(["generate", "a fox", "--dry-run"], accepted);
     expect(stderr).not.toContain("warning");
     expect(await login()).toMatch(/Stored .*\n$/);
-  });
-
-  it("names the host that the key is for, where it asks for the key", async () => {
-    const world = await commandWorld();
-    await world.run(["config", "set", "baseUrl", world.server.baseUrl], accepted);
-    const questions: string[] = [];
-    const asked = {
-      ...accepted,
-      answer: "sk-canary-typed",
-      onHiddenQuestion: (text: string) => questions.push(text),
-    };
-    expect((await world.run(["login"], asked)).code).toBe(0);
-    expect(questions).toEqual([`API key for ${new URL(world.server.baseUrl).host}: `]);
   });
 
   it("logout removes both, and says what it removes and which variables still apply", async () => {

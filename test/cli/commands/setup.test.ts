@@ -6,15 +6,11 @@ import { commandWorld, NO_ACCOUNT } from "../../support/command-world.ts";
 import { makesImage, modelList } from "../../support/generator-world.ts";
 import { deadPort, liveServer } from "../../support/live-server.ts";
 import { type Behaviour, json, response } from "../../support/scripted-server.ts";
+import { words } from "../../support/words.ts";
 
-const KEY_VARIABLES = [
-  "OPENAI_API_KEY",
-  "REPLICATE_API_TOKEN",
-  "FAL_KEY",
-  "BFL_API_KEY",
-  "GEMINI_API_KEY",
-  "GOOGLE_API_KEY",
-];
+const KEY_VARIABLES = words(
+  "OPENAI_API_KEY REPLICATE_API_TOKEN FAL_KEY BFL_API_KEY GEMINI_API_KEY GOOGLE_API_KEY",
+);
 const KEYS = { OPENAI_API_KEY: CANARY, REPLICATE_API_TOKEN: CANARY };
 const question = (which: string) => `Which generator should be the default? [${which}, Enter for none] `;
 
@@ -38,16 +34,15 @@ async function withServers(env: Record<string, string> = {}) {
 
 describe("setup", () => {
   it("tells servers by what they answer, with the model of each, and sends no key", async () => {
-    const {
-      json: asJson,
-      localPorts,
-      specs,
-      automatic,
-      comfy,
-      openAi,
-    } = await withServers({ ...KEYS, IMGGEN_GENERATOR_KEY: CANARY });
+    const world = await withServers({ ...KEYS, IMGGEN_GENERATOR_KEY: CANARY });
+    const { json: asJson, localPorts, specs, automatic, comfy, openAi } = world;
     const { code, document } = await asJson(["setup"], { localPorts });
-    const server = { paid: false, needsModel: false };
+    const server = (at: number, generator: string, models: string[], model: string, needsModel: boolean) => {
+      return { port: localPorts[at], generator, models, model, needsModel, paid: false };
+    };
+    const service = (generator: string, variable: string, model: string, needsModel: boolean) => {
+      return { generator, variable, model, needsModel, paid: true };
+    };
     expect({ code, document }).toEqual({
       code: 0,
       document: {
@@ -55,39 +50,14 @@ describe("setup", () => {
         ports: localPorts,
         variables: KEY_VARIABLES,
         servers: [
-          {
-            ...server,
-            generator: specs.automatic,
-            port: localPorts[0],
-            model: "paint",
-            models: ["dream", "paint"],
-          },
-          {
-            ...server,
-            generator: specs.comfy,
-            port: localPorts[1],
-            model: "dream.safetensors",
-            models: ["dream.safetensors", "photo.safetensors"],
-            needsModel: true,
-          },
-          { ...server, generator: specs.openAi, port: localPorts[2], model: "flux", models: ["flux"] },
+          server(0, specs.automatic, ["dream", "paint"], "paint", false),
+          server(1, specs.comfy, ["dream.safetensors", "photo.safetensors"], "dream.safetensors", true),
+          server(2, specs.openAi, ["flux"], "flux", false),
         ],
         locked: [],
         services: [
-          {
-            generator: "openai",
-            variable: "OPENAI_API_KEY",
-            model: "gpt-image-2",
-            needsModel: false,
-            paid: true,
-          },
-          {
-            generator: "replicate",
-            variable: "REPLICATE_API_TOKEN",
-            model: "black-forest-labs/flux-schnell",
-            needsModel: true,
-            paid: true,
-          },
+          service("openai", "OPENAI_API_KEY", "gpt-image-2", false),
+          service("replicate", "REPLICATE_API_TOKEN", "black-forest-labs/flux-schnell", true),
         ],
         apiKey: false,
         default: null,
@@ -130,14 +100,14 @@ describe("setup", () => {
 
   it("takes out what was set about another generator, and says so", async () => {
     const { run, localPorts } = await withServers(KEYS);
-    for (const [name = "", value = ""] of [
-      ["generator", "http://gpubox:1234"],
-      ["generatorModel", "flux"],
-      ["generatorFree", "true"],
-      ["field", "steps=20"],
-      ["seed", "7"],
+    for (const setting of [
+      "generator http://gpubox:1234",
+      "generatorModel flux",
+      "generatorFree true",
+      "field steps=20",
+      "seed 7",
     ])
-      await run(["config", "set", name, value]);
+      await run(["config", "set", ...setting.split(" ")]);
     const answers = { [question("1-5")]: "4" };
     const { stderr } = await run(["setup"], { terminal: true, localPorts, answers });
     expect(stderr).toContain("generator is now openai, in ");
