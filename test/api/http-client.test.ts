@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type HttpRequest, TransportError } from "../../src/api/transport.ts";
 import { deadPort, listenForTest, liveServer, liveSockets } from "../support/live-server.ts";
 import { json, response } from "../support/scripted-server.ts";
+import { drips, inTurn, reset } from "../support/scripts.ts";
 import { testClient } from "../support/task-world.ts";
 import { tunnelProxy } from "../support/tunnel-proxy.ts";
 import { untrustedServer } from "../support/untrusted-server.ts";
@@ -27,6 +28,8 @@ async function exchange(request: HttpRequest, client = testClient()): Promise<An
     throw error;
   }
 }
+
+const CUT = response(200, "", { "content-length": "5" });
 
 const get = (url: string): HttpRequest => ({ method: "GET", url: new URL(url), timeoutMs: 3000 });
 const post = (url: string): HttpRequest => ({ ...get(url), method: "POST", body: "{}" });
@@ -101,7 +104,7 @@ describe.each([
 
   describe("a request that may have arrived", () => {
     it("was cut off after it was read", async () => {
-      const server = await liveServer((_request, socket) => void socket.resetAndDestroy());
+      const server = await liveServer(reset);
       expect(await exchange(ask(server.origin))).toMatchObject({ wasSent: true, timedOut: false });
       expect(server.requests).toHaveLength(1);
     });
@@ -113,20 +116,15 @@ describe.each([
 
     it("got no reply", async () => {
       const server = await liveServer(() => {});
-      expect(await exchange({ ...ask(server.origin), timeoutMs: 500 })).toMatchObject({
-        wasSent: true,
-        timedOut: true,
-      });
+      const timedOut = { wasSent: true, timedOut: true };
+      expect(await exchange({ ...ask(server.origin), timeoutMs: 500 })).toMatchObject(timedOut);
     });
 
     it("was given up in flight", async () => {
-      const controller = new AbortController();
-      const server = await liveServer(() => controller.abort(new Error("stop")));
-      expect(await exchange({ ...ask(server.origin), signal: controller.signal })).toMatchObject({
-        wasSent: true,
-        timedOut: false,
-        cause: { message: "stop" },
-      });
+      const stop = new AbortController();
+      const server = await liveServer(() => stop.abort(new Error("stop")));
+      const stopped = { wasSent: true, timedOut: false, cause: { message: "stop" } };
+      expect(await exchange({ ...ask(server.origin), signal: stop.signal })).toMatchObject(stopped);
     });
 
     it.each([
@@ -146,15 +144,9 @@ describe.each([
     });
 
     it("was answered so slowly that its time ran out, however steady the drip", async () => {
-      const server = await liveServer((_request, socket) => {
-        socket.write("HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n");
-        const drip = setInterval(() => socket.write("x"), 20);
-        socket.on("close", () => clearInterval(drip));
-      });
-      expect(await exchange({ ...ask(server.origin), timeoutMs: 500 })).toMatchObject({
-        wasSent: true,
-        timedOut: true,
-      });
+      const server = await liveServer(drips(response(200, "x".repeat(1000)), 1, 20));
+      const timedOut = { wasSent: true, timedOut: true };
+      expect(await exchange({ ...ask(server.origin), timeoutMs: 500 })).toMatchObject(timedOut);
     });
   });
 
@@ -171,30 +163,15 @@ describe.each([
       expect(server.requests).toHaveLength(1);
     });
 
-    it("is reported with its method, status and time", async () => {
-      const told: { result: number | string }[] = [];
-      const server = await liveServer(json({}, 503));
-      await exchange(
-        ask(`${server.origin}/a?b=c`),
-        testClient({ onExchange: (each) => void told.push(each) }),
-      );
-      expect(told).toEqual([
-        {
-          method: ask(server.origin).method,
-          url: `${server.origin}/a?b=c`,
-          result: 503,
-          elapsedMs: expect.any(Number),
-        },
-      ]);
-    });
-
-    it("that was cut off is reported with its status or error", async () => {
-      const told: { result: number | string }[] = [];
-      const server = await liveServer(
-        (_request, socket) => void socket.end(response(200, "", { "content-length": "5" })),
-      );
-      await exchange(ask(server.origin), testClient({ onExchange: (each) => void told.push(each) }));
-      expect(told.map(({ result }) => result)).toEqual([expect.stringMatching(/^200, ./)]);
+    it.each([
+      ["is reported with its method, status and time", json({}, 503), 503],
+      ["that was cut off is reported with its status and error", CUT, expect.stringMatching(/^200, ./)],
+    ])("%s", async (_what, answer, result) => {
+      const told: object[] = [];
+      const server = await liveServer((_request, socket) => void socket.end(answer));
+      const { method, url } = ask(`${server.origin}/a?b=c`);
+      await exchange(ask(url.href), testClient({ onExchange: (each) => void told.push(each) }));
+      expect(told).toEqual([{ method, url: url.href, result, elapsedMs: expect.any(Number) }]);
     });
   });
 
@@ -292,12 +269,7 @@ describe("a connection that is kept alive", () => {
   });
 
   it("and has gone stale loses the request that was written to it, which is not sent again", async () => {
-    let requests = 0;
-    const server = await liveServer((_request, socket) => {
-      requests += 1;
-      if (requests === 1) socket.write(json({}));
-      else socket.resetAndDestroy();
-    });
+    const server = await liveServer(inTurn(json({}), reset));
     const client = testClient();
     expect(await exchange(get(server.origin), client)).toMatchObject({ status: 200 });
     expect(await exchange(get(server.origin), client)).toMatchObject({ wasSent: true });
@@ -348,14 +320,12 @@ describe("a connection of a request's own", () => {
     ["a second reply", json({})],
   ])("brings a whole reply, whatever follows it in the same packet: %s", async (_what, surplus) => {
     const server = await liveServer(Buffer.concat([Buffer.from(json({ ok: true })), Buffer.from(surplus)]));
-    const answer = await exchange(post(server.origin));
-    expect(answer).toEqual({ status: 200, body: '{"ok":true}' });
+    expect(await exchange(post(server.origin))).toEqual({ status: 200, body: '{"ok":true}' });
   });
 
   it("brings a whole reply after a head of 100 kB", async () => {
     const server = await liveServer(response(200, "{}", { "x-long": "x".repeat(100_000) }));
-    const answer = await exchange(post(server.origin));
-    expect(answer).toEqual({ status: 200, body: "{}" });
+    expect(await exchange(post(server.origin))).toEqual({ status: 200, body: "{}" });
   });
 
   it("is a tunnel of its own, through a proxy", async () => {

@@ -33,11 +33,7 @@ ${COPY}`;
 
 describe("a generator's command", () => {
   it.each([
-    [
-      "fails although it wrote an image",
-      `${COPY}; echo 'no GPU' >&2; exit 3`,
-      /failed with exit code 3: no GPU/,
-    ],
+    ["fails although it wrote an image", `${COPY}; echo 'no GPU' >&2; exit 3`, /with exit code 3: no GPU/],
     ["writes nothing", "true", /wrote no image/],
     ["writes something else", "echo '<html>' > \"$2\"", /cannot be used: .*HTML/],
     ["writes half an image", 'head -c 60 "$picture" > "$2"', /cannot be used: .*cut short/],
@@ -79,12 +75,8 @@ describe("a generator's command", () => {
     );
     const lost = world.generate(["--image", "http://no-such-host.invalid/fox.png"], { env });
     const other = await world.generate(["--again"], { env });
-    expect(await world.aftermath(await lost)).toMatchObject({
-      exit: 2,
-      type: "invalid_request",
-      charged: "no",
-      open: [],
-    });
+    const refused = { exit: 2, type: "invalid_request", charged: "no", open: [] };
+    expect(await world.aftermath(await lost)).toMatchObject(refused);
     expect(JSON.parse((await lost).stdout).error.message).toMatch(
       /The reference image http:\/\/no-such-host\.invalid\/fox\.png could not be downloaded: .*, 3 times/,
     );
@@ -102,11 +94,8 @@ describe("a generator's command", () => {
   it("that is paid for and fails may have been charged: exit 9, and it is not run again", async () => {
     const { world, env, lines } = await commandWorld('echo run >> "$log"; exit 1');
     const flags = ["--generator-paid"];
-    expect(await world.afterGenerate(flags, { env })).toMatchObject({
-      exit: 9,
-      type: "outcome_unknown",
-      charged: "unknown",
-    });
+    const unknown = { exit: 9, type: "outcome_unknown", charged: "unknown" };
+    expect(await world.afterGenerate(flags, { env })).toMatchObject(unknown);
     expect(await world.afterResume(flags, { env })).toMatchObject({ exit: 9 });
     expect(await lines()).toEqual(["run"]);
   });
@@ -193,9 +182,8 @@ describe("a generator's command", () => {
     // The command may have run its first line before imggen has noted its process.
     const isNoted = async () => {
       const [note] = await filesBelow(world.home, /\.process$/);
-      const isWhole =
-        note !== undefined && (await readFile(path.join(world.home, note), "utf8")).endsWith("}");
-      return isWhole && (await lines()).length === 1;
+      const text = note === undefined ? "" : await readFile(path.join(world.home, note), "utf8");
+      return text.endsWith("}") && (await lines()).length === 1;
     };
     await killed(await startedWhen(world, isNoted, world.generateArgs(), { env }));
     expect(isRunning((await lines())[0])).toBe(true);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { OutcomeUnknownError } from "../../../src/api/api-errors.ts";
 import { deadPort, liveServer } from "../../support/live-server.ts";
-import { type Behaviour, failure, json, response, success } from "../../support/scripted-server.ts";
+import { failure, json, response, success } from "../../support/scripted-server.ts";
+import { drips, inTurn, reset, silence } from "../../support/scripts.ts";
 import { TEST_KEY, testClient, testService } from "../../support/task-world.ts";
-import { pause } from "../../support/wait.ts";
 
 const REQUEST = { prompt: "a fox", model: "gamma-image-2" };
 const ENVELOPE = { code: 0, message: "ok", data: { taskId: "t" } };
@@ -27,19 +27,12 @@ async function pollOf(bytes: Buffer | string) {
 describe("a submit", () => {
   it("is one POST of JSON with the key, as section 4.1 says", async () => {
     const server = await answering(success({ taskId: "3f9c" }));
-    const reply = await testService(server.baseUrl).submit({
-      request: { ...REQUEST, ratio: "1:1", maxImages: 2 },
-    });
+    const request = { ...REQUEST, ratio: "1:1", maxImages: 2 };
+    const reply = await testService(server.baseUrl).submit({ request });
     expect(reply).toEqual({ outcome: "accepted", taskId: "3f9c" });
-    expect(server.requests).toEqual([
-      expect.objectContaining({ method: "POST", target: "/api/generate-image" }),
-    ]);
-    const [{ headers, body } = { headers: {}, body: "" }] = server.requests;
-    expect(headers).toMatchObject({
-      authorization: `Bearer ${TEST_KEY}`,
-      "content-type": "application/json",
-    });
-    expect(JSON.parse(body)).toEqual({ ...REQUEST, ratio: "1:1", maxImages: 2 });
+    const headers = { authorization: `Bearer ${TEST_KEY}`, "content-type": "application/json" };
+    expect(server.requests).toMatchObject([{ method: "POST", target: "/api/generate-image", headers }]);
+    expect(JSON.parse(server.requests[0]?.body ?? "")).toEqual(request);
   });
 
   it("is accepted with a byte-order mark before its envelope", async () => {
@@ -70,15 +63,10 @@ describe("a submit", () => {
   });
 
   it("is turned away with 429, with what the service asks for", async () => {
-    expect(await submitTo(json(ENVELOPE, 429, { "retry-after": "7" }))).toMatchObject({
-      outcome: "rate_limited",
-      retryAfterMs: 7000,
-      error: { type: "service_error", charged: "no" },
-    });
-    expect(await submitTo(response(429, HTML))).toMatchObject({
-      outcome: "rate_limited",
-      retryAfterMs: null,
-    });
+    const limited = { outcome: "rate_limited", error: { type: "service_error", charged: "no" } };
+    const asked = await submitTo(json(ENVELOPE, 429, { "retry-after": "7" }));
+    expect(asked).toMatchObject({ ...limited, retryAfterMs: 7000 });
+    expect(await submitTo(response(429, HTML))).toMatchObject({ ...limited, retryAfterMs: null });
   });
 
   // What is an envelope, and what a task id: schema.test.ts.
@@ -130,19 +118,16 @@ describe("a submit", () => {
   });
 
   it("whose connection was cut may have been accepted", async () => {
-    const server = await liveServer((_request, socket) => void socket.resetAndDestroy());
-    expect(await testService(server.baseUrl).submit({ request: REQUEST })).toMatchObject({
-      outcome: "unknown",
-    });
+    const server = await liveServer(reset);
+    const reply = await testService(server.baseUrl).submit({ request: REQUEST });
+    expect(reply).toMatchObject({ outcome: "unknown" });
     expect(server.submits()).toHaveLength(1);
   });
 
   it("that reached no server was not sent", async () => {
     const service = testService(`http://127.0.0.1:${await deadPort()}/api`);
-    expect(await service.submit({ request: REQUEST })).toMatchObject({
-      outcome: "not_sent",
-      cause: { wasSent: false },
-    });
+    const unsent = { outcome: "not_sent", cause: { wasSent: false } };
+    expect(await service.submit({ request: REQUEST })).toMatchObject(unsent);
   });
 });
 
@@ -151,13 +136,9 @@ describe("a poll of a task", () => {
     const server = await answering(success({ status: "processing" }));
     const reply = await testService(server.baseUrl).poll("a/b c&d=ü%");
     expect(reply).toEqual({ outcome: "state", task: { status: "running", providerState: "processing" } });
-    expect(server.requests).toMatchObject([
-      {
-        method: "GET",
-        target: "/api/generate-image?taskId=a%2Fb%20c%26d%3D%C3%BC%25",
-        headers: { authorization: `Bearer ${TEST_KEY}` },
-      },
-    ]);
+    const target = "/api/generate-image?taskId=a%2Fb%20c%26d%3D%C3%BC%25";
+    const headers = { authorization: `Bearer ${TEST_KEY}` };
+    expect(server.requests).toMatchObject([{ method: "GET", target, headers }]);
   });
 
   it.each([
@@ -171,25 +152,14 @@ describe("a poll of a task", () => {
   });
 
   it("is read whole from however many pieces", async () => {
-    const bytes = success({ status: "failed", errorCode: "the_prompt_was_refused" });
-    const { baseUrl } = await liveServer(async (_request, socket) => {
-      for (let at = 0; at < bytes.length; at += 20) {
-        socket.write(bytes.subarray(at, at + 20));
-        await pause(2);
-      }
-    });
-    const http = testClient();
-    expect(await testService(baseUrl, { http }).poll("t")).toEqual({
-      outcome: "state",
-      task: { status: "failed", errorCode: "the_prompt_was_refused" },
-    });
+    const task = { status: "failed", errorCode: "the_prompt_was_refused" };
+    const { baseUrl } = await liveServer(drips(success(task), 20, 2));
+    expect(await testService(baseUrl, { http: testClient() }).poll("t")).toEqual({ outcome: "state", task });
   });
 
   it.each([401, 403])("with HTTP %i and nothing more is refused", async (status) => {
-    expect(await pollOf(response(status, HTML))).toMatchObject({
-      outcome: "refused",
-      error: { charged: "yes" },
-    });
+    const refused = { outcome: "refused", error: { charged: "yes" } };
+    expect(await pollOf(response(status, HTML))).toMatchObject(refused);
   });
 
   it.each([
@@ -217,13 +187,8 @@ describe("a poll of a task", () => {
   );
 
   it("with 429 is to be taken again when the service says", async () => {
-    const reply = await pollOf(response(429, "", { "retry-after": "3" }));
-    expect(reply).toMatchObject({
-      outcome: "retry",
-      rateLimited: true,
-      retryAfterMs: 3000,
-      connectionError: null,
-    });
+    const again = { outcome: "retry", rateLimited: true, retryAfterMs: 3000, connectionError: null };
+    expect(await pollOf(response(429, "", { "retry-after": "3" }))).toMatchObject(again);
   });
 
   it("that met a network error says which", async () => {
@@ -232,11 +197,9 @@ describe("a poll of a task", () => {
   });
 
   it("takes no longer than it was given", async () => {
-    const server = await liveServer(() => {});
-    expect(await testService(server.baseUrl).poll("t", { timeoutMs: 60 })).toMatchObject({
-      outcome: "retry",
-      why: "no answer within 60 ms",
-    });
+    const service = testService((await liveServer(silence)).baseUrl);
+    const late = { outcome: "retry", why: "no answer within 60 ms" };
+    expect(await service.poll("t", { timeoutMs: 60 })).toMatchObject(late);
   });
 });
 
@@ -252,13 +215,8 @@ describe("a key with which no header can be made", () => {
 });
 
 it("a lost answer leaves no half-read one behind: the next request gets its own", async () => {
-  let submits = 0;
-  const behave: Behaviour = (_request, socket) => {
-    submits += 1;
-    if (submits === 1) socket.write(response(200, "{", { "content-length": "100" }));
-    else socket.write(success({ taskId: "t-2" }));
-  };
-  const server = await liveServer(behave);
+  const half = response(200, "{", { "content-length": "100" });
+  const server = await liveServer(inTurn(half, success({ taskId: "t-2" })));
   const service = testService(server.baseUrl, { requestTimeoutMs: 200 });
   expect(await service.submit({ request: REQUEST })).toMatchObject({ outcome: "unknown" });
   expect(await service.submit({ request: REQUEST })).toEqual({ outcome: "accepted", taskId: "t-2" });
