@@ -53,8 +53,13 @@ function createSession(options: ClientOptions): ClientSession {
     ...variable("IMGGEN_API_KEY", apiKey),
     ...variable("IMGGEN_MATRIX", matrix),
   };
-  const read = () => storedSettings(folders.config);
-  const settings = new EffectiveSettings(overriddenEnv, read, generatorSettings(options), sandbox === true);
+  const readStored = () => storedSettings(folders.config);
+  const settings = new EffectiveSettings(
+    overriddenEnv,
+    readStored,
+    generatorSettings(options),
+    sandbox === true,
+  );
   const setting = sandbox ? undefined : settings.flag("generator");
   // Checked now so that an error names the option.
   if (setting !== undefined) loadGenerator(setting, { settings, context, folders });

@@ -150,11 +150,13 @@ export function needsStoredGenerator(name: SettingName): boolean {
 
 /** Settings of the config apply to the config's generator, or to any generator if the config names no generator. */
 function createSettingFinder(spec: GeneratorSpec, { settings }: GeneratorSource): FindSetting {
-  const stored = settings.stored("generator");
+  const storedGenerator = settings.stored("generator");
   const isStoredGenerator =
-    stored !== undefined && parseGeneratorSpec(stored.value, stored.label).name === spec.name;
+    storedGenerator !== undefined &&
+    parseGeneratorSpec(storedGenerator.value, storedGenerator.label).name === spec.name;
   return (name) => {
-    const isStoredValueValid = isStoredGenerator || (stored === undefined && !needsStoredGenerator(name));
+    const isStoredValueValid =
+      isStoredGenerator || (storedGenerator === undefined && !needsStoredGenerator(name));
     return [settings.flag(name), isStoredValueValid ? settings.stored(name) : undefined].filter(
       (each) => each !== undefined,
     );
@@ -204,9 +206,9 @@ export function getKeyForOrigin(spec: GeneratorSpec, { settings, context }: Gene
   const variable = kindAtHome(spec)?.keyVariables.find((name) => context.env[name]);
   if (variable) return checkSecret(context.env[variable] ?? "", variable);
   const { origin } = new URL(spec.url);
-  const stored = settings.stored("generatorKey");
-  const isForOrigin = stored !== undefined && settings.stored("generatorKeyOrigin")?.value === origin;
-  return isForOrigin ? checkGeneratorKey(stored.value, stored.label, supportsLogin(spec)) : null;
+  const storedKey = settings.stored("generatorKey");
+  const isForOrigin = storedKey !== undefined && settings.stored("generatorKeyOrigin")?.value === origin;
+  return isForOrigin ? checkGeneratorKey(storedKey.value, storedKey.label, supportsLogin(spec)) : null;
 }
 
 /** Returns the key in the environment if the task was submitted with it, because its address then has it already. */

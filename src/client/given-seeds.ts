@@ -20,15 +20,20 @@ export async function readSeedFlags(
   session: ClientSession,
 ): Promise<SeedFlags> {
   const { settings } = session;
-  const [plain, json] = [settings.flag("field"), settings.flag("fieldJson")];
-  if (flag.length < 2 && plain === undefined && json === undefined) return { seeds: flag, field: undefined };
+  const [fieldSetting, jsonSetting] = [settings.flag("field"), settings.flag("fieldJson")];
+  if (flag.length < 2 && fieldSetting === undefined && jsonSetting === undefined)
+    return { seeds: flag, field: undefined };
   const field = await seedField(session);
-  const pairs = plain ? fieldPairs(plain.label, plain.value) : [];
+  const pairs = fieldSetting ? fieldPairs(fieldSetting.label, fieldSetting.value) : [];
   const seedTexts = pairs.filter(([name]) => name === field).map(([, text]) => text);
-  const isInJson = json && field !== undefined && Object.hasOwn(jsonFields(json.label, json.value), field);
+  const isInJson =
+    jsonSetting &&
+    field !== undefined &&
+    Object.hasOwn(jsonFields(jsonSetting.label, jsonSetting.value), field);
   if (flag.length > 0 && (seedTexts.length > 0 || isInJson)) throw duplicateSeedError(field);
   const text = seedTexts.join(",");
-  const seeds = plain && hasSeveralSeeds(text) ? parseSeedsOption(`${plain.label} ${field}`, text) : flag;
+  const seeds =
+    fieldSetting && hasSeveralSeeds(text) ? parseSeedsOption(`${fieldSetting.label} ${field}`, text) : flag;
   return { seeds, field };
 }
 

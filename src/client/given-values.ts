@@ -134,9 +134,9 @@ export function readStoredFields(find: FindSetting): GeneratorFields {
 
 /** Reads the settings `field` and `fieldJson`. @throws UsageError */
 export function readFieldSettings(find: FindSetting): ProviderFields {
-  const [plain, json] = [find("field"), find("fieldJson")];
+  const [fieldSetting, jsonSetting] = [find("field"), find("fieldJson")];
   return {
-    ...(plain && providerFields(plain.label, plain.value)),
-    ...(json && jsonFields(json.label, json.value)),
+    ...(fieldSetting && providerFields(fieldSetting.label, fieldSetting.value)),
+    ...(jsonSetting && jsonFields(jsonSetting.label, jsonSetting.value)),
   };
 }

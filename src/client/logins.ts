@@ -54,8 +54,8 @@ export function generatorLogin(text: string, session: TargetSession) {
      */
     async verify(key: string | null, signal: AbortSignal): Promise<boolean | ServiceError> {
       const { options } = loadUnconfiguredGenerator(storedSpec(spec), session);
-      const read = () => ({ spec, options: { ...options, key } });
-      const check = await new GeneratorTarget(spec.name, read, session).check({ signal });
+      const readGenerator = () => ({ spec, options: { ...options, key } });
+      const check = await new GeneratorTarget(spec.name, readGenerator, session).check({ signal });
       const failure = check.failure("", "");
       if (failure instanceof ServiceError) return failure;
       if (failure !== null) throw failure;
@@ -71,8 +71,8 @@ export async function findPricedModel(
   preferredQuality: string | undefined = undefined,
 ) {
   // An invalid matrix file must not fail the login.
-  const read = async () => (await targetInEffect(session)).matrix();
-  const matrix = await read().catch(() => MODELS);
+  const readMatrix = async () => (await targetInEffect(session)).matrix();
+  const matrix = await readMatrix().catch(() => MODELS);
   if (resolveModel(model, matrix)?.credits !== null) return null;
   const candidate = matrix.find(({ credits, kinds }) => credits !== null && kinds?.includes("text-to-image"));
   if (candidate === undefined) return null;

@@ -43,8 +43,8 @@ export async function checkState(session: TargetSession): Promise<Finding> {
   if (freeBytes !== null && freeBytes < LOW_FREE_BYTES)
     return warning(lowSpaceMessage, "Free some space.", facts);
   if (hasPermissions(0o022, mode)) {
-    const open = `Other users can write to ${folder} (mode ${mode}).`;
-    return warning(open, `Run: chmod 700 ${shellWord(folder)}`, facts);
+    const openMessage = `Other users can write to ${folder} (mode ${mode}).`;
+    return warning(openMessage, `Run: chmod 700 ${shellWord(folder)}`, facts);
   }
   const parts = [
     folder,
@@ -82,12 +82,12 @@ export async function checkTasks(session: TargetSession): Promise<Finding> {
     state,
     count: states.filter((each) => each === state).length,
   }));
-  const open = byState.filter(({ state, count }) => state !== "unknown" && count > 0);
-  const unfinished = open.reduce((sum, { count }) => sum + count, 0);
+  const openStates = byState.filter(({ state, count }) => state !== "unknown" && count > 0);
+  const unfinished = openStates.reduce((sum, { count }) => sum + count, 0);
   const unknown = states.filter((state) => state === "unknown").length;
   const unreadable = entries.filter(mayBeCharged).length;
   const facts = { inProgress, unfinished, unknown, unreadable };
-  const stateCounts = open.map(({ state, count }) => `${count} ${state}`).join(", ");
+  const stateCounts = openStates.map(({ state, count }) => `${count} ${state}`).join(", ");
   const problems = [
     unfinished > 0 && `${pluralize(unfinished, "task is", "tasks are")} unfinished (${stateCounts}).`,
     unknown > 0 && `The outcome of ${pluralize(unknown, "request")} is unknown.`,

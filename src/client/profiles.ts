@@ -47,9 +47,9 @@ export function addProfileFlag(command: string, { profile }: { readonly profile?
 export function requireProfile(configFolder: string, name: string, label: string): void {
   if (hasSettings(profileFolder(configFolder, name, label))) return;
   const names = profileNames(configFolder);
-  const others = names.length > 0 ? ` Profiles: ${names.join(" ")}` : "";
+  const profilesText = names.length > 0 ? ` Profiles: ${names.join(" ")}` : "";
   throw new UsageError(`There is no profile ${JSON.stringify(name)} (${label}).`, {
-    hint: `To make it: imggen login --profile ${name} --base-url <url>${others && `\n${others.trim()}`}`,
+    hint: `To make it: imggen login --profile ${name} --base-url <url>${profilesText && `\n${profilesText.trim()}`}`,
   });
 }
 

@@ -166,13 +166,13 @@ function outputOptions({ output, name, overwrite }: OutputOptions): OutputOption
 function guardListener(listener: OnTaskProgress = () => {}) {
   let warning: string | null = null;
   let hasWarned = false;
-  const failed = (error: unknown) => {
+  const onFailure = (error: unknown) => {
     warning ??= `onProgress failed: ${errorText(error)}. The call continued.`;
   };
   return {
     onProgress(event: TaskProgressEvent): void {
       // The listener may be async.
-      new Promise((end) => end(listener(event))).catch(failed);
+      new Promise((end) => end(listener(event))).catch(onFailure);
     },
     /** Adds a warning of the first failure, unless an earlier result has it. */
     noted<Result extends { warnings: readonly string[] }>(result: Result): Result {

@@ -59,13 +59,16 @@ export async function planRequest(
   repeated: Task | null = null,
 ): Promise<RequestPlan> {
   const { resolvePath } = session.context;
-  const { references, checked: plain } = await openRequestReferences(request, flags, session);
+  const { references, checked: requestWithReferences } = await openRequestReferences(request, flags, session);
   const { output, outputLabel = "--output", sidecar, wait } = outputSettings(flags, session);
   const { name, overwrite = false, maxCredits } = flags;
   const target = await targetInEffect(session);
   const matrix = await target.matrix();
-  const capWarning = uncheckedCap(target, flags, [plain]);
-  const checked = capWarning === null ? plain : { ...plain, warnings: [...plain.warnings, capWarning] };
+  const capWarning = uncheckedCap(target, flags, [requestWithReferences]);
+  const checked =
+    capWarning === null
+      ? requestWithReferences
+      : { ...requestWithReferences, warnings: [...requestWithReferences.warnings, capWarning] };
   const rules = { matrix, allowUndocumented: !flags.validate || capWarning !== null };
   // A real run checks the budget later, if no earlier task exists for the request.
   if (maxCredits !== undefined && flags.dryRun) {

@@ -30,7 +30,7 @@ export interface OtherService {
 
 interface RerunCallbacks {
   /** Throws, because the user must confirm another service. */
-  onOther: (other: OtherService) => never;
+  onOther: (otherService: OtherService) => never;
   /** Returns the new prompt, or the earlier one. */
   promptFor: (earlierRequest: string) => Promise<string>;
 }
@@ -200,23 +200,26 @@ async function requireSameService(
  * @throws UsageError if neither ledger nor sidecar has the whole request
  */
 async function findEarlierRequest(
-  what: string,
+  fileOrTaskId: string,
   replacesImages: boolean,
   session: ClientSession,
 ): Promise<ImageOrigin & { isImage: boolean }> {
   const ledger = openLedger(session);
-  const origin = await originOfFile(what, session.context.resolvePath(what), ledger);
+  const origin = await originOfFile(fileOrTaskId, session.context.resolvePath(fileOrTaskId), ledger);
   if (origin === null) {
-    const record = await ledger.find(what);
+    const record = await ledger.find(fileOrTaskId);
     if (record !== null) return { ...originOfTask(record), isImage: false };
-    throw new UsageError(`There is neither a file nor a task ${JSON.stringify(what)} on this machine.`, {
-      hint: "Nothing was sent. To see the tasks of this machine: imggen history",
-    });
+    throw new UsageError(
+      `There is neither a file nor a task ${JSON.stringify(fileOrTaskId)} on this machine.`,
+      {
+        hint: "Nothing was sent. To see the tasks of this machine: imggen history",
+      },
+    );
   }
   const shortenedUrl = replacesImages ? undefined : shortenedImage(origin);
   if (shortenedUrl === undefined) return { ...origin, isImage: true };
   throw new UsageError(
-    `${what} was made from ${shortenedUrl}, and its sidecar omits the part of the URL after the "?".`,
+    `${fileOrTaskId} was made from ${shortenedUrl}, and its sidecar omits the part of the URL after the "?".`,
     { hint: "Nothing was sent. Use imggen generate, with --image <url> for each reference image." },
   );
 }

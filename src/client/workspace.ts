@@ -94,12 +94,12 @@ export class Workspace {
   /** Opens a connection once. The next task retries a failed attempt. */
   async #open(target: Target): Promise<Connection> {
     const key = await target.key();
-    const open = async () => {
+    const connect = async () => {
       const { connection, close } = await target.open({ requestTimeoutMs: this.#requestTimeoutMs });
       this.#closers.push(close);
       return connection;
     };
-    const connecting = this.#opened.get(key) ?? open();
+    const connecting = this.#opened.get(key) ?? connect();
     this.#opened.set(key, connecting);
     connecting.catch(() => this.#opened.delete(key));
     return connecting;

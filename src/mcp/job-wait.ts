@@ -97,6 +97,7 @@ async function answerUnfinished({ recordId }: Job, { findTask }: WaitTools): Pro
   const files: object[] = [];
   if (taskId !== null)
     return { result: { ok: true, status: "running", taskId, charged, files, next: nextCallAdvice(taskId) } };
-  const next = "Call generate_image with the same arguments: it joins this request and is not charged again.";
-  return { result: { ok: true, status: "submitting", taskId, charged, files, next } };
+  const nextCall =
+    "Call generate_image with the same arguments: it joins this request and is not charged again.";
+  return { result: { ok: true, status: "submitting", taskId, charged, files, next: nextCall } };
 }

@@ -208,10 +208,10 @@ export function toRequestOptions(
 
 function parseFields(pairs: readonly string[]): ProviderFields {
   const isJson = (pair: string) => /^[^=]+=\s*[[{]/.test(pair);
-  const json = pairs.filter(isJson);
-  const plain = pairs.filter((pair) => !isJson(pair));
+  const jsonPairs = pairs.filter(isJson);
+  const plainPairs = pairs.filter((pair) => !isJson(pair));
   return {
-    ...providerFields("fields", JSON.stringify(plain)),
-    ...jsonFields("fields", JSON.stringify(json)),
+    ...providerFields("fields", JSON.stringify(plainPairs)),
+    ...jsonFields("fields", JSON.stringify(jsonPairs)),
   };
 }

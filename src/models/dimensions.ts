@@ -40,8 +40,8 @@ export function dimensionsLike(
 }
 
 function reducedRatio(ratio: string | undefined): [number, number] {
-  const [, left, right] = /^(\d{1,9}):(\d{1,9})$/.exec(ratio ?? "") ?? [];
-  const [across, down] = [Number(left ?? 0), Number(right ?? 0)];
+  const [, widthText, heightText] = /^(\d{1,9}):(\d{1,9})$/.exec(ratio ?? "") ?? [];
+  const [across, down] = [Number(widthText ?? 0), Number(heightText ?? 0)];
   if (across === 0 || down === 0) return [1, 1];
   const divisor = greatestCommonDivisor(across, down);
   return [across / divisor, down / divisor];

@@ -13,11 +13,11 @@ export interface ModelFilter {
 
 /** Finds a model by its exact id, then by its id in any case, then by the unique part after the slash (`alpha-2`). */
 export function resolveModel(name: string, matrix: Matrix): Model | undefined {
-  const lower = name.toLowerCase();
-  const shortMatches = matrix.filter((model) => shortName(model.id.toLowerCase()) === lower);
+  const lowerName = name.toLowerCase();
+  const shortMatches = matrix.filter((model) => shortName(model.id.toLowerCase()) === lowerName);
   return (
     matrix.find((model) => model.id === name) ??
-    matrix.find((model) => model.id.toLowerCase() === lower) ??
+    matrix.find((model) => model.id.toLowerCase() === lowerName) ??
     (shortMatches.length === 1 ? shortMatches[0] : undefined)
   );
 }

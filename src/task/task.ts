@@ -197,10 +197,10 @@ function withAnswer(attempt: Attempt, line: Answer): Attempt {
     line.type === "accepted" ? (attempt.accepted ?? { id: line.taskId, at: line.at }) : attempt.accepted;
   const isCompleted = wasCompleted || line.type === "completed";
   const wasUnknown = attempt.wasUnknown || line.type === "unknown";
-  const next = { ...attempt, accepted, goneReason: null, wasCompleted: isCompleted, wasUnknown };
+  const nextAttempt = { ...attempt, accepted, goneReason: null, wasCompleted: isCompleted, wasUnknown };
   return answer === null || replaces(line, answer)
-    ? { ...next, answer: withoutUnreliableCharge(line, attempt) }
-    : next;
+    ? { ...nextAttempt, answer: withoutUnreliableCharge(line, attempt) }
+    : nextAttempt;
 }
 
 function replaces(line: Answer, answer: Answer): boolean {
@@ -236,7 +236,7 @@ function withRequestState(request: BareRequest, isPaid: boolean): RequestState {
   const { attempts, notSentReason, isDismissed } = request;
   const hasType = (type: Answer["type"]) => (attempt: Attempt) => attempt.answer?.type === type;
   const findAnswer = (type: Answer["type"]) => attempts.findLast(hasType(type)) ?? null;
-  const open = attempts.findLast(({ answer }) => answer === null) ?? null;
+  const openAttempt = attempts.findLast(({ answer }) => answer === null) ?? null;
   const unknownAttempts = attempts.filter((attempt) => attempt.answer?.type === "unknown");
   const possibleSubmits = unknownAttempts.length + attempts.filter(({ answer }) => answer === null).length;
   const withState = (state: RequestState["state"], attempt: Attempt | null): RequestState => ({
@@ -251,10 +251,11 @@ function withRequestState(request: BareRequest, isPaid: boolean): RequestState {
     const attempt = findAnswer(type);
     if (attempt !== null) return withState(type, attempt);
   }
-  if (isDismissed) return withState("dismissed", open ?? unknownAttempts.at(-1) ?? null);
-  if (open !== null) return withState("started", open);
-  const failed = findAnswer("failed");
-  if (failed !== null) return withState(wasCancelled(failed) ? "cancelled" : "failed", failed);
+  if (isDismissed) return withState("dismissed", openAttempt ?? unknownAttempts.at(-1) ?? null);
+  if (openAttempt !== null) return withState("started", openAttempt);
+  const failedAttempt = findAnswer("failed");
+  if (failedAttempt !== null)
+    return withState(wasCancelled(failedAttempt) ? "cancelled" : "failed", failedAttempt);
   // A free request is submitted again after an unknown outcome.
   const unknown = unknownAttempts.findLast(({ wasCompleted }) => isPaid || wasCompleted) ?? null;
   if (unknown !== null) return withState("unknown", unknown);
@@ -462,11 +463,11 @@ export function isGone({ state, attempt }: RequestState): boolean {
 }
 
 export function isAllGone({ requests, files }: Pick<Task, "requests" | "files">): boolean {
-  const open = requests.filter(
+  const openRequests = requests.filter(
     (request, at) =>
       STATES[request.state].isOpen && (isGone(request) || request.state !== "completed" || !files[at]),
   );
-  return open.length > 0 && open.every(isGone);
+  return openRequests.length > 0 && openRequests.every(isGone);
 }
 
 export function openState(state: TaskState): OpenState | null {

@@ -81,8 +81,8 @@ export function checkFlags(source: GeneratorSource): void {
   const settings = new EffectiveSettings({}, () => ({}), source.settings.flags);
   const setting = settings.flag("generator") ?? source.settings.generator();
   if (setting === undefined) return;
-  const read = () => resolveSpec(setting.value, setting.label, source);
-  const spec = setting.source === "flag" ? read() : nullIfInvalid(read);
+  const parseSpec = () => resolveSpec(setting.value, setting.label, source);
+  const spec = setting.source === "flag" ? parseSpec() : nullIfInvalid(parseSpec);
   if (spec !== null) readOptions(spec, { ...source, settings });
 }
 

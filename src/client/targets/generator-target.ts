@@ -216,8 +216,8 @@ function getOnlyModel(generator: UserGenerator, { names, needsName }: OfferedMod
   // The workflow contains the model.
   if (generator.options.workflow !== undefined) return ANY_MODEL;
   if (names === null) return getUnlistedModel(generator);
-  const [onlyName, ...others] = names;
-  if (onlyName !== undefined && others.length === 0) return onlyName;
+  const [onlyName, ...furtherNames] = names;
+  if (onlyName !== undefined && furtherNames.length === 0) return onlyName;
   if (onlyName === undefined)
     return new ServiceError(`${generator.spec.name} has no model that makes images.`, { charged: "no" });
   if (!needsName) return ANY_MODEL;

@@ -68,7 +68,7 @@ export async function findProblems(
 ): Promise<Problems> {
   const { spec, options } = generator;
   const workflow = causes.find(({ setting }) => setting === "workflow");
-  const read = withProvider(generator, session, async (provider, prepared) => {
+  const problems = withProvider(generator, session, async (provider, prepared) => {
     const problem = (
       request: GenerationRequest,
       changedOptions: Partial<GeneratorOptions> = {},
@@ -86,7 +86,7 @@ export async function findProblems(
         causes.find(({ setting }) => problemWithout(request, setting) !== why)?.origin ?? null,
     };
   });
-  return read.catch((error) => {
+  return problems.catch((error) => {
     if (!(error instanceof ImggenError) || workflow === undefined || error.message.includes(workflow.origin))
       throw error;
     throw new InvalidRequestError(`With ${workflow.origin}: ${error.message}`, {

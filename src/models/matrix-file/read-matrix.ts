@@ -87,12 +87,12 @@ function requireUniqueId(
   pathsById: Map<string, string>,
   builtIn: Matrix,
 ): void {
-  const lower = id.toLowerCase();
-  const earlier = pathsById.get(lower);
+  const lowerId = id.toLowerCase();
+  const earlier = pathsById.get(lowerId);
   if (earlier !== undefined)
     throw new MatrixProblem(`${at}.id`, `${valueText(id)} is the id of ${earlier} too`);
-  pathsById.set(lower, at);
-  const sameInLowerCase = builtIn.find((each) => each.id.toLowerCase() === lower);
+  pathsById.set(lowerId, at);
+  const sameInLowerCase = builtIn.find((each) => each.id.toLowerCase() === lowerId);
   if (sameInLowerCase !== undefined && sameInLowerCase.id !== id)
     throw new MatrixProblem(
       `${at}.id`,

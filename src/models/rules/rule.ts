@@ -114,8 +114,8 @@ export function modelList(models: readonly Model[]): string {
 
 /** Appends alternative models, if any, to parts of a hint. @param clause their ability: `take high` */
 export function orModelsThat(clause: string, models: readonly Model[], ...parts: readonly string[]): string {
-  const others = modelList(models);
-  return [...parts, ...(others === "" ? [] : [`models that ${clause}: ${others}`])].join("; ");
+  const modelNames = modelList(models);
+  return [...parts, ...(modelNames === "" ? [] : [`models that ${clause}: ${modelNames}`])].join("; ");
 }
 
 /** Formats a URL for messages without possible secrets: a password before the host, a signature in the query. */
