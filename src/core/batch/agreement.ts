@@ -6,10 +6,7 @@ import type { BatchEvents, BatchSpec } from "./batch-spec.ts";
 import type { FolderBatch } from "./identify-batch.ts";
 import type { BatchPlan } from "./plan.ts";
 
-/**
- * Has a person agree to what a batch will cost, above the limit that they have set.
- * @throws BudgetExceededError if it must not be submitted; nothing was sent
- */
+/** Asks the user to confirm a cost above the limit. @throws BudgetExceededError if it is not confirmed; nothing was sent */
 export async function agreeOnCosts(
   { toSubmit }: BatchPlan,
   { matrix, confirmAbove, yes, cap }: BatchSpec,
@@ -33,8 +30,8 @@ export async function agreeOnCosts(
 }
 
 /**
- * Whether this ledger adopts a folder that other ledgers may have submitted rows into: false where nothing is submitted
- * now. Asks once for each folder id.
+ * Whether this ledger uses a folder into which other ledgers may have submitted rows; false if nothing is submitted now. Asks
+ * once for each folder id.
  */
 export function folderAgreement(
   plan: BatchPlan,
@@ -57,10 +54,7 @@ export function folderAgreement(
 
 const FOREIGN_HINT = phrase`Nothing was sent. Submit them anyway with ${option("yes")}, or use the ${option("home")} that submitted them.`;
 
-/**
- * The rows that other ledgers may have submitted; null for none. Where several ledgers share a folder on purpose, only
- * one that this ledger does not know is reported.
- */
+/** Number of rows that other ledgers may have submitted; null for none. For shards, only an unknown folder is reported. */
 function foreignRows(
   { isForeign, isKnown }: FolderBatch,
   plan: BatchPlan,

@@ -8,35 +8,35 @@ import type { Cap } from "../limits/caps.ts";
 import { type BatchPlan, type PlanDeps, readAttempt } from "./plan.ts";
 
 /**
- * The budget of a batch while it runs, in credits. The plan has checked this run's rows; another process may submit rows of
- * another manifest into the same folder meanwhile, under the same budget. A row's claim announces it: of two processes that
- * reach the budget together, at least one sees the other's claim. Both may withdraw, but never do too many stay.
+ * Budget of a running batch, in credits. Other processes may submit rows of other manifests into the same folder under the same
+ * budget. A row's claim announces it, so of two processes that reach the budget together, at least one finds the other's claim.
+ * Both may withdraw, but the budget is never exceeded.
  */
 export function batchCap(plan: BatchPlan, maxCredits: number, deps: PlanDeps): Cap {
   const claims = new ClaimedCredits(plan, deps);
   return {
     async take() {
       try {
-        // Some may have been refused or withdrawn since they were read.
+        // Some rows may have been refused or withdrawn since they were read.
         const isWithin = (await claims.update()) <= maxCredits || (await claims.readAgain()) <= maxCredits;
         return isWithin ? null : budgetExceededError(claims.total, maxCredits);
       } catch (error) {
-        // Without the other claims the budget cannot be enforced.
+        // The budget cannot be enforced if the other claims cannot be read.
         if (error instanceof ImggenError) return error;
         throw error;
       }
     },
-    // The sum is read from the claims, and a task that was not charged adds nothing to it.
+    // The sum is read from the claims, and tasks without a charge add nothing.
     async giveBack() {},
   };
 }
 
-/** Highest total cost of the claims of a batch: the planned ones and later ones. */
+/** Maximum total cost of a batch's claims, planned and later ones. */
 class ClaimedCredits {
   readonly #deps: PlanDeps;
   readonly #before: number;
   readonly #planned: ReadonlySet<string>;
-  /** Cost of each attempt that was claimed since the plan, by the claim's name; null if it may still change from nothing. */
+  /** Cost of each attempt claimed since the plan, by the claim's name; null if nothing was charged yet. */
   readonly #claimed = new Map<string, { attempt: ClaimedAttempt; credits: number | null }>();
 
   constructor({ charged, chargedForOthers, claimed }: BatchPlan, deps: PlanDeps) {
@@ -45,14 +45,14 @@ class ClaimedCredits {
     this.#planned = claimed;
   }
 
-  /** Added up each time: several rows ask at once, and none may count a claim twice that another is reading. */
+  /** Summed each time, because rows read claims concurrently and no claim may count twice. */
   get total(): number {
     let sum = this.#before;
     for (const { credits } of this.#claimed.values()) sum += credits ?? 0;
     return sum;
   }
 
-  /** Reads the claims that are new. @returns the total */
+  /** Reads new claims. @returns the total */
   async update(): Promise<number> {
     const isKnown = (name: string) =>
       this.#planned.has(name) || typeof this.#claimed.get(name)?.credits === "number";
@@ -60,7 +60,7 @@ class ClaimedCredits {
     return this.total;
   }
 
-  /** Reads each claim again that was made since the plan. @returns the total */
+  /** Reads each claim made since the plan again. @returns the total */
   async readAgain(): Promise<number> {
     for (const { attempt } of [...this.#claimed.values()]) await this.#read(attempt);
     return this.total;
@@ -71,8 +71,8 @@ class ClaimedCredits {
   }
 
   /**
-   * A waiting request counts while its process lives: it may be submitted already.
-   * @returns null if it costs nothing now, and may cost something later
+   * A waiting request counts while its process lives, because it may be submitted already.
+   * @returns null if nothing was charged yet
    */
   async #creditsOf({ row, number }: ClaimedAttempt): Promise<number | null> {
     if (this.#deps.countsKey?.(row) !== true) return 0;

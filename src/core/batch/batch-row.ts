@@ -6,36 +6,34 @@ import type { CheckedRequest, GenerationRequest, RequestInput } from "../../task
 import { FIELD_NAMES, type FieldName, REQUEST_FIELDS } from "../../task/request-fields.ts";
 import type { PrivateCopies } from "../references/private-copies.ts";
 
-/** One request of a batch, checked. */
 export interface CheckedRow {
   /** 1 for the first. */
   row: number;
   /** Its position in the manifest. */
   line: number;
   checked: CheckedRequest;
-  /** Path of its file below the output folder; null: named by the template. */
+  /** Path of its file below the output folder; null if the template names the file. */
   output: string | null;
-  /** The file name template with the row's own columns in it; absent: the batch's. */
+  /** File name template with the row's columns filled in; absent for the batch's template. */
   template?: string;
-  /** Identifies the row by its content, not by its line; equal rows are distinguished by a count. */
+  /** Identifies the row by its content rather than its line. A count distinguishes equal rows. */
   key: string;
   /**
-   * The key that releases gave the row that did not cut the spaces around its prompt; absent if there are none. A row
-   * that such a release submitted keeps it.
+   * Key of the row in releases that did not trim its prompt; absent if there was nothing to trim. A row submitted by such a
+   * release keeps it.
    */
   uncutKey?: string;
 }
 
-/** Terms that rows are checked against. */
 export interface RowChecks extends Pick<CheckOptions, "labels" | "savedFields" | "generator"> {
   /** The models to choose from. */
   matrix: Matrix;
   validate: boolean;
-  /** Takes files among a row's reference images; absent or null where only URLs are taken. */
+  /** Copies files among a row's reference images; absent or null if only URLs are supported. */
   copies?: Pick<PrivateCopies, "asRecorded"> | null;
 }
 
-/** @returns the error of what is wrong, in place of a request */
+/** @returns the request, or the error */
 export async function checkRow(
   input: RequestInput,
   { matrix, copies, ...options }: RowChecks,
@@ -56,8 +54,8 @@ const DIGEST_FIELDS: readonly FieldName[] = ["prompt", "model", "ratio", "image"
 const LATER_FIELDS = FIELD_NAMES.filter((name) => !DIGEST_FIELDS.includes(name)).toSorted();
 
 /**
- * Identifies a row by its content, as 32 hexadecimal digits: the same for the same request and output name, on every
- * machine and every line. One reference image as a string is the same as a list with that one.
+ * Digest of a row's content, as 32 hexadecimal digits: the same on every machine and line. A single reference image as a string
+ * and as a list give the same digest.
  */
 export function rowDigest(request: GenerationRequest, output: string | undefined): string {
   const digestValue = (name: FieldName) =>
@@ -79,7 +77,7 @@ function digestImage(image: unknown): unknown {
   return /^file:.*\/([\da-f]{64}\.\w+)$/.exec(String(image))?.[1] ?? image;
 }
 
-/** Numbers equal rows, so that each has a key of its own. */
+/** Numbers equal rows, so that their keys differ. */
 export class RowKeys {
   readonly #seen = new Map<string, number>();
 
@@ -91,14 +89,14 @@ export class RowKeys {
   }
 }
 
-/** Rows under the keys that earlier runs submitted them with. @param isClaimed whether a key is that of a submitted row */
+/** Gives rows the keys with which earlier runs submitted them. @param isClaimed whether a row was submitted with this key */
 export function withKnownKeys(
   rows: readonly CheckedRow[],
   isClaimed: (key: string) => boolean,
 ): readonly CheckedRow[] {
   const isUncut = ({ uncutKey }: CheckedRow) => uncutKey !== undefined && isClaimed(uncutKey);
   if (!rows.some(isUncut)) return rows;
-  // Such a row was not counted among its equals without these spaces.
+  // Rows with untrimmed prompts did not count as equal to trimmed ones.
   const keys = new RowKeys();
   return rows.map((row) => {
     const key = isUncut(row) ? row.uncutKey : keys.next(row.key.replace(/-\d+$/, ""));

@@ -13,7 +13,6 @@ import { isInShard, type Shard } from "./shard.ts";
 /** Maximum number of rows in flight. */
 export const DEFAULT_CONCURRENCY = 4;
 
-/** Rows that were checked, and how they are to be run. */
 export interface BatchSpec extends CostRules {
   rows: CheckedRow[];
   output: OutputFolder;
@@ -23,21 +22,18 @@ export interface BatchSpec extends CostRules {
   concurrency: number;
   /** States of the rows that are submitted again, at a new charge. */
   resubmits: ReadonlySet<RowState>;
-  /** The part of the rows that this is; null for all of them. */
   shard: Shard | null;
-  /** Whether the budget is that of all rows that were ever submitted into the folder, or of these rows alone. */
+  /** Whether the budget covers all rows ever submitted into the folder, or only these rows. */
   budgetOf: "folder" | "rows";
   /** The budget in credits, earlier runs included; null for none. */
   cap: number | null;
-  /** Above so many credits the cost must be agreed to. */
+  /** Cost in credits above which the user must confirm. */
   confirmAbove: number;
-  /** Whether everything is agreed to beforehand: the cost, and a folder that another machine began. */
+  /** Whether the cost and a folder of another machine are confirmed in advance. */
   yes: boolean;
-  /** The row's name in messages. */
   nameOf: (row: CheckedRow) => string;
 }
 
-/** End of a batch, or its state so far. */
 export interface BatchResult {
   counts: BatchCounts;
   rows: number;
@@ -47,21 +43,20 @@ export interface BatchResult {
   stopped: ImggenError | null;
 }
 
-/** Facts that a person must confirm before rows are submitted. */
+/** Question that the user must confirm before rows are submitted. */
 export type Confirmation =
   | { about: "costs"; credits: number; isEstimate: boolean }
-  /** Of the rows, `rows` may have been submitted from elsewhere, as the message says. */
+  /** `rows`: number of rows that may have been submitted elsewhere. */
   | { about: "folder"; message: string; rows: number };
 
-/** Callbacks that confirm a batch and follow it. */
 export interface BatchEvents extends Pick<GateDeps, "onOutage" | "onPause"> {
-  /** Asks a person. Absent: there is none to be asked. */
+  /** Asks the user. Absent without a terminal. */
   confirm?: ((confirmation: Confirmation) => Promise<boolean>) | undefined;
-  /** Called for what a person is told, and not asked. */
+  /** Called with a warning that needs no answer. */
   onWarning?: (message: string) => Promise<void>;
-  /** The batch is within its budget, and may be submitted if its cost is agreed to. */
+  /** Called when the batch is within its budget, before its cost is confirmed. */
   onPlan?: (plan: BatchPlan) => Promise<void>;
-  /** Rows are submitted from now on. `cutOff` returns the state so far, for when the process is about to end. */
+  /** Called before the first submit. `cutOff` returns the state so far when the process is about to exit. */
   onRun?: (cutOff: () => BatchResult) => void;
   onStart?: (row: PlannedRow) => void;
   onEnd: (end: RowResult, counts: BatchCounts) => Promise<void>;

@@ -20,46 +20,42 @@ import { OutputNames } from "../manifest/output-name.ts";
 import { type CheckedRow, checkRow, isRepeat, type RowChecks, RowKeys, rowDigest } from "./batch-row.ts";
 import { isInShard, type Shard } from "./shard.ts";
 
-/** Values for rows that do not set their own, and what rows are checked against. */
+/** Defaults of rows, and the rules that rows are checked against. */
 export interface RowDefaults extends RowChecks, ReadOptions {
   values: Omit<RequestInput, "prompt">;
-  /** Source of the defaults, for messages about them. */
   labels: Partial<Labels>;
-  /** The words of messages. */
   words: Vocabulary;
   shard: Shard | null;
-  /** Whether a column that nothing uses is a problem. Default false. */
+  /** Whether an unused column is a problem. Default false. */
   refusesUnused?: boolean;
-  /** Name in messages of a value that a row sets itself (default: as a column). */
+  /** Names of a row's own values in messages. Default: the column. */
   rowLabels?: Labels;
-  /** Whether a row that cannot be submitted is skipped, and a repeated row left out. Default false. */
+  /** Whether invalid rows are skipped, and repeated rows omitted. Default false. */
   skipsRows?: boolean;
-  /** Whether the error of the first bad row is thrown as it is, for rows that one request was made into. Default false. */
+  /** Whether the first invalid row's error is thrown unchanged, for rows that come from one request. Default false. */
   throwsFirst?: boolean;
 }
 
-/** The rows of a manifest. */
 interface CheckedRows {
   rows: CheckedRow[];
   skipped: SkippedRow[];
-  /** Names of columns that nothing uses, the first few. */
+  /** The first names of unused columns. */
   unused: string[];
 }
 
-/** A row that is not submitted, with its defaults. */
 export interface SkippedRow {
   input: RequestInput;
   reason: string;
-  /** Values that its model takes in place of its ratio or its quality; null if that is not the reason. */
+  /** Supported values if the row's ratio or quality is unsupported, otherwise null. */
   limit: Limit | null;
 }
 
-/** At most this many unused columns are named: a file that is no manifest may have any number of them. */
+/** Limited because a file that is not a manifest may have any number of columns. */
 const MAX_UNUSED_NAMES = 10;
 
 /**
- * Checks all rows of a manifest against the model matrix. Rows of other shards are checked too, and then left out.
- * @throws ManifestError naming every bad one; ImggenError of the first
+ * Checks all rows of a manifest against the model matrix. Rows of other shards are checked and then omitted.
+ * @throws ManifestError with every problem; the first row's ImggenError under `throwsFirst`
  */
 export async function checkRows(
   entries: AsyncIterable<ManifestEntry>,
@@ -121,10 +117,10 @@ export async function checkRows(
 
 const NO_COLUMNS: OtherColumns = new Map();
 
-/** The row's file name template, where `--name` asks for columns; or what is wrong, in words. */
+/** Fills the columns of --name with the row's values. @returns the problem as text if a value is missing */
 function fillFileName(others: OtherColumns, { name, words }: RowDefaults): { template?: string } | string {
   if (name === undefined || listPlaceholders(name).every(isPlaceholder)) return {};
-  // Placeholders in a name have values only once there is an image.
+  // Placeholders of the image itself are filled when it is saved.
   const filled = fillTemplate(name, (each) => {
     const column = findColumn(each) ?? each;
     return isPlaceholder(column) ? `{${column}}` : others.get(each)?.replaceAll(UNSAFE_IN_NAME, "-");
@@ -156,7 +152,7 @@ function describeProblem({ wording }: ImggenError, { words }: RowDefaults): stri
   return formatWording([wording.message, wording.hint ?? ""], words);
 }
 
-/** Labels of the values that the row leaves to the defaults: the flag or setting that set them. */
+/** Labels of the defaults that apply to a row: the flag or setting that set each. */
 function getDefaultLabels(values: Omit<RowValues, "output">, { labels }: RowDefaults): Partial<Labels> {
   const inherited = Object.entries(labels).filter(
     ([name]) => values[name as keyof typeof values] === undefined,

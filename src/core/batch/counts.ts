@@ -5,10 +5,9 @@ import type { CheckedRow } from "./batch-row.ts";
 import { addCost, isToSubmit, noCost, type PlannedRow, type RowState, type TotalCost } from "./plan.ts";
 import type { RowResult } from "./row-result.ts";
 
-/** Errors of one kind, with the rows that they concern. */
 export interface ErrorGroup {
   error: ImggenError;
-  /** The first few rows, as messages name them. */
+  /** Names of the first rows. */
   names: string[];
   count: number;
 }
@@ -33,41 +32,37 @@ export function isUncharged({ state, report }: RowResult): boolean {
 
 /** Counts a batch's rows as they end, in constant memory. */
 export class BatchCounts {
-  /** Saved by this run. */
   saved = 0;
-  /** Saved by an earlier one. */
+  /** Saved by an earlier run. */
   skipped = 0;
   /** Refused by the service, or accepted and failed there. */
   failed = 0;
-  /** Of `failed`: rows that the service did not take, which the next run submits again. */
+  /** Part of `failed`: rows that the service refused, which the next run submits again. */
   refused = 0;
-  /** Of `failed`: rows of tasks that cost nothing whatever becomes of them. */
+  /** Part of `failed`: rows of free tasks. */
   freeFailed = 0;
-  /** Of unknown outcome. */
   unknown = 0;
-  /** Of `unknown`: rows of tasks that cost nothing. */
+  /** Part of `unknown`: rows of free tasks. */
   freeUnknown = 0;
   /** Accepted and not saved yet. */
   pending = 0;
-  /** Of `pending`: rows whose requests wait to be sent again. Nothing was charged for them. */
+  /** Part of `pending`: rows with no charge so far. */
   waiting = 0;
-  /** Of `waiting`: rows that a free generator is at work on, or that only are to be saved. */
+  /** Part of `waiting`: rows that a free generator works on, or that only need to be saved. */
   inProgress = 0;
   notSent = 0;
   /** Charge of this run, known and possible. */
   readonly cost: TotalCost = noCost();
-  /** Of `cost`: what is not certain to have been charged. */
+  /** Part of `cost` that may not have been charged. */
   readonly possibleCost: TotalCost = noCost();
   readonly #nameOf: (row: CheckedRow) => string;
   readonly #errors = new Map<string, ErrorGroup>();
   readonly #mismatches = new Map<string, number>();
 
-  /** @param nameOf how messages name a row */
   constructor(nameOf: (row: CheckedRow) => string) {
     this.#nameOf = nameOf;
   }
 
-  /** Whether every row is saved, by this run or an earlier one. */
   get isComplete(): boolean {
     return this.failed + this.unknown + this.pending + this.notSent === 0;
   }
@@ -92,7 +87,7 @@ export class BatchCounts {
     this[state === "saved" ? "skipped" : COUNTERS[state]] += 1;
   }
 
-  /** Counts a row that this run began and did not report: it may have been submitted and charged. */
+  /** Counts a row that this run began and did not report, which may have been charged. */
   addUnfinished(row: PlannedRow): void {
     if (isToSubmit(row)) {
       this.unknown += 1;
@@ -100,12 +95,11 @@ export class BatchCounts {
     } else this.addUnstarted(row);
   }
 
-  /** Errors, the most frequent first. */
   get errors(): ErrorGroup[] {
     return [...this.#errors.values()].sort((a, b) => b.count - a.count);
   }
 
-  /** Each way in which images differ from what was asked, with the number of rows. */
+  /** Differences between images and requests, with the number of rows. */
   get mismatches(): [string, number][] {
     return [...this.#mismatches];
   }
@@ -115,7 +109,7 @@ export class BatchCounts {
     if (charged === "unknown") addCost(this.possibleCost, credits);
   }
 
-  /** Counts what is remarkable about a row's images, but for what was said before the batch or names one file. */
+  /** Counts warnings about a row's images, except those reported before the batch or about a single file. */
   #addMismatches({ row, report }: RowResult): void {
     const names = report?.files.flatMap(({ path: file }) => (file === null ? [] : path.basename(file))) ?? [];
     for (const each of new Set(report?.warnings)) {

@@ -6,13 +6,12 @@ import { type BatchFolders, createFolderId, newFolderId, readFolderId } from "..
 import { SaveFailedError } from "../errors.ts";
 import { CHOOSE_ANOTHER } from "../images/destination.ts";
 
-/** The batch that an output folder belongs to. */
 export interface FolderBatch {
   /** The id in the folder; null if it has none. */
   id: string | null;
-  /** The path that the batch's claims are named after: where this ledger first saw the folder. */
+  /** Path where this ledger first saw the folder, from which the claims get their names. */
   origin: string;
-  /** Whether other ledgers may have submitted rows into the folder that this one does not know. */
+  /** Whether other ledgers may have submitted rows into the folder. */
   isForeign: boolean;
   /** Whether this ledger knows the folder's id; true if the folder has none. */
   isKnown: boolean;
@@ -42,13 +41,13 @@ export interface FolderDeps {
   nowMs: number;
   /** Whether several ledgers share the folder on purpose. */
   isShard: boolean;
-  /** Asks whether to use a folder that other ledgers may have filled. @throws if the answer is no */
+  /** Asks the user about a folder that other ledgers may have used. @throws if the answer is no */
   agree: (batch: FolderBatch) => Promise<boolean>;
 }
 
 /**
- * Gives the folder of a batch an id before anything is submitted into it. The ledger records the id before the folder
- * shows it, so any process of this ledger that reads the id in the folder finds it in the ledger too.
+ * Gives the folder of a batch an id before anything is submitted into it. The ledger records the id first, so that every
+ * process that reads it in the folder also finds it in the ledger.
  * @param planned the batch that the rows were planned for
  * @throws SaveFailedError if no file can be created in the folder; UsageError if it now belongs to another batch
  */

@@ -16,59 +16,56 @@ import {
 import { type CheckedRow, withKnownKeys } from "./batch-row.ts";
 
 /**
- * State of a row, from its latest task. `new` is to be submitted: nothing was ever sent for it, or the service refused it.
- * `waiting` is another process's to submit. `unfinished` is begun, and not saved. `failed` may have been charged, and the
- * service could not finish it: to submit it again is the user's decision.
+ * State of a row, from its latest task. `new`: never sent, or refused, so it is submitted. `waiting`: another process will
+ * submit it. `unfinished`: begun and not saved. `failed`: it may have been charged, and the user decides about a new submit.
  */
 export type RowState = "new" | "waiting" | "unfinished" | "saved" | "failed" | "unknown";
 
-/** A row's key, and its attempts as recorded by the claims. */
 export interface RowAttempts {
   key: string;
   /** Ledger ids of the row's tasks, first attempt first; for a damaged claim, the path of the claim. */
   attempts: string[];
 }
 
-/** The state of an attempt; null if nothing was ever sent for it, and it has no task. */
+/** Record of an attempt; null if it has no task because nothing was ever sent. */
 export type Attempt = LedgerEntry | LostTask | null;
 
-/** Source of attempts. */
 export interface AttemptDeps {
   claims: Pick<RowClaims, "findTaskId" | "read">;
   ledger: Pick<Ledger, "read" | "isOpen" | "isHeld" | "withLostReplies">;
 }
 
 /**
- * Reads an attempt: its task, or how its claim says that the task has ended, if the ledger no longer has it.
+ * Reads an attempt: its task, or the outcome in its claim if the ledger no longer has the task.
  * @param at index of the attempt, from 0
- * @throws StateFolderError; UnreadableRecordError if the disk does not give the task's file
+ * @throws StateFolderError; UnreadableRecordError if the disk cannot read the task's file
  */
 export async function readAttempt(row: RowAttempts, at: number, deps: AttemptDeps): Promise<Attempt> {
   const { claims, ledger } = deps;
   let id = row.attempts[at] ?? "";
-  // A claim that looked damaged may not have been complete yet.
+  // A claim that looked damaged may have been incomplete at that time.
   if (!isId(id)) id = row.attempts[at] = await claims.findTaskId(row.key, at + 1);
   if (!isId(id)) return { kind: "lost", file: id, task: null };
   const entry = await ledger.read(id);
   if (entry?.kind === "task" && !mayHaveEnded(entry.task, ledger))
     return { ...entry, task: await ledger.withLostReplies(entry.task) };
-  // Damaged bytes stay so, and their row is of unknown outcome. What the disk does not give may be there later.
+  // Damaged bytes stay damaged, and the outcome of their row is unknown. A disk error may be temporary.
   if (entry?.kind === "damaged" && errorCode(entry.cause) !== undefined)
     assertReadable(entry, "so it is not known what was charged for its row");
   if (entry !== null && entry.kind !== "task") return entry;
   const claimed = toEndedAttempt(await claims.read(row.key, at + 1));
   if (entry !== null) return claimed?.kind === "task" ? claimed : entry;
-  // Its task may have been begun since the ledger was read.
+  // The task may have begun since the ledger was read.
   return claimed?.kind === "lost" ? ((await ledger.read(id)) ?? claimed) : claimed;
 }
 
-/** Whether an open task may have ended already: its claim is written before its file is moved. */
+/** Whether an open task may have ended already, because its claim is written before its file is moved. */
 function mayHaveEnded({ id, state, requests }: Task, ledger: AttemptDeps["ledger"]): boolean {
   if (!STATES[state].isOpen) return false;
   return requests.every(({ attempts }) => attempts.length === 0) || !ledger.isOpen(id);
 }
 
-/** A claim that does not say how its task has ended says nothing of where that stands. */
+/** Without an outcome in the claim, the state of its task is unknown. */
 function toEndedAttempt(claimed: Attempt): Attempt {
   if (claimed?.kind !== "task" || !STATES[claimed.task.state].isOpen) return claimed;
   return { kind: "lost", file: claimed.file, task: claimed.task };
@@ -98,7 +95,7 @@ export function rowState(entry: Attempt, ledger: Pick<Ledger, "isHeld">): RowSta
   return endsUnsent(entry.task) ? "new" : ROW_STATES[state];
 }
 
-/** A row's state at the end of a run: a refused row counts as failed, because the same run does not submit it again. */
+/** State of a row at the end of a run. A refused row counts as failed, because the same run does not submit it again. */
 export function finalRowState({ state, error }: { state: TaskState; error: Error | null }): RowState {
   const wasNotSavedAgain = state === "saved" && error !== null;
   return state === "refused" || wasNotSavedAgain ? "failed" : ROW_STATES[state];
@@ -108,55 +105,50 @@ export function finalRowState({ state, error }: { state: TaskState; error: Error
 export interface PlannedRow extends CheckedRow, RowAttempts {
   state: RowState;
   /**
-   * Id of the attempt to submit again because of its state when this run was planned; null for none. A row that fails
-   * later, or whose outcome becomes unknown, is not submitted again by this run.
+   * Id of the attempt that this run submits again, by its state when the run was planned; null for none. A row that fails or
+   * becomes unknown during the run is not submitted again.
    */
   resubmit: string | null;
 }
 
-/** Whether this run is to submit a row. */
 export function isToSubmit({ state, resubmit }: Pick<PlannedRow, "state" | "resubmit">): boolean {
   return state === "new" || resubmit !== null;
 }
 
-/** A sum of documented costs, and the number of costs that are not documented. */
+/** Sum of documented costs, in credits, and number of rows without one. */
 export interface TotalCost {
   rows: number;
   credits: number;
-  /** Rows whose cost the service's document does not give. */
   undocumented: number;
-  /** Requests beyond one for each row, each at that cost; absent for none. */
+  /** Number of additional requests of the same cost, such as further images; absent for none. */
   extraRequests?: number;
 }
 
-/** Plan of a run. */
 export interface BatchPlan {
   /** Charged and unfinished rows first. */
   rows: PlannedRow[];
   toSubmit: TotalCost;
   /** Possible charge for these rows in earlier runs. */
   charged: TotalCost;
-  /** Possible charge for rows since removed from the manifest. */
+  /** Possible charge for rows that were removed from the manifest. */
   chargedForOthers: TotalCost;
   /**
-   * The names of the claims that these costs are of. A claim whose task was not charged is not among them: another
-   * process may be about to submit it.
+   * Names of the claims whose costs are included. A claim without a charge is not, because another process may be about to
+   * submit it.
    */
   claimed: ReadonlySet<string>;
 }
 
 const READ_CONCURRENCY = 16;
 
-/** Sources of the results of earlier runs. */
 export interface PlanDeps extends AttemptDeps {
   claims: Pick<RowClaims, "load" | "list" | "findTaskId" | "read">;
   /** States of the rows that are submitted again. */
   resubmits: ReadonlySet<RowState>;
-  /** Whether the cost of a row that is not in the plan counts, by its key; null: no such cost counts. */
+  /** Whether the cost of a row outside the plan counts, by its key; null if no such cost counts. */
   countsKey: ((key: string) => boolean) | null;
 }
 
-/** Plans a run: reads every row's state from the ledger. */
 export async function planBatch(checked: readonly CheckedRow[], deps: PlanDeps): Promise<BatchPlan> {
   const tasks = await deps.claims.load();
   const rows = withKnownKeys(checked, (key) => tasks.has(key));
@@ -178,15 +170,14 @@ export async function planBatch(checked: readonly CheckedRow[], deps: PlanDeps):
   return { rows: ordered, toSubmit, charged, chargedForOthers, claimed };
 }
 
-/** Whether this run submits a row again. */
 function shouldResubmit(state: RowState, entry: Attempt, deps: PlanDeps): boolean {
   if (!deps.resubmits.has(state)) return false;
   if (state === "unknown") return isSettled(entry, deps);
-  // A request that was not sent yet is continued: a new one beside it would be charged too.
+  // An unsent request is continued, because a new one in addition would be charged too.
   return entry?.kind !== "task" || entry.task.state !== "waiting";
 }
 
-/** The cost of rows since removed from the manifest: the budget covers the whole batch, not only its current rows. */
+/** Cost of rows that were removed from the manifest, because the budget covers the whole batch. */
 async function addRemovedRowCharges(
   rows: readonly CheckedRow[],
   tasks: ReadonlyMap<string, string[]>,
@@ -205,8 +196,8 @@ async function addRemovedRowCharges(
 }
 
 /**
- * Adds what a row's attempts may have cost.
- * @param credits the cost of an attempt whose own record cannot be read
+ * Adds the possible charges of a row's attempts.
+ * @param credits cost of an attempt whose record cannot be read
  * @returns the last attempt
  */
 async function addCharges(
@@ -227,27 +218,25 @@ async function addCharges(
   return last;
 }
 
-/** Whether an attempt's unknown outcome is final: its record can be read, and no process is working on it. */
+/** Whether an unknown outcome is final, because the record can be read and no process works on it. */
 function isSettled(entry: Attempt, { ledger }: PlanDeps): boolean {
   return entry?.kind === "lost" || (entry?.kind === "task" && !ledger.isHeld(entry.task));
 }
 
-/** Whether an attempt is known to be a paid one. */
 function isKnownPaid(entry: Attempt): boolean {
   return entry !== null && "task" in entry && entry.task?.intent.isPaid === true;
 }
 
-/** An attempt with its id. */
 interface IdentifiedAttempt {
   id: string | null;
   entry: Attempt;
-  /** The name of its claim; null for a replacement, which has none. */
+  /** Name of its claim; null for a replacement, which has none. */
   claim: string | null;
 }
 
 /**
- * The tasks of a row: its attempts, then the tasks that the user submitted in place of the last attempt with another
- * command (`rerun`), which the claims do not name yet.
+ * Yields the tasks of a row: its attempts, then tasks that the user submitted in place of the last attempt with `rerun`, which
+ * have no claim yet.
  */
 async function* withReplacements(row: RowAttempts, deps: PlanDeps): AsyncGenerator<IdentifiedAttempt> {
   const seen = new Set(row.attempts);
@@ -258,7 +247,7 @@ async function* withReplacements(row: RowAttempts, deps: PlanDeps): AsyncGenerat
   }
   for (let id = replacementId(entry); id !== null && !seen.has(id); id = replacementId(entry)) {
     seen.add(id);
-    // It has no claim. If its file was removed, it may have been charged.
+    // If the file of a replacement was removed, it may have been charged.
     entry = (await deps.ledger.read(id)) ?? { kind: "lost", file: id, task: null };
     yield { id, entry, claim: null };
   }
@@ -275,7 +264,7 @@ function isReadable({ kind }: NonNullable<Attempt>): boolean {
   return kind === "task" || kind === "stub";
 }
 
-/** null if a part of the sum is not documented. */
+/** Returns null if a part of the sum is not documented. */
 export function documentedCredits({ credits, undocumented }: TotalCost): number | null {
   return undocumented > 0 ? null : credits;
 }
@@ -284,10 +273,7 @@ export function noCost(): TotalCost {
   return { rows: 0, credits: 0, undocumented: 0 };
 }
 
-/**
- * Adds one row's cost.
- * @param credits of all its requests; null if that is not documented
- */
+/** Adds one row's cost. @param credits of all its requests; null if not documented */
 export function addCost(cost: TotalCost, credits: number | null, requests = 1): void {
   cost.rows += 1;
   if (credits !== null) cost.credits += credits;

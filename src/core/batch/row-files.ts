@@ -11,22 +11,18 @@ import { prepareDestination } from "../images/prepare-destination.ts";
 import type { CheckedRow } from "./batch-row.ts";
 import { type BatchPlan, type PlanDeps, type PlannedRow, planBatch } from "./plan.ts";
 
-/** Destination of a batch's images. */
 export interface OutputFolder extends SaveOptions {
   /** Absolute, links resolved. */
   folder: string;
   template: string;
 }
 
-/** A batch's output folder, as it is asked for. */
 export interface OutputFolderOptions extends SaveOptions {
   output: string | undefined;
-  /** Its name in messages. */
   label: string;
   name: string | undefined;
   /** Default: `DEFAULT_TEMPLATE`. */
   template?: string;
-  /** Whether a name may use columns of a manifest. */
   takesColumns?: boolean;
   resolvePath: (file: string) => string;
 }
@@ -49,8 +45,8 @@ export function rowDestination(row: CheckedRow, { folder, template, ...how }: Ou
 }
 
 /**
- * Destination of a row's images if the output folder was moved after the task was submitted: the same names, in the folder's
- * current place. null if the folder was not moved.
+ * Destination of a row's images after the output folder was moved: the same names, in the folder's current path. null if the
+ * folder was not moved.
  */
 export function movedDestination(
   row: CheckedRow,
@@ -59,21 +55,20 @@ export function movedDestination(
 ): Destination | null {
   const { destination } = intent;
   const current = rowDestination(row, base);
-  // A task that another command submitted in place of the row keeps its own destination.
+  // A task that the user submitted with `rerun` keeps its own destination.
   if (destination.kind !== current.kind || destinationFolder(destination) === destinationFolder(current))
     return null;
   if (destination.kind === "file") return { ...current, overwrite: destination.overwrite };
   return { ...destination, folder: base.folder };
 }
 
-/** The folder that images go to. */
 export function destinationFolder(destination: Destination): string {
   return destination.kind === "file" ? path.dirname(destination.path) : destination.folder;
 }
 
 const STAT_CONCURRENCY = 32;
 
-/** A plan, and the rows whose output file cannot be used. */
+/** Plans a batch, and finds the rows whose output file cannot be used. */
 export async function planWithFiles(
   rows: readonly CheckedRow[],
   base: OutputFolder,
@@ -83,14 +78,14 @@ export async function planWithFiles(
   for (;;) {
     const plan = await planBatch(rows, deps);
     const problems = await findMisplaced(plan.rows, base);
-    // Another process may have just saved the file for this very row; then the next plan has the row as saved.
+    // Another process may have just saved the file of this row; then the next plan has the row as saved.
     const misplaced = problems.filter(({ line }) => suspects.has(line));
     if (problems.length === 0 || misplaced.length > 0) return { plan, misplaced };
     suspects = new Set(problems.map(({ line }) => line));
   }
 }
 
-/** Rows whose exact file exists already, or whose folder is outside the output folder. */
+/** Finds rows whose file exists already, or whose folder is outside the output folder. */
 export async function findMisplaced(
   rows: readonly PlannedRow[],
   base: OutputFolder,
@@ -110,7 +105,6 @@ async function findProblem(row: PlannedRow, base: OutputFolder): Promise<Manifes
   return { line, message: `output ${JSON.stringify(output)} exists already.` };
 }
 
-/** Checks that images can be written to every folder that rows are saved in. @throws SaveFailedError */
 export async function prepareFolders(rows: readonly CheckedRow[], base: OutputFolder): Promise<void> {
   const folders = new Map<string, CheckedRow>();
   for (const row of rows) folders.set(row.output === null ? "." : path.dirname(row.output), row);

@@ -8,22 +8,19 @@ import { type TaskReport, taskReport } from "../engine/report.ts";
 import { ClaimedError, InheritedError } from "../errors.ts";
 import { type Attempt, finalRowState, type PlannedRow, type RowState } from "./plan.ts";
 
-/** End of a row. */
 export interface RowResult {
   row: PlannedRow;
   state: RowState;
   /** Whether an earlier run had saved it. */
   isSkipped: boolean;
-  /** null for a row that has no task. */
   report: TaskReport | null;
   error: ImggenError | null;
   /** Whether this run submitted it, or tried to. */
   isSubmitted: boolean;
 }
 
-/** The result of a row that has a task. */
 export function rowResult(row: PlannedRow, report: TaskReport, isSubmitted: boolean): RowResult {
-  // A generator's images are checked by their size in pixels too, which says what came in the same words.
+  // The size check of a generator's images may have given the same warning.
   const isReported = (warning: string) =>
     report.warnings.some((existing) => existing.endsWith(receivedClause(warning)));
   const mismatches = mismatchWarnings(report).filter((warning) => !isReported(warning));
@@ -38,8 +35,8 @@ function receivedClause(mismatch: string): string {
 }
 
 /**
- * A row's task failed. Running the same batch again submits only one again that was refused or not sent; running
- * `generate` would submit any. It ends that row alone; `hint` says how to submit it again, and `cause` is the task's own error.
+ * A row's task failed. The same batch submits it again only if it was refused or not sent. `hint` has the command for other
+ * rows, and `cause` is the task's error.
  */
 class RowFailedError extends GenerationFailedError {
   constructor({ state, error, charged, free }: TaskReport) {
@@ -66,12 +63,11 @@ export function savedEarlierResult(row: PlannedRow, report: TaskReport): RowResu
   return { row, state: "saved", isSkipped: true, report, error: null, isSubmitted: false };
 }
 
-/** A row with nothing to report but an error. */
 export function errorResult(state: RowState, row: PlannedRow, error: ImggenError): RowResult {
   return { row, state, isSkipped: false, report: null, error, isSubmitted: false };
 }
 
-/** A row that is not submitted. @param why the error that stopped the batch, or that an outage shows itself by */
+/** Result of a row that is not submitted. @param why the error that stopped the batch or caused the outage */
 export function notSentResult(row: PlannedRow, why: ImggenError): RowResult {
   const { message: reason, hint: advice } = why.wording;
   const hint = why.type === "network" && advice !== undefined ? advice : "Nothing was charged.";
@@ -87,13 +83,11 @@ function inheritError(
   return new InheritedError(why.type, message, { key: why.key ?? undefined, cause: why, ...facts });
 }
 
-/** A row whose task another process is still working on. */
 export function claimedElsewhereResult(row: PlannedRow): RowResult {
   const error = new ClaimedError("Another process is working on this row.", { charged: "unknown" });
   return errorResult("waiting", row, error);
 }
 
-/** A row of unknown outcome: the user decides. */
 export function unknownResult(row: PlannedRow, task: Task): RowResult {
   const report = taskReport(task);
   return rowResult(row, { ...report, error: report.error ?? dismissedError(task) }, false);
@@ -108,8 +102,8 @@ function dismissedError({ id }: Task): OutcomeUnknownError {
 const RESUBMIT_ADVICE = phrase`Submit it again, at a new charge: ${option("resubmitUnknown")}`;
 
 /**
- * A row whose record cannot be read. It may have been charged, so the user decides.
- * @param same a task for the same request, which may be this row's
+ * Result of a row whose record cannot be read. It may have been charged, so the user decides.
+ * @param same a task for the same request, which may belong to this row
  */
 export function unreadableResult(row: PlannedRow, entry: Attempt, same: Task | null): RowResult {
   const what = `The record of this row cannot be read: ${entry?.file}.`;
@@ -118,7 +112,7 @@ export function unreadableResult(row: PlannedRow, entry: Attempt, same: Task | n
   return errorResult("unknown", row, new OutcomeUnknownError(what + task, { hint }));
 }
 
-/** A row of an earlier run whose record the disk does not give now. Nothing was sent in this run. */
+/** Result of a row whose record cannot be read from the disk now. Nothing was sent in this run. */
 export function unreadRowResult(row: PlannedRow, why: ImggenError): RowResult {
   const { message, hint = "Nothing was sent." } = why.wording;
   return errorResult("unknown", row, inheritError(why, message, { hint, charged: "unknown" }));
@@ -127,7 +121,7 @@ export function unreadRowResult(row: PlannedRow, why: ImggenError): RowResult {
 /** Image sides are multiples of a block, so no image has its ratio exactly. A difference of natural logarithms: about 5 %. */
 const RATIO_TOLERANCE = 0.05;
 
-/** Warnings where the result differs from the request: another aspect ratio, or another number of images. */
+/** Warnings about an aspect ratio or a number of images that differs from the request. */
 export function mismatchWarnings({ request, files }: Pick<TaskReport, "request" | "files">): string[] {
   if (request === null || files.length === 0) return [];
   const { ratio, maxImages } = request;

@@ -33,21 +33,20 @@ import {
   unreadRowResult,
 } from "./row-result.ts";
 
-/** Dependencies that all rows of a run share. */
 export interface BatchContext {
   output: OutputFolder;
   wait: WaitSettings;
   claims: RowClaims;
-  /** With a gate of the batch's own: it decides for all rows when one is submitted. */
+  /** The batch's gate decides for all rows when one is submitted. */
   deps: TaskDeps;
 }
 
-/** `elsewhere`: another process is working on the row. `again`: the row changed, so its next step is decided again. */
+/** `elsewhere`: another process is working on the row. `again`: the row changed, so the next step must be determined anew. */
 type Step = RowResult | "elsewhere" | "again";
 
 /**
- * Runs one row to its end: submits it, or continues from its state after an earlier run.
- * @returns "elsewhere" while another process is working on it
+ * Runs one row to its end: submits it, or continues its task.
+ * @returns "elsewhere" if another process is working on it
  * @throws the signal's reason, if nothing was sent
  */
 export async function runRow(row: PlannedRow, run: BatchContext): Promise<RowResult | "elsewhere"> {
@@ -62,14 +61,14 @@ export async function runRow(row: PlannedRow, run: BatchContext): Promise<RowRes
   }
 }
 
-/** Whether a row met again what had stopped the batch before: that is said of the row that met it first. */
+/** Whether a row failed with the error that already stopped the batch, which only the first row reports. */
 function repeatsStop({ error, report }: RowResult, stopped: ImggenError): boolean {
   if (error === null || report?.charged !== "no" || !stopsBatch(error)) return false;
   if (report.state === "not_sent") return true;
   return report.state === "refused" && error !== stopped && error.cause !== stopped;
 }
 
-/** Disk errors that the next image would meet too. */
+/** Disk errors that the next image would cause too. */
 const FATAL_DISK_ERRORS: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EROFS", "EIO"]);
 
 /** Whether the batch submits no more rows after this error. Running rows are finished. */
@@ -97,17 +96,16 @@ async function nextStep(row: PlannedRow, run: BatchContext): Promise<Step> {
   const { task } = entry;
   return withTask(row, task, run).catch((error: unknown) => {
     if (!(error instanceof ImggenError) || error === deps.signal.reason) throw error;
-    // The error is this run's; what the record says was charged stays true.
+    // The error belongs to this run, while the charge in the record remains true.
     return rowResult(row, { ...taskReport(task), error }, false);
   });
 }
 
-/** Whether the row's latest task is one that the user wants submitted again, as it was when this run was planned. */
+/** Whether the user wants the row's latest task submitted again, by its state when this run was planned. */
 function isResubmitted({ resubmit, attempts }: PlannedRow): boolean {
   return resubmit !== null && resubmit === attempts.at(-1);
 }
 
-/** Continues a row that has a task, from the task's state. */
 async function withTask(row: PlannedRow, task: Task, run: BatchContext): Promise<Step> {
   const next = row.attempts.length + 1;
   switch (task.state) {
@@ -138,8 +136,8 @@ async function withTask(row: PlannedRow, task: Task, run: BatchContext): Promise
 }
 
 /**
- * Submits a row under a claim, which is made first, unless it is there and its task was never begun. While the task waits
- * for the gate it counts as not sent.
+ * Submits a row under a claim, which is made first unless it exists and its task was never begun. While the task waits for the
+ * gate it counts as not sent.
  * @param attempt 1 for the first
  */
 async function submitRow(row: PlannedRow, attempt: number, run: BatchContext): Promise<Step> {
@@ -159,14 +157,14 @@ async function submitRow(row: PlannedRow, attempt: number, run: BatchContext): P
     id: row.attempts[attempt - 1] ?? "",
     claim: claims.claimName(row.key, attempt),
     isShared: true,
-    // A task that was begun and is gone from the ledger may have been sent.
+    // A task that was begun and is missing from the ledger may have been sent.
     isFree: async () => (await claims.read(row.key, attempt)) === null,
   };
   const report = await beginAndDrive(intent, spec, beginOptions, deps);
   return report === "taken" ? "again" : afterSubmit(row, report, run);
 }
 
-/** The step after a row was submitted, or was to be. @throws the signal's reason, if it was not sent before that */
+/** Returns the next step after a submit. @throws the signal's reason, if the row was not sent */
 function afterSubmit(row: PlannedRow, report: TaskReport, { deps }: BatchContext): Step {
   const { error, state } = report;
   if (error instanceof TakenOverError) return "again";
@@ -174,11 +172,10 @@ function afterSubmit(row: PlannedRow, report: TaskReport, { deps }: BatchContext
   if (error instanceof InterruptedError) throw deps.signal.reason;
   if (error === deps.gate.stopped) return notSentResult(row, error);
   if (error.type !== "network" || stopsBatch(error)) return rowResult(row, report, true);
-  // The gate had closed for an outage, which a reply in flight may have ended since.
+  // The gate closed for an outage, which a reply in flight may have ended since.
   return deps.gate.isClosed ? notSentResult(row, error) : "again";
 }
 
-/** Takes a row's task for its next step. */
 async function withClaimedTask(
   row: PlannedRow,
   task: Task,
@@ -201,7 +198,7 @@ async function continueRow(row: PlannedRow, claimedTask: ClaimedTask, run: Batch
   const spec = continueSpec(row, claimedTask.task, run);
   if (!endsUnsent(claimedTask.task))
     return rowResult(row, await continueHeld(claimedTask, spec, useCaseDeps(run)), false);
-  // Nothing of it was sent, so it is like a new one.
+  // Nothing was sent, so the task is treated as new.
   const report = await driveTask(
     claimedTask,
     { ...spec, isContinued: false },
@@ -216,7 +213,7 @@ async function resubmitUnknown(row: PlannedRow, task: Task, run: BatchContext): 
   return withClaimedTask(row, task, run, async (claimedTask) => {
     for (const line of ledger.lostReplyLines(claimedTask.task)) await claimedTask.record(line);
     if (!isUnknown(claimedTask.task)) {
-      // Another process has advanced it since it was read.
+      // Another process has continued the task since it was read.
       await claimedTask.release();
       return "again";
     }
@@ -225,17 +222,14 @@ async function resubmitUnknown(row: PlannedRow, task: Task, run: BatchContext): 
   });
 }
 
-/** The user has submitted the row's request again with another command: that task now belongs to the row. */
+/** Assigns a task to the row that the user submitted with another command. */
 async function adoptReplacement(row: PlannedRow, id: string, { claims, deps }: BatchContext): Promise<Step> {
   const at = isoTime(deps.clock.now());
   row.attempts.push(await claims.claim(row.key, row.attempts.length + 1, { id, intent: null, at }));
   return "again";
 }
 
-/**
- * A saved row is never submitted again: its files are there, or they are downloaded again. A file that the user changed
- * since is left as it is.
- */
+/** A saved row is never submitted again. Missing files are downloaded again, and files that the user changed are kept. */
 async function checkSavedRow(row: PlannedRow, task: Task, run: BatchContext): Promise<Step> {
   const report = taskReport(task);
   const moved = movedDestination(row, task, run.output);
@@ -244,7 +238,7 @@ async function checkSavedRow(row: PlannedRow, task: Task, run: BatchContext): Pr
   return rowResult(row, await continueNamed(task, continueSpec(row, task, run), useCaseDeps(run)), false);
 }
 
-/** The current place of a saved file: in the moved folder, or where it was saved; null if it is gone. */
+/** Finds a saved file in the moved folder, or where it was saved; null if it is gone. */
 async function findFile(
   file: SavedFile,
   { intent }: Task,
@@ -259,7 +253,7 @@ async function findFile(
 }
 
 async function isOnDisk(file: string | null): Promise<boolean> {
-  // On a disk error the file is downloaded again; if it exists after all, it is not saved a second time.
+  // After a disk error the file is downloaded again, but not saved a second time if it exists.
   return file !== null && (await isNameTaken(file).catch(() => false));
 }
 
@@ -286,7 +280,7 @@ function requireAccount(
   requireSameAccount(intent, deps.connection.identity, taskId, deps.acceptsOtherKey);
 }
 
-/** The newest task for the row's request that is not one of its attempts: perhaps the one that a damaged claim named. */
+/** Returns the newest task for the row's request that is not one of its attempts. A damaged claim may have named it. */
 async function findSameRequest(
   { checked, attempts }: PlannedRow,
   { deps }: BatchContext,

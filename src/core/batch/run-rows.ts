@@ -7,15 +7,13 @@ import { type BatchContext, runRow } from "./run-row.ts";
 export interface RunRowsSpec {
   /** Maximum number of rows in flight. */
   concurrency: number;
-  /** Maximum wait for rows that another process holds, after all others have ended, in milliseconds. */
+  /** Maximum wait for rows of other processes, after all other rows have ended, in milliseconds. */
   timeoutMs: number;
-  /** Called for each row as it ends. */
   onEnd: (end: RowResult) => Promise<void>;
-  /** Called when a row begins. */
   onStart: (row: PlannedRow) => void;
 }
 
-/** Interval at which rows that another process holds are tried again. */
+/** Interval for trying rows of other processes again, in milliseconds. */
 const RETRY_INTERVAL_MS = 300;
 
 /**
@@ -41,7 +39,10 @@ export async function runRows(
   return [];
 }
 
-/** Goes through the rows once. Every running row is finished: it has been charged. @returns those that were not reported */
+/**
+ * Runs each row once. A running row is finished even after a signal, because it has been charged. @returns rows that were not
+ * reported
+ */
 async function runOnce(
   rows: readonly PlannedRow[],
   options: RunRowsSpec,

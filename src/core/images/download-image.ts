@@ -10,19 +10,19 @@ import { BadImageError, DownloadFailedError, SaveFailedError } from "../errors.t
 import { POLICY } from "../limits/policy.ts";
 import type { ImageSource } from "./image-source.ts";
 
-/** A complete, checked image in a draft, or a file of another type, synced and ready to be published. */
+/** A complete, checked image in a temporary file, synced and ready to be published. */
 export interface DownloadedImage extends WrittenFile {
   temporary: string;
-  /** null where its provider has sent the image itself. */
+  /** null if the provider sent the image itself. */
   url: string | null;
-  /** Digest of the bytes that were downloaded, where they have been converted since. */
+  /** Digest of the downloaded bytes; absent if they were not converted. */
   originalSha256?: string;
 }
 
 /** An image at a URL, and the id of its task. */
 interface RemoteImage extends Omit<Extract<ImageSource, { kind: "url" }>, "kind" | "freshUrl" | "seed"> {
   taskId: string;
-  /** null: its provider cannot be asked for a new URL. */
+  /** null if the provider cannot return a new URL. */
   freshUrl: (() => Promise<string | null>) | null;
 }
 
@@ -64,7 +64,7 @@ export async function downloadImage(
   if (result.outcome === "disk_error") throw diskFailure(temporary, result.cause);
   if (result.outcome === "failed") {
     const { isMissing = false, isFinal = false } = result;
-    // A file of the provider itself, to which its headers go, has no signature that could expire.
+    // A file of the provider itself needs no signature that could expire.
     const what = headers === undefined ? "its URL has expired" : "it is no longer there";
     const why = isMissing ? `${what}, ${result.why}` : result.why;
     const shortUrl = truncate(connection.maskUrl(redactUrl(result.url)), MAX_URL_LENGTH);
@@ -75,8 +75,8 @@ export async function downloadImage(
 }
 
 /**
- * Writes an image that its provider has sent to `temporary`, a name that no other process uses, and checks it.
- * @throws BadImageError if it is no whole image of a known type; SaveFailedError for a disk error
+ * Writes an image that the provider sent to `temporary`, a name that no other process uses, and checks it.
+ * @throws BadImageError if it is not a complete image of a known type; SaveFailedError for a disk error
  */
 export async function writeImage(
   source: Exclude<MadeImage, { kind: "url" }>,
@@ -90,7 +90,7 @@ export async function writeImage(
   }).catch((error: unknown) => {
     throw diskFailure(temporary, error);
   });
-  // A provider that has sent the image itself may have sent words in its place, which were decoded from base64.
+  // Instead of an image, the provider may have sent text that was decoded from base64.
   const isWords = result.outcome === "other" && result.image.type === "unrecognised";
   if (isWords) removeIfPossible(temporary);
   if (result.outcome === "bad" || isWords) throw new BadImageError(result.why);
@@ -98,7 +98,7 @@ export async function writeImage(
   return { temporary, url: null, image, bytes, sha256 };
 }
 
-/** A disk error: the charged image is still at the service. */
+/** Error of the disk; the charged image still exists at the service. */
 export function diskFailure(file: string, cause: unknown): SaveFailedError {
   return new SaveFailedError(`The image could not be written to ${file}: ${errorText(cause)}.`, {
     charged: "yes",

@@ -1,7 +1,6 @@
 import type { WholeNumber } from "../../lib/exact-integer.ts";
 import type { MadeImage } from "../../providers/provider.ts";
 
-/** An image that a request has made, and its seed; null if that is not known. */
 export interface SeededImage {
   image: MadeImage;
   seed: WholeNumber | null;
@@ -12,20 +11,20 @@ export type ImageSource =
   | {
       kind: "url";
       url: string;
-      /** For the provider's own origin alone. */
+      /** Sent to the provider's own origin only. */
       headers?: Readonly<Record<string, string>> | undefined;
-      /** Polls for a new URL after this one has stopped working; null if the provider did not answer with one. */
+      /** Polls for a new URL if this one fails; null if the provider returned none. */
       freshUrl: () => Promise<string | null>;
       /** Index of the request that has made it, from 0, if it is known. */
       request?: number;
       /** null if it is not known. */
       seed: WholeNumber | null;
     }
-  /** The provider's reply to one request is on this disk. */
+  /** The provider's reply to one request is stored on this disk. */
   | { kind: "here"; request: number; read: () => Promise<SeededImage[]> }
-  /** One of several images that a request has made. */
+  /** One of several images of a request. */
   | ({ kind: "made" } & SeededImage)
-  /** There is none, which is known. */
+  /** The image does not exist. */
   | { kind: "none" };
 
 /** A source of one existing image. */

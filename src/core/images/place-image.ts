@@ -15,19 +15,17 @@ import { type NameFacts, numberedPath, renderName } from "./file-name.ts";
 import { reserveName } from "./published-names.ts";
 import type { SaveResult, SaveSpec } from "./save-spec.ts";
 
-/** An image under its final name, as it is there: it may have been converted. */
 interface Placed {
   path: string | null;
   image: DownloadedImage;
   warnings: string[];
 }
 
-/** Facts about an image for its name, beside those of its task. */
 type ImageFacts = Pick<NameFacts, "index" | "seed">;
 
 /**
  * Gives a downloaded image its final name, or writes it to standard output.
- * @throws SaveFailedError; the temporary file is gone then
+ * @throws SaveFailedError; the temporary file is then removed
  */
 export async function placeImage(
   fetched: DownloadedImage,
@@ -51,7 +49,7 @@ export async function placeImage(
   }
 }
 
-/** The path of an image if the name is free. */
+/** Path of an image if no other file has the name. */
 function finalPath(fetched: DownloadedImage, facts: ImageFacts, spec: SaveSpec): string {
   const { destination, taskId, request } = spec;
   const { extension } = fetched.image;
@@ -103,7 +101,7 @@ async function publishNumbered(
   for (let number = numberedByTemplate ? 1 : index; ; number++) {
     const file = numberedPath(target, number);
     if ((await publishAs(fetched.temporary, file, spec, deps)) === "published") return file;
-    // If two images of a task are equal, the first one's file must not count as the second's.
+    // The file of the first of two equal images must not count as that of the second.
     const isOurs = files.some((each) => each?.path === file);
     if (spec.recovering && !isOurs && (await hasContent(file, fetched))) {
       await retryWhileInUse(() => promises.unlink(fetched.temporary));
@@ -138,7 +136,7 @@ async function replace(
 ): Promise<"published" | "exists"> {
   if (!(await published.take(file, keepsSinceMs))) return "exists";
   try {
-    // Other processes recognise it as new by its modification time; that of its last byte may be before they began.
+    // Other processes recognise a new file by its modification time, which for its last byte may be before they began.
     const now = new Date(clock.now());
     await ignoreUnsupported(() => promises.utimes(temporary, now, now));
     await retryWhileInUse(() => promises.rename(temporary, file));
@@ -150,9 +148,8 @@ async function replace(
 }
 
 /**
- * An image in the type that its file's name says: converted if that can be done here. Else the bytes stay as they are,
- * and so does the name, which the user chose.
- * @returns with warnings to be said after its name. @throws the disk's error
+ * Converts an image to the type that its file name has, if possible. Otherwise bytes and name stay unchanged.
+ * @returns the image, with warnings that continue its name. @throws the disk's error
  */
 async function asNamed(
   fetched: DownloadedImage,
@@ -163,7 +160,7 @@ async function asNamed(
   const type = typeFromName(target);
   const kind = fetched.image.extension.toUpperCase();
   if (type === fetched.image.type) return { image: fetched, warnings: [] };
-  // The program's files may be gone by now. The image is whole without it.
+  // Program files may be missing after an update. The image is complete without the conversion.
   const decoder = await import("../../graphics/decoder.ts").catch(() => null);
   if (decoder === null || type === null || !decoder.isWritable(type))
     return { image: fetched, warnings: [`holds a ${kind} image`] };
@@ -178,7 +175,7 @@ async function asNamed(
   }
 }
 
-/** Puts these bytes in the place of those that were downloaded, synced. */
+/** Replaces the downloaded bytes, synced. */
 async function replaced(fetched: DownloadedImage, bytes: Buffer, mode: number): Promise<DownloadedImage> {
   const { temporary, sha256: originalSha256 } = fetched;
   const inspection = inspectBytes(bytes);

@@ -30,7 +30,7 @@ export async function prepareDestination(destination: Destination): Promise<void
   }
 }
 
-/** Does what a save does: a draft to its last byte on the disk, and its name. @throws the disk's error */
+/** Writes, syncs and publishes a file as a save does. @throws the disk's error */
 async function checkWritable(folder: string): Promise<void> {
   const [temporary = "", image = ""] = [1, 2].map(() => path.join(folder, temporaryName(null)));
   try {
@@ -44,20 +44,20 @@ async function checkWritable(folder: string): Promise<void> {
 /** Much longer than any download takes. */
 const MAX_AGE_MS = 24 * 3600 * 1000;
 
-/** In place of a task's id: for what belongs to no task, or to one that another process may hold. */
+/** Used instead of a task id if this process has not claimed a task. */
 const NO_TASK = "imggen";
 
 /**
- * Returns a name for a draft, a hidden file beside the image that it becomes. No other process uses the name.
- * @param heldTaskId ledger id of the temporary file's task; null if this process does not hold it
+ * Returns a unique name for a temporary file, hidden beside the final image.
+ * @param heldTaskId ledger id of the task; null if this process has not claimed it
  */
 export function temporaryName(heldTaskId: string | null): string {
   return `.${heldTaskId ?? NO_TASK}.${randomDigits()}`;
 }
 
 /**
- * Removes the drafts that no process can still need: those of a task that this process holds, and any that are a day
- * old. To be called before this process writes a draft of the task.
+ * Removes temporary files that no process needs: those of the claimed task, and all older than a day. Call it before writing a
+ * temporary file of the task.
  * @param nowMs by the clock of the folder's file system
  */
 export async function sweepTemporaryFiles(
@@ -74,7 +74,7 @@ export async function sweepTemporaryFiles(
   }
 }
 
-/** Synchronous: every submit starts with it, and Node takes a millisecond to load its asynchronous `readdir`. */
+/** Synchronous, because Node takes a millisecond to load its asynchronous `readdir`. */
 function readableNames(folder: string): string[] {
   try {
     return readdirSync(folder);

@@ -20,9 +20,8 @@ import { sweepReservations } from "./published-names.ts";
 import type { SaveResult, SaveSpec } from "./save-spec.ts";
 import { writeSidecar } from "./sidecar.ts";
 
-/** The most images of one request that are saved. No model makes more than 15. */
+/** Maximum number of saved images per request. No model makes more than 15. */
 export const MAX_IMAGES = 16;
-/** The most URLs that a warning lists. */
 const MAX_NAMED = 4;
 
 /**
@@ -38,7 +37,7 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
   result.files = sources.map(() => null);
   if (spec.recovering && spec.heldTaskId !== null) await sweepLeftovers(spec, deps);
   const failures: DownloadFailedError[] = [];
-  // The list grows by further images of a reply.
+  // Additional images of a reply are appended during the loop.
   for (const [at, source] of sources.entries()) {
     deps.signal.throwIfAborted();
     result.files[at] = null;
@@ -82,8 +81,8 @@ function severalFailed(failures: readonly DownloadFailedError[], images: number)
 }
 
 /**
- * The file of an image that an earlier run saved, if it is still complete: its URL may have expired since, which must
- * not keep the task from finishing.
+ * Returns the file of an image that an earlier run saved, if it is unchanged. Its URL may have expired since, which must not
+ * prevent the task from finishing.
  */
 async function findSaved(
   source: OneImage,
@@ -92,7 +91,7 @@ async function findSaved(
   { connection: { maskUrl } }: Pick<TaskDeps, "connection">,
 ): Promise<SavedFile | null> {
   const file = savedFiles[at];
-  // Compared without the query: it may hold a signature, which changes with every poll.
+  // Compared without the query, which may be a signature that changes with every poll.
   const comparable = (url: string) => maskUrl(redactUrl(url));
   const isOther = source.kind === "url" && comparable(file?.url ?? "") !== comparable(source.url);
   if (!file || isOther) return null;
@@ -113,21 +112,20 @@ async function saveImage(
   } catch (error) {
     throw diskFailure(folder, error);
   }
-  // The name is random: another process on the same task must never write into a file that this one publishes.
+  // The name is random, because no other process may write to the file that this one publishes.
   const temporary = path.join(folder, temporaryName(spec.heldTaskId));
   const copied = spec.copies[at] ? await copyImage(spec.copies[at], temporary, deps.fileMode) : null;
   const fetched = copied ?? (await staged(source, at, temporary, spec, deps));
   const publishedFile = await placeImage(fetched, { index, seed: source.seed }, spec, result, deps);
   const file = savedFile(publishedFile.image, publishedFile.path, source.seed, deps);
   result.warnings.push(...publishedFile.warnings);
-  // Before the image is recorded: if the process is killed in between, resuming the task writes it.
+  // Written before the image is recorded, so that a resume writes it again if the process is killed in between.
   const why = await writeSidecar(file, temporary, spec, deps);
   if (why !== null) result.warnings.push(why);
   deps.onProgress({ type: "saved", taskId: spec.taskId, file });
   return file;
 }
 
-/** Writes an image to a temporary file, from wherever it is to be had. */
 function staged(
   source: OneImage,
   at: number,
@@ -143,9 +141,9 @@ function staged(
 }
 
 /**
- * The first image of a reply on this disk. Others are added to the end of the list, so that no image has another place
- * after a crash; what is no whole image comes last, and is saved nowhere.
- * @throws BadImageError where there is none; DownloadFailedError
+ * Returns the first image of a stored reply. Other images are appended to `sources`, so that all images keep their index after
+ * a crash. Unusable images are not saved.
+ * @throws BadImageError if there is no image; DownloadFailedError
  */
 async function opened(
   { request, read }: Extract<ImageSource, { kind: "here" }>,
@@ -174,7 +172,7 @@ function isUsable({ image }: SeededImage): boolean {
   return inspection.ok || inspection.file?.type === "other";
 }
 
-/** Removes what earlier processes on this task have left. */
+/** Removes temporary files and reservations of earlier processes. */
 export async function sweepLeftovers(
   { destination, heldTaskId }: Pick<SaveSpec, "destination" | "heldTaskId">,
   { ledger, clock }: TaskDeps,

@@ -60,7 +60,6 @@ function nextLine(lines: Iterator<ManifestLine>): ManifestLine | undefined {
   return undefined;
 }
 
-/** A record's cells, and the line where it starts. */
 interface CsvRecord {
   line: number;
   cells: string[];
@@ -116,7 +115,7 @@ function* readRecords(
   yield* problems.yieldUntil(Number.POSITIVE_INFINITY);
 }
 
-/** The lines of a text that cannot be used, read in step with its records. */
+/** Problems of lines, read in step with the records. */
 class LineProblems {
   readonly #lines: Iterator<ManifestLine>;
   #number = 0;
@@ -126,7 +125,7 @@ class LineProblems {
     this.#lines = readLines(bytes);
   }
 
-  /** Yields the problems of further lines. @returns the last line with a problem so far, 0 if there is none */
+  /** Yields further problems up to a line. @returns the last line with a problem so far, 0 for none */
   *yieldUntil(line: number): Generator<ManifestProblem, number> {
     while (this.#number < line) {
       const { value, done } = this.#lines.next();
@@ -176,7 +175,6 @@ function parseRecords(
   }
 }
 
-/** The parser's error, with the number of the line in the text, and of the cell before that with the quote. */
 type QuoteError = CsvError & { lines: number; column: number };
 
 function isQuoteError(error: CsvError): error is QuoteError {
@@ -195,7 +193,7 @@ function findOpenQuote(record: Buffer, separator: string, above: number): Manife
   return { line, message: `cell ${cells.length}: a quote that opens here is not closed` };
 }
 
-/** Returns the offset behind so many line ends. */
+/** Returns the offset after this number of line ends. */
 function lineOffset(bytes: Buffer, lines: number): number {
   let start = 0;
   for (let count = 0; count < lines; count += 1) {
@@ -249,7 +247,7 @@ function headerProblems(columns: Columns, options: ReadOptions): string[] {
   return ["there is no column prompt", ...problems];
 }
 
-/** The names that a template asks for and the manifest does not have. */
+/** Names in a template that the manifest does not have. */
 function missingColumns(columns: Columns, template: string): string[] {
   return listPlaceholders(template).filter((name) => !columns.includes(findColumn(name) ?? name));
 }
@@ -295,7 +293,7 @@ function cellCountProblem(cells: number, columns: number, separator: string): st
   return `${cells} cells where the header has ${columns}; a cell with a ${name} in it is put in quotes`;
 }
 
-/** The prompt is kept as written; other cells are trimmed. A blank prompt is none if a template makes one. */
+/** Trims all cells but the prompt. A template replaces a blank prompt. */
 function rawValues(cells: readonly string[], columns: Columns, { template }: ReadOptions): RawValues {
   const raw: RawValues = {};
   columns.map(findColumn).forEach((column, index) => {

@@ -16,12 +16,11 @@ export type RawValues = Partial<Record<ManifestColumn, unknown>>;
 
 const BY_PLAIN_NAME = new Map(MANIFEST_COLUMNS.map((column) => [column.toLowerCase(), column]));
 
-/** The column that a name is for: in any case, with spaces, `-` or `_` between words. */
+/** Finds a column by its name, ignoring case, spaces, `-` and `_`. */
 export function findColumn(name: string): ManifestColumn | undefined {
   return BY_PLAIN_NAME.get(name.toLowerCase().replace(/[\s_-]/g, ""));
 }
 
-/** Message about a name that is no column: it does nothing, unless a template uses it. */
 export function unusedColumnWarning(name: string): string {
   return `The column ${quote(name)} is not used; {${name}} can be used in a template and in a file name.`;
 }
@@ -30,13 +29,13 @@ export function repeatedColumnProblem(column: string): string {
   return `the column ${column} is there more than once`;
 }
 
-/** A name that is probably a misspelled column. To ignore it would charge for rows with the wrong settings. */
+/** A probably misspelled column. Ignoring it would charge for rows with the wrong settings. */
 export interface MisspelledName {
   nearest: ManifestColumn;
   message: string;
 }
 
-/** The names that are no column but near one, and that no template asks for. */
+/** Finds unknown names that are close to a column and not used by a template. */
 export function findMisspelled(names: Iterable<string>, options: ReadOptions): MisspelledName[] {
   const usedColumns = listUsedNames(options);
   return [...names].flatMap((each) => {
@@ -62,20 +61,19 @@ function isMisspelled(name: string, column: string): boolean {
   return slips <= Math.floor(column.length / 4) || (slips === 2 && sortLetters(name) === sortLetters(column));
 }
 
-/** The columns of a row that are not a request's own, by name, as text. */
+/** Columns of a row that are not request fields, by name, as text. */
 export type OtherColumns = ReadonlyMap<string, string>;
 
 const NAME_IN_BRACES = /\{([^{}]*)\}/g;
 
-/** The names that a template asks for, each once. */
 export function listPlaceholders(template: string): string[] {
   return [...new Set([...template.matchAll(NAME_IN_BRACES)].map(([, name = ""]) => name.trim()))];
 }
 
 /**
- * Puts a row's texts into a template: `a {colour} fox`.
- * @param getText the text for a name; undefined or blank where the row has none
- * @returns the text, or the names that the row has no text for
+ * Fills a template such as `a {colour} fox`.
+ * @param getText text for a name; undefined or blank if the row has none
+ * @returns the text, or the names without a text
  */
 export function fillTemplate(
   template: string,
@@ -86,15 +84,14 @@ export function fillTemplate(
   return { text: template.replace(NAME_IN_BRACES, (_all, name: string) => getText(name.trim()) ?? "") };
 }
 
-/** Problem of a row that has no text for some names of a template. */
 export function missingProblem(option: string, missing: readonly string[]): string {
   const names = missing.map((name) => `{${name}}`).join(" ");
   return `the row has no value for ${names}, which ${option} uses`;
 }
 
 /**
- * The values that a row of a manifest sets. Values that it does not set are absent, and the batch's defaults apply.
- * They are not checked against the model yet. An empty list of images, possible in JSON only, overrides a default.
+ * Values of a manifest's row, not yet checked against the model. Absent values get the batch's defaults. An empty list of
+ * images (JSON only) overrides a default.
  */
 export interface RowValues extends RequestInput {
   /** Name below the output folder, which it cannot leave. */
@@ -102,12 +99,12 @@ export interface RowValues extends RequestInput {
 }
 
 interface ManifestRow {
-  /** Its columns that are not a request's own; absent if there are none. */
+  /** Columns that are not request fields; absent if there are none. */
   others?: OtherColumns;
   /** Line at which the row starts, from 1. */
   line: number;
   values: RowValues;
-  /** Its prompt with the spaces around it that were cut; absent if there were none. */
+  /** The untrimmed prompt; absent if nothing was trimmed. */
   uncut?: string;
 }
 
@@ -116,22 +113,22 @@ export type ManifestEntry = ManifestRow | ManifestProblem;
 
 /** Options for reading a manifest. */
 export interface ReadOptions {
-  /** Gives the prompt of rows that have none; absent if such rows are bad. */
+  /** Makes the prompt of rows without one; absent if such rows are invalid. */
   template?: string | undefined;
   /** The file name template, which may use other columns too. */
   name?: string | undefined;
-  /** Each row that has no seed of its own is one row for each of these; absent for none. */
+  /** Seeds for which each row without a seed is repeated; absent for none. */
   seeds?: RowSeeds | undefined;
 }
 
 /** Several seeds for the rows of a manifest. */
 export interface RowSeeds {
   seeds: readonly WholeNumber[];
-  /** The generator's own name for a seed; undefined if it has none. */
+  /** The generator's name of the seed field; undefined if it has none. */
   field: string | undefined;
 }
 
-/** A row for each seed, unless it has one of its own. */
+/** Repeats a row for each seed, unless it has its own. */
 export function* withSeeds(entry: ManifestEntry, { seeds, field }: RowSeeds): Generator<ManifestEntry> {
   if ("message" in entry || hasSeed(entry.values, field)) return yield entry;
   const { line, values } = entry;
@@ -146,7 +143,6 @@ function hasSeed({ seed, fields = {} }: RowValues, field: string | undefined): b
   return seed !== undefined || (field !== undefined && Object.hasOwn(fields, field));
 }
 
-/** The names that the templates ask for. */
 export function listUsedNames({ template = "", name = "" }: ReadOptions): ReadonlySet<string> {
   return new Set([...listPlaceholders(template), ...listPlaceholders(name)]);
 }

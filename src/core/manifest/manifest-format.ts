@@ -18,10 +18,10 @@ export const MANIFEST_EXTENSIONS: readonly string[] = [...BY_EXTENSION.keys()];
 export const MANIFEST_HINT =
   "A manifest is .txt (a prompt a line), .jsonl or .ndjson (a JSON object a line), or .csv.";
 
-/** Names that a shell or the system gives to what is no file of its own: `<(…)` is `/dev/fd/63`. */
+/** Names of streams: `<(…)` is `/dev/fd/63`. */
 const STREAM = /^\/(?:dev\/(?:fd\/\d+|stdin)|proc\/(?:self|\d+)\/fd\/\d+)$/;
 
-/** Whether a manifest's name says nothing of it: standard input (`-`), a process substitution, a pipe, a device. */
+/** Whether a manifest is a stream without a meaningful name: standard input (`-`), a process substitution, a pipe, a device. */
 export function isStream(name: string, file = name): boolean {
   return name === "-" || STREAM.test(file) || (path.extname(file) === "" && isPipeOrDevice(file));
 }

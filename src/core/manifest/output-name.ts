@@ -10,8 +10,8 @@ const MAX_OUTPUT_BYTES = 768;
 const INVISIBLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
 
 /**
- * Reason why a row's `output` cannot be a path below the output folder on every platform; null if it can. Folders in it are
- * separated by `/`. No accepted path is outside the output folder.
+ * Returns the problem of a row's `output` as a path below the output folder on every platform, or null. Folders are separated
+ * by `/`. No accepted path is outside the output folder.
  */
 export function outputNameProblem(name: string): string | null {
   if (name.trim() === "") return "it is empty";
@@ -42,17 +42,17 @@ function lengthProblem(steps: readonly string[]): string | null {
 const IMAGE_EXTENSION = new RegExp(`\\.(?:${ANY_EXTENSION.toUpperCase()})$`);
 
 /**
- * The rows' output names, so that no two rows write to one file. Names are compared as the file systems of macOS and
- * Windows do, ignoring case and Unicode form. A name without an extension may still get any image extension.
+ * Ensures that no two rows write to one file. Names are compared like file systems of macOS and Windows do, ignoring case and
+ * Unicode form. A name without an extension may get any image extension.
  */
 export class OutputNames {
   /** The first line of each file. One without an extension is kept as `name.*`, which is not a valid name. */
   readonly #files = new Map<string, number>();
   readonly #folders = new Map<string, number>();
-  /** As `name.*`: the files and folders that a name without an extension could become. */
+  /** Files and folders, as `name.*`, that a name without an extension could become. */
   readonly #typed = new Map<string, number>();
 
-  /** Takes a name for a line. @returns the problem if an earlier line has it, and then takes nothing */
+  /** Adds the name of a line. @returns the problem if it conflicts with an earlier line; then it is not added */
   add(line: number, output: string): string | null {
     const name = toComparable(output);
     const folders = parentFolders(name);
@@ -68,7 +68,7 @@ export class OutputNames {
     return this.#files.get(`${name}.*`) ?? this.#typed.get(`${name}.*`);
   }
 
-  /** The line whose file has exactly this path, or may get it. */
+  /** Line whose file has exactly this path, or may get it. */
   #fileAt(filePath: string): number | undefined {
     return this.#files.get(filePath) ?? this.#files.get(withAnyExtension(filePath));
   }
@@ -96,7 +96,7 @@ function parentFolders(name: string): string[] {
   return steps.map((_, index) => steps.slice(0, index + 1).join("/"));
 }
 
-/** A name in capitals: in lower case the two Greek small sigmas, which share one capital, would differ. */
+/** Compared in capitals, because the two Greek small sigmas share one capital. */
 function toComparable(name: string): string {
   return name.toLowerCase().toUpperCase().normalize("NFC");
 }

@@ -26,7 +26,7 @@ import {
 } from "./entry.ts";
 import { outputNameProblem } from "./output-name.ts";
 
-/** A row's values, or all their problems. They are not checked against the models. */
+/** Returns a row's values, not yet checked against the models, or all their problems. */
 export function checkValues(
   raw: RawValues,
   others: OtherColumns,
@@ -43,12 +43,11 @@ export function checkValues(
   return { values: { ...fields, prompt, ...(output !== undefined && { output }) } };
 }
 
-/** Reader of a column's values, and the values it takes, for messages. */
 interface Reader<Value> {
-  /** @throws UsageError that says more of what is wrong than `takes` */
+  /** @throws UsageError with a more precise problem than `expected` */
   convert: (value: unknown) => Value | undefined;
   expected: string;
-  /** The problem of a value of the right form, to follow the value; null for any other. */
+  /** Problem of a value of the right form but out of range; null for any other. */
   findLimit?: (value: unknown) => string | null;
 }
 
@@ -134,7 +133,6 @@ class ValueReader {
     return prompt ?? "";
   }
 
-  /** The prompt that a template makes of the row's columns, its own and others. */
   fillPrompt(template: string, others: OtherColumns): string {
     const getRaw = (column: ManifestColumn | undefined) =>
       column === undefined ? undefined : this.#raw[column];
@@ -153,7 +151,6 @@ class ValueReader {
   }
 }
 
-/** A text or a number as text; undefined for anything else. */
 export function toText(value: unknown): string | undefined {
   const isPlain = typeof value === "string" || typeof value === "number" || typeof value === "boolean";
   return isPlain ? String(value) : undefined;

@@ -6,9 +6,9 @@ import { InvalidRequestError } from "../../models/invalid-request.ts";
 import type { TaskDeps } from "../engine/deps.ts";
 
 /**
- * Asks the servers of reference images for their types and sizes.
- * @param label how messages name an image
- * @returns warnings about what could not be checked
+ * Checks types and sizes of reference images with HEAD requests.
+ * @param label name of an image in messages
+ * @returns warnings about images that could not be checked
  * @throws InvalidRequestError for the first that the service could not use, InterruptedError
  */
 export async function checkUrls(
@@ -27,7 +27,7 @@ export async function checkUrls(
   return heads.flatMap((head, at) => findings(`${label} ${redactUrl(different[at] ?? "")}`, head));
 }
 
-/** A signed URL's expiry can be read from its query, even where the signature is for GET alone and HEAD is refused. */
+/** Reads the expiry from a signed URL, because some signatures are for GET only and refuse HEAD. */
 function expired(url: string, nowMs: number): ImageHead | null {
   const until = URL.canParse(url) ? signedUntilMs(url) : null;
   return until !== null && until <= nowMs ? { kind: "bad", why: "its signature has expired" } : null;
@@ -49,8 +49,8 @@ function findings(image: string, head: ImageHead): string[] {
 const COMPACT_TIME = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/;
 
 /**
- * Until when a signed URL is valid at most, by its query, in milliseconds since the epoch; null if it does not say. Known
- * are the forms of S3 and what is compatible with it, of Google, of CloudFront, and of Azure.
+ * Expiry of a signed URL by its query, in milliseconds since the epoch; null if it has none. Supports the forms of S3 and
+ * compatible services, Google, CloudFront and Azure.
  */
 export function signedUntilMs(url: string): number | null {
   const query = new Map([...new URL(url).searchParams].map(([name, value]) => [name.toLowerCase(), value]));

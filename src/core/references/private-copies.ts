@@ -25,12 +25,12 @@ export interface PrivateCopiesOptions {
 }
 
 /**
- * The reference images of one request or many for the user's own generator, which may run long after the command has
- * ended: each file is copied, under the digest of its bytes, and goes into the request as a `file:` URL.
+ * Reference images for the user's generator, which may run long after the command has exited. Each file is copied under the
+ * digest of its bytes, and goes into the request as a `file:` URL.
  */
 export class PrivateCopies implements RequestReferences {
   readonly #options: PrivateCopiesOptions;
-  /** Each is read once, however many requests have it. */
+  /** Each file is read once, for all requests. */
   readonly #files = new Map<string, Promise<ReferenceFile>>();
 
   constructor(options: PrivateCopiesOptions) {
@@ -64,7 +64,7 @@ export class PrivateCopies implements RequestReferences {
     return { request, warnings };
   }
 
-  /** Copies the files of all requests that were asked about. @throws UsageError, StateFolderError; nothing was sent */
+  /** Copies the files of all requests so far. @throws UsageError, StateFolderError; nothing was sent */
   async make(): Promise<void> {
     for (const file of this.#files.values()) await this.#copy(await file);
   }

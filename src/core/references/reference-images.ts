@@ -29,12 +29,10 @@ export interface ReferencePlan {
   uploads: readonly ReferenceFile[];
 }
 
-/** A request's reference images, however they get to where they are needed. */
 export interface RequestReferences {
-  /** The request by which the ledger knows it; null where that is not known yet. */
+  /** Returns the request as the ledger would record it; null if that is unknown before the upload. */
   asRecorded(request: GenerationRequest): Promise<GenerationRequest | null>;
   plan(request: GenerationRequest): Promise<ReferencePlan>;
-  /** The last thing before the request is recorded and submitted. */
   ready(
     request: GenerationRequest,
     deps: UploadDeps,
@@ -43,7 +41,7 @@ export interface RequestReferences {
 
 type UploadDeps = Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress">;
 
-/** A request's reference images, on their way to being URLs that the service can fetch. */
+/** Uploads reference images, so that the service can fetch them by URL. */
 export class ReferenceImages implements RequestReferences {
   readonly #options: ReferenceOptions;
 
@@ -52,8 +50,8 @@ export class ReferenceImages implements RequestReferences {
   }
 
   /**
-   * The request with the URLs that its files were uploaded to before, by which the ledger knows it; null if one was
-   * never uploaded. @throws StateFolderError
+   * Returns the request with the URLs of earlier uploads, as in the ledger; null if a file was never uploaded. @throws
+   * StateFolderError
    */
   async asRecorded(request: GenerationRequest): Promise<GenerationRequest | null> {
     const urls = await this.#earlierUrls();
@@ -94,7 +92,7 @@ export class ReferenceImages implements RequestReferences {
     return { request: withUrls(request, uploaded), warnings };
   }
 
-  /** The URLs that files were uploaded to before, by the files' names. */
+  /** URLs of earlier uploads by the files' names. */
   async #earlierUrls(): Promise<Map<string, string>> {
     const urls = new Map<string, string>();
     for (const file of this.#options.usesCache ? this.#options.files : []) {
@@ -110,7 +108,7 @@ export class ReferenceImages implements RequestReferences {
     const earlier = await this.#earlier(file);
     deps.onProgress({ type: "uploading", file: file.name, bytes: file.bytes });
     const url = await uploadFile(file, command, env, deps.signal);
-    // Else the next request with these bytes would get another image's URL.
+    // Otherwise the next request with these bytes would get another image's URL.
     if (!(await isUnchanged(file)))
       throw new UsageError(`${file.name} was changed while it was uploaded.`, {
         hint: ["Nothing was charged.", phrase`${action("repeat")}.`],
