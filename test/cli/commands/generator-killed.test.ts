@@ -11,6 +11,8 @@ import { LINES } from "../../support/records.ts";
 import { inTurn } from "../../support/scripts.ts";
 import { withConfig } from "../../support/settings-file.ts";
 
+const FOX = ["generate", "a fox", "--generator-paid"];
+
 interface Killed {
   command?: string[];
   /** The process that has it; default: one that has ended. */
@@ -48,55 +50,37 @@ async function killed(types: readonly "started"[], { command = ["generate", "a f
 }
 
 describe("a task at a generator whose process was killed", () => {
-  it.each([["resume"], ["generate", "a fox", "--generator-paid"]])(
-    "before anything was sent: %s sends it",
-    async (...command) => {
-      const { json, taskId, prompts } = await killed([]);
-      const { code, document } = await json(command);
-      const report = document.tasks?.[0] ?? document;
-      expect({ code, report }).toMatchObject({
-        code: 0,
-        report: { taskId, status: "completed", charged: "yes" },
-      });
-      expect(prompts()).toEqual(["a fox"]);
-    },
-  );
+  it.each(
+    [["resume"], FOX].flatMap((command) => [
+      ["before anything was sent", "sends it", command, false] as const,
+      ["after its reply had arrived", "saves it, and sends nothing", command, true] as const,
+    ]),
+  )("%s: imggen %3$s %2$s", async (_when, _what, command, hasReply) => {
+    const { json, keep, taskId, prompts } = await killed(hasReply ? ["started"] : []);
+    if (hasReply) await keep(IMAGE_REPLY);
+    const { code, document } = await json(command);
+    const report = document.tasks?.[0] ?? document;
+    const saved = { taskId, status: "completed", charged: "yes", files: [{ url: null }] };
+    expect({ code, report }).toMatchObject({ code: 0, report: saved });
+    expect(prompts()).toEqual(hasReply ? [] : ["a fox"]);
+  });
 
-  it.each([["resume"], ["generate", "a fox", "--generator-paid"]])(
+  it.each([["resume"], FOX])(
     "after a paid request was sent: %s says that it may have been charged, and sends nothing",
     async (...command) => {
       const { json, prompts } = await killed(["started"]);
-      expect(await json(command)).toMatchObject({ code: 9 });
-      expect(await json(command)).toMatchObject({ code: 9 });
+      for (let time = 1; time <= 2; time += 1) expect((await json(command)).code).toBe(9);
       expect(prompts()).toEqual([]);
     },
   );
 
   it("is not said to have been charged earlier, which nobody knows", async () => {
     const waiting = await killed([]);
-    const continued = await waiting.run(["generate", "a fox", "--generator-paid"]);
-    expect(continued.stderr).toContain(
-      `Continuing ${waiting.taskId}, begun earlier; --again submits a new one.`,
-    );
-    const { run } = await killed(["started"]);
-    const { code, stderr } = await run(["generate", "a fox", "--generator-paid"]);
+    const words = `Continuing ${waiting.taskId}, begun earlier; --again submits a new one.`;
+    expect((await waiting.run(FOX)).stderr).toContain(words);
+    const { code, stderr } = await (await killed(["started"])).run(FOX);
     expect([code, stderr]).toEqual([9, expect.not.stringMatching(/charged earlier|was charged/)]);
   });
-
-  it.each([["resume"], ["generate", "a fox", "--generator-paid"]])(
-    "after its reply had arrived: %s saves it, and sends nothing",
-    async (...command) => {
-      const { json, keep, taskId, prompts } = await killed(["started"]);
-      await keep(IMAGE_REPLY);
-      const { code, document } = await json(command);
-      const report = document.tasks?.[0] ?? document;
-      expect({ code, report }).toMatchObject({
-        code: 0,
-        report: { taskId, status: "completed", charged: "yes", files: [{ url: null }] },
-      });
-      expect(prompts()).toEqual([]);
-    },
-  );
 
   it("after a paid request was sent is of unknown outcome wherever it is shown, and nothing is written for that", async () => {
     const { json, run, home, id, taskId } = await killed(["started"]);
@@ -141,11 +125,8 @@ describe("a task at a generator whose process was killed", () => {
   it("while its reply arrived may have been charged, and what there is of it is kept", async () => {
     const { json, keep, prompts } = await killed(["started"]);
     await keep(IMAGE_REPLY.subarray(0, -20));
-    const { code, document } = await json(["resume"]);
-    expect({ code, task: document.tasks?.[0] }).toMatchObject({
-      code: 9,
-      task: { charged: "unknown", error: { message: expect.stringMatching(/kept in .*work/) } },
-    });
+    const task = { charged: "unknown", error: { message: expect.stringMatching(/kept in .*work/) } };
+    expect(await json(["resume"])).toMatchObject({ code: 9, document: { tasks: [task] } });
     expect(prompts()).toEqual([]);
   });
 
@@ -171,46 +152,34 @@ describe("resume of a task at a generator", () => {
     ["--generator-field", "steps"],
     ["--generator-concurrency", "0"],
   ])("refuses %s %s as a usage error, before it looks at any task", async (...flags) => {
-    for (const isSent of [false, true]) {
-      const { json, prompts } = await killed(isSent ? ["started"] : []);
+    for (const lines of [[], ["started"]] as const) {
+      const { json, prompts } = await killed(lines);
       const { code, document } = await json(["resume", ...flags]);
-      expect({ code, document }).toMatchObject({
-        code: 2,
-        document: { ok: false, error: { type: "usage" } },
-      });
+      expect({ code, ...document }).toMatchObject({ code: 2, ok: false, error: { type: "usage" } });
       expect(document.tasks).toBeUndefined();
       expect(prompts()).toEqual([]);
     }
   });
 
-  it.each([{ IMGGEN_GENERATOR: "comfyui:" }, { IMGGEN_GENERATOR: "npm:nowhere-to-be-found" }])(
-    "is not kept from its own by a malformed setting: %j",
-    async (env) => {
-      const { json, taskId } = await killed([]);
-      const { code, document } = await json(["resume"], { env });
-      expect({ code, document }).toMatchObject({
-        code: 0,
-        document: { tasks: [{ taskId, status: "completed", charged: "yes" }] },
-      });
-    },
-  );
-
-  it("is not kept from its own by what is malformed about another one in the config", async () => {
+  it.each([
+    [{ IMGGEN_GENERATOR: "comfyui:" }, {}],
+    [{ IMGGEN_GENERATOR: "npm:nowhere-to-be-found" }, {}],
+    [{ IMGGEN_GENERATOR: undefined }, { generator: "comfyui:http://127.0.0.1:9", generatorSide: "wide" }],
+  ])("is not kept from its own by what is malformed about another one: %j %j", async (env, config) => {
     const world = await killed([]);
-    await withConfig(world, { generator: "comfyui:http://127.0.0.1:9", generatorSide: "wide" });
-    const env = { IMGGEN_GENERATOR: undefined };
-    expect(await world.json(["resume"], { env })).toMatchObject({ code: 0 });
+    await withConfig(world, config);
+    const tasks = [{ taskId: world.taskId, status: "completed", charged: "yes" }];
+    expect(await world.json(["resume"], { env })).toMatchObject({ code: 0, document: { tasks } });
   });
 
   it("says what is malformed about its own", async () => {
     const world = await killed([]);
-    const generator = `openai:${world.generator.origin}/v1`;
-    await withConfig(world, { generator, generatorSide: "wide" });
+    await withConfig(world, { generator: `openai:${world.generator.origin}/v1`, generatorSide: "wide" });
+    const error = { message: expect.stringContaining("generatorSide from config.json") };
     const env = { IMGGEN_GENERATOR: undefined };
-    const { code, document } = await world.json(["resume"], { env });
-    expect(code).toBe(2);
-    expect(document.tasks).toMatchObject([
-      { error: { message: expect.stringContaining("generatorSide from config.json") } },
-    ]);
+    expect(await world.json(["resume"], { env })).toMatchObject({
+      code: 2,
+      document: { tasks: [{ error }] },
+    });
   });
 });

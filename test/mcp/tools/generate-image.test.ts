@@ -24,14 +24,8 @@ describe("generate_image", () => {
   it("saves the image and says what it cost, and what the session has spent", async () => {
     const { call, cwd } = await sandboxAgent();
     const { document, isError } = await call("generate_image", { ...FOX, output: "pictures/" });
-    expect(isError).toBe(false);
-    expect(document).toMatchObject({
-      ok: true,
-      status: "completed",
-      credits: 2,
-      charged: "yes",
-      request: FOX,
-    });
+    const made = { ok: true, status: "completed", credits: 2, charged: "yes", request: FOX };
+    expect({ isError, ...document }).toMatchObject({ isError: false, ...made });
     expect(document.session).toEqual({ maxCredits: 20, credits: 2, undocumentedRequests: 0 });
     const file = String(document.files?.["0"]?.path);
     expect(path.dirname(file)).toBe(path.join(cwd, "pictures"));
@@ -60,57 +54,43 @@ describe("generate_image", () => {
     expect(path.dirname(String(inFolder.document.files?.["0"]?.path))).toBe(path.join(cwd, "pictures"));
   });
 
-  it("sees a login that came after the session began, and after a call that lacked it", async () => {
+  it("sees a login that came after a call that lacked it, or changed the key, and what the session has spent stays", async () => {
     const server = await liveService(png());
     const folders = await mcpFolders();
     const { call } = await agent({ ...folders, flags: [] });
-    expect((await call("generate_image", FOX)).document.error).toMatchObject({ type: "usage" });
-    const login = ["login", "--no-verify", "--base-url", server.baseUrl];
-    await runCommand(login, { ...folders, input: `${CANARY}\n` });
-    expect((await call("generate_image", FOX)).document).toMatchObject({ ok: true, taskId: "task-1" });
-  });
-
-  it("returns its task after the key was changed too, and what the session has spent stays", async () => {
-    const server = await liveService(png());
-    const folders = await mcpFolders();
-    const { call } = await agent({ ...folders, flags: [] });
-    const answers = [];
-    for (const key of [CANARY, `${CANARY}-2`]) {
+    const generate = async () => (await call("generate_image", FOX)).document;
+    const loginWith = (key: string) => {
       const login = ["login", "--no-verify", "--base-url", server.baseUrl];
-      await runCommand(login, { ...folders, input: `${key}\n` });
-      answers.push(await call("generate_image", FOX));
-    }
-    expect(answers[1]?.document).toMatchObject({
-      ok: true,
-      reused: true,
-      files: answers[0]?.document.files,
-      session: { credits: 2 },
-    });
+      return runCommand(login, { ...folders, input: `${key}\n` });
+    };
+    expect((await generate()).error).toMatchObject({ type: "usage" });
+    await loginWith(CANARY);
+    const { files, ...made } = await generate();
+    expect(made).toMatchObject({ ok: true, taskId: "task-1" });
+    await loginWith(`${CANARY}-2`);
+    expect(await generate()).toMatchObject({ ok: true, reused: true, files, session: { credits: 2 } });
     expect(server.submits()).toHaveLength(1);
   });
 
-  it("is charged once, however often the same call is made, and at the same time", async () => {
+  it("is charged once, however often the same call is made, and again where that is what it asks for", async () => {
     const { call, ...world } = await sandboxAgent();
     const calls = await Promise.all([call("generate_image", FOX), call("generate_image", FOX)]);
     const again = await call("generate_image", FOX);
-    const ids = [...calls, again].map(({ document }) => document.taskId);
-    expect(new Set(ids).size).toBe(1);
+    const ids = new Set([...calls, again].map(({ document }) => document.taskId));
+    expect(ids.size).toBe(1);
     expect(again.document).toMatchObject({ reused: true, session: { credits: 2 } });
     expect(await sandboxHistory(world)).toHaveLength(1);
+    const { document } = await call("generate_image", { ...FOX, reuse: false });
+    expect(ids).not.toContain(document.taskId);
+    expect(document).toMatchObject({ session: { credits: 4 } });
   });
 
   it("is charged once where its task has failed too, and says what makes a new one", async () => {
     const { call, server } = await serviceAgent({ poll: taskIs({ status: "failed", errorCode: 7 }) });
-    for (let calls = 0; calls < 2; calls += 1) {
-      const { isError, document } = await call("generate_image", FOX);
-      expect({ isError, document }).toMatchObject({
-        isError: true,
-        document: { taskId: "task-1", charged: "unknown", session: { credits: 2 } },
-      });
-      expect(document.error?.hint).toBe(
-        "It may have been charged. imggen does not retry by itself; reuse: false charges again.",
-      );
-    }
+    const hint = "It may have been charged. imggen does not retry by itself; reuse: false charges again.";
+    const failed = { taskId: "task-1", charged: "unknown", error: { hint }, session: { credits: 2 } };
+    for (let calls = 0; calls < 2; calls += 1)
+      expect(await call("generate_image", FOX)).toMatchObject({ isError: true, document: failed });
     expect(server.submits()).toHaveLength(1);
     const { document } = await call("generate_image", { ...FOX, reuse: false });
     expect(document).toMatchObject({ taskId: "task-2", session: { credits: 4 } });
@@ -118,30 +98,20 @@ describe("generate_image", () => {
 
   it("is copied to the file that a further call names, while it is in flight and once it is saved", async () => {
     const { call, cwd } = await sandboxAgent();
-    const file = (name: string) => path.join(cwd, "pictures", name);
-    const calls = await Promise.all(
-      ["a.png", "b.png"].map((name) => call("generate_image", { ...FOX, output: `pictures/${name}` })),
-    );
-    calls.push(await call("generate_image", { ...FOX, output: "pictures/c.png" }));
-    expect(calls.map(({ document }) => document.files?.["0"]?.path)).toEqual(
-      ["a.png", "b.png", "c.png"].map(file),
-    );
-    expect(await readFile(file("c.png"))).toEqual(await readFile(file("a.png")));
-    expect(calls[2]?.document).toMatchObject({ reused: true, session: { credits: 2 } });
+    const generate = async (name: string) =>
+      (await call("generate_image", { ...FOX, output: `pictures/${name}` })).document;
+    const documents = await Promise.all(["a.png", "b.png"].map(generate));
+    documents.push(await generate("c.png"));
+    const files = ["a.png", "b.png", "c.png"].map((name) => path.join(cwd, "pictures", name));
+    expect(documents.map((each) => each.files?.["0"]?.path)).toEqual(files);
+    expect(await readFile(String(files[2]))).toEqual(await readFile(String(files[0])));
+    expect(documents[2]).toMatchObject({ reused: true, session: { credits: 2 } });
   });
 
   it("passes on where reference images are on the web", async () => {
     const { call } = await sandboxAgent();
     const request = { ...FOX, image: ["https://cdn.example/a.png", "https://cdn.example/b.png"] };
     expect((await call("generate_image", request)).document).toMatchObject({ ok: true, request });
-  });
-
-  it("is charged again where that is what it asks for", async () => {
-    const { call } = await sandboxAgent();
-    const first = await call("generate_image", FOX);
-    const second = await call("generate_image", { ...FOX, reuse: false });
-    expect(second.document.taskId).not.toBe(first.document.taskId);
-    expect(second.document).toMatchObject({ session: { credits: 4 } });
   });
 
   it("answers with the task's id before the client gives up; the task goes on, and get_task has it", async () => {
@@ -160,21 +130,15 @@ describe("generate_image", () => {
   });
 
   it("leaves a task that can be resumed where the call is cancelled", async () => {
-    const { call, client, leave, ...world } = await sandboxAgent();
+    const { call, leave, ...world } = await sandboxAgent();
     const cancelling = new AbortController();
-    const cancelled = call(
-      "generate_image",
-      { ...FOX, prompt: "a fox [sandbox:slow=1m]" },
-      {
-        signal: cancelling.signal,
-        onprogress: ({ message }) => message?.startsWith("Waiting") && cancelling.abort(),
-      },
-    );
-    await expect(cancelled).rejects.toThrow();
-    const { document } = await call("get_task", {
-      taskId: (await sandboxHistory(world))[0].taskId,
-      waitSeconds: 0,
-    });
+    const { signal } = cancelling;
+    const onprogress = ({ message }: { message?: string | undefined }) =>
+      message?.startsWith("Waiting") && cancelling.abort();
+    const slow = { ...FOX, prompt: "a fox [sandbox:slow=1m]" };
+    await expect(call("generate_image", slow, { signal, onprogress })).rejects.toThrow();
+    const [{ taskId }] = await sandboxHistory(world);
+    const { document } = await call("get_task", { taskId, waitSeconds: 0 });
     expect(document).toMatchObject({ ok: true, status: "running", charged: "yes" });
     expect(await leave()).toBe(0);
     expect(await sandboxHistory(world)).toMatchObject([{ status: "running", charged: "yes" }]);
