@@ -15,7 +15,7 @@ import { isAtGenerator, SANDBOX_SERVICE } from "../task/intent.ts";
 import { generatorFieldTexts } from "../task/request.ts";
 import type { Task } from "../task/task.ts";
 import { canHaveThumbnails, findImages, THUMBNAILS_SUFFIX } from "./find-images.ts";
-import { galleryPage, isGalleryPage, type PageImage } from "./page.ts";
+import { isGalleryPage, type PageImage, renderGalleryPage } from "./page.ts";
 import {
   makeThumbnails,
   type ThumbnailedImage,
@@ -26,7 +26,6 @@ import {
 interface GalleryOptions extends ThumbnailOptions {
   folder: string;
   page: string;
-  /** Whether to replace a file that is not a gallery page. */
   overwrite: boolean;
   ledger: Pick<Ledger, "findByFiles">;
   /** Returns the profile for a service or generator in the ledger, or null. */
@@ -52,12 +51,12 @@ export async function buildGallery(options: GalleryOptions): Promise<Gallery> {
     await makeFolder(path.dirname(page), 0o777);
     const { images, ...result } = await makeThumbnails(files, thumbnails, options);
     const origins = await findOrigins(images, ledger);
-    const ids = pageIds(images);
+    const ids = createPageIds(images);
     const pageImages = images.map((image, at) => ({
       id: ids[at] ?? "",
-      ...pageImage(image, origins[at] ?? null, options),
+      ...toPageImage(image, origins[at] ?? null, options),
     }));
-    await replaceAtomically(page, galleryPage(path.basename(folder) || folder, pageImages), 0o666);
+    await replaceAtomically(page, renderGalleryPage(path.basename(folder) || folder, pageImages), 0o666);
     return { ...result, images: pageImages };
   } catch (error) {
     if (signal.aborted || errorCode(error) === undefined) throw error;
@@ -107,7 +106,7 @@ async function findOrigins(
 }
 
 /** Ids from the images' content, so that links survive new names. Copies are numbered. */
-function pageIds(images: readonly ThumbnailedImage[]): string[] {
+function createPageIds(images: readonly ThumbnailedImage[]): string[] {
   const counts = new Map<string, number>();
   return images.map(({ sha256 }) => {
     const id = sha256.slice(0, ID_DIGITS);
@@ -119,7 +118,7 @@ function pageIds(images: readonly ThumbnailedImage[]): string[] {
 
 const ID_DIGITS = 12;
 
-function pageImage(
+function toPageImage(
   { source, thumbnail, width, height }: ThumbnailedImage,
   origin: ImageOrigin | null,
   { page, findProfile }: Pick<GalleryOptions, "page" | "findProfile">,

@@ -11,7 +11,6 @@ export interface FoundImage {
   modifiedMs: number;
 }
 
-/** Suffix of the names of thumbnail folders. */
 export const THUMBNAILS_SUFFIX = "-thumbnails";
 
 /** Empty file that marks a folder of thumbnails of imggen. */
@@ -42,7 +41,6 @@ export async function findImages(folder: string): Promise<FoundImage[]> {
       const file = path.join(folder, subfolder, entry.name);
       if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
       if (entry.name.endsWith(THUMBNAILS_SUFFIX) && (await hasThumbnailMarker(file))) continue;
-      // Skips an unreadable subfolder.
       if (entry.isDirectory()) await walk(name).catch(() => {});
       else if (typeFromName(entry.name) !== null) images.push(...(await listIfRegular(name, file)));
     }

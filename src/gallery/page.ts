@@ -3,7 +3,6 @@ import style from "./page.css?raw";
 import script from "./page.js?raw";
 
 export interface PageImage {
-  /** Anchor on the page. */
   id: string;
   /** Relative URLs. The thumbnail may be a data URL. */
   file: string;
@@ -17,7 +16,6 @@ export interface PageImage {
   model: string | null;
   ratio: string | null;
   quality: string | null;
-  /** Fields that only the generator has. */
   settings: Readonly<Record<string, string>>;
   credits: number | null;
   task: string | null;
@@ -34,12 +32,12 @@ export function isGalleryPage(html: string): boolean {
 /**
  * Returns the HTML. The page loads only images and runs only its own script; prompts and file names are escaped.
  */
-export function galleryPage(title: string, images: readonly PageImage[]): string {
+export function renderGalleryPage(title: string, images: readonly PageImage[]): string {
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy()}">
+<meta http-equiv="Content-Security-Policy" content="${contentSecurityPolicy()}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 ${GENERATOR}
 <title>${escapeHtml(title)}</title>
@@ -100,7 +98,7 @@ ${GENERATOR}
 }
 
 /** Allows only images of the page's folder or inline, and the style and script with these digests. */
-function policy(): string {
+function contentSecurityPolicy(): string {
   return [
     "default-src 'none'",
     "img-src 'self' file: data:",

@@ -1,7 +1,7 @@
 import { promises } from "node:fs";
 import path from "node:path";
 import { isContactSheet } from "../graphics/contact-sheet.ts";
-import { loadSharp, thumbnail, UndecodableError } from "../graphics/decoder.ts";
+import { createThumbnail, loadSharp, UndecodableError } from "../graphics/decoder.ts";
 import { mapConcurrent } from "../lib/concurrency.ts";
 import { makeFolder } from "../lib/durable.ts";
 import { errorText } from "../lib/error-text.ts";
@@ -42,7 +42,6 @@ export interface ThumbnailResult {
   images: ThumbnailedImage[];
   unreadable: UnreadableImage[];
   newThumbnails: number;
-  /** False if the decoder is not installed. */
   hasDecoder: boolean;
 }
 
@@ -151,7 +150,7 @@ async function readImage(
     const equalName = byContent.get(content);
     const isNew = hasDecoder && equalName === undefined;
     const copied = equalName === undefined ? null : readRegular(path.join(folder, equalName));
-    const bytes = isNew ? await thumbnail(source.path, MAX_EDGE_PX) : copied;
+    const bytes = isNew ? await createThumbnail(source.path, MAX_EDGE_PX) : copied;
     return { source, sha256, width, height, name: `${key}-${content}`, bytes, isNew };
   } catch (error) {
     return { name: source.name, why: error instanceof UndecodableError ? error.message : errorText(error) };

@@ -1,13 +1,11 @@
 import { createRequire } from "node:module";
-import { loadSharp, scaledPng, UndecodableError } from "./decoder.ts";
+import { loadSharp, scaleToPng, UndecodableError } from "./decoder.ts";
 
 export interface SheetCell {
-  /** Path of the image, or null if it is missing. */
   image: string | null;
   label: string;
 }
 
-/** Mark in a sheet's metadata. */
 const SOFTWARE = "imggen contact sheet";
 
 const PICTURE_SIZE = 320;
@@ -39,7 +37,7 @@ interface Layer {
  * Draws a square grid of pictures with their labels, below lines of text, as PNG.
  * @throws UndecodableError if sharp or the font is not installed, or an image cannot be decoded
  */
-export async function contactSheet(sheet: {
+export async function drawContactSheet(sheet: {
   top: readonly string[];
   cells: readonly SheetCell[];
   /** Identifies the sheet, for `isContactSheet`. */
@@ -86,7 +84,6 @@ export function isContactSheet(head: Buffer, subject?: string): boolean {
 
 /** Ends in a semicolon, so that no tag is a prefix of another. */
 function softwareTag(subject: string): string {
-  // Without brackets, because the library would drop the text in them.
   return `${SOFTWARE} of ${subject};`;
 }
 
@@ -97,7 +94,7 @@ async function drawCell({ image, label }: SheetCell): Promise<{ picture: Part; l
 async function drawPicture(image: string | null): Promise<Part> {
   const sharp = await loadSharp();
   if (image === null) return { input: await sharp({ create: PLACEHOLDER }).png().toBuffer(), ...PLACEHOLDER };
-  const input = await scaledPng(image, PICTURE_SIZE, PICTURE_SIZE);
+  const input = await scaleToPng(image, PICTURE_SIZE, PICTURE_SIZE);
   const { width = PICTURE_SIZE, height = PICTURE_SIZE } = await sharp(input).metadata();
   return { input, width, height };
 }

@@ -35,7 +35,7 @@ export function isExecutable(error: unknown): boolean {
 }
 
 /** @throws UndecodableError if the library is not installed or cannot be loaded */
-export async function sharpVersion(): Promise<string> {
+export async function getSharpVersion(): Promise<string> {
   return (await loadSharp()).versions.sharp;
 }
 
@@ -45,8 +45,8 @@ export type ImageSource = string | Buffer;
  * Returns a PNG of at most this size.
  * @throws UndecodableError
  */
-export function scaledPng(file: ImageSource, width: number, height: number): Promise<Buffer> {
-  return decoding(file, async (image) =>
+export function scaleToPng(file: ImageSource, width: number, height: number): Promise<Buffer> {
+  return withDecodedImage(file, async (image) =>
     image.resize({ width, height, fit: "inside", withoutEnlargement: true }).png().toBuffer(),
   );
 }
@@ -55,8 +55,8 @@ export function scaledPng(file: ImageSource, width: number, height: number): Pro
  * Returns the pixels (red, green, blue, alpha) at exactly this size. Transparent pixels become black.
  * @throws UndecodableError
  */
-export function scaledPixels(file: ImageSource, width: number, height: number): Promise<Pixels> {
-  return decoding(file, async (image) => {
+export function scaleToPixels(file: ImageSource, width: number, height: number): Promise<Pixels> {
+  return withDecodedImage(file, async (image) => {
     const scaled = image.resize({ width, height, fit: "fill" }).flatten().ensureAlpha();
     const { data, info } = await scaled.toColourspace("srgb").raw().toBuffer({ resolveWithObject: true });
     return { data, width: info.width, height: info.height };
@@ -67,8 +67,8 @@ export function scaledPixels(file: ImageSource, width: number, height: number): 
  * Returns a WebP of at most `edge` pixels on each side. Encoding takes no longer than decoding.
  * @throws UndecodableError
  */
-export function thumbnail(file: string, edge: number): Promise<Buffer> {
-  return decoding(file, async (image) =>
+export function createThumbnail(file: string, edge: number): Promise<Buffer> {
+  return withDecodedImage(file, async (image) =>
     image
       .resize({ width: edge, height: edge, fit: "inside", withoutEnlargement: true })
       .webp({ quality: 75, effort: 1 })
@@ -87,7 +87,6 @@ export function isWritable(type: string): type is keyof typeof WRITERS {
   return Object.hasOwn(WRITERS, type);
 }
 
-/** `lostMetadata`: names for messages. */
 export interface Converted {
   bytes: Buffer;
   lostMetadata: readonly string[];
@@ -108,13 +107,13 @@ const C2PA = Buffer.from("6332706100110010800000aa00389b71", "hex");
  * Converts an image of one frame to another type, upright and with its metadata.
  * @throws UndecodableError
  */
-export async function convertedImage(file: Buffer, type: keyof typeof WRITERS): Promise<Converted> {
-  const [bytes, originalMetadata] = await decoding(file, async (image) => {
+export async function convertImage(file: Buffer, type: keyof typeof WRITERS): Promise<Converted> {
+  const [bytes, originalMetadata] = await withDecodedImage(file, async (image) => {
     const metadata = await image.metadata();
     if ((metadata.pages ?? 1) > 1) throw new Error("it is animated");
     return [await WRITERS[type](image.keepMetadata()).toBuffer(), metadata] as const;
   });
-  const convertedMetadata = await decoding(bytes, (image) => image.metadata());
+  const convertedMetadata = await withDecodedImage(bytes, (image) => image.metadata());
   const names = Object.keys(METADATA) as (keyof typeof METADATA)[];
   const lostMetadata: string[] = names
     .filter((name) => originalMetadata[name] && !convertedMetadata[name])
@@ -128,7 +127,10 @@ export async function convertedImage(file: Buffer, type: keyof typeof WRITERS): 
 type Image = ReturnType<Sharp>;
 
 /** Decodes an image upright; of an animation only the first frame. */
-async function decoding<Result>(file: ImageSource, work: (image: Image) => Promise<Result>): Promise<Result> {
+async function withDecodedImage<Result>(
+  file: ImageSource,
+  work: (image: Image) => Promise<Result>,
+): Promise<Result> {
   const sharp = await loadSharp();
   try {
     return await work(sharp(file, { limitInputPixels: MAX_PIXELS, failOn: "error" }).autoOrient());

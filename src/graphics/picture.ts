@@ -7,11 +7,11 @@ import {
   type ImageSource,
   loadSharp,
   type Pixels,
-  scaledPixels,
-  scaledPng,
+  scaleToPixels,
+  scaleToPng,
   UndecodableError,
 } from "./decoder.ts";
-import { availableSize, fittedCells, type Screen } from "./terminal.ts";
+import { availableSize, fitCells, type Screen } from "./terminal.ts";
 
 /** Larger files are scaled before they are sent to a terminal. */
 const MAX_BYTES = 8 * 1024 * 1024;
@@ -31,13 +31,13 @@ export interface DisplayImage {
 export async function renderPicture(input: DisplayImage, screen: Screen, id?: number): Promise<string> {
   const { source, image } = input;
   const { protocol, cell } = screen;
-  if (protocol === "blocks") return blocks(input, screen);
-  const cells = fittedCells(image, screen, cell);
+  if (protocol === "blocks") return renderBlocks(input, screen);
+  const cells = fitCells(image, screen, cell);
   const [width, height] = [cells.width * cell.width, cells.height * cell.height];
-  if (protocol === "sixel") return sixelPicture(await scaledPixels(source, width, height));
+  if (protocol === "sixel") return sixelPicture(await scaleToPixels(source, width, height));
   const supportedTypes = protocol === "iterm2" ? ITERM2_TYPES : KITTY_TYPES;
   const unchanged = supportedTypes.has(image.type) ? await bytesIfSmall(input) : null;
-  const bytes = unchanged ?? (await scaledPng(source, width * 2, height * 2));
+  const bytes = unchanged ?? (await scaleToPng(source, width * 2, height * 2));
   return protocol === "iterm2" ? iterm2Picture(bytes, cells) : kittyPicture(bytes, cells, id);
 }
 
@@ -54,11 +54,11 @@ async function bytesIfSmall({
   return (await promises.stat(source)).size > MAX_BYTES ? null : promises.readFile(source);
 }
 
-async function blocks({ source, image }: DisplayImage, screen: Screen): Promise<string> {
+async function renderBlocks({ source, image }: DisplayImage, screen: Screen): Promise<string> {
   const { colors } = screen;
   if (colors === "none") throw new UndecodableError("this terminal does not support pictures or colours");
-  const { width, height } = fittedCells(image, screen, { width: 1, height: 2 });
-  return blockPicture(await scaledPixels(source, width, height * 2), colors);
+  const { width, height } = fitCells(image, screen, { width: 1, height: 2 });
+  return blockPicture(await scaleToPixels(source, width, height * 2), colors);
 }
 
 /** Size in characters: https://iterm2.com/documentation-images.html */
@@ -67,7 +67,7 @@ function iterm2Picture(file: Buffer, { width, height }: Size): string {
   return `\u001b]1337;File=${options}:${file.toString("base64")}\u0007\n`;
 }
 
-/** All terminals with sixel graphics have at least this many colours. */
+/** Number of colours that every terminal with sixel graphics has. */
 const COLORS = 256;
 
 function sixelPicture({ data, width, height }: Pixels): string {
@@ -75,7 +75,6 @@ function sixelPicture({ data, width, height }: Pixels): string {
   return `${image2sixel(Uint8Array.from(data), width, height, COLORS)}\n`;
 }
 
-/** Pixels between two images. */
 const GAP = 8;
 
 /**
@@ -95,7 +94,7 @@ export async function renderGrid(inputs: readonly DisplayImage[], screen: Screen
   const [column, row] = [cellSize(width), cellSize(height)];
   const layers = await Promise.all(
     inputs.map(async ({ source }, at) => ({
-      input: await scaledPng(source, column - GAP, row - GAP),
+      input: await scaleToPng(source, column - GAP, row - GAP),
       left: (at % columns) * column,
       top: Math.floor(at / columns) * row,
     })),
@@ -125,7 +124,6 @@ function blockPicture({ data, width, height }: Pixels, colors: "truecolor" | "25
   return text;
 }
 
-/** A pixel's colour for an escape sequence. */
 function trueColor([red, green, blue]: Uint8Array): string {
   return `2;${red};${green};${blue}`;
 }
@@ -153,7 +151,6 @@ function distance(a: readonly number[], b: readonly number[]): number {
 
 // https://sw.kovidgoyal.net/kitty/graphics-protocol/
 
-/** Maximum payload of one command, in base64. */
 const CHUNK_CHARACTERS = 4096;
 
 /**
@@ -190,7 +187,7 @@ export function canReplace({ protocol }: Screen): boolean {
 const MAX_PREVIEW_BYTES = 4 * 1024 * 1024;
 const MAX_PREVIEW_EDGE = 4096;
 
-export async function replaceablePicture(bytes: Buffer, screen: Screen): Promise<ReplaceablePicture> {
+export async function renderReplaceablePicture(bytes: Buffer, screen: Screen): Promise<ReplaceablePicture> {
   const inspection = bytes.length > MAX_PREVIEW_BYTES ? null : inspectBytes(bytes);
   if (inspection?.ok !== true) throw new UndecodableError("it is not an image");
   const { image } = inspection;
@@ -200,6 +197,6 @@ export async function replaceablePicture(bytes: Buffer, screen: Screen): Promise
   const id = randomInt(1, 2 ** 31);
   const draw = await renderPicture({ source: bytes, image }, screen, id);
   const removal = screen.protocol === "kitty" ? kittyRemoval(id) : "";
-  const rows = fittedCells(image, screen, screen.cell).height;
+  const rows = fitCells(image, screen, screen.cell).height;
   return { draw, erase: `${removal}\u001b[${rows}A\r\u001b[J` };
 }

@@ -9,17 +9,12 @@ export interface GraphicsSupport {
   sixel: boolean;
 }
 
-/** `hasColors`: whether colours are allowed. */
 export interface Terminal {
   env: Readonly<Record<string, string | undefined>>;
   columns: number;
   rows: number;
   hasColors: boolean;
   detectGraphics: () => Promise<GraphicsSupport>;
-  /**
-   * Sends a query.
-   * @returns the answer; empty if the terminal does not answer
-   */
   query: (question: string) => Promise<string>;
 }
 
@@ -36,10 +31,7 @@ export interface Screen {
  * Common size, for terminals that do not report theirs. Only the ratio matters if the terminal scales pictures.
  */
 const DEFAULT_CELL = { width: 10, height: 20 };
-/**
- * XTerm's default font, for sixel pictures. With a size that is too large, the top of a picture would leave the
- * screen.
- */
+/** XTerm's default font. With a larger size, the top of a sixel picture could leave the screen. */
 const SMALL_CELL = { width: 6, height: 12 };
 
 /**
@@ -48,7 +40,7 @@ const SMALL_CELL = { width: 6, height: 12 };
  */
 export async function detectScreen(terminal: Terminal): Promise<Screen> {
   const { columns, rows } = terminal;
-  const answer = canQuery(terminal) ? await terminal.query(queryFor(terminal.env)) : "";
+  const answer = canQuery(terminal) ? await terminal.query(buildQuery(terminal.env)) : "";
   const protocol = await detectProtocol(terminal, answer);
   const cell = parseCell(answer, terminal) ?? (protocol === "sixel" ? SMALL_CELL : DEFAULT_CELL);
   return { protocol, columns, rows, cell, colors: detectColors(terminal) };
@@ -72,7 +64,7 @@ function canQuery({ env }: Terminal): boolean {
   return !env.SSH_CONNECTION && !["", "dumb", "linux"].includes(env.TERM ?? "");
 }
 
-function queryFor({ TMUX }: Terminal["env"]): string {
+function buildQuery({ TMUX }: Terminal["env"]): string {
   return (TMUX ? "" : NAME_QUERY) + CELL_SIZE_QUERY + WINDOW_SIZE_QUERY + ATTRIBUTES_QUERY;
 }
 
@@ -113,7 +105,7 @@ export const FREE_ROWS = 4;
  * Returns the size of a picture in characters: as large as possible, but not larger than the image.
  * @param cell size of a character in pixels of the image
  */
-export function fittedCells(image: Size, screen: Screen, cell: Size): Size {
+export function fitCells(image: Size, screen: Screen, cell: Size): Size {
   const available = availableSize(screen);
   const scale = Math.min(
     1,

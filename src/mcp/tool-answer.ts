@@ -1,7 +1,7 @@
 import { noFlag, type Options } from "../client/options/option.ts";
 import { toImggenFailure } from "../client/report-json.ts";
 import type { TaskFailure, TaskResult } from "../client/results.ts";
-import { thumbnail, UndecodableError } from "../graphics/decoder.ts";
+import { createThumbnail, UndecodableError } from "../graphics/decoder.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import { AGENT_WORDS } from "./agent-words.ts";
 
@@ -76,7 +76,7 @@ export async function withPreviews(answer: Answer, includesPreviews: boolean): P
 
 async function createPreview(file: string): Promise<AnswerImage> {
   let edge = MAX_EDGE;
-  let picture = await thumbnail(file, edge);
-  for (; picture.length > MAX_BYTES; picture = await thumbnail(file, edge)) edge = Math.floor(edge / 2);
+  let picture = await createThumbnail(file, edge);
+  for (; picture.length > MAX_BYTES; picture = await createThumbnail(file, edge)) edge = Math.floor(edge / 2);
   return { data: picture.toString("base64"), mimeType: "image/webp" };
 }

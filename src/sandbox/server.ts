@@ -17,13 +17,12 @@ export interface Sandbox {
   baseUrl: string;
   port: number;
   latencyMs: number;
-  /** Closes the server and all connections immediately. */
   close(): Promise<void>;
 }
 
 /**
  * Serves the image service of the document on this machine, for free. It follows the document's rules and prices
- * (1 credit if it has none), and returns real images. Where the document is silent, the sandbox decides:
+ * (1 credit if it has none), and returns real images. If the document is silent:
  * - Refusals have HTTP status 200, except 403 for `SUBSCRIPTION_REQUIRED`, and 400 with
  * `image_generation.error.invalid_request` for errors without a key.
  * - Any key with the prefix `sk-` has an account; only `sk-sandbox-basic` has no subscription.

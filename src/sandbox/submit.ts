@@ -65,7 +65,7 @@ export async function submit(
   return findRefusal(valid, directives, account, service) ?? charge(valid, directives, account, service);
 }
 
-/** Reasons: subscription, rate limit, balance or an injected fault. */
+/** Refuses a request because of its subscription, rate limit, balance or an injected fault. */
 function findRefusal(
   { model, prompt, credits }: SandboxRequest,
   { faults }: Directives,
@@ -151,7 +151,6 @@ function insufficientCreditsReply(credits: number): ServerReply {
   return refusal("my_credits.no_credits_description", { why: `it costs ${credits}` });
 }
 
-/** For the log, because a prompt may have 20,000 characters. */
 function promptExcerpt(prompt: string): string {
   const maxLength = 100;
   const characters = [...prompt];
@@ -174,7 +173,6 @@ type Fault = (typeof DIRECTIVES)[number];
 
 export interface Directives {
   faults: ReadonlySet<Fault>;
-  /** From `[sandbox:slow=…]`. */
   slowMs: number | null;
   prompt: string;
   /** The first unknown directive, or null. It stays in the prompt, as at the real service. */

@@ -12,13 +12,11 @@ import type { Ledger } from "../store/ledger.ts";
 import { UnreadableRecordError, withStateFolderErrors } from "../store/store-errors.ts";
 import { newTaskId } from "../task/task-id.ts";
 
-/** Lifetime of an Idempotency-Key. */
 const KEY_LIFETIME_MS = 7 * 24 * 3_600_000;
 
 /** Minimum lifetime of the record of a call without a key. Retries are not matched after it. */
 const MIN_CALL_LIFETIME_MS = 24 * 3_600_000;
 
-/** The parts of a client's request that identify its call. */
 export interface CallRequest {
   key: string | null;
   digest: string;
@@ -34,7 +32,7 @@ export interface TaskIds {
   taskId: string;
 }
 
-/** State of a client: it waits for a process, has disconnected, or has its reply. */
+/** Events of a client: it waits, has disconnected, or has its reply. */
 type NoteType = "waits" | "left" | "delivered";
 
 interface Note {
@@ -44,7 +42,6 @@ interface Note {
   by: ProcessIdentity;
 }
 
-/** A client's request and its retries, all for one task. */
 export interface Call extends TaskIds {
   name: string;
   digest: string;
@@ -64,7 +61,6 @@ export interface Call extends TaskIds {
 export class Calls {
   readonly #folder: string;
   readonly #ledger: Pick<Ledger, "newId" | "clock" | "processes">;
-  /** The last request of each call, because requests of one call run in turn. */
   readonly #turns = new Map<string, Promise<unknown>>();
 
   constructor(folder: string, ledger: Pick<Ledger, "newId" | "clock" | "processes">) {
@@ -72,7 +68,6 @@ export class Calls {
     this.#ledger = ledger;
   }
 
-  /** Runs requests that may belong to one call one after another. */
   async runInTurn<Result>({ key, digest }: CallRequest, work: () => Promise<Result>): Promise<Result> {
     const turnKey = key === null ? digest : keyName(key);
     const previous = this.#turns.get(turnKey) ?? Promise.resolve();
@@ -125,15 +120,11 @@ export class Calls {
     });
   }
 
-  /**
-   * Returns null if the record is missing or unreadable.
-   * @param name from a task's file
-   */
+  /** @param name from a task's file, so untrusted */
   async find(name: string): Promise<Call | null> {
     return CALL_NAME.test(name) ? this.#read(name).catch(() => null) : null;
   }
 
-  /** Records the state of a client. Never throws. */
   note({ name }: Pick<Call, "name">, type: NoteType): void {
     try {
       const note = { type, at: this.#ledger.clock.now(), by: this.#ledger.processes.self };
@@ -146,7 +137,7 @@ export class Calls {
     } catch {}
   }
 
-  /** Whether a client of the call waits for another process that is alive. */
+  /** Whether a client of the call waits at another living process. */
   isAwaitedElsewhere({ notes }: Call): boolean {
     const { processes } = this.#ledger;
     const others = notes.filter(({ by }) => !isSameProcess(by, processes.self));
@@ -219,7 +210,6 @@ export function isDelivered({ notes }: Call): boolean {
 /** SHA-256 of a key, or a digest with the id of the task or a number. */
 const CALL_NAME = /^[0-9a-f]{64}(?:\.[\da-fT-]+)?$/;
 
-/** A digest, because a key may be any text. */
 function keyName(key: string): string {
   return createHash("sha256").update(key).digest("hex");
 }

@@ -51,7 +51,6 @@ export function createIntent(
   const terms = { ...defaults, taskId, options: { ...defaults.options, ...clientRequest.size } };
   const folderPath = path.join(folder, FILES_FOLDER, taskId);
   const destination = { kind: "file", path: folderPath, overwrite: false } as const;
-  // A workflow may cost an unknown amount even if the generator is free.
   const price = isFree && terms.isPaid ? null : credits;
   const job = { request, ...terms, references: toReferences(request) };
   const unsupported = unsupportedPart(job, connection.provider);

@@ -7,7 +7,6 @@ import type { Call, Calls } from "./call-records.ts";
 /** Time in which the client of a call without an Idempotency-Key may reconnect. */
 const MAX_ABSENCE_MS = 10_000;
 
-/** Maximum time to deliver replies while the server closes. */
 const MAX_ANSWER_MS = 2_000;
 const CHECK_MS = 20;
 
@@ -77,13 +76,11 @@ export class Clients {
     const call = name === undefined ? null : await calls.find(name);
     const isAwaitedHere = this.hasWaitingClients(taskId);
     if (call !== null && !isAwaitedHere && calls.isAwaitedElsewhere(call)) return;
-    // A retry could not find a task without a record.
     if (name !== undefined && !isAwaitedHere && call?.hasKey !== true && !this.#gone.has(taskId))
       void this.#awaitReturn({ name, taskId });
     runner.take(task, this.hasAbsentClients(taskId));
   }
 
-  /** Stops dropping calls, because the next process decides about them. */
   close(): void {
     this.#closing.abort();
   }

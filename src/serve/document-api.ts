@@ -26,8 +26,6 @@ import type { ImageId } from "./kept-images.ts";
 import type { Service } from "./serve-options.ts";
 import { findTask } from "./server-tasks.ts";
 
-// The operations of the service's document, for any generator.
-
 export function toCallRequest(
   { headers }: Pick<ServiceRequest, "headers">,
   digest: string,
@@ -196,7 +194,6 @@ export async function serveFile(address: FileAddress, service: Service): Promise
   if ("refused" in link) return link.refused;
   const image = await findImage(link, service);
   if (image === null || image.path === null) return unknownError("no such image", { status: 404 });
-  // The user may have changed an image that `resume` saved elsewhere.
   if (!(await isWhole(image))) return unknownError("no longer stored", { status: 410 });
   const { mediaType, bytes } = image;
   const onSent = () => service.collected.note(link);

@@ -17,7 +17,6 @@ import {
 export type TaskEnd =
   /** `missing`: reasons for missing images. `remarks`: differences between the images and the request. */
   | { name: "completed"; files: SavedFile[]; usage: Usage | null; missing: string[]; remarks: string[] }
-  /** `unknown`: the task may have been charged. */
   | { name: "failed"; outcome: "refused" | "unknown"; detail: string };
 
 /** Returns null while the task is unfinished. */
@@ -71,7 +70,6 @@ function unknownEnd(task: Task, why: string): TaskEnd {
   return { name: "failed", outcome: "unknown", detail: withReplyNote(task, why) };
 }
 
-/** @param gone reasons for images that the provider no longer has */
 function completedEnd(task: Task, gone: string[] = []): TaskEnd {
   const { files, usage = null, missing = [] } = taskFacts(task);
   return {

@@ -9,14 +9,12 @@ const MAX_WAIT_MS = 2_000;
 
 export interface OwnModel {
   name: string;
-  /** Whether the generator has only this model. */
   isOnly: boolean;
 }
 
 interface ModelListOptions {
   /** Returns the generator's models; null if it has no list. Rejects if the list cannot be read. */
   models: () => Promise<readonly string[] | null>;
-  /** null if each request must name a model. */
   ownModel: OwnModel | null;
   /** The model of requests that name none; null for the generator's default. */
   defaultModel: string | null;

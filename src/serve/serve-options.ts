@@ -18,7 +18,6 @@ import type { CollectedImages } from "./kept-images.ts";
 import type { ModelList, OwnModel } from "./model-list.ts";
 
 export interface ServeOptions {
-  /** Folder for images and the key. Created if missing. */
   folder: string;
   /** Marks the server's tasks in the ledger: lower-case letters and digits. */
   name: string;
@@ -26,7 +25,6 @@ export interface ServeOptions {
   ledger: Ledger;
   concurrency: number;
   isFree: boolean;
-  /** Names and defaults of the generator's fields. */
   fieldTerms: FieldTerms & Pick<GeneratorTerms, "findProblem">;
   /** Model of requests that name none; null for the generator's default. */
   defaultModel: string | null;
@@ -39,7 +37,6 @@ export interface ServeOptions {
   clock: Clock;
   random: () => number;
   dailyCredits: number | null;
-  /** Grace period for requests in flight while the server closes. */
   graceMs: number;
   /**
    * Time in which equal requests without an Idempotency-Key are one call; null: only automatic retries of a client
@@ -54,7 +51,6 @@ export interface ServeOptions {
   /** Default: 0, any unused port. */
   port?: number;
   onEvent?: ((event: ServeEvent) => void) | undefined;
-  /** Called for every request after its reply was sent. */
   onRequest?: ((line: RequestLine) => void) | undefined;
 }
 
@@ -62,7 +58,6 @@ export type ServeEvent =
   /** `ms`: duration, including `waitedMs` in the queue. `waiting`: number of this process's unfinished tasks. */
   | { kind: "ended"; taskId: string; task: Task; end: TaskEnd; ms: number; waitedMs: number; waiting: number }
   | { kind: "dropped"; taskId: string; why: string }
-  /** An outage stops submits for some time. */
   | { kind: "paused"; detail: string };
 
 export interface Service extends ServeOptions {

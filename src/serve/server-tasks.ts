@@ -19,9 +19,7 @@ const EXTRA_TASKS = 2;
 
 const OWNER_ONLY = 0o600;
 
-/**
- * Creates the runner of a server's tasks. All of its tasks share one gate, so that an outage costs few attempts.
- */
+/** All tasks share one gate, so that an outage costs few attempts. */
 export function openRunner(options: ServeOptions): Pick<Service, "runner" | "gate"> {
   const { connection, ledger, clock, random, graceMs, concurrency, name, onEvent } = options;
   const gate = new Gate({
@@ -51,7 +49,6 @@ export function openRunner(options: ServeOptions): Pick<Service, "runner" | "gat
   return { runner, gate };
 }
 
-/** Duration of an ended task, and its time before the first submit, in milliseconds. */
 function taskTimes({ submittedAt, requests }: Task, clock: ServeOptions["clock"]) {
   const startTimes = requests.flatMap(({ attempts }) => attempts.map(({ at }) => Date.parse(at)));
   const arrivedMs = Date.parse(submittedAt);
@@ -78,10 +75,7 @@ function taskDeps(
   };
 }
 
-/**
- * Finds a task of this server.
- * @param taskId untrusted text
- */
+/** @param taskId untrusted text */
 export async function findTask(
   taskId: string,
   { ledger, runner, name }: Pick<Service, "ledger" | "runner" | "name">,
@@ -133,7 +127,6 @@ async function adoptOnce(
   }
 }
 
-/** Describes why a task of another key is not continued; null if the key is the same. */
 function describeKeyMismatch(task: Task, identity: ServiceIdentity): string | null {
   try {
     requireSameKey(task.intent, identity, displayId(task));

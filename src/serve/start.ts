@@ -84,7 +84,6 @@ async function removeOldFiles(service: Service): Promise<void> {
   const { collected, calls, ledger, runner, folder, clock } = service;
   await collected.removeOld(async (image) => {
     const file = (await findImage(image, service))?.path ?? null;
-    // An image that `resume` saved elsewhere belongs to the user.
     return file !== null && path.dirname(file) === path.join(folder, FILES_FOLDER) ? file : null;
   });
   await calls.removeOld(service.onceMs ?? 0, (id) => ledger.isOpen(id));

@@ -39,7 +39,6 @@ export interface Operations {
   poll: Operation;
   /** GET /files/<task>/<name>: an image, for everyone with its signed URL. */
   file(address: FileAddress): Promise<ServerReply>;
-  /** An API in addition to the document's. */
   version1?: Version1Handler;
 }
 
@@ -68,7 +67,6 @@ export function createListener(
   };
 }
 
-/** A client's id for its request, which is returned and logged. */
 const CLIENT_ID = "X-Client-Request-Id";
 
 function getClientId({ headers }: IncomingMessage): string | null {
@@ -89,7 +87,6 @@ interface IncomingRequest {
   signal: AbortSignal;
 }
 
-/** Converts an exception to HTTP 500. Its message is only logged. */
 async function createReply(request: IncomingRequest, operations: Operations): Promise<ServerReply> {
   try {
     return await route(request, operations);
@@ -144,17 +141,15 @@ function parseKey(authorization = ""): string | null {
 
 type Picture = Extract<ServerReply, { kind: "picture" }>;
 
-/** Result of sending a reply. */
 export interface Delivery {
   /** The HTTP status; 0 if the connection was closed without a reply. */
   status: number;
-  /** The result, if there is more to say than the status. */
+  /** For the server's log. */
   note: string | null;
-  /** Whether the service refused the request: the status may be 200. */
+  /** Whether the request was refused, possibly with HTTP status 200. */
   isRefused: boolean;
 }
 
-/** Sends a reply. Never throws, even if the client has disconnected. */
 async function deliver(reply: ServerReply, outgoing: ServerResponse): Promise<Delivery> {
   const { note } = reply;
   switch (reply.kind) {
@@ -184,7 +179,6 @@ async function deliver(reply: ServerReply, outgoing: ServerResponse): Promise<De
   }
 }
 
-/** Streams an image while it is drawn or read, at the client's speed. @returns the error, if any */
 async function stream(picture: Picture, outgoing: ServerResponse): Promise<string | null> {
   const { chunks, mediaType, bytes, cutShort, onSent } = picture;
   outgoing.writeHead(200, {

@@ -32,7 +32,6 @@ function imageUrl(origin: string, link: Link, secret: string): string {
   return `${origin}/files/${link.taskId}/${link.index}.${link.extension}?${query}`;
 }
 
-/** Parts of `/files/<task>/<name>?<query>`. */
 export interface FileAddress {
   taskId: string;
   name: string;
@@ -48,7 +47,6 @@ export function verifyLink(
   const [, index, extension = ""] = /^(\d{1,2})\.([a-z0-9]{3,4})$/.exec(name) ?? [];
   const [expires] = /^\d{1,15}$/.exec(query.get("expires") ?? "") ?? [];
   const link = { taskId, index: Number(index), extension, expires: Number(expires) };
-  // Only URLs of this form are signed.
   if (!isSameText(query.get("signature") ?? "", sign(link, secret)))
     return { refused: unknownError("wrong signature", { status: 403 }) };
   if (nowMs >= link.expires * 1000) return { refused: unknownError("expired", { status: 403 }) };

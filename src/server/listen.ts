@@ -15,7 +15,6 @@ export interface LoopbackServer {
   port: number;
   /** `http://127.0.0.1:<port>` */
   origin: string;
-  /** Closes the server and all connections immediately. */
   close(): Promise<void>;
 }
 

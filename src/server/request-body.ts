@@ -79,7 +79,6 @@ export async function readBytes(body: Readable, maxBytes: number): Promise<Buffe
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
-    // The connection must stay open for the reply.
     for await (const chunk of body.iterator({ destroyOnReturn: false })) {
       bytes += chunk.length;
       if (bytes > maxBytes) break;

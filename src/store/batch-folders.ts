@@ -31,7 +31,6 @@ export function newFolderId(): string {
 export async function readFolderId(folder: string): Promise<string | null> {
   const file = path.join(folder, FOLDER_ID_FILE);
   try {
-    // Reading a pipe might block forever.
     if (!lstatSync(file).isFile()) throw unreadableId(file, "it is not a regular file");
     const text = await readPublished(file, (text) => text.endsWith("\n"));
     if (ID.test(text.trimEnd())) return text.trimEnd();
@@ -96,7 +95,6 @@ export class BatchFolders {
     return shared === null ? null : { origin: shared, isShared: true };
   }
 
-  /** Default: the folder's own path. */
   async findByPath(folder: string): Promise<string> {
     return (await this.#read(pathRecordName(folder))) ?? folder;
   }

@@ -17,7 +17,6 @@ export function mayBePrefix(text: string): boolean {
 
 /** Finds tasks by prefixes of the service's or the ledger's ids, or by short ids, all with or without `task_`. */
 export class IdPrefixes {
-  /** By text and id. */
   readonly #matches: Map<string, Map<string, Task>>;
 
   constructor(texts: Iterable<string>) {
@@ -33,7 +32,6 @@ export class IdPrefixes {
     const { id } = record;
     const taskId = getTaskId(record);
     const ids = taskId === null ? [id] : [id, taskId];
-    // Users see the service's id if there is one.
     const short = shortTaskId(ids.at(-1) ?? id);
     for (const [text, matches] of this.#matches) {
       const match = withoutMark(text) === short ? ids.at(-1) : ids.find((each) => matchesPrefix(each, text));

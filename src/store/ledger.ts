@@ -51,13 +51,11 @@ export interface OwnedTask {
 }
 
 export interface BeginOptions {
-  /** Default: a new id. */
   id?: string;
   /** Whether other processes may begin the task under the same id. Only one of them succeeds. */
   isShared?: boolean;
   /** Whether the first request counts as submitted, because it is submitted immediately. */
   isSent?: boolean;
-  /** Name of the claim on a batch's row. */
   claim?: string | undefined;
   once?: boolean;
   /** Final check whether the task may begin, called with its synced temporary file. Default: always true. */
@@ -76,7 +74,6 @@ export class Ledger {
   readonly folder: string;
   readonly clock: Pick<Clock, "now">;
   readonly processes: Processes;
-  /** Replies of providers until their images are saved. */
   readonly work: WorkFolders;
   readonly servers: Servers;
   readonly cancels: CancelMarks;
@@ -101,7 +98,6 @@ export class Ledger {
     this.#holder = new Holder(new Tickets(path.join(this.folder, "holders"), processes, clock));
   }
 
-  /** Ids sort by time. */
   newId(): string {
     return `${idTime(this.clock.now())}-${randomDigits()}`;
   }
@@ -134,7 +130,6 @@ export class Ledger {
         if (created === null) return "taken";
         const candidate = { task: taskFromIntent(id, line), part: 1, file: created };
         await this.#syncName(candidate);
-        // Another process may have finished it since the last check.
         if (isShared && this.files.isDone(id)) {
           this.#discard(candidate);
           return "taken";
@@ -389,12 +384,10 @@ export class Ledger {
     return state === "waiting" && this.cancels.has(id);
   }
 
-  /** Syncs an unfinished task of another process. Never throws. */
   sync({ id, parts }: Task): Promise<void> {
     return syncIfPossible(this.files.part(id, parts));
   }
 
-  /** All entries in `open/`, oldest first. */
   async unfinished(excluded?: { has(id: string): boolean }): Promise<LedgerEntry[]> {
     return this.guarded(async () => {
       const isExcluded = (name: string) => excluded?.has(parseTaskName(name) ?? "") === true;
@@ -430,7 +423,6 @@ export class Ledger {
     });
   }
 
-  /** All tasks, newest first, read lazily. */
   tasksNewestFirst(): AsyncGenerator<LedgerEntry> {
     return this.entries(() => true);
   }
@@ -520,7 +512,6 @@ export class Ledger {
     return this.guarded(() => this.#forgotten.forget(id, mayForget));
   }
 
-  /** Removes leftovers of killed processes. */
   async sweep(): Promise<void> {
     await removeOldTemporaryFiles(
       this.files.openFolder,
@@ -556,7 +547,6 @@ export class Ledger {
   protected readonly makeRoom = () => releaseReserve(this.folder);
 }
 
-/** Reason for an unknown outcome, as a text in the ledger. */
 export const ENDED_MEANWHILE = "the process that had sent it ended before the reply had come";
 
 const WITHDRAWN = "it was withdrawn";

@@ -15,7 +15,6 @@ export type Settings = { [Name in SettingName]?: string } & {
   generatorKeyOrigin?: string;
 };
 
-/** Settings that are stored and removed together with a key. */
 export const KEY_BINDINGS = ["apiKeyBaseUrl", "generatorKeyOrigin"] as const;
 
 export function isUserSetting(name: keyof Settings): name is SettingName {
@@ -84,7 +83,6 @@ export function readObject(text: string, file: string): Record<string, unknown> 
   if (body === "") return {};
   let json: unknown;
   try {
-    // Preserves the digits of 64-bit seeds.
     json = parseExact(body);
   } catch (error) {
     throw corrupt(file, "it is not JSON", error);

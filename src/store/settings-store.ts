@@ -20,7 +20,6 @@ const CHANGE_MS = 10_000;
 
 const CONFIG = "config";
 
-/** `undefined` removes a setting. */
 type Changes = { [Name in keyof Settings]?: string | undefined };
 
 export class SettingsStore {
@@ -143,7 +142,6 @@ export async function checkDiskSpace(settingsFile: string, bytes: number): Promi
   }
 }
 
-/** Suffixes of the probe and of conf's temporary file. */
 const LEFTOVER = /^\.(?:probe|tmp-\d{10}[0-9a-f]{6})$/;
 
 /**

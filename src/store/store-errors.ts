@@ -41,7 +41,6 @@ function fileOfError(cause: unknown, folder: string): string {
 
 const LEDGER_IN_STATE = /[/\\]tasks(?:[/\\].*)?$/;
 
-/** Advice about files of another user. */
 function ownershipAdvice(cause: unknown, file: string): string[] {
   const isForeign = ["EACCES", "EPERM"].includes(errorCode(cause) ?? "");
   // Windows has no such command, and root does not need it.

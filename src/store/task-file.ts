@@ -7,7 +7,6 @@ import { randomDigits } from "../lib/write-whole.ts";
 import type { Line } from "../task/line.ts";
 import { TEMPORARY_MARK } from "./ledger-name.ts";
 
-/** Version of new files. Older versions can be read too. */
 export const LEDGER_VERSION = 2;
 
 export function formatLine(line: Line): string {
@@ -24,7 +23,6 @@ export function mayUseReserve({ type }: Line): boolean {
   return !DISPENSABLE_LINES.has(type);
 }
 
-/** One part of a task, open for appending. */
 export class TaskFile {
   readonly path: string;
   readonly #file: DiskFile;
@@ -170,7 +168,5 @@ export async function syncIfPossible(path: string): Promise<void> {
   try {
     const file = DiskFile.openToRead(path);
     await file.sync().finally(() => file.close());
-  } catch {
-    // The caller detects a disk error or a moved file when it reads the task.
-  }
+  } catch {}
 }

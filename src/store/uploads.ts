@@ -6,7 +6,6 @@ import { createAtomically, replaceAtomically } from "../lib/write-whole.ts";
 import { withStateFolderErrors } from "./store-errors.ts";
 
 export interface UploadKey {
-  /** Digest of the file, in hex. */
   sha256: string;
   /** The configured command, because another command uploads to another place. */
   command: string;

@@ -11,7 +11,6 @@ import { StateFolderError } from "./store-errors.ts";
 const REMOVE_OPTIONS = { recursive: true, force: true, maxRetries: 5 } as const;
 
 const SCRATCH = "scratch-";
-/** Longer than any poll of a job. */
 const MAX_SCRATCH_AGE_MS = 24 * 3_600_000;
 
 /**
@@ -62,9 +61,7 @@ export class WorkFolders {
   remove(id: string): void {
     try {
       rmSync(path.join(this.folder, id), REMOVE_OPTIONS);
-    } catch {
-      // The next sweep tries again.
-    }
+    } catch {}
   }
 
   async sweep(isFinished: (id: string) => Promise<boolean>, nowMs: number): Promise<void> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { galleryPage, isGalleryPage, type PageImage } from "../../src/gallery/page.ts";
+import { isGalleryPage, type PageImage, renderGalleryPage } from "../../src/gallery/page.ts";
 
 const IMAGE: PageImage = {
   id: "0a1b2c3d4e5f",
@@ -27,21 +27,22 @@ describe("a gallery's page", () => {
   it.each(["</script><script>alert(1)</script>", "<!--<script>", "]]>", "\u2028", '"\\', "$&", "🦊\ud800"])(
     "holds the prompt %j as data",
     (prompt) => {
-      const html = galleryPage("foxes", [{ ...IMAGE, prompt }]);
+      const html = renderGalleryPage("foxes", [{ ...IMAGE, prompt }]);
       expect(JSON.parse(dataOf(html) ?? "")).toEqual([{ ...IMAGE, prompt }]);
       expect(html.match(/<script/g)).toHaveLength(2);
     },
   );
 
   it("has its title escaped", () => {
-    const html = galleryPage(`</title><script>&'"`, []);
+    const html = renderGalleryPage(`</title><script>&'"`, []);
     const escaped = "&#60;/title&#62;&#60;script&#62;&#38;&#39;&#34;";
     expect(html).toContain(`<title>${escaped}</title>`);
     expect(html).toContain(`<h1>${escaped}</h1>`);
   });
 
   it("may load images alone, and run its own script alone", () => {
-    const [, policy = ""] = /Content-Security-Policy" content="([^"]*)"/.exec(galleryPage("", [])) ?? [];
+    const [, policy = ""] =
+      /Content-Security-Policy" content="([^"]*)"/.exec(renderGalleryPage("", [])) ?? [];
     expect(policy.split("; ").map((each) => each.split(" ")[0])).toEqual(
       "default-src img-src style-src script-src base-uri form-action".split(" "),
     );
@@ -50,7 +51,7 @@ describe("a gallery's page", () => {
   });
 
   it("is known again, and no other page is taken for it", () => {
-    expect(isGalleryPage(galleryPage("foxes", []))).toBe(true);
+    expect(isGalleryPage(renderGalleryPage("foxes", []))).toBe(true);
     expect(isGalleryPage('<meta name="generator" content="other gallery">')).toBe(false);
   });
 });

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import sharp from "sharp";
 import { describe, expect, it } from "vitest";
-import { contactSheet, isContactSheet, type SheetCell } from "../../src/graphics/contact-sheet.ts";
+import { drawContactSheet, isContactSheet, type SheetCell } from "../../src/graphics/contact-sheet.ts";
 import { PICTURE } from "../support/images.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -15,7 +15,7 @@ async function imageFile(width: number, height: number): Promise<string> {
 
 async function sheetOf(images: readonly (string | null)[], top: readonly string[] = []) {
   const cells: SheetCell[] = images.map((image) => ({ image, label: "a label" }));
-  const bytes = await contactSheet({ top, cells, subject: "foxes" });
+  const bytes = await drawContactSheet({ top, cells, subject: "foxes" });
   const { data, info } = await sharp(bytes).raw().toBuffer({ resolveWithObject: true });
   const colorAt = (x: number, y: number) =>
     [...data.subarray((y * info.width + x) * info.channels)].slice(0, 3);

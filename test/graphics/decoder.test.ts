@@ -1,11 +1,11 @@
 import sharp from "sharp";
 import { describe, expect, it } from "vitest";
 import {
-  convertedImage,
+  convertImage,
+  getSharpVersion,
   isExecutable,
   isWritable,
-  scaledPng,
-  sharpVersion,
+  scaleToPng,
 } from "../../src/graphics/decoder.ts";
 import {
   photograph,
@@ -21,12 +21,12 @@ const typeOf = async (bytes: Buffer) => (await sharp(bytes).metadata()).format;
 
 describe("an image in another type", () => {
   it.each(["png", "jpeg", "webp"] as const)("is a whole %s", async (type) => {
-    expect(await typeOf((await convertedImage(PICTURE, type)).bytes)).toBe(type);
+    expect(await typeOf((await convertImage(PICTURE, type)).bytes)).toBe(type);
   });
 
   it("has white in place of what is transparent, where the type has no transparency", async () => {
     const clear = await sharp(TRANSPARENT).png().toBuffer();
-    const pixels = await sharp((await convertedImage(clear, "jpeg")).bytes)
+    const pixels = await sharp((await convertImage(clear, "jpeg")).bytes)
       .raw()
       .toBuffer();
     expect([...pixels.subarray(0, 3)]).toEqual([255, 255, 255]);
@@ -43,7 +43,7 @@ describe("an image in another type", () => {
     const animation = await sharp(frames, { join: { animated: true } })
       .gif()
       .toBuffer();
-    await expect(convertedImage(animation, "png")).rejects.toThrow("it cannot be decoded (it is animated)");
+    await expect(convertImage(animation, "png")).rejects.toThrow("it cannot be decoded (it is animated)");
   });
 
   it("is written in types of its own alone", () => {
@@ -63,7 +63,7 @@ describe("metadata of a converted image", () => {
   );
 
   it.each(conversions)("of %s are kept in %s: EXIF, XMP and colour profile, upright", async (from, to) => {
-    const { bytes, lostMetadata: lost } = await convertedImage(await photograph(from), to);
+    const { bytes, lostMetadata: lost } = await convertImage(await photograph(from), to);
     const { format, width, height, orientation, exif, xmpAsString, icc } = await sharp(bytes).metadata();
     expect({ format, width, height }).toEqual({ format: to, width: 24, height: 40 });
     expect(orientation ?? 1).toBe(1);
@@ -80,11 +80,11 @@ describe("metadata of a converted image", () => {
     ["IPTC", async () => withIptc(await photograph("jpeg")), "webp"],
     ["C2PA content credentials", async () => withContentCredentials(await photograph("jpeg")), "webp"],
   ] as const)("are named if they cannot be kept: %s", async (name, file, to) => {
-    expect((await convertedImage(await file(), to)).lostMetadata).toEqual([name]);
+    expect((await convertImage(await file(), to)).lostMetadata).toEqual([name]);
   });
 
   it("of a file with nothing but pixels have nothing to lose", async () => {
-    expect((await convertedImage(PICTURE, "jpeg")).lostMetadata).toEqual([]);
+    expect((await convertImage(PICTURE, "jpeg")).lostMetadata).toEqual([]);
   });
 });
 
@@ -94,16 +94,16 @@ describe("what cannot be decoded", () => {
     ["an image that is cut short", PICTURE.subarray(0, 60)],
     ["nothing", Buffer.alloc(0)],
   ])("%s is told in one line", async (_what, bytes) => {
-    await expect(scaledPng(bytes, 8, 8)).rejects.toThrow(/^it cannot be decoded \([^\n]+\)$/);
+    await expect(scaleToPng(bytes, 8, 8)).rejects.toThrow(/^it cannot be decoded \([^\n]+\)$/);
   });
 
   it("a file that is not there is told too", async () => {
-    await expect(scaledPng("/no/such/file.png", 8, 8)).rejects.toThrow(/^it cannot be decoded/);
+    await expect(scaleToPng("/no/such/file.png", 8, 8)).rejects.toThrow(/^it cannot be decoded/);
   });
 });
 
 it("the decoder has a version, and only a single executable is one", async () => {
-  expect(await sharpVersion()).toMatch(/^\d+\.\d+\.\d+/);
+  expect(await getSharpVersion()).toMatch(/^\d+\.\d+\.\d+/);
   expect(isExecutable(Object.assign(new Error("no"), { code: "ERR_NOT_IN_EXECUTABLE" }))).toBe(true);
   expect(isExecutable(new Error("no"))).toBe(false);
 });

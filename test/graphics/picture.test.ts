@@ -4,7 +4,7 @@ import sharp from "sharp";
 import { decode } from "sixel/lib/index.js";
 import { describe, expect, it } from "vitest";
 import { renderGrid, renderPicture } from "../../src/graphics/picture.ts";
-import { fittedCells, type Screen } from "../../src/graphics/terminal.ts";
+import { fitCells, type Screen } from "../../src/graphics/terminal.ts";
 import { inspectFile } from "../../src/lib/image/inspect.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -173,5 +173,5 @@ it.each([
   ],
   ["so is one row", { width: 1000, height: 4000 }, { columns: 80, rows: 1 }, { width: 1, height: 1 }],
 ])("%s", (_what, image, terminal, cells) => {
-  expect(fittedCells(image, { ...SCREEN, ...terminal }, SCREEN.cell)).toEqual(cells);
+  expect(fitCells(image, { ...SCREEN, ...terminal }, SCREEN.cell)).toEqual(cells);
 });

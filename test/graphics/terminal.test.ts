@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { detectScreen, fittedCells, type Terminal } from "../../src/graphics/terminal.ts";
+import { detectScreen, fitCells, type Terminal } from "../../src/graphics/terminal.ts";
 
 const NOTHING_NAMED = { kitty: false, iterm2: false, sixel: false };
 
@@ -81,7 +81,7 @@ it("the size of a character is what the terminal says, else a usual one", async 
 
 it("a small character is assumed for sixel graphics, which the terminal does not scale: none is higher than its screen", async () => {
   const xterm = await found({ answer: "\u001bP>|XTerm(379)\u001b\\\u001b[?64;4c", columns: 100, rows: 45 });
-  const { width, height } = fittedCells({ width: 2048, height: 2048 }, xterm, xterm.cell);
+  const { width, height } = fitCells({ width: 2048, height: 2048 }, xterm, xterm.cell);
   // XTerm's own font has characters of 6×13.
   expect(Math.ceil((height * xterm.cell.height) / 13)).toBeLessThanOrEqual(41);
   expect((width * xterm.cell.width) / 6).toBeLessThanOrEqual(100);

@@ -6,7 +6,7 @@ import axe from "axe-core";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { galleryPage, type PageImage } from "../../src/gallery/page.ts";
+import { type PageImage, renderGalleryPage } from "../../src/gallery/page.ts";
 import { writeImage } from "../support/gallery-world.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { hasTool, mustHaveTool } from "../support/tools.ts";
@@ -61,7 +61,7 @@ describe.skipIf(!hasBrowser)("the gallery's page in Chromium", () => {
     const folder = await temporaryFolder();
     for (const { name } of IMAGES) await writeImage(path.join(folder, name), "teal");
     const page = path.join(folder, "gallery.html");
-    await writeFile(page, galleryPage("pictures & <more>", images));
+    await writeFile(page, renderGalleryPage("pictures & <more>", images));
     return page;
   }
 

@@ -1,4 +1,4 @@
-import { canReplace, type ReplaceablePicture, replaceablePicture } from "../../graphics/picture.ts";
+import { canReplace, type ReplaceablePicture, renderReplaceablePicture } from "../../graphics/picture.ts";
 import type { Screen } from "../../graphics/terminal.ts";
 import type { Session } from "../session/session.ts";
 import { writeTo } from "../text/output-stream.ts";
@@ -43,7 +43,7 @@ function livePreview({ console, context }: Session, screen: Screen): LivePreview
     return onSecondSignal(reason);
   };
   const draw = async (image: Buffer) => {
-    const picture = await replaceablePicture(image, screen);
+    const picture = await renderReplaceablePicture(image, screen);
     if (isStopped || !context.isInForeground()) return;
     const drawn = console.picture(picture.draw, "stderr");
     currentPicture = picture;

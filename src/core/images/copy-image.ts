@@ -27,10 +27,10 @@ export async function isCopyOf(file: string, savedImage: SavedFile): Promise<boo
   const { path: source, mediaType } = savedImage;
   const type = typeFromName(file);
   if (source !== null && type !== null && mediaType !== `image/${type}` && (await isWhole(savedImage))) {
-    const { convertedImage, isWritable, UndecodableError } = await import("../../graphics/decoder.ts");
+    const { convertImage, isWritable, UndecodableError } = await import("../../graphics/decoder.ts");
     try {
       if (isWritable(type))
-        return readRegular(file).equals((await convertedImage(readRegular(source), type)).bytes);
+        return readRegular(file).equals((await convertImage(readRegular(source), type)).bytes);
     } catch (error) {
       // Then a copy has the bytes as they are, whatever its name says.
       if (!(error instanceof UndecodableError)) return false;

@@ -165,7 +165,7 @@ async function asNamed(
   if (decoder === null || type === null || !decoder.isWritable(type))
     return { image: fetched, warnings: [`holds a ${kind} image`] };
   try {
-    const { bytes, lostMetadata: lost } = await decoder.convertedImage(readRegular(fetched.temporary), type);
+    const { bytes, lostMetadata: lost } = await decoder.convertImage(readRegular(fetched.temporary), type);
     const image = await replaced(fetched, bytes, deps.fileMode);
     const without = lost.length > 0 ? `, without its ${lost.join(", ")}` : "";
     return { image, warnings: [`was converted from the ${kind} image that the service sent${without}`] };

@@ -29,7 +29,6 @@ export interface SandboxOptions {
   /** Whether a balance that is too low is refilled. Default: the request is refused. */
   refills?: boolean;
   onNotice?: ((notice: SandboxNotice) => void) | undefined;
-  /** Default: the models of the document. */
   matrix?: Matrix;
   /** Default: pictures of the prompts' subjects. */
   draw?: DrawPicture | undefined;
@@ -59,6 +58,5 @@ export interface SandboxService extends SandboxOptions, State {
   latencyMs: number;
   matrix: Matrix;
   clock: Pick<Clock, "now">;
-  /** Times of refusals by the directive `429`, by account and prompt. */
   refusedAt: Map<string, number>;
 }

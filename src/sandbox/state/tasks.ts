@@ -8,7 +8,6 @@ import { isNewTaskId } from "../../task/task-id.ts";
 export interface Task {
   taskId: string;
   account: string;
-  /** Without directives. */
   prompt: string;
   model: string;
   /** Digest of the URLs of the reference images. */
@@ -21,7 +20,6 @@ export interface Task {
   submittedAt: number;
   durationMs: number;
   end: "completed" | "failed";
-  /** Content of the result URLs. */
   image: "whole" | "cut short" | "error page";
   /** Whether the first result URL has expired when it is returned. */
   firstUrlExpired: boolean;

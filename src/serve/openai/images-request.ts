@@ -15,13 +15,10 @@ import { invalidRequestError } from "./openai-error.ts";
 
 export interface ImagesRequest {
   clientRequest: ClientRequest;
-  /** The fields as received. */
   fields: unknown;
-  /** Reference images from the files of a form. */
   files: Buffer[];
   responseFormat: "b64_json" | "url";
   isStream: boolean;
-  /** Sentences about OpenAI settings that have no effect. */
   warnings: string[];
 }
 
@@ -113,7 +110,6 @@ const OPENAI_SETTINGS: ReadonlyMap<string, readonly string[] | null> = new Map([
 
 const NO_PARTIAL_IMAGES = "0";
 
-/** The document's qualities, which OpenAI's API does not have. */
 const DOCUMENT_QUALITIES: ReadonlySet<unknown> = new Set(["1K", "2K", "4K"]);
 
 /** Splits all other fields: those to send to the generator, and a warning for each field without effect. */
@@ -137,7 +133,6 @@ function splitOtherFields(
   return { fields: Object.fromEntries(fields) as ProviderFields, warnings };
 }
 
-/** Names of the document's fields in OpenAI's API. */
 const LABELS = { ratio: "size", maxImages: "n", negative: "negative_prompt", fields: "the request" };
 
 /**

@@ -10,15 +10,12 @@ export interface ImagesResult {
   size?: string;
   output_format?: string;
   usage?: object;
-  /** Sentences about fields without effect, and about differences between the images and the request. */
   warnings?: string[];
 }
 
 interface ReplyFormat {
   mediaType: string;
-  /** Text that keeps the connection alive and that clients ignore. */
   keepAlive: string;
-  /** Absent if the format has no progress events. */
   progress?: (share: number) => string;
   text(result: ImagesResult | Pick<OpenAiError, "error">): string;
 }

@@ -36,10 +36,7 @@ function quotaError(detail: string): OpenAiError {
   return new OpenAiError(429, detail, { type: "insufficient_quota", code: "insufficient_quota" });
 }
 
-/**
- * The error of a request that was not sent, so that a client may repeat it.
- * @param type of the error that prevented it
- */
+/** The error of a request that was not sent, so that a client may repeat it. */
 function unsentError(type: ErrorType | null, detail: string): OpenAiError {
   switch (type) {
     case "insufficient_credits":
@@ -73,7 +70,6 @@ export function notBegunError({ kind, type, field, detail }: BeginRefusal): Open
   }
 }
 
-/** Matches a refusal of the prompt or an image. */
 const MODERATION = /moderat|safety|content.(?:polic|filter)|prohibited.content/i;
 
 /**

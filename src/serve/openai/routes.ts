@@ -26,7 +26,6 @@ import {
   unknownOutcomeError,
 } from "./openai-error.ts";
 
-/** OpenAI's images API, below /v1. */
 export function openAiRoutes(service: Service): Version1Handler {
   return async (request, method, key) => {
     try {
@@ -163,7 +162,6 @@ async function awaitResult(
   return toImagesResult(task, end, read, request, service).catch(() => missingImageError(taskId));
 }
 
-/** @throws the disk's error if an image no longer exists */
 async function toImagesResult(
   task: Task,
   end: Extract<TaskEnd, { name: "completed" }>,

@@ -10,7 +10,7 @@ import {
 } from "../../../client/batch-json.ts";
 import type { BatchSpec } from "../../../core/batch/batch-spec.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
-import { contactSheet, isContactSheet, type SheetCell } from "../../../graphics/contact-sheet.ts";
+import { drawContactSheet, isContactSheet, type SheetCell } from "../../../graphics/contact-sheet.ts";
 import { UndecodableError } from "../../../graphics/decoder.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { readHead } from "../../../lib/read-file.ts";
@@ -39,7 +39,7 @@ export async function makeSheet(
   try {
     // A folder contains one batch, but any number of comparisons.
     const subject = budgetOf === "folder" ? "batch" : rowsDigest(rows);
-    const sheet = await contactSheet({ ...layOutSheet(rows.map(sheetEntry)), subject });
+    const sheet = await drawContactSheet({ ...layOutSheet(rows.map(sheetEntry)), subject });
     for (let number = 1; ; number++) {
       const name = number === 1 ? "contact-sheet.png" : `contact-sheet-${number}.png`;
       const file = path.join(folder, name);

@@ -19,9 +19,9 @@ export function checkNode({ context: { nodeVersion: version } }: Session): Findi
 /** Checks optional dependencies by loading them, because an installed package may lack its native code. */
 export async function checkLibraries(): Promise<Finding> {
   const { findFontFile } = await import("../../../graphics/contact-sheet.ts");
-  const { sharpVersion } = await import("../../../graphics/decoder.ts");
+  const { getSharpVersion } = await import("../../../graphics/decoder.ts");
   try {
-    const sharp = await sharpVersion();
+    const sharp = await getSharpVersion();
     findFontFile();
     return ok(`sharp ${sharp}, dejavu-fonts-ttf`, { sharp, fonts: true });
   } catch (error) {
