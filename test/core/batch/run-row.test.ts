@@ -105,11 +105,8 @@ describe("a row that is new", () => {
     const { run, server, row } = await newBatch();
     const caps = [dayCap({ ...run.deps, dailyCredits: 1 })];
     const end = await ended(row, { ...run, deps: { ...run.deps, caps } });
-    expect(end).toMatchObject({
-      state: "new",
-      report: { charged: "no" },
-      error: { type: "budget_exceeded" },
-    });
+    const error = { type: "budget_exceeded" };
+    expect(end).toMatchObject({ state: "new", report: { charged: "no" }, error });
     expect(run.deps.gate.stopped?.type).toBe("budget_exceeded");
     expect(server.submits()).toEqual([]);
   });
@@ -173,10 +170,8 @@ describe("a row of unknown outcome", () => {
 
   it("is not submitted again where it has become unknown since the run was planned", async () => {
     const { run, row, server } = await lost();
-    expect(await ended({ ...again(row), resubmit: "20260131T120000000-0badcafe" }, run)).toMatchObject({
-      state: "unknown",
-      isSubmitted: false,
-    });
+    const end = await ended({ ...again(row), resubmit: "20260131T120000000-0badcafe" }, run);
+    expect(end).toMatchObject({ state: "unknown", isSubmitted: false });
     expect(server.submits()).toHaveLength(1);
   });
 
@@ -204,10 +199,8 @@ describe("a row of unknown outcome", () => {
     if (typeof owned === "string") throw new Error(owned);
     await owned.file.record(LINES.dismissed);
     await finishTask(world.deps.ledger, owned);
-    expect(await ended(again(row), run)).toMatchObject({
-      state: "unknown",
-      error: { type: "outcome_unknown", message: expect.stringContaining("dismissed") },
-    });
+    const error = { type: "outcome_unknown", message: expect.stringContaining("dismissed") };
+    expect(await ended(again(row), run)).toMatchObject({ state: "unknown", error });
     expect(await ended(resubmitted(row), run)).toMatchObject({ state: "saved" });
   });
 
@@ -238,10 +231,8 @@ describe("a row of unknown outcome", () => {
     const claim = path.join(run.deps.ledger.folder, "batches", claims.claimName(row.key, 1));
     const [intent, begun] = (await readFile(claim, "utf8")).split("\n");
     await writeFile(claim, `${intent}\n${begun}\n`);
-    expect(await ended(again(row), elsewhere)).toMatchObject({
-      state: "unknown",
-      error: { message: expect.stringContaining(file) },
-    });
+    const error = { message: expect.stringContaining(file) };
+    expect(await ended(again(row), elsewhere)).toMatchObject({ state: "unknown", error });
     expect(server.submits()).toHaveLength(1);
   });
 
@@ -249,11 +240,8 @@ describe("a row of unknown outcome", () => {
     const { run, row, server, world } = await lost();
     const file = path.join(world.stateFolder, "tasks", "open", `${row.attempts[0]}.jsonl`);
     await writeFile(file, "scribble\n");
-    expect(await ended(resubmitted(row), run)).toMatchObject({
-      state: "unknown",
-      report: null,
-      error: { charged: "unknown", message: expect.stringContaining(file) },
-    });
+    const error = { charged: "unknown", message: expect.stringContaining(file) };
+    expect(await ended(resubmitted(row), run)).toMatchObject({ state: "unknown", report: null, error });
     expect(server.submits()).toHaveLength(1);
   });
 });
@@ -332,10 +320,8 @@ describe("a row that was turned away with 429", () => {
     const { row, run, server, processes } = await turnedAway(LINES.started, LINES.waiting);
     processes.die(2);
     const [id] = row.attempts;
-    expect(await ended(row, run)).toMatchObject({
-      ...{ state: "saved", isSubmitted: true },
-      report: { ledgerId: id },
-    });
+    const report = { ledgerId: id };
+    expect(await ended(row, run)).toMatchObject({ state: "saved", isSubmitted: true, report });
     expect(row.attempts).toEqual([id]);
     expect(server.submits()).toHaveLength(1);
     expect(await run.deps.ledger.unfinished()).toEqual([]);
@@ -370,21 +356,15 @@ it("a row passes on the progress of a job that its provider has accepted", async
   const provider = scriptedProvider(async () => ({ outcome: "accepted", taskId: "job-1" }));
   const end = { status: "completed", urls: [] as string[] } as const;
   let polls = 0;
-  const world = await newRun(
-    {},
-    {
-      provider: Object.assign(provider, {
-        poll: async () => ({
-          outcome: "state" as const,
-          task: polls++ < 2 ? { status: "running" as const } : end,
-        }),
-        follow: async (_id: string, { onProgress }: FollowHow) => {
-          onProgress(0.5);
-          return false;
-        },
-      }),
-    },
-  );
+  const poll = async () => {
+    const task = polls++ < 2 ? ({ status: "running" } as const) : end;
+    return { outcome: "state" as const, task };
+  };
+  const follow = async (_id: string, { onProgress }: FollowHow) => {
+    onProgress(0.5);
+    return false;
+  };
+  const world = await newRun({}, { provider: Object.assign(provider, { poll, follow }) });
   await world.go([newRow()]);
   expect(world.world.events).toContainEqual(expect.objectContaining({ type: "progress", share: 0.5 }));
 });
@@ -399,10 +379,9 @@ describe("a row that was submitted", () => {
     const { deps } = batch.run;
     const identity = { ...deps.connection.identity, keyId: "fedcba9876543210" };
     const run = { ...batch.run, deps: { ...deps, connection: { ...deps.connection, identity } } };
-    expect(await ended({ ...row, attempts: [task.task.id] }, run)).toMatchObject({
-      state: "unfinished",
-      error: { charged: "yes", message: expect.stringContaining("another API key") },
-    });
+    const error = { charged: "yes", message: expect.stringContaining("another API key") };
+    const end = await ended({ ...row, attempts: [task.task.id] }, run);
+    expect(end).toMatchObject({ state: "unfinished", error });
     expect(run.deps.gate.stopped).toBeNull();
     expect(batch.server.requests).toEqual([]);
   });

@@ -59,29 +59,16 @@ describe("to cancel a task that waits", () => {
   it("says that it did so in part where another of its requests is in flight", async () => {
     const world = await leftTask([at(0, started)], { images: 3 });
     await leaveImage(world.id, world, png());
-    expect(await world.run()).toMatchObject({
-      state: "started",
-      cancelled: 2,
-      error: {
-        type: "pending",
-        message: expect.stringMatching(
-          /^Task \S+ was cancelled in part \(2 of 3 requests\): its request is in flight/,
-        ),
-      },
-    });
+    const said = /^Task \S+ was cancelled in part \(2 of 3 requests\): its request is in flight/;
+    const error = { type: "pending", message: expect.stringMatching(said) };
+    expect(await world.run()).toMatchObject({ state: "started", cancelled: 2, error });
   });
 
   it("leaves it to the process that has it, which is named with its id", async () => {
     const world = await leftTask([], { isAlive: true });
-    expect(await world.run()).toMatchObject({
-      state: "waiting",
-      cancelled: 0,
-      error: {
-        type: "pending",
-        message: expect.stringMatching(/pid 2\) .*not cancelled/),
-        hint: expect.stringMatching(/kill -INT 2$/),
-      },
-    });
+    const message = expect.stringMatching(/pid 2\) .*not cancelled/);
+    const error = { type: "pending", message, hint: expect.stringMatching(/kill -INT 2$/) };
+    expect(await world.run()).toMatchObject({ state: "waiting", cancelled: 0, error });
     expect(linesIn(world).types).toEqual(["intent"]);
   });
 });
@@ -104,12 +91,8 @@ describe("to cancel a task whose process ended while its request was in flight",
   it("leaves it where it is paid for, and something of its reply is here, and never calls it free", async () => {
     const world = await leftTask([started]);
     await leaveImage(world.id, world, png());
-    expect(await world.run()).toMatchObject({
-      state: "started",
-      charged: "unknown",
-      cancelled: 0,
-      error: { type: "pending", charged: "unknown" },
-    });
+    const error = { type: "pending", charged: "unknown" };
+    expect(await world.run()).toMatchObject({ state: "started", charged: "unknown", cancelled: 0, error });
     expect(linesIn(world).types).toEqual(["intent", "started", "taken", "released"]);
   });
 
@@ -155,17 +138,13 @@ describe("to cancel a task that its provider has accepted", () => {
       "has made what no disk takes",
       true,
       [{ outcome: "refused", error: NO_ROOM } as const],
-      /has not confirmed yet/,
+      /not confirmed yet/,
     ],
   ])("leaves it accepted where the provider %s", async (_what, answer, polls, why) => {
     const world = await leftTask([started, accepted]);
     answering(world, answer, ...polls);
-    expect(await world.run()).toMatchObject({
-      state: "accepted",
-      charged: "yes",
-      cancelled: 0,
-      error: { type: "pending", message: expect.stringMatching(why) },
-    });
+    const error = { type: "pending", message: expect.stringMatching(why) };
+    expect(await world.run()).toMatchObject({ state: "accepted", charged: "yes", cancelled: 0, error });
     expect(linesIn(world).folder).toBe("open");
   });
 

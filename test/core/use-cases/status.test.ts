@@ -24,11 +24,8 @@ const answering = (bytes: Buffer): ServiceScript => ({ poll: replies(bytes) });
 
 async function statusOf(id: string, deps: TaskDeps, options: Partial<StatusSpec> = {}) {
   const named = { id, record: await deps.ledger.find(id) };
-  const [report] = await status(
-    [named],
-    { wait: null, destination: null, ...options },
-    singleAccountDeps(deps),
-  );
+  const spec = { wait: null, destination: null, ...options };
+  const [report] = await status([named], spec, singleAccountDeps(deps));
   if (report === undefined) throw new Error("no report");
   return report;
 }
@@ -61,14 +58,9 @@ async function looking(
 describe("a poll of a task", () => {
   it("reports that it is completed, and where its image is, and saves nothing", async () => {
     const { report, server, output } = await looking();
-    expect(report).toMatchObject({
-      taskId: "task-1",
-      state: "completed",
-      charged: "yes",
-      urls: [`${server.origin}/files/1.png?signature=s3cret`],
-      files: [],
-      error: null,
-    });
+    const urls = [`${server.origin}/files/1.png?signature=s3cret`];
+    const completed = { taskId: "task-1", state: "completed", charged: "yes", urls, files: [], error: null };
+    expect(report).toMatchObject(completed);
     expect(server.requests).toHaveLength(1);
     await expect(readdir(output)).rejects.toThrow();
   });
@@ -175,12 +167,8 @@ describe("a status that saves, of a task that an ended process has left", () => 
   ])("saves the first image, which %s, and never submits the second", async (_what, lines) => {
     for (const wait of [false, true]) {
       const { report, provider, output, clock } = await saving(lines, two, wait);
-      expect(report).toMatchObject({
-        state: "waiting",
-        charged: "yes",
-        files: [{ width: 8 }],
-        error: { type: "pending" },
-      });
+      const waiting = { state: "waiting", charged: "yes", error: { type: "pending" } };
+      expect(report).toMatchObject({ ...waiting, files: [{ width: 8 }] });
       expect(await readdir(output)).toEqual(["a-fox.png"]);
       expect(provider.jobs).toEqual([]);
       expect(clock.monotonicMs()).toBe(0);
