@@ -90,7 +90,7 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
     /^error: --status "lost" is none of completed, unfinished, waiting, running, accepted, made, unknown, failed, cancelled\./,
   ],
   ["history --since soon", /neither a date nor an age/],
-  ["history --summary --limit 3", /takes no --limit/],
+  ["history --summary --limit 3", /does not support --limit/],
   ["models --ratio 1x1", /Write it as 1:1/],
   ["models --ratio banana", /Write it as width:height/],
   ["models --quality 3K", /use one of basic, high, 1K, 2K, 4K/i],
