@@ -87,7 +87,7 @@ describe.skipIf(!hasScreen)("a question on a real terminal", () => {
     const made = ["generate", "a fox", "--sandbox", "-o", path.join(env.IMGGEN_HOME, "fox.png")];
     expect((await runProgram(made, { env })).code).toBe(0);
     const screen = await Screen.start(["forget", "--before", "0m", "--sandbox"], setup);
-    await screen.shows(/^Forget 1 task\? \[y\/N\]$/m);
+    await screen.shows(/^Remove the records of 1 task\? \[y\/N\]$/m);
     await screen.type(...keys);
     expect(await screen.end()).toBe(0);
     expect((await screen.lines()).at(-1)).toBe(said);

@@ -90,7 +90,7 @@ describe.skipIf(!hasScreen)("help on a real terminal", () => {
     const env = { PATH: await temporaryFolder() };
     const screen = await Screen.start(["help", "manifests"], { columns: 80, env });
     expect(await screen.end()).toBe(0);
-    expect((await screen.lines())[0]).toMatch(/^A batch submits the rows of a manifest;/);
+    expect((await screen.lines())[0]).toMatch(/^A batch submits the rows of a manifest\./);
   });
 
   it("is not paged without --all, nor in a dumb terminal", async () => {

@@ -10,7 +10,7 @@ describe.skipIf(!hasScreen || !hasOwnPorts)("setup on a real terminal", () => {
     const [command = "", ...before] = withServers({ 7860: AUTOMATIC1111, 8188: COMFYUI });
     const args = [...before, process.execPath, BIN, "setup"];
     const screen = await Screen.start(args, { columns, command, env: { IMGGEN_HOME } });
-    await screen.shows(/^Which one should be the default\? \[1-2, Enter for none\]$/m);
+    await screen.shows(/^Which generator should be the default\? \[1-2, Enter for none\]$/m);
     const stored = async () => {
       const { stdout } = await runProgram(["config", "get", "generator"], { env: { IMGGEN_HOME } });
       return stdout.trim();
