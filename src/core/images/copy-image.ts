@@ -22,7 +22,7 @@ export async function isWhole({ path: file, ...facts }: SavedFile): Promise<bool
   });
 }
 
-/** Whether a file is a copy of a saved image: its bytes, or what they are converted to for the file's name. */
+/** Whether a file is a copy of a saved image, unchanged or converted to the type of the file's name. */
 export async function isCopyOf(file: string, savedImage: SavedFile): Promise<boolean> {
   const { path: source, mediaType } = savedImage;
   const type = typeFromName(file);
@@ -32,7 +32,7 @@ export async function isCopyOf(file: string, savedImage: SavedFile): Promise<boo
       if (isWritable(type))
         return readRegular(file).equals((await convertImage(readRegular(source), type)).bytes);
     } catch (error) {
-      // Then a copy has the bytes as they are, whatever its name says.
+      // A copy has the original bytes if they could not be converted.
       if (!(error instanceof UndecodableError)) return false;
     }
   }

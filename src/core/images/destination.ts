@@ -13,7 +13,7 @@ interface DestinationOptions extends SaveOptions {
   output?: string | undefined;
   /** Template of `--name`. */
   name?: string | undefined;
-  /** An exact path that exists is for `requireFree` to refuse: a task that is continued may have written it. */
+  /** Whether an exact path may exist, because a continued task may have written it. `requireFree` checks it later. */
   mayExist?: boolean;
   /** Makes a path absolute. @throws SaveFailedError if it is relative and the working folder is gone */
   resolvePath: (file: string) => string;
@@ -59,10 +59,7 @@ export async function resolveDestination(
   return destination;
 }
 
-/**
- * As `resolveDestination`, for commands whose standard output is for people, and which know where images go without
- * `--output`: then it is null. @throws UsageError
- */
+/** As `resolveDestination`, for commands that print reports on standard output; null without `--output`. @throws UsageError */
 export async function resolveFileDestination(options: DestinationOptions): Promise<Destination | null> {
   if (options.output === "-")
     throw new UsageError(phrase`${option("output")} - is for generate; here it takes a file or a folder.`);

@@ -81,7 +81,7 @@ export function renderName(template: string, facts: NameFacts): string {
   return safeName(stated.replace(/\{(\w+)\}/g, (all, key) => (isPlaceholder(key) ? values[key] : all)));
 }
 
-/** A template without what has no value, and without what separates that from the value before it, or after it. */
+/** Removes placeholders without a value, each with its separator. */
 function withoutUnset(template: string, isUnset: (key: string) => boolean): string {
   const stated = template.replace(/[-_ ]?\{(\w+)\}/g, (all, key) => (isUnset(key) ? "" : all));
   return template.startsWith("{") ? stated.replace(/^[-_ ]+/, "") : stated;
@@ -144,7 +144,6 @@ function withoutTail(name: string): string {
   return name.slice(0, end);
 }
 
-/** The longest prefix of whole characters that fits. */
 function cutToBytes(text: string, bytes: number): string {
   let cut = "";
   let length = 0;
@@ -185,7 +184,6 @@ export function portableNameProblem(name: string): string | null {
   return isReserved(name) ? `${JSON.stringify(name)} is a reserved name on Windows` : null;
 }
 
-/** Whether a name is a device name on Windows. */
 function isReserved(name: string): boolean {
   return RESERVED.test(name);
 }

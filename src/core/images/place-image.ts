@@ -56,7 +56,7 @@ function finalPath(fetched: DownloadedImage, facts: ImageFacts, spec: SaveSpec):
   if (destination.kind === "file") {
     const suffix = path.extname(destination.path);
     const isOther = !isImage(fetched);
-    // A file whose name says that it is an image is one.
+    // A file with an image's extension must be an image.
     const base = isOther && suffix !== "" ? destination.path.slice(0, -suffix.length) : destination.path;
     return isOther || suffix === "" ? `${base}.${extension}` : base;
   }

@@ -5,13 +5,12 @@ import type { Task } from "../../task/task.ts";
 export function remarksOn({ intent }: Pick<Task, "intent">, files: readonly SavedFile[]): string[] {
   const { options, requests, request } = intent;
   const { width, height, sizeForm } = options;
-  // No size was asked for.
   if (width === 0) return [];
-  // Any size will do where a request names neither a ratio nor a quality, or leaves the ratio to the provider.
+  // Any size is valid if the request has neither a ratio nor a quality, or leaves the ratio to the provider.
   const isAnySize =
     request.ratio === "auto" || (request.ratio === undefined && request.quality === undefined);
   const wantedSize = `${width}×${height}`;
-  // Some files do not say their size.
+  // The size of some files is unknown.
   const sizes = new Set(files.filter((file) => file.width > 0).map((file) => `${file.width}×${file.height}`));
   const others =
     isAnySize || sizeForm === "aspect_ratio" ? [] : [...sizes].filter((size) => size !== wantedSize);

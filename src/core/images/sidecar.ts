@@ -31,16 +31,15 @@ export interface Sidecar extends SidecarFacts {
   seed?: WholeNumber;
 }
 
-/** Path of an image's sidecar. */
 function sidecarPath(image: string): string {
   return `${image}.json`;
 }
 
 /**
- * Writes the sidecar that an image's destination asks for, complete or not at all. The image is saved already, and
- * nothing that goes wrong here can change that.
+ * Writes the sidecar of an image if its destination demands one, complete or not at all. An error here does not affect the
+ * saved image.
  * @param temporary a name in the image's folder that no other process uses
- * @returns why there is none; null if there is one, or none is to be
+ * @returns the reason why it was not written, or null
  */
 export async function writeSidecar(
   file: SavedFile,
@@ -58,7 +57,7 @@ export async function writeSidecar(
   const target = sidecarPath(image);
   try {
     await writeSynced(temporary, connection.maskKey(sidecarText(file, facts)), fileMode);
-    // An image of the same run may have this very name.
+    // An image of the same run may have the sidecar's name.
     if (destination.overwrite && (await published.take(target, keepsSinceMs)))
       await retryWhileInUse(() => promises.rename(temporary, target));
     else {
@@ -87,7 +86,7 @@ function sidecarText(
   return `${JSON.stringify(sidecar, null, 2)}\n`;
 }
 
-/** A request whose reference images' URLs have no query: `?…` says that there was one. */
+/** Removes the queries of reference images' URLs; `?…` replaces each. */
 function unsigned({ image, ...request }: GenerationRequest): GenerationRequest {
   if (image === undefined) return request;
   return { ...request, image: Array.isArray(image) ? image.map(redactUrl) : redactUrl(image) };
@@ -96,12 +95,12 @@ function unsigned({ image, ...request }: GenerationRequest): GenerationRequest {
 /** The longest prompt is 20,000 characters, so a larger file is not a sidecar. */
 const MAX_BYTES = 1024 * 1024;
 
-/** The sidecar of an image; null if there is none, or its file is something else. */
+/** Reads the sidecar of an image; null without one, or if the file is not a sidecar. */
 export async function readSidecar(image: string): Promise<Sidecar | null> {
   return parseSidecar(await readText(sidecarPath(image), MAX_BYTES).catch(() => ""));
 }
 
-/** Reads a sidecar, which may come from anywhere. What it lacks is null or zero. */
+/** Missing facts become null or zero, because a sidecar may come from another machine or program. */
 function parseSidecar(text: string): Sidecar | null {
   const json = fieldsOf(jsonOrNull(text));
   if (!isRequest(json.request)) return null;

@@ -19,8 +19,8 @@ const BYTE_ORDER_MARK = Buffer.from("\ufeff");
 const UTF16_MARKS = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
 
 /**
- * Yields the lines of a text in UTF-8. Lines end in LF or CRLF, and the last may have no end; a byte-order mark is no part
- * of the first. UTF-16 text is one line with a problem.
+ * Yields the lines of a UTF-8 text. Lines end in LF or CRLF; the end of the last line is optional. A byte-order mark is
+ * skipped. UTF-16 text is one line with a problem.
  */
 export function* readLines(bytes: Buffer): Generator<ManifestLine> {
   if (UTF16_MARKS.some((mark) => startsWith(bytes, mark))) {
