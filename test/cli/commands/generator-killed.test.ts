@@ -55,7 +55,7 @@ describe("a task at a generator whose process was killed", () => {
       ["before anything was sent", "sends it", command, false] as const,
       ["after its reply had arrived", "saves it, and sends nothing", command, true] as const,
     ]),
-  )("%s: imggen %3$s %2$s", async (_when, _what, command, hasReply) => {
+  )("%s it %s: imggen %s", async (_when, _what, command, hasReply) => {
     const { json, keep, taskId, prompts } = await killed(hasReply ? ["started"] : []);
     if (hasReply) await keep(IMAGE_REPLY);
     const { code, document } = await json(command);
