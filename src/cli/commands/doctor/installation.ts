@@ -13,7 +13,7 @@ export function checkNode({ context: { nodeVersion: version } }: Session): Findi
   const facts = { version, required: OLDEST_NODE };
   if (version.localeCompare(OLDEST_NODE, "en", { numeric: true }) >= 0) return ok(version, facts);
   const next = `Install Node ${OLDEST_NODE} or later: https://nodejs.org`;
-  return failed(`imggen does not support Node ${version}.`, next, facts);
+  return failed(`Node ${version} is not supported.`, next, facts);
 }
 
 /** Checks optional dependencies by loading them, because an installed package may lack its native code. */
