@@ -1,9 +1,6 @@
 import { defineConfig, mergeConfig } from "vitest/config";
-import { memoryFolder } from "./support/memory-folder.ts";
 import { MixedOrder } from "./support/mixed-order.ts";
 import everything from "./vitest.config.ts";
-
-const memory = memoryFolder();
 
 /**
  * For `npm run test:unit` and `npm run test:watch`: the tests that mirror a folder of `src`, and the properties, with
@@ -19,8 +16,7 @@ export default mergeConfig(
       // The memory for young objects has its full size at once: growing it takes a tenth of the processor time.
       execArgv: ["--min-semi-space-size=64"],
       exclude: ["test/{e2e,terminal,faults,crash,interop,bench}/**", "**/node_modules/**"],
-      // Temporary folders are in memory: to create, sync and remove thousands of files takes a disk some seconds.
-      env: { IMGGEN_TEST_SHARE: "0.02", ...(memory !== undefined && { TMPDIR: memory }) },
+      env: { IMGGEN_TEST_SHARE: "0.02" },
       // Compiled files are kept between runs, in node_modules: compiling takes a fifth of the time otherwise.
       experimental: { fsModuleCache: true },
     },

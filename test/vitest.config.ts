@@ -21,6 +21,8 @@ export default defineConfig({
     // They test what takes minutes to build: `npm run check:binary`.
     exclude: ["**/node_modules/**", "test/binary/**", ...(hasInterop ? [] : ["test/interop/**"])],
     globalSetup: [fileURLToPath(new URL("support/print-counts.ts", import.meta.url))],
+    // Most temporary folders are in memory: a sync of a disk takes milliseconds, and many tests do thousands.
+    setupFiles: [fileURLToPath(new URL("support/memory-folder.ts", import.meta.url))],
     ...(process.env.CI && { retry: RETRY }),
     // A test takes ten times as long on a machine that is busy.
     testTimeout: 120_000,
