@@ -103,7 +103,9 @@ describe("a task that is dropped", () => {
     await provider.sent(1);
     await expect.poll(() => runner.find(nameOf(task))?.isSubmitted).toBe(false);
     runner.drop(nameOf(task), "No key.");
-    await expect.poll(() => ended).toMatchObject([{ state: "not_sent", requests: [{ notSent: "No key." }] }]);
+    await expect
+      .poll(() => ended)
+      .toMatchObject([{ state: "not_sent", requests: [{ notSentReason: "No key." }] }]);
     expect(await ledger.unfinished()).toEqual([]);
   });
 
