@@ -74,7 +74,9 @@ it("the lines that a server prints work when pasted: its model is used, its mode
   await json("imggen compare 'a cow' -m sdxl,flux -o compared");
   expect(new Set(asked.slice(15).map(({ model }) => model))).toEqual(new Set(["sdxl", "flux"]));
 
-  expect((await refused("imggen generate 'a fox' -m nope")).error.message).toContain("no such model");
+  expect((await refused("imggen generate 'a fox' -m nope")).error.message).toContain(
+    "the generator does not have this model",
+  );
   const message = "The service rejected the request (HTTP 400): ";
   expect((await refused("imggen generate 'a fox' -m nope --no-validate")).error.message).toMatch(
     `${message}openai:${url} has no model "nope". It has: sdxl, flux.`,

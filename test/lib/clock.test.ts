@@ -26,9 +26,12 @@ describe("the system's clock", () => {
   it("does not take a time that is too long for a timer for no time at all", async () => {
     for (const ms of [2 ** 31, 2 ** 40, Number.POSITIVE_INFINITY]) {
       const controller = new AbortController();
+      const timeReads = vi.spyOn(performance, "now");
       const sleeping = systemClock.sleep(ms, controller.signal).then(() => "slept");
       const awake = new Promise((resolve) => setTimeout(resolve, 20, "still asleep"));
       expect(await Promise.race([sleeping, awake])).toBe("still asleep");
+      expect(timeReads).toHaveBeenCalledTimes(1);
+      timeReads.mockRestore();
       controller.abort(new Error("stop"));
       await expect(sleeping).rejects.toThrow("stop");
     }
