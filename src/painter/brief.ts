@@ -22,16 +22,14 @@ export function readBrief(spec: PictureSpec) {
   const seed = [spec.index, prompt, spec.model, spec.taskId, spec.references].join("\n");
   const { words, excluded } = parsePrompt(prompt);
   const draw = seededRandom(`brief\n${seed}`);
-  const name = findRow(words, SUBJECTS);
-  const [, subjectSetting, subjectColors = ""] =
-    (name ? SUBJECTS[name] : "").split("\n", 1)[0]?.split("|") ?? [];
-  const setting =
-    findRow(words, moods.SETTINGS) ?? (subjectSetting as keyof typeof moods.SETTINGS | undefined);
-  const [land, light] = [findRow(words, moods.LANDS), findRow(words, moods.LIGHTS)];
-  const colorNames = words.map((word) => findRow([word], moods.COLORS) ?? "");
+  const name = find(words, SUBJECTS);
+  const [, habitat, defaults = ""] = (name ? SUBJECTS[name] : "").split("\n", 1)[0]?.split("|") ?? [];
+  const setting = find(words, moods.SETTINGS) ?? (habitat as keyof typeof moods.SETTINGS | undefined);
+  const [land, light] = [find(words, moods.LANDS), find(words, moods.LIGHTS)];
+  const colorNames = words.map((word) => find([word], moods.COLORS) ?? "");
   // The subject has the colour that directly precedes it: "a blue sea and a red boat".
   const hue =
-    colorNames.find((color, at) => color && findRow(words.slice(at + 1, at + 3), SUBJECTS)) ?? subjectColors;
+    colorNames.find((color, at) => color && find(words.slice(at + 1, at + 3), SUBJECTS)) ?? defaults;
   const isGrey =
     words.some((word) => COLORLESS.test(word)) || excluded.has("color") || excluded.has("colour");
   return {
@@ -41,12 +39,12 @@ export function readBrief(spec: PictureSpec) {
     subject: name && {
       drawing: SUBJECTS[name],
       main: draw.pick(parseColors(hue)),
-      isAfloat: subjectSetting === "sea",
+      isAfloat: habitat === "sea",
     },
     light: moods.parseLight(moods.LIGHTS[light ?? draw.pick(["day", "dusk", "golden", "dawn"] as const)]),
     land: moods.parseLand(moods.LANDS[land ?? draw.pick(["summer", "spring", "autumn"] as const)]),
     isWinter: land === "winter" && !excluded.has("snow"),
-    weather: findRow(words, moods.WEATHERS),
+    weather: find(words, moods.WEATHERS),
     colors: colorNames.flatMap((color) => (color ? parseColors(color) : [])),
     /** Words for things to omit, also in the singular. */
     excluded,
@@ -86,10 +84,7 @@ const singular = (word: string) =>
   word.replace(/(?<=x|sh|ch)es$|(?<=[^s])s$/, "").replace(/(?<=lea|wol)ve$/, "f");
 
 /** Returns the key of the row that contains the first known word. The words of a row precede its first `|`. */
-function findRow<T extends string>(
-  words: readonly string[],
-  table: Readonly<Record<T, string>>,
-): T | undefined {
+function find<T extends string>(words: readonly string[], table: Readonly<Record<T, string>>): T | undefined {
   for (const word of words)
     for (const key in table) {
       const row = table[key].split("|", 1)[0]?.split(" ");
@@ -110,10 +105,8 @@ export function parsePrompt(prompt: string): { text: string; words: string[]; ex
     .replaceAll("’", "'")
     .replace(/\b(black\s*(and|&|n|\/)\s*white|b\s*&\s*w)\b/g, "monochrome")
     .replace(/(?<!\p{L})(\p{L}+?)(?:-free|less)(?!\p{L})/gu, ", no $1,");
-  const excluded = splitWords((normalized.match(NEGATED) ?? []).join(" ")).flatMap((word) => [
-    word,
-    singular(word),
-  ]);
+  const negated = (normalized.match(NEGATED) ?? []).join(" ");
+  const excluded = splitWords(negated).flatMap((word) => [word, singular(word)]);
   const text = normalized.replace(NEGATED, ",");
   return { text, words: splitWords(text), excluded: new Set(excluded) };
 }
@@ -129,9 +122,9 @@ export function unknownSubject(prompt: string): string | null {
   const parts = parsePrompt(prompt).text.split(NOUN_END);
   for (let at = 0; at < parts.length; at += 2) {
     const words = splitWords(parts[at] ?? "");
-    if (findRow(words, SUBJECTS) ?? findRow(words, moods.SETTINGS)) return null;
+    if (find(words, SUBJECTS) ?? find(words, moods.SETTINGS)) return null;
     const noun = words.findLast((word) => !IGNORED_WORD.test(word) && !COLORLESS.test(word));
-    const isMood = findRow([noun ?? ""], moods.LIGHTS) ?? findRow([noun ?? ""], moods.LANDS);
+    const isMood = find([noun ?? ""], moods.LIGHTS) ?? find([noun ?? ""], moods.LANDS);
     // In "a herd of elephants" the noun follows "of". More than 30 letters are text without spaces, not a noun.
     if (noun && !isMood && parts[at + 1] !== "of") return noun.length > 30 ? null : noun;
   }

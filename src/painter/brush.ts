@@ -25,8 +25,10 @@ export interface Shape {
   readonly opacity: number;
 }
 
+type PaintRow = (y: number, into: Uint8Array) => void;
+
 /** Returns a function that paints row `y`, three bytes per pixel. Must be called for each row once, from the top. */
-export function createBrush(shapes: readonly Shape[], width: number): (y: number, into: Uint8Array) => void {
+export function createBrush(shapes: readonly Shape[], width: number): PaintRow {
   const mask = new Float32Array(width + 2);
   const painters = shapes.map((shape) => createPainter(shape, mask));
   return (y, into) => {
@@ -38,10 +40,7 @@ export function createBrush(shapes: readonly Shape[], width: number): (y: number
 const SAMPLES_PER_ROW = 4;
 
 /** @param mask shared buffer, zero between calls. Its running sum is the covered share of each pixel */
-function createPainter(
-  { outline, colors, opacity }: Shape,
-  mask: Float32Array,
-): ReturnType<typeof createBrush> {
+function createPainter({ outline, colors, opacity }: Shape, mask: Float32Array): PaintRow {
   const sides = outline.flatMap(contourSides).sort((a, b) => a.top - b.top);
   const top = Math.floor(sides[0]?.top ?? 0);
   const bottom = sides.reduce((lowest, side) => Math.max(lowest, Math.ceil(side.bottom)), top);

@@ -55,9 +55,9 @@ function resolveColor(light: Brief["light"], name: string, main: Rgb): Rgb {
   return parseColors(INKS[name as keyof typeof INKS] ?? name)[0];
 }
 
-/** Applies light and haze to a colour. @param distance from 0 (near) to 1 (hidden by haze) */
-export function applyLight({ tint, haze }: Brief["light"], color: Rgb, distance = 0): Rgb {
-  return mix([color[0] * tint[0], color[1] * tint[1], color[2] * tint[2]], haze, distance);
+/** Applies light and haze to a colour. @param depth from 0 (near) to 1 (hidden by haze) */
+export function applyLight({ tint, haze }: Brief["light"], color: Rgb, depth = 0): Rgb {
+  return mix([color[0] * tint[0], color[1] * tint[1], color[2] * tint[2]], haze, depth);
 }
 
 const LINE = /^(\w+)([-+]*)(!?)(?:\/(\d+))?(=?)\s+([A-Z].+)$/;
@@ -68,7 +68,7 @@ export function toShapes(
   drawing: string,
   main: Rgb,
   feet: readonly Foot[],
-  distance = 0,
+  depth = 0,
 ): Shape[] {
   const { lamps, glow } = brief.light;
   return drawing.split("\n").flatMap((line): Shape[] => {
@@ -78,8 +78,8 @@ export function toShapes(
     let color = resolveColor(brief.light, name, main);
     for (const sign of shades) color = sign === "-" ? mix(color, BLACK, 0.2) : mix(color, CREAM, 0.4);
     // The subject and windows are brighter than their surroundings.
-    const brightness = unlit ? 1 : name === "window" ? lamps * (1 - distance) : distance === 0 ? 0.25 : 0;
-    color = mix(applyLight(brief.light, color, distance), color, brightness);
+    const brightness = unlit ? 1 : name === "window" ? lamps * (1 - depth) : depth === 0 ? 0.25 : 0;
+    color = mix(applyLight(brief.light, color, depth), color, brightness);
     const colors: Colors =
       unlit || name === "window" ? [color] : [mix(color, glow, 0.2), mix(color, BLACK, 0.2)];
     const shapes = parseShapes(notation);
@@ -106,16 +106,13 @@ export function drawCard(brief: Brief): Shape[] {
   const captionDot = Math.min(innerWidth / 6 / caption.length, margin / 18);
   const textHeight = LEADING * (lines.length * dot + 1.6 * captionDot);
   const top = height - 1.6 * margin - textHeight;
+  const captionTop = top + textHeight - LEADING * captionDot;
   const box = [rectangle(margin, top - margin, width - 2 * margin, height - top)];
   const text = lines.flatMap((line, i) => drawText(line, left, top + i * LEADING * dot, dot));
   return [
     { outline: box, colors: [color], opacity: 0.94 },
     { outline: text, colors: [ink], opacity: 1 },
-    {
-      outline: drawText(caption, left, top + textHeight - LEADING * captionDot, captionDot),
-      colors: [ink],
-      opacity: 0.75,
-    },
+    { outline: drawText(caption, left, captionTop, captionDot), colors: [ink], opacity: 0.75 },
   ];
 }
 

@@ -38,14 +38,8 @@ export function parseLand(row: string) {
   const [, base = "", leaves = "", petals = ""] = row.split("|");
   const [rock, ground = rock, water = rock] = parseColors(base);
   const concrete = parseColors("8791a3 a08f86 6f7d92 947f8c");
-  return {
-    rock: [rock] as const,
-    ground,
-    water,
-    foliage: parseColors(leaves),
-    blossom: parseColors(petals),
-    concrete,
-  };
+  const [foliage, blossom] = [parseColors(leaves), parseColors(petals)];
+  return { rock: [rock] as const, ground, water, foliage, blossom, concrete };
 }
 
 /** Times of day: sky from top to bottom; sun, glow, haze, cloud; tint; altitude of the sun, stars, lamps. */

@@ -80,11 +80,9 @@ function drawSky(stage: Stage): Shape[] {
   ];
 }
 
-function drawHill(
-  stage: Stage,
-  soil: "rock" | "wood" | "land",
-  [at = 0, rise = 0, distance = 0]: number[],
-): Shape[] {
+type Soil = "rock" | "wood" | "land";
+
+function drawHill(stage: Stage, soil: Soil, [at = 0, rise = 0, distance = 0]: number[]): Shape[] {
   const { width, height, horizon, unit, light, land } = stage;
   const draw = stage.random(`${soil} ${at} ${distance}`);
   const [shift, wide] = [draw.between(0, 6), unit * draw.between(0.13, 0.2)];
