@@ -20,12 +20,11 @@ import { promisify } from "node:util";
 import { errorCode } from "./error-text.ts";
 import { userId } from "./processes.ts";
 
-/** In append mode, because a process on another machine may write to the same file after a takeover. */
+/** Append mode, because a process on another machine may write to the same file after a takeover. */
 const CREATE_EXCLUSIVE = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR | constants.O_APPEND;
 
 /**
- * An open file. Small operations are synchronous, because a round trip to a thread takes ten times as long; syncs
- * and writes of images are not.
+ * An open file. Small operations are synchronous, because a round trip to a thread takes ten times as long.
  */
 export class DiskFile {
   /** null once closed, because the system may reuse the number for another file. */
@@ -140,8 +139,8 @@ export async function ignoreUnsupported(change: () => Promise<void>): Promise<vo
 const ROOT_USER_ID = 0;
 
 /**
- * Changes the owner of a new file from root to its folder's owner, who could not read the records of a run with
- * sudo otherwise.
+ * Gives a new file of root to its folder's owner, who otherwise could not read the records of a run with
+ * sudo.
  */
 export function giveToOwnerOfFolder(
   file: string,
@@ -172,8 +171,8 @@ function dropBytes(bytes: number, chunks: readonly Uint8Array[]): Uint8Array[] {
 const NON_BLOCKING_READ = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /**
- * Opens an input file, which may be a named pipe or a terminal. A blocked thread would keep the process from
- * exiting.
+ * Opens an input file, which may be a named pipe or a terminal, without blocking, because a blocked thread
+ * keeps the process from exiting.
  * @throws the system's error, here or during reads
  */
 export async function openInput(file: string): Promise<Readable> {

@@ -9,9 +9,9 @@ export interface ProcessIdentity {
   pid: number;
   host: string;
   /**
-   * Scope in which the process id is unique: the kernel's boot id, and the process id namespace of a container.
-   * Without a boot id: the host, and `time:` with the boot time in milliseconds since the epoch. Earlier releases
-   * recorded only the host.
+   * Scope in which the process id is unique: the kernel's boot id, and the process id namespace of a
+   * container. Without a boot id: the host, and `time:` with the boot time in milliseconds since the epoch.
+   * In records of earlier releases: the host.
    */
   scope: string;
   started: string;
@@ -47,7 +47,7 @@ export function identifyProcess(pid: number, proc = "/proc"): ProcessIdentity | 
   return started === "" ? null : { ...identify(proc), pid, started };
 }
 
-/** Signals a process group by its leader's id. Ignores a missing group. */
+/** Ignores a missing group. @param id of the group's leader */
 export function signalGroup(id: number, signal: "SIGTERM" | "SIGKILL"): void {
   try {
     process.kill(-id, signal);
@@ -58,7 +58,7 @@ export function signalGroup(id: number, signal: "SIGTERM" | "SIGKILL"): void {
 
 const EXIT_CALLBACKS = new Set<() => void>();
 
-/** For a process that is about to end itself with a signal, which does not run exit handlers. */
+/** Runs the callbacks before the process ends itself with a signal, which runs no exit handlers. */
 export function callBeforeExit(): void {
   for (const callback of EXIT_CALLBACKS) callback();
 }
@@ -67,10 +67,7 @@ export function userId(): number | undefined {
   return process.geteuid?.();
 }
 
-/**
- * Registers a callback for every exit except by a signal.
- * @returns a function that removes the callback
- */
+/** Registers a callback for every exit except by a signal. @returns a function that removes the callback */
 export function beforeExit(callback: () => void): () => void {
   if (EXIT_CALLBACKS.size === 0) process.on("exit", callBeforeExit);
   EXIT_CALLBACKS.add(callback);
@@ -95,8 +92,8 @@ export function parseIdentity(json: unknown): ProcessIdentity | null {
 const BOOT_TIME = /\btime:(\d+)/;
 
 /**
- * Maximum difference of two measurements of one boot time. Clock corrections are rarely larger, and no machine
- * boots twice within it.
+ * Maximum difference of two measurements of one boot time. Clock corrections are rarely larger, and reboots
+ * are further apart.
  */
 const MAX_BOOT_TIME_SKEW_MS = 60_000;
 
@@ -176,7 +173,6 @@ function hasEnded(stat: string): boolean {
   return ["Z", "X"].includes(statFields(stat)[0] ?? "");
 }
 
-/** Field 22 of /proc/<pid>/stat. */
 function startTime(stat: string): string {
   return statFields(stat)[19] ?? "";
 }

@@ -43,10 +43,7 @@ export type ProgramEnd =
 const MAX_STDOUT_BYTES = 64 * 1024;
 const MAX_STDERR_BYTES = 8 * 1024;
 
-/**
- * Time to wait for output after the exit, because a child process that outlives the program may keep the output
- * open.
- */
+/** Time to wait for output after the exit. A child process of the program may keep the output open. */
 const OUTPUT_AFTER_EXIT_MS = 1_000;
 
 const END_AFTER_KILL_MS = 5_000;
@@ -56,8 +53,8 @@ const END_AFTER_KILL_MS = 5_000;
  * through `signal`, and a kill includes its child processes.
  * @throws only errors of `onStarted`
  */
-export async function runProgram(words: readonly string[], options: ProgramOptions): Promise<ProgramEnd> {
-  const [program = "", ...args] = words;
+export async function runProgram(command: readonly string[], options: ProgramOptions): Promise<ProgramEnd> {
+  const [program = "", ...args] = command;
   const { env, cwd, signal } = options;
   if (signal.aborted) return { kind: "aborted" };
   const stdio: ["ignore", "pipe", "pipe"] = ["ignore", "pipe", "pipe"];
@@ -132,7 +129,7 @@ class Run {
 
   #requestEnd(reason: "timed_out" | "stopped"): void {
     const { graceMs = 0 } = this.#options;
-    // Windows has no signal for this. A second reason does not extend the grace period.
+    // Windows has no SIGTERM. A second reason does not extend the grace period.
     if (graceMs === 0 || platform() === "win32" || this.#endReason !== null) {
       const isTimeOut = reason === "timed_out";
       this.#stop(isTimeOut ? { kind: reason, ...this.#output() } : { kind: "aborted" });
@@ -168,15 +165,15 @@ class Run {
 function signalAll({ pid }: Child, signal: "SIGTERM" | "SIGKILL"): void {
   if (pid === undefined) return;
   if (platform() === "win32") {
-    const words = ["/pid", String(pid), "/T", "/F"];
-    spawn("taskkill", words, { stdio: "ignore", windowsHide: true }).on("error", () => {});
+    const args = ["/pid", String(pid), "/T", "/F"];
+    spawn("taskkill", args, { stdio: "ignore", windowsHide: true }).on("error", () => {});
   } else signalGroup(pid, signal);
 }
 
 const MAX_LINES = 3;
 const MAX_CHARACTERS = 300;
 
-/** The failure as a phrase that follows the program's name, with the end of standard error. */
+/** Describes a failure as a predicate of the program's name, with the last lines of standard error. */
 export function programFailure(
   end: Exclude<ProgramEnd, { kind: "aborted" | "too_much_output" }>,
   program: string,
@@ -188,7 +185,7 @@ export function programFailure(
     case "timed_out":
       return `took longer than ${formatDuration(timeoutMs)} and was killed${lastLines(end.stderr)}`;
     case "stopped":
-      return `was stopped before it had ended${lastLines(end.stderr)}`;
+      return `was stopped before it ended${lastLines(end.stderr)}`;
     case "ended": {
       const result =
         end.killedBy === null ? `failed with exit code ${end.code}` : `was ended by ${end.killedBy}`;

@@ -29,8 +29,8 @@ export interface HeldTicket {
   /** Whether the ticket never expired, and its file still exists. @throws the disk's error */
   isStillHeld(): boolean;
   /**
-   * @param keepMs how long to block the resource for all processes, because a server may still be working; at most
-   * a day, default 0
+   * @param keepMs how long the resource stays blocked for all processes, because a server may still be
+   * working; at most a day, default 0
    * @throws the disk's error; the ticket then ends with its lease or its process
    */
   release(keepMs?: number): void;
@@ -55,10 +55,10 @@ const MAX_ATTEMPTS = 5;
 const RETRY_MS = 2;
 
 /**
- * Locks between processes that share a folder. To take a ticket, a process first creates its own file with a
- * lease, and then lists the files of the others; if too many of them are valid, it withdraws.
- * So of two simultaneous processes at least the later one sees the other, and never more than `max` continue. If
- * both see each other, the one that sorts first retries while the other withdraws.
+ * Locks between processes that share a folder. To take a ticket, a process creates a file with its lease, and
+ * then lists the other files; if too many of them are valid, it withdraws. So of two simultaneous processes
+ * at least the later one sees the other, and never more than `max` continue. If both see each other, the one
+ * that sorts first retries while the other withdraws.
  */
 export class Tickets {
   readonly #folder: string;
@@ -72,9 +72,8 @@ export class Tickets {
   }
 
   /**
-   * Takes a ticket.
    * @param resource letters, digits and hyphens, after a dot for a hidden file
-   * @returns the sorted tickets of other processes if there are too many; the list may be empty by now
+   * @returns the sorted tickets of other processes, if they are too many
    * @throws the disk's error; no ticket is taken
    */
   async take(
@@ -111,7 +110,10 @@ export class Tickets {
     return this.take(resource, durationMs, options);
   }
 
-  /** All valid tickets, sorted, including those that may still be withdrawn. @throws the disk's error */
+  /**
+   * Lists all valid tickets, sorted, including those that may still be withdrawn.
+   * @throws the disk's error
+   */
   listActive(resource: string): Ticket[] {
     const nowMs = this.#clock.now();
     // Listed twice, because some file systems omit a file while it is renamed.
@@ -129,15 +131,12 @@ export class Tickets {
 
   /**
    * Removes files of killed processes. Never throws, because leftovers do no harm.
-   * @param prefix of the resources, in a folder with other files
-   * @param leftoverMs minimum age of the files, in milliseconds
+   * @param prefix of the resource names, in a folder with other files
    */
   sweep(prefix = "", leftoverMs = LEFTOVER_MS): void {
     try {
       for (const name of this.#names()) this.#removeLeftover(name, prefix, leftoverMs);
-    } catch {
-      // Leftovers do no harm.
-    }
+    } catch {}
   }
 
   #removeLeftover(name: string, prefix: string, leftoverMs: number): void {
@@ -159,7 +158,7 @@ export class Tickets {
     }
   }
 
-  /** Without a lease if the file is missing, damaged or not a ticket. @throws the disk's error */
+  /** The lease is null if the file is missing, damaged or not a ticket. @throws the disk's error */
   #read(name: string): { lease: Lease | null; count: number } {
     try {
       const text = readRegular(path.join(this.#folder, name), MAX_BYTES).toString("utf8");
@@ -251,7 +250,7 @@ class TicketFile implements HeldTicket {
     try {
       removeIfPresent(this.#file);
     } catch {
-      // Retried once, because all processes would have to wait until the ticket expires.
+      // Retried once, because otherwise all processes wait until the ticket expires.
       removeIfPresent(this.#file);
     }
   }

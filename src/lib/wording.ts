@@ -43,8 +43,8 @@ interface Actions {
 }
 
 /**
- * The words of one interface (command line, package, MCP) for options and advice. A sentence is omitted if its
- * word is null.
+ * Words of one interface (command line, package, MCP) for options and advice. A sentence with a null word is
+ * omitted.
  */
 export interface Vocabulary {
   readonly options: Readonly<Record<OptionName, string | null>>;
@@ -52,17 +52,17 @@ export interface Vocabulary {
 }
 
 /** An option or advice, worded by each interface. */
-type FaceTerm = { option: OptionName } | { action: keyof Actions; data: readonly unknown[] };
+type InterfaceTerm = { option: OptionName } | { action: keyof Actions; data: readonly unknown[] };
 
-export function option(name: OptionName): FaceTerm {
+export function option(name: OptionName): InterfaceTerm {
   return { option: name };
 }
 
-export function action<Code extends keyof Actions>(code: Code, ...data: Actions[Code]): FaceTerm {
+export function action<Code extends keyof Actions>(code: Code, ...data: Actions[Code]): InterfaceTerm {
   return { action: code, data };
 }
 
-function partText(part: FaceTerm, { options, actions }: Vocabulary): string | null {
+function partText(part: InterfaceTerm, { options, actions }: Vocabulary): string | null {
   if ("option" in part) return options[part.option];
   const format: (...data: never[]) => string | null = actions[part.action];
   return format(...(part.data as never[]));
@@ -73,7 +73,7 @@ export interface Phrase {
   readonly parts: readonly Part[];
 }
 
-type Part = FaceTerm | Phrase | string | number;
+type Part = InterfaceTerm | Phrase | string | number;
 
 /** A text, or sentences whose options and advice are worded at display. */
 export type Wording = string | Phrase | readonly Wording[];
@@ -94,7 +94,9 @@ function isPart(part: unknown): boolean {
   if (typeof option === "string") return Object.hasOwn(COMMAND_VOCABULARY.options, option);
   if (typeof action !== "string") return isPhrase(part);
   const isKnown = Object.hasOwn(COMMAND_VOCABULARY.actions, action);
-  return isKnown && Array.isArray(data) && data.every((each) => ["string", "boolean"].includes(typeof each));
+  return (
+    isKnown && Array.isArray(data) && data.every((value) => ["string", "boolean"].includes(typeof value))
+  );
 }
 
 /** Template tag for a sentence with options and advice. */
@@ -102,31 +104,31 @@ export function phrase(texts: readonly string[], ...parts: readonly Part[]): Phr
   return { texts, parts };
 }
 
-/** Formats a message for an interface, without the sentences for which it has no words. */
-export function formatWording(text: Wording, words: Vocabulary): string {
+/** Omits the sentences whose words are null. */
+export function formatWording(text: Wording, vocabulary: Vocabulary): string {
   if (typeof text === "string") return text;
-  if ("texts" in text) return phraseText(text, words);
+  if ("texts" in text) return phraseText(text, vocabulary);
   return text
-    .map((each) => formatWording(each, words))
+    .map((sentence) => formatWording(sentence, vocabulary))
     .filter((sentence) => sentence.trim() !== "")
-    .map((sentence, at) => (at === 0 || sentence.startsWith("\n") ? sentence : ` ${sentence}`))
+    .map((sentence, index) => (index === 0 || sentence.startsWith("\n") ? sentence : ` ${sentence}`))
     .join("");
 }
 
-function phraseText({ texts, parts }: Phrase, words: Vocabulary): string {
+function phraseText({ texts, parts }: Phrase, vocabulary: Vocabulary): string {
   const values = parts.map((part) => {
     if (typeof part !== "object") return part;
-    return "texts" in part ? phraseText(part, words) : partText(part, words);
+    return "texts" in part ? phraseText(part, vocabulary) : partText(part, vocabulary);
   });
   if (values.includes(null)) return "";
-  const text = texts.map((each, at) => `${each}${values[at] ?? ""}`).join("");
+  const text = texts.map((text, index) => `${text}${values[index] ?? ""}`).join("");
   const [first] = parts;
   // A flag is case-sensitive, so only advice is capitalised.
   const isAction = texts[0] === "" && typeof first === "object" && "action" in first;
   return isAction ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 }
 
-/** The words of the command line, which an error's `message` and `hint` use. */
+/** Words of the command line, which an error's `message` and `hint` use. */
 export const COMMAND_VOCABULARY: Vocabulary = {
   options: {
     output: "--output",
@@ -168,7 +170,6 @@ export const COMMAND_VOCABULARY: Vocabulary = {
   },
 };
 
-/** The command that resumes a task, quoted for a shell. */
 export function resumeCommand(taskId: string): string {
   return `imggen resume${argument(taskId)}`;
 }

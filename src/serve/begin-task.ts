@@ -35,7 +35,7 @@ export type BeginResult = { taskId: string; recordDelivery: () => void } | { ref
 /** Timeout for the price of a workflow, so that a refusal comes within 15 s. */
 export const PREPARE_TIMEOUT_MS = 10_000;
 
-/** Time after the end or last retry of a call in which another retry belongs to it. */
+/** Maximum time between the end or last retry of a call and its next retry. */
 const RETRY_WINDOW_MS = 15 * 60_000;
 
 const MAX_REFERENCES = 16;
@@ -44,8 +44,8 @@ const OTHER_BODY_MESSAGE =
   "This Idempotency-Key was used for another request. Use a new key for each request.";
 
 /**
- * Checks a request and begins its task, which is on disk when this returns. All requests of one call are for the
- * same task, even after a crash.
+ * Checks a request and begins its task durably. All requests of one call are for the same task, even after a
+ * crash.
  */
 export async function begin(
   clientRequest: ClientRequest,
@@ -72,7 +72,7 @@ async function beginCall(
     return refused("other body", null, OTHER_BODY_MESSAGE);
   const call = earlier ?? (await calls.create(request, mayRepeatCall(request, service)));
   if (call === null) return beginCall(clientRequest, request, service);
-  const delivered = request.disconnected
+  const recordDelivery = request.disconnected
     ? clients.join(call, request.disconnected)
     : () => calls.note(call, "delivered");
   const isInLedger = async () => (await ledger.read(call.id)) !== null;
@@ -82,17 +82,17 @@ async function beginCall(
     : await beginForCall(clientRequest, service, call, request.disconnected !== null);
   if (refusal === null) {
     gate.retry();
-    return { taskId: call.taskId, recordDelivery: delivered };
+    return { taskId: call.taskId, recordDelivery };
   }
-  delivered();
+  recordDelivery();
   if (earlier === null && !(await isInLedger())) calls.forget(call);
   return refusal;
 }
 
 /**
- * Finds the call that a request repeats: the call of its key; otherwise, of all calls with the same content, the
- * oldest one that is not delivered and that no client waits for, or simply the oldest. If in doubt, a request is a
- * repetition, so that the worst case is an equal image without a charge.
+ * Finds the call that a request repeats: the call of its key; otherwise, of the calls with the same content,
+ * the oldest one that is not delivered and has no waiting client, or simply the oldest. If in doubt, a
+ * request counts as a repetition, because an equal image without a charge is the smaller damage.
  */
 async function findEarlierCall(request: CallRequest, service: Service): Promise<Call | null> {
   const { calls, clients } = service;
@@ -109,15 +109,17 @@ async function isRepeated(call: Call, { key, isRetry }: CallRequest, service: Se
   const { calls, ledger, clock, onceMs } = service;
   const entry = await ledger.read(call.id);
   const task = entry?.kind === "task" ? entry.task : null;
-  // The client has been told that nothing was sent, so the same request begins the task again.
+  // The client got an error that nothing was sent, so the same request begins a new task.
   if (task !== null && isUnsent(task)) {
     calls.forget(call);
     return false;
   }
   if (key !== null || (task !== null && getTaskEnd(task) === null)) return true;
   const endedMs = task === null ? 0 : lastAnswerTimeMs(task);
-  const sinceMs = (ms: number) => clock.now() - Math.max(ms, endedMs);
-  return (isRetry && sinceMs(lastRequestMs(call)) <= RETRY_WINDOW_MS) || sinceMs(call.at) <= (onceMs ?? -1);
+  const elapsedMs = (ms: number) => clock.now() - Math.max(ms, endedMs);
+  return (
+    (isRetry && elapsedMs(lastRequestMs(call)) <= RETRY_WINDOW_MS) || elapsedMs(call.at) <= (onceMs ?? -1)
+  );
 }
 
 function lastAnswerTimeMs({ requests }: Task): number {
@@ -173,8 +175,8 @@ function refused(
 }
 
 /**
- * Describes the problem of the reference images, or returns null. Paths are refused, because every program with
- * the key is a client.
+ * Returns null if the images are valid. Paths are refused, because a client could use them to read the user's
+ * files.
  */
 function describeReferenceProblem(images: readonly string[], count: number): string | null {
   if (count > MAX_REFERENCES) return `At most ${MAX_REFERENCES} reference images are supported.`;
@@ -206,7 +208,7 @@ async function beginChecked(intent: Intent, service: Service, call: Call): Promi
   runner.take(heldTask.task, clients.hasAbsentClients(call.taskId));
 }
 
-/** Credits of tasks that are not submitted yet, and so not in the day's sum. */
+/** Credits of tasks that are not submitted yet, and so are not in the day's sum. */
 function unsubmittedCredits({ runner }: Pick<Service, "runner">): number {
   const paid = runner.open.filter(({ task }) => task.intent.isPaid);
   return paid.reduce((sum, { task, isSubmitted }) => {

@@ -26,7 +26,6 @@ export interface CallRequest {
   disconnected: AbortSignal | null;
 }
 
-/** Ids of a task, assigned before it begins. */
 export interface TaskIds {
   id: string;
   taskId: string;
@@ -53,10 +52,9 @@ export interface Call extends TaskIds {
 }
 
 /**
- * The calls of clients: one file each, created exclusively. A file contains the task's ids before the task begins,
- * so that after a crash the next request of the call finds or begins the same task.
- * Lines about the client follow. They are not synced, because a lost line only makes a reply count as not
- * delivered.
+ * The calls of clients: one file each, created exclusively. A file contains the task's ids before the task
+ * begins, so that after a crash the next request of the call finds or begins the same task. Notes about the
+ * client follow, unsynced, because a lost note only makes a reply count as not delivered.
  */
 export class Calls {
   readonly #folder: string;
@@ -81,8 +79,8 @@ export class Calls {
   }
 
   /**
-   * Returns the calls that a request may repeat, oldest first: the call of its key, or calls without a key with
-   * the same digest.
+   * Returns the calls that a request may repeat, oldest first: the call of its key, or keyless calls of the
+   * same digest.
    * @throws StateFolderError, UnreadableRecordError
    */
   async findEarlier({ key, digest }: CallRequest): Promise<Call[]> {
@@ -153,10 +151,7 @@ export class Calls {
     removeIfPossible(this.#filePath(name));
   }
 
-  /**
-   * @param isOpen whether a task is unfinished
-   * @throws the disk's error
-   */
+  /** @param isOpen whether a task is unfinished @throws the disk's error */
   async removeOld(onceMs: number, isOpen: (id: string) => boolean): Promise<void> {
     const now = this.#ledger.clock.now();
     for (const name of readdirSync(this.#folder)) {
@@ -235,7 +230,7 @@ function parseNote(json: unknown): Note[] {
   return isNote && typeof at === "number" && identity !== null ? [{ type, at, by: identity }] : [];
 }
 
-/** Does not depend on the order of the fields, or on the boundary of a form. */
+/** Digest of a request, independent of the order of its fields and the boundary of its form. */
 export function contentDigest(
   method: string,
   pathname: string,
@@ -251,5 +246,5 @@ function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (!isJsonObject(value)) return value;
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries.map(([name, each]) => [name, sortKeys(each)]));
+  return Object.fromEntries(entries.map(([name, member]) => [name, sortKeys(member)]));
 }

@@ -29,11 +29,11 @@ import { findTask } from "./server-tasks.ts";
 export function toCallRequest(
   { headers }: Pick<ServiceRequest, "headers">,
   digest: string,
-  gone: AbortSignal | null,
+  disconnected: AbortSignal | null,
 ): CallRequest {
   const key = headers["idempotency-key"] || null;
   const isRetry = Number.parseInt(headers["x-stainless-retry-count"] ?? "", 10) >= 1;
-  return { key, digest, isRetry, disconnected: gone };
+  return { key, digest, isRetry, disconnected };
 }
 
 /** POST /generate-image (section 4.1). The task is on disk when its id is returned. */
@@ -41,17 +41,17 @@ export async function submit(request: ServiceRequest, service: Service): Promise
   const json = await readJson(request, parseExact);
   if ("refused" in json) return json.refused;
   const fields = withSeedAsText(json.json);
-  const wrong = describeInvalidField(fields);
-  if (wrong !== null) return invalidReply(wrong);
-  // The matrix has rules for some models only. The generator itself refuses all other errors.
+  const problem = describeInvalidField(fields);
+  if (problem !== null) return invalidReply(problem);
+  // The matrix covers only some models; the generator checks the rest.
   const checked = checkBody(fields, service.matrix, service.defaultModel ?? undefined, invalidReply);
   if ("refused" in checked) return checked.refused;
   const { input } = checked;
   const digest = contentDigest("POST", request.url.pathname, fields);
   const result = await begin({ input }, toCallRequest(request, digest, null), service);
   if ("refused" in result) return refusalReply(result.refused);
-  const { taskId, recordDelivery: delivered } = result;
-  delivered();
+  const { taskId, recordDelivery } = result;
+  recordDelivery();
   return success({ taskId }, `${taskId} ${input.model ?? service.defaultModel ?? ""}`.trimEnd());
 }
 
@@ -60,21 +60,21 @@ function withSeedAsText(json: unknown): unknown {
   return { ...json, seed: json.seed.digits };
 }
 
-/** Describes the problem of a field of the request or in `fields`, or returns null. */
+/** Returns null if all fields are valid. */
 function describeInvalidField(json: unknown): string | null {
   const { fields, ...members } = fieldsOf(json);
-  const unknown = Object.keys(members).find((name) => !isFieldName(name));
-  if (unknown !== undefined)
-    return `${JSON.stringify(unknown)} is not a field of this API. A generator's own field goes into "fields"`;
-  const unfit = Object.entries(fieldsOf(fields)).find(([, value]) => !isJsonValue(value))?.[0];
-  return unfit === undefined ? null : `${JSON.stringify(unfit)} in "fields" ${INVALID_VALUE}`;
+  const unknownName = Object.keys(members).find((name) => !isFieldName(name));
+  if (unknownName !== undefined)
+    return `${JSON.stringify(unknownName)} is not a field of this API. A generator's own field goes into "fields"`;
+  const invalidName = Object.entries(fieldsOf(fields)).find(([, value]) => !isJsonValue(value))?.[0];
+  return invalidName === undefined ? null : `${JSON.stringify(invalidName)} in "fields" ${INVALID_VALUE}`;
 }
 
 export const INVALID_VALUE =
   "is nested too deeply, or has a number that JSON readers would round; write it as text";
 
-function invalidReply(why: string): ServerReply {
-  return invalidRequest(why, { detail: `${why}.` });
+function invalidReply(problem: string): ServerReply {
+  return invalidRequest(problem, { detail: `${problem}.` });
 }
 
 function refusalReply({ kind, detail }: BeginRefusal): ServerReply {
@@ -138,7 +138,7 @@ function elsewhereReply(taskId: string, { state }: Task): ServerReply {
 }
 
 /**
- * The address that the client uses for this server or for a proxy. The client has the key, so its headers are
+ * The server's address as the client sees it, even behind a proxy. The client has the key, so its headers are
  * trusted.
  */
 export function requestOrigin({ url, headers }: Pick<ServiceRequest, "url" | "headers">): string {
@@ -167,7 +167,6 @@ function endedReply(taskId: string, end: TaskEnd, origin: string, service: Servi
   );
 }
 
-/** Sentences about missing images, and about differences from the request. */
 export function imageNotes(
   taskId: string,
   { missing, remarks }: Extract<TaskEnd, { name: "completed" }>,
@@ -176,7 +175,7 @@ export function imageNotes(
   return [...missing, ...new Set([...remarks, ...(runner.find(taskId)?.warnings ?? [])])];
 }
 
-/** The signed URL of a single image; several URLs as an array. */
+/** Returns the signed URL of a single image, or an array for several. */
 export function resultUrls(
   taskId: string,
   { files }: Extract<TaskEnd, { name: "completed" }>,
@@ -188,7 +187,7 @@ export function resultUrls(
   return resultUrl({ origin, secret }, { taskId, expires }, extensions);
 }
 
-/** GET /files/<task>/<index>.<extension>: an image, for everyone with its signed URL. */
+/** GET /files/<task>/<index>.<extension>: an image. Its signed URL needs no key. */
 export async function serveFile(address: FileAddress, service: Service): Promise<ServerReply> {
   const link = verifyLink(address, service.secret, service.clock.now());
   if ("refused" in link) return link.refused;

@@ -14,7 +14,7 @@ import { isNewTaskId } from "../task/task-id.ts";
 import { getTaskEnd } from "./end.ts";
 import type { ServeOptions, Service } from "./serve-options.ts";
 
-/** Tasks begun beyond the provider's concurrency, so that the next one is ready when a request ends. */
+/** Tasks begun beyond the provider's concurrency, so that the next one is ready. */
 const EXTRA_TASKS = 2;
 
 const OWNER_ONLY = 0o600;
@@ -94,7 +94,7 @@ export async function adoptTasks(
   service: Service & { renew: () => Promise<void> },
   signal: AbortSignal,
 ): Promise<void> {
-  /** Ids of tasks that wait for the user's decision, and of other servers' tasks. */
+  /** Tasks that wait for the user's decision, and tasks of other servers. */
   const skippedIds = new Set<string>();
   const reportedFiles = new Set<string>();
   while (!signal.aborted) {

@@ -28,8 +28,8 @@ export interface RunningServer {
   apiKey: string;
   port: number;
   /**
-   * Stops submitting, and waits for requests in flight for at most the grace period. Other tasks stay in the
-   * ledger for the next server.
+   * Stops submitting, and waits up to the grace period for requests in flight. Other tasks stay in the ledger
+   * for the next server.
    * @param onWait called with the number of requests in flight, if any
    */
   close(onWait?: (count: number) => void): Promise<void>;

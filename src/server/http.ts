@@ -21,23 +21,20 @@ export interface ServiceRequest {
 
 type Operation = (request: ServiceRequest, key: string) => ServerReply | Promise<ServerReply>;
 
-/**
- * Handles paths below /v1.
- * @param key null if missing or malformed
- */
+/** Handles paths below /v1. @param key null if missing or malformed */
 export type Version1Handler = (
   request: ServiceRequest,
   method: string,
   key: string | null,
 ) => Promise<ServerReply>;
 
-/** Operations of a service. `key` is well-formed, but may not have an account. */
+/** Operations of a service. Each `key` is well-formed, but may be unknown. */
 export interface Operations {
   /** POST /generate-image (section 4.1). */
   submit: Operation;
   /** GET /generate-image (section 4.2). */
   poll: Operation;
-  /** GET /files/<task>/<name>: an image, for everyone with its signed URL. */
+  /** GET /files/<task>/<name>: an image. Its signed URL needs no key. */
   file(address: FileAddress): Promise<ServerReply>;
   version1?: Version1Handler;
 }

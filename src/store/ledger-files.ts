@@ -12,7 +12,6 @@ import type { ReadTask } from "./task-lines.ts";
 
 export type LedgerEntry = { file: string } & (ReadTask | { kind: "foreign" });
 
-/** Empty if the folder is missing or not a folder. */
 export function listFolder(folder: string): string[] {
   return unsortedNames(folder).sort();
 }
@@ -28,7 +27,7 @@ export function unsortedNames(folder: string): string[] {
   }
 }
 
-/** A pause after this many reads lets signals be handled. */
+/** Number of reads between pauses, in which signals are handled. */
 const READS_PER_TURN = 64;
 let reads = 0;
 
@@ -44,7 +43,7 @@ async function readParts(id: string, files: readonly string[]): Promise<ReadTask
   return readTaskLines(id, contents);
 }
 
-/** Files that are not reported. */
+/** Files of the operating system, and hidden files, which are not reported. */
 const SYSTEM_FILE = /^\.|^(?:thumbs\.db|desktop\.ini)$/i;
 
 /**
@@ -64,7 +63,6 @@ export class LedgerFiles {
     this.#partsFolder = path.join(ledgerFolder, "parts");
   }
 
-  /** @param part 1 for the first */
   part(id: string, part: number): string {
     if (part === 1) return path.join(this.openFolder, openName(id));
     return path.join(this.#partsFolder, dayFolder(id), partName(id, part));
@@ -113,16 +111,15 @@ export class LedgerFiles {
 
   /**
    * The latest finished tasks whose file names match, newest first.
-   * @param max number of tasks
-   * @param folders number of folders to search, so that a long history does not slow it down
+   * @param maxFolders number of folders to search, so that a long history does not slow it down
    */
   async recentDone(
     isWanted: (name: string) => boolean,
     max: number,
-    folders: number,
+    maxFolders: number,
   ): Promise<LedgerEntry[]> {
     const entries: LedgerEntry[] = [];
-    let remainingFolders = folders;
+    let remainingFolders = maxFolders;
     for (const folder of this.#minutes()) {
       const names = listFolder(folder).filter(isWanted);
       for (const name of names.reverse().slice(0, max - entries.length)) {
@@ -136,7 +133,7 @@ export class LedgerFiles {
   }
 
   /**
-   * Moves a task to the finished ones. Not synced, because the last line of the task marks it as finished even if
+   * Moves a task to the finished ones. Not synced, because the task's last line marks it as finished even if
    * a power cut undoes the move.
    */
   async moveToDone(task: Task): Promise<void> {
@@ -153,7 +150,7 @@ export class LedgerFiles {
   async #readDoneNamed(folder: string, name: string): Promise<LedgerEntry | null> {
     const id = parseTaskName(name);
     if (id === undefined) return foreignEntry(folder, name);
-    const furtherParts = Array.from({ length: partCount(name) - 1 }, (_, at) => this.part(id, at + 2));
+    const furtherParts = Array.from({ length: partCount(name) - 1 }, (_, index) => this.part(id, index + 2));
     return readEntry(id, [path.join(folder, name), ...furtherParts]);
   }
 
@@ -219,15 +216,14 @@ export function describeUnreadable(entry: UnreadableEntry): string {
 /**
  * Refuses a decision about money while an unreadable file may be a charged task.
  * @param clause the unknown fact, as in `so its cost is not known`
- * @param otherwise how to continue without the file, as a sentence
+ * @param advice how to continue without the file, as a sentence
  * @throws UnreadableRecordError
  */
-export function assertReadable(entry: LedgerEntry, clause: string, otherwise?: Wording): void {
+export function assertReadable(entry: LedgerEntry, clause: string, advice?: Wording): void {
   const { file } = entry;
-  if (entry.kind === "damaged")
-    throw new UnreadableRecordError(file, entry.why, clause, otherwise, entry.cause);
+  if (entry.kind === "damaged") throw new UnreadableRecordError(file, entry.why, clause, advice, entry.cause);
   if (entry.kind === "newer")
-    throw new UnreadableRecordError(file, "a newer imggen wrote it", clause, otherwise);
+    throw new UnreadableRecordError(file, "a newer imggen wrote it", clause, advice);
 }
 
 export function mayBeCharged({ kind }: UnreadableEntry): boolean {

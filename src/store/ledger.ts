@@ -37,7 +37,7 @@ import { WorkFolders } from "./work-folders.ts";
 /** Well below the system's limit of open files. */
 const MAX_OPEN_FILES = 32;
 
-/** Age of the oldest daily sum to keep. Only today's is used; the margin is for clocks that are set back. */
+/** Maximum age of a daily sum. Only today's sum is used, but the clock may be set back. */
 const MAX_SPENDING_AGE_MS = 7 * 24 * 3_600_000;
 
 const BEGIN_HINT =
@@ -45,7 +45,6 @@ const BEGIN_HINT =
 
 export interface OwnedTask {
   task: Task;
-  /** Number of the part that this process created. */
   part: number;
   file: TaskFile;
 }
@@ -63,12 +62,11 @@ export interface BeginOptions {
 }
 
 /**
- * All tasks submitted from this machine. A task is a file, `<id>.jsonl`, and one more part for each takeover, such
- * as `<id>.2.jsonl`. Only the process that created a part writes to it, and the creator of the last part may work
- * on the task.
- * A process checks that its part is the last one both before and after it records a submit or the end of the task,
- * so that of two simultaneous processes at least one sees the other's part. The tickets of `Holder` only show that
- * a task must not be disturbed.
+ * All tasks submitted from this machine. A task is a file, `<id>.jsonl`, and another part, such as
+ * `<id>.2.jsonl`, for each takeover. Only the process that created a part writes to it, and only the creator
+ * of the last part works on the task. A process checks that its part is the last one before and after it
+ * records a submit or the end of the task, so that of two simultaneous processes at least one sees the
+ * other's part. The tickets of `Holder` only show that a task is in use.
  */
 export class Ledger {
   readonly folder: string;
@@ -113,7 +111,7 @@ export class Ledger {
     const { id = this.newId(), isFree, isShared = false } = options;
     return withStateFolderErrors(this.folder, BEGIN_HINT, async () => {
       await makeFolder(this.files.openFolder, 0o700);
-      keepReserve(this.folder);
+      ensureReserve(this.folder);
       await this.#holder.hold(id);
       let owned: OwnedTask | null = null;
       try {
@@ -176,8 +174,8 @@ export class Ledger {
   }
 
   /**
-   * Withdraws an unsent task. A process that takes it over before its file is removed reads that it must not be
-   * sent.
+   * Withdraws an unsent task. Its `not_sent` lines stop a process that takes it over before its file is
+   * removed.
    * @throws StateFolderError
    */
   async withdraw(owned: OwnedTask): Promise<void> {
@@ -199,7 +197,7 @@ export class Ledger {
   }
 
   /**
-   * Whether a living process holds a task; true if that cannot be checked, as on another machine.
+   * Whether a living process holds a task; true if unknown, as on another machine.
    * @throws StateFolderError
    */
   isHeld({ id, holder }: Task): boolean {
@@ -219,7 +217,7 @@ export class Ledger {
   }
 
   /**
-   * Returns the running server that a task belongs to, or null. A task of unknown outcome is left to the user.
+   * Returns the running server of a task; null if the user must decide about its outcome.
    * @throws StateFolderError
    */
   async livingServer(task: Task): Promise<ProcessIdentity | null> {
@@ -259,7 +257,7 @@ export class Ledger {
     try {
       if (!isOwn) await syncFolder(path.dirname(file.path));
       // The last writer may have ended before it synced its line, and the next step relies on that line.
-      for (let each = 1; each < part; each++) await syncIfPossible(this.files.part(id, each));
+      for (let earlier = 1; earlier < part; earlier++) await syncIfPossible(this.files.part(id, earlier));
       const task = await this.#readOpen(id);
       if (task !== null && task.parts === part) return { task, part, file };
       // Never remove a part, because later parts would not be found.
@@ -306,15 +304,12 @@ export class Ledger {
     }
   }
 
-  /**
-   * @param task in its final state
-   * @returns false if another process has taken the task over
-   */
+  /** @param task in its final state @returns false if another process has taken the task over */
   async end(owned: OwnedTask, task: Task): Promise<boolean> {
     try {
-      const isStillMine = this.hasLastPart(owned);
+      const isStillOwned = this.hasLastPart(owned);
       owned.file.close();
-      if (!isStillMine) return false;
+      if (!isStillOwned) return false;
       if (task.claim !== null) recordRowOutcome(this.folder, task.claim, summaryLines(task));
       await this.files.moveToDone({ ...task, parts: owned.part });
       if (owned.part > 1 && (await this.reopenIfAnswered(task.id))) return true;
@@ -328,8 +323,9 @@ export class Ledger {
   }
 
   /**
-   * Reopens a finished task if a late reply shows that it is not finished. A process that has lost the task may
-   * record a reply while the next process ends it; both check after their write, so that one of them sees it.
+   * Reopens a finished task if a late reply shows that it is not finished. A process that has lost the task
+   * may record a reply while the next process ends it; both check after their write, so that at least one
+   * notices.
    * @returns whether the task was reopened
    * @throws StateFolderError
    */
@@ -353,7 +349,7 @@ export class Ledger {
   }
 
   /**
-   * Returns the missing lines, which record that the outcome of each request is unknown because its process ended.
+   * Returns an `unknown` line for each request whose process ended before its reply.
    * @param task read after that process ended, so that all of its lines are included
    */
   lostReplyLines({ id, intent, requests }: Task): Line<"unknown">[] {
@@ -364,10 +360,7 @@ export class Ledger {
     });
   }
 
-  /**
-   * Returns the task with an unknown outcome for replies that can no longer arrive, even before `resume` records
-   * it.
-   */
+  /** Applies `lostReplyLines` to a task that no process holds, without recording them. */
   async withLostReplies(task: Task): Promise<Task> {
     if (!task.requests.some(({ state }) => state === "started") || this.isHeld(task)) return task;
     const entry = await this.read(task.id);
@@ -402,9 +395,8 @@ export class Ledger {
     });
   }
 
-  /** Whether a task is the leftover intent of a killed process, although another process has finished the task. */
   #isLeftover(task: Task): boolean {
-    return isOnlyBegun(task) && this.files.isDone(task.id);
+    return hasNoAttempts(task) && this.files.isDone(task.id);
   }
 
   async #readOpen(id: string): Promise<Task | null> {
@@ -414,11 +406,10 @@ export class Ledger {
     throw cause ?? new Error(`${entry.file} changed while it was read`);
   }
 
-  /** Returns an unfinished or finished task by the ledger's id, or null. */
   async read(id: string): Promise<LedgerEntry | null> {
     return this.guarded(async () => {
       const open = await this.files.readOpen(openName(id));
-      if (open?.kind === "task" && !isOnlyBegun(open.task)) return open;
+      if (open?.kind === "task" && !hasNoAttempts(open.task)) return open;
       return (await this.files.readDone(id)) ?? open;
     });
   }
@@ -428,19 +419,19 @@ export class Ledger {
   }
 
   /**
-   * All tasks that match, newest first, read lazily.
+   * Yields all unfinished tasks and the finished ones that match, newest first, read lazily.
    * @param isWanted filter for the file names of finished tasks
    * @param since id of the oldest finished task to include
    */
   async *entries(isWanted: (name: string) => boolean, since = ""): AsyncGenerator<LedgerEntry> {
     const open = (await this.unfinished()).reverse();
-    const idAt = (entry: LedgerEntry) =>
+    const entryId = (entry: LedgerEntry) =>
       parseTaskName(path.basename(entry.file)) ?? path.basename(entry.file);
     const finished = this.files.doneNewestFirst(isWanted, since);
     for (let next = await this.#next(finished); next; next = await this.#next(finished)) {
       // A task that was moved between the two listings appears in both.
-      if (open[0] && idAt(open[0]) === idAt(next)) open.shift();
-      while (open[0] && idAt(open[0]) > idAt(next)) yield open.shift() as LedgerEntry;
+      if (open[0] && entryId(open[0]) === entryId(next)) open.shift();
+      while (open[0] && entryId(open[0]) > entryId(next)) yield open.shift() as LedgerEntry;
       yield next;
     }
     yield* open;
@@ -456,7 +447,7 @@ export class Ledger {
   }
 
   /**
-   * Finds the newest task for each id: the service's id or the ledger's, or a unique prefix of at least 6
+   * Finds the newest task for each id of the service or the ledger, or unique prefix of at least 6
    * characters. Unknown ids are omitted.
    * @throws UsageError if a prefix matches several tasks
    */
@@ -468,10 +459,7 @@ export class Ledger {
     return (await findByIds([id], this, false)).get(id) ?? null;
   }
 
-  /**
-   * Finds the newest task with an image file of this digest.
-   * @param sha256 in hex
-   */
+  /** Finds the newest task with an image file of this SHA-256 digest, in hex. */
   async findByFile(sha256: string): Promise<Task | null> {
     return (await findByFiles(new Set([sha256]), this)).get(sha256) ?? null;
   }
@@ -483,8 +471,7 @@ export class Ledger {
 
   /**
    * All tasks for the same request and account, newest first.
-   * @param sinceMs start time of the oldest finished task to include, in milliseconds since the epoch; default:
-   * all
+   * @param sinceMs start time of the oldest finished task to include; default: all
    * @param onOther called for entries that are not readable tasks
    */
   findSameRequest(
@@ -504,7 +491,7 @@ export class Ledger {
   }
 
   /**
-   * Removes the record of a finished task, with its copies and replies. Its charge stays in the day's sum.
+   * Removes the record of a finished task and its files. Its charge stays in the day's sum.
    * @returns false if the task is not finished, or `mayForget` returns false
    * @throws StateFolderError
    */
@@ -547,11 +534,11 @@ export class Ledger {
   protected readonly makeRoom = () => releaseReserve(this.folder);
 }
 
-export const ENDED_MEANWHILE = "the process that had sent it ended before the reply had come";
+export const ENDED_MEANWHILE = "the process that sent it ended before the reply arrived";
 
 const WITHDRAWN = "it was withdrawn";
 
-function isOnlyBegun({ state, requests }: Task): boolean {
+function hasNoAttempts({ state, requests }: Task): boolean {
   return state === "waiting" && requests.every(({ attempts }) => attempts.length === 0);
 }
 
@@ -560,7 +547,7 @@ const RESERVE_BYTES = 64 * 1024;
 const RESERVE_NAME = ".reserve";
 
 /** Reserves disk space, so that a task id can be recorded even on a full disk. */
-function keepReserve(folder: string): void {
+function ensureReserve(folder: string): void {
   const reserve = path.join(folder, RESERVE_NAME);
   if (isPresent(reserve)) return;
   try {

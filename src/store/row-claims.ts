@@ -25,7 +25,7 @@ const CLAIM_NAME = /^([0-9a-f]+-\d+)\.(\d+)$/;
 const CLAIM_PATH = /^[0-9a-f]+\/[0-9a-f]+-\d+\.\d+$/;
 const MAX_OPEN_FILES = 32;
 
-/** Line that is synced before the first request of a claim's task is sent. The task parser ignores it. */
+/** Synced before the first request of a claim's task is sent. The task parser ignores this line. */
 const BEGUN_LINE = `${JSON.stringify({ type: "begun" })}\n`;
 
 /** An attempt at a row whose outcome neither the ledger nor the claim contains. */
@@ -45,10 +45,9 @@ export interface ClaimedAttempt {
 
 /**
  * The claims on a batch's rows: one small file for each attempt, named by row and attempt number. A claim is
- * created atomically with its task's intent, so that all processes use the same task id.
- * The line `begun` is added before the first request is sent, and the outcome before the task's file is moved. So
- * the claim alone shows the outcome if the task is missing from the ledger; without either line, no request was
- * sent.
+ * created atomically with its task's intent, so that all processes use the same task id. The line `begun` is
+ * added before the first request is sent, and the outcome before the task's file is moved. If the task is
+ * missing from the ledger, the claim alone shows the outcome; without either line, no request was sent.
  */
 export class RowClaims {
   readonly #batch: string;
@@ -62,33 +61,30 @@ export class RowClaims {
   }
 
   /**
-   * Reads the task ids of each row by attempt. A damaged claim's path takes the place of its task id.
+   * Reads the task ids of each row, by attempt. A damaged claim's path replaces its task id.
    * @throws StateFolderError
    */
   async load(): Promise<Map<string, string[]>> {
     return this.#guarded(async () => {
       const entries = unsortedNames(this.#folder).sort().flatMap(claimedAttempt);
-      const ids = await mapConcurrent(entries, MAX_OPEN_FILES, ({ name }) => this.#readOwner(name));
+      const ids = await mapConcurrent(entries, MAX_OPEN_FILES, ({ name }) => this.#readTaskId(name));
       const claims = new Map<string, string[]>();
-      for (const [at, { row, number }] of entries.entries()) {
+      for (const [index, { row, number }] of entries.entries()) {
         const attempts = claims.get(row) ?? [];
-        attempts[number - 1] = ids[at] ?? "";
+        attempts[number - 1] = ids[index] ?? "";
         claims.set(row, attempts);
       }
       return claims;
     });
   }
 
-  /** Lists all claims that are not known yet, unsorted. @throws StateFolderError */
+  /** Lists the claims that are not known yet, unsorted. @throws StateFolderError */
   async list(isKnown: (name: string) => boolean): Promise<ClaimedAttempt[]> {
     const names = await this.#guarded(async () => unsortedNames(this.#folder));
     return names.filter((name) => !isKnown(name)).flatMap(claimedAttempt);
   }
 
-  /**
-   * The claim's name in its task.
-   * @param attempt 1 for the first
-   */
+  /** Name of a claim in its task. Attempts count from 1. */
   claimName(row: string, attempt: number): string {
     return `${this.#batch}/${attemptName(row, attempt)}`;
   }
@@ -104,17 +100,17 @@ export class RowClaims {
     { id, intent, at }: { id: string; intent: Intent | null; at: string },
   ): Promise<string> {
     const name = attemptName(row, attempt);
-    const first = intent === null ? `${id}\n` : intentLine(id, intent, at);
+    const content = intent === null ? `${id}\n` : intentLine(id, intent, at);
     return this.#guarded(async () => {
       await this.#makeFolder();
-      const isMine = await createAtomically(path.join(this.#folder, name), first, 0o600);
-      return isMine ? id : this.#readOwner(name);
+      const isMine = await createAtomically(path.join(this.#folder, name), content, 0o600);
+      return isMine ? id : this.#readTaskId(name);
     });
   }
 
   /** @throws StateFolderError */
   async findTaskId(row: string, attempt: number): Promise<string> {
-    return this.#guarded(() => this.#readOwner(attemptName(row, attempt)));
+    return this.#guarded(() => this.#readTaskId(attemptName(row, attempt)));
   }
 
   /**
@@ -142,10 +138,10 @@ export class RowClaims {
   }
 
   /**
-   * Reads a claim's task id, from its intent or as a bare id.
-   * @returns the id; the path of a damaged claim, which matches no task, so that the row is not submitted again
+   * Reads a claim's task id. A damaged claim's path is returned instead, because it matches no task, and so
+   * the row is not submitted again.
    */
-  async #readOwner(name: string): Promise<string> {
+  async #readTaskId(name: string): Promise<string> {
     const file = path.join(this.#folder, name);
     const text = await readPublished(file, (text) => text.includes("\n"));
     return parseTaskId(text.split("\n", 1)[0] ?? "") ?? file;
@@ -245,7 +241,6 @@ function claimFile(ledgerFolder: string, claim: string): string {
   return path.join(ledgerFolder, "batches", claim);
 }
 
-/** @returns a list of one element; empty if the file is not a claim */
 function claimedAttempt(name: string): ClaimedAttempt[] {
   const [, row, attempt] = CLAIM_NAME.exec(name) ?? [];
   return row === undefined ? [] : [{ name, row, number: Number(attempt) }];

@@ -14,7 +14,7 @@ interface Entry {
   value: number;
 }
 
-/** A sum over the file names of a folder that other processes change. Each name is parsed once. */
+/** A sum over the file names of a folder, which other processes change. Each name is parsed once. */
 export class RunningSum {
   readonly #folder: string;
   readonly #parseName: (name: string) => Entry | null;
@@ -27,9 +27,9 @@ export class RunningSum {
   }
 
   total(): number {
-    const before = this.#entries;
+    const previous = this.#entries;
     const cachedEntry = (name: string) => {
-      const entry = before.get(name);
+      const entry = previous.get(name);
       return entry === undefined ? this.#parseName(name) : entry;
     };
     this.#entries = new Map(unsortedNames(this.#folder).map((name) => [name, cachedEntry(name)]));
@@ -55,7 +55,7 @@ export interface Charge {
 export type Announcement = { ok: true } | { ok: false; spent: number };
 
 /** Sums are in millionths of a credit, because sums of decimals are inexact. */
-const UNITS = 1_000_000;
+const UNITS_PER_CREDIT = 1_000_000;
 const MAX_CREDITS = 1_000_000_000;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const KEY_ID = /^[\w-]{1,64}$/;
@@ -84,9 +84,9 @@ export class DailySpending {
   }
 
   /**
-   * Announces a submit, if the day's sum with it stays within the cap. Each process creates its file before it
-   * lists all files, so that two processes cannot exceed the cap together. A request that is already announced
-   * counts once.
+   * Announces a submit if the day's sum with it stays within the cap. Each process creates its file before it
+   * lists all files, so that two processes cannot exceed the cap together. A request that is already
+   * announced counts once.
    * @param day local day, such as `2026-01-31`
    * @param cap in credits; null: no cap
    * @throws StateFolderError
@@ -104,10 +104,10 @@ export class DailySpending {
           if (cap !== null) await syncFolder(folder);
           return { ok: true };
         }
-        // An older file may stand for an attempt that was charged.
+        // An older file may be of an attempt that was charged.
         if (isNew) removeIfPresent(file);
         if (attempt === MAX_ATTEMPTS || !isNew)
-          return { ok: false, spent: (units - toUnits(charge.credits)) / UNITS };
+          return { ok: false, spent: (units - toUnits(charge.credits)) / UNITS_PER_CREDIT };
         await this.#clock.sleep(FIRST_DELAY_MS + this.#random() * FIRST_DELAY_MS * 2 ** attempt);
       }
     });
@@ -120,17 +120,15 @@ export class DailySpending {
   }
 
   /**
-   * Removes the announcements of a task that was not charged. Never throws, because leftovers only make the sum
-   * too high.
+   * Removes the announcements of a task that was not charged. Never throws, because leftovers only make the
+   * sum too high.
    */
   forget(task: string): void {
     try {
       for (const day of unsortedNames(this.#folder).filter((name) => DAY.test(name)))
         for (const name of unsortedNames(path.join(this.#folder, day)))
           if (name.startsWith(`${task}.`)) removeIfPossible(path.join(this.#folder, day, name));
-    } catch {
-      // Leftovers only make the sum too high.
-    }
+    } catch {}
   }
 
   /** @throws the disk's error */
@@ -142,7 +140,11 @@ export class DailySpending {
 
   /** In credits. @throws StateFolderError */
   async total(day: string, keyId: string): Promise<number> {
-    return withStateFolderErrors(this.#folder, HINT, async () => this.#sum(day, keyId).total() / UNITS);
+    return withStateFolderErrors(
+      this.#folder,
+      HINT,
+      async () => this.#sum(day, keyId).total() / UNITS_PER_CREDIT,
+    );
   }
 
   #sum(day: string, keyId: string): RunningSum {
@@ -165,7 +167,7 @@ const HINT = "Nothing was sent. Free some space or fix its permissions, then try
 
 /** @throws TypeError if the charge does not give a valid file name */
 function chargeName({ task, request, part, keyId, credits }: Charge): string {
-  const price = (toUnits(credits) / UNITS).toFixed(6).replace(/\.?0+$/, "");
+  const price = (toUnits(credits) / UNITS_PER_CREDIT).toFixed(6).replace(/\.?0+$/, "");
   const name = `${task}.${request}.${part}.${keyId}.${price}`;
   if (
     !isId(task) ||
@@ -187,14 +189,11 @@ function parseEntry(name: string, keyId: string): Entry | null {
 
 /** Rounded up, except for floating-point errors. */
 function toUnits(credits: number): number {
-  const units = credits * UNITS;
+  const units = credits * UNITS_PER_CREDIT;
   return Math.abs(units - Math.round(units)) < 1e-3 ? Math.round(units) : Math.ceil(units);
 }
 
-/**
- * @returns false if the file exists
- * @throws the disk's error
- */
+/** @returns false if the file exists @throws the disk's error */
 function createIfMissing(file: string): boolean {
   try {
     DiskFile.createExclusive(file, 0o600).close();

@@ -16,7 +16,7 @@ import { SettingsError } from "./store-errors.ts";
 const MAX_WAIT_MS = 20_000;
 const RETRY_MS = 10;
 
-const CHANGE_MS = 10_000;
+const TICKET_DURATION_MS = 10_000;
 
 const CONFIG = "config";
 
@@ -77,7 +77,7 @@ export class SettingsStore {
     const tickets = new Tickets(folder, this.#processes, systemClock);
     tickets.sweep(CONFIG);
     for (const endMs = performance.now() + MAX_WAIT_MS; ; ) {
-      const ticket = await tickets.take(CONFIG, CHANGE_MS);
+      const ticket = await tickets.take(CONFIG, TICKET_DURATION_MS);
       if (!Array.isArray(ticket)) return ticket;
       const pid = ticket[0]?.lease.by?.pid;
       if (performance.now() > endMs)
@@ -86,20 +86,20 @@ export class SettingsStore {
     }
   }
 
-  async #write(before: Settings, changes: Changes): Promise<void> {
-    const after = bindKeys(withoutUndefined({ ...before, ...changes }));
-    await checkDiskSpace(this.file, 2 * Buffer.byteLength(JSON.stringify(after)) + 4096);
-    const { apiKeyBaseUrl, generatorKeyOrigin } = after;
-    const all = { ...changes, apiKeyBaseUrl, generatorKeyOrigin };
+  async #write(current: Settings, changes: Changes): Promise<void> {
+    const updated = bindKeys(withoutUndefined({ ...current, ...changes }));
+    await checkDiskSpace(this.file, 2 * Buffer.byteLength(JSON.stringify(updated)) + 4096);
+    const { apiKeyBaseUrl, generatorKeyOrigin } = updated;
+    const allChanges = { ...changes, apiKeyBaseUrl, generatorKeyOrigin };
     try {
-      await this.#writeInMode(0o600, all);
+      await this.#writeInMode(0o600, allChanges);
     } catch (error) {
-      // The file system does not support modes; conf does not set its default mode, 0o666.
+      // The file system does not support modes. conf sets none for its default, 0o666.
       if (!isModeError(error)) throw error;
-      await this.#writeInMode(0o666, all);
+      await this.#writeInMode(0o666, allChanges);
     }
     giveToOwnerOfFolder(this.file);
-    if (!isDeepStrictEqual(await this.read(), after)) throw new Error("the disk did not store all of it");
+    if (!isDeepStrictEqual(await this.read(), updated)) throw new Error("the disk did not store all of it");
   }
 
   async #writeInMode(configFileMode: number, changes: Changes): Promise<void> {
@@ -123,11 +123,9 @@ function withoutUndefined(fields: object): Settings {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-// conf does not handle a full disk, or a process killed during a write.
-
 /**
- * Checks for disk space, because conf reports success even after an incomplete write. The probe is random, because
- * a leftover must not contain settings, and zeros may take no space.
+ * Checks for disk space, because conf reports success even after an incomplete write. The probe is random,
+ * because it must not contain settings, and zeros may take no space.
  * @throws the system's error
  */
 export async function checkDiskSpace(settingsFile: string, bytes: number): Promise<void> {
@@ -145,16 +143,17 @@ export async function checkDiskSpace(settingsFile: string, bytes: number): Promi
 const LEFTOVER = /^\.(?:probe|tmp-\d{10}[0-9a-f]{6})$/;
 
 /**
- * Finds leftovers of killed processes beside the settings file, or beside the target of a symbolic link, because
- * conf writes there. Only the process with the ticket may remove them.
+ * Finds leftovers of killed processes beside the settings file and the target of its symbolic link, to which
+ * conf writes. Only the process with the ticket may remove them.
  */
 export function findLeftovers(file: string): string[] {
-  return [...new Set([file, resolveLink(file)])].flatMap((each) => {
-    const [folder, name] = [path.dirname(each), path.basename(each)];
-    const isLeftover = (other: string) => other.startsWith(name) && LEFTOVER.test(other.slice(name.length));
+  return [...new Set([file, resolveLink(file)])].flatMap((settingsPath) => {
+    const [folder, name] = [path.dirname(settingsPath), path.basename(settingsPath)];
+    const isLeftover = (sibling: string) =>
+      sibling.startsWith(name) && LEFTOVER.test(sibling.slice(name.length));
     return unsortedNames(folder)
       .filter(isLeftover)
-      .map((other) => path.join(folder, other));
+      .map((leftover) => path.join(folder, leftover));
   });
 }
 

@@ -17,7 +17,7 @@ export type ReadTask =
   | { kind: "damaged"; why: string; cause?: unknown }
   | { kind: "newer"; version: number };
 
-/** Limit that detects damaged lines. */
+/** Maximum number of requests of a task. A larger number means a damaged line. */
 const MAX_REQUESTS = 64;
 
 type Fields<Of> = { [Name in keyof Of]-?: z.ZodMiniType<Of[Name]> };
@@ -138,20 +138,17 @@ const SCHEMAS = new Map(
   Object.entries(LINES).map(([type, fields]) => [type, z.object({ type: z.literal(type), ...fields })]),
 );
 
-/**
- * Builds a task from the lines of its parts. Incomplete lines, left by a crash, are skipped.
- * @param parts contents of the files, in order
- */
-export function readTaskLines(id: string, [content = "", ...more]: readonly string[]): ReadTask {
+/** Builds a task from the contents of its files, in order. Incomplete lines, left by a crash, are skipped. */
+export function readTaskLines(id: string, [content = "", ...furtherParts]: readonly string[]): ReadTask {
   if (!content.includes("\n")) return { kind: "stub" };
   const [first, ...rest] = upgradeLines(splitLines(content));
   const intent = parseLine(first);
   if (intent === null || intent.type !== "intent") return unreadableTask(first);
   const task = parseLines(rest).reduce(withLine, taskFromIntent(id, intent));
-  return { kind: "task", task: more.reduce(withPart, task) };
+  return { kind: "task", task: furtherParts.reduce(withPart, task) };
 }
 
-/** Without a holder if the part's first line is incomplete. */
+/** The holder stays null if the part's first line is incomplete. */
 function withPart(task: Task, content: string): Task {
   const nextTask = { ...task, holder: null, mark: "", parts: task.parts + 1 };
   return parseLines(splitLines(content)).reduce(withLine, nextTask);

@@ -119,7 +119,7 @@ describe("of a killed server", () => {
     const { ended } = await nextProcess(left, provider);
     const data = await ended(left.running);
     expect(data).toMatchObject({ status: "completed", resultUrl: [expect.any(String), expect.any(String)] });
-    expect(data.detail).toMatch(/the process that had sent it ended before the reply had come/);
+    expect(data.detail).toMatch(/the process that sent it ended before the reply arrived/);
     const ofTask = provider.jobs.filter(({ taskId }) => taskId === left.running);
     expect(ofTask.map(({ index }) => index)).toEqual([1, 2]);
   });

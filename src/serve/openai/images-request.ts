@@ -36,7 +36,7 @@ function parseSides(size: string): number[] {
 }
 
 const IMAGE_URL = z.pipe(
-  z.transform((each: unknown) => (isJsonObject(each) ? each.image_url : each)),
+  z.transform((image: unknown) => (isJsonObject(image) ? image.image_url : image)),
   z.string("An image must be a URL or a file."),
 );
 const IMAGE_URLS = z.nullish(
@@ -60,7 +60,7 @@ const BOOLEANS: ReadonlyMap<unknown, boolean> = new Map([
   ["false", false],
 ]);
 
-/** The fields that every generator supports. A form has numbers and booleans as text. */
+/** Fields that every generator supports. Forms have numbers and booleans as text. */
 const FIELDS = z.object(
   {
     prompt: z
@@ -112,7 +112,10 @@ const NO_PARTIAL_IMAGES = "0";
 
 const DOCUMENT_QUALITIES: ReadonlySet<unknown> = new Set(["1K", "2K", "4K"]);
 
-/** Splits all other fields: those to send to the generator, and a warning for each field without effect. */
+/**
+ * Splits the fields that are not in FIELDS: those to send to the generator, and warnings about those without
+ * effect.
+ */
 function splitOtherFields(
   body: Readonly<Record<string, unknown>>,
   isOpenAi: boolean,
@@ -135,10 +138,7 @@ function splitOtherFields(
 
 const LABELS = { ratio: "size", maxImages: "n", negative: "negative_prompt", fields: "the request" };
 
-/**
- * @param isOpenAi whether the generator also has OpenAI's API
- * @throws OpenAiError
- */
+/** @param isOpenAi whether the generator supports OpenAI's API @throws OpenAiError */
 export async function readImagesRequest(request: ServiceRequest, isOpenAi: boolean): Promise<ImagesRequest> {
   const { fields: body, files } = await readBody(request);
   const { data, error } = FIELDS.safeParse(body);
@@ -173,7 +173,7 @@ export async function readImagesRequest(request: ServiceRequest, isOpenAi: boole
   };
 }
 
-/** Above what any generator accepts. */
+/** Larger than any generator accepts. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 interface Body {
@@ -197,7 +197,7 @@ function readFields(text: string): Body["fields"] {
   if (!isJsonObject(fields)) throw invalidRequestError("The body is not a JSON object.");
   const isSupported = ([name, value]: [string, unknown]) =>
     isJsonValue(value) || (name === "seed" && value instanceof ExactInteger);
-  const invalidName = Object.entries(fields).find((each) => !isSupported(each))?.[0];
+  const invalidName = Object.entries(fields).find((field) => !isSupported(field))?.[0];
   if (invalidName !== undefined) throw invalidRequestError(`${invalidName} ${INVALID_VALUE}.`, invalidName);
   return fields;
 }
@@ -210,8 +210,8 @@ function parseExactOrNull(text: string): unknown {
   }
 }
 
-const IMAGE_NAME = /^image(?:\[\d*\])?$/;
-/** Fields of a form that stay texts even if they look like a number. */
+const IMAGE_FIELD = /^image(?:\[\d*\])?$/;
+/** Fields of a form that stay text even if they look like a number. */
 const TEXT_FIELDS: ReadonlySet<string> = new Set(["prompt", "model", "negative_prompt", "seed", "user"]);
 
 /** @throws OpenAiError */
@@ -223,7 +223,7 @@ async function readForm(bytes: Buffer, type: string): Promise<Body> {
   const files: Buffer[] = [];
   const urls: string[] = [];
   for (const [name, value] of form) {
-    const isImage = IMAGE_NAME.test(name);
+    const isImage = IMAGE_FIELD.test(name);
     if (typeof value !== "string") {
       if (!isImage) throw invalidRequestError(`${name} cannot be a file.`, name);
       files.push(Buffer.from(await value.arrayBuffer()));

@@ -73,7 +73,7 @@ function decodeIfValid(part: string): string {
   }
 }
 
-/** As OpenAI's list, plus `free`: whether images cost nothing. */
+/** OpenAI's list, plus `free`: whether images cost nothing. */
 async function listModels(service: Service): Promise<ServerReply> {
   const body = { object: "list", data: modelObjects(service), free: await isFree(service) };
   return { kind: "json", status: 200, body, note: null };
@@ -108,8 +108,11 @@ async function createImages(
   request: ServiceRequest,
   service: Service,
 ): Promise<ServerReply> {
-  const read = await readImagesRequest(request, service.connection.generator.name.startsWith("openai"));
-  const { clientRequest, fields, files, isStream } = read;
+  const imagesRequest = await readImagesRequest(
+    request,
+    service.connection.generator.name.startsWith("openai"),
+  );
+  const { clientRequest, fields, files, isStream } = imagesRequest;
   const copies: string[] = [];
   for (const bytes of files) {
     const url = await keepReference(bytes, path.join(service.folder, REFERENCES_FOLDER)).catch(
@@ -127,16 +130,16 @@ async function createImages(
   const requestWithCopies = { ...clientRequest, ...(copies.length > 0 && { copies }) };
   const result = await begin(requestWithCopies, toCallRequest(request, digest, request.signal), service);
   if ("refused" in result) throw notBegunError(result.refused);
-  const { taskId, recordDelivery: delivered } = result;
+  const { taskId, recordDelivery } = result;
   return {
     kind: "live",
     note: taskId,
     write(outgoing) {
-      outgoing.once("finish", delivered);
+      outgoing.once("finish", recordDelivery);
       const { clock, keepAliveMs } = service;
       const replyOptions = { taskId, events: isStream ? operation : null, keepAliveMs, clock };
       return sendLongReply(outgoing, replyOptions, (onShare) =>
-        awaitResult(taskId, read, request, service, onShare).catch((error: unknown) =>
+        awaitResult(taskId, imagesRequest, request, service, onShare).catch((error: unknown) =>
           unknownOutcomeError(taskId, errorText(error)),
         ),
       );
@@ -144,13 +147,10 @@ async function createImages(
   };
 }
 
-/**
- * @returns null if the client has disconnected
- * @throws the disk's error
- */
+/** @returns null if the client has disconnected @throws the disk's error */
 async function awaitResult(
   taskId: string,
-  read: ImagesRequest,
+  imagesRequest: ImagesRequest,
   request: ServiceRequest,
   service: Service,
   onShare: (share: number) => void,
@@ -159,7 +159,7 @@ async function awaitResult(
   if (taskEnd === null) return null;
   const { task, end, obstacle } = taskEnd;
   if (end.name === "failed") return failedTaskError(task, end, obstacle);
-  return toImagesResult(task, end, read, request, service).catch(() => missingImageError(taskId));
+  return toImagesResult(task, end, imagesRequest, request, service).catch(() => missingImageError(taskId));
 }
 
 async function toImagesResult(

@@ -259,7 +259,7 @@ describe("a command that is given up", () => {
     const body = `trap 'echo asked >> "$log"; exit 0' TERM; echo started > "$log"; sleep 60 & wait`;
     const { what, reply, log, left } = await givenUp(body, { isPaid: true });
     expect([what, log]).toEqual(["unknown", "started\nasked\n"]);
-    expect(reply).toMatchObject({ why: "the command was stopped before it had ended", isStopped: true });
+    expect(reply).toMatchObject({ why: "the command was stopped before it ended", isStopped: true });
     expect(left).toEqual(["scratch"]);
   });
 
