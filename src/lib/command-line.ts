@@ -7,8 +7,8 @@ const SHELL_OPERATORS: ReadonlySet<string> = new Set(["|", "||", "&&", "&", ";",
 const SHELLS = /^(?:(?:ba|da|z|k|fi)?sh|cmd|powershell|pwsh)(?:\.exe)?$/i;
 
 /**
- * Splits a command into words, by the same rules on every platform. Single or double quotes are literal;
- * backslashes and `$` are not special.
+ * Splits a command by the same rules on every platform. Quotes are literal; backslashes and `$` are not
+ * special.
  * @returns the words, or the problem as a phrase
  */
 export function splitCommand(text: string): string[] | string {
@@ -44,9 +44,7 @@ export function findShellOperator(words: readonly string[]): string | undefined 
   return words.find((word) => SHELL_OPERATORS.has(word));
 }
 
-/**
- * Whether a placeholder is inside a shell script (`sh -c "paint {prompt}"`), where its value could run as code.
- */
+/** Whether a placeholder is inside a script (`sh -c "paint {prompt}"`), where its value could run as code. */
 export function isInShellScript(placeholder: string, [program = "", ...args]: readonly string[]): boolean {
   const name = path.posix.basename(program.replaceAll("\\", "/"));
   return SHELLS.test(name) && args.some((word) => /\s/.test(word) && word.includes(placeholder));

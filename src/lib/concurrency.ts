@@ -1,6 +1,6 @@
 /**
- * Maps with at most `limit` concurrent calls, and returns results in the order of the items. After an error it
- * starts no more calls, and throws once the running calls have ended.
+ * Maps with at most `limit` concurrent calls, in the order of the items. After an error, starts no more
+ * calls, and throws once the running calls have ended.
  */
 export async function mapConcurrent<Item, Result>(
   items: readonly Item[],
@@ -36,7 +36,7 @@ export async function mapInOrder<Item, Result>(
   // Prevents an unhandled rejection before the loop reaches the promise.
   all.catch(() => {});
   const results: Result[] = [];
-  for (const each of pending) results.push(await take(await each));
+  for (const promise of pending) results.push(await take(await promise));
   return results;
 }
 
@@ -74,7 +74,7 @@ export class WaitQueue {
         resolve();
       };
       const onAbort = () => {
-        this.#waiting = this.#waiting.filter((each) => each !== wake);
+        this.#waiting = this.#waiting.filter((waiting) => waiting !== wake);
         reject(signal.reason);
       };
       signal.addEventListener("abort", onAbort, { once: true });

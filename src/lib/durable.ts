@@ -6,8 +6,8 @@ import { errorCode } from "./error-text.ts";
 import { isFolder } from "./read-file.ts";
 
 /**
- * Creates a folder and its missing parents, durably. Replaces Node's recursive mkdir, which never returns in a
- * folder such as /proc.
+ * Creates a folder and its missing parents, durably. Node's recursive mkdir never returns in a folder such as
+ * /proc.
  */
 export async function makeFolder(folder: string, mode: number): Promise<void> {
   // The folder usually exists, and this check costs a third of a failed mkdir.
@@ -20,9 +20,9 @@ export async function makeFolder(folder: string, mode: number): Promise<void> {
     if (grandparent === parent) break;
     parent = grandparent;
   }
-  for (const each of missing.reverse()) {
-    if (!(await makeSingleFolder(each, mode)))
-      throw Object.assign(new Error(`the folder ${each} cannot be created`), { code: "ENOENT" });
+  for (const missingFolder of missing.reverse()) {
+    if (!(await makeSingleFolder(missingFolder, mode)))
+      throw Object.assign(new Error(`the folder ${missingFolder} cannot be created`), { code: "ENOENT" });
   }
 }
 
@@ -63,7 +63,7 @@ export function removeIfPossible(file: string): void {
 }
 
 /**
- * @param beforeMs removes files last written before this time, in milliseconds since the epoch
+ * Removes the files last written before `beforeMs`, in milliseconds since the epoch.
  * @throws the disk's error
  */
 export function removeOldFiles(
@@ -71,7 +71,7 @@ export function removeOldFiles(
   beforeMs: number,
   isKept: (name: string) => boolean = () => false,
 ): void {
-  for (const name of readdirSync(folder).filter((each) => !isKept(each))) {
+  for (const name of readdirSync(folder).filter((name) => !isKept(name))) {
     const file = path.join(folder, name);
     const { mtimeMs = beforeMs } = statSync(file, { throwIfNoEntry: false }) ?? {};
     if (mtimeMs < beforeMs) removeIfPossible(file);
@@ -87,7 +87,9 @@ export async function syncFile(file: string): Promise<void> {
 /** Errors of write-only folders, and of file systems that cannot sync folders. */
 const UNSYNCABLE_ERRORS = new Set(["EACCES", "EPERM", "EINVAL", "ENOTSUP", "EOPNOTSUPP"]);
 
-/** Makes new names in a folder survive a power cut, but not the content of the files. Windows does not need it. */
+/**
+ * Makes new names in a folder, but not the content of the files, survive a power cut. Not needed on Windows.
+ */
 export async function syncFolder(folder: string): Promise<void> {
   if (platform() === "win32") return;
   try {
@@ -98,9 +100,7 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/**
- * Errors of a rename or a removal on Windows while another program, such as a virus scanner, has the file open.
- */
+/** Errors on Windows while another program, such as a virus scanner, has the file open. */
 const IN_USE_ERRORS: ReadonlySet<string> = new Set(["EPERM", "EBUSY", "EACCES"]);
 
 const RETRY_TIMEOUT_MS = 2_000;
@@ -108,7 +108,7 @@ const FIRST_PAUSE_MS = 10;
 const MAX_PAUSE_MS = 200;
 
 /**
- * Retries a rename or a removal on Windows while the file may be in use.
+ * Retries a rename or a removal on Windows while the file is in use.
  * @throws the error of the last attempt
  */
 export async function retryWhileInUse<Result>(

@@ -1,9 +1,8 @@
 import { isPrintableAscii, lazyRegex } from "./late-regex.ts";
 
 /**
- * Characters that control a terminal or are invisible: controls (C0, DEL, C1), line and paragraph separators, lone
- * surrogates, and Unicode's default-ignorable characters. Interlinear annotations lack that property, but act like
- * it.
+ * Characters that control a terminal or are invisible: controls, line and paragraph separators, lone
+ * surrogates, and default-ignorable characters. Interlinear annotations act like the latter.
  */
 const HIDDEN_CHARACTERS = lazyRegex(
   String.raw`[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u{fff9}-\u{fffb}]`,
@@ -34,7 +33,7 @@ export function escapeControls(text: string): string {
 }
 
 /**
- * Escapes control and invisible characters in JSON, without a change of its value. C0 controls stay, because they
+ * Escapes control and invisible characters in JSON without changing its value. C0 controls stay, because they
  * can only be indentation.
  */
 export function escapeJson(json: string): string {

@@ -4,7 +4,7 @@ export type WholeNumber = number | string;
 /** The largest seed that any provider supports: 64 bits. */
 export const MAX_SEED = 2n ** 64n - 1n;
 
-/** null unless the value is a whole number from 0 to 2^64 - 1. */
+/** Returns null unless the value is a whole number from 0 to 2^64 - 1. */
 export function parseSeed(value: unknown): WholeNumber | null {
   const isDigits = typeof value === "string" && /^\d{1,20}$/.test(value.trim());
   if (!isDigits && !(typeof value === "number" && Number.isSafeInteger(value) && value >= 0)) return null;
@@ -12,10 +12,7 @@ export function parseSeed(value: unknown): WholeNumber | null {
   return exact <= MAX_SEED ? toWholeNumber(exact) : null;
 }
 
-/**
- * The seed of a later image of a request; null above `MAX_SEED`.
- * @param offset number of images before it
- */
+/** Returns the seed of a later image; null above `MAX_SEED`. @param offset number of images before it */
 export function nextSeed(seed: WholeNumber, offset: number): WholeNumber | null {
   const exact = BigInt(seed) + BigInt(offset);
   return exact <= MAX_SEED ? toWholeNumber(exact) : null;
@@ -52,7 +49,10 @@ export function toExactSeed<Value>(value: Value): Value | ExactInteger {
 const TEXT_OR_NUMBER = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const LONG_INTEGER = /^-?\d{16,}$/;
 
-/** `JSON.parse` that returns integers that a number would round as `ExactInteger`. @throws SyntaxError */
+/**
+ * As `JSON.parse`, but returns an `ExactInteger` for an integer that a number would round.
+ * @throws SyntaxError
+ */
 export function parseExact(text: string): unknown {
   const json: unknown = JSON.parse(text);
   if (!/\d{16}/.test(text)) return json;
@@ -68,21 +68,21 @@ export function parseExact(text: string): unknown {
 }
 
 /**
- * `JSON.stringify` that writes each `ExactInteger` as a number.
+ * As `JSON.stringify`, but writes each `ExactInteger` as a number.
  * @param replace returns the value to write in place of another
  */
 export function stringifyExact(
   value: unknown,
-  replace: (name: string, value: unknown) => unknown = (_name, each) => each,
+  replace: (name: string, value: unknown) => unknown = (_name, original) => original,
 ): string {
   // Random, so that no text of the value contains it.
   let mark = "";
   // The second argument of the callback is the result of `toJSON`, so take the value from the object.
   const text = JSON.stringify(value, function (this: Record<string, unknown>, name) {
-    const each = replace(name, this[name]);
-    if (!(each instanceof ExactInteger)) return each;
+    const replaced = replace(name, this[name]);
+    if (!(replaced instanceof ExactInteger)) return replaced;
     mark ||= crypto.randomUUID();
-    return `${mark}${each.digits}`;
+    return `${mark}${replaced.digits}`;
   });
   return mark ? text.replace(new RegExp(`"${mark}(-?\\d+)"`, "g"), "$1") : text;
 }

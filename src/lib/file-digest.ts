@@ -11,9 +11,8 @@ export function sha256Hex(bytes: Uint8Array): string {
 const PART_BYTES = 1024 * 1024;
 
 /**
- * Returns the SHA-256 of a regular file in hex. Reads no more than the file's size, because a file in /proc may be
- * endless.
- * @throws Error for another type of file, or the system's error
+ * Returns the SHA-256 in hex. Reads no more than the file's size, because a file in /proc may be endless.
+ * @throws Error unless the file is regular, or the system's error
  */
 export async function fileSha256(path: string): Promise<string> {
   const file = DiskFile.openToRead(path);

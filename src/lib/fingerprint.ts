@@ -6,8 +6,8 @@ import { SERVER_KEY_PREFIX } from "./redact.ts";
 const DOMAIN = "imggen api key\0";
 
 /**
- * 16 hexadecimal digits that identify an API key without revealing it. Earlier releases printed a key of `imggen
- * serve` as `sk-…`, which is the same account.
+ * 16 hexadecimal digits that identify an API key without revealing it. A key of `imggen serve` counts as its
+ * earlier form, `sk-…`.
  */
 export function keyFingerprint(key: string): string {
   const plain = key.startsWith(SERVER_KEY_PREFIX) ? `sk-${key.slice(SERVER_KEY_PREFIX.length)}` : key;

@@ -45,10 +45,7 @@ function refuseAddress(file: string, needs: string): void {
   });
 }
 
-/**
- * Returns the path unchanged.
- * @throws UsageError for an empty path, which would mean the working folder, and for an address
- */
+/** Refuses an empty path, which would mean the working folder, and an address. @throws UsageError */
 export function requirePath(file: string, label: string): string {
   refuseAddress(file, `${label} needs`);
   return requireNotEmpty(file, label);

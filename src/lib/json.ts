@@ -1,4 +1,4 @@
-/** null for invalid JSON, such as a line cut short by a crash. */
+/** Returns null for invalid JSON, such as a line cut short by a crash. */
 export function jsonOrNull(text: string): unknown {
   try {
     return JSON.parse(text);

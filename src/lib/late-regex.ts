@@ -1,6 +1,6 @@
 /**
- * A regular expression that is compiled at its first use. Node compiles a literal with Unicode classes such as
- * `\p{L}` at startup, which takes a tenth of a command's start time.
+ * Compiles a regular expression at its first use, because Unicode classes such as `\p{L}` take a tenth of a
+ * command's start time.
  */
 export function lazyRegex(source: string, flags: string): () => RegExp {
   let regex: RegExp | undefined;

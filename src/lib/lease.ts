@@ -4,7 +4,8 @@ import { type Processes, type ProcessIdentity, parseIdentity } from "./processes
 /** The right of a process to a shared resource, as recorded in a file. */
 export interface Lease {
   /**
-   * null if the resource is blocked for all processes, because the former holder's work may still run elsewhere.
+   * null if the resource is blocked for all processes, because work of its last holder may still run
+   * elsewhere.
    */
   by: ProcessIdentity | null;
   /** Time of the last renewal, in milliseconds since the epoch. */
@@ -18,8 +19,8 @@ const MAX_LEASE_MS = 24 * 3_600_000;
 const MAX_SKEW_MS = 60_000;
 
 /**
- * Whether a lease is valid: not expired, and its process not known to be dead. A lease that ends in more than a
- * day is foreign, or from before a clock was set back.
+ * Whether a lease is not expired, and its process not known to be dead. A lease that ends in more than a day
+ * is invalid: the clock was set back, or the file is foreign.
  */
 export function isHeld(lease: Lease | null, processes: Processes, nowMs: number): lease is Lease {
   if (lease === null || !(nowMs < lease.until && lease.until <= nowMs + MAX_LEASE_MS + MAX_SKEW_MS))

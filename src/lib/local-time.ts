@@ -26,8 +26,8 @@ function twoDigits(number: number): string {
 }
 
 /**
- * Parses the value of `--since`: an age (`30m`, `12h`, `7d`, `2w`), a day (also `today` or `yesterday`), or a time
- * such as `2026-01-31T12:05`, local without a zone.
+ * Parses `--since`: an age (`30m`, `12h`, `7d`, `2w`), a day (also `today` or `yesterday`), or a time such as
+ * `2026-01-31T12:05`, local without a zone.
  * @returns milliseconds since the epoch, or null
  */
 export function parseSince(text: string, nowMs: number): number | null {

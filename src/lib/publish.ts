@@ -4,10 +4,7 @@ import { retryWhileInUse } from "./durable.ts";
 import { errorCode } from "./error-text.ts";
 import { readText } from "./read-file.ts";
 
-/**
- * Errors of `link` on file systems without hard links (FAT, some network mounts). EISDIR comes from FAT on
- * Windows.
- */
+/** Errors of `link` on file systems without hard links (FAT, some network mounts; EISDIR: FAT on Windows). */
 const NO_HARD_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV", "EISDIR"]);
 
 /**
@@ -17,8 +14,7 @@ const NO_HARD_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLI
 export type ReserveName = (file: string) => Promise<(() => Promise<void>) | null>;
 
 /**
- * Gives a complete temporary file its final name in one atomic step. Never replaces a file; the temporary file
- * then stays.
+ * Renames a complete temporary file atomically. Never replaces a file; the temporary file then stays.
  * @param reserve used on file systems without hard links
  */
 export async function publish(
@@ -40,7 +36,7 @@ export async function publish(
 /**
  * As `publish`, for claims, which must never have two owners. Without hard links it copies the file, so that
  * another process may read it before it is complete.
- * @returns "copied" for a copy, whose temporary file is no longer needed
+ * @returns "copied" if the temporary file is no longer needed
  */
 export async function publishOnce(
   temporary: string,
@@ -60,7 +56,7 @@ const MAX_READS = 20;
 const REREAD_DELAY_MS = 25;
 
 /**
- * Reads a file of `publishOnce`, and waits until it is complete.
+ * Reads a file of `publishOnce` once it is complete.
  * @returns the text, incomplete if its writer was killed
  */
 export async function readPublished(file: string, isComplete: (text: string) => boolean): Promise<string> {
@@ -90,8 +86,8 @@ async function copyOnce(temporary: string, target: string): Promise<"copied" | "
 }
 
 /**
- * Without hard links no operation is both atomic and exclusive. The reservation excludes other imggen processes,
- * but not other programs.
+ * Renames the file under a reservation, which excludes other imggen processes, but not other programs.
+ * Without hard links, no operation is both atomic and exclusive.
  */
 async function renameIfFree(
   temporary: string,

@@ -8,16 +8,16 @@ const SECRET_NAME =
 
 function secretParameter(url: string): string | null {
   for (const [, name = ""] of url.matchAll(/[?&#;]([^=&#;?]+)=[^&#;]/g))
-    if (SECRET_NAME.test(decoded(name))) return name;
+    if (SECRET_NAME.test(decodeName(name))) return name;
   return null;
 }
 
-function decoded(name: string): string {
+function decodeName(name: string): string {
   return new URLSearchParams(`${name}=`).keys().next().value ?? name;
 }
 
 /**
- * Refuses an address with a key in its query, because addresses are recorded with every task and shown.
+ * Refuses an address with a key in its query, because addresses are recorded and shown.
  * @param advice how to pass the key instead
  * @throws UsageError
  */

@@ -23,10 +23,7 @@ export async function readText(path: string, maxBytes?: number): Promise<string>
   return readRegular(path, maxBytes).toString("utf8");
 }
 
-/**
- * Reads one text field of a JSON file; null if the file is missing or incomplete.
- * @throws as `readRegular`
- */
+/** Reads a text field of a JSON file; null if the file is missing or incomplete. @throws as `readRegular` */
 export function readField(path: string, field: string): string | null {
   try {
     const value = fieldsOf(jsonOrNull(readRegular(path).toString("utf8")))[field];

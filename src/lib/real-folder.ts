@@ -14,10 +14,7 @@ export async function canonicalFolder(folder: string): Promise<string> {
   }
 }
 
-/**
- * Whether a folder is the other folder or below it, for paths from `canonicalFolder`.
- * @param paths the path rules of a platform
- */
+/** Whether a folder is `other` or below it, for paths from `canonicalFolder`. */
 export function isBelow(folder: string, other: string, paths: path.PlatformPath = path): boolean {
   const relativePath = paths.relative(other, folder);
   return relativePath.split(paths.sep)[0] !== ".." && !paths.isAbsolute(relativePath);

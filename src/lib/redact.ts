@@ -1,8 +1,7 @@
 const MIN_SHOWN_LENGTH = 20;
 
 /**
- * A URL for display, without user name, password, query and fragment, which may contain secrets. `?…` replaces a
- * query.
+ * Removes user name, password, query and fragment of a URL, which may contain secrets. `?…` replaces a query.
  */
 export function redactUrl(url: string): string {
   if (!URL.canParse(url)) return withoutUser(url.split(/[?#]/, 1)[0] ?? "");
@@ -21,7 +20,7 @@ function withoutUser(text: string): string {
 
 export const SERVER_KEY_PREFIX = "sk-serve-";
 
-/** Whether a key is of `imggen serve`, which supports more than the service's document. */
+/** Whether a key belongs to `imggen serve`, which supports more than the service's document. */
 export function isServerKey(key: string): boolean {
   return key.startsWith(SERVER_KEY_PREFIX);
 }
@@ -34,18 +33,17 @@ export function maskKey(key: string): string {
   return key.length < MIN_SHOWN_LENGTH ? mask : `${mask}${key.slice(-4)}`;
 }
 
-/** Minimum length of a recognised key that the end of the text cuts off. */
+/** Minimum length of a recognised key at the end of a truncated text. */
 const MIN_CUT_LENGTH = 8;
 
 /**
- * Masks an API key in untrusted text: in any letter case, percent-encoded (even twice), with JSON escapes, or cut
- * off by the end of the text.
+ * Masks an API key in untrusted text: in any letter case, percent-encoded (even twice), with JSON escapes, or
+ * truncated at the end of the text.
  */
 export function keyMasker(key: string): (text: string) => string {
   if (key === "") return (text) => text;
   const mask = maskKey(key);
-  // Compiled at the first use, because compilation would delay the submit. The short pattern comes first, because
-  // the full one is slow to compile and rarely needed.
+  // Compiled at the first use, so that it does not delay the submit. The full pattern is slow and rarely needed.
   let prefixPattern: RegExp | null = null;
   let fullPattern: RegExp | null = null;
   return (text) => {
@@ -79,7 +77,7 @@ function characterPattern(character: string): string {
   return `(?:\\\\?${character.replace(/[^a-z0-9]/gi, "\\$&")}|${[...new Set(escaped)].join("|")})`;
 }
 
-/** Shorter header values, such as versions, are not secrets; masking them would mask ordinary words. */
+/** Shorter header values, such as versions, are not secrets, and masking them would mask ordinary words. */
 const MIN_VALUE_LENGTH = 8;
 const MIN_PASSWORD_LENGTH = 4;
 

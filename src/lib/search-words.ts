@@ -3,8 +3,7 @@ const UNSPACED = /^[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao}\p{sc=K
 const LETTER = /^[\p{L}\p{N}]/u;
 
 /**
- * Whether each search word is the start of a word in the text, in any letter case: `owl` matches `two owls`, not
- * `a bowl`.
+ * Whether each search word begins a word of the text, in any case: `owl` matches `two owls`, not `a bowl`.
  */
 export function matchesWords(search: string, text: string): boolean {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);

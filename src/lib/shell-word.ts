@@ -24,7 +24,7 @@ const PLAIN_ON_WINDOWS = /^(?:-{0,2}\w[\w-]*|[\w\\/][\w.:\\/-]*)$/;
 const ACTIVE_IN_POWERSHELL = /[$`\u201c\u201d\u201e]/;
 
 /**
- * Uses double quotes, which cmd and PowerShell share, with PowerShell's escapes. cmd shows the backtick and
+ * Uses double quotes, which cmd and PowerShell share, and PowerShell's escapes. cmd shows the backtick and
  * expands `%NAME%`, for which it has no escape.
  */
 function windowsWord(text: string): string {

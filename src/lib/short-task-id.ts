@@ -2,8 +2,7 @@
 const CHARACTERS = 8;
 
 /**
- * The short id in the history and file names, which every command accepts: the last letters and digits, because
- * ids differ most there.
+ * The short id in the history and file names, which every command accepts: the end, where ids differ most.
  */
 export function shortTaskId(id: string): string {
   return id.replace(/[^A-Za-z0-9]/g, "").slice(-CHARACTERS) || "task";

@@ -6,7 +6,7 @@ interface Range {
   max?: number | bigint;
 }
 
-/** Returns the limit that a whole number exceeds, such as `at most 15`; null for any other value. */
+/** Returns the limit that a whole number exceeds, such as `at most 15`, or null. */
 export function findExceededLimit(value: unknown, { min, max }: Range): string | null {
   const whole = typeof value === "string" && /^\s*-?\d+\s*$/.test(value) ? BigInt(value) : value;
   if (typeof whole !== "bigint" && !Number.isInteger(whole)) return null;
@@ -15,8 +15,8 @@ export function findExceededLimit(value: unknown, { min, max }: Range): string |
 }
 
 /**
- * Describes an invalid value, to follow its name: `: at most 15`, ` is not a whole number (1 to 15)`.
- * @param value a number, or its digits
+ * Describes an invalid number or text, to follow its name: `: at most 15`, ` is not a whole number (1 to
+ * 15)`.
  */
 export function describeRangeProblem(value: unknown, range: Range): string {
   const limit = findExceededLimit(value, range);
@@ -35,7 +35,7 @@ export function describeSeedProblem(value: unknown): string {
 }
 
 /**
- * @param limits.advised the limits for messages, if stricter limits are checked later
+ * @param limits.advised limits for messages, if stricter limits are checked later
  * @throws UsageError naming the flag
  */
 export function parseWholeNumberOption(
@@ -68,7 +68,7 @@ const MAX_SEEDS = 1000;
  */
 export function parseSeedsOption(label: string, text: string): WholeNumber[] {
   const seeds = new Set<WholeNumber>();
-  for (const part of text.split(",").map((each) => each.trim())) {
+  for (const part of text.split(",").map((part) => part.trim())) {
     const [, from = part, to = part] = /^(\d+)\s*-\s*(\d+)$/.exec(part) ?? [];
     const first = parseSeedOption(label, from);
     const lastOffset = Number(BigInt(parseSeedOption(label, to)) - BigInt(first));
@@ -86,8 +86,8 @@ export function hasSeveralSeeds(text: string): boolean {
 }
 
 /** `1 row`; `2 rows`. */
-export function pluralize(count: number, one: string, several = `${one}s`): string {
-  return `${count} ${count === 1 ? one : several}`;
+export function pluralize(count: number, singular: string, plural = `${singular}s`): string {
+  return `${count} ${count === 1 ? singular : plural}`;
 }
 
 export function groupedDigits(value: number): string {

@@ -27,7 +27,7 @@ export function temporaryTarget(name: string): string | undefined {
  * Creates a file atomically and durably.
  * @param mode before the umask
  * @returns false if the file exists
- * @throws the disk's error; no file is left
+ * @throws the disk's error; no file remains
  */
 export async function createAtomically(
   file: string,
@@ -43,7 +43,7 @@ export async function createAtomically(
 }
 
 /**
- * Creates a private file that is named after its content. Renews the time of an existing file, so that it is not
+ * Creates a private file named after its content, or renews the time of the existing file, so that it is not
  * removed as old.
  * @throws the disk's error
  */
@@ -65,7 +65,7 @@ export async function replaceAtomically(
   });
 }
 
-/** Replaces a file atomically but not durably: after a power cut the new file may be lost or empty. */
+/** Replaces a file atomically but not durably: after a power cut, the new file may be missing or empty. */
 export function replaceUnsynced(file: string, content: string, mode: number): void {
   const temporary = temporaryName(file);
   try {
@@ -103,10 +103,7 @@ async function withTemporaryFile(
   return true;
 }
 
-/**
- * Creates a file and syncs its content, but not its name.
- * @param mode before the umask
- */
+/** Syncs the new file's content, but not its name. @param mode before the umask */
 export async function writeSynced(file: string, content: string | Uint8Array, mode: number): Promise<void> {
   const handle = DiskFile.createExclusive(file, mode);
   try {
@@ -119,10 +116,7 @@ export async function writeSynced(file: string, content: string | Uint8Array, mo
 
 const MIN_LEFTOVER_AGE_MS = 600_000;
 
-/**
- * Removes leftover temporary files. A process that still needs one fails before it sends a request.
- * @param nowMs milliseconds since the epoch
- */
+/** Removes leftover temporary files. A process that still needs one fails before it sends a request. */
 export async function removeOldTemporaryFiles(
   folder: string,
   isTemporary: (name: string) => boolean,

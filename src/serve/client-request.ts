@@ -28,7 +28,7 @@ export function findSurplusField({ fields = {} }: RequestInput): string | undefi
 export const TOO_MANY_FIELDS = `At most ${MAX_FIELDS} fields of the generator are supported.`;
 
 /**
- * Checks only the matrix's rules; the generator itself refuses all other errors.
+ * Checks only the matrix's rules, because the generator refuses all other errors.
  * @throws InvalidRequestError
  */
 export function checkClientRequest(
@@ -60,21 +60,22 @@ export function createIntent(
 
 export const FILES_FOLDER = "files";
 
-/**
- * Fields that may be invalid, in the order of the checks. The model is last, because a request without it fails
- * differently.
- */
+/** Fields in the order of the checks. The model is last, because a request without it fails differently. */
 const CHECK_ORDER = ["seed", "negative", "ratio", "quality", "image", "maxImages", "model"] as const;
 
 /**
- * Finds the field that causes a refusal, as the client names it: the first field without which the request is
- * accepted, or refused for another reason.
- * @param why message of the refusal
- * @returns null if no single field is the cause
+ * Returns the client's name of the first field without which the request is accepted, or refused for another
+ * reason; null if no single field is the cause.
+ * @param refusal its message
  */
-export function findInvalidField(why: string, clientRequest: ClientRequest, service: Service): string | null {
+export function findInvalidField(
+  refusal: string,
+  clientRequest: ClientRequest,
+  service: Service,
+): string | null {
   const { input, labels } = clientRequest;
-  const isCause = (rest: RequestInput) => describeProblem({ ...clientRequest, input: rest }, service) !== why;
+  const isCause = (reduced: RequestInput) =>
+    describeProblem({ ...clientRequest, input: reduced }, service) !== refusal;
   const { fields = {} } = input;
   for (const name of Object.keys(fields)) {
     const { [name]: _, ...others } = fields;

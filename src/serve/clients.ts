@@ -10,7 +10,7 @@ const MAX_ABSENCE_MS = 10_000;
 const MAX_ANSWER_MS = 2_000;
 const CHECK_MS = 20;
 
-const GONE_REASON = "its client disconnected before it was sent";
+const DISCONNECTED_REASON = "its client disconnected before it was sent";
 
 interface ClientsDeps {
   calls: Calls;
@@ -19,14 +19,14 @@ interface ClientsDeps {
 }
 
 /**
- * The clients that wait for images of this process. A call without an Idempotency-Key is submitted only while a
- * client waits for it, and dropped if the client does not return in time.
+ * The clients that wait for images of this process. A call without an Idempotency-Key is submitted only while
+ * a client waits for it, and dropped if the client does not return in time.
  */
 export class Clients {
   readonly #deps: ClientsDeps;
   readonly #waiting = new Map<string, number>();
-  /** Tasks whose clients have disconnected. The controller aborts when one returns. */
-  readonly #gone = new Map<string, AbortController>();
+  /** Controllers by task whose clients have disconnected. One aborts when a client returns. */
+  readonly #absent = new Map<string, AbortController>();
   readonly #closing = new AbortController();
 
   constructor(deps: ClientsDeps) {
@@ -35,7 +35,7 @@ export class Clients {
 
   /** Whether a task must not be submitted, because its client has disconnected. */
   hasAbsentClients(taskId: string): boolean {
-    return this.#gone.has(taskId);
+    return this.#absent.has(taskId);
   }
 
   hasWaitingClients(taskId: string): boolean {
@@ -43,15 +43,15 @@ export class Clients {
   }
 
   /**
-   * Registers a client that waits for a call's task, until it has its reply or disconnects.
-   * @returns a function that records the delivery of the reply
+   * Registers a client until it has its reply or disconnects.
+   * @returns a function that records the delivery
    */
-  join(call: Call, gone: AbortSignal): () => void {
+  join(call: Call, disconnected: AbortSignal): () => void {
     const { calls, runner } = this.#deps;
     const { taskId } = call;
     this.#waiting.set(taskId, this.#count(taskId) + 1);
-    this.#gone.get(taskId)?.abort();
-    this.#gone.delete(taskId);
+    this.#absent.get(taskId)?.abort();
+    this.#absent.delete(taskId);
     calls.note(call, "waits");
     runner.resume(taskId);
     let hasEnded = false;
@@ -63,8 +63,8 @@ export class Clients {
       calls.note(call, outcome);
       if (outcome === "left" && !call.hasKey && !this.#waiting.has(taskId)) void this.#awaitReturn(call);
     };
-    if (gone.aborted) endWait("left");
-    else gone.addEventListener("abort", () => endWait("left"), { once: true });
+    if (disconnected.aborted) endWait("left");
+    else disconnected.addEventListener("abort", () => endWait("left"), { once: true });
     return () => endWait("delivered");
   }
 
@@ -76,7 +76,7 @@ export class Clients {
     const call = name === undefined ? null : await calls.find(name);
     const isAwaitedHere = this.hasWaitingClients(taskId);
     if (call !== null && !isAwaitedHere && calls.isAwaitedElsewhere(call)) return;
-    if (name !== undefined && !isAwaitedHere && call?.hasKey !== true && !this.#gone.has(taskId))
+    if (name !== undefined && !isAwaitedHere && call?.hasKey !== true && !this.#absent.has(taskId))
       void this.#awaitReturn({ name, taskId });
     runner.take(task, this.hasAbsentClients(taskId));
   }
@@ -100,7 +100,7 @@ export class Clients {
   async #awaitReturn({ name, taskId }: Pick<Call, "name" | "taskId">): Promise<void> {
     const { calls, runner, clock } = this.#deps;
     const clientReturn = new AbortController();
-    this.#gone.set(taskId, clientReturn);
+    this.#absent.set(taskId, clientReturn);
     runner.pause(taskId);
     const signal = AbortSignal.any([clientReturn.signal, this.#closing.signal]);
     for (;;) {
@@ -110,7 +110,7 @@ export class Clients {
       if (signal.aborted) return;
       if (call === null || !calls.isAwaitedElsewhere(call)) break;
     }
-    runner.drop(taskId, GONE_REASON);
-    if (this.#gone.get(taskId) === clientReturn) this.#gone.delete(taskId);
+    runner.drop(taskId, DISCONNECTED_REASON);
+    if (this.#absent.get(taskId) === clientReturn) this.#absent.delete(taskId);
   }
 }

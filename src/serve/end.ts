@@ -48,7 +48,6 @@ export function getTaskEnd(task: Task): TaskEnd | null {
   }
 }
 
-/** The end of a task whose jobs the provider no longer has. */
 function goneEnd(task: Task): TaskEnd | null {
   const why = isAllGone(task) ? decidingRequest(task).attempt?.goneReason : null;
   if (why == null) return null;

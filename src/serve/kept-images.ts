@@ -21,8 +21,8 @@ export interface ImageId {
 const MARK_NAME = /^(\d{15})-(task_[0-9a-f]{20})-(\d{1,2})-[0-9a-f]{8}$/;
 
 /**
- * Images that a client has downloaded completely: one mark file each, whose name sorts by time. Other images are
- * kept forever, because they may be paid for.
+ * Images that a client has downloaded completely: one mark file each, whose name sorts by time. Other images
+ * are kept forever, because they may be paid for.
  */
 export class CollectedImages {
   readonly #folder: string;
@@ -61,7 +61,7 @@ export class CollectedImages {
 }
 
 /**
- * Stores a request's reference image, named by its digest.
+ * Stores a reference image, named by its digest.
  * @returns its `file:` URL; null unless it is a complete JPEG, PNG or WebP
  * @throws the disk's error
  */
@@ -74,10 +74,10 @@ export async function keepReference(bytes: Buffer, folder: string): Promise<stri
 }
 
 /**
- * Removes old reference images that no unfinished task needs.
- * @param digestsInUse names of files
+ * Removes old reference images.
+ * @param neededNames files that unfinished tasks need
  * @throws the disk's error
  */
-export function removeOldReferences(folder: string, digestsInUse: ReadonlySet<string>, nowMs: number): void {
-  removeOldFiles(folder, nowMs - KEEP_MS, (name) => digestsInUse.has(name));
+export function removeOldReferences(folder: string, neededNames: ReadonlySet<string>, nowMs: number): void {
+  removeOldFiles(folder, nowMs - KEEP_MS, (name) => neededNames.has(name));
 }

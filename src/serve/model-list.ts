@@ -4,7 +4,7 @@ import { ANY_MODEL } from "../task/request.ts";
 
 const MAX_AGE_MS = 60_000;
 
-/** Maximum wait of a request for a list, only if its model is not in the previous list. */
+/** Maximum wait of a request for a new list, if its model is not in the previous list. */
 const MAX_WAIT_MS = 2_000;
 
 export interface OwnModel {
@@ -16,12 +16,11 @@ interface ModelListOptions {
   /** Returns the generator's models; null if it has no list. Rejects if the list cannot be read. */
   models: () => Promise<readonly string[] | null>;
   ownModel: OwnModel | null;
-  /** The model of requests that name none; null for the generator's default. */
+  /** Model of requests that name none; null for the generator's default. */
   defaultModel: string | null;
   clock: Pick<Clock, "monotonicMs" | "sleep">;
 }
 
-/** The models of a generator. Only a request for an unlisted model waits for a new list. */
 export class ModelList {
   readonly #options: ModelListOptions;
   #names: readonly string[] | null = null;
@@ -61,15 +60,13 @@ export class ModelList {
     loaded.abort();
   }
 
-  /** Requests the list if it is old. Does not wait. */
   refreshIfOld(): void {
     if (this.#options.clock.monotonicMs() - this.#refreshedMs > MAX_AGE_MS) void this.refresh();
   }
 
   /**
-   * Returns the generator's model for a name in a request. A generator with one model has that model for every
-   * name.
-   * @returns null if the generator has no model of this name
+   * Returns the generator's name for a requested model, or null. A generator with a single model has it under
+   * every name.
    */
   async find(name: string | undefined): Promise<string | null> {
     const { ownModel, defaultModel } = this.#options;
@@ -87,7 +84,7 @@ export class ModelList {
     return this.#findListed(requestedName) ?? (name !== undefined && others.length === 0 ? only : null);
   }
 
-  /** Returns the name as the list spells it, and every name if the list is missing. */
+  /** Returns the name as the list spells it. Without a list, every name is valid. */
   #findListed(name: string): string | null {
     if (this.#names === null || this.#names.includes(name)) return name;
     return this.#names.find((each) => includesModel([each], name)) ?? null;

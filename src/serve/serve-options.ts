@@ -32,15 +32,15 @@ export interface ServeOptions {
   models: () => Promise<readonly string[] | null>;
   /** Model of a generator without a list; null if each request must name a model. */
   ownModel: OwnModel | null;
-  /** The models that have rules. Other models are passed on unchanged. */
+  /** The models that have rules. Requests for other models are not checked. */
   matrix: Matrix;
   clock: Clock;
   random: () => number;
   dailyCredits: number | null;
   graceMs: number;
   /**
-   * Time in which equal requests without an Idempotency-Key are one call; null: only automatic retries of a client
-   * are.
+   * Time in which equal requests without an Idempotency-Key are one call; null: only a client's automatic
+   * retries.
    */
   onceMs: number | null;
   /**
@@ -68,8 +68,7 @@ export interface Service extends ServeOptions {
   modelList: ModelList;
   collected: CollectedImages;
   /**
-   * Serialises the check of the daily limit with the begin of a task, so that two requests cannot exceed it
-   * together.
+   * Serialises the check of the daily limit with the begin of a task, so that two requests cannot exceed it.
    */
   limited: Slots;
   /** The only accepted key, so that neither other local users nor web pages can run tasks. */

@@ -21,10 +21,7 @@ export type ServerReply = { note: string | null } & (
   | { kind: "live"; write: (outgoing: ServerResponse) => Promise<{ status: number; note: string }> }
   /** JSON without the envelope. */
   | { kind: "json"; status: number; headers?: Record<string, string>; body: object }
-  /**
-   * `cutShort`: closes the connection before the end of the reply. `onSent`: called once the client has received
-   * everything.
-   */
+  /** `cutShort`: closes the connection before the end. `onSent`: called after complete delivery. */
   | {
       kind: "picture";
       chunks: AsyncIterable<Buffer>;
@@ -62,7 +59,7 @@ export function refusal(
   return { kind: "envelope", status, headers, body, note };
 }
 
-/** An invalid request without a key in the document: HTTP 400. */
+/** Refuses with HTTP 400; the document has no key for this. */
 export function invalidRequest(why: string, facts: RefusalFacts = {}): ServerReply {
   return refusal("image_generation.error.invalid_request", { status: 400, ...facts, why });
 }

@@ -15,9 +15,8 @@ import { invalidRequest, refusal, type ServerReply } from "./reply.ts";
 const MAX_BODY_BYTES = 1024 * 1024;
 
 /**
- * Reads the JSON of a submit (section 4.1). Refuses other content types with HTTP 415, and invalid JSON or more
- * than 1 MiB with HTTP 400. Never throws.
- * @param parse throws for invalid JSON
+ * Reads the JSON of a submit (section 4.1). Refuses other content types with HTTP 415, and invalid JSON or
+ * more than 1 MiB with HTTP 400. Never throws.
  */
 export async function readJson(
   { headers, body }: ServiceRequest,
@@ -35,22 +34,22 @@ export async function readJson(
   }
 }
 
-/** `model`: undefined if the matrix does not have it. */
 interface CheckedBody {
   input: RequestInput;
+  /** undefined if the matrix does not have it. */
   model: Model | undefined;
 }
 
 /**
- * Checks a request by the document's rules; for an unknown model, only the bounds of fields. Unknown fields are
- * ignored.
- * @param invalid creates the refusals without a key in section 7
+ * Checks a request by the document's rules; for an unknown model, only the limits of fields. Unknown fields
+ * are ignored.
+ * @param invalid creates the refusals for which section 7 has no key
  */
 export function checkBody(
   body: unknown,
   matrix: Matrix,
   defaultModel?: string,
-  invalid: (why: string) => ServerReply = invalidRequest,
+  invalid: (problem: string) => ServerReply = invalidRequest,
 ): CheckedBody | { refused: ServerReply } {
   if (!isJsonObject(body)) return { refused: invalid("the body is not a JSON object") };
   const { prompt = null } = body;
@@ -66,12 +65,12 @@ export function checkBody(
   const subject = { input, model: model ?? undocumentedModel(id), matrix, labels: FIELD_LABELS };
   if (brokenRule(subject, [promptLength]) !== undefined)
     return { refused: refusal("image_generation.error.prompt_too_long") };
-  const broken = brokenRule(subject, model === undefined ? [maxImages, ratio] : undefined)?.message;
+  const ruleProblem = brokenRule(subject, model === undefined ? [maxImages, ratio] : undefined)?.message;
   // Unlike the command line, the service requires the exact spelling.
   const { quality = "1K" } = input;
   const isMisspelt = model !== undefined && canonicalQuality(quality) !== quality;
-  const why = broken ?? (isMisspelt ? "quality is not in the document's spelling" : undefined);
-  return why === undefined ? { input, model } : { refused: invalid(why) };
+  const problem = ruleProblem ?? (isMisspelt ? "quality is not in the document's spelling" : undefined);
+  return problem === undefined ? { input, model } : { refused: invalid(problem) };
 }
 
 /** Returns null if the client disconnected. */

@@ -11,8 +11,8 @@ export interface UnpricedModel {
 }
 
 /**
- * The models without a documented price that the user has agreed to pay for. One small file for each, so that
- * processes do not overwrite each other's.
+ * Models without a documented price that the user has agreed to pay for: one small file each, so that
+ * processes do not overwrite each other's records.
  */
 export class AgreedPrices {
   readonly #folder: string;
@@ -41,7 +41,7 @@ export class AgreedPrices {
     }
   }
 
-  /** Ignores disk errors, because the request may still be submitted; the user is asked again next time. */
+  /** Ignores disk errors, because the request may still be submitted. The user is asked again next time. */
   async #record(unpriced: UnpricedModel): Promise<void> {
     try {
       await makeFolder(this.#folder, 0o700);

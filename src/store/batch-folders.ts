@@ -24,9 +24,9 @@ export function newFolderId(): string {
 }
 
 /**
- * Returns the id of a folder, or null if it has none.
- * @throws UsageError if the id file is invalid, because the folder may be a batch's; UnreadableRecordError if this
- * user may not read the file
+ * Returns null if the folder has no id.
+ * @throws UsageError if the id file is invalid, because the folder may be a batch's; UnreadableRecordError if
+ * this user may not read the file
  */
 export async function readFolderId(folder: string): Promise<string | null> {
   const file = path.join(folder, FOLDER_ID_FILE);
@@ -50,11 +50,7 @@ export async function readFolderId(folder: string): Promise<string | null> {
   throw unreadableId(file, "it does not contain an id");
 }
 
-/**
- * @param nowMs milliseconds since the epoch
- * @returns false if another process was first
- * @throws the disk's error
- */
+/** @returns false if another process was first @throws the disk's error */
 export async function createFolderId(folder: string, id: string, nowMs: number): Promise<boolean> {
   await removeOldTemporaryFiles(folder, (name) => temporaryTarget(name) === FOLDER_ID_FILE, nowMs).catch(
     () => {},
@@ -70,15 +66,15 @@ function unreadableId(file: string, why: string): UsageError {
 }
 
 interface FolderRecord {
-  /** The path that identifies the batch's claims: the folder's first path in the ledger. */
+  /** The folder's first path in the ledger, which identifies the batch's claims. */
   origin: string;
   /** Whether rows were submitted from other ledgers, whose tasks are missing here. */
   isShared: boolean;
 }
 
 /**
- * The output folders of batches: one small file each, by the folder's id and by its last path. So a batch is found
- * again after its folder was moved, or after the folder lost its id.
+ * The output folders of batches: one small file each, by the folder's id and by its last path. So a batch is
+ * found even after its folder was moved or lost its id.
  */
 export class BatchFolders {
   readonly #folder: string;
@@ -103,14 +99,18 @@ export class BatchFolders {
   async recordId(id: string, { origin, isShared }: FolderRecord): Promise<void> {
     await withStateFolderErrors(this.#folder, "Nothing was sent.", async () => {
       await makeFolder(this.#folder, 0o700);
-      await createAtomically(path.join(this.#folder, isShared ? `${id}.shared` : id), text(origin), 0o600);
+      await createAtomically(
+        path.join(this.#folder, isShared ? `${id}.shared` : id),
+        formatRecord(origin),
+        0o600,
+      );
     });
   }
 
   async recordPath(folder: string, origin: string): Promise<void> {
     if ((await this.findByPath(folder)) === origin) return;
     await withStateFolderErrors(this.#folder, "Nothing was sent.", () =>
-      replaceAtomically(path.join(this.#folder, pathRecordName(folder)), text(origin), 0o600),
+      replaceAtomically(path.join(this.#folder, pathRecordName(folder)), formatRecord(origin), 0o600),
     );
   }
 
@@ -126,6 +126,6 @@ function pathRecordName(folder: string): string {
 }
 
 /** JSON, because a path may contain a line feed. */
-function text(origin: string): string {
+function formatRecord(origin: string): string {
   return `${JSON.stringify({ folder: origin })}\n`;
 }

@@ -9,8 +9,8 @@ import { StateFolderError } from "./store-errors.ts";
 const CHECK_INTERVAL_MS = 250;
 
 /**
- * Marks of tasks that the user cancelled while another process held them: one empty file each, named by the task's
- * id. The process that holds the task cancels it before it sends a request.
+ * Marks of tasks that the user cancelled while another process held them: one empty file each, named by the
+ * task's id. That process cancels the task before it sends a request.
  */
 export class CancelMarks {
   readonly #folder: string;
@@ -56,7 +56,7 @@ export class CancelMarks {
 
   /**
    * Calls `onMark` repeatedly while a task is marked. Does not keep the process alive.
-   * @returns a function that stops the watch
+   * @returns a function that stops the calls
    */
   watch(id: string, onMark: () => void): () => void {
     const calls = this.#watched.get(id) ?? new Set();

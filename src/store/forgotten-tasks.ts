@@ -14,8 +14,8 @@ interface TaskLedger {
 }
 
 /**
- * Removes records of finished tasks with all of their files. Moving the record out of the ledger comes first; if
- * the process is killed after that, the next sweep removes the other files. Charges stay in the daily sums.
+ * Removes finished tasks with all of their files. The record is moved out of the ledger first, so that the
+ * next sweep completes an interrupted removal. Charges stay in the daily sums.
  */
 export class ForgottenTasks {
   readonly #ledger: TaskLedger;
@@ -27,10 +27,7 @@ export class ForgottenTasks {
     this.#folder = path.join(ledger.folder, "forgotten");
   }
 
-  /**
-   * @returns false if the task is not finished or `mayForget` returns false
-   * @throws the disk's error
-   */
+  /** @returns false if the task is not finished or `mayForget` returns false @throws the disk's error */
   async forget(id: string, mayForget: (task: Task) => boolean): Promise<boolean> {
     const { files } = this.#ledger;
     const entry = await files.readDone(id);
@@ -52,15 +49,15 @@ export class ForgottenTasks {
     return true;
   }
 
-  /** Completes removals that killed processes began. @throws the disk's error */
+  /** Completes interrupted removals. @throws the disk's error */
   sweep(): void {
     for (const name of unsortedNames(this.#folder))
       if (parseTaskName(name) !== undefined) this.#removeFiles(name);
   }
 
   /**
-   * Removes the leftover intent of a killed process for the same task, which would be submitted once the finished
-   * record is gone.
+   * Removes the leftover intent of a killed process, which would be submitted once the finished record is
+   * gone.
    * @returns false if a process is working on the task
    */
   async #removeLeftoverIntent(id: string): Promise<boolean> {
@@ -73,10 +70,7 @@ export class ForgottenTasks {
     return true;
   }
 
-  /**
-   * Records the outcome in the claims of the task's rows, because without it those rows would have an unknown
-   * outcome.
-   */
+  /** Records the outcome in the task's claims, because otherwise their rows would have an unknown outcome. */
   async #recordInClaims(task: Task): Promise<void> {
     const { folder } = this.#ledger;
     const { claim, id } = task;
@@ -86,7 +80,7 @@ export class ForgottenTasks {
     for (const file of this.#adopted.get(id) ?? []) await recordAdoptedOutcome(file, task);
   }
 
-  /** Removes the files of a task, and its moved record last, so that an interrupted removal is repeated. */
+  /** Removes the moved record last, so that an interrupted removal is repeated. */
   #removeFiles(name: string): void {
     const id = parseTaskName(name);
     if (id === undefined || !isId(id)) return;

@@ -5,8 +5,8 @@ import type { HeldTicket, Tickets } from "../lib/tickets.ts";
 export const HOLDER_MS = 60_000;
 
 /**
- * This process as a holder of tasks. One ticket covers all of its tasks, so that neither waiting nor polling
- * writes to their files.
+ * The tasks that this process holds. One ticket covers all of them, so that waiting and polling do not write
+ * to their files.
  */
 export class Holder {
   readonly mark = randomBytes(8).toString("hex");
@@ -48,10 +48,7 @@ export class Holder {
     ticket.release();
   }
 
-  /**
-   * Whether the process with this mark holds a task; true if that cannot be checked.
-   * @throws the disk's error
-   */
+  /** Whether the process with this mark holds a task; true if unknown. @throws the disk's error */
   isHeld(id: string, mark: string | null): boolean {
     if (mark === null) return false;
     return mark === this.mark ? this.has(id) : this.#tickets.listActive(ticketName(mark)).length > 0;
@@ -80,8 +77,8 @@ export class Holder {
   }
 
   /**
-   * Renews the ticket, or replaces it after it expired, as on a suspended laptop. The expired ticket stays until
-   * then, so that the next renewal retries after a disk error.
+   * Renews the ticket, or replaces an expired one, as on a suspended laptop. Until then the expired ticket
+   * stays, so that the next renewal retries after a disk error.
    */
   async #renew(): Promise<void> {
     try {

@@ -8,9 +8,8 @@ import { isId } from "./ledger-name.ts";
 const MIN_LENGTH = 6;
 
 /** Common prefix of the service's ids, which users often omit. */
-const MARK = "task_";
+const SERVICE_PREFIX = "task_";
 
-/** Whether a text may be a prefix of an id: not empty, and not a complete id of the ledger. */
 export function mayBePrefix(text: string): boolean {
   return text !== "" && !isId(text);
 }
@@ -34,7 +33,8 @@ export class IdPrefixes {
     const ids = taskId === null ? [id] : [id, taskId];
     const short = shortTaskId(ids.at(-1) ?? id);
     for (const [text, matches] of this.#matches) {
-      const match = withoutMark(text) === short ? ids.at(-1) : ids.find((each) => matchesPrefix(each, text));
+      const match =
+        withoutServicePrefix(text) === short ? ids.at(-1) : ids.find((each) => matchesPrefix(each, text));
       if (match !== undefined && !matches.has(match)) matches.set(match, record);
     }
   }
@@ -55,13 +55,13 @@ export class IdPrefixes {
 const SEQUENCE_NUMBER = /(?<![A-Za-z0-9])\d{1,6}$/;
 
 function matchesPrefix(id: string, text: string): boolean {
-  const start = [text, MARK + text].find((each) => id.startsWith(each));
+  const start = [text, SERVICE_PREFIX + text].find((each) => id.startsWith(each));
   if (text.length < MIN_LENGTH || start === undefined) return false;
   return start === id || start.length <= (SEQUENCE_NUMBER.exec(id)?.index ?? id.length);
 }
 
-function withoutMark(text: string): string {
-  return text.startsWith(MARK) ? text.slice(MARK.length) : text;
+function withoutServicePrefix(text: string): string {
+  return text.startsWith(SERVICE_PREFIX) ? text.slice(SERVICE_PREFIX.length) : text;
 }
 
 const MAX_LISTED = 3;

@@ -6,9 +6,8 @@ import type { GenerationRequest } from "../task/request.ts";
 import { fileDigests } from "../task/saved-file.ts";
 import { getSavedFiles, getTaskId, type Task } from "../task/task.ts";
 
-// The file name of a finished task has tags, so that a search need not read every file: `<id>.p<parts>.t<task
-// id>.r<request>.m<model>.f<file>.jsonl`. Most tags are short digests, so a match must be confirmed by reading the
-// file. `p` is the number of parts of a task that was taken over.
+// The file name of a finished task has tags for searches: `<id>.p<parts>.t<task id>.r<request>.m<model>.f<file>.jsonl`.
+// All tags but `p` are short digests, so a match must be confirmed by reading the file.
 
 /** `k` and `c` (key and credits) are tags of earlier versions. */
 const TASK_NAME = /^(\d{8}T\d{9}-[0-9a-f]{8})((?:\.[ptrmkcf][0-9a-f]+)*)\.jsonl$/;
@@ -31,7 +30,6 @@ export function parseTaskName(name: string): string | undefined {
   return TASK_NAME.exec(name)?.[1];
 }
 
-/** Whether a text is a complete id of the ledger. */
 export function isId(text: string): boolean {
   return parseTaskName(openName(text)) === text;
 }
@@ -84,7 +82,6 @@ export function requestTag(identity: RequestIdentity): string {
   return `r${digest(canonical({ ...identifyingFields(identity), ...service, ...options }))}`;
 }
 
-/** The tag of tasks with similar durations. */
 export function durationTag(
   { model, quality }: Pick<GenerationRequest, "model" | "quality">,
   { baseUrl }: Pick<ServiceIdentity, "baseUrl">,
@@ -109,8 +106,8 @@ function canonical(fields: object): string {
 }
 
 /**
- * The folder of a finished task below `done/`, and of its further parts below `parts/`: the minute of its start,
- * as in `2026-01-31/1205`. So each folder stays small.
+ * Folder of a finished task below `done/`, and of its further parts below `parts/`: the minute of its start,
+ * as in `2026-01-31/1205`, so that each folder stays small.
  */
 export function dayFolder(id: string): string {
   return path.join(`${id.slice(0, 4)}-${id.slice(4, 6)}-${id.slice(6, 8)}`, id.slice(9, 13));

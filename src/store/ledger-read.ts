@@ -22,15 +22,14 @@ import {
 const MAX_RECENT_TASKS = 50;
 const MAX_RECENT_FOLDERS = 200;
 
-/** Tasks, newest first. */
-interface Entries {
+interface TaskSource {
   entries(isWanted: (name: string) => boolean, since?: string): AsyncGenerator<LedgerEntry>;
 }
 
 /** @param byPrefix whether unique prefixes count as ids */
 export async function findByIds(
   ids: readonly string[],
-  ledger: Entries,
+  ledger: TaskSource,
   byPrefix: boolean,
 ): Promise<Map<string, Task>> {
   const tasks = await findExact(ids, ledger);
@@ -41,7 +40,7 @@ export async function findByIds(
   return new Map([...tasks, ...prefixes.resolve()]);
 }
 
-async function findExact(ids: readonly string[], ledger: Entries): Promise<Map<string, Task>> {
+async function findExact(ids: readonly string[], ledger: TaskSource): Promise<Map<string, Task>> {
   const tasks = new Map<string, Task>();
   const missing = new Set(ids);
   const tags = new Set(ids.map(taskTag));
@@ -51,14 +50,17 @@ async function findExact(ids: readonly string[], ledger: Entries): Promise<Map<s
   };
   for await (const entry of ledger.entries(isWanted)) {
     if (entry.kind !== "task") continue;
-    for (const each of [entry.task.id, getTaskId(entry.task)])
-      if (each !== null && missing.delete(each)) tasks.set(each, entry.task);
+    for (const id of [entry.task.id, getTaskId(entry.task)])
+      if (id !== null && missing.delete(id)) tasks.set(id, entry.task);
     if (missing.size === 0) break;
   }
   return tasks;
 }
 
-export async function findByFiles(sha256s: ReadonlySet<string>, ledger: Entries): Promise<Map<string, Task>> {
+export async function findByFiles(
+  sha256s: ReadonlySet<string>,
+  ledger: TaskSource,
+): Promise<Map<string, Task>> {
   const tags = new Set([...sha256s].map(fileTag));
   const tasks = new Map<string, Task>();
   for await (const entry of ledger.entries((name) => findFileTags(name).some((tag) => tags.has(tag)))) {
@@ -72,7 +74,7 @@ export async function findByFiles(sha256s: ReadonlySet<string>, ledger: Entries)
 
 export async function* findSameRequest(
   identity: RequestIdentity,
-  ledger: Entries,
+  ledger: TaskSource,
   sinceMs?: number,
   onOther = (_entry: LedgerEntry) => {},
 ): AsyncGenerator<Task, undefined> {

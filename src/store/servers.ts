@@ -15,8 +15,8 @@ export interface LivingServer {
 }
 
 /**
- * The running `imggen serve` processes. Each holds a ticket, so that no other process takes its waiting tasks
- * over.
+ * The running `imggen serve` processes. Each holds a ticket, so that no other process takes over its waiting
+ * tasks.
  */
 export class Servers {
   readonly #tickets: Tickets;
@@ -27,10 +27,7 @@ export class Servers {
     this.#clock = clock;
   }
 
-  /**
-   * @param server letters and digits
-   * @throws the disk's error
-   */
+  /** @throws the disk's error */
   async join(server: string): Promise<LivingServer> {
     this.#tickets.sweep();
     let ticket = await this.#take(server);

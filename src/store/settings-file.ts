@@ -26,8 +26,8 @@ export function settingsFile(folder: string): string {
 }
 
 /**
- * Returns no settings if the file does not exist. Removes other users' permissions. Synchronous, because every
- * command begins with it and `node:fs` is already loaded.
+ * Returns no settings if the file does not exist. Removes other users' permissions. Synchronous, because
+ * every command begins with it.
  * @throws SettingsError if the file is damaged or cannot be read
  */
 export function readSettings(file: string): Settings {
@@ -53,31 +53,31 @@ function parseSettings(text: string, file: string): Settings {
   for (const name of [...SETTING_NAMES, ...KEY_BINDINGS]) {
     const value = Object.hasOwn(json, name) ? json[name] : undefined;
     if (value === undefined) continue;
-    if (typeof value !== "string" && !(isUserSetting(name) && isPlain(value)))
-      throw corrupt(file, `"${name}" must be a string`);
+    if (typeof value !== "string" && !(isUserSetting(name) && isUnquotedValue(value)))
+      throw damagedError(file, `"${name}" must be a string`);
     settings[name] = String(value);
   }
   return bindKeys(settings);
 }
 
 /** Values that users may write without quotes. */
-function isPlain(value: unknown): boolean {
+function isUnquotedValue(value: unknown): boolean {
   return typeof value === "number" || typeof value === "boolean" || value instanceof ExactInteger;
 }
 
 /** Binds a key without a bound address, as in files of earlier releases, to the stored base URL. */
 export function bindKeys({ apiKeyBaseUrl, generatorKeyOrigin, ...settings }: Settings): Settings {
   const { apiKey, baseUrl, generatorKey } = settings;
-  const bound = apiKey === undefined ? undefined : (apiKeyBaseUrl ?? baseUrl);
+  const boundBaseUrl = apiKey === undefined ? undefined : (apiKeyBaseUrl ?? baseUrl);
   const origin = generatorKey === undefined ? undefined : generatorKeyOrigin;
   return {
     ...settings,
-    ...(bound !== undefined && { apiKeyBaseUrl: bound }),
+    ...(boundBaseUrl !== undefined && { apiKeyBaseUrl: boundBaseUrl }),
     ...(origin !== undefined && { generatorKeyOrigin: origin }),
   };
 }
 
-/** Accepts a byte-order mark, and an empty file. @throws SettingsError */
+/** Accepts a byte-order mark and an empty file. @throws SettingsError */
 export function readObject(text: string, file: string): Record<string, unknown> {
   const body = text.replace(/^\uFEFF/, "").trim();
   if (body === "") return {};
@@ -85,13 +85,13 @@ export function readObject(text: string, file: string): Record<string, unknown> 
   try {
     json = parseExact(body);
   } catch (error) {
-    throw corrupt(file, "it is not JSON", error);
+    throw damagedError(file, "it is not JSON", error);
   }
-  if (!isJsonObject(json)) throw corrupt(file, "it is not a JSON object");
+  if (!isJsonObject(json)) throw damagedError(file, "it is not a JSON object");
   return json;
 }
 
-function corrupt(file: string, why: string, cause?: unknown): SettingsError {
+function damagedError(file: string, why: string, cause?: unknown): SettingsError {
   return new SettingsError("usage", `The settings file is damaged: ${file} (${why}).`, {
     hint: "The file is unchanged. Fix it or move it away, then try again.",
     cause,
@@ -102,8 +102,8 @@ function corrupt(file: string, why: string, cause?: unknown): SettingsError {
 function narrowMode(file: string, mode: number): void {
   if (platform() === "win32") return;
   try {
-    const { mode: now } = statSync(file);
-    if ((now & 0o777 & ~mode) !== 0) chmodSync(file, mode);
+    const { mode: currentMode } = statSync(file);
+    if ((currentMode & 0o777 & ~mode) !== 0) chmodSync(file, mode);
   } catch (error) {
     if (errorCode(error) === undefined) throw error;
   }

@@ -23,13 +23,12 @@ export class UnreadableRecordError extends ImggenError {
   readonly type = "save_failed";
 
   /**
-   * @param why a phrase
    * @param clause the unknown fact, as in `so its cost is not known`
-   * @param otherwise how to continue without the record, as a sentence
+   * @param advice how to continue without the record, as a sentence
    */
-  constructor(file: string, why: string, clause: string, otherwise?: Wording, cause?: unknown) {
-    const [fixed = `Fix ${file}, or move it away.`] = ownershipAdvice(cause, file);
-    const hint = ["Nothing was sent.", otherwise ?? "", fixed];
+  constructor(file: string, why: string, clause: string, advice?: Wording, cause?: unknown) {
+    const [repairAdvice = `Fix ${file}, or move it away.`] = ownershipAdvice(cause, file);
+    const hint = ["Nothing was sent.", advice ?? "", repairAdvice];
     super(`${file} cannot be read (${why}), ${clause}.`, { hint, cause });
   }
 }

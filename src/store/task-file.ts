@@ -16,7 +16,7 @@ export function formatLine(line: Line): string {
 const DISPENSABLE_LINES: ReadonlySet<Line["type"]> = new Set(["started", "waiting", "gone"]);
 
 /**
- * Whether the reserve file may be released to write a line. Losing a dispensable line never causes a second
+ * Whether the reserve file may be released to write a line. The loss of other lines never causes a second
  * submit.
  */
 export function mayUseReserve({ type }: Line): boolean {
@@ -39,7 +39,8 @@ export class TaskFile {
   }
 
   /**
-   * Creates the file with its first line. Never releases the reserve, because nothing is submitted on a full disk.
+   * Creates the file with its first line. Never releases the reserve, because nothing is submitted on a full
+   * disk.
    * @throws EEXIST, or the disk's error
    */
   static async create(path: string, first: Line, makeRoom: () => void): Promise<TaskFile> {
@@ -64,7 +65,7 @@ export class TaskFile {
   }
 
   /**
-   * As `create`, but atomically, because other processes would take an incomplete file for that of a dead process.
+   * As `create`, but atomically, because an incomplete file would look like one of a dead process.
    * @param isFree called with the synced temporary file
    * @returns null if `isFree` returns false, or the file exists
    */
@@ -102,7 +103,7 @@ export class TaskFile {
     }
   }
 
-  /** Whether the file was neither moved, as at the end of its task, nor replaced. */
+  /** Whether the file was not moved, as at the end of its task, and not replaced. */
   isInPlace(): boolean {
     return this.#file.isAtPath(this.path);
   }
@@ -136,8 +137,8 @@ export class TaskFile {
   }
 
   /**
-   * Closes a part of an unfinished task. Its last line is not synced, because it matters only while this process
-   * lives.
+   * Closes a part of an unfinished task. Its last line is not synced, because it matters only while this
+   * process lives.
    * @param at ISO 8601
    */
   release(at: string): void {
@@ -153,13 +154,11 @@ export class TaskFile {
     this.#file.close();
   }
 
-  /** Ignores errors, for a file that needs no more lines. */
+  /** For a file that needs no more lines. */
   closeIfPossible(): void {
     try {
       this.#file.close();
-    } catch {
-      // A file is closed even if `close` reports an error.
-    }
+    } catch {}
   }
 }
 

@@ -16,7 +16,6 @@ export function isReusable(url: string): boolean {
   return new URL(url).search === "";
 }
 
-/** The URLs of uploaded files, so that no file is uploaded twice. */
 export class UploadCache {
   readonly #folder: string;
 
@@ -33,20 +32,20 @@ export class UploadCache {
 
   /**
    * Records an upload durably.
-   * @param earlier the replaced URL, as read by the caller
+   * @param replaced the previous URL, as read by the caller
    * @returns the URL to send: another process's, if that process was first and its URL is reusable
    * @throws StateFolderError
    */
-  async record(key: UploadKey, url: string, earlier: string | null): Promise<string> {
-    const now = await this.find(key);
+  async record(key: UploadKey, url: string, replaced: string | null): Promise<string> {
+    const current = await this.find(key);
     return withStateFolderErrors(this.#folder, "Nothing was sent.", async () => {
       await makeFolder(this.#folder, 0o700);
       const file = this.#path(key);
       const text = `${JSON.stringify({ url, sha256: key.sha256 })}\n`;
-      if (now !== earlier && now !== null && isReusable(now)) return now;
-      if (now === null && (await createAtomically(file, text, 0o600))) return url;
-      const other = now === null ? await this.find(key) : null;
-      if (other !== null && isReusable(other)) return other;
+      if (current !== replaced && current !== null && isReusable(current)) return current;
+      if (current === null && (await createAtomically(file, text, 0o600))) return url;
+      const concurrent = current === null ? await this.find(key) : null;
+      if (concurrent !== null && isReusable(concurrent)) return concurrent;
       await replaceAtomically(file, text, 0o600);
       return url;
     });

@@ -7,15 +7,15 @@ import { unsortedNames } from "./ledger-files.ts";
 import { isId } from "./ledger-name.ts";
 import { StateFolderError } from "./store-errors.ts";
 
-/** Retries, because a command that is being killed may still write. */
+/** A command that is being killed may still write, so removals are retried. */
 const REMOVE_OPTIONS = { recursive: true, force: true, maxRetries: 5 } as const;
 
 const SCRATCH = "scratch-";
 const MAX_SCRATCH_AGE_MS = 24 * 3_600_000;
 
 /**
- * Private folders for provider replies until their images are saved, one for each attempt. A folder is removed
- * only after the end of its task, or by the user.
+ * Private folders for provider replies until their images are saved, one for each attempt. A folder is
+ * removed only after the end of its task, or by the user.
  */
 export class WorkFolders {
   readonly folder: string;
@@ -29,8 +29,8 @@ export class WorkFolders {
   }
 
   /**
-   * A new folder for replies about a job that is not in the ledger. `sweep` removes it when it is old, because the
-   * provider has the replies too.
+   * Returns a new folder for replies about a job that is not in the ledger. `sweep` removes it when it is
+   * old, because the provider still has the replies.
    */
   scratch(): string {
     return path.join(this.folder, `${SCRATCH}${randomDigits()}`);
@@ -42,10 +42,9 @@ export class WorkFolders {
   }
 
   /**
-   * Copies a reply durably to a folder that only the user removes, because the reply folder is removed with its
-   * task.
+   * Copies a reply durably to a folder that only the user removes, because the reply folder is removed with
+   * its task.
    * @param reply path of a reply outside the reply folder
-   * @returns the folder's path
    * @throws the disk's error
    */
   async keep(id: string, request: number, attempt: string, reply?: string): Promise<string> {
@@ -77,10 +76,7 @@ export class WorkFolders {
     return stats ? nowMs - stats.mtimeMs > MAX_SCRATCH_AGE_MS : false;
   }
 
-  /**
-   * Whether an attempt has a saved reply: a non-empty file that is not hidden.
-   * @throws StateFolderError if the disk cannot tell
-   */
+  /** Whether an attempt has a saved reply: a non-empty file that is not hidden. @throws StateFolderError */
   hasReply(id: string, request: number, attempt: string): boolean {
     return this.#nonEmptyFiles(id, request, attempt).some((name) => !name.startsWith("."));
   }

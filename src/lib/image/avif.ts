@@ -30,10 +30,7 @@ function hasBrand(head: Buffer): boolean {
   return false;
 }
 
-/**
- * A complete file consists of boxes (ISO base media format), including metadata and image data, up to its exact
- * end.
- */
+/** Requires boxes (ISO base media format) with metadata and image data, up to the exact end of the file. */
 function examine(file: ByteWindow): Verdict {
   const types = new Set<string>();
   let meta: Buffer = Buffer.alloc(0);

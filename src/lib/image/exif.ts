@@ -7,8 +7,7 @@ const SHORT = 3;
 export const EXIF_PREFIX = Buffer.from("Exif\0\0", "latin1");
 
 /**
- * Returns the Exif orientation (Exif 2.3, section 4.6.4): 1 (as stored, the default) to 8. From 5 on, width and
- * height are swapped.
+ * Returns the Exif orientation from 1 (as stored, the default) to 8. From 5 on, width and height are swapped.
  */
 export function readOrientation(exif: Buffer): number {
   const isPrefixed = exif.subarray(0, EXIF_PREFIX.length).equals(EXIF_PREFIX);

@@ -8,8 +8,8 @@ export interface Size {
 }
 
 /**
- * Result of a check of the file's structure. `size`: stored size in pixels. `orientation`: as in Exif. `needs`:
- * minimum size of the file in bytes. `at`: offset of the first invalid structure.
+ * Result of a check of the file's structure. `size`: stored size in pixels. `orientation`: as in Exif.
+ * `minBytes`: minimum size of the file. `at`: offset of the first invalid structure.
  */
 export type Verdict =
   | { kind: "whole"; size: Size; orientation: number }
@@ -19,7 +19,7 @@ export type Verdict =
 export interface ImageFormat {
   type: ImageType;
   name: string;
-  /** Whether these first bytes are, or may be continued as, this format. */
+  /** Whether a file that begins with these bytes may have this format. */
   begins(head: Buffer): boolean;
   examine(file: ByteWindow): Verdict;
 }
@@ -31,8 +31,8 @@ export function completeVerdict(size: Size, orientation = 1): Verdict {
   return { kind: "whole", size, orientation };
 }
 
-export function truncatedVerdict(needs: number): Verdict {
-  return { kind: "cut short", minBytes: needs };
+export function truncatedVerdict(minBytes: number): Verdict {
+  return { kind: "cut short", minBytes };
 }
 
 export function damagedVerdict(at: number): Verdict {
@@ -56,17 +56,19 @@ export const EXTENSIONS = {
 export function typeFromName(file: string): ImageType | null {
   const extension = path.extname(file).slice(1).toLowerCase();
   const types: readonly [string, readonly string[]][] = Object.entries(EXTENSIONS);
-  return (types.find(([, each]) => each.includes(extension))?.[0] as ImageType | undefined) ?? null;
+  return (
+    (types.find(([, extensions]) => extensions.includes(extension))?.[0] as ImageType | undefined) ?? null
+  );
 }
 
 const ALL_EXTENSIONS: readonly string[] = Object.values(EXTENSIONS).flat();
 
 export const ANY_EXTENSION = ALL_EXTENSIONS.join("|");
 
-/** A file name must leave room for it. */
+/** Longest extension, for which a file name must leave room. */
 export const MAX_EXTENSION = `.${ALL_EXTENSIONS.reduce((longest, each) => (each.length > longest.length ? each : longest))}`;
 
-/** Random access to bytes, such as an open file. A read returns fewer bytes than requested only at the end. */
+/** A read returns fewer bytes than requested only at the end. */
 export interface ByteSource {
   read(position: number, length: number): Buffer;
   readonly size: number;

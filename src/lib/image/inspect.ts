@@ -34,8 +34,8 @@ export interface ImageInfo extends FileInfo {
 }
 
 /**
- * `file`: present for a file of another type. `detail`: a phrase for messages: "an HTML page", "PNG cut short at
- * byte 5 of at least 57".
+ * `file`: a file of another type. `detail`: a phrase, such as "an HTML page" or "PNG cut short at byte 5 of
+ * at least 57".
  */
 type Inspection =
   | { ok: true; image: ImageInfo }
@@ -45,8 +45,7 @@ const FORMATS: readonly ImageFormat[] = [png, jpeg, webp, gif, avif];
 const HEAD_BYTES = 4096;
 
 /**
- * Detects the image type from the content alone and checks that the image is complete, without decoding its
- * pixels.
+ * Detects the image type by the content and checks that the image is complete, without decoding pixels.
  * @throws errors of the source's `read`
  */
 export function inspectImage(source: ByteSource): Inspection {

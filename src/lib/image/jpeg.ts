@@ -15,7 +15,7 @@ const SIGNATURE = Buffer.from([0xff, 0xd8, 0xff]);
 const TEM = 0x01;
 const SOF_FIRST = 0xc0;
 const SOF_LAST = 0xcf;
-/** Codes in the range of frame headers that are not frame headers: DHT, JPG, DAC. */
+/** DHT, JPG and DAC, whose codes are in the range of frame headers. */
 const NO_FRAME_HEADER = new Set([0xc4, 0xc8, 0xcc]);
 const RST_FIRST = 0xd0;
 const RST_LAST = 0xd7;
@@ -32,8 +32,8 @@ export const jpeg: ImageFormat = {
 };
 
 /**
- * A complete file has a frame header, a scan and the end marker. Segments are skipped by their length, so that the
- * end marker of an embedded thumbnail does not count.
+ * Requires a frame header, a scan and the end marker. Segments are skipped by their length, because an
+ * embedded thumbnail has its own end marker.
  */
 function examine(file: ByteWindow): Verdict {
   let size: Size | null = null;

@@ -37,9 +37,8 @@ export function canCountRows(header: PngHeader): boolean {
 }
 
 /**
- * Whether the pixel data is complete, because a server may end an image early with every checksum correct. True
- * for invalid compressed data, which the decoder reports.
- * @param pixels data of the IDAT chunks, in order
+ * Whether the pixel data is complete, because a server may end an image early with every checksum correct.
+ * True for invalid compressed data, which the decoder reports.
  */
 export function hasAllRows(header: PngHeader, pixels: readonly Buffer[]): boolean {
   const expectedBytes = rowBytes(header);

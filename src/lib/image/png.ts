@@ -22,7 +22,7 @@ const HEADER_CHUNK_BYTES = FRAME_BYTES + 13;
 const MIN_BYTES = SIGNATURE.length + HEADER_CHUNK_BYTES + 2 * FRAME_BYTES;
 /** The format's limit for the length of a chunk and for width and height. */
 const MAX_LENGTH = 0x7fff_ffff;
-/** Far above real files. A hostile file could have millions. */
+/** Larger than in any real file. A hostile file could have millions. */
 const MAX_CHUNKS = 200_000;
 const MAX_EXIF_BYTES = 65_535;
 
@@ -33,9 +33,7 @@ export const png: ImageFormat = {
   examine,
 };
 
-/**
- * A complete file has IHDR first, all rows in IDAT, and valid checksums up to IEND. Bytes after IEND are ignored.
- */
+/** Requires IHDR first, all rows in IDAT, and valid checksums up to IEND. Bytes after IEND are ignored. */
 function examine(file: ByteWindow): Verdict {
   const header = file.bytes(SIGNATURE.length, HEADER_CHUNK_BYTES);
   if (header === null) return truncatedVerdict(MIN_BYTES);

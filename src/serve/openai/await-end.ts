@@ -6,11 +6,11 @@ import { getTaskEnd, type TaskEnd } from "../end.ts";
 import type { Service } from "../serve-options.ts";
 import { findTask } from "../server-tasks.ts";
 
-/** Intervals between two reads of a task, in memory for a task of this process, otherwise on disk. */
+/** Intervals between reads of a task: in memory for a task of this process, otherwise on disk. */
 const READ_MS = 100;
 const READ_FROM_DISK_MS = 1_000;
 
-/** Time that a client waits during an outage: more than a connect timeout of 10 s, less than 15 s. */
+/** Maximum wait of a client during an outage: above a connect timeout of 10 s, below 15 s. */
 const MAX_OUTAGE_MS = 12_000;
 
 interface EndedTask {
@@ -25,8 +25,8 @@ interface Obstacle {
 }
 
 /**
- * Waits for the end of a task. If the generator is down or refuses the account, or the disk is full, unsent
- * requests are dropped, because the client waits.
+ * Waits for the end of a task. Drops unsent requests if the generator is down or refuses the account, or the
+ * disk is full.
  * @param onShare called repeatedly with the progress, from 0 to 1
  * @returns null if the signal has aborted
  * @throws if the task's record cannot be read
@@ -81,7 +81,7 @@ function toObstacle({ type, message }: { type: ErrorType; message: string }): Ob
   return { type, why: message };
 }
 
-/** Whether an error prevents the task from being submitted, and not only this run from continuing. */
+/** Whether an error prevents the submit itself, not only this run of it. */
 function isLasting(type: ErrorType): boolean {
   return type !== "interrupted" && type !== "pending";
 }

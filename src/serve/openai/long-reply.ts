@@ -33,12 +33,12 @@ function eventFormat(operation: ImagesOperation): ReplyFormat {
       if ("error" in result) return event("error", result);
       const { created, data, ...facts } = result;
       const events = data.map((image) => ({ ...image, created_at: created, ...facts }));
-      return events.map((each) => event(`${operation}.completed`, each)).join("");
+      return events.map((data) => event(`${operation}.completed`, data)).join("");
     },
   };
 }
 
-/** Interval between comments in a stream, so that no proxy closes the connection as idle. */
+/** Interval between comments in a stream, because proxies close idle connections. */
 const COMMENT_MS = 15_000;
 
 interface ReplyOptions {
@@ -51,8 +51,8 @@ interface ReplyOptions {
 }
 
 /**
- * Sends the reply for an image that is not completed yet. The HTTP status is the result's, unless text had to be
- * sent before.
+ * Sends the reply for an image that is not completed yet. The HTTP status is the result's, unless text had to
+ * be sent before.
  * @param work receives a callback for progress; returns null if the client has disconnected
  * @returns the HTTP status, and the line for the log
  */
@@ -71,8 +71,8 @@ export async function sendLongReply(
     outgoing.write(text);
   };
   let sentShare = 0;
-  const onShare = (exact: number) => {
-    const share = Math.floor(100 * exact) / 100;
+  const onShare = (exactShare: number) => {
+    const share = Math.floor(100 * exactShare) / 100;
     if (format.progress === undefined || share <= sentShare) return;
     sentShare = share;
     write(format.progress(share));

@@ -36,7 +36,6 @@ function quotaError(detail: string): OpenAiError {
   return new OpenAiError(429, detail, { type: "insufficient_quota", code: "insufficient_quota" });
 }
 
-/** The error of a request that was not sent, so that a client may repeat it. */
 function unsentError(type: ErrorType | null, detail: string): OpenAiError {
   switch (type) {
     case "insufficient_credits":
@@ -73,7 +72,7 @@ export function notBegunError({ kind, type, field, detail }: BeginRefusal): Open
 const MODERATION = /moderat|safety|content.(?:polic|filter)|prohibited.content/i;
 
 /**
- * The error of a task that ended without an image. If something was sent, clients must not repeat the request
+ * The error of a task that ended without an image. After a submit, clients must not repeat the request
  * automatically, because that would be another charge.
  * @param obstacle type of the error that prevented unsent requests
  */
@@ -126,10 +125,7 @@ export function errorReply({ status, error }: OpenAiError): ServerReply {
   return { kind: "json", status, headers: { "x-should-retry": "false" }, body: { error }, note };
 }
 
-/**
- * The reply after a bug, whose message goes to the log only. A task may have begun, so clients must not repeat the
- * request.
- */
+/** The reply after a bug. A task may have begun, so clients must not repeat the request. */
 export function bugReply(error: unknown): ServerReply {
   const message = "The server failed. imggen serve --verbose shows why.";
   return { ...errorReply(submittedError(message, "internal")), note: String(error) };
