@@ -7,8 +7,7 @@ const SHELL_OPERATORS: ReadonlySet<string> = new Set(["|", "||", "&&", "&", ";",
 const SHELLS = /^(?:(?:ba|da|z|k|fi)?sh|cmd|powershell|pwsh)(?:\.exe)?$/i;
 
 /**
- * Splits a command by the same rules on every platform. Quotes are literal; backslashes and `$` are not
- * special.
+ * Splits a command by the same rules on every platform: quotes are literal, `\` and `$` not special.
  * @returns the words, or the problem as a phrase
  */
 export function splitCommand(text: string): string[] | string {

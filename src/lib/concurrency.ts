@@ -1,7 +1,4 @@
-/**
- * Maps with at most `limit` concurrent calls, in the order of the items. After an error, starts no more
- * calls, and throws once the running calls have ended.
- */
+/** Maps with at most `limit` concurrent calls. An error is thrown once the running calls have ended. */
 export async function mapConcurrent<Item, Result>(
   items: readonly Item[],
   limit: number,
@@ -40,7 +37,6 @@ export async function mapInOrder<Item, Result>(
   return results;
 }
 
-/** A limit on concurrency. Other callers wait in order. */
 export class Slots {
   #free: number;
   readonly #waiting: (() => void)[] = [];

@@ -23,9 +23,7 @@ import { userId } from "./processes.ts";
 /** Append mode, because a process on another machine may write to the same file after a takeover. */
 const CREATE_EXCLUSIVE = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR | constants.O_APPEND;
 
-/**
- * An open file. Small operations are synchronous, because a round trip to a thread takes ten times as long.
- */
+/** An open file. Small operations are synchronous, because a round trip to a thread takes ten times as long. */
 export class DiskFile {
   /** null once closed, because the system may reuse the number for another file. */
   #descriptor: number | null;
@@ -92,7 +90,6 @@ export class DiskFile {
     return buffer.subarray(0, filled);
   }
 
-  /** Writes all bytes. A single system call may write fewer. */
   write(bytes: Uint8Array): void {
     let writtenBytes = 0;
     while (writtenBytes < bytes.length)
@@ -138,10 +135,7 @@ export async function ignoreUnsupported(change: () => Promise<void>): Promise<vo
 
 const ROOT_USER_ID = 0;
 
-/**
- * Gives a new file of root to its folder's owner, who otherwise could not read the records of a run with
- * sudo.
- */
+/** Gives a new file of root to its folder's owner, who must be able to read the records of a run with sudo. */
 export function giveToOwnerOfFolder(
   file: string,
   give = (uid: number, gid: number) => lchownSync(file, uid, gid),
@@ -171,8 +165,7 @@ function dropBytes(bytes: number, chunks: readonly Uint8Array[]): Uint8Array[] {
 const NON_BLOCKING_READ = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /**
- * Opens an input file, which may be a named pipe or a terminal, without blocking, because a blocked thread
- * keeps the process from exiting.
+ * Opens a file, named pipe or terminal without blocking, because a blocked thread keeps the process from exiting.
  * @throws the system's error, here or during reads
  */
 export async function openInput(file: string): Promise<Readable> {

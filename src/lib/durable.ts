@@ -5,10 +5,7 @@ import { DiskFile, giveToOwnerOfFolder } from "./disk-file.ts";
 import { errorCode } from "./error-text.ts";
 import { isFolder } from "./read-file.ts";
 
-/**
- * Creates a folder and its missing parents, durably. Node's recursive mkdir never returns in a folder such as
- * /proc.
- */
+/** Creates a folder and its parents, durably. Node's recursive mkdir never returns in a folder such as /proc. */
 export async function makeFolder(folder: string, mode: number): Promise<void> {
   // The folder usually exists, and this check costs a third of a failed mkdir.
   if (isFolder(folder)) return;
@@ -62,10 +59,7 @@ export function removeIfPossible(file: string): void {
   } catch {}
 }
 
-/**
- * Removes the files last written before `beforeMs`, in milliseconds since the epoch.
- * @throws the disk's error
- */
+/** Removes the files last written before `beforeMs`, in milliseconds since the epoch. @throws the disk's error */
 export function removeOldFiles(
   folder: string,
   beforeMs: number,
@@ -87,9 +81,7 @@ export async function syncFile(file: string): Promise<void> {
 /** Errors of write-only folders, and of file systems that cannot sync folders. */
 const UNSYNCABLE_ERRORS = new Set(["EACCES", "EPERM", "EINVAL", "ENOTSUP", "EOPNOTSUPP"]);
 
-/**
- * Makes new names in a folder, but not the content of the files, survive a power cut. Not needed on Windows.
- */
+/** Makes new names in a folder, but not the content of the files, survive a power cut. Not needed on Windows. */
 export async function syncFolder(folder: string): Promise<void> {
   if (platform() === "win32") return;
   try {
@@ -107,10 +99,7 @@ const RETRY_TIMEOUT_MS = 2_000;
 const FIRST_PAUSE_MS = 10;
 const MAX_PAUSE_MS = 200;
 
-/**
- * Retries a rename or a removal on Windows while the file is in use.
- * @throws the error of the last attempt
- */
+/** Retries a rename or a removal on Windows while the file is in use. @throws the error of the last attempt */
 export async function retryWhileInUse<Result>(
   change: () => Result | Promise<Result>,
   onPlatform: NodeJS.Platform = platform(),

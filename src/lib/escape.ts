@@ -33,8 +33,7 @@ export function escapeControls(text: string): string {
 }
 
 /**
- * Escapes control and invisible characters in JSON without changing its value. C0 controls stay, because they
- * can only be indentation.
+ * Escapes characters in JSON without changing its value. C0 controls stay, because they can only be indentation.
  */
 export function escapeJson(json: string): string {
   if (isPrintableAscii(json)) return json;

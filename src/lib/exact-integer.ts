@@ -49,10 +49,7 @@ export function toExactSeed<Value>(value: Value): Value | ExactInteger {
 const TEXT_OR_NUMBER = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const LONG_INTEGER = /^-?\d{16,}$/;
 
-/**
- * As `JSON.parse`, but returns an `ExactInteger` for an integer that a number would round.
- * @throws SyntaxError
- */
+/** As `JSON.parse`, but returns an `ExactInteger` for an integer that a number would round. @throws SyntaxError */
 export function parseExact(text: string): unknown {
   const json: unknown = JSON.parse(text);
   if (!/\d{16}/.test(text)) return json;

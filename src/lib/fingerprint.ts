@@ -5,10 +5,7 @@ import { SERVER_KEY_PREFIX } from "./redact.ts";
 /** Separates this digest from others of the key. A change would orphan stored tasks. */
 const DOMAIN = "imggen api key\0";
 
-/**
- * 16 hexadecimal digits that identify an API key without revealing it. A key of `imggen serve` counts as its
- * earlier form, `sk-…`.
- */
+/** Identifies a key without revealing it. A key of `imggen serve` counts as its earlier form, `sk-…`. */
 export function keyFingerprint(key: string): string {
   const plain = key.startsWith(SERVER_KEY_PREFIX) ? `sk-${key.slice(SERVER_KEY_PREFIX.length)}` : key;
   return createHash("sha256").update(DOMAIN).update(plain).digest("hex").slice(0, 16);

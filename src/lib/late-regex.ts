@@ -1,7 +1,4 @@
-/**
- * Compiles a regular expression at its first use, because Unicode classes such as `\p{L}` take a tenth of a
- * command's start time.
- */
+/** Compiled at its first use, because a Unicode class such as `\p{L}` takes a tenth of a command's start time. */
 export function lazyRegex(source: string, flags: string): () => RegExp {
   let regex: RegExp | undefined;
   return () => {

@@ -1,12 +1,8 @@
 import { fieldsOf, jsonOrNull } from "./json.ts";
 import { type Processes, type ProcessIdentity, parseIdentity } from "./processes.ts";
 
-/** The right of a process to a shared resource, as recorded in a file. */
 export interface Lease {
-  /**
-   * null if the resource is blocked for all processes, because work of its last holder may still run
-   * elsewhere.
-   */
+  /** null if the resource is blocked for all processes, because the last holder's work may still run. */
   by: ProcessIdentity | null;
   /** Time of the last renewal, in milliseconds since the epoch. */
   from: number;

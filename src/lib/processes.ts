@@ -91,10 +91,7 @@ export function parseIdentity(json: unknown): ProcessIdentity | null {
 
 const BOOT_TIME = /\btime:(\d+)/;
 
-/**
- * Maximum difference of two measurements of one boot time. Clock corrections are rarely larger, and reboots
- * are further apart.
- */
+/** Maximum difference of two measurements of one boot time, above clock corrections and below a reboot. */
 const MAX_BOOT_TIME_SKEW_MS = 60_000;
 
 /** Whether one process can check that the other is alive. Records without a scope are compared by host. */

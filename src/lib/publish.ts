@@ -55,10 +55,7 @@ export async function publishOnce(
 const MAX_READS = 20;
 const REREAD_DELAY_MS = 25;
 
-/**
- * Reads a file of `publishOnce` once it is complete.
- * @returns the text, incomplete if its writer was killed
- */
+/** Reads a file of `publishOnce` once it is complete. @returns the text, incomplete if its writer was killed */
 export async function readPublished(file: string, isComplete: (text: string) => boolean): Promise<string> {
   for (let reads = 1; ; reads++) {
     const text = await readText(file);

@@ -29,7 +29,6 @@ export function refuseQuerySecret(url: string, label: string, advice: Wording): 
   });
 }
 
-/** Removes the query, which may contain a secret. */
 export function redactAddress(address: string): string {
   return address.startsWith("command:") ? address : redactUrl(address);
 }

@@ -1,8 +1,6 @@
 const MIN_SHOWN_LENGTH = 20;
 
-/**
- * Removes user name, password, query and fragment of a URL, which may contain secrets. `?…` replaces a query.
- */
+/** Removes user name, password, query and fragment of a URL, which may contain secrets. `?…` replaces a query. */
 export function redactUrl(url: string): string {
   if (!URL.canParse(url)) return withoutUser(url.split(/[?#]/, 1)[0] ?? "");
   const parsed = new URL(url);
@@ -96,7 +94,6 @@ export function secretsMasker(
   return (text) => maskers.reduce((masked, mask) => mask(masked), text);
 }
 
-/** For `user:password` also the base64 form and the password. */
 function keyForms(key: string): string[] {
   const colon = key.indexOf(":");
   if (colon === -1) return [key];

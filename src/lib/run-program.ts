@@ -6,7 +6,7 @@ import { errorText } from "./error-text.ts";
 import { beforeExit, signalGroup } from "./processes.ts";
 
 /**
- * The environment of a user's program, without secret variables.
+ * Removes secret variables.
  * @param isHidden called with the name in capitals, because Windows ignores letter case
  */
 export function filterEnvironment(

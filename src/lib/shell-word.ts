@@ -23,10 +23,7 @@ const PLAIN_ON_WINDOWS = /^(?:-{0,2}\w[\w-]*|[\w\\/][\w.:\\/-]*)$/;
 /** Characters that end a quoted text in PowerShell or are expanded in it. Curly quotes count as quotes. */
 const ACTIVE_IN_POWERSHELL = /[$`\u201c\u201d\u201e]/;
 
-/**
- * Uses double quotes, which cmd and PowerShell share, and PowerShell's escapes. cmd shows the backtick and
- * expands `%NAME%`, for which it has no escape.
- */
+/** Uses double quotes, which cmd and PowerShell share, and PowerShell's escapes. cmd has no escape for `%NAME%`. */
 function windowsWord(text: string): string {
   if (PLAIN_ON_WINDOWS.test(text)) return text;
   const quoted = Array.from(text, (character) => {

@@ -1,9 +1,7 @@
 // Separate from `task.ts`, so that code for file names does not load it.
 const CHARACTERS = 8;
 
-/**
- * The short id in the history and file names, which every command accepts: the end, where ids differ most.
- */
+/** The short id in the history and file names, which every command accepts: the end, where ids differ most. */
 export function shortTaskId(id: string): string {
   return id.replace(/[^A-Za-z0-9]/g, "").slice(-CHARACTERS) || "task";
 }

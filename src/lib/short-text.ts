@@ -1,6 +1,5 @@
 const MAX_ITEMS = 12;
 
-/** Lists the first texts, and counts the rest: `a, b and 3 more`. */
 export function joinFirst(texts: readonly string[], max = MAX_ITEMS, separator = ", "): string {
   const others = texts.length > max ? [`and ${texts.length - max} more`] : [];
   return [...texts.slice(0, max), ...others].join(separator);

@@ -110,10 +110,7 @@ export class Tickets {
     return this.take(resource, durationMs, options);
   }
 
-  /**
-   * Lists all valid tickets, sorted, including those that may still be withdrawn.
-   * @throws the disk's error
-   */
+  /** Lists all valid tickets, sorted, including those that may still be withdrawn. @throws the disk's error */
   listActive(resource: string): Ticket[] {
     const nowMs = this.#clock.now();
     // Listed twice, because some file systems omit a file while it is renamed.

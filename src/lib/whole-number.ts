@@ -14,10 +14,7 @@ export function findExceededLimit(value: unknown, { min, max }: Range): string |
   return max !== undefined && (whole as number | bigint) > max ? `at most ${max}` : null;
 }
 
-/**
- * Describes an invalid number or text, to follow its name: `: at most 15`, ` is not a whole number (1 to
- * 15)`.
- */
+/** Describes an invalid number, to follow its name: `: at most 15`, ` is not a whole number (1 to 15)`. */
 export function describeRangeProblem(value: unknown, range: Range): string {
   const limit = findExceededLimit(value, range);
   if (limit !== null) return `: ${limit}`;
@@ -59,7 +56,6 @@ export function parseSeedOption(label: string, text: string): WholeNumber {
   });
 }
 
-/** Maximum number of seeds of one command. */
 const MAX_SEEDS = 1000;
 
 /**

@@ -42,10 +42,7 @@ interface Actions {
   reference: [];
 }
 
-/**
- * Words of one interface (command line, package, MCP) for options and advice. A sentence with a null word is
- * omitted.
- */
+/** Words of one interface for options and advice. A sentence with a null word is omitted. */
 export interface Vocabulary {
   readonly options: Readonly<Record<OptionName, string | null>>;
   readonly actions: { readonly [Code in keyof Actions]: (...data: Actions[Code]) => string | null };
@@ -99,7 +96,6 @@ function isPart(part: unknown): boolean {
   );
 }
 
-/** Template tag for a sentence with options and advice. */
 export function phrase(texts: readonly string[], ...parts: readonly Part[]): Phrase {
   return { texts, parts };
 }
@@ -128,7 +124,6 @@ function phraseText({ texts, parts }: Phrase, vocabulary: Vocabulary): string {
   return isAction ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 }
 
-/** Words of the command line, which an error's `message` and `hint` use. */
 export const COMMAND_VOCABULARY: Vocabulary = {
   options: {
     output: "--output",

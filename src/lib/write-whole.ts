@@ -18,7 +18,6 @@ export function randomDigits(): string {
 
 const TEMPORARY_NAME = /^\.(.+)\.[0-9a-f]{8}$/;
 
-/** Returns the name of a temporary file's target; undefined for other names. */
 export function temporaryTarget(name: string): string | undefined {
   return TEMPORARY_NAME.exec(name)?.[1];
 }
@@ -43,8 +42,7 @@ export async function createAtomically(
 }
 
 /**
- * Creates a private file named after its content, or renews the time of the existing file, so that it is not
- * removed as old.
+ * Creates a private file named after its content, or renews the time of an existing one, so that it is not old.
  * @throws the disk's error
  */
 export async function createCopy(file: string, content: string | Uint8Array): Promise<void> {

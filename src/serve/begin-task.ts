@@ -43,10 +43,7 @@ const MAX_REFERENCES = 16;
 const OTHER_BODY_MESSAGE =
   "This Idempotency-Key was used for another request. Use a new key for each request.";
 
-/**
- * Checks a request and begins its task durably. All requests of one call are for the same task, even after a
- * crash.
- */
+/** Begins a task durably. All requests of one call are for the same task, even after a crash. */
 export async function begin(
   clientRequest: ClientRequest,
   request: CallRequest,
@@ -127,7 +124,6 @@ function lastAnswerTimeMs({ requests }: Task): number {
   return Math.max(0, ...times.map((time) => Date.parse(time)));
 }
 
-/** @returns the refusal, or null if the task was begun */
 async function beginForCall(
   clientRequest: ClientRequest,
   service: Service,
@@ -175,8 +171,7 @@ function refused(
 }
 
 /**
- * Returns null if the images are valid. Paths are refused, because a client could use them to read the user's
- * files.
+ * Returns null if the images are valid. Paths are refused, because a client could read the user's files with them.
  */
 function describeReferenceProblem(images: readonly string[], count: number): string | null {
   if (count > MAX_REFERENCES) return `At most ${MAX_REFERENCES} reference images are supported.`;

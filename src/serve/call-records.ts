@@ -79,8 +79,7 @@ export class Calls {
   }
 
   /**
-   * Returns the calls that a request may repeat, oldest first: the call of its key, or keyless calls of the
-   * same digest.
+   * Returns the calls that a request may repeat, oldest first: by its key, or keyless calls by digest.
    * @throws StateFolderError, UnreadableRecordError
    */
   async findEarlier({ key, digest }: CallRequest): Promise<Call[]> {

@@ -27,10 +27,7 @@ export function findSurplusField({ fields = {} }: RequestInput): string | undefi
 
 export const TOO_MANY_FIELDS = `At most ${MAX_FIELDS} fields of the generator are supported.`;
 
-/**
- * Checks only the matrix's rules, because the generator refuses all other errors.
- * @throws InvalidRequestError
- */
+/** Checks only the matrix's rules, because the generator refuses all other errors. @throws InvalidRequestError */
 export function checkClientRequest(
   { input, labels }: ClientRequest,
   { matrix, isFree, fieldTerms }: Service,
@@ -64,8 +61,7 @@ export const FILES_FOLDER = "files";
 const CHECK_ORDER = ["seed", "negative", "ratio", "quality", "image", "maxImages", "model"] as const;
 
 /**
- * Returns the client's name of the first field without which the request is accepted, or refused for another
- * reason; null if no single field is the cause.
+ * Returns the client's name of the first field whose removal changes the refusal, or null.
  * @param refusal its message
  */
 export function findInvalidField(

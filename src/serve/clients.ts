@@ -25,7 +25,7 @@ interface ClientsDeps {
 export class Clients {
   readonly #deps: ClientsDeps;
   readonly #waiting = new Map<string, number>();
-  /** Controllers by task whose clients have disconnected. One aborts when a client returns. */
+  /** Tasks whose clients have disconnected. A controller aborts when a client returns. */
   readonly #absent = new Map<string, AbortController>();
   readonly #closing = new AbortController();
 
@@ -42,10 +42,7 @@ export class Clients {
     return this.#waiting.has(taskId);
   }
 
-  /**
-   * Registers a client until it has its reply or disconnects.
-   * @returns a function that records the delivery
-   */
+  /** Registers a client until it has its reply or disconnects. @returns a function that records the delivery */
   join(call: Call, disconnected: AbortSignal): () => void {
     const { calls, runner } = this.#deps;
     const { taskId } = call;

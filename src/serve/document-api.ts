@@ -60,7 +60,6 @@ function withSeedAsText(json: unknown): unknown {
   return { ...json, seed: json.seed.digits };
 }
 
-/** Returns null if all fields are valid. */
 function describeInvalidField(json: unknown): string | null {
   const { fields, ...members } = fieldsOf(json);
   const unknownName = Object.keys(members).find((name) => !isFieldName(name));
@@ -137,10 +136,7 @@ function elsewhereReply(taskId: string, { state }: Task): ServerReply {
   return success({ taskId, status, errorCode: 0, ...ahead }, `${taskId} ${status}`);
 }
 
-/**
- * The server's address as the client sees it, even behind a proxy. The client has the key, so its headers are
- * trusted.
- */
+/** The server's address as the client sees it. Its headers are trusted, because it has the key. */
 export function requestOrigin({ url, headers }: Pick<ServiceRequest, "url" | "headers">): string {
   const scheme = headers["x-forwarded-proto"] === "https" ? "https" : "http";
   return `${scheme}://${url.host}`;
@@ -175,7 +171,6 @@ export function imageNotes(
   return [...missing, ...new Set([...remarks, ...(runner.find(taskId)?.warnings ?? [])])];
 }
 
-/** Returns the signed URL of a single image, or an array for several. */
 export function resultUrls(
   taskId: string,
   { files }: Extract<TaskEnd, { name: "completed" }>,

@@ -21,8 +21,7 @@ export interface ImageId {
 const MARK_NAME = /^(\d{15})-(task_[0-9a-f]{20})-(\d{1,2})-[0-9a-f]{8}$/;
 
 /**
- * Images that a client has downloaded completely: one mark file each, whose name sorts by time. Other images
- * are kept forever, because they may be paid for.
+ * Images that a client has downloaded completely: one mark file each, whose name sorts by time. Other images stay.
  */
 export class CollectedImages {
   readonly #folder: string;
@@ -73,11 +72,7 @@ export async function keepReference(bytes: Buffer, folder: string): Promise<stri
   return pathToFileURL(file).href;
 }
 
-/**
- * Removes old reference images.
- * @param neededNames files that unfinished tasks need
- * @throws the disk's error
- */
+/** @param neededNames files that unfinished tasks need @throws the disk's error */
 export function removeOldReferences(folder: string, neededNames: ReadonlySet<string>, nowMs: number): void {
   removeOldFiles(folder, nowMs - KEEP_MS, (name) => neededNames.has(name));
 }

@@ -13,10 +13,8 @@ export interface OwnModel {
 }
 
 interface ModelListOptions {
-  /** Returns the generator's models; null if it has no list. Rejects if the list cannot be read. */
   models: () => Promise<readonly string[] | null>;
   ownModel: OwnModel | null;
-  /** Model of requests that name none; null for the generator's default. */
   defaultModel: string | null;
   clock: Pick<Clock, "monotonicMs" | "sleep">;
 }
@@ -64,10 +62,7 @@ export class ModelList {
     if (this.#options.clock.monotonicMs() - this.#refreshedMs > MAX_AGE_MS) void this.refresh();
   }
 
-  /**
-   * Returns the generator's name for a requested model, or null. A generator with a single model has it under
-   * every name.
-   */
+  /** Returns the generator's name for a requested model, or null. A single model has every name. */
   async find(name: string | undefined): Promise<string | null> {
     const { ownModel, defaultModel } = this.#options;
     const defaultName = defaultModel ?? ANY_MODEL;

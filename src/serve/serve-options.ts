@@ -38,15 +38,9 @@ export interface ServeOptions {
   random: () => number;
   dailyCredits: number | null;
   graceMs: number;
-  /**
-   * Time in which equal requests without an Idempotency-Key are one call; null: only a client's automatic
-   * retries.
-   */
+  /** Time in which equal requests without an Idempotency-Key are one call; null: only a client's retries. */
   onceMs: number | null;
-  /**
-   * Interval between spaces before a JSON reply, in milliseconds; null: none, so that the HTTP status is the
-   * result's.
-   */
+  /** Interval between spaces before a JSON reply; null: none, so that the HTTP status is the result's. */
   keepAliveMs: number | null;
   /** Default: 0, any unused port. */
   port?: number;
@@ -67,9 +61,7 @@ export interface Service extends ServeOptions {
   clients: Clients;
   modelList: ModelList;
   collected: CollectedImages;
-  /**
-   * Serialises the check of the daily limit with the begin of a task, so that two requests cannot exceed it.
-   */
+  /** Serialises the check of the daily limit with the begin of a task, so that two requests cannot exceed it. */
   limited: Slots;
   /** The only accepted key, so that neither other local users nor web pages can run tasks. */
   apiKey: string;

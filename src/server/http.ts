@@ -141,7 +141,6 @@ type Picture = Extract<ServerReply, { kind: "picture" }>;
 export interface Delivery {
   /** The HTTP status; 0 if the connection was closed without a reply. */
   status: number;
-  /** For the server's log. */
   note: string | null;
   /** Whether the request was refused, possibly with HTTP status 200. */
   isRefused: boolean;

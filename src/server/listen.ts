@@ -18,10 +18,7 @@ export interface LoopbackServer {
   close(): Promise<void>;
 }
 
-/**
- * @param port 0 for any unused port
- * @throws the system's error if the port is in use
- */
+/** @param port 0 for any unused port @throws the system's error if the port is in use */
 export async function listenOnLoopback(port: number): Promise<LoopbackServer> {
   const server = createServer({
     headersTimeout: MAX_HEAD_MS,

@@ -30,7 +30,6 @@ export type ServerReply = { note: string | null } & (
       cutShort: boolean;
       onSent?: () => void;
     }
-  /** Closes the connection without a reply. */
   | { kind: "silence" }
 );
 

@@ -14,10 +14,7 @@ import { invalidRequest, refusal, type ServerReply } from "./reply.ts";
 /** Above any valid request: a prompt of 20,000 characters and 16 URLs. */
 const MAX_BODY_BYTES = 1024 * 1024;
 
-/**
- * Reads the JSON of a submit (section 4.1). Refuses other content types with HTTP 415, and invalid JSON or
- * more than 1 MiB with HTTP 400. Never throws.
- */
+/** Reads the JSON of a submit (section 4.1). Refuses other content types, invalid JSON, and more than 1 MiB. */
 export async function readJson(
   { headers, body }: ServiceRequest,
   parse: (text: string) => unknown = JSON.parse,
@@ -41,8 +38,7 @@ interface CheckedBody {
 }
 
 /**
- * Checks a request by the document's rules; for an unknown model, only the limits of fields. Unknown fields
- * are ignored.
+ * Checks the document's rules; for an unknown model, only limits of fields. Ignores unknown fields.
  * @param invalid creates the refusals for which section 7 has no key
  */
 export function checkBody(

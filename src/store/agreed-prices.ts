@@ -10,10 +10,7 @@ export interface UnpricedModel {
   model: string;
 }
 
-/**
- * Models without a documented price that the user has agreed to pay for: one small file each, so that
- * processes do not overwrite each other's records.
- */
+/** Models without a documented price that the user has agreed to pay for: one small file each. */
 export class AgreedPrices {
   readonly #folder: string;
 
@@ -21,10 +18,7 @@ export class AgreedPrices {
     this.#folder = path.join(stateFolder, "agreed-prices");
   }
 
-  /**
-   * Whether the user agrees. Asks again only if the record is missing or damaged.
-   * @throws what `ask` throws
-   */
+  /** Whether the user agrees. Asks again only if the record is missing or damaged. @throws what `ask` throws */
   async agree(unpriced: UnpricedModel, ask: () => Promise<boolean>): Promise<boolean> {
     if (this.#has(unpriced)) return true;
     if (!(await ask())) return false;

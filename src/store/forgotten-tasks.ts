@@ -56,8 +56,7 @@ export class ForgottenTasks {
   }
 
   /**
-   * Removes the leftover intent of a killed process, which would be submitted once the finished record is
-   * gone.
+   * Removes the leftover intent of a killed process, which would be submitted without the finished record.
    * @returns false if a process is working on the task
    */
   async #removeLeftoverIntent(id: string): Promise<boolean> {

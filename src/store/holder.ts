@@ -4,10 +4,7 @@ import type { HeldTicket, Tickets } from "../lib/tickets.ts";
 
 export const HOLDER_MS = 60_000;
 
-/**
- * The tasks that this process holds. One ticket covers all of them, so that waiting and polling do not write
- * to their files.
- */
+/** The tasks that this process holds, with one ticket for all, so that polling does not write to their files. */
 export class Holder {
   readonly mark = randomBytes(8).toString("hex");
   readonly #tickets: Tickets;

@@ -72,7 +72,6 @@ export class LedgerFiles {
     return isPresent(this.part(id, 1));
   }
 
-  /** Returns null if the task was just moved. */
   async readOpen(name: string): Promise<LedgerEntry | null> {
     const id = parseTaskName(name);
     if (id === undefined) return foreignEntry(this.openFolder, name);

@@ -38,7 +38,6 @@ export function openName(id: string): string {
   return `${id}.jsonl`;
 }
 
-/** @param part from 2 */
 export function partName(id: string, part: number): string {
   return `${id}.${part}.jsonl`;
 }

@@ -174,8 +174,7 @@ export class Ledger {
   }
 
   /**
-   * Withdraws an unsent task. Its `not_sent` lines stop a process that takes it over before its file is
-   * removed.
+   * Withdraws an unsent task. Its `not_sent` lines stop a process that takes it over meanwhile.
    * @throws StateFolderError
    */
   async withdraw(owned: OwnedTask): Promise<void> {
@@ -196,10 +195,7 @@ export class Ledger {
     removeIfPresent(file.path);
   }
 
-  /**
-   * Whether a living process holds a task; true if unknown, as on another machine.
-   * @throws StateFolderError
-   */
+  /** Whether a living process holds a task; true if unknown, as on another machine. @throws StateFolderError */
   isHeld({ id, holder }: Task): boolean {
     return this.#guardedSync(() => this.#holder.isHeld(id, holder));
   }
@@ -323,9 +319,8 @@ export class Ledger {
   }
 
   /**
-   * Reopens a finished task if a late reply shows that it is not finished. A process that has lost the task
-   * may record a reply while the next process ends it; both check after their write, so that at least one
-   * notices.
+   * Reopens a finished task after a late reply. The process that records the reply and the process that ends
+   * the task both check after their write, so that at least one notices.
    * @returns whether the task was reopened
    * @throws StateFolderError
    */
@@ -447,8 +442,7 @@ export class Ledger {
   }
 
   /**
-   * Finds the newest task for each id of the service or the ledger, or unique prefix of at least 6
-   * characters. Unknown ids are omitted.
+   * Finds the newest task for each id or unique prefix of at least 6 characters. Unknown ids are omitted.
    * @throws UsageError if a prefix matches several tasks
    */
   findByIds(ids: readonly string[]): Promise<Map<string, Task>> {

@@ -137,10 +137,7 @@ export class RowClaims {
     });
   }
 
-  /**
-   * Reads a claim's task id. A damaged claim's path is returned instead, because it matches no task, and so
-   * the row is not submitted again.
-   */
+  /** Reads a claim's task id. A damaged claim's path matches no task, so that the row is not submitted again. */
   async #readTaskId(name: string): Promise<string> {
     const file = path.join(this.#folder, name);
     const text = await readPublished(file, (text) => text.includes("\n"));
@@ -164,7 +161,6 @@ export class RowClaims {
   }
 }
 
-/** @param attempt 1 for the first */
 export function attemptName(row: string, attempt: number): string {
   return `${row}.${attempt}`;
 }

@@ -42,7 +42,6 @@ export class RunningSum {
 export interface Charge {
   /** The ledger's id. */
   task: string;
-  /** Index of the request in its task. */
   request: number;
   /** Number of the task's part that the submitting process wrote. */
   part: number;
@@ -76,7 +75,6 @@ export class DailySpending {
   readonly #random: () => number;
   readonly #sums = new Map<string, RunningSum>();
 
-  /** @param random uniform in [0, 1) */
   constructor(folder: string, clock: Pick<Clock, "sleep"> = systemClock, random: () => number = Math.random) {
     this.#folder = folder;
     this.#clock = clock;
@@ -119,10 +117,7 @@ export class DailySpending {
     await withStateFolderErrors(this.#folder, HINT, async () => removeIfPresent(file));
   }
 
-  /**
-   * Removes the announcements of a task that was not charged. Never throws, because leftovers only make the
-   * sum too high.
-   */
+  /** Removes the announcements of an uncharged task. Never throws, because leftovers only make the sum too high. */
   forget(task: string): void {
     try {
       for (const day of unsortedNames(this.#folder).filter((name) => DAY.test(name)))

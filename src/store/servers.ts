@@ -14,10 +14,7 @@ export interface LivingServer {
   end(): void;
 }
 
-/**
- * The running `imggen serve` processes. Each holds a ticket, so that no other process takes over its waiting
- * tasks.
- */
+/** The running `imggen serve` processes. Each has a ticket, which prevents takeovers of its waiting tasks. */
 export class Servers {
   readonly #tickets: Tickets;
   readonly #clock: Pick<Clock, "now">;

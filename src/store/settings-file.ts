@@ -26,8 +26,7 @@ export function settingsFile(folder: string): string {
 }
 
 /**
- * Returns no settings if the file does not exist. Removes other users' permissions. Synchronous, because
- * every command begins with it.
+ * Returns no settings if the file does not exist. Removes other users' permissions.
  * @throws SettingsError if the file is damaged or cannot be read
  */
 export function readSettings(file: string): Settings {
@@ -46,7 +45,6 @@ export function readSettings(file: string): Settings {
   return parseSettings(text, file);
 }
 
-/** @throws SettingsError if the file is damaged */
 function parseSettings(text: string, file: string): Settings {
   const json = readObject(text, file);
   const settings: Settings = {};
@@ -98,7 +96,6 @@ function damagedError(file: string, why: string, cause?: unknown): SettingsError
   });
 }
 
-/** Removes other users' permissions, if the system allows it. */
 function narrowMode(file: string, mode: number): void {
   if (platform() === "win32") return;
   try {

@@ -15,10 +15,7 @@ export function formatLine(line: Line): string {
 
 const DISPENSABLE_LINES: ReadonlySet<Line["type"]> = new Set(["started", "waiting", "gone"]);
 
-/**
- * Whether the reserve file may be released to write a line. The loss of other lines never causes a second
- * submit.
- */
+/** Whether the reserve may be released for a line. The loss of other lines never causes a second submit. */
 export function mayUseReserve({ type }: Line): boolean {
   return !DISPENSABLE_LINES.has(type);
 }
@@ -39,8 +36,7 @@ export class TaskFile {
   }
 
   /**
-   * Creates the file with its first line. Never releases the reserve, because nothing is submitted on a full
-   * disk.
+   * Never releases the reserve, because nothing is submitted on a full disk.
    * @throws EEXIST, or the disk's error
    */
   static async create(path: string, first: Line, makeRoom: () => void): Promise<TaskFile> {
@@ -137,8 +133,7 @@ export class TaskFile {
   }
 
   /**
-   * Closes a part of an unfinished task. Its last line is not synced, because it matters only while this
-   * process lives.
+   * Closes a part of an unfinished task. Its last line is not synced; it matters only while this process lives.
    * @param at ISO 8601
    */
   release(at: string): void {
@@ -154,7 +149,6 @@ export class TaskFile {
     this.#file.close();
   }
 
-  /** For a file that needs no more lines. */
   closeIfPossible(): void {
     try {
       this.#file.close();

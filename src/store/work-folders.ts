@@ -28,10 +28,7 @@ export class WorkFolders {
     return path.join(this.folder, id, `${request}-${attempt}`);
   }
 
-  /**
-   * Returns a new folder for replies about a job that is not in the ledger. `sweep` removes it when it is
-   * old, because the provider still has the replies.
-   */
+  /** For replies about a job that is not in the ledger. `sweep` removes it; the provider still has the replies. */
   scratch(): string {
     return path.join(this.folder, `${SCRATCH}${randomDigits()}`);
   }
@@ -42,8 +39,7 @@ export class WorkFolders {
   }
 
   /**
-   * Copies a reply durably to a folder that only the user removes, because the reply folder is removed with
-   * its task.
+   * Copies a reply durably to a folder that only the user removes.
    * @param reply path of a reply outside the reply folder
    * @throws the disk's error
    */
@@ -98,7 +94,6 @@ export class WorkFolders {
   }
 }
 
-/** Syncs a folder recursively, and gives its files to the owner of the parent folder. */
 async function syncTree(folder: string): Promise<void> {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const file = path.join(folder, entry.name);

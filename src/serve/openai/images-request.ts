@@ -113,8 +113,7 @@ const NO_PARTIAL_IMAGES = "0";
 const DOCUMENT_QUALITIES: ReadonlySet<unknown> = new Set(["1K", "2K", "4K"]);
 
 /**
- * Splits the fields that are not in FIELDS: those to send to the generator, and warnings about those without
- * effect.
+ * Separates the fields that are not in FIELDS: those for the generator, and warnings about those without effect.
  */
 function splitOtherFields(
   body: Readonly<Record<string, unknown>>,
