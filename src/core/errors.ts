@@ -5,7 +5,7 @@ import type { Ledger } from "../store/ledger.ts";
 import { GENERATOR_KEY_ID, type Intent, isAtGenerator, type ServiceIdentity } from "../task/intent.ts";
 import { displayId, getCharged, type Task } from "../task/task.ts";
 
-/** An earlier error, or one of another row, that stops a task. It has the same `type`; `cause` is the first error. */
+/** Error of an earlier step or another row that stops a task. It has the type of that error, which is its `cause`. */
 export class InheritedError extends ImggenError {
   readonly type: ErrorType;
 
@@ -31,12 +31,11 @@ export class PendingError extends ImggenError {
   readonly type = "pending";
 }
 
-/** Another process is working on the task, which stays as it is. */
+/** Another process is working on the task, so nothing was changed. */
 export class ClaimedError extends ImggenError {
   readonly type = "pending";
 }
 
-/** Error for a task that another process, or another call of this process, has claimed. */
 export async function claimedError(
   task: Task,
   ledger: Pick<Ledger, "findWorker" | "processes">,
@@ -46,7 +45,7 @@ export async function claimedError(
   return new ClaimedError(message, { charged: getCharged(task) });
 }
 
-/** Describes a task's worker for the start of a sentence: "Another process (pid 4711)". @param worker null if unknown */
+/** Returns the start of a sentence, for example "Another process (pid 4711)". @param worker null if unknown */
 export function describeWorker(worker: ProcessIdentity | null, self: ProcessIdentity): string {
   if (worker === null) return "Another process";
   if (!isInSameScope(worker, self)) return `A process on host ${worker.host} (pid ${worker.pid})`;
@@ -54,21 +53,21 @@ export function describeWorker(worker: ProcessIdentity | null, self: ProcessIden
 }
 
 /**
- * Another process took over the task after this process's claim had expired. This process has submitted nothing since, and
- * writes no more to the task's file.
+ * Another process took over the task after this process's claim had expired. This process submits nothing more, and writes no
+ * more to the task's file.
  */
 export class TakenOverError extends ImggenError {
   readonly type = "pending";
 }
 
-/** The request was submitted by another task, and was to be submitted only once. Nothing was sent. */
+/** Another task has submitted the request, which must be submitted only once. Nothing was sent. */
 export class AnsweredError extends ImggenError {
   readonly type = "pending";
 
-  /** @param other ledger id of that task; null if unknown */
+  /** @param other ledger id of the other task; null if unknown */
   constructor(other: string | null) {
-    const holder = other === null ? "Another process" : `Task ${other}`;
-    super(`${holder} has the same request.`, { charged: "no" });
+    const submitter = other === null ? "Another process" : `Task ${other}`;
+    super(`${submitter} has the same request.`, { charged: "no" });
   }
 }
 
@@ -100,11 +99,11 @@ export class SaveFailedError extends ImggenError {
 }
 
 const GONE_HINT = [
-  "Its provider no longer has it, so another try would fail too.",
+  "The provider no longer has the image, so another try would fail too.",
   phrase`\nTo see the task and its request: ${action("history")}`,
 ];
-/** For an image whose URL fails while its provider returns no other URL: it may or may not be gone. */
-const MAYBE_GONE_HINT = phrase`Its provider gave no new URL, and may have removed it. To ask again: ${action("resume")}`;
+/** For an image whose URL fails while its provider returns no new URL. */
+const MAYBE_GONE_HINT = phrase`The provider returned no new URL, and may have removed the image. To try again: ${action("resume")}`;
 
 /** One image could not be downloaded, after all retries. The other images are saved. */
 export class DownloadFailedError extends SaveFailedError {
@@ -112,7 +111,7 @@ export class DownloadFailedError extends SaveFailedError {
   readonly reason: string;
   readonly isFinal: boolean;
 
-  /** @param facts.isMissing whether the server reports that the image does not exist @param facts.isFinal whether for good */
+  /** @param facts.isMissing whether the server reports that the image does not exist @param facts.isFinal whether every retry would fail */
   constructor(reason: string, { isMissing = false, isFinal = false } = {}) {
     const hint = isFinal ? GONE_HINT : isMissing ? MAYBE_GONE_HINT : undefined;
     super(`The image could not be downloaded: ${reason}.`, { charged: "yes", hint });
@@ -176,10 +175,10 @@ export class MissingProviderError extends ImggenError {
   readonly type = "outcome_unknown";
 }
 
-/** A problem in the manifest, because of which nothing of the batch is sent. */
+/** Problem of a manifest. It prevents every submit of the batch. */
 export interface ManifestProblem {
   line: number;
-  /** Without the line number, and mostly without a full stop. */
+  /** Without the line number. */
   message: string;
 }
 

@@ -3,7 +3,8 @@ import type { Mutant } from "./mutant.ts";
 import { before, instead, returns, swapped, without } from "./operators.ts";
 import { UNDISTURBED } from "./points.ts";
 
-const submittedInsteadOf = (callee: string) => instead("withTask", callee, "submitRow(row, next, run)");
+const submittedInsteadOf = (callee: string) =>
+  instead("nextStepForTask", callee, "submitRow(row, next, run)");
 
 /** Nothing but the records keeps a saved row from being submitted again. */
 const UNLIMITED = batch("rows.jsonl", "--yes");
@@ -95,7 +96,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "a row of unknown outcome is submitted again without being asked",
     edits: [
       before(
-        "withTask",
+        "nextStepForTask",
         `if (task.state === "unknown") return submitRow(row, row.attempts.length + 1, run);`,
       ),
     ],
@@ -120,7 +121,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     bug: "a row whose owner waits out a 429 counts as new",
     edits: [
       before(
-        "withTask",
+        "nextStepForTask",
         `if (task.state === "waiting") return submitRow(row, row.attempts.length + 1, run);`,
       ),
       before("rowState", `if (entry?.task?.state === "waiting") return "new";`),

@@ -16,18 +16,18 @@ import {
 import { type CheckedRow, withKnownKeys } from "./batch-row.ts";
 
 /**
- * State of a row, from its latest task. `new`: never sent, or refused, so it is submitted. `waiting`: another process will
- * submit it. `unfinished`: begun and not saved. `failed`: it may have been charged, and the user decides about a new submit.
+ * State of a row, from its latest task. `new`: to be submitted, because nothing was charged. `waiting`: another process will
+ * submit it. `unfinished`: begun and not saved. `failed`: may have been charged, so only the user can resubmit it.
  */
 export type RowState = "new" | "waiting" | "unfinished" | "saved" | "failed" | "unknown";
 
 export interface RowAttempts {
   key: string;
-  /** Ledger ids of the row's tasks, first attempt first; for a damaged claim, the path of the claim. */
+  /** Ledger ids of the row's tasks by attempt. For a damaged claim, the path of the claim. */
   attempts: string[];
 }
 
-/** Record of an attempt; null if it has no task because nothing was ever sent. */
+/** Record of an attempt; null if nothing was ever sent. */
 export type Attempt = LedgerEntry | LostTask | null;
 
 export interface AttemptDeps {
@@ -37,35 +37,33 @@ export interface AttemptDeps {
 
 /**
  * Reads an attempt: its task, or the outcome in its claim if the ledger no longer has the task.
- * @param at index of the attempt, from 0
  * @throws StateFolderError; UnreadableRecordError if the disk cannot read the task's file
  */
-export async function readAttempt(row: RowAttempts, at: number, deps: AttemptDeps): Promise<Attempt> {
+export async function readAttempt(row: RowAttempts, index: number, deps: AttemptDeps): Promise<Attempt> {
   const { claims, ledger } = deps;
-  let id = row.attempts[at] ?? "";
+  let id = row.attempts[index] ?? "";
   // A claim that looked damaged may have been incomplete at that time.
-  if (!isId(id)) id = row.attempts[at] = await claims.findTaskId(row.key, at + 1);
+  if (!isId(id)) id = row.attempts[index] = await claims.findTaskId(row.key, index + 1);
   if (!isId(id)) return { kind: "lost", file: id, task: null };
   const entry = await ledger.read(id);
   if (entry?.kind === "task" && !mayHaveEnded(entry.task, ledger))
     return { ...entry, task: await ledger.withLostReplies(entry.task) };
-  // Damaged bytes stay damaged, and the outcome of their row is unknown. A disk error may be temporary.
+  // A disk error may be temporary, while damaged bytes leave the outcome of the row unknown.
   if (entry?.kind === "damaged" && errorCode(entry.cause) !== undefined)
-    assertReadable(entry, "so it is not known what was charged for its row");
+    assertReadable(entry, "so the charge for its row is unknown");
   if (entry !== null && entry.kind !== "task") return entry;
-  const claimed = toEndedAttempt(await claims.read(row.key, at + 1));
+  const claimed = toEndedAttempt(await claims.read(row.key, index + 1));
   if (entry !== null) return claimed?.kind === "task" ? claimed : entry;
   // The task may have begun since the ledger was read.
   return claimed?.kind === "lost" ? ((await ledger.read(id)) ?? claimed) : claimed;
 }
 
-/** Whether an open task may have ended already, because its claim is written before its file is moved. */
+/** Whether an open task may have ended. Its claim is written before its file is moved. */
 function mayHaveEnded({ id, state, requests }: Task, ledger: AttemptDeps["ledger"]): boolean {
   if (!STATES[state].isOpen) return false;
   return requests.every(({ attempts }) => attempts.length === 0) || !ledger.isOpen(id);
 }
 
-/** Without an outcome in the claim, the state of its task is unknown. */
 function toEndedAttempt(claimed: Attempt): Attempt {
   if (claimed?.kind !== "task" || !STATES[claimed.task.state].isOpen) return claimed;
   return { kind: "lost", file: claimed.file, task: claimed.task };
@@ -85,7 +83,7 @@ const ROW_STATES: Readonly<Record<TaskState, RowState>> = {
   saved: "saved",
 };
 
-/** @param entry the latest attempt; null if the row has none, or nothing was ever sent for it */
+/** @param entry the latest attempt; null if nothing was ever sent for the row */
 export function rowState(entry: Attempt, ledger: Pick<Ledger, "isHeld">): RowState {
   if (entry === null) return "new";
   // A task that cannot be read may have been charged.
@@ -95,18 +93,17 @@ export function rowState(entry: Attempt, ledger: Pick<Ledger, "isHeld">): RowSta
   return endsUnsent(entry.task) ? "new" : ROW_STATES[state];
 }
 
-/** State of a row at the end of a run. A refused row counts as failed, because the same run does not submit it again. */
+/** State of a row at the end of a run. A refused row is failed, because the same run does not submit it again. */
 export function finalRowState({ state, error }: { state: TaskState; error: Error | null }): RowState {
-  const wasNotSavedAgain = state === "saved" && error !== null;
-  return state === "refused" || wasNotSavedAgain ? "failed" : ROW_STATES[state];
+  const hasMissingFiles = state === "saved" && error !== null;
+  return state === "refused" || hasMissingFiles ? "failed" : ROW_STATES[state];
 }
 
-/** A row with its state after earlier runs. */
 export interface PlannedRow extends CheckedRow, RowAttempts {
   state: RowState;
   /**
-   * Id of the attempt that this run submits again, by its state when the run was planned; null for none. A row that fails or
-   * becomes unknown during the run is not submitted again.
+   * Id of the attempt that this run submits again, or null. Decided before the run, so that a row that fails in it is not
+   * submitted again.
    */
   resubmit: string | null;
 }
@@ -120,22 +117,19 @@ export interface TotalCost {
   rows: number;
   credits: number;
   undocumented: number;
-  /** Number of additional requests of the same cost, such as further images; absent for none. */
+  /** Number of requests in undocumented rows beyond the first request of each row; absent for none. */
   extraRequests?: number;
 }
 
 export interface BatchPlan {
-  /** Charged and unfinished rows first. */
+  /** Unfinished rows first. */
   rows: PlannedRow[];
   toSubmit: TotalCost;
   /** Possible charge for these rows in earlier runs. */
   charged: TotalCost;
   /** Possible charge for rows that were removed from the manifest. */
   chargedForOthers: TotalCost;
-  /**
-   * Names of the claims whose costs are included. A claim without a charge is not, because another process may be about to
-   * submit it.
-   */
+  /** Names of the claims whose charges are included. A claim without a charge may still be charged by another process. */
   claimed: ReadonlySet<string>;
 }
 
@@ -145,7 +139,7 @@ export interface PlanDeps extends AttemptDeps {
   claims: Pick<RowClaims, "load" | "list" | "findTaskId" | "read">;
   /** States of the rows that are submitted again. */
   resubmits: ReadonlySet<RowState>;
-  /** Whether the cost of a row outside the plan counts, by its key; null if no such cost counts. */
+  /** Whether the cost of a row outside the manifest counts, by its key; null if no such cost counts. */
   countsKey: ((key: string) => boolean) | null;
 }
 
@@ -172,12 +166,12 @@ export async function planBatch(checked: readonly CheckedRow[], deps: PlanDeps):
 
 function shouldResubmit(state: RowState, entry: Attempt, deps: PlanDeps): boolean {
   if (!deps.resubmits.has(state)) return false;
-  if (state === "unknown") return isSettled(entry, deps);
-  // An unsent request is continued, because a new one in addition would be charged too.
+  if (state === "unknown") return isUnknownFinal(entry, deps);
+  // An unsent request is continued, because a second request would be charged too.
   return entry?.kind !== "task" || entry.task.state !== "waiting";
 }
 
-/** Cost of rows that were removed from the manifest, because the budget covers the whole batch. */
+/** The budget covers rows that were removed from the manifest too. */
 async function addRemovedRowCharges(
   rows: readonly CheckedRow[],
   tasks: ReadonlyMap<string, string[]>,
@@ -218,8 +212,8 @@ async function addCharges(
   return last;
 }
 
-/** Whether an unknown outcome is final, because the record can be read and no process works on it. */
-function isSettled(entry: Attempt, { ledger }: PlanDeps): boolean {
+/** Whether an unknown outcome is final, because no process works on the task. */
+function isUnknownFinal(entry: Attempt, { ledger }: PlanDeps): boolean {
   return entry?.kind === "lost" || (entry?.kind === "task" && !ledger.isHeld(entry.task));
 }
 
@@ -230,14 +224,11 @@ function isKnownPaid(entry: Attempt): boolean {
 interface IdentifiedAttempt {
   id: string | null;
   entry: Attempt;
-  /** Name of its claim; null for a replacement, which has none. */
+  /** Name of the claim; null for a replacement, which has no claim. */
   claim: string | null;
 }
 
-/**
- * Yields the tasks of a row: its attempts, then tasks that the user submitted in place of the last attempt with `rerun`, which
- * have no claim yet.
- */
+/** Yields the attempts of a row, then the replacements of the last attempt, which the user submitted with `rerun`. */
 async function* withReplacements(row: RowAttempts, deps: PlanDeps): AsyncGenerator<IdentifiedAttempt> {
   const seen = new Set(row.attempts);
   let entry: Attempt = null;
@@ -247,7 +238,7 @@ async function* withReplacements(row: RowAttempts, deps: PlanDeps): AsyncGenerat
   }
   for (let id = replacementId(entry); id !== null && !seen.has(id); id = replacementId(entry)) {
     seen.add(id);
-    // If the file of a replacement was removed, it may have been charged.
+    // A replacement whose file was removed may have been charged.
     entry = (await deps.ledger.read(id)) ?? { kind: "lost", file: id, task: null };
     yield { id, entry, claim: null };
   }
@@ -259,12 +250,11 @@ function replacementId(entry: Attempt): string | null {
     : null;
 }
 
-/** Whether a task's record can be read. If not, the task may have been charged. */
 function isReadable({ kind }: NonNullable<Attempt>): boolean {
   return kind === "task" || kind === "stub";
 }
 
-/** Returns null if a part of the sum is not documented. */
+/** Returns null if any cost is undocumented. */
 export function documentedCredits({ credits, undocumented }: TotalCost): number | null {
   return undocumented > 0 ? null : credits;
 }
@@ -273,7 +263,7 @@ export function noCost(): TotalCost {
   return { rows: 0, credits: 0, undocumented: 0 };
 }
 
-/** Adds one row's cost. @param credits of all its requests; null if not documented */
+/** @param credits cost of all requests of one row; null if undocumented */
 export function addCost(cost: TotalCost, credits: number | null, requests = 1): void {
   cost.rows += 1;
   if (credits !== null) cost.credits += credits;

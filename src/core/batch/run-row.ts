@@ -37,7 +37,7 @@ export interface BatchContext {
   output: OutputFolder;
   wait: WaitSettings;
   claims: RowClaims;
-  /** The batch's gate decides for all rows when one is submitted. */
+  /** Shared by all rows, with one gate for their submits. */
   deps: TaskDeps;
 }
 
@@ -45,7 +45,7 @@ export interface BatchContext {
 type Step = RowResult | "elsewhere" | "again";
 
 /**
- * Runs one row to its end: submits it, or continues its task.
+ * Submits a row, or continues its task, until it ends.
  * @returns "elsewhere" if another process is working on it
  * @throws the signal's reason, if nothing was sent
  */
@@ -61,14 +61,14 @@ export async function runRow(row: PlannedRow, run: BatchContext): Promise<RowRes
   }
 }
 
-/** Whether a row failed with the error that already stopped the batch, which only the first row reports. */
+/** Whether a row failed with the error that already stopped the batch. Only the first row reports it. */
 function repeatsStop({ error, report }: RowResult, stopped: ImggenError): boolean {
   if (error === null || report?.charged !== "no" || !stopsBatch(error)) return false;
   if (report.state === "not_sent") return true;
   return report.state === "refused" && error !== stopped && error.cause !== stopped;
 }
 
-/** Disk errors that the next image would cause too. */
+/** Disk errors that every further image would meet too. */
 const FATAL_DISK_ERRORS: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EROFS", "EIO"]);
 
 /** Whether the batch submits no more rows after this error. Running rows are finished. */
@@ -94,9 +94,9 @@ async function nextStep(row: PlannedRow, run: BatchContext): Promise<Step> {
   if (entry.kind === "lost" && isResubmitted(row)) return submitRow(row, length + 1, run);
   if (entry.kind !== "task") return unreadableResult(row, entry, await findSameRequest(row, run));
   const { task } = entry;
-  return withTask(row, task, run).catch((error: unknown) => {
+  return nextStepForTask(row, task, run).catch((error: unknown) => {
     if (!(error instanceof ImggenError) || error === deps.signal.reason) throw error;
-    // The error belongs to this run, while the charge in the record remains true.
+    // The error is from this run, but the charge is from the record.
     return rowResult(row, { ...taskReport(task), error }, false);
   });
 }
@@ -106,7 +106,7 @@ function isResubmitted({ resubmit, attempts }: PlannedRow): boolean {
   return resubmit !== null && resubmit === attempts.at(-1);
 }
 
-async function withTask(row: PlannedRow, task: Task, run: BatchContext): Promise<Step> {
+async function nextStepForTask(row: PlannedRow, task: Task, run: BatchContext): Promise<Step> {
   const next = row.attempts.length + 1;
   switch (task.state) {
     case "saved":
@@ -135,11 +135,7 @@ async function withTask(row: PlannedRow, task: Task, run: BatchContext): Promise
   }
 }
 
-/**
- * Submits a row under a claim, which is made first unless it exists and its task was never begun. While the task waits for the
- * gate it counts as not sent.
- * @param attempt 1 for the first
- */
+/** Submits a row under its claim, which exists already if its task was never begun. @param attempt from 1 */
 async function submitRow(row: PlannedRow, attempt: number, run: BatchContext): Promise<Step> {
   const { claims, deps } = run;
   deps.signal.throwIfAborted();
@@ -164,7 +160,7 @@ async function submitRow(row: PlannedRow, attempt: number, run: BatchContext): P
   return report === "taken" ? "again" : afterSubmit(row, report, run);
 }
 
-/** Returns the next step after a submit. @throws the signal's reason, if the row was not sent */
+/** @throws the signal's reason, if the row was not sent */
 function afterSubmit(row: PlannedRow, report: TaskReport, { deps }: BatchContext): Step {
   const { error, state } = report;
   if (error instanceof TakenOverError) return "again";
@@ -180,18 +176,18 @@ async function withClaimedTask(
   row: PlannedRow,
   task: Task,
   { deps }: BatchContext,
-  nextStep: (claimedTask: ClaimedTask) => Promise<Step>,
+  action: (claimedTask: ClaimedTask) => Promise<Step>,
 ): Promise<Step> {
   const { ledger, onProgress } = deps;
   const claimedTask = await claimTask(task, ledger, (message) =>
     onProgress({ type: "ledger_warning", message }),
   );
   if (claimedTask === "held") return "elsewhere";
-  if (claimedTask !== "ended") return nextStep(claimedTask);
+  if (claimedTask !== "ended") return action(claimedTask);
   const entry = await ledger.read(task.id);
-  const isUnfinishedInDone =
+  const isOpenInDoneFolder =
     entry?.kind === "task" && STATES[entry.task.state].isOpen && !ledger.isOpen(task.id);
-  return isUnfinishedInDone ? unreadableResult(row, entry, null) : "again";
+  return isOpenInDoneFolder ? unreadableResult(row, entry, null) : "again";
 }
 
 async function continueRow(row: PlannedRow, claimedTask: ClaimedTask, run: BatchContext): Promise<Step> {
@@ -222,7 +218,7 @@ async function resubmitUnknown(row: PlannedRow, task: Task, run: BatchContext): 
   });
 }
 
-/** Assigns a task to the row that the user submitted with another command. */
+/** Makes the replacement that the user submitted with `rerun` the row's next attempt. */
 async function adoptReplacement(row: PlannedRow, id: string, { claims, deps }: BatchContext): Promise<Step> {
   const at = isoTime(deps.clock.now());
   row.attempts.push(await claims.claim(row.key, row.attempts.length + 1, { id, intent: null, at }));
@@ -238,7 +234,7 @@ async function checkSavedRow(row: PlannedRow, task: Task, run: BatchContext): Pr
   return rowResult(row, await continueNamed(task, continueSpec(row, task, run), useCaseDeps(run)), false);
 }
 
-/** Finds a saved file in the moved folder, or where it was saved; null if it is gone. */
+/** Finds a saved file in the moved folder or its original folder; null if both lack it. */
 async function findFile(
   file: SavedFile,
   { intent }: Task,
@@ -280,7 +276,7 @@ function requireAccount(
   requireSameAccount(intent, deps.connection.identity, taskId, deps.acceptsOtherKey);
 }
 
-/** Returns the newest task for the row's request that is not one of its attempts. A damaged claim may have named it. */
+/** Returns the newest task with the row's request that is not one of its attempts, for a row with a damaged claim. */
 async function findSameRequest(
   { checked, attempts }: PlannedRow,
   { deps }: BatchContext,

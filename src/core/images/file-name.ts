@@ -8,7 +8,6 @@ import { shortTaskId } from "../../lib/short-task-id.ts";
 import { option, type Phrase, phrase } from "../../lib/wording.ts";
 import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
 
-/** The default of `--name`. */
 export const DEFAULT_TEMPLATE = "{slug}-{task}.{ext}";
 
 const PLACEHOLDERS = [
@@ -23,33 +22,31 @@ const PLACEHOLDERS = [
   "time",
   "ext",
 ] as const;
-/** All placeholders of a template, for help and messages. */
 export const PLACEHOLDER_LIST = PLACEHOLDERS.map((name) => `{${name}}`).join(" ");
 type Placeholder = (typeof PLACEHOLDERS)[number];
 
-/** The longest file name that common file systems allow, in bytes. */
+/** Maximum length of a file name on common file systems, in bytes. */
 export const MAX_NAME_BYTES = 255;
-// Leaves room for a number (`-12345`), so that a name need not be cut when it is taken.
+// Reserved for a number such as `-12345`, which follows the name if it is taken.
 const NUMBER_BYTES = 6;
 const SLUG_CHARACTERS = 48;
 
 export interface NameFacts {
-  /** null if only the id of the task is known. */
+  /** null if unknown. */
   request: GenerationRequest | null;
   taskId: string;
-  /** 1 for a task's first image. */
+  /** Number of the image in its task, from 1. */
   index: number;
-  /** null if it is not known. */
   seed: WholeNumber | null;
-  /** Without a dot, from the image's bytes. */
+  /** Without a dot. */
   extension: string;
-  /** The time for `{date}` and `{time}`, shown in local time. */
+  /** Shown in local time. */
   date: Date;
 }
 
 /**
- * The problem of a template; null if it is valid.
- * @param takesColumns whether names that are no placeholder stand for columns of a manifest
+ * Returns the problem of a template, or null.
+ * @param takesColumns whether other names in braces are columns of a manifest
  */
 export function templateProblem(template: string, takesColumns = false): Phrase | string | null {
   if (/[/\\]/.test(template))
@@ -57,10 +54,10 @@ export function templateProblem(template: string, takesColumns = false): Phrase 
   if (hasControlCharacter(template)) return "must not contain a control character";
   const unknown = [...template.matchAll(/\{([^{}]*)\}/g)].find(([, name]) => !isPlaceholder(name ?? ""));
   if (unknown && !takesColumns) return `${unknown[0]} is unknown; the placeholders are ${PLACEHOLDER_LIST}`;
-  return template.trim() === "" ? "it is empty" : null;
+  return template.trim() === "" ? "must not be empty" : null;
 }
 
-/** @param takesColumns as of `templateProblem` @throws UsageError for a template that is wrong */
+/** @throws UsageError for an invalid template */
 export function requireTemplate(template: string | undefined, takesColumns = false): void {
   const problem = template === undefined ? null : templateProblem(template, takesColumns);
   if (problem !== null)
@@ -71,20 +68,20 @@ export function isPlaceholder(name: string): name is Placeholder {
   return (PLACEHOLDERS as readonly string[]).includes(name);
 }
 
-const NAMES_ITS_TYPE = new RegExp(`\\.(?:\\{ext\\}|${ANY_EXTENSION})$`, "i");
+const HAS_EXTENSION = new RegExp(`\\.(?:\\{ext\\}|${ANY_EXTENSION})$`, "i");
 
-/** The file name that a template gives one image: valid on every platform, at most 255 bytes with its extension. */
+/** Returns the file name of an image, valid on every platform and at most 255 bytes long. */
 export function renderName(template: string, facts: NameFacts): string {
   const values = placeholderValues(facts);
-  const withExtension = NAMES_ITS_TYPE.test(template) ? template : `${template}.{ext}`;
-  const stated = withoutUnset(withExtension, (key) => isPlaceholder(key) && values[key] === "");
-  return safeName(stated.replace(/\{(\w+)\}/g, (all, key) => (isPlaceholder(key) ? values[key] : all)));
+  const withExtension = HAS_EXTENSION.test(template) ? template : `${template}.{ext}`;
+  const setTemplate = removeUnset(withExtension, (key) => isPlaceholder(key) && values[key] === "");
+  return safeName(setTemplate.replace(/\{(\w+)\}/g, (all, key) => (isPlaceholder(key) ? values[key] : all)));
 }
 
 /** Removes placeholders without a value, each with its separator. */
-function withoutUnset(template: string, isUnset: (key: string) => boolean): string {
-  const stated = template.replace(/[-_ ]?\{(\w+)\}/g, (all, key) => (isUnset(key) ? "" : all));
-  return template.startsWith("{") ? stated.replace(/^[-_ ]+/, "") : stated;
+function removeUnset(template: string, isUnset: (key: string) => boolean): string {
+  const setTemplate = template.replace(/[-_ ]?\{(\w+)\}/g, (all, key) => (isUnset(key) ? "" : all));
+  return template.startsWith("{") ? setTemplate.replace(/^[-_ ]+/, "") : setTemplate;
 }
 
 function placeholderValues({
@@ -110,35 +107,35 @@ function placeholderValues({
   };
 }
 
-const NO_PART_OF_A_WORD = lazyRegex(String.raw`[^\p{L}\p{N}\p{M}]+`, "gu");
+const NON_WORD = lazyRegex(String.raw`[^\p{L}\p{N}\p{M}]+`, "gu");
 
-/** The prompt as part of a file name: letters and digits of any script; everything else becomes hyphens. */
+/** Turns a prompt into part of a file name. Only letters and digits of any script are kept; the rest becomes hyphens. */
 export function promptSlug(prompt: string): string {
   const words = withoutInvisible(prompt)
     .normalize("NFC")
     .toLowerCase()
-    .replace(isPrintableAscii(prompt) ? /[^a-z0-9]+/g : NO_PART_OF_A_WORD(), "-");
+    .replace(isPrintableAscii(prompt) ? /[^a-z0-9]+/g : NON_WORD(), "-");
   const cut = [...words.replace(/^-+/, "")].slice(0, SLUG_CHARACTERS).join("");
   return cut.replace(/-+$/, "") || "image";
 }
 
-/** An extension is short, so that there is room to cut the name before it. */
+/** Limited in length, because only the name before it is cut. */
 const EXTENSION = /\.[^.\s]{1,16}$/;
 
 const CONTROL_OR_FORMAT = lazyRegex(String.raw`[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]`, "gu");
 
-/** A file name that is valid on every platform: no separator, no control character, no reserved name. */
+/** Makes a file name valid on every platform. */
 export function safeName(name: string): string {
   const visible = withoutInvisible(name).replace(/[<>:"/\\|?*]/g, "-");
-  const clean = withoutTail(isPrintableAscii(visible) ? visible : visible.replace(CONTROL_OR_FORMAT(), "-"));
+  const clean = trimTail(isPrintableAscii(visible) ? visible : visible.replace(CONTROL_OR_FORMAT(), "-"));
   const extension = EXTENSION.exec(clean)?.[0] ?? "";
   const stem = clean.slice(0, clean.length - extension.length).replace(/^[.\-\s]+|[.\s]+$/g, "") || "image";
-  const free = isReserved(stem) ? `_${stem}` : stem;
-  return cutToBytes(free, MAX_NAME_BYTES - NUMBER_BYTES - Buffer.byteLength(extension)) + extension;
+  const allowedStem = isReserved(stem) ? `_${stem}` : stem;
+  return cutToBytes(allowedStem, MAX_NAME_BYTES - NUMBER_BYTES - Buffer.byteLength(extension)) + extension;
 }
 
-/** A name without dots and spaces at its end, which some platforms drop. */
-function withoutTail(name: string): string {
+/** Removes dots and spaces at the end, which some platforms drop. */
+function trimTail(name: string): string {
   let end = name.length;
   while (end > 0 && /[.\s]/.test(name.charAt(end - 1))) end -= 1;
   return name.slice(0, end);
@@ -155,7 +152,7 @@ function cutToBytes(text: string, bytes: number): string {
   return cut;
 }
 
-/** `name.png`, `name-2.png`, `name-3.png`: the n-th of equal names, at most 255 bytes, and no two of them the same. */
+/** Returns the n-th of equal names (`name.png`, `name-2.png`), all different and at most 255 bytes long. */
 export function numberedPath(file: string, number: number): string {
   if (number === 1) return file;
   const { dir, base } = path.parse(file);
@@ -163,20 +160,19 @@ export function numberedPath(file: string, number: number): string {
   const tail = `-${number}${extension}`;
   const room = MAX_NAME_BYTES - Buffer.byteLength(tail);
   const stem = cutToBytes(base.slice(0, base.length - extension.length), room);
-  // The name has the maximum length and ends in this same number.
-  const other = `${stem}${tail}` === base ? [...stem].slice(0, -1).join("") : stem;
-  return path.join(dir, other + tail);
+  // A name of maximum length that already ends in this number would be unchanged.
+  const distinctStem = `${stem}${tail}` === base ? [...stem].slice(0, -1).join("") : stem;
+  return path.join(dir, distinctStem + tail);
 }
 
-/** Characters that Windows forbids in names. Other platforms allow them. */
-const NOT_ON_WINDOWS = /[<>:"|?*]/;
+const FORBIDDEN_ON_WINDOWS = /[<>:"|?*]/;
 
 /** Device names on Windows, with any extension. */
 const RESERVED = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[\d¹²³])\s*(?:\.|$)/i;
 
-/** Reason why a name in a path cannot be used on Windows; null if it can. */
+/** Returns the reason that Windows does not allow a name, or null. */
 export function portableNameProblem(name: string): string | null {
-  const character = NOT_ON_WINDOWS.exec(name)?.[0];
+  const character = FORBIDDEN_ON_WINDOWS.exec(name)?.[0];
   if (character !== undefined) return `a name cannot contain ${character}, which Windows does not allow`;
   if (hasControlCharacter(name))
     return "a name cannot contain a control character, which Windows does not allow";
@@ -188,10 +184,10 @@ function isReserved(name: string): boolean {
   return RESERVED.test(name);
 }
 
-/** The root of a Windows path: `\\?\`, `C:\`, or both. `C:name` has none: it is relative to the drive's current folder. */
+/** The root of a Windows path: `\\?\`, `C:\`, or both. `C:name` has no root, because it is relative. */
 const ROOT = /^(?:[/\\]{2}[?.][/\\])?(?:[a-z]:(?=[/\\]|$))?/i;
 
-/** Reason why a path cannot be used on a platform; null if it can. */
+/** Returns the reason that a platform does not allow a path, or null. */
 export function pathProblem(file: string, platform: NodeJS.Platform): string | null {
   if (platform !== "win32") return null;
   const names = file.replace(ROOT, "").split(/[/\\]/);

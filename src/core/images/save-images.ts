@@ -27,7 +27,7 @@ const MAX_NAMED = 4;
 /**
  * Downloads, checks and publishes every image of a task, and adds each to `result` as it is published. If one cannot be
  * downloaded, the others are still saved; a signal or a disk error ends it at once.
- * @throws SaveFailedError, or the signal's reason; what was saved until then is in `result`
+ * @throws SaveFailedError, or the signal's reason; `result` has the files saved until then
  */
 export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskDeps): Promise<void> {
   const { maxImages } = spec;
@@ -42,7 +42,7 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
     deps.signal.throwIfAborted();
     result.files[at] = null;
     try {
-      const image = source.kind === "here" ? await opened(source, sources, spec, result) : source;
+      const image = source.kind === "here" ? await openReply(source, sources, spec, result) : source;
       if (image.kind === "none") continue;
       const existing = await findSaved(image, at, spec, deps);
       result.files[at] = existing ?? (await saveImage(image, at, { ...spec, sources }, result, deps));
@@ -58,7 +58,7 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
     }
   }
   const [first] = failures;
-  if (first) throw sources.length === 1 ? first : severalFailed(failures, sources.length);
+  if (first) throw sources.length === 1 ? first : downloadsFailedError(failures, sources.length);
 }
 
 function surplusWarning(
@@ -73,7 +73,7 @@ function surplusWarning(
   );
 }
 
-function severalFailed(failures: readonly DownloadFailedError[], images: number): SaveFailedError {
+function downloadsFailedError(failures: readonly DownloadFailedError[], images: number): SaveFailedError {
   const reasons = failures.map(({ reason }) => reason).join("; ");
   const message = `${failures.length} of ${images} images could not be downloaded: ${reasons}.`;
   const hint = failures.every((failure) => failure.hint !== null) ? failures[0]?.hint : undefined;
@@ -91,10 +91,10 @@ async function findSaved(
   { connection: { maskUrl } }: Pick<TaskDeps, "connection">,
 ): Promise<SavedFile | null> {
   const file = savedFiles[at];
-  // Compared without the query, which may be a signature that changes with every poll.
+  // The query may be a signature that changes with every poll.
   const comparable = (url: string) => maskUrl(redactUrl(url));
-  const isOther = source.kind === "url" && comparable(file?.url ?? "") !== comparable(source.url);
-  if (!file || isOther) return null;
+  const isOtherImage = source.kind === "url" && comparable(file?.url ?? "") !== comparable(source.url);
+  if (!file || isOtherImage) return null;
   return (await isWhole(file)) ? file : null;
 }
 
@@ -114,19 +114,19 @@ async function saveImage(
   }
   // The name is random, because no other process may write to the file that this one publishes.
   const temporary = path.join(folder, temporaryName(spec.heldTaskId));
-  const copied = spec.copies[at] ? await copyImage(spec.copies[at], temporary, deps.fileMode) : null;
-  const fetched = copied ?? (await staged(source, at, temporary, spec, deps));
-  const publishedFile = await placeImage(fetched, { index, seed: source.seed }, spec, result, deps);
-  const file = savedFile(publishedFile.image, publishedFile.path, source.seed, deps);
+  const copy = spec.copies[at] ? await copyImage(spec.copies[at], temporary, deps.fileMode) : null;
+  const stagedImage = copy ?? (await stageImage(source, at, temporary, spec, deps));
+  const publishedFile = await placeImage(stagedImage, { index, seed: source.seed }, spec, result, deps);
+  const file = toSavedFile(publishedFile.image, publishedFile.path, source.seed, deps);
   result.warnings.push(...publishedFile.warnings);
   // Written before the image is recorded, so that a resume writes it again if the process is killed in between.
-  const why = await writeSidecar(file, temporary, spec, deps);
-  if (why !== null) result.warnings.push(why);
+  const sidecarProblem = await writeSidecar(file, temporary, spec, deps);
+  if (sidecarProblem !== null) result.warnings.push(sidecarProblem);
   deps.onProgress({ type: "saved", taskId: spec.taskId, file });
   return file;
 }
 
-function staged(
+function stageImage(
   source: OneImage,
   at: number,
   temporary: string,
@@ -145,7 +145,7 @@ function staged(
  * a crash. Unusable images are not saved.
  * @throws BadImageError if there is no image; DownloadFailedError
  */
-async function opened(
+async function openReply(
   { request, read }: Extract<ImageSource, { kind: "here" }>,
   sources: ImageSource[],
   { savesFurther }: SaveSpec,
@@ -153,10 +153,10 @@ async function opened(
 ): Promise<OneImage> {
   const images = await read().catch((error: unknown) => {
     if (error instanceof ProviderError) throw new BadImageError(toClause(error.message));
-    throw new DownloadFailedError(`what was sent cannot be read: ${errorText(error)}`);
+    throw new DownloadFailedError(`the stored reply cannot be read: ${errorText(error)}`);
   });
   const [first = images[0], ...others] = images.length > 1 ? images.filter(isUsable) : images;
-  if (first === undefined) throw new BadImageError("there is no image in it");
+  if (first === undefined) throw new BadImageError("it contains no image");
   if (!savesFurther) return { kind: "made", ...first };
   const further = others.slice(0, MAX_IMAGES - 1);
   sources.push(...further.map((other) => ({ kind: "made", ...other }) as const));
@@ -178,12 +178,12 @@ export async function sweepLeftovers(
   { ledger, clock }: TaskDeps,
 ): Promise<void> {
   const folder = destination.kind === "file" ? path.dirname(destination.path) : destination.folder;
-  // An earlier process may have staged the image for its standard output.
-  for (const each of [folder, ledger.folder]) await sweepTemporaryFiles(each, heldTaskId, clock.now());
+  // Images for standard output are staged in the ledger's folder.
+  for (const parent of [folder, ledger.folder]) await sweepTemporaryFiles(parent, heldTaskId, clock.now());
   sweepReservations(folder, ledger.processes);
 }
 
-function savedFile(
+function toSavedFile(
   { url, image, bytes, sha256, originalSha256 }: DownloadedImage,
   file: string | null,
   seed: WholeNumber | null,
@@ -204,7 +204,7 @@ function savedFile(
   };
 }
 
-/** The folder of the final name, so that publishing stays within one file system. */
+/** Returns the folder of the final file, because publishing needs one file system. */
 function stagingFolder(destination: Destination, index: number, deps: TaskDeps): string {
   if (destination.kind === "file") return path.dirname(destination.path);
   if (destination.kind === "stdout" && index === 1) return deps.ledger.folder;

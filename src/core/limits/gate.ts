@@ -9,12 +9,12 @@ import { isAccountError } from "../errors.ts";
 import { Pause, type PauseDeps, PollLimit } from "./pause.ts";
 import { type OutageWaits, POLICY } from "./policy.ts";
 
-/** Submitting stops or continues. `isOfPolls`: polls, rather than submits, no longer reach the provider. */
+/** Start or end of an outage. `isOfPolls`: only polls fail to reach the provider. */
 export type OutageEvent = { down: true; why: string; isOfPolls?: true } | { down: false };
 
 export interface GateDeps extends PauseDeps {
   onOutage?: ((outage: OutageEvent) => void) | undefined;
-  /** Waits of a server, which retries forever. Absent: a run, which gives up. */
+  /** Waits between probes of a server, which retries forever. Absent for a run, which gives up. */
   waits?: OutageWaits | undefined;
 }
 
@@ -29,18 +29,16 @@ interface Outage {
   refusal: ImggenError | null;
   beganMs: number;
   failedMs: number;
-  /** Number of failed attempts since the outage began, without those that were in flight then. */
+  /** Number of failed probes. */
   probes: number;
-  /** Whether the next probe may be made at once. */
+  /** Whether the next probe skips its wait. */
   isDue: boolean;
-  /** Aborts to end the wait before the next probe early. */
   wake: AbortController;
 }
 
 /**
- * Decides when the requests of one run may be submitted and polled. After a 429 none is submitted until the pause is over, and
- * fewer at once; each success allows one more. In an outage, one request at a time is tried after growing waits. Polls are
- * paused separately.
+ * Decides when the requests of one run may be submitted. A 429 pauses submits and lowers their concurrency, and each success
+ * raises it by one. In an outage, single probes are submitted after growing waits. Polls have a separate limit.
  */
 export class Gate {
   readonly #deps: GateDeps;
@@ -71,12 +69,12 @@ export class Gate {
     return this.#stopped;
   }
 
-  /** Current outage, during which no requests but probes are submitted; null if there is none. */
+  /** Current outage, in which only probes are submitted, or null. */
   get outage(): Readonly<Pick<Outage, "kind" | "why" | "refusal" | "beganMs" | "failedMs">> | null {
     return this.#outage;
   }
 
-  /** Whether no more requests are submitted: after a stop, or in an outage that has lasted too long. */
+  /** Whether submits have ended, after a stop or in an outage that has lasted too long. */
   get isClosed(): boolean {
     if (this.#stopped !== null) return true;
     return this.#outage !== null && this.#probeWaitMs(this.#outage) === null;
@@ -87,25 +85,25 @@ export class Gate {
     return this.#deps.waits !== undefined;
   }
 
-  /** Known time until the next submit, in milliseconds; 0 if one may be made now. */
+  /** Minimum time until the next submit, in milliseconds. */
   get waitMs(): number {
     const probeMs = this.#outage === null ? 0 : (this.#probeWaitMs(this.#outage) ?? 0);
     return Math.max(0, this.#submits.remainingMs, probeMs);
   }
 
-  /** Records that a job of this run is open. @returns a function that records its end */
+  /** Records an open job of this run. @returns a function that records its end */
   jobBegan(): () => void {
     const job = {};
     this.#jobs.add(job);
     return () => void this.#jobs.delete(job);
   }
 
-  /** Whether the provider works on a job of this run, whose end may be all that a 429 waits for. */
+  /** Whether a job of this run is open. If so, its end may end a 429. */
   get hasOpenJobs(): boolean {
     return this.#jobs.size > 0;
   }
 
-  /** Submits no more requests. The first error is kept. Polls continue. */
+  /** Ends submits, but not polls. The first error is kept. */
   stop(error: ImggenError): void {
     this.#stopped ??= error;
     this.#stop.abort();
@@ -113,8 +111,8 @@ export class Gate {
   }
 
   /**
-   * Waits until a request may be submitted. Call it before an attempt is recorded, or a waiting request would look submitted. The
-   * pass must be returned with `leave`.
+   * Waits until a request may be submitted. Call it before an attempt is recorded, because a waiting request must not look
+   * submitted. Every pass needs a call of `leave`.
    * @returns null if the gate gives up; the reason is in `stopped` or `outage` @throws the signal's reason
    */
   async enter(signal: AbortSignal): Promise<Pass | null> {
@@ -145,8 +143,8 @@ export class Gate {
   }
 
   /**
-   * Whether a request may still be submitted, to be checked after other waits and right before the attempt is recorded. If not,
-   * return the turn and the pass, and enter again.
+   * Whether a request may still be submitted. Call it right before the attempt is recorded. If it is false, release the turn
+   * and the pass, and enter again.
    */
   check(pass: Pass, signal: AbortSignal): boolean {
     return !signal.aborted && this.#stopped === null && !this.isStale(pass) && this.#submits.remainingMs <= 0;
@@ -156,7 +154,7 @@ export class Gate {
     return this.#outage !== null && this.#probe !== pass;
   }
 
-  /** Returns a pass, whether used or not. */
+  /** Releases a pass, used or unused. */
   leave(pass: Pass): void {
     this.#passes.delete(pass);
     if (this.#probe === pass) this.#probe = null;
@@ -204,7 +202,7 @@ export class Gate {
     }
   }
 
-  /** Makes the next probe at once, because the outage may be over, for example after many new tasks. */
+  /** Lets the next probe skip its wait, for example after many new tasks. */
   retry(): void {
     const outage = this.#outage;
     if (outage === null || this.#nowMs - outage.failedMs < POLICY.outage.minRetryMs[outage.kind]) return;
@@ -225,7 +223,7 @@ export class Gate {
     return reply;
   }
 
-  /** Reports when polls no longer reach the provider, and when they do again, unless an outage of submits is reported. */
+  /** Reports the start and end of an outage of polls, unless an outage of submits is already reported. */
   #trackPollOutage(reply: PollReply): void {
     if (reply.outcome !== "retry" || reply.connectionError === null) {
       if (this.#pollOutage?.wasReported && this.#outage === null) this.#deps.onOutage?.({ down: false });
@@ -302,7 +300,7 @@ export class Gate {
       this.#deps.onOutage?.({ down: true, why });
   }
 
-  /** Wait before the next probe, in milliseconds; null if the run gives up. */
+  /** Wait before the next probe, in milliseconds, or null if the run gives up. */
   #probeWaitMs({ beganMs, failedMs, isDue, probes, kind }: Outage): number | null {
     const waits = this.#deps.waits?.[kind];
     if (waits) {

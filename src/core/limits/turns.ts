@@ -10,7 +10,7 @@ export type { Waiting } from "../../providers/provider.ts";
 
 export interface Turn {
   /**
-   * @param keepMs time for which the turn stays taken, because the provider may still be working: at most a day; default 0
+   * @param keepMs time for which the turn stays taken, because the provider may still be working (at most a day, default 0)
    * @throws the disk's error; then the turn ends with its lease or its process
    */
   release(keepMs?: number): Promise<void>;
@@ -53,9 +53,8 @@ const POLL_MS = 200;
 const WAIT_LEASE_MS = 6_000;
 
 /**
- * The queue of one provider, over all processes that share a folder. The requests of this process wait in memory. Only the
- * first has a `wait` ticket among those of other processes, and takes a `turn` ticket when it is due, so that each process
- * needs one file.
+ * The queue of one provider, over all processes that share a folder. Requests of this process wait in memory, and only the
+ * first has a `wait` ticket, so that each process needs one file.
  */
 export class Queue {
   readonly #folder: string;
@@ -65,7 +64,6 @@ export class Queue {
   readonly #tickets: Tickets;
   /** By `sortKey`, then by arrival. */
   readonly #waiting: Waiter[] = [];
-  /** Position of this process in the queue. */
   #position: { ticket: HeldTicket; sortKey: string; count: number; renewAtMs: number } | null = null;
   #isServing = false;
   #isSwept = false;
@@ -81,7 +79,7 @@ export class Queue {
 
   /**
    * Waits for a turn.
-   * @param sortKey sorts by time, and is part of a file's name
+   * @param sortKey sortable time, which becomes part of a file name
    * @throws the signal's reason; the disk's error
    */
   async take(sortKey: string, { signal, onWait }: WaitOptions): Promise<Turn> {
@@ -126,11 +124,11 @@ export class Queue {
     this.#isServing = false;
   }
 
-  /** @returns null if the folder cannot be watched, as with too many watchers; then only polls find turns that end */
+  /** @returns null if the folder cannot be watched, for example after too many watchers; polls then find ended turns */
   #watch(): FSWatcher | null {
     try {
       const watcher = watch(this.#folder, { persistent: false }, (_event, name) => {
-        // Positions are renewed constantly, so changes of them may wait for the next poll.
+        // Positions are renewed too often to wake for each change.
         if (name === null || name.startsWith(`${TURN_TICKET}.`)) this.#wake();
       });
       return watcher.on("error", () => watcher.close());
@@ -141,11 +139,11 @@ export class Queue {
 
   async #pause(): Promise<void> {
     await this.#clock.sleep(POLL_MS, this.#wakeController.signal).catch(() => {});
-    // Lets other work run even if the clock's waits take no time.
+    // Lets other work run even if the clock's sleep takes no time.
     await new Promise(setImmediate);
   }
 
-  /** Gives turns to the waiters that are due, and reports to the others what they wait for. */
+  /** Gives turns to the waiters that are due, and reports the positions of the others. */
   async #serveOnce(): Promise<void> {
     try {
       for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
@@ -153,9 +151,9 @@ export class Queue {
         const positions = this.#listOtherPositions(turns);
         const isDue =
           turns.length + this.#listPositionsAhead(first, positions).length < this.#limits.concurrency;
-        const otherTurns = isDue ? await this.#beginTurn(first) : null;
-        if (isDue && otherTurns === null) continue;
-        turns = otherTurns ?? turns;
+        const takenTurns = isDue ? await this.#beginTurn(first) : null;
+        if (isDue && takenTurns === null) continue;
+        turns = takenTurns ?? turns;
         await this.#announcePosition(first);
         if (this.#waiting[0] === first) return this.#reportWaits(turns, positions);
       }
@@ -164,7 +162,7 @@ export class Queue {
     }
   }
 
-  /** Positions of other processes. A request that just takes its turn has two tickets, of which only the turn counts. */
+  /** A request that begins its turn briefly has two tickets. Only the turn counts. */
   #listOtherPositions(turns: readonly Ticket[]): Ticket[] {
     const keysInTurn = new Set(turns.map(({ sortKey }) => sortKey));
     const others = this.#tickets
@@ -177,7 +175,6 @@ export class Queue {
       .filter(({ count }) => count > 0);
   }
 
-  /** Positions of other processes that are ahead of a waiter. */
   #listPositionsAhead({ sortKey }: Waiter, positions: readonly Ticket[]): Ticket[] {
     const ownName = this.#position?.sortKey === sortKey ? this.#position.ticket.name : "";
     return positions.filter(
@@ -186,7 +183,7 @@ export class Queue {
     );
   }
 
-  /** Begins the turn of a waiter, or fails it with an error. @returns the other turns if all are taken, otherwise null */
+  /** @returns the active turns if all are taken, otherwise null */
   async #beginTurn(waiter: Waiter): Promise<Ticket[] | null> {
     const { leaseMs, concurrency } = this.#limits;
     try {
@@ -210,7 +207,7 @@ export class Queue {
     this.#wake();
   }
 
-  /** Announces the first waiter, and the number of waiters behind it, to other processes. */
+  /** Announces the first waiter and the number of waiters to other processes. */
   async #announcePosition({ sortKey }: Waiter): Promise<void> {
     const position = this.#position;
     const nowMs = this.#clock.monotonicMs();
@@ -230,7 +227,7 @@ export class Queue {
       this.#leaveQueue();
       this.#position = Array.isArray(ticket) ? null : { ticket, sortKey, count, renewAtMs };
     } catch (error) {
-      // A process that had a position loses it for as long as the disk refuses the ticket.
+      // An existing position may expire until the next renewal, which is better than failing the waiters.
       if (position === null) throw error;
       this.#position = { ...position, renewAtMs };
     }
@@ -275,10 +272,10 @@ export class Queue {
   }
 }
 
-/** Describes what has the turn: "another imggen process, pid 4711". */
+/** Describes the holder of a turn, for example "another imggen process, pid 4711". */
 function describeHolder({ by, until }: Lease, self: ProcessIdentity, nowMs: number): string {
   const minutes = Math.max(1, Math.ceil((until - nowMs) / 60_000));
-  // Whole minutes, so that a waiter gets an update once a minute.
+  // Whole minutes, because every change of the text is reported.
   const timeLimit = `for ${minutes === 1 ? "1 minute" : `${minutes} minutes`} at most`;
   if (by === null) return `a request that was given up, ${timeLimit}`;
   if (!isInSameScope(by, self)) return `a process on host ${by.host}, ${timeLimit}`;

@@ -19,26 +19,26 @@ import { MAX_LINE_BYTES, type ManifestLine, readLines, withLineFeeds } from "./l
 import { checkValues } from "./row-values.ts";
 
 /**
- * Reads a header that names the columns in any order, then one record for each row. An empty cell is not set; spreadsheets
- * leave out empty ones at the end of a row, or add some.
+ * Yields the rows and problems of a CSV file. An empty cell counts as not set, because spreadsheets omit or add empty cells at
+ * the end of a row.
  */
 export function* readCsv(bytes: Buffer, options: ReadOptions): Generator<ManifestEntry> {
   const lines = readLines(bytes);
   let header = nextLine(lines);
-  const declared = header && parseSeparatorLine(header.text);
-  const skipped = declared === undefined ? 0 : (header?.number ?? 0);
-  if (declared !== undefined) header = nextLine(lines);
+  const declaredSeparator = header && parseSeparatorLine(header.text);
+  const skippedLines = declaredSeparator === undefined ? 0 : (header?.number ?? 0);
+  if (declaredSeparator !== undefined) header = nextLine(lines);
   if (header === undefined) return;
   if (header.problem !== null) {
     yield { line: header.number, message: header.problem };
     return;
   }
-  const separator = declared ?? findSeparator(header.text);
+  const separator = declaredSeparator ?? findSeparator(header.text);
   let columns: Columns | undefined;
-  for (const entry of readRecords(bytes, separator, skipped)) {
+  for (const entry of readRecords(bytes, separator, skippedLines)) {
     if ("message" in entry) {
       yield entry;
-      // Without a readable header, the first record would be taken for the header.
+      // Without a header, the columns of all records are unknown.
       if (columns === undefined) return;
     } else if (columns === undefined) {
       columns = entry.cells.map((cell) => findColumn(cell) ?? cell.trim());
@@ -53,7 +53,6 @@ export function* readCsv(bytes: Buffer, options: ReadOptions): Generator<Manifes
   }
 }
 
-/** Returns the next line that is not blank. */
 function nextLine(lines: Iterator<ManifestLine>): ManifestLine | undefined {
   for (let next = lines.next(); !next.done; next = lines.next())
     if (next.value.problem !== null || next.value.text.trim() !== "") return next.value;
@@ -65,35 +64,33 @@ interface CsvRecord {
   cells: string[];
 }
 
-const QUOTE_INSIDE = 'a quote out of place; inside a quoted cell a quote is written twice ("")';
+const QUOTE_INSIDE = 'misplaced quote; inside a quoted cell, write a quote twice ("")';
 const QUOTE_OUTSIDE =
-  'a quote out of place; a cell that holds one is put in quotes, and the quote written twice ("")';
-const TOO_LONG = "a record longer than 1 MiB (is a quote not closed?)";
+  'misplaced quote; put a cell that contains a quote in quotes, and write that quote twice ("")';
+const TOO_LONG = "a record longer than 1 MiB (is a quote unclosed?)";
 
 /**
- * Yields the records of a CSV text (RFC 4180) and its problems, in the order of their lines. A misplaced quote is a
- * problem, and the text is read again from the line below it. Blank lines are skipped, and records of nothing but
- * separators, which spreadsheets write.
- * @param skipped number of lines above the header
+ * Yields records (RFC 4180) and problems in the order of their lines. After a misplaced quote, parsing continues on the next
+ * line. Skips blank lines and records of empty cells.
  */
 function* readRecords(
   bytes: Buffer,
   separator: string,
-  skipped: number,
+  skippedLines: number,
 ): Generator<CsvRecord | ManifestProblem> {
   const problems = new LineProblems(bytes);
   let rest = withLineFeeds(bytes);
-  rest = rest.subarray(lineOffset(rest, skipped));
-  let linesAbove = skipped;
+  rest = rest.subarray(lineOffset(rest, skippedLines));
+  let linesAbove = skippedLines;
   while (rest.length > 0) {
     const { records, error } = parseRecords(rest, separator);
     let end = 0;
     let endLine = 0;
     for (const record of records) {
       const line = linesAbove + record.line;
-      const lastBad = yield* problems.yieldUntil(linesAbove + record.endLine);
-      if (record.end - end > MAX_LINE_BYTES && lastBad < line) yield { line, message: TOO_LONG };
-      else if (lastBad < line) yield { line, cells: record.cells };
+      const lastBadLine = yield* problems.yieldUntil(linesAbove + record.endLine);
+      if (record.end - end > MAX_LINE_BYTES && lastBadLine < line) yield { line, message: TOO_LONG };
+      else if (lastBadLine < line) yield { line, cells: record.cells };
       ({ end, endLine } = record);
     }
     if (error === null && records.length < MAX_PARSED_RECORDS) break;
@@ -102,9 +99,9 @@ function* readRecords(
       const { line, message } = isOpen
         ? findOpenQuote(rest.subarray(end), separator, endLine)
         : { line: error.lines, message: quoteProblem(error) };
-      // A line has one problem, the first.
-      const lastBad = yield* problems.yieldUntil(linesAbove + line);
-      if (lastBad < linesAbove + line) yield { line: linesAbove + line, message };
+      // Only the first problem of a line is reported.
+      const lastBadLine = yield* problems.yieldUntil(linesAbove + line);
+      if (lastBadLine < linesAbove + line) yield { line: linesAbove + line, message };
       if (isOpen) break;
       end += lineOffset(rest.subarray(end), error.lines - endLine);
       endLine = error.lines;
@@ -115,40 +112,39 @@ function* readRecords(
   yield* problems.yieldUntil(Number.POSITIVE_INFINITY);
 }
 
-/** Problems of lines, read in step with the records. */
 class LineProblems {
   readonly #lines: Iterator<ManifestLine>;
   #number = 0;
-  #lastBad = 0;
+  #lastBadLine = 0;
 
   constructor(bytes: Buffer) {
     this.#lines = readLines(bytes);
   }
 
-  /** Yields further problems up to a line. @returns the last line with a problem so far, 0 for none */
+  /** Yields the next problems up to a line. @returns the last line with a problem, or 0 */
   *yieldUntil(line: number): Generator<ManifestProblem, number> {
     while (this.#number < line) {
       const { value, done } = this.#lines.next();
       if (done) break;
       this.#number = value.number;
       if (value.problem === null) continue;
-      this.#lastBad = value.number;
+      this.#lastBadLine = value.number;
       yield { line: value.number, message: value.problem };
     }
-    return this.#lastBad;
+    return this.#lastBadLine;
   }
 }
 
-/** Limits the memory for records that are parsed and not yet checked. */
+/** Limits memory, because parsed records are checked afterwards. */
 const MAX_PARSED_RECORDS = 10_000;
 
-/** A record, its first and last line from 1, and the offset of its end. */
 interface ParsedRecord extends CsvRecord {
   endLine: number;
+  /** Offset of its end, in bytes. */
   end: number;
 }
 
-/** Returns the first records of a text, and the error that ended it. */
+/** Returns at most `MAX_PARSED_RECORDS` records, and the error that ended parsing, or null. */
 function parseRecords(
   bytes: Buffer,
   separator: string,
@@ -185,15 +181,15 @@ function quoteProblem({ code, column }: QuoteError): string {
   return `cell ${column + 1}: ${code === "CSV_INVALID_CLOSING_QUOTE" ? QUOTE_INSIDE : QUOTE_OUTSIDE}`;
 }
 
-/** Finds the quote that is not closed in a text's last record, by closing it. */
-function findOpenQuote(record: Buffer, separator: string, above: number): ManifestProblem {
+/** Locates the unclosed quote of the last record by parsing that record with a closing quote. */
+function findOpenQuote(record: Buffer, separator: string, linesAbove: number): ManifestProblem {
   const [closed] = parseRecords(Buffer.concat([record, Buffer.from('"')]), separator).records;
   const { cells = [""], endLine = 1 } = closed ?? {};
-  const line = above + endLine - countLineBreaks(cells.at(-1) ?? "");
-  return { line, message: `cell ${cells.length}: a quote that opens here is not closed` };
+  const line = linesAbove + endLine - countLineBreaks(cells.at(-1) ?? "");
+  return { line, message: `cell ${cells.length}: unclosed quote` };
 }
 
-/** Returns the offset after this number of line ends. */
+/** Returns the offset after the given number of line ends. */
 function lineOffset(bytes: Buffer, lines: number): number {
   let start = 0;
   for (let count = 0; count < lines; count += 1) {
@@ -208,7 +204,7 @@ function countLineBreaks(cell: string): number {
   return cell.split("\n").length - 1;
 }
 
-/** The names in the header: those of a request's columns as `ManifestColumn` spells them. */
+/** Names in the header, with known names in the spelling of `ManifestColumn`. */
 type Columns = readonly string[];
 
 const SEPARATORS: Readonly<Record<string, string>> = {
@@ -218,12 +214,12 @@ const SEPARATORS: Readonly<Record<string, string>> = {
   "|": "bar",
 };
 
-/** Separator that a first line names: `sep=;`, as spreadsheets write and read it. Undefined for any other line. */
+/** Returns the separator of a line such as `sep=;`, which spreadsheets write; undefined for any other line. */
 function parseSeparatorLine(line: string): string | undefined {
   return /^"?sep=([^\s\w"]|\t)"?\1*$/i.exec(line)?.[1];
 }
 
-/** Separator of the cells of a header, outside quotes. Of several, the one that yields the most known columns. */
+/** Chooses the separator that splits the header into the most known columns. */
 function findSeparator(header: string): string {
   const unquoted = header.replace(/"[^"]*"?/g, (cell) => cell.replace(/[",;\t]/g, " "));
   const columnCount = (separator: string) =>
@@ -243,11 +239,10 @@ function headerProblems(columns: Columns, options: ReadOptions): string[] {
   if (template !== undefined) return [...missingColumnProblems(columns, template), ...problems];
   if (misspelled.some(({ nearest }) => nearest === "prompt")) return problems;
   if (columns.every((name) => findColumn(name) === undefined))
-    return [`the first record names no known column; ${columnAdvice(columns)}`];
-  return ["there is no column prompt", ...problems];
+    return [`the first record has no known column; ${columnAdvice(columns)}`];
+  return ["the column prompt is missing", ...problems];
 }
 
-/** Names in a template that the manifest does not have. */
 function missingColumns(columns: Columns, template: string): string[] {
   return listPlaceholders(template).filter((name) => !columns.includes(findColumn(name) ?? name));
 }
@@ -258,13 +253,15 @@ function missingColumnProblems(columns: Columns, template: string): string[] {
     const countEdits = (column: string) => editDistance(column.toLowerCase(), name.toLowerCase());
     const nearest = columns.find((column) => countEdits(column) <= maxEdits);
     const near = nearest === undefined ? "" : `; did you mean ${quote(nearest)}?`;
-    return `there is no column ${quote(name)} for the template${near}`;
+    return `the template needs the column ${quote(name)}, which is missing${near}`;
   });
 }
 
 function columnAdvice(columns: Columns): string {
   const isBarSeparated = columns[0]?.includes("|");
-  return isBarSeparated ? "columns are separated by commas, semicolons or tabs" : `known are ${COLUMN_LIST}`;
+  return isBarSeparated
+    ? "columns are separated by commas, semicolons or tabs"
+    : `known columns: ${COLUMN_LIST}`;
 }
 
 function repeatedColumnProblems(columns: Columns): string[] {
@@ -290,7 +287,7 @@ function* readRow(
 
 function cellCountProblem(cells: number, columns: number, separator: string): string {
   const name = SEPARATORS[separator] ?? separator;
-  return `${cells} cells where the header has ${columns}; a cell with a ${name} in it is put in quotes`;
+  return `${cells} cells, but the header has ${columns}; put a cell that contains a ${name} in quotes`;
 }
 
 /** Trims all cells but the prompt. A template replaces a blank prompt. */

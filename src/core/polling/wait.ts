@@ -29,27 +29,27 @@ export interface WaitSpec extends Pick<PollHow, "keepsReply"> {
   ageMs: number;
   /** Whether to poll at once, for a task that may have finished long ago. */
   pollAtOnce: boolean;
-  /** Whether an earlier wait found the job gone. Then one poll that does not find it ends the wait. */
+  /** Whether an earlier wait found the job gone. If so, the first poll that does not find it ends the wait. */
   isGone?: boolean;
 }
 
 export type EndedState = Exclude<PolledState, { status: "running" }>;
 
 export type WaitResult =
-  /** The task has ended. `seenMs`: its age when a poll found that. `pendingMs`: its age when a poll last found it running. */
+  /** `seenMs`: task age at the poll that found the end. `pendingMs`: task age at the last poll that found it running. */
   | { outcome: "ended"; task: EndedState; seenMs: number; pendingMs: number | null }
-  /** The service returned an error. The task itself may still complete. */
+  /** The service refused the poll. The task itself may still complete. */
   | { outcome: "refused"; error: ImggenError }
   /** The wait timed out. `lastFailure`: error of the last poll. `wasSeen`: whether any poll found the task. */
   | { outcome: "timeout"; lastFailure: FailedPoll | null; wasSeen: boolean }
-  /** The service replied for a while, but did not find the job. The job has not ended. */
+  /** The service has not found the job for `goneMs`. The task stays open. */
   | { outcome: "gone"; lastFailure: FailedPoll }
   | { outcome: "interrupted" };
 
-/** Error key for an unknown task, which is tolerated for a moment after the submit. */
+/** Error key for an unknown task, which is ignored shortly after the submit. */
 const NOT_YET_KNOWN = "image_generation.error.unknown_error";
 
-/** Reason why the service no longer has a job after a wait; null if it has. The job itself stays open. */
+/** Returns the service's message if it no longer has the job, otherwise null. The task stays open. */
 export function goneReason(result: WaitResult): string | null {
   if (result.outcome === "gone") return result.lastFailure.why;
   return result.outcome === "refused" && result.error.key === NOT_YET_KNOWN ? result.error.message : null;
@@ -83,7 +83,7 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
   let { isGone = false } = options;
   /** Start of a series of replies that did not find the job, on the monotonic clock; null if the last reply found it. */
   let missingSinceMs: number | null = null;
-  const getGoneInMs = (since: number) => {
+  const getMsUntilGone = (since: number) => {
     const { goneMs } = POLICY.poll;
     return isGone ? 0 : Math.max(since + goneMs - clock.monotonicMs(), goneMs - getAgeMs());
   };
@@ -93,7 +93,7 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
     hasJobEnded = true;
   });
   for (;;) {
-    const isLast = delay >= getRemainingMs();
+    const isLastPoll = delay >= getRemainingMs();
     const delayMs = Math.max(0, Math.min(delay, getRemainingMs()));
     if (!(await pauseUntil(jobEnd, delayMs, deps))) return { outcome: "interrupted" };
     // If this poll does not show the end yet, the next polls follow the schedule.
@@ -112,20 +112,19 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
     failures = reply.outcome === "retry" ? failures + 1 : 0;
     lastFailure = reply.outcome === "retry" ? reply : null;
     missingSinceMs = lastFailure?.isMissing ? (missingSinceMs ?? clock.monotonicMs()) : null;
-    if (lastFailure !== null && missingSinceMs !== null && getGoneInMs(missingSinceMs) <= 0)
+    if (lastFailure !== null && missingSinceMs !== null && getMsUntilGone(missingSinceMs) <= 0)
       return { outcome: "gone", lastFailure };
     if (lastFailure !== null) deps.onProgress({ type: "poll_failed", taskId, why: lastFailure.why });
     const timeout = { outcome: "timeout", lastFailure, wasSeen: pendingMs !== null } as const;
-    if (isLast) return timeout;
+    if (isLastPoll) return timeout;
     delay = Math.max(options.schedule.nextDelayMs(getAgeMs()), backoffAfter(reply, failures, deps));
-    // The service demands a longer pause than the remaining time, and would refuse a poll before that.
+    // A poll before the end of Retry-After would be refused.
     const intervalMs = retryAfterMs(reply);
-    if (missingSinceMs !== null && intervalMs === 0) delay = Math.min(delay, getGoneInMs(missingSinceMs));
+    if (missingSinceMs !== null && intervalMs === 0) delay = Math.min(delay, getMsUntilGone(missingSinceMs));
     if (intervalMs > 0 && intervalMs > getRemainingMs()) return timeout;
   }
 }
 
-/** Returns the result if this reply ends the wait, otherwise null. */
 function toWaitResult(reply: PollReply, ageMs: number, pendingMs: number | null): WaitResult | null {
   switch (reply.outcome) {
     case "retry":
@@ -182,7 +181,7 @@ function backoffAfter(reply: PollReply, failures: number, deps: Pick<TaskDeps, "
   return backoffMs(rule, failures, reply.retryAfterMs, deps.random);
 }
 
-/** Waits for `ms` or until the job has ended. @returns false if the signal aborted */
+/** @returns false if the signal aborted */
 async function pauseUntil(
   jobEnd: Promise<void> | undefined,
   ms: number,
@@ -199,7 +198,7 @@ async function pauseUntil(
   }
 }
 
-/** Waits. @returns false if the signal aborted */
+/** @returns false if the signal aborted */
 export async function pause(ms: number, deps: Pick<TaskDeps, "clock" | "signal">): Promise<boolean> {
   try {
     await deps.clock.sleep(ms, deps.signal);

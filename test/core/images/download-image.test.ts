@@ -111,7 +111,7 @@ describe("an image that is no longer there", () => {
 
   it("may be had later where its provider did not answer with a new URL, which is not promised", async () => {
     const { outcome } = await fetching({ answers: [GONE] });
-    const hint = expect.stringContaining("may have removed it. To ask again: imggen resume");
+    const hint = expect.stringContaining("may have removed the image. To try again: imggen resume");
     expect(outcome).toMatchObject({ message: expect.stringContaining("has expired"), hint });
   });
 });

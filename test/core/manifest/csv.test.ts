@@ -4,7 +4,7 @@ import { cpuTimeOf } from "../../support/cpu-time.ts";
 import { entriesOf, read } from "./entries.ts";
 
 const csv = (content: string | Uint8Array, size?: number) => read(content, "csv", size);
-const OUT_OF_PLACE = /a quote out of place/;
+const OUT_OF_PLACE = /misplaced quote/;
 
 describe("a manifest in CSV", () => {
   it("has a header that names the columns in any order, and a record a row", async () => {
@@ -87,7 +87,7 @@ describe("a manifest in CSV", () => {
     const quotedComma = text.replaceAll(/,(?! )/g, separator);
     expect(await csv(`\n${quotedComma}`)).toEqual([
       [3, { prompt: "a fox, red", model: "z-image" }],
-      `4: 3 cells where the header has 2; a cell with a ${separator === ";" ? "semicolon" : "tab"} in it is put in quotes`,
+      `4: 3 cells, but the header has 2; put a cell that contains a ${separator === ";" ? "semicolon" : "tab"} in quotes`,
     ]);
     // Another character in a name does not separate, nor one in quotes.
     expect(await csv(`prompt${separator}a, b\nx${separator}y\n`)).toEqual([[2, { prompt: "x" }]]);
@@ -119,20 +119,17 @@ describe("a manifest in CSV", () => {
     ["prompt\n", "1: the manifest has no rows"],
     ["", "1: the manifest has no rows"],
     ["\n\n", "1: the manifest has no rows"],
-    ["model\nz-image\n", "1: there is no column prompt"],
+    ["model\nz-image\n", "1: the column prompt is missing"],
     ["prompt,prompt,prompt\na,b,c\n", "1: the column prompt is there more than once"],
-    [
-      "prompt,model\na,b,c\n",
-      "2: 3 cells where the header has 2; a cell with a comma in it is put in quotes",
-    ],
+    ["prompt,model\na,b,c\n", "2: 3 cells, but the header has 2; put a cell that contains a comma in quotes"],
     ["prompt,maxImages\na,two\n", '2: maxImages is "two", not a whole number'],
     ["prompt,maxImages\na,1.0\n", '2: maxImages is "1.0", not a whole number'],
     ["prompt,output\na,../b\n", '2: output "../b": it must not leave the output folder'],
     ["prompt,model\n   ,z-image\n", "2: the prompt is empty"],
-    ["\n\na fox,z-image\n", /^3: the first record names no known column; known are prompt, model/],
+    ["\n\na fox,z-image\n", /^3: the first record has no known column; known columns: prompt, model/],
     [
       "prompt|model\na|b\n",
-      "1: the first record names no known column; columns are separated by commas, semicolons or tabs",
+      "1: the first record has no known column; columns are separated by commas, semicolons or tabs",
     ],
   ])("refuses %j", async (text, problem) => {
     const found = await csv(text);
@@ -142,7 +139,7 @@ describe("a manifest in CSV", () => {
 
   it("reports all that is wrong with a header", async () => {
     expect(await csv("text,model,Model,colour,ratios,\na,b,c,d,e,f\n")).toEqual([
-      "1: there is no column prompt",
+      "1: the column prompt is missing",
       '1: there is no column "ratios"; did you mean "ratio"? If not, rename it',
       "1: the column model is there more than once",
     ]);
@@ -199,8 +196,8 @@ describe("a manifest in CSV", () => {
     const options = { template: "a {color} fox, {light}" };
     const entries = await entriesOf("colour,style\nred,oil\nblue,ink\n", "csv", undefined, options);
     expect(entries).toMatchObject([
-      { line: 1, message: 'there is no column "color" for the template; did you mean "colour"?' },
-      { line: 1, message: 'there is no column "light" for the template' },
+      { line: 1, message: 'the template needs the column "color", which is missing; did you mean "colour"?' },
+      { line: 1, message: 'the template needs the column "light", which is missing' },
     ]);
   });
 
@@ -216,11 +213,11 @@ describe("a manifest in CSV", () => {
       '"more",\n' +
       "a cat,z-image\n";
     expect(await csv(text)).toEqual([
-      expect.stringMatching(/^2: cell 1: a quote out of place; inside a quoted cell/),
+      expect.stringMatching(/^2: cell 1: misplaced quote; inside a quoted cell/),
       [3, { prompt: "an owl", model: "z-image" }],
-      expect.stringMatching(/^4: cell 1: a quote out of place; a cell that holds one/),
+      expect.stringMatching(/^4: cell 1: misplaced quote; put a cell that contains a quote/),
       [6, { prompt: "two\nlines", model: "z-image" }],
-      expect.stringMatching(/^8: cell 2: a quote out of place/),
+      expect.stringMatching(/^8: cell 2: misplaced quote/),
       [9, { prompt: "more" }],
       [10, { prompt: "a cat", model: "z-image" }],
     ]);
@@ -234,7 +231,7 @@ describe("a manifest in CSV", () => {
     ['prompt,model\n"a",b\n"two\nlines","open\n', 4],
   ])("reports the line of a quote that is not closed: %j", async (text, line) => {
     const found = await csv(text);
-    expect(found.at(-1)).toMatch(new RegExp(`^${line}: cell \\d: a quote that opens here is not closed$`));
+    expect(found.at(-1)).toMatch(new RegExp(`^${line}: cell \\d: unclosed quote$`));
     expect(found.filter((each) => typeof each === "string")).toHaveLength(1);
   });
 
@@ -260,12 +257,10 @@ describe("a manifest in CSV", () => {
     ]);
     const lines = "a fox,z-image\n".repeat(100_000);
     expect(await csv(`prompt,model\n"open,b\n${lines}"\nc,d\n`)).toEqual([
-      "2: a record longer than 1 MiB (is a quote not closed?)",
+      "2: a record longer than 1 MiB (is a quote unclosed?)",
       [100_004, { prompt: "c", model: "d" }],
     ]);
-    expect(await csv(`prompt,model\n"open,b\n${lines}`)).toEqual([
-      "2: cell 1: a quote that opens here is not closed",
-    ]);
+    expect(await csv(`prompt,model\n"open,b\n${lines}`)).toEqual(["2: cell 1: unclosed quote"]);
   });
 
   it("names every quote out of place, in a time that grows with the text alone", async () => {
