@@ -22,7 +22,7 @@ export async function agreeOnCosts(
   if (cap !== null) return;
   const verb = isEstimate ? "may cost" : "costs";
   throw new BudgetExceededError(
-    `The batch ${verb} ${credits} credits, more than ${confirmAbove} (confirmAbove), and there is no terminal to confirm on.`,
+    `The batch ${verb} ${credits} credits, more than ${confirmAbove} (confirmAbove), and cannot be confirmed without a terminal.`,
     {
       hint: phrase`Nothing was sent. Allow it with ${option("yes")}, or set its budget with ${option("maxCredits")}.`,
     },
@@ -30,8 +30,8 @@ export async function agreeOnCosts(
 }
 
 /**
- * Whether this ledger uses a folder into which other ledgers may have submitted rows; false if nothing is submitted now. Asks
- * once for each folder id.
+ * Returns a function that confirms a folder with rows of other ledgers, once for each folder id. It returns false if nothing
+ * needs a confirmation.
  */
 export function folderAgreement(
   plan: BatchPlan,
@@ -52,9 +52,9 @@ export function folderAgreement(
   };
 }
 
-const FOREIGN_HINT = phrase`Nothing was sent. Submit them anyway with ${option("yes")}, or use the ${option("home")} that submitted them.`;
+const FOREIGN_HINT = phrase`Nothing was sent. Submit them anyway with ${option("yes")}, or set ${option("home")} to the folder of the ledger that submitted them.`;
 
-/** Number of rows that other ledgers may have submitted; null for none. For shards, only an unknown folder is reported. */
+/** Returns the number of rows that other ledgers may have submitted, or null. Shards report only an unknown folder. */
 function foreignRows(
   { isForeign, isKnown }: FolderBatch,
   plan: BatchPlan,
@@ -64,6 +64,6 @@ function foreignRows(
   if (!isForeign || rows === 0 || (shard !== null && isKnown)) return null;
   const rowsAre = rows === 1 ? "1 row of this batch is" : `${rows} rows of this batch are`;
   const mayContain = isKnown ? "may also contain" : "also contains";
-  const message = `${output.folder} ${mayContain} rows submitted from another machine or IMGGEN_HOME. This ledger cannot know whether ${rowsAre} among them.`;
+  const message = `${output.folder} ${mayContain} rows submitted from another machine or IMGGEN_HOME. Possibly, ${rowsAre} among them.`;
   return { message, rows };
 }

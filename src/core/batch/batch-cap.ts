@@ -9,8 +9,8 @@ import { type BatchPlan, type PlanDeps, readAttempt } from "./plan.ts";
 
 /**
  * Budget of a running batch, in credits. Other processes may submit rows of other manifests into the same folder under the same
- * budget. A row's claim announces it, so of two processes that reach the budget together, at least one finds the other's claim.
- * Both may withdraw, but the budget is never exceeded.
+ * budget. Each row is claimed before the check, so of two concurrent processes at least one finds the other's claim. Both may
+ * withdraw, but the budget is never exceeded.
  */
 export function batchCap(plan: BatchPlan, maxCredits: number, deps: PlanDeps): Cap {
   const claims = new ClaimedCredits(plan, deps);
@@ -26,17 +26,16 @@ export function batchCap(plan: BatchPlan, maxCredits: number, deps: PlanDeps): C
         throw error;
       }
     },
-    // The sum is read from the claims, and tasks without a charge add nothing.
+    // The sum is computed from the claims, of which uncharged tasks add nothing.
     async giveBack() {},
   };
 }
 
-/** Maximum total cost of a batch's claims, planned and later ones. */
 class ClaimedCredits {
   readonly #deps: PlanDeps;
   readonly #before: number;
   readonly #planned: ReadonlySet<string>;
-  /** Cost of each attempt claimed since the plan, by the claim's name; null if nothing was charged yet. */
+  /** Cost of attempts claimed since the plan, by the claim's name; null if nothing was charged yet. */
   readonly #claimed = new Map<string, { attempt: ClaimedAttempt; credits: number | null }>();
 
   constructor({ charged, chargedForOthers, claimed }: BatchPlan, deps: PlanDeps) {
@@ -79,7 +78,7 @@ class ClaimedCredits {
     const entry = await readAttempt({ key: row, attempts: [] }, number - 1, this.#deps);
     // A lost request may have been charged.
     if (entry?.kind === "lost") return entry.task?.intent.credits ?? null;
-    if (entry !== null) assertReadable(entry, "so it is not known what the batch costs");
+    if (entry !== null) assertReadable(entry, "so the cost of the batch is unknown");
     if (entry?.kind !== "task") return null;
     const { task } = entry;
     if (mayBeCharged(task)) return spentCredits(task) ?? 0;
@@ -91,6 +90,6 @@ class ClaimedCredits {
 function budgetExceededError(credits: number, cap: number): BudgetExceededError {
   return new BudgetExceededError(
     phrase`With this row the batch would cost ${credits} credits, and ${option("maxCredits")} is ${cap}: another process submits other rows into the same folder.`,
-    { hint: "This row was not sent. Raise the cap, or take rows out." },
+    { hint: "This row was not sent. Raise the cap, or remove rows." },
   );
 }

@@ -7,26 +7,23 @@ import { FIELD_NAMES, type FieldName, REQUEST_FIELDS } from "../../task/request-
 import type { PrivateCopies } from "../references/private-copies.ts";
 
 export interface CheckedRow {
-  /** 1 for the first. */
+  /** Number of the row, from 1. */
   row: number;
-  /** Its position in the manifest. */
   line: number;
   checked: CheckedRequest;
-  /** Path of its file below the output folder; null if the template names the file. */
+  /** Path below the output folder; null if the template names the file. */
   output: string | null;
   /** File name template with the row's columns filled in; absent for the batch's template. */
   template?: string;
   /** Identifies the row by its content rather than its line. A count distinguishes equal rows. */
   key: string;
   /**
-   * Key of the row in releases that did not trim its prompt; absent if there was nothing to trim. A row submitted by such a
-   * release keeps it.
+   * Key of the row in releases that did not trim prompts, for rows submitted by such a release; absent if equal.
    */
   uncutKey?: string;
 }
 
 export interface RowChecks extends Pick<CheckOptions, "labels" | "savedFields" | "generator"> {
-  /** The models to choose from. */
   matrix: Matrix;
   validate: boolean;
   /** Copies files among a row's reference images; absent or null if only URLs are supported. */
@@ -63,7 +60,7 @@ export function rowDigest(request: GenerationRequest, output: string | undefined
       ? [request[name] ?? []].flat().map(digestImage)
       : (request[name] ?? null);
   const later = LATER_FIELDS.filter((name) => request[name] !== undefined);
-  // A list has a fixed order. A field that is not set is null, which no set value can be.
+  // A list has a fixed order. Unset fields are null.
   const content = [
     ...DIGEST_FIELDS.map(digestValue),
     output ?? null,
@@ -72,12 +69,12 @@ export function rowDigest(request: GenerationRequest, output: string | undefined
   return createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 32);
 }
 
-/** A copy of a reference image is named by the digest of its bytes, in a folder that differs from machine to machine. */
+/** The file name of a copy is the digest of its bytes. Its folder differs between machines. */
 function digestImage(image: unknown): unknown {
   return /^file:.*\/([\da-f]{64}\.\w+)$/.exec(String(image))?.[1] ?? image;
 }
 
-/** Numbers equal rows, so that their keys differ. */
+/** Numbers equal rows, so that their keys are different. */
 export class RowKeys {
   readonly #seen = new Map<string, number>();
 
@@ -89,7 +86,7 @@ export class RowKeys {
   }
 }
 
-/** Gives rows the keys with which earlier runs submitted them. @param isClaimed whether a row was submitted with this key */
+/** Replaces keys with those of earlier runs. @param isClaimed whether a row was submitted with this key */
 export function withKnownKeys(
   rows: readonly CheckedRow[],
   isClaimed: (key: string) => boolean,

@@ -10,22 +10,21 @@ import type { OutputFolder } from "./row-files.ts";
 import type { RowResult } from "./row-result.ts";
 import { isInShard, type Shard } from "./shard.ts";
 
-/** Maximum number of rows in flight. */
 export const DEFAULT_CONCURRENCY = 4;
 
 export interface BatchSpec extends CostRules {
   rows: CheckedRow[];
   output: OutputFolder;
-  /** Copies of the rows' reference images, made before the first is submitted; absent or null for none. */
+  /** Copies reference images before the first submit; absent or null for none. */
   copies?: Pick<PrivateCopies, "make"> | null;
   wait: WaitSettings;
   concurrency: number;
   /** States of the rows that are submitted again, at a new charge. */
   resubmits: ReadonlySet<RowState>;
   shard: Shard | null;
-  /** Whether the budget covers all rows ever submitted into the folder, or only these rows. */
+  /** Scope of the budget: all rows ever submitted into the folder, or only these rows. */
   budgetOf: "folder" | "rows";
-  /** The budget in credits, earlier runs included; null for none. */
+  /** Budget in credits, including earlier runs; null for none. */
   cap: number | null;
   /** Cost in credits above which the user must confirm. */
   confirmAbove: number;

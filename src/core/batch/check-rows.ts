@@ -28,7 +28,7 @@ export interface RowDefaults extends RowChecks, ReadOptions {
   shard: Shard | null;
   /** Whether an unused column is a problem. Default false. */
   refusesUnused?: boolean;
-  /** Names of a row's own values in messages. Default: the column. */
+  /** Names of the row's values in messages. Default: the column. */
   rowLabels?: Labels;
   /** Whether invalid rows are skipped, and repeated rows omitted. Default false. */
   skipsRows?: boolean;
@@ -39,7 +39,7 @@ export interface RowDefaults extends RowChecks, ReadOptions {
 interface CheckedRows {
   rows: CheckedRow[];
   skipped: SkippedRow[];
-  /** The first names of unused columns. */
+  /** At most 10 names of unused columns. */
   unused: string[];
 }
 
@@ -50,7 +50,6 @@ export interface SkippedRow {
   limit: Limit | null;
 }
 
-/** Limited because a file that is not a manifest may have any number of columns. */
 const MAX_UNUSED_NAMES = 10;
 
 /**
@@ -117,7 +116,7 @@ export async function checkRows(
 
 const NO_COLUMNS: OtherColumns = new Map();
 
-/** Fills the columns of --name with the row's values. @returns the problem as text if a value is missing */
+/** Fills the columns of --name with the row's values. @returns the problem if a value is missing */
 function fillFileName(others: OtherColumns, { name, words }: RowDefaults): { template?: string } | string {
   if (name === undefined || listPlaceholders(name).every(isPlaceholder)) return {};
   // Placeholders of the image itself are filled when it is saved.
@@ -137,7 +136,6 @@ function unusedColumns(others: OtherColumns, defaults: RowDefaults): string[] {
   return [...others.keys()].filter((each) => !usedColumns.has(each)).slice(0, MAX_UNUSED_NAMES);
 }
 
-/** Checks a row's values, with the defaults for those that it does not set. */
 async function checkValues(
   { output: _output, ...values }: RowValues,
   defaults: RowDefaults,
@@ -152,7 +150,7 @@ function describeProblem({ wording }: ImggenError, { words }: RowDefaults): stri
   return formatWording([wording.message, wording.hint ?? ""], words);
 }
 
-/** Labels of the defaults that apply to a row: the flag or setting that set each. */
+/** Labels of the defaults that apply to a row, such as their flags. */
 function getDefaultLabels(values: Omit<RowValues, "output">, { labels }: RowDefaults): Partial<Labels> {
   const inherited = Object.entries(labels).filter(
     ([name]) => values[name as keyof typeof values] === undefined,

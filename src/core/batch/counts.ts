@@ -35,7 +35,7 @@ export class BatchCounts {
   saved = 0;
   /** Saved by an earlier run. */
   skipped = 0;
-  /** Refused by the service, or accepted and failed there. */
+  /** Refused by the provider, or failed after acceptance. */
   failed = 0;
   /** Part of `failed`: rows that the service refused, which the next run submits again. */
   refused = 0;
@@ -48,12 +48,12 @@ export class BatchCounts {
   pending = 0;
   /** Part of `pending`: rows with no charge so far. */
   waiting = 0;
-  /** Part of `waiting`: rows that a free generator works on, or that only need to be saved. */
+  /** Part of `waiting`: rows that a free generator is working on, or that are completed and not saved. */
   inProgress = 0;
   notSent = 0;
-  /** Charge of this run, known and possible. */
+  /** Known and possible charges of this run. */
   readonly cost: TotalCost = noCost();
-  /** Part of `cost` that may not have been charged. */
+  /** Part of `cost`: charges that are not certain. */
   readonly possibleCost: TotalCost = noCost();
   readonly #nameOf: (row: CheckedRow) => string;
   readonly #errors = new Map<string, ErrorGroup>();
@@ -87,7 +87,7 @@ export class BatchCounts {
     this[state === "saved" ? "skipped" : COUNTERS[state]] += 1;
   }
 
-  /** Counts a row that this run began and did not report, which may have been charged. */
+  /** Counts a row that this run began and did not report. It may have been charged. */
   addUnfinished(row: PlannedRow): void {
     if (isToSubmit(row)) {
       this.unknown += 1;
@@ -109,14 +109,15 @@ export class BatchCounts {
     if (charged === "unknown") addCost(this.possibleCost, credits);
   }
 
-  /** Counts warnings about a row's images, except those reported before the batch or about a single file. */
+  /** Counts warnings about images, except those that were reported before the batch or name a file. */
   #addMismatches({ row, report }: RowResult): void {
     const names = report?.files.flatMap(({ path: file }) => (file === null ? [] : path.basename(file))) ?? [];
-    for (const each of new Set(report?.warnings)) {
-      const count = this.#mismatches.get(each) ?? 0;
-      const isNew = count === 0 && this.#mismatches.size >= MAX_WARNINGS;
-      if (isNew || row.checked.warnings.includes(each) || names.some((name) => each.includes(name))) continue;
-      this.#mismatches.set(each, count + 1);
+    for (const warning of new Set(report?.warnings)) {
+      const count = this.#mismatches.get(warning) ?? 0;
+      const isExcess = count === 0 && this.#mismatches.size >= MAX_WARNINGS;
+      if (isExcess || row.checked.warnings.includes(warning) || names.some((name) => warning.includes(name)))
+        continue;
+      this.#mismatches.set(warning, count + 1);
     }
   }
 

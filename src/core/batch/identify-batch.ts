@@ -7,17 +7,17 @@ import { SaveFailedError } from "../errors.ts";
 import { CHOOSE_ANOTHER } from "../images/destination.ts";
 
 export interface FolderBatch {
-  /** The id in the folder; null if it has none. */
+  /** Id in the folder, or null. */
   id: string | null;
-  /** Path where this ledger first saw the folder, from which the claims get their names. */
+  /** Path at which this ledger first found the folder. The names of the claims depend on it. */
   origin: string;
   /** Whether other ledgers may have submitted rows into the folder. */
   isForeign: boolean;
-  /** Whether this ledger knows the folder's id; true if the folder has none. */
+  /** Whether the folder has no id, or its id is in this ledger. */
   isKnown: boolean;
 }
 
-/** Finds the batch of a folder: by its id, else by its path. Changes nothing. @param folder absolute, links resolved */
+/** Finds the batch of a folder by its id, otherwise by its path. @param folder absolute path without links */
 export async function findBatch(folder: string, folders: BatchFolders): Promise<FolderBatch> {
   const id = await readFolderId(folder);
   const record = id === null ? null : await folders.findById(id);
@@ -29,7 +29,7 @@ export async function findBatch(folder: string, folders: BatchFolders): Promise<
 /**
  * A batch is identified by its output folder and the service, so the same command resumes it even if the manifest was
  * renamed or its rows were reordered.
- * @param origin the path at which the ledger first saw the folder, wherever it is now
+ * @param origin path at which the ledger first found the folder
  */
 export function batchId(baseUrl: string, origin: string): string {
   return createHash("sha256").update(`${baseUrl}\0${origin}`).digest("hex").slice(0, 16);
@@ -41,13 +41,13 @@ export interface FolderDeps {
   nowMs: number;
   /** Whether several ledgers share the folder on purpose. */
   isShard: boolean;
-  /** Asks the user about a folder that other ledgers may have used. @throws if the answer is no */
+  /** Confirms a folder that other ledgers may have used. @throws if the user declines */
   agree: (batch: FolderBatch) => Promise<boolean>;
 }
 
 /**
- * Gives the folder of a batch an id before anything is submitted into it. The ledger records the id first, so that every
- * process that reads it in the folder also finds it in the ledger.
+ * Gives the folder of a batch an id before anything is submitted into it. The ledger records the id first, so that a process
+ * that reads it in the folder also finds it in the ledger.
  * @param planned the batch that the rows were planned for
  * @throws SaveFailedError if no file can be created in the folder; UsageError if it now belongs to another batch
  */
@@ -62,7 +62,7 @@ export async function identifyBatch(
     // Other ledgers may run their shards of the same batch into the same folder.
     await folders.recordId(id, { origin: planned.origin, isShared: isShard });
     await writeFolderId(folder, id, nowMs);
-    // Another process may have been first; then the folder keeps that id.
+    // Another process may have written an id first, which is kept.
     foundBatch = await findBatch(folder, folders);
   }
   if (foundBatch.origin !== planned.origin) throw folderReplacedError(folder);

@@ -12,7 +12,7 @@ import type { CheckedRow } from "./batch-row.ts";
 import { type BatchPlan, type PlanDeps, type PlannedRow, planBatch } from "./plan.ts";
 
 export interface OutputFolder extends SaveOptions {
-  /** Absolute, links resolved. */
+  /** Absolute path without links. */
   folder: string;
   template: string;
 }
@@ -30,8 +30,8 @@ export interface OutputFolderOptions extends SaveOptions {
 /** Destination of a batch's images: always a folder. @throws UsageError */
 export async function outputFolder(options: OutputFolderOptions): Promise<OutputFolder> {
   const { output, label, name, template = DEFAULT_TEMPLATE, takesColumns = false } = options;
-  if (output === "-") throw new UsageError(`${label} - takes one image; many images need a folder.`);
-  if (output?.includes("\0")) throw new UsageError(`${label} holds a NUL character.`);
+  if (output === "-") throw new UsageError(`${label} - is for one image; give a folder.`);
+  if (output?.includes("\0")) throw new UsageError(`${label} contains a NUL character.`);
   requireTemplate(name, takesColumns);
   const folder = await canonicalFolder(options.resolvePath(output ?? "."));
   const { overwrite, sidecar } = options;
@@ -45,8 +45,7 @@ export function rowDestination(row: CheckedRow, { folder, template, ...how }: Ou
 }
 
 /**
- * Destination of a row's images after the output folder was moved: the same names, in the folder's current path. null if the
- * folder was not moved.
+ * Returns the destination of a row's images after the output folder was moved, with the same names; null if it was not moved.
  */
 export function movedDestination(
   row: CheckedRow,
@@ -55,7 +54,7 @@ export function movedDestination(
 ): Destination | null {
   const { destination } = intent;
   const current = rowDestination(row, base);
-  // A task that the user submitted with `rerun` keeps its own destination.
+  // A task from `rerun` keeps its destination.
   if (destination.kind !== current.kind || destinationFolder(destination) === destinationFolder(current))
     return null;
   if (destination.kind === "file") return { ...current, overwrite: destination.overwrite };
@@ -78,7 +77,7 @@ export async function planWithFiles(
   for (;;) {
     const plan = await planBatch(rows, deps);
     const problems = await findMisplaced(plan.rows, base);
-    // Another process may have just saved the file of this row; then the next plan has the row as saved.
+    // Another process may have just saved this row, so a problem must occur in two plans.
     const misplaced = problems.filter(({ line }) => suspects.has(line));
     if (problems.length === 0 || misplaced.length > 0) return { plan, misplaced };
     suspects = new Set(problems.map(({ line }) => line));
@@ -108,6 +107,6 @@ async function findProblem(row: PlannedRow, base: OutputFolder): Promise<Manifes
 export async function prepareFolders(rows: readonly CheckedRow[], base: OutputFolder): Promise<void> {
   const folders = new Map<string, CheckedRow>();
   for (const row of rows) folders.set(row.output === null ? "." : path.dirname(row.output), row);
-  // One after the other, so that an unusable folder leaves no other check unfinished.
+  // Sequential, so that no other check is still running after an error.
   for (const row of folders.values()) await prepareDestination(rowDestination(row, base));
 }

@@ -11,7 +11,7 @@ import { type Attempt, finalRowState, type PlannedRow, type RowState } from "./p
 export interface RowResult {
   row: PlannedRow;
   state: RowState;
-  /** Whether an earlier run had saved it. */
+  /** Whether an earlier run saved it. */
   isSkipped: boolean;
   report: TaskReport | null;
   error: ImggenError | null;
@@ -20,7 +20,7 @@ export interface RowResult {
 }
 
 export function rowResult(row: PlannedRow, report: TaskReport, isSubmitted: boolean): RowResult {
-  // The size check of a generator's images may have given the same warning.
+  // A generator's size check may have added the same warning.
   const isReported = (warning: string) =>
     report.warnings.some((existing) => existing.endsWith(receivedClause(warning)));
   const mismatches = mismatchWarnings(report).filter((warning) => !isReported(warning));
@@ -35,8 +35,7 @@ function receivedClause(mismatch: string): string {
 }
 
 /**
- * A row's task failed. The same batch submits it again only if it was refused or not sent. `hint` has the command for other
- * rows, and `cause` is the task's error.
+ * A row's task failed. The next run submits it again only if it was refused or not sent. `cause` is the task's error.
  */
 class RowFailedError extends GenerationFailedError {
   constructor({ state, error, charged, free }: TaskReport) {
@@ -67,7 +66,7 @@ export function errorResult(state: RowState, row: PlannedRow, error: ImggenError
   return { row, state, isSkipped: false, report: null, error, isSubmitted: false };
 }
 
-/** Result of a row that is not submitted. @param why the error that stopped the batch or caused the outage */
+/** @param why the error that stopped the batch or caused the outage */
 export function notSentResult(row: PlannedRow, why: ImggenError): RowResult {
   const { message: reason, hint: advice } = why.wording;
   const hint = why.type === "network" && advice !== undefined ? advice : "Nothing was charged.";
@@ -94,8 +93,8 @@ export function unknownResult(row: PlannedRow, task: Task): RowResult {
 }
 
 function dismissedError({ id }: Task): OutcomeUnknownError {
-  return new OutcomeUnknownError(`Request ${id} was dismissed: whether it was charged was never known.`, {
-    hint: phrase`It is left as it is. To submit it again: ${option("resubmitUnknown")}`,
+  return new OutcomeUnknownError(`Request ${id} was dismissed. It may have been charged.`, {
+    hint: phrase`It was not submitted again. To submit it at a new charge: ${option("resubmitUnknown")}`,
   });
 }
 
@@ -106,19 +105,19 @@ const RESUBMIT_ADVICE = phrase`Submit it again, at a new charge: ${option("resub
  * @param same a task for the same request, which may belong to this row
  */
 export function unreadableResult(row: PlannedRow, entry: Attempt, same: Task | null): RowResult {
-  const what = `The record of this row cannot be read: ${entry?.file}.`;
+  const message = `The record of this row cannot be read: ${entry?.file}.`;
   const task = same === null ? "" : ` Task ${taskReport(same).taskId ?? same.id} has the same request.`;
   const hint = entry?.kind === "lost" ? RESUBMIT_ADVICE : undefined;
-  return errorResult("unknown", row, new OutcomeUnknownError(what + task, { hint }));
+  return errorResult("unknown", row, new OutcomeUnknownError(message + task, { hint }));
 }
 
-/** Result of a row whose record cannot be read from the disk now. Nothing was sent in this run. */
+/** Result of a row whose record the disk cannot read. Nothing was sent in this run. */
 export function unreadRowResult(row: PlannedRow, why: ImggenError): RowResult {
   const { message, hint = "Nothing was sent." } = why.wording;
   return errorResult("unknown", row, inheritError(why, message, { hint, charged: "unknown" }));
 }
 
-/** Image sides are multiples of a block, so no image has its ratio exactly. A difference of natural logarithms: about 5 %. */
+/** About 5 %, as a difference of natural logarithms. Image sides are multiples of a block, so ratios are never exact. */
 const RATIO_TOLERANCE = 0.05;
 
 /** Warnings about an aspect ratio or a number of images that differs from the request. */

@@ -17,9 +17,8 @@ export interface RunRowsSpec {
 const RETRY_INTERVAL_MS = 300;
 
 /**
- * Runs the rows of a batch, several at once, until every row has ended or the signal aborts; rows not begun by then
- * are not reported. After an unexpected error, such as `onEnd` rejecting, no more rows are begun, and the error is
- * thrown once the running ones have ended.
+ * Runs rows concurrently until all have ended or the signal aborts. After an unexpected error, no more rows begin, and the error
+ * is thrown after the running rows have ended.
  * @returns the rows that were not reported
  */
 export async function runRows(

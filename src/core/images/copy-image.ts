@@ -12,7 +12,7 @@ import { type DownloadedImage, diskFailure } from "./download-image.ts";
 
 /**
  * Whether a saved file is unchanged, byte for byte. An image written to standard output counts as unchanged.
- * @throws SaveFailedError if the disk cannot read it now: it may be unchanged, and must not be saved a second time
+ * @throws SaveFailedError if the disk cannot read it, because an unchanged image must not be saved twice
  */
 export async function isWhole({ path: file, ...facts }: SavedFile): Promise<boolean> {
   if (file === null) return true;
@@ -40,9 +40,8 @@ export async function isCopyOf(file: string, savedImage: SavedFile): Promise<boo
 }
 
 /**
- * Copies an image that was saved before to `temporary`, a name that no other process uses, and checks the copy by its
- * digest.
- * @returns null if its file is gone or no longer what was saved. @throws SaveFailedError for a disk error
+ * Copies a saved image to `temporary`, a name that no other process uses, and checks the digest of the copy.
+ * @returns null if the saved file is gone or changed @throws SaveFailedError for a disk error
  */
 export async function copyImage(
   savedImage: SavedFile,
@@ -53,9 +52,9 @@ export async function copyImage(
   if (source === null || !(await isWhole(savedImage))) return null;
   let isCopied = false;
   try {
-    // Without the mode of the source, which some disks refuse.
-    const how = { flag: "wx", mode: fileMode, flush: true };
-    await promises.writeFile(temporary, createReadStream(source), how);
+    // copyFile would copy the mode of the source, which some disks refuse.
+    const options = { flag: "wx", mode: fileMode, flush: true };
+    await promises.writeFile(temporary, createReadStream(source), options);
     const inspection = inspectFile(temporary);
     const image = inspection.ok ? inspection.image : inspection.file;
     if (image === undefined || !(await hasContent(temporary, savedImage))) return null;

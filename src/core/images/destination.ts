@@ -13,7 +13,7 @@ interface DestinationOptions extends SaveOptions {
   output?: string | undefined;
   /** Template of `--name`. */
   name?: string | undefined;
-  /** Whether an exact path may exist, because a continued task may have written it. `requireFree` checks it later. */
+  /** Whether an exact path may exist, because a continued task may have written it. */
   mayExist?: boolean;
   /** Makes a path absolute. @throws SaveFailedError if it is relative and the working folder is gone */
   resolvePath: (file: string) => string;
@@ -23,7 +23,7 @@ interface DestinationOptions extends SaveOptions {
 export const CHOOSE_ANOTHER: Wording = phrase`Nothing was sent. Choose another ${option("output")}.`;
 
 /**
- * Turns `--output` and `--name` into a destination. Reads the disk and changes nothing.
+ * Turns `--output` and `--name` into a destination. Does not change the disk.
  * @throws UsageError if an exact path exists, or a name cannot be used on this platform
  */
 export async function resolveDestination(
@@ -36,10 +36,10 @@ export async function resolveDestination(
   const template = name ?? DEFAULT_TEMPLATE;
   if (output === undefined) return { kind: "folder", folder: resolvePath("."), template, ...how };
   if (output === "-") return { kind: "stdout", folder: resolvePath("."), template, ...how };
-  if (output.includes("\0")) throw new UsageError(phrase`${option("output")} holds a NUL character.`);
-  const unusable = pathProblem(output, onPlatform);
-  if (unusable) {
-    throw new UsageError(phrase`${option("output")} ${JSON.stringify(output)}: ${unusable}.`, {
+  if (output.includes("\0")) throw new UsageError(phrase`${option("output")} contains a NUL character.`);
+  const problem = pathProblem(output, onPlatform);
+  if (problem) {
+    throw new UsageError(phrase`${option("output")} ${JSON.stringify(output)}: ${problem}.`, {
       hint: CHOOSE_ANOTHER,
     });
   }
@@ -47,7 +47,7 @@ export async function resolveDestination(
   if (/[/\\]$/.test(output) || isFolder(target)) return { kind: "folder", folder: target, template, ...how };
   if (name !== undefined) {
     throw new UsageError(
-      phrase`${option("name")} is for a folder, and ${option("output")} ${output} is the name of a file.`,
+      phrase`${option("name")} is for a folder, but ${option("output")} ${output} is a file.`,
       {
         hint: phrase`To make it a folder, write ${option("output")} ${output}/`,
       },
@@ -59,24 +59,26 @@ export async function resolveDestination(
   return destination;
 }
 
-/** As `resolveDestination`, for commands that print reports on standard output; null without `--output`. @throws UsageError */
+/** For commands that print reports on standard output. Returns null without `--output`. @throws UsageError */
 export async function resolveFileDestination(options: DestinationOptions): Promise<Destination | null> {
   if (options.output === "-")
-    throw new UsageError(phrase`${option("output")} - is for generate; here it takes a file or a folder.`);
+    throw new UsageError(
+      phrase`${option("output")} - is supported only by generate. Give a file or a folder.`,
+    );
   return options.output === undefined ? null : resolveDestination(options);
 }
 
-/** One file cannot hold several tasks' images. @throws UsageError */
+/** @throws UsageError if several tasks have one file as destination */
 export function requireFolderForSeveral(destination: Destination | null, tasks: number): void {
   if (tasks < 2 || destination === null || destination.kind === "folder") return;
   const name = destination.kind === "file" ? destination.path : "standard output";
-  throw new UsageError(`${tasks} tasks are to be saved, and ${name} takes one.`, {
-    hint: phrase`Nothing was downloaded. Name a folder: ${option("output")} pictures/`,
+  throw new UsageError(`${tasks} tasks cannot be saved to ${name}.`, {
+    hint: phrase`Nothing was downloaded. Give a folder: ${option("output")} pictures/`,
   });
 }
 
 function refuseLong(target: string): void {
-  // A name without an extension gets one, so there must be room for the longest.
+  // A name without an extension gets one.
   const name =
     path.extname(target) === "" ? `${path.basename(target)}${MAX_EXTENSION}` : path.basename(target);
   if (Buffer.byteLength(name) > MAX_NAME_BYTES) {

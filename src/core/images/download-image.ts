@@ -31,12 +31,12 @@ type FetchDeps = Pick<
   "connection" | "clock" | "signal" | "onProgress" | "random" | "fileMode" | "downloadIdleMs"
 >;
 
-/** Maximum length of a URL in a message: a `data:` URL is as long as its image. */
+/** Maximum length of a URL in a message, because a `data:` URL contains its image. */
 const MAX_URL_LENGTH = 200;
 
 /**
- * Downloads one result to `temporary`, a name that no other process uses, and checks it. Up to 6 attempts; for a URL that
- * is gone, a new one is polled for once.
+ * Downloads an image to `temporary`, a name that no other process uses, and checks it. Makes up to 6 attempts, and polls once
+ * for a new URL.
  * @throws DownloadFailedError; SaveFailedError for a disk error; or the signal's reason. The task stays resumable
  */
 export async function downloadImage(
@@ -47,7 +47,7 @@ export async function downloadImage(
   const result = await downloadImageFile(url, temporary, {
     http: connection.downloads,
     serviceUrl: connection.serviceUrl,
-    // A provider names its own result URLs, and a word of one may be a part of a header's value.
+    // A generator's header value may occur in its URLs by chance.
     maskKey: connection.generator ? (text) => text : connection.maskKey,
     headers,
     idleTimeoutMs: downloadIdleMs,
@@ -64,9 +64,9 @@ export async function downloadImage(
   if (result.outcome === "disk_error") throw diskFailure(temporary, result.cause);
   if (result.outcome === "failed") {
     const { isMissing = false, isFinal = false } = result;
-    // A file of the provider itself needs no signature that could expire.
-    const what = headers === undefined ? "its URL has expired" : "it is no longer there";
-    const why = isMissing ? `${what}, ${result.why}` : result.why;
+    // URLs with headers are not signed, so they do not expire.
+    const loss = headers === undefined ? "its URL has expired" : "the file no longer exists";
+    const why = isMissing ? `${loss}, ${result.why}` : result.why;
     const shortUrl = truncate(connection.maskUrl(redactUrl(result.url)), MAX_URL_LENGTH);
     throw new DownloadFailedError(`${why} (${shortUrl})`, { isMissing, isFinal: isMissing && isFinal });
   }
@@ -90,15 +90,14 @@ export async function writeImage(
   }).catch((error: unknown) => {
     throw diskFailure(temporary, error);
   });
-  // Instead of an image, the provider may have sent text that was decoded from base64.
-  const isWords = result.outcome === "other" && result.image.type === "unrecognised";
-  if (isWords) removeIfPossible(temporary);
-  if (result.outcome === "bad" || isWords) throw new BadImageError(result.why);
+  // The provider may have sent text instead of an image in base64.
+  const isText = result.outcome === "other" && result.image.type === "unrecognised";
+  if (isText) removeIfPossible(temporary);
+  if (result.outcome === "bad" || isText) throw new BadImageError(result.why);
   const { image, bytes, sha256 } = result;
   return { temporary, url: null, image, bytes, sha256 };
 }
 
-/** Error of the disk; the charged image still exists at the service. */
 export function diskFailure(file: string, cause: unknown): SaveFailedError {
   return new SaveFailedError(`The image could not be written to ${file}: ${errorText(cause)}.`, {
     charged: "yes",

@@ -38,7 +38,7 @@ export async function placeImage(
   if (spec.destination.kind === "stdout" && index === 1) return writeToStdout(fetched, deps);
   const target = finalPath(fetched, facts, spec);
   try {
-    const { image, warnings } = await asNamed(fetched, target, deps);
+    const { image, warnings } = await convertToNamedType(fetched, target, deps);
     const file = await publishNumbered(image, target, index, spec, result, deps);
     await syncFolder(path.dirname(file));
     return { path: file, image, warnings: warnings.map((warning) => `${path.basename(file)} ${warning}.`) };
@@ -49,14 +49,13 @@ export async function placeImage(
   }
 }
 
-/** Path of an image if no other file has the name. */
 function finalPath(fetched: DownloadedImage, facts: ImageFacts, spec: SaveSpec): string {
   const { destination, taskId, request } = spec;
   const { extension } = fetched.image;
   if (destination.kind === "file") {
     const suffix = path.extname(destination.path);
     const isOther = !isImage(fetched);
-    // A file with an image's extension must be an image.
+    // Only an image may have the extension of an image.
     const base = isOther && suffix !== "" ? destination.path.slice(0, -suffix.length) : destination.path;
     return isOther || suffix === "" ? `${base}.${extension}` : base;
   }
@@ -75,7 +74,7 @@ async function writeToStdout(fetched: DownloadedImage, deps: TaskDeps): Promise<
   } finally {
     await retryWhileInUse(() => promises.unlink(fetched.temporary));
   }
-  const warnings = isImage(fetched) ? [] : [`Standard output ${notChecked(fetched)}.`];
+  const warnings = isImage(fetched) ? [] : [`Standard output ${notImageClause(fetched)}.`];
   return { path: null, image: fetched, warnings };
 }
 
@@ -83,7 +82,7 @@ function isImage({ image: { type } }: DownloadedImage): boolean {
   return type !== "other" && type !== "unrecognised";
 }
 
-function notChecked({ image: { mediaType } }: DownloadedImage): string {
+function notImageClause({ image: { mediaType } }: DownloadedImage): string {
   return `is not an image but of type ${mediaType}; it was saved as received`;
 }
 
@@ -101,7 +100,7 @@ async function publishNumbered(
   for (let number = numberedByTemplate ? 1 : index; ; number++) {
     const file = numberedPath(target, number);
     if ((await publishAs(fetched.temporary, file, spec, deps)) === "published") return file;
-    // The file of the first of two equal images must not count as that of the second.
+    // Two equal images of a task need two files.
     const isOurs = files.some((each) => each?.path === file);
     if (spec.recovering && !isOurs && (await hasContent(file, fetched))) {
       await retryWhileInUse(() => promises.unlink(fetched.temporary));
@@ -118,13 +117,13 @@ async function publishAs(
 ): Promise<"published" | "exists"> {
   const reserve = (name: string) => reserveName(name, deps.ledger.processes);
   if (!spec.destination.overwrite) return publish(temporary, file, reserve);
-  // Without the reservation, two processes that both find an old file would replace each other's image.
-  const giveUp = await reserve(file);
-  if (giveUp === null) return "exists";
+  // Without the reservation, two processes could replace each other's image.
+  const release = await reserve(file);
+  if (release === null) return "exists";
   try {
     return await replace(temporary, file, spec, deps);
   } finally {
-    await giveUp();
+    await release();
   }
 }
 
@@ -136,7 +135,7 @@ async function replace(
 ): Promise<"published" | "exists"> {
   if (!(await published.take(file, keepsSinceMs))) return "exists";
   try {
-    // Other processes recognise a new file by its modification time, which for its last byte may be before they began.
+    // Other processes recognise a new file by its modification time, which may be older than its publication.
     const now = new Date(clock.now());
     await ignoreUnsupported(() => promises.utimes(temporary, now, now));
     await retryWhileInUse(() => promises.rename(temporary, file));
@@ -148,38 +147,41 @@ async function replace(
 }
 
 /**
- * Converts an image to the type that its file name has, if possible. Otherwise bytes and name stay unchanged.
- * @returns the image, with warnings that continue its name. @throws the disk's error
+ * Converts an image to the type of its file name, if possible.
+ * @returns the image, with warnings that follow its name in a sentence @throws the disk's error
  */
-async function asNamed(
+async function convertToNamedType(
   fetched: DownloadedImage,
   target: string,
   deps: Pick<TaskDeps, "fileMode">,
 ): Promise<Omit<Placed, "path">> {
-  if (!isImage(fetched)) return { image: fetched, warnings: [notChecked(fetched)] };
+  if (!isImage(fetched)) return { image: fetched, warnings: [notImageClause(fetched)] };
   const type = typeFromName(target);
   const kind = fetched.image.extension.toUpperCase();
   if (type === fetched.image.type) return { image: fetched, warnings: [] };
-  // Program files may be missing after an update. The image is complete without the conversion.
+  // Program files may be missing after an update. An unconverted image is saved.
   const decoder = await import("../../graphics/decoder.ts").catch(() => null);
   if (decoder === null || type === null || !decoder.isWritable(type))
     return { image: fetched, warnings: [`holds a ${kind} image`] };
   try {
-    const { bytes, lostMetadata: lost } = await decoder.convertImage(readRegular(fetched.temporary), type);
-    const image = await replaced(fetched, bytes, deps.fileMode);
-    const without = lost.length > 0 ? `, without its ${lost.join(", ")}` : "";
-    return { image, warnings: [`was converted from the ${kind} image that the service sent${without}`] };
+    const { bytes, lostMetadata } = await decoder.convertImage(readRegular(fetched.temporary), type);
+    const image = await replaceBytes(fetched, bytes, deps.fileMode);
+    const lossClause = lostMetadata.length > 0 ? `, without its ${lostMetadata.join(", ")}` : "";
+    return { image, warnings: [`was converted from the ${kind} image that the service sent${lossClause}`] };
   } catch (error) {
     if (!(error instanceof decoder.UndecodableError)) throw error;
-    return { image: fetched, warnings: [`holds a ${kind} image, which was not converted: ${error.message}`] };
+    return {
+      image: fetched,
+      warnings: [`holds a ${kind} image, which was not converted: ${error.message}`],
+    };
   }
 }
 
-/** Replaces the downloaded bytes, synced. */
-async function replaced(fetched: DownloadedImage, bytes: Buffer, mode: number): Promise<DownloadedImage> {
+async function replaceBytes(fetched: DownloadedImage, bytes: Buffer, mode: number): Promise<DownloadedImage> {
   const { temporary, sha256: originalSha256 } = fetched;
   const inspection = inspectBytes(bytes);
-  if (!inspection.ok) throw new TypeError(`the image library wrote no whole image: ${inspection.detail}`);
+  if (!inspection.ok)
+    throw new TypeError(`the image library wrote an incomplete image: ${inspection.detail}`);
   removeIfPresent(temporary);
   await writeSynced(temporary, bytes, mode);
   return {

@@ -1,4 +1,4 @@
-// Apart from what a dry run needs: Node takes 3 ms to load node:crypto, which random names need.
+// A separate file, because a dry run does not need random names, and Node takes 3 ms to load node:crypto for them.
 import { promises, readdirSync } from "node:fs";
 import path from "node:path";
 import { makeFolder, removeIfPossible, removeIfPresent } from "../../lib/durable.ts";
@@ -11,8 +11,7 @@ import { SaveFailedError } from "../errors.ts";
 import { CHOOSE_ANOTHER } from "./destination.ts";
 
 /**
- * Makes a destination ready: creates its folder, and saves a file there and removes it, so that nothing is charged for an
- * image that cannot be saved.
+ * Creates the folder of a destination, and writes and removes a test file, so that no image is charged that cannot be saved.
  * @throws SaveFailedError
  */
 export async function prepareDestination(destination: Destination): Promise<void> {
@@ -30,7 +29,7 @@ export async function prepareDestination(destination: Destination): Promise<void
   }
 }
 
-/** Writes, syncs and publishes a file as a save does. @throws the disk's error */
+/** Writes, syncs and publishes a file like an image. @throws the disk's error */
 async function checkWritable(folder: string): Promise<void> {
   const [temporary = "", image = ""] = [1, 2].map(() => path.join(folder, temporaryName(null)));
   try {

@@ -6,7 +6,7 @@ import type { ImageSource } from "./image-source.ts";
 
 export interface SaveSpec {
   taskId: string;
-  /** Content of the sidecars; null if too little is known of the task. */
+  /** Content of the sidecars; null if the task's record is incomplete. */
   facts: SidecarFacts | null;
   request: GenerationRequest | null;
   destination: Destination;
@@ -17,7 +17,7 @@ export interface SaveSpec {
   savesFurther: boolean;
   /** Files of an earlier run, by the index of their image. Downloaded again only if missing or changed. */
   savedFiles: readonly (SavedFile | null)[];
-  /** Files of these images elsewhere, by index: copied if unchanged, otherwise downloaded. */
+  /** Files of these images in other folders, by index. Copied if unchanged, otherwise downloaded. */
   copies: readonly (SavedFile | null)[];
   /** Ledger id of the task if this process has claimed it, otherwise null. */
   heldTaskId: string | null;
@@ -25,14 +25,13 @@ export interface SaveSpec {
   date: Date;
   /** `--overwrite` keeps files newer than this (milliseconds since the epoch), which may be another process's. */
   keepsSinceMs: number;
-  /** Whether to recognise a file that an earlier process published just before it ended, instead of saving it again. */
+  /** Whether a file that a killed process published is recognised instead of saved again. */
   recovering: boolean;
 }
 
-/** Facts about a task for its images' sidecars. */
 export interface SidecarFacts {
   taskId: string;
-  /** Base URL of the service that it was charged at. */
+  /** Base URL of the service. */
   service: string;
   /** Without the queries of reference images, which may be signatures. */
   request: GenerationRequest;
@@ -40,7 +39,7 @@ export interface SidecarFacts {
   credits: number | null;
   submittedAt: string | null;
   completedAt: string | null;
-  /** Cost and tokens as the provider reports them; absent if it does not. */
+  /** Cost and tokens that the provider reported, if any. */
   usage?: Usage;
 }
 

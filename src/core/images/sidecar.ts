@@ -17,17 +17,17 @@ import type { TaskDeps } from "../engine/deps.ts";
 import { reserveName } from "./published-names.ts";
 import type { SaveSpec, SidecarFacts } from "./save-spec.ts";
 
-/** Content of a sidecar: enough to submit its image's request again, on any machine. */
+/** Content of a sidecar, from which the request can be submitted again on any machine. */
 export interface Sidecar extends SidecarFacts {
-  /** The release that wrote it. */
+  /** Release of imggen that wrote the sidecar. */
   imggen: string;
   mediaType: string;
   bytes: number;
-  /** Digest of the image, in hex: a sidecar is only valid for exactly these bytes. */
+  /** Digest of the image, in hex. The sidecar is valid only for these bytes. */
   sha256: string;
   width: number;
   height: number;
-  /** The seed of this image, if the request names one: the request has the seed of its first image. */
+  /** Seed of this image. The request has the seed of its first image. */
   seed?: WholeNumber;
 }
 
@@ -36,10 +36,9 @@ function sidecarPath(image: string): string {
 }
 
 /**
- * Writes the sidecar of an image if its destination demands one, complete or not at all. An error here does not affect the
- * saved image.
+ * Writes the sidecar of an image if its destination demands one. An error does not affect the saved image.
  * @param temporary a name in the image's folder that no other process uses
- * @returns the reason why it was not written, or null
+ * @returns a warning if it was not written, otherwise null
  */
 export async function writeSidecar(
   file: SavedFile,
@@ -62,7 +61,7 @@ export async function writeSidecar(
       await retryWhileInUse(() => promises.rename(temporary, target));
     else {
       const result = await publish(temporary, target, (name) => reserveName(name, ledger.processes));
-      // A process that ended after it wrote the sidecar, and before it recorded the image, wrote the same.
+      // A killed process may have written the same sidecar before it recorded the image.
       if (result === "exists" && (await readSidecar(image))?.sha256 !== sha256)
         return `No sidecar was written: ${target} exists already.`;
     }
@@ -80,22 +79,22 @@ function sidecarText(
   facts: SidecarFacts,
 ): string {
   const { taskId, service, credits, submittedAt, completedAt, usage } = facts;
-  const request = unsigned(facts.request);
+  const request = redactImageUrls(facts.request);
   const task = { taskId, service, request, credits, submittedAt, completedAt, ...(usage && { usage }) };
   const sidecar: Sidecar = { imggen: VERSION, ...task, ...image };
   return `${JSON.stringify(sidecar, null, 2)}\n`;
 }
 
-/** Removes the queries of reference images' URLs; `?…` replaces each. */
-function unsigned({ image, ...request }: GenerationRequest): GenerationRequest {
+/** Replaces the queries of reference images' URLs with `?…`, because they may be signatures. */
+function redactImageUrls({ image, ...request }: GenerationRequest): GenerationRequest {
   if (image === undefined) return request;
   return { ...request, image: Array.isArray(image) ? image.map(redactUrl) : redactUrl(image) };
 }
 
-/** The longest prompt is 20,000 characters, so a larger file is not a sidecar. */
+/** A larger file is not a sidecar, because prompts have at most 20,000 characters. */
 const MAX_BYTES = 1024 * 1024;
 
-/** Reads the sidecar of an image; null without one, or if the file is not a sidecar. */
+/** Returns the sidecar of an image, or null. */
 export async function readSidecar(image: string): Promise<Sidecar | null> {
   return parseSidecar(await readText(sidecarPath(image), MAX_BYTES).catch(() => ""));
 }
@@ -108,25 +107,25 @@ function parseSidecar(text: string): Sidecar | null {
   const seed = parseSeed(json.seed);
   if (!isTaskId(taskId) || typeof service !== "string" || typeof sha256 !== "string") return null;
   return {
-    imggen: textIn(json.imggen) ?? "",
+    imggen: textOrNull(json.imggen) ?? "",
     taskId,
     service,
     request: json.request,
     credits: typeof credits === "number" && credits >= 0 ? credits : null,
-    submittedAt: timeIn(json.submittedAt),
-    completedAt: timeIn(json.completedAt),
-    mediaType: textIn(json.mediaType) ?? "",
-    bytes: numberIn(json.bytes) ?? 0,
+    submittedAt: timeOrNull(json.submittedAt),
+    completedAt: timeOrNull(json.completedAt),
+    mediaType: textOrNull(json.mediaType) ?? "",
+    bytes: numberOrNull(json.bytes) ?? 0,
     sha256,
-    width: numberIn(json.width) ?? 0,
-    height: numberIn(json.height) ?? 0,
+    width: numberOrNull(json.width) ?? 0,
+    height: numberOrNull(json.height) ?? 0,
     ...(seed !== null && { seed }),
   };
 }
 
-const textIn = (value: unknown) => (typeof value === "string" ? value : null);
-const numberIn = (value: unknown) => (typeof value === "number" ? value : null);
-const timeIn = (value: unknown) => {
-  const timeMs = Date.parse(textIn(value) ?? "");
+const textOrNull = (value: unknown) => (typeof value === "string" ? value : null);
+const numberOrNull = (value: unknown) => (typeof value === "number" ? value : null);
+const timeOrNull = (value: unknown) => {
+  const timeMs = Date.parse(textOrNull(value) ?? "");
   return Number.isNaN(timeMs) ? null : isoTime(timeMs);
 };

@@ -13,7 +13,7 @@ import type { Cap, PricedRequest } from "./caps.ts";
 /** How limits treat requests without a documented cost. */
 export interface CostRules {
   matrix: Matrix;
-  /** Whether such a request is allowed although its cost cannot be counted. */
+  /** Whether requests without a documented cost are allowed. */
   allowUndocumented: boolean;
 }
 
@@ -21,7 +21,7 @@ export interface CostRules {
 interface Costs {
   credits: number;
   undocumented: number;
-  /** Number of additional requests of the same cost, such as further images; absent for none. */
+  /** Number of requests in undocumented rows beyond the first request of each row; absent for none. */
   extraRequests?: number;
 }
 
@@ -33,7 +33,7 @@ export function checkBudget(
 ): void {
   if (credits === null) {
     if (rules.allowUndocumented) return;
-    throw undocumentedCostError(`${request.model} costs`, "maxCredits", rules.matrix);
+    throw undocumentedCostError(`cost of ${request.model}`, "maxCredits", rules.matrix);
   }
   if (credits <= maxCredits) return;
   throw new BudgetExceededError(
@@ -41,15 +41,15 @@ export function checkBudget(
     {
       hint: [
         "Nothing was sent. Raise the cap, or choose a cheaper model or quality.",
-        phrase`To see what each costs: ${action("models")}`,
+        phrase`To see their costs: ${action("models")}`,
       ],
     },
   );
 }
 
 /**
- * Checks the total budget of a batch: possible charges of earlier runs, including for rows that were removed from the manifest,
- * plus the requests still to be submitted. Nothing was sent. @throws BudgetExceededError
+ * Checks the total budget of a batch: possible charges of earlier runs, also for rows that were removed from the manifest, and
+ * the requests to be submitted. @throws BudgetExceededError; nothing was sent
  */
 export function checkBatchBudget(
   {
@@ -64,21 +64,21 @@ export function checkBatchBudget(
   const chargedBefore = charged.credits + chargedForOthers.credits;
   if (undocumented > 0 && !rules.allowUndocumented) {
     if (toSubmit.undocumented === 0) throw undocumentedChargeError(undocumented);
-    const rowsCost = undocumented === 1 ? "1 row costs" : `${undocumented} rows cost`;
+    const rowsCost = undocumented === 1 ? "cost of 1 row" : `cost of ${undocumented} rows`;
     throw undocumentedCostError(rowsCost, "maxCredits", rules.matrix);
   }
   if (chargedBefore + toSubmit.credits <= maxCredits) return;
   const verb = chargedBefore > 0 ? "still costs" : "costs";
-  const earlierClause = chargedBefore > 0 ? `, ${chargedBefore} may have been charged for it before` : "";
+  const earlierClause = chargedBefore > 0 ? `, earlier runs may have been charged ${chargedBefore}` : "";
   throw new BudgetExceededError(
     phrase`The batch ${verb} ${toSubmit.credits} credits${earlierClause}, and ${option("maxCredits")} is ${maxCredits}.`,
-    { hint: chargedBefore > maxCredits ? OVERSPENT : "Nothing was sent. Raise the cap, or take rows out." },
+    { hint: chargedBefore > maxCredits ? OVERSPENT : "Nothing was sent. Raise the cap, or remove rows." },
   );
 }
 
-const OVERSPENT = "Nothing was sent. Raise the cap: charges for rows that were taken out since count too.";
+const OVERSPENT = "Nothing was sent. Raise the cap: charges for rows removed since then count too.";
 
-/** @param costs subject and verb of the message, as in `1 row costs` */
+/** @param costs subject of the message, as in `cost of 1 row` */
 function undocumentedCostError(
   costs: string,
   limit: "maxCredits" | "dailyCredits",
@@ -86,28 +86,27 @@ function undocumentedCostError(
 ): BudgetExceededError {
   const name = limit === "maxCredits" ? option(limit) : limit;
   const advice = phrase`To submit it without a limit, add ${option("noValidate")}.`;
-  return new BudgetExceededError(phrase`What ${costs} is not documented, so ${name} cannot be enforced.`, {
+  return new BudgetExceededError(phrase`The ${costs} is not documented, so ${name} cannot be enforced.`, {
     hint: ["Nothing was sent.", unknownCostHint(matrix, advice)],
   });
 }
 
-/** Error if an earlier run has submitted requests of unknown cost, which no other model can avoid. */
 function undocumentedChargeError(rows: number): BudgetExceededError {
-  const rowsCost = rows === 1 ? "1 row of an earlier run costs" : `${rows} rows of earlier runs cost`;
+  const rowsCost = rows === 1 ? "cost of 1 row of an earlier run" : `cost of ${rows} rows of earlier runs`;
   return new BudgetExceededError(
-    phrase`What ${rowsCost} is not documented, so ${option("maxCredits")} cannot be enforced.`,
+    phrase`The ${rowsCost} is not documented, so ${option("maxCredits")} cannot be enforced.`,
     {
-      hint: phrase`Nothing was sent. To leave that out of the budget, add ${option("noValidate")}.`,
+      hint: phrase`Nothing was sent. To exclude that cost from the budget, add ${option("noValidate")}.`,
     },
   );
 }
 
-/** Likely maximum cost, in credits, to decide about a confirmation: an undocumented cost counts as the highest documented one. */
+/** Estimated maximum cost, in credits. An undocumented cost counts as the highest documented cost. */
 export function likelyCredits({ credits, undocumented, extraRequests = 0 }: Costs, matrix: Matrix): number {
   return credits + (undocumented + extraRequests) * highestCost(matrix);
 }
 
-/** Account of a daily limit. All generators of the user share one. */
+/** Account of a daily limit. All generators share one account. */
 export function spendingAccount({ keyId }: ServiceIdentity, isGenerator: boolean): string {
   return isGenerator ? GENERATOR_KEY_ID : keyId;
 }
@@ -119,7 +118,7 @@ interface LimitDeps {
   dailyCredits: number | null;
 }
 
-/** Limit on an account's spending per day, over all processes. Without a limit, spending is only counted. */
+/** Daily limit of an account, over all processes. Without a limit, spending is only counted. */
 export function dayCap({ ledger, clock, dailyCredits }: LimitDeps): Cap {
   const getToday = () => localDay(new Date(clock.now()));
   const getCharge = ({ task, request, credits }: PricedRequest) => {
@@ -146,15 +145,14 @@ export function dayCap({ ledger, clock, dailyCredits }: LimitDeps): Cap {
     async giveBack(priced) {
       const day = countedDays.get(getRequestKey(priced));
       if (day === undefined) return;
-      // If this fails, the sum is too high, never too low.
+      // After an error the sum is too high, never too low.
       await ledger.spending.withdraw(day, getCharge(priced)).catch(() => {});
     },
   };
 }
 
 /**
- * Checks all requests of a command against the daily limit, before any intent is recorded. `waiting`: cost of earlier requests
- * that are still to be submitted.
+ * Checks all requests of a command against the daily limit. `waiting`: cost of earlier requests that are not submitted yet.
  * @throws BudgetExceededError; nothing was sent
  */
 export async function checkDailyLimit(
@@ -166,7 +164,7 @@ export async function checkDailyLimit(
   const { dailyCredits, clock, ledger } = deps;
   if (dailyCredits === null) return;
   if (undocumented > 0 && !rules.allowUndocumented)
-    throw undocumentedCostError("this costs", "dailyCredits", rules.matrix);
+    throw undocumentedCostError("cost of this request", "dailyCredits", rules.matrix);
   if (credits === 0) return;
   const spent = (await ledger.spending.total(localDay(new Date(clock.now())), keyId)) + waiting;
   if (spent + credits > dailyCredits) throw overLimitError(spent, credits, dailyCredits);

@@ -31,7 +31,7 @@ export class Pause {
     return this.#endMs - this.#deps.clock.monotonicMs();
   }
 
-  /** @param retryAfterMs null if the provider named no time; then each 429 in a row makes the pause longer */
+  /** @param retryAfterMs null if the reply has no Retry-After; each consecutive 429 then lengthens the pause */
   extend(retryAfterMs: number | null, why: string): void {
     this.#refusals += 1;
     const ms = backoffMs(this.#rule, this.#refusals, retryAfterMs, this.#deps.random);
@@ -39,7 +39,7 @@ export class Pause {
     this.#deps.onPause?.(ms, why);
   }
 
-  /** Makes the next pause short again, after a reply other than 429. */
+  /** Call it after a reply other than 429. */
   reset(): void {
     this.#refusals = 0;
   }
@@ -68,7 +68,7 @@ export class PollLimit {
         return failedPoll("the service is busy (HTTP 429)", { rateLimited: true, retryAfterMs: remainingMs });
       if (remainingMs > 0) await this.#clock.sleep(remainingMs, signal).catch(() => {});
       if (signal.aborted) return failedPoll("interrupted");
-      // Null after a pause or signal during the wait for a slot, because pauses are waited for without a slot.
+      // Null after a pause or signal during the wait for a slot, because a paused poll must not occupy a slot.
       const reply = await this.#slots.run(async () =>
         signal.aborted || this.#pause.remainingMs > 0
           ? null

@@ -6,7 +6,7 @@ import type { ManifestProblem } from "../errors.ts";
 
 export type ManifestColumn = FieldName | "output";
 
-/** The columns of a CSV manifest and the keys of a JSON one. Only `prompt` must be there. */
+/** Columns of a CSV manifest and keys of a JSON manifest. Only `prompt` is required. */
 export const MANIFEST_COLUMNS: readonly ManifestColumn[] = [...FIELD_NAMES, "output"];
 
 export const COLUMN_LIST = MANIFEST_COLUMNS.join(", ");
@@ -26,10 +26,10 @@ export function unusedColumnWarning(name: string): string {
 }
 
 export function repeatedColumnProblem(column: string): string {
-  return `the column ${column} is there more than once`;
+  return `the column ${column} occurs more than once`;
 }
 
-/** A probably misspelled column. Ignoring it would charge for rows with the wrong settings. */
+/** A probably misspelled column. Rows must not be charged with the wrong settings. */
 export interface MisspelledName {
   nearest: ManifestColumn;
   message: string;
@@ -41,7 +41,7 @@ export function findMisspelled(names: Iterable<string>, options: ReadOptions): M
   return [...names].flatMap((each) => {
     const nearest = usedColumns.has(each) ? undefined : nearestColumn(each);
     if (nearest === undefined) return [];
-    const message = `there is no column ${quote(each)}; did you mean ${quote(nearest)}? If not, rename it`;
+    const message = `unknown column ${quote(each)}; did you mean ${quote(nearest)}? If not, rename it`;
     return [{ nearest, message }];
   });
 }
@@ -54,11 +54,11 @@ function nearestColumn(name: string): ManifestColumn | undefined {
   return MANIFEST_COLUMNS.find((column) => isMisspelled(letters, column.toLowerCase()));
 }
 
-/** One letter in four may differ, or two be swapped: `quantity` and `page` are names of their own. */
+/** One letter in four may differ, or two letters may be swapped. `quantity` and `page` must not match a column. */
 function isMisspelled(name: string, column: string): boolean {
-  const slips = editDistance(name, column);
+  const edits = editDistance(name, column);
   const sortLetters = (word: string) => [...word].sort().join("");
-  return slips <= Math.floor(column.length / 4) || (slips === 2 && sortLetters(name) === sortLetters(column));
+  return edits <= Math.floor(column.length / 4) || (edits === 2 && sortLetters(name) === sortLetters(column));
 }
 
 /** Columns of a row that are not request fields, by name, as text. */
@@ -94,7 +94,7 @@ export function missingProblem(option: string, missing: readonly string[]): stri
  * images (JSON only) overrides a default.
  */
 export interface RowValues extends RequestInput {
-  /** Name below the output folder, which it cannot leave. */
+  /** Path below the output folder. */
   output?: string;
 }
 
@@ -108,34 +108,37 @@ interface ManifestRow {
   uncut?: string;
 }
 
-/** The content of a manifest, in its order. */
 export type ManifestEntry = ManifestRow | ManifestProblem;
 
-/** Options for reading a manifest. */
 export interface ReadOptions {
-  /** Makes the prompt of rows without one; absent if such rows are invalid. */
+  /** Template for the prompt of rows without a prompt; absent if such rows are invalid. */
   template?: string | undefined;
-  /** The file name template, which may use other columns too. */
+  /** Template of file names, which may use other columns too. */
   name?: string | undefined;
   /** Seeds for which each row without a seed is repeated; absent for none. */
   seeds?: RowSeeds | undefined;
 }
 
-/** Several seeds for the rows of a manifest. */
 export interface RowSeeds {
   seeds: readonly WholeNumber[];
-  /** The generator's name of the seed field; undefined if it has none. */
+  /** Name of the generator's seed field, if any. */
   field: string | undefined;
 }
 
-/** Repeats a row for each seed, unless it has its own. */
+/** Repeats a row for each seed, unless the row has a seed. */
 export function* withSeeds(entry: ManifestEntry, { seeds, field }: RowSeeds): Generator<ManifestEntry> {
   if ("message" in entry || hasSeed(entry.values, field)) return yield entry;
   const { line, values } = entry;
   if (values.output !== undefined)
-    yield { line, message: `output ${quote(values.output)} is one file, and several seeds make several` };
+    yield {
+      line,
+      message: `output ${quote(values.output)} is one file, but several seeds make several files`,
+    };
   else if ((values.maxImages ?? 1) > 1)
-    yield { line, message: `maxImages is ${values.maxImages}, and each of several seeds makes one image` };
+    yield {
+      line,
+      message: `maxImages is ${values.maxImages}, but with several seeds each row makes one image`,
+    };
   else for (const seed of seeds) yield { ...entry, values: { ...values, seed } };
 }
 

@@ -21,10 +21,10 @@ export function* readJsonLines(bytes: Buffer, options: ReadOptions): Generator<M
 function* readLine(line: number, text: string, options: ReadOptions): Generator<ManifestEntry> {
   const parsed = parseJson(text);
   if ("value" in parsed) yield* readObject(line, parsed.value, options);
-  else yield { line, message: `not JSON (${parsed.reason}); each line is a whole object` };
+  else yield { line, message: `not JSON (${parsed.reason}); each line must be a JSON object` };
 }
 
-/** Reads the values that a program gives as rows, by the rules for lines of JSON. */
+/** Reads rows that a program supplies, by the rules for lines of JSON. */
 export async function* readObjects(
   values: Iterable<unknown> | AsyncIterable<unknown>,
   options: ReadOptions,
@@ -52,7 +52,7 @@ function* readObject(line: number, value: unknown, options: ReadOptions): Genera
     yield { line, values: checked.values, ...(others.size > 0 && { others }) };
 }
 
-/** The values of a request's columns, and those of other names as text. */
+/** Separates request columns from other columns, whose values become text. */
 function sortKeys(value: Record<string, unknown>) {
   const requestValues: RawValues = {};
   const others = new Map<string, string>();

@@ -2,15 +2,15 @@ import { firstInvalidByte } from "../../lib/read-file.ts";
 
 /** One line of a manifest, without its line end. */
 export interface ManifestLine {
-  /** 1 for the first. */
+  /** From 1. */
   number: number;
-  /** Invalid UTF-8 is replaced here. */
+  /** Text, with invalid UTF-8 replaced. */
   text: string;
-  /** Reason why the line cannot be used; null if it can. */
+  /** Problem that makes the line unusable, or null. */
   problem: string | null;
 }
 
-/** Over ten times the longest prompt: a longer line means a wrong file. */
+/** Over ten times the longest prompt. */
 export const MAX_LINE_BYTES = 1024 * 1024;
 
 const LINE_FEED = 0x0a;
@@ -24,7 +24,7 @@ const UTF16_MARKS = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
  */
 export function* readLines(bytes: Buffer): Generator<ManifestLine> {
   if (UTF16_MARKS.some((mark) => startsWith(bytes, mark))) {
-    yield { number: 1, text: "", problem: "UTF-16 text, which is not read; save it as UTF-8" };
+    yield { number: 1, text: "", problem: "UTF-16 text is unsupported; save it as UTF-8" };
     return;
   }
   let start = startsWith(bytes, BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
@@ -46,7 +46,7 @@ export function withLineFeeds(bytes: Buffer): Buffer {
   return Buffer.from(lines, "latin1");
 }
 
-/** Returns why a line is invalid in every format. Offsets count from the start of the file. */
+/** Problem of a line in any format, with offsets from the start of the file. */
 function lineProblem(line: Buffer, offset: number): string | null {
   if (line.length > MAX_LINE_BYTES) return "longer than 1 MiB";
   const invalid = firstInvalidByte(line);
@@ -55,7 +55,7 @@ function lineProblem(line: Buffer, offset: number): string | null {
   if (nul !== -1) return `a NUL character (at byte ${offset + nul})`;
   const loneReturn = line.indexOf(CARRIAGE_RETURN);
   if (loneReturn !== -1)
-    return `a carriage return alone (at byte ${offset + loneReturn}); lines end in LF or CRLF`;
+    return `a carriage return without a line feed (at byte ${offset + loneReturn}); lines end in LF or CRLF`;
   return null;
 }
 

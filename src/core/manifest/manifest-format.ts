@@ -14,20 +14,19 @@ const BY_EXTENSION: ReadonlyMap<string, ManifestFormat> = new Map([
 
 export const MANIFEST_EXTENSIONS: readonly string[] = [...BY_EXTENSION.keys()];
 
-/** Types of files that can be manifests. */
 export const MANIFEST_HINT =
   "A manifest is .txt (a prompt a line), .jsonl or .ndjson (a JSON object a line), or .csv.";
 
 /** Names of streams: `<(…)` is `/dev/fd/63`. */
 const STREAM = /^\/(?:dev\/(?:fd\/\d+|stdin)|proc\/(?:self|\d+)\/fd\/\d+)$/;
 
-/** Whether a manifest is a stream without a meaningful name: standard input (`-`), a process substitution, a pipe, a device. */
+/** Whether a manifest is standard input (`-`), a process substitution, a pipe or a device. */
 export function isStream(name: string, file = name): boolean {
   return name === "-" || STREAM.test(file) || (path.extname(file) === "" && isPipeOrDevice(file));
 }
 
 /**
- * A manifest's format by its extension, in any case. The text of a stream decides.
+ * Returns the format of a manifest by its extension; `detect` for a stream.
  * @throws UsageError for an unknown extension
  */
 export function manifestFormat(name: string, file = name): ManifestFormat | "detect" {
@@ -39,7 +38,7 @@ export function manifestFormat(name: string, file = name): ManifestFormat | "det
   throw new UsageError(`The format of ${name} is not recognised: it ${what}.`, { hint: MANIFEST_HINT });
 }
 
-/** The format of text without a file name, by its first line that is not blank; never CSV. */
+/** Detects the format by the first line that is not blank. Never CSV. */
 export function formatOfText(firstLine: string): ManifestFormat {
   return firstLine.trimStart().startsWith("{") ? "jsonl" : "txt";
 }

@@ -3,28 +3,26 @@ import { ANY_EXTENSION, MAX_EXTENSION } from "../../lib/image/format.ts";
 import { MAX_NAME_BYTES, portableNameProblem } from "../images/file-name.ts";
 import { quote } from "./entry.ts";
 
-/** Shorter than every platform's limit for a path, because the output folder's path comes first. */
+/** Leaves room for the path of the output folder on every platform. */
 const MAX_OUTPUT_BYTES = 768;
 
 /** Invisible characters, except the joiners that some scripts and many emoji need. */
 const INVISIBLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
 
 /**
- * Returns the problem of a row's `output` as a path below the output folder on every platform, or null. Folders are separated
- * by `/`. No accepted path is outside the output folder.
+ * Returns the problem of a row's `output`, or null. An accepted path is below the output folder on every platform.
  */
 export function outputNameProblem(name: string): string | null {
   if (name.trim() === "") return "it is empty";
   if (INVISIBLE.test(name)) return "a name must not contain control or invisible characters";
   if (name.includes("\\")) return "use / between folders, not a backslash";
   if (/^(?:~?\/|~$|[a-z]:)/i.test(name)) return "it must be a name below the output folder";
-  if (name.endsWith("/")) return "it is a folder, and a file's name is needed";
+  if (name.endsWith("/")) return "it is a folder, not a file";
   if (Buffer.byteLength(name) > MAX_OUTPUT_BYTES) return `it is longer than ${MAX_OUTPUT_BYTES} bytes`;
   const steps = name.split("/");
   return steps.map(segmentProblem).find((problem) => problem !== null) ?? lengthProblem(steps);
 }
 
-/** The problem of one folder name or of the file name. */
 function segmentProblem(step: string): string | null {
   if (step === "..") return "it must not leave the output folder";
   if (step === "." || step === "") return `it has an empty or "." folder in its path`;
@@ -38,21 +36,21 @@ function lengthProblem(steps: readonly string[]): string | null {
   return tooLong ? `a name is longer than ${MAX_NAME_BYTES} bytes` : null;
 }
 
-/** Matches capitals, because names are compared in capitals. */
+/** Upper case, because names are compared in upper case. */
 const IMAGE_EXTENSION = new RegExp(`\\.(?:${ANY_EXTENSION.toUpperCase()})$`);
 
 /**
- * Ensures that no two rows write to one file. Names are compared like file systems of macOS and Windows do, ignoring case and
- * Unicode form. A name without an extension may get any image extension.
+ * Finds rows that would write to one file. Names are compared as on macOS and Windows, ignoring case and Unicode form. A name
+ * without an extension may get any image extension.
  */
 export class OutputNames {
-  /** The first line of each file. One without an extension is kept as `name.*`, which is not a valid name. */
+  /** First line of each file. A file without an extension is stored as `name.*`. */
   readonly #files = new Map<string, number>();
   readonly #folders = new Map<string, number>();
-  /** Files and folders, as `name.*`, that a name without an extension could become. */
+  /** Files and folders with an image extension, as `name.*`. */
   readonly #typed = new Map<string, number>();
 
-  /** Adds the name of a line. @returns the problem if it conflicts with an earlier line; then it is not added */
+  /** Adds the name of a line. @returns the problem, without adding it, if it conflicts with an earlier line */
   add(line: number, output: string): string | null {
     const name = toComparable(output);
     const folders = parentFolders(name);
@@ -68,7 +66,7 @@ export class OutputNames {
     return this.#files.get(`${name}.*`) ?? this.#typed.get(`${name}.*`);
   }
 
-  /** Line whose file has exactly this path, or may get it. */
+  /** Line whose file has or may get this path. */
   #fileAt(filePath: string): number | undefined {
     return this.#files.get(filePath) ?? this.#files.get(withAnyExtension(filePath));
   }
@@ -96,7 +94,7 @@ function parentFolders(name: string): string[] {
   return steps.map((_, index) => steps.slice(0, index + 1).join("/"));
 }
 
-/** Compared in capitals, because the two Greek small sigmas share one capital. */
+/** Upper case, because the two Greek small sigmas have one upper-case form. */
 function toComparable(name: string): string {
   return name.toLowerCase().toUpperCase().normalize("NFC");
 }

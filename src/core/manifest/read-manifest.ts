@@ -12,15 +12,13 @@ const READERS: Readonly<
   csv: readCsv,
 };
 
-/** Far more than a million prompts: longer input may have no end. */
+/** Longer input may be endless. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
-/** More rows are a stream without an end, or the work of several batches. */
 const MAX_ROWS = 1_000_000;
 
 /**
- * Reads a whole manifest, and yields its rows and all its problems, each with its line, up to `MAX_ROWS`. Values are not
- * checked against the models. A manifest without rows is a problem too.
+ * Yields the rows and problems of a manifest, up to `MAX_ROWS`. Values are not checked against the models.
  * @throws only what `chunks` throws
  */
 export async function* readManifest(
@@ -40,12 +38,12 @@ function* expandSeeds(entries: Iterable<ManifestEntry>, seeds: RowSeeds): Genera
   for (const entry of entries) yield* withSeeds(entry, seeds);
 }
 
-/** Does what `readManifest` does, for the rows that a program gives. */
+/** Reads the rows that a program supplies. */
 export function readRows(values: Iterable<unknown> | AsyncIterable<unknown>): AsyncGenerator<ManifestEntry> {
   return limitRows(readObjects(values, {}));
 }
 
-/** Returns all bytes, or null if there are more than `MAX_BYTES`. */
+/** Returns null if the input exceeds `MAX_BYTES`. */
 async function readAll(chunks: AsyncIterable<Uint8Array>): Promise<Buffer | null> {
   const parts: Uint8Array[] = [];
   let size = 0;

@@ -47,7 +47,7 @@ interface Reader<Value> {
   /** @throws UsageError with a more precise problem than `expected` */
   convert: (value: unknown) => Value | undefined;
   expected: string;
-  /** Problem of a value of the right form but out of range; null for any other. */
+  /** Problem of a value that is out of range; null for other values. */
   findLimit?: (value: unknown) => string | null;
 }
 
@@ -74,7 +74,7 @@ const WHOLE_NUMBER: Reader<number> = {
   findLimit: (value) => findExceededLimit(value, MAX_IMAGES),
 };
 
-/** A number, or its digits as text, which a number beyond 2^53 - 1 must be: JSON rounds it. */
+/** A number, or its digits as text. JSON rounds numbers beyond 2^53 - 1, so those must be text. */
 const SEED: Reader<WholeNumber> = {
   convert: (value) => parseSeed(value) ?? undefined,
   expected: `a whole number from 0 to ${MAX_SEED} (beyond ${Number.MAX_SAFE_INTEGER} in quotes)`,
@@ -99,7 +99,7 @@ const READERS: { [Form in FieldForm]: Reader<InputValue<Form>> } = {
   pairs: PAIRS,
 };
 
-export const NO_PROMPT = "there is no prompt";
+export const NO_PROMPT = "the prompt is missing";
 
 class ValueReader {
   readonly problems: string[] = [];

@@ -9,31 +9,24 @@ import { type CompletionInterval, isInformative, learnedSchedule } from "./learn
 /**
  * Times of the polls of a running task.
  *
- * Every poll costs the service a request, and every millisecond between a task's completion and the next poll costs the user
- * waiting time. Tasks of one model and quality take similar times, so polls belong where completions are likely. The ledger
- * has, for each past task, the last poll that found it running and the poll that found it completed.
+ * Tasks of one model and quality take similar times, so polls belong where completions are likely. A task's age counts from
+ * its acceptance. Delay is the time between a task's completion and the poll that finds it.
  *
- * A task's age counts from its acceptance. Delay is the time between a task's completion and the poll that finds it.
- *
- * - `learned-schedule.ts` fits a lognormal distribution to the durations of the last 50 tasks, of which older ones count less
- *   (0.95 each), with a chance that the service has become slower or faster, and derives the rate of polls.
+ * - `learned-schedule.ts` derives the rate of polls from the durations of the last 50 tasks.
  * - `fixed-schedules.ts` has the schedules that need no history.
- * - This file chooses a schedule for each task of a run, and spreads the first polls of tasks that begin concurrentTasks.
+ * - This file chooses a schedule for each task of a run, and spreads the first polls of concurrent tasks.
  *
  * Sources of the constants:
- * - The reference client (section 4.2) polls every 3 s, at most 60 times. imggen too promises at most 60 polls in any 180 s.
- *   Plans have 58, which leaves one for a poll at once and one at the deadline.
- * - 1.45 times the reference client's polls reduce its mean delay to a third. More polls bring little.
- * - The constants of the fallback were chosen with `test/bench/polling.js`, which simulates tasks of 8, 20 and 45 s: steady,
- *   memoryless, of two kinds, and becoming 2 or 3 times slower or faster. After 20 tasks of 8 s or 20 s, give or take a
- *   quarter, the mean delay is 0.33 of the reference client's (1.5 s) with 1.45 times its polls. For tasks of 45 s the limit
- *   of 58 polls applies: 0.6 of the delay with 0.84 of the polls.
- * - Tasks without a history have no longer delay than with the reference client, for the same number of polls.
+ * - The reference client (section 4.2) polls every 3 s, at most 60 times. imggen also makes at most 60 in
+ *   any 180 s. Plans have 57, which leaves one at once, one at the deadline and one at the edge of the window.
+ * - 1.45 times the reference client's polls reduce the mean delay to a third. More polls improve it little.
+ * - The constants of the fallback were chosen with the simulation `test/bench/polling.js`. After 20 tasks of 8 or 20 s, the
+ *   mean delay is 0.33 of the reference client's (1.5 s). For tasks of 45 s, it is 0.6 with 0.84 of the polls.
  */
 
 interface TaskHistory {
   history: CompletionInterval[];
-  /** Computed from the history when needed; null before that. */
+  /** null until it is first needed. */
   schedule: PollingSchedule | null;
   /** Number of tasks that completed since the schedule was computed. */
   newTasks: number;
@@ -43,16 +36,15 @@ interface TaskHistory {
 }
 
 const MAX_HISTORY = 50;
-/** The schedule is recomputed if more than this share of its history is new. Fewer tasks would hardly change it. */
+/** Share of new tasks in the history above which the schedule is recomputed. */
 const MAX_NEW_SHARE = 1 / 4;
-/** Only the first poll of a younger task is moved. An older one was polled already, or its wait began late. */
+/** Maximum age at which the first poll of a task is moved. An older task was polled already, or its wait began late. */
 const NEW_TASK_MS = 150;
-/** Multiples of the golden section, modulo 1, are spread evenly however many there are. */
+/** Any number of its multiples, modulo 1, is spread evenly. */
 const GOLDEN_SECTION = (Math.sqrt(5) - 1) / 2;
 
 /**
- * Automatic schedules for each model and quality of a service, learned from this machine's ledger and from tasks that complete
- * in this run, so that rows of a batch learn from each other.
+ * Schedules for each model and quality of a service, learned from this machine's ledger and from the tasks of this run.
  */
 export class PollingSchedules {
   readonly #ledger: Pick<Ledger, "recentSimilarTasks" | "clock">;
@@ -60,7 +52,7 @@ export class PollingSchedules {
   readonly #expectedMs: number | null;
   readonly #histories = new Map<string, Promise<TaskHistory>>();
 
-  /** @param taskMs duration of the service's tasks if it is known in advance */
+  /** @param taskMs duration of the service's tasks if known in advance */
   constructor(
     ledger: Pick<Ledger, "recentSimilarTasks" | "clock">,
     service: Pick<ServiceIdentity, "baseUrl">,
@@ -71,7 +63,7 @@ export class PollingSchedules {
     this.#expectedMs = taskMs ?? null;
   }
 
-  /** Schedule of the polls of a request's task. @param request null if the ledger does not have it */
+  /** @param request null if the ledger does not have it */
   async forRequest(request: GenerationRequest | null): Promise<PollingSchedule> {
     if (this.#expectedMs !== null) return expectedSchedule(this.#expectedMs);
     if (request === null) return defaultSchedule;
@@ -86,7 +78,7 @@ export class PollingSchedules {
       : withFirstPollAt(firstPollMs(taskHistory, schedule), schedule);
   }
 
-  /** Median duration of such tasks, in milliseconds; null without a history. */
+  /** Median duration of tasks with the same model and quality, in milliseconds; null without a history. */
   async getUsualMs(request: GenerationRequest | null): Promise<number | null> {
     if (this.#expectedMs !== null) return this.#expectedMs;
     if (request === null) return null;
@@ -121,7 +113,7 @@ export class PollingSchedules {
     };
   }
 
-  /** Empty if the ledger cannot be read: writes to it report the error, and polling works without a history. */
+  /** Empty if the ledger cannot be read, because polling works without a history. */
   async #readHistory(kind: Pick<GenerationRequest, "model" | "quality">): Promise<CompletionInterval[]> {
     try {
       const records = await this.#ledger.recentSimilarTasks(kind, this.#service);
@@ -137,7 +129,6 @@ export class PollingSchedules {
   }
 }
 
-/** A task keeps its first schedule, because polls of two plans could add up to more than either allows. */
 function currentSchedule(taskHistory: TaskHistory): PollingSchedule {
   if (taskHistory.schedule === null || taskHistory.newTasks > MAX_NEW_SHARE * taskHistory.history.length) {
     taskHistory.schedule = learnedSchedule(taskHistory.history);
@@ -147,10 +138,8 @@ function currentSchedule(taskHistory: TaskHistory): PollingSchedule {
 }
 
 /**
- * Age, in milliseconds, for the first poll of a task that began concurrentTasks with others. At the planned age all of them could be
- * polled just too early, so they are spread over half of the time to the second poll. Without a history they are polled after
- * half an interval, so that a batch learns soon that its tasks are quick. The first task keeps to the plan, which is best for a
- * single task.
+ * Age for the first poll of a concurrent task, in milliseconds. First polls are spread over half of the time to the second poll,
+ * because polls at one age could all be slightly too early. Without a history they come early, so that a batch learns quickly.
  */
 function firstPollMs({ history, concurrentTasks }: TaskHistory, { nextDelayMs }: PollingSchedule): number {
   const firstMs = nextDelayMs(0);

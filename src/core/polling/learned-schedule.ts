@@ -1,50 +1,48 @@
 import { defaultSchedule, type PollingSchedule } from "./fixed-schedules.ts";
 
 /**
- * Time at which a task completed, in milliseconds from its acceptance: after the last poll that found it running (`pendingMs`,
- * null if none did), and by the poll that found it completed (`seenMs`).
+ * Interval in which a task completed, in milliseconds from its acceptance. `pendingMs`: last poll that found it running, or null.
+ * `seenMs`: poll that found it completed.
  */
 export interface CompletionInterval {
   pendingMs: number | null;
   seenMs: number;
 }
 
-/** Ages between which the rate of polls is constant, in milliseconds. Geometric, because durations differ by factors. */
+/** Ages between which the rate of polls is constant, in milliseconds. */
 const EDGES = [0, ...Array.from({ length: 300 }, (_, index) => 250 * 1.03 ** index)];
 /** Longer tasks count as tasks of this age. */
 const MAX_AGE_MS = 1_800_000;
-/** The ledger counts whole milliseconds. */
 const MIN_WIDTH_MS = 1;
-/** A wider interval is informative only if its end is at most 1.5 × its start. */
+/** An interval wider than 15 s is informative only if its end is at most 1.5 times its start. */
 const [WIDE_MS, MAX_WIDE_RATIO] = [15_000, 1.5];
 
 /** Weight of each task relative to the next one: half after 14 tasks. */
 const WEIGHT_DECAY = 0.95;
-/** A task that its first poll found completed is assumed to have taken at least this share of its age then. */
+/** Minimum duration of a task that the first poll found completed, as a share of its age at that poll. */
 const MIN_FIRST_POLL_SHARE = 1 / 3;
-/** Standard deviation of the logarithms of durations, assumed without a history and soon outweighed by one. */
+/** Standard deviation of the logarithms of durations without a history. */
 const DEFAULT_SPREAD = 0.3;
-/** Share of tasks that take longer than any age. Keeps the hazard finite. */
+/** Share of tasks that never complete. Keeps the hazard finite. */
 const ENDLESS_SHARE = 0.05;
 /** Minimum weight of the fallback, and the number of tasks at which its weight is one half. */
 const [MIN_FALLBACK, HALF_FALLBACK_SIZE] = [0.08, 1.5];
-/** Fallback: rate of completions before the usual duration relative to later ones, and factor of its mean duration. */
+/** Fallback distribution: relative rate of early completions, and factor of the mean duration. */
 const [EARLY_RATE, SLOWDOWN] = [0.3, 1.3];
 
 const [MIN_DELAY_MS, MAX_DELAY_MS] = [150, 15_000];
-/** The reference client's interval (section 4.2), a plan's polls for each poll of it, and the minimum number of polls. */
+/** Interval of the reference client (section 4.2), maximum polls per poll of that client, and minimum number of polls. */
 const [REFERENCE_MS, PER_REFERENCE_POLL, MIN_POLLS] = [3_000, 1.45, 2.3];
-/** At most 60 polls in any 180 s: one at once, one at the deadline, and one that the window's edge may add. */
+/** 60 polls in any 180 s, less one at once, one at the deadline, and one at the edge of the window. */
 const [WINDOW_MS, MAX_IN_WINDOW] = [180_000, 57];
 const BISECTIONS = 14;
 
 /**
- * Polls often at ages at which past tasks completed, and rarely at others. Returns the default schedule without a history, and
- * follows it if the task's age is unknown.
+ * Polls most often at ages at which past tasks completed. The default schedule applies without a history or a known age.
  *
- * Polling at a rate r costs r polls per millisecond that a task runs, and finds a completion 1/(2r) late. The sum is least if
- * r is proportional to the square root of the hazard, the chance that a running task completes now. Durations are taken to be
- * lognormal, with a fallback for a service that has become slower or faster.
+ * Polling at a rate r costs r polls per millisecond, and finds a completion 1/(2r) late. The sum is least if r is proportional
+ * to the square root of the hazard, the chance that a running task completes now. Durations are assumed to be lognormal, with
+ * a fallback for a service that has become slower or faster.
  *
  * @param history past tasks of the same model and quality, oldest first; 50 are enough
  */
@@ -64,8 +62,8 @@ export function learnedSchedule(history: readonly CompletionInterval[]): Polling
 }
 
 /**
- * Whether an interval shows how long a task took. An impossible one does not, as after a clock was set back. A wide one does
- * not either, because no process was waiting and the task was polled much later.
+ * Whether an interval shows the duration of a task. A clock that was set back makes it impossible, and a task that was polled
+ * much later makes it too wide.
  */
 export function isInformative({ pendingMs, seenMs }: CompletionInterval): boolean {
   const startMs = Math.max(0, pendingMs ?? 0);
@@ -102,7 +100,7 @@ function middleLog({ pendingMs, seenMs }: CompletionInterval): number {
   return (Math.log(Math.max(pendingMs ?? 0, MIN_FIRST_POLL_SHARE * endMs)) + Math.log(endMs)) / 2;
 }
 
-/** Number of polls that are due by each of EDGES, fractions included: as many as are allowed. */
+/** Maximum allowed number of polls by each of EDGES, as fractions. */
 function planPolls(durations: Distribution): readonly number[] {
   const weights = hazardRoots(durations);
   const planAt = (scale: number) => {
@@ -135,7 +133,7 @@ function hazardRoots({ meanMs, completed, fallbackShare }: Distribution): number
   });
 }
 
-/** Whether a plan has no more polls than allowed, both on average and in any window. */
+/** Whether a plan stays within the limits on average and in any window. */
 function isAllowed(plan: readonly number[], { meanMs, completed }: Distribution): boolean {
   const getDuePolls = (index: number) => ((plan[index] ?? 0) + (plan[index - 1] ?? 0)) / 2;
   const getShare = (index: number) => (completed[index] ?? 1) - (completed[index - 1] ?? 0);
@@ -156,8 +154,7 @@ function normalShare(z: number): number {
 }
 
 /**
- * Value at `x` of the line through the points (xs, ys), extended with its first and last slope. Swap `xs` and `ys` for the
- * inverse of a rising function.
+ * Linear interpolation at `x`, extended with the first and last slope. Swap `xs` and `ys` for the inverse of a rising function.
  */
 function interpolate(xs: readonly number[], ys: readonly number[], x: number): number {
   let [low, high] = [0, xs.length - 1];

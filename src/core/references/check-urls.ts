@@ -9,7 +9,7 @@ import type { TaskDeps } from "../engine/deps.ts";
  * Checks types and sizes of reference images with HEAD requests.
  * @param label name of an image in messages
  * @returns warnings about images that could not be checked
- * @throws InvalidRequestError for the first that the service could not use, InterruptedError
+ * @throws InvalidRequestError for the first unusable image, InterruptedError
  */
 export async function checkUrls(
   urls: readonly string[],
@@ -17,23 +17,23 @@ export async function checkUrls(
   { connection, signal, clock }: Pick<TaskDeps, "connection" | "signal" | "clock">,
 ): Promise<string[]> {
   const { downloads: http, serviceUrl } = connection;
-  const different = [...new Set(urls)];
-  const checks = different.map(
-    (url) => expired(url, clock.now()) ?? imageHead(url, { http, serviceUrl, signal }),
+  const uniqueUrls = [...new Set(urls)];
+  const checks = uniqueUrls.map(
+    (url) => expiredHead(url, clock.now()) ?? imageHead(url, { http, serviceUrl, signal }),
   );
   const heads = await Promise.all(checks).catch((error) => {
     throw signal.aborted ? interruptedError(signal, "no") : error;
   });
-  return heads.flatMap((head, at) => findings(`${label} ${redactUrl(different[at] ?? "")}`, head));
+  return heads.flatMap((head, index) => headWarnings(`${label} ${redactUrl(uniqueUrls[index] ?? "")}`, head));
 }
 
-/** Reads the expiry from a signed URL, because some signatures are for GET only and refuse HEAD. */
-function expired(url: string, nowMs: number): ImageHead | null {
+/** Checks the expiry without a request, because some signatures are valid only for GET. */
+function expiredHead(url: string, nowMs: number): ImageHead | null {
   const until = URL.canParse(url) ? signedUntilMs(url) : null;
   return until !== null && until <= nowMs ? { kind: "bad", why: "its signature has expired" } : null;
 }
 
-function findings(image: string, head: ImageHead): string[] {
+function headWarnings(image: string, head: ImageHead): string[] {
   if (head.kind === "good") return [];
   if (head.kind === "unknown") return [`${image} was not checked: ${head.why}.`];
   throw new InvalidRequestError(`${image} is not an image that the service can use: ${head.why}.`, {
@@ -45,7 +45,7 @@ function findings(image: string, head: ImageHead): string[] {
   });
 }
 
-/** `20261122T124500Z`, as Amazon and Google write the time of a signature. */
+/** Time of a signature at Amazon and Google, such as `20261122T124500Z`. */
 const COMPACT_TIME = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/;
 
 /**

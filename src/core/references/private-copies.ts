@@ -15,9 +15,7 @@ import { type ReferenceFile, readReferenceFile } from "./reference-file.ts";
 import { type ReferencePlan, type RequestReferences, withUrls } from "./reference-images.ts";
 
 export interface PrivateCopiesOptions {
-  /** Folder of the copies. */
   folder: string;
-  /** As of `ReferenceOptions`. */
   checksUrls: boolean;
   label: string;
   /** Makes a path absolute. */
@@ -37,13 +35,13 @@ export class PrivateCopies implements RequestReferences {
     this.#options = options;
   }
 
-  /** @throws UsageError if one of its files cannot be used */
+  /** @throws UsageError if a file cannot be used */
   async asRecorded(request: GenerationRequest): Promise<GenerationRequest> {
     const files = [request.image ?? []].flat().filter(isLocalFile);
     const read = await Promise.all(files.map((name) => this.#read(name)));
     return withUrls(
       request,
-      new Map(read.map((file) => [file.name, pathToFileURL(this.#placeOf(file)).href])),
+      new Map(read.map((file) => [file.name, pathToFileURL(this.#copyPath(file)).href])),
     );
   }
 
@@ -76,7 +74,7 @@ export class PrivateCopies implements RequestReferences {
     return file;
   }
 
-  #placeOf({ sha256, extension }: ReferenceFile): string {
+  #copyPath({ sha256, extension }: ReferenceFile): string {
     return path.join(this.#options.folder, `${sha256}.${extension}`);
   }
 
@@ -84,12 +82,12 @@ export class PrivateCopies implements RequestReferences {
     const { folder } = this.#options;
     const bytes = readRegular(file.path);
     if (sha256Hex(bytes) !== file.sha256)
-      throw new UsageError(`${file.name} was changed meanwhile.`, {
+      throw new UsageError(`${file.name} was changed after it was checked.`, {
         hint: ["Nothing was charged.", phrase`${action("repeat")}.`],
       });
     try {
       await makeFolder(folder, 0o700);
-      await createCopy(this.#placeOf(file), bytes);
+      await createCopy(this.#copyPath(file), bytes);
     } catch (error) {
       throw new StateFolderError(folder, error);
     }

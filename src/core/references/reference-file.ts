@@ -11,7 +11,7 @@ import { MAX_REFERENCE_BYTES, REFERENCE_TYPES } from "../../task/request.ts";
 
 /** A reference image on this machine, checked. */
 export interface ReferenceFile {
-  /** As the user named it. */
+  /** Path or URL that the user gave. */
   name: string;
   /** Absolute. */
   path: string;
@@ -20,15 +20,15 @@ export interface ReferenceFile {
   sha256: string;
   /** Extension of its type, without the dot. */
   extension: string;
-  /** Something that the service may not accept; null for nothing. */
+  /** Reason that the service may refuse it, or null. */
   warning: string | null;
 }
 
-/** The smaller reading of "4 MB". */
+/** Smaller interpretation of the documented "4 MB". */
 const SURELY_ALLOWED_BYTES = 4_000_000;
 
 /**
- * Reads and checks a reference image on disk: a regular file, of a type and a size that the service takes, and whole.
+ * Reads a reference image, and checks that it is a complete regular file of a supported type and size.
  * @param name a path, or a `file:` URL
  * @throws UsageError
  */
@@ -40,12 +40,12 @@ export async function readReferenceFile(
   const file = resolveReference(name, label, resolvePath);
   const bytes = await readSmall(file, name, label);
   const inspection = inspectBytes(bytes);
-  const takes = "the service takes JPEG, PNG and WebP";
+  const support = "the service supports JPEG, PNG and WebP";
   if (!inspection.ok)
-    throw refused(`${label} ${name} is ${inspection.problem} (${inspection.detail}): ${takes}`);
+    throw refused(`${label} ${name} is ${inspection.problem} (${inspection.detail}): ${support}`);
   const { type, extension } = inspection.image;
   if (!REFERENCE_TYPES.includes(type))
-    throw refused(`${label} ${name} is of the type ${extension.toUpperCase()}: ${takes}`);
+    throw refused(`${label} ${name} is of the type ${extension.toUpperCase()}: ${support}`);
   const mayBeTooLarge = bytes.length > SURELY_ALLOWED_BYTES;
   return {
     name,
@@ -54,7 +54,7 @@ export async function readReferenceFile(
     sha256: sha256Hex(bytes),
     extension,
     warning: mayBeTooLarge
-      ? `${name} has ${groupedDigits(bytes.length)} bytes, and the service takes "4 MB": it may refuse it.`
+      ? `${name} has ${groupedDigits(bytes.length)} bytes, but the service accepts "4 MB", so it may refuse the image.`
       : null,
   };
 }
@@ -69,7 +69,7 @@ export async function isUnchanged({ path: file, sha256 }: ReferenceFile): Promis
 }
 
 function resolveReference(name: string, label: string, resolvePath: (file: string) => string): string {
-  if (name.includes("\0")) throw refused(`${label} holds a NUL character`);
+  if (name.includes("\0")) throw refused(`${label} contains a NUL character`);
   if (!/^file:/i.test(name)) return resolvePath(name);
   try {
     return path.resolve(fileURLToPath(name));
@@ -94,7 +94,7 @@ async function readSmall(file: string, name: string, label: string): Promise<Buf
 }
 
 function tooLarge(name: string, label: string, size: number): UsageError {
-  return refused(`${label} ${name} has ${groupedDigits(size)} bytes: the service takes at most 4 MB`);
+  return refused(`${label} ${name} has ${groupedDigits(size)} bytes: the service accepts at most 4 MB`);
 }
 
 function refused(message: string): UsageError {

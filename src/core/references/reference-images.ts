@@ -10,12 +10,12 @@ import { type UploadCommand, uploadFile } from "./upload-command.ts";
 export interface ReferenceOptions {
   /** The files among a request's reference images. */
   files: readonly ReferenceFile[];
-  /** Command that uploads them; null only if there are none. */
+  /** Upload command; null only without files. */
   command: UploadCommand | null;
   cache: UploadCache;
-  /** Whether a file that was uploaded before is not uploaded again. */
+  /** Whether URLs of earlier uploads are reused. */
   usesCache: boolean;
-  /** Whether every URL is asked with HEAD for its type and size. */
+  /** Whether type and size of every URL are checked with HEAD. */
   checksUrls: boolean;
   /** Name of an image in messages. */
   label: string;
@@ -41,7 +41,6 @@ export interface RequestReferences {
 
 type UploadDeps = Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress">;
 
-/** Uploads reference images, so that the service can fetch them by URL. */
 export class ReferenceImages implements RequestReferences {
   readonly #options: ReferenceOptions;
 
@@ -70,7 +69,7 @@ export class ReferenceImages implements RequestReferences {
   }
 
   /**
-   * Checks URLs, then uploads files: the last thing before the request is recorded and submitted.
+   * Checks URLs and uploads files. Call it right before the request is recorded and submitted.
    * @throws InvalidRequestError, UsageError, StateFolderError, InterruptedError; nothing was sent to the service
    */
   async ready(
@@ -92,7 +91,6 @@ export class ReferenceImages implements RequestReferences {
     return { request: withUrls(request, uploaded), warnings };
   }
 
-  /** URLs of earlier uploads by the files' names. */
   async #earlierUrls(): Promise<Map<string, string>> {
     const urls = new Map<string, string>();
     for (const file of this.#options.usesCache ? this.#options.files : []) {
@@ -104,11 +102,11 @@ export class ReferenceImages implements RequestReferences {
 
   async #upload(file: ReferenceFile, deps: UploadDeps): Promise<string> {
     const { command, env, cache } = this.#options;
-    if (command === null) throw new Error("a file, and no upload command");
+    if (command === null) throw new Error("no upload command for a file");
     const earlier = await this.#earlier(file);
     deps.onProgress({ type: "uploading", file: file.name, bytes: file.bytes });
     const url = await uploadFile(file, command, env, deps.signal);
-    // Otherwise the next request with these bytes would get another image's URL.
+    // The cache must not return another image's URL for these bytes.
     if (!(await isUnchanged(file)))
       throw new UsageError(`${file.name} was changed while it was uploaded.`, {
         hint: ["Nothing was charged.", phrase`${action("repeat")}.`],
@@ -126,7 +124,7 @@ function uploadKey({ sha256 }: ReferenceFile, { text: command }: UploadCommand):
   return { sha256, command };
 }
 
-/** A request with URLs in place of the files that have one. */
+/** Replaces the files that have a URL. */
 export function withUrls(request: GenerationRequest, urls: ReadonlyMap<string, string>): GenerationRequest {
   const { image } = request;
   if (image === undefined || urls.size === 0) return request;

@@ -13,27 +13,26 @@ import { isRemoteUrl } from "../../models/rules/images.ts";
 import { POLICY } from "../limits/policy.ts";
 import type { ReferenceFile } from "./reference-file.ts";
 
-/** Stands for the absolute path of the file to upload. */
+/** Placeholder for the absolute path of the file. */
 const FILE = "{file}";
 
-/** A command that uploads a file and prints its URL. */
 export interface UploadCommand {
-  /** As it is set. */
+  /** The setting, unchanged. */
   text: string;
   /** The program and its arguments. */
   words: readonly string[];
 }
 
-/** @param label names the setting in messages @throws UsageError if it cannot be what it is for */
+/** @param label name of the setting in messages @throws UsageError */
 export function parseUploadCommand(text: string, label: string): UploadCommand {
   const words = splitProgramCommand(text);
   if (typeof words === "string") throw refused(`${label} cannot be read: ${words}`);
   if (!words.some((word) => word.includes(FILE)))
-    throw refused(`${label} has no ${FILE}, which stands for the file's path`);
-  const foreign = findShellOperator(words);
-  if (foreign !== undefined)
+    throw refused(`${label} has no ${FILE}, the placeholder for the file's path`);
+  const operator = findShellOperator(words);
+  if (operator !== undefined)
     throw refused(
-      `${label} holds ${foreign}, and no shell runs it`,
+      `${label} contains ${operator}, but is not run by a shell`,
       "Put the steps into a script, and set that with {file} as its argument.",
     );
   if (isInShellScript(FILE, words))
@@ -44,7 +43,6 @@ export function parseUploadCommand(text: string, label: string): UploadCommand {
   return { text, words };
 }
 
-/** The words to run for a file. @param file its absolute path */
 export function wordsFor({ words }: UploadCommand, file: string): string[] {
   return fillPlaceholders(words, { file });
 }
@@ -70,13 +68,12 @@ export async function uploadFile(
   const visible = filterEnvironment((name) => KEYS.test(name), env);
   const end = await runProgram(words, { env: visible, signal, timeoutMs: POLICY.upload.timeoutMs });
   if (end.kind === "aborted") throw interruptedError(signal, "no");
-  if (end.kind === "too_much_output") throw invalidOutput("more than any URL is long", file);
+  if (end.kind === "too_much_output") throw invalidOutput("more text than a URL", file);
   if (end.kind !== "ended" || end.code !== 0)
     throw failed(programFailure(end, words[0] ?? "", POLICY.upload.timeoutMs), file);
   return printedUrl(end.stdout, file);
 }
 
-/** Longer than any URL that a server reads. */
 const MAX_URL = 8192;
 
 /** @throws UsageError unless the text is one https URL on one line */
@@ -89,7 +86,7 @@ function printedUrl(stdout: string, file: ReferenceFile): string {
   if (/\s|\p{Cc}/u.test(line) || !URL.canParse(line) || !isHttps(new URL(line)))
     throw invalidOutput(JSON.stringify(redactUrl(line).slice(0, 200)), file);
   if (!isRemoteUrl(line)) throw invalidOutput("a URL in which no host follows https://", file);
-  // As it was understood: the service may read a backslash otherwise.
+  // Normalised, because the service may parse a backslash differently.
   return new URL(line).href;
 }
 
@@ -101,7 +98,7 @@ function invalidOutput(what: string, file: ReferenceFile): UsageError {
   return failed(`printed ${what}, and must print one https:// URL on one line`, file);
 }
 
-/** @param what the command did, as a phrase */
+/** @param what predicate of the message, such as `printed nothing` */
 function failed(what: string, { name }: ReferenceFile): UsageError {
   return new UsageError(`${name} was not uploaded: the upload command ${what.replace(/\.$/, "")}.`, {
     hint: [

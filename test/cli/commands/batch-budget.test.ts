@@ -36,7 +36,7 @@ describe("--max-credits", () => {
     await world.manifest("p.txt", "a hen");
     expect(await run()).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("4 may have been charged for it before"),
+      stderr: expect.stringContaining("earlier runs may have been charged 4"),
     });
     expect(world.server.submits()).toHaveLength(2);
   });

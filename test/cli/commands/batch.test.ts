@@ -241,7 +241,7 @@ describe("--dry-run", () => {
     );
     expect(await world.listing()).toEqual(before);
     const capped = await world.run([...args, "--max-credits", "5"]);
-    expect(capped).toMatchObject({ code: 2, stderr: expect.stringContaining("4 may have been charged") });
+    expect(capped).toMatchObject({ code: 2, stderr: expect.stringContaining("may have been charged 4") });
     await world.run(args.slice(0, -1));
     expect(await readdir(path.dirname(draft))).not.toContain(path.basename(draft));
   });

@@ -221,7 +221,7 @@ describe("a row of a batch that was paid for", () => {
   it("counts with its price toward every limit before it is sent", async () => {
     const { run, env, generator } = await rowPaid(reset);
     const again = ["batch", ...BATCH, "--resubmit-unknown"];
-    const stderr = expect.stringContaining("still costs 5 credits, 5 may");
+    const stderr = expect.stringContaining("still costs 5 credits, earlier runs may have been charged 5");
     expect(await run([...again, "--max-credits", "9"], { env })).toMatchObject({ code: 2, stderr });
     const dry = jsonLines((await run([...again, "--dry-run", "--json"], { env })).stdout);
     expect(dry).toMatchObject([{ credits: 5 }, { credits: 5, toSubmit: 1 }]);

@@ -287,8 +287,8 @@ describe("batch --seed 1-3", () => {
     const { code, document } = await json(["batch", "rows.jsonl", "--seed", "1-3"]);
     expect(code).toBe(2);
     expect(String(document.error?.message).split("\n").slice(1)).toEqual([
-      'line 1: output "fox.png" is one file, and several seeds make several.',
-      "line 2: maxImages is 2, and each of several seeds makes one image.",
+      'line 1: output "fox.png" is one file, but several seeds make several files.',
+      "line 2: maxImages is 2, but with several seeds each row makes one image.",
     ]);
     expect((await json(["batch", "rows.jsonl", "--seed", "1-3", "-n", "2"])).code).toBe(2);
   });

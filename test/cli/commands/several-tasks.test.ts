@@ -21,7 +21,7 @@ describe("one file cannot take several tasks", () => {
       const { run, server, output, cwd } = await twoTasks();
       const { code, stderr } = await run([...args, "--output", output, "--overwrite"]);
       expect(code).toBe(2);
-      expect(stderr).toContain("2 tasks are to be saved");
+      expect(stderr).toContain("2 tasks cannot be saved to");
       expect(await readdir(cwd)).toEqual([]);
       expect(server.requests.filter(({ target }) => target.startsWith("/files"))).toEqual([]);
     },

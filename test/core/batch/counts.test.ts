@@ -88,7 +88,7 @@ describe("the counts of a batch", () => {
       counts.add(endOf({ row, isSkipped, report: { ...REPORT, files: [file], warnings } }));
     const [size, equal] = ["Requested 9×9 pixels, received 9×1.", "2 of the 2 images are identical."];
     add([size, "an estimate"]);
-    add([size, size, equal, "fox.jpg holds a PNG image."]);
+    add([size, size, equal, "fox.jpg contains a PNG image."]);
     add([size], true);
     expect(counts.mismatches).toEqual([
       [size, 2],

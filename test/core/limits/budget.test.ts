@@ -37,8 +37,8 @@ describe("a batch's budget", () => {
     [0, 0, 0, null],
     [11, 0, 10, "The batch costs 11 credits"],
     [1, 0, 0, "The batch costs 1 credits"],
-    [5, 6, 10, "The batch still costs 5 credits, 6 may have been charged for it before"],
-    [0, 11, 10, "The batch still costs 0 credits, 11 may have been charged for it before"],
+    [5, 6, 10, "The batch still costs 5 credits, earlier runs may have been charged 6"],
+    [0, 11, 10, "The batch still costs 0 credits, earlier runs may have been charged 11"],
   ])(
     "for %i credits to submit and %i charged before, under a cap of %i, says %s",
     (toSubmit, charged, cap, said) => {
@@ -50,19 +50,19 @@ describe("a batch's budget", () => {
   );
 
   it.each([
-    [cost(0, 1), cost(0), "1 row costs", NAMES_COSTS],
+    [cost(0, 1), cost(0), "cost of 1 row", NAMES_COSTS],
     [
       cost(8),
       cost(0, 1),
-      "1 row of an earlier run costs",
-      "Nothing was sent. To leave that out of the budget, add --no-validate.",
+      "cost of 1 row of an earlier run",
+      "Nothing was sent. To exclude that cost from the budget, add --no-validate.",
     ],
   ])(
     "cannot be kept where a cost is not documented, %j to submit and %j before: says of which rows",
     (toSubmit, charged, what, hint) => {
       expect(() => checkBatchBudget(batch(toSubmit, charged), 1000, STRICT)).toThrow(
         expect.objectContaining({
-          message: `What ${what} is not documented, so --max-credits cannot be enforced.`,
+          message: `The ${what} is not documented, so --max-credits cannot be enforced.`,
           hint,
         }),
       );
@@ -78,14 +78,14 @@ describe("a batch's budget", () => {
     const check = (cap: number, others = cost(5)) =>
       checkBatchBudget(batch(cost(2), cost(4), others), cap, STRICT);
     expect(() => check(11)).not.toThrow();
-    expect(() => check(10)).toThrow(/still costs 2 credits, 9 may have been charged/);
-    expect(() => check(100, cost(0, 1))).toThrow(/1 row of an earlier run costs is not documented/);
+    expect(() => check(10)).toThrow(/still costs 2 credits, earlier runs may have been charged 9/);
+    expect(() => check(100, cost(0, 1))).toThrow(/cost of 1 row of an earlier run is not documented/);
   });
 });
 
 it.each([
-  [5, 6, /Raise the cap, or take rows out\./],
-  [5, 11, /Raise the cap: charges for rows that were taken out since count too\./],
+  [5, 6, /Raise the cap, or remove rows\./],
+  [5, 11, /Raise the cap: charges for rows removed since then count too\./],
 ])(
   "%i credits to submit and %i charged before over a cap of 10: taking rows out is named where it helps",
   (toSubmit, charged, hint) => {
@@ -188,7 +188,7 @@ describe("before a batch is begun", () => {
   it("what cannot be counted is refused with what can, unless it is allowed", async () => {
     const { deps } = await newDay(10);
     await expect(checkDailyLimit(cost(0, 1), KEY, deps, STRICT)).rejects.toMatchObject({
-      message: "What this costs is not documented, so dailyCredits cannot be enforced.",
+      message: "The cost of this request is not documented, so dailyCredits cannot be enforced.",
       hint: NAMES_COSTS,
     });
     await expect(checkDailyLimit(cost(4, 1), KEY, deps, LAX)).resolves.toBeUndefined();

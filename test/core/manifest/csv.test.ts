@@ -96,7 +96,7 @@ describe("a manifest in CSV", () => {
 
   it("refuses a column that is only near a known one, unless a template asks for it", async () => {
     const near = (name: string, meant: string) =>
-      `1: there is no column "${name}"; did you mean "${meant}"? If not, rename it`;
+      `1: unknown column "${name}"; did you mean "${meant}"? If not, rename it`;
     expect(await csv("prompt,Raito,qualty,quantity,page\na,b,c,d,e\n")).toEqual([
       near("Raito", "ratio"),
       near("qualty", "quality"),
@@ -120,7 +120,7 @@ describe("a manifest in CSV", () => {
     ["", "1: the manifest has no rows"],
     ["\n\n", "1: the manifest has no rows"],
     ["model\nz-image\n", "1: the column prompt is missing"],
-    ["prompt,prompt,prompt\na,b,c\n", "1: the column prompt is there more than once"],
+    ["prompt,prompt,prompt\na,b,c\n", "1: the column prompt occurs more than once"],
     ["prompt,model\na,b,c\n", "2: 3 cells, but the header has 2; put a cell that contains a comma in quotes"],
     ["prompt,maxImages\na,two\n", '2: maxImages is "two", not a whole number'],
     ["prompt,maxImages\na,1.0\n", '2: maxImages is "1.0", not a whole number'],
@@ -140,8 +140,8 @@ describe("a manifest in CSV", () => {
   it("reports all that is wrong with a header", async () => {
     expect(await csv("text,model,Model,colour,ratios,\na,b,c,d,e,f\n")).toEqual([
       "1: the column prompt is missing",
-      '1: there is no column "ratios"; did you mean "ratio"? If not, rename it',
-      "1: the column model is there more than once",
+      '1: unknown column "ratios"; did you mean "ratio"? If not, rename it',
+      "1: the column model occurs more than once",
     ]);
   });
 

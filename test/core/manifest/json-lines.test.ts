@@ -30,8 +30,8 @@ describe("a manifest of JSON lines", () => {
 
   it.each([
     [{ prompt: 5 }, "prompt is 5, not text"],
-    [{}, "there is no prompt"],
-    [{ prompt: null }, "there is no prompt"],
+    [{}, "the prompt is missing"],
+    [{ prompt: null }, "the prompt is missing"],
     [{ prompt: "" }, "the prompt is empty"],
     [{ prompt: " \n\t" }, "the prompt is empty"],
     [{ prompt: "a", model: ["z-image"] }, "model is a list, not text"],
@@ -70,7 +70,7 @@ describe("a manifest of JSON lines", () => {
     const found = await read(`{"prompt":"ok"}\n${text}\n{"prompt":"ok"}`, "jsonl");
     expect(found).toEqual([
       [1, { prompt: "ok" }],
-      expect.stringMatching(/^2: not JSON \(.+\); each line is a whole object$/),
+      expect.stringMatching(/^2: not JSON \(.+\); each line must be a JSON object$/),
       [3, { prompt: "ok" }],
     ]);
   });
@@ -97,13 +97,13 @@ describe("a manifest of JSON lines", () => {
     expect(await row({ PROMPT: "a", Ratio: "1:1", max_images: 2 })).toEqual([
       [1, { prompt: "a", ratio: "1:1", maxImages: 2 }],
     ]);
-    expect(await row({ prompt: "a", Prompt: "b" })).toEqual(["1: the column prompt is there more than once"]);
+    expect(await row({ prompt: "a", Prompt: "b" })).toEqual(["1: the column prompt occurs more than once"]);
   });
 
   it("reports all that is wrong with a row, and what may have been meant by a key near a known one", async () => {
     expect(await row({ promt: 5, model: 6, ratios: 7 })).toEqual([
-      '1: there is no column "promt"; did you mean "prompt"? If not, rename it',
-      '1: there is no column "ratios"; did you mean "ratio"? If not, rename it',
+      '1: unknown column "promt"; did you mean "prompt"? If not, rename it',
+      '1: unknown column "ratios"; did you mean "ratio"? If not, rename it',
       "1: model is 6, not text",
     ]);
   });
@@ -112,7 +112,7 @@ describe("a manifest of JSON lines", () => {
     expect(await read('{"prompt":"a","__proto__":{"model":"m","prompt":"b"}}', "jsonl")).toEqual([
       [1, { prompt: "a" }],
     ]);
-    expect(await read('{"__proto__":{"prompt":"b"}}', "jsonl")).toEqual(["1: there is no prompt"]);
+    expect(await read('{"__proto__":{"prompt":"b"}}', "jsonl")).toEqual(["1: the prompt is missing"]);
     expect(await read('{"prompt":"a","prompt":"b"}', "jsonl")).toEqual([[1, { prompt: "b" }]]);
   });
 });

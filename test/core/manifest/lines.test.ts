@@ -38,8 +38,8 @@ describe("a manifest's lines", () => {
     ["ef bb bf ff", 1, /^not valid UTF-8 \(at byte 3\)/],
     ["61 0d 0a e2 82", 2, /^not valid UTF-8 \(at byte 3\)/],
     ["61 00 62", 1, /^a NUL character \(at byte 1\)/],
-    ["61 0d 62 0a", 1, /^a carriage return alone \(at byte 1\)/],
-    ["61 0d 0d 0a", 1, /^a carriage return alone \(at byte 1\)/],
+    ["61 0d 62 0a", 1, /^a carriage return without a line feed \(at byte 1\)/],
+    ["61 0d 0d 0a", 1, /^a carriage return without a line feed \(at byte 1\)/],
   ])("of the bytes %s have a problem, with its place", (bytes, number, problem) => {
     const broken = linesOf(hex(bytes)).filter((line) => line.problem !== null);
     expect(broken).toEqual([expect.objectContaining({ number, problem: expect.stringMatching(problem) })]);

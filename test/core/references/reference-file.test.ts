@@ -45,7 +45,7 @@ describe("a reference image on disk", () => {
     ["a named pipe", "pipe", /^--image pipe is not a regular file/],
     ["empty", "empty.png", /^--image empty.png is not an image \(/],
     ["an HTML page", "page.png", /^--image page.png is not an image \(an HTML page\)/],
-    ["a GIF", "fox.gif", /^--image fox.gif is of the type GIF: the service takes JPEG, PNG and WebP/],
+    ["a GIF", "fox.gif", /^--image fox.gif is of the type GIF: the service supports JPEG, PNG and WebP/],
     ["cut short", "half.png", /^--image half.png is incomplete \(PNG cut short/],
     ["a file: URL of another machine", "file://other/fox.png", /is not a file: URL of this machine/],
     ["a name with NUL", "a\0b", /NUL/],
@@ -72,7 +72,7 @@ describe("a reference image on disk", () => {
     expect(await read(folder, "exact.png")).toMatchObject({ warning: null });
     expect(await read(folder, "above.png")).toMatchObject({ warning: expect.stringContaining('"4 MB"') });
     await expect(read(folder, "large.png")).rejects.toThrow(
-      "has 4,194,305 bytes: the service takes at most 4 MB",
+      "has 4,194,305 bytes: the service accepts at most 4 MB",
     );
   });
 });

@@ -16,7 +16,7 @@ it("has the file's path in place of {file}, within a word too, however the file 
 it.each([
   ["upload", /^it has no \{file\}/],
   ["", /^it cannot be read: it is empty/],
-  ["upload {file} | tail -1", /^it holds \|, and no shell runs it/],
+  ["upload {file} | tail -1", /^it contains \|, but is not run by a shell/],
   ["sh -c 'upload {file}'", /^it puts \{file\} inside a shell script/],
   ['/bin/bash -ec "upload {file} && link"', /^it puts \{file\} inside a shell script/],
 ])("%j is refused, with what is wrong and where examples are", (text, message) => {
