@@ -21,7 +21,8 @@ export interface ImageId {
 const MARK_NAME = /^(\d{15})-(task_[0-9a-f]{20})-(\d{1,2})-[0-9a-f]{8}$/;
 
 /**
- * Images that a client has downloaded completely: one mark file each, whose name sorts by time. Other images stay.
+ * Images that a client has downloaded completely: one mark file each, whose name sorts by time. Other images are kept
+ * forever, because they may be paid.
  */
 export class CollectedImages {
   readonly #folder: string;

@@ -10,7 +10,10 @@ export interface UnpricedModel {
   model: string;
 }
 
-/** Models without a documented price that the user has agreed to pay for: one small file each. */
+/**
+ * Models without a documented price that the user has agreed to pay for: one small file each, so that processes do not
+ * overwrite each other's records.
+ */
 export class AgreedPrices {
   readonly #folder: string;
 

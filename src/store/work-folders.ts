@@ -39,7 +39,7 @@ export class WorkFolders {
   }
 
   /**
-   * Copies a reply durably to a folder that only the user removes.
+   * Copies a reply durably to a folder that only the user removes, because the reply folder is removed with its task.
    * @param reply path of a reply outside the reply folder
    * @throws the disk's error
    */
