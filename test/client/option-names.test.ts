@@ -46,7 +46,7 @@ it.each<[string, string[], (client: Client, output: string) => Promise<unknown>]
   ["a path in a name", ['name "a/b"', "; output names"], (c) => c.generate({ ...FOX, name: "a/b" })],
   [
     "a NUL in a batch's output",
-    ["output holds a NUL character"],
+    ["output contains a NUL character"],
     (c) => generateAll(c, [FOX], { output: "a\0b" }),
   ],
   ["a path in a batch's name", ["; output names"], (c) => generateAll(c, [FOX], { name: "a/b" })],

@@ -47,7 +47,7 @@ it("a batch's folder that another home has filled: nothing is submitted without 
     expect([code, last?.charged]).toEqual([2, "no"]);
     expect(last?.error).toMatchObject({
       type: "usage",
-      message: expect.stringMatching(/Possibly, 3 rows/),
+      message: expect.stringMatching(/Possibly 3 rows/),
     });
   }
   expect(server.submits()).toHaveLength(3);

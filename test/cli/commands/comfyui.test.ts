@@ -51,7 +51,7 @@ describe("generate with ComfyUI", () => {
     const { json, double } = await comfyWorld();
     double.areFilesGone = true;
     const { code, document } = await json(FOX);
-    const message = expect.stringContaining("it is no longer there, HTTP 404");
+    const message = expect.stringContaining("the file no longer exists, HTTP 404");
     expect({ code, error: document.error }).toMatchObject({
       code: 8,
       error: { type: "save_failed", message },
