@@ -1,6 +1,6 @@
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import { requestedSize } from "../models/requested-size.ts";
-import { imagesIn } from "./found-images.ts";
+import { findImageUrls } from "./found-images.ts";
 import { type Fields, fieldText, isFailedState, type JobPoll, type ReadState } from "./job-poll.ts";
 import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
@@ -43,7 +43,7 @@ function createForm(server: ProviderServer): Form {
         },
       };
     },
-    resultIn: ({ result }) => imagesIn(result),
+    resultIn: ({ result }) => findImageUrls(result),
     seedsIn: ({ result }) => fieldsOf(result).seed,
     // The polling address does not follow from the id.
     read: (reply) =>

@@ -5,7 +5,7 @@ import { fieldsOf, isJsonObject } from "../lib/json.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { collapseWhitespace, truncate } from "../lib/short-text.ts";
 import { type Failure, ProviderError } from "./provider.ts";
-import { lenientJson } from "./reply-json.ts";
+import { parseLenientJson } from "./reply-json.ts";
 import type { StoredReply } from "./stored-reply.ts";
 
 /** A reply that is not a success. */
@@ -245,7 +245,7 @@ const MAX_WORDS_LENGTH = 500;
  * list, a code beside a message, a page, plain text, nothing.
  */
 export function readErrorBody(body: string): ErrorBody {
-  const json = lenientJson(body.replace(/^\uFEFF/, ""));
+  const json = parseLenientJson(body.replace(/^\uFEFF/, ""));
   if (json === null)
     return { isJson: false, words: clause(bodyText(body)), codes: [], code: null, field: null };
   // Google's list of one error, too.

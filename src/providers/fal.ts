@@ -2,14 +2,14 @@ import type { HttpReply } from "../api/http-client.ts";
 import { fieldsOf } from "../lib/json.ts";
 import { requestedSize } from "../models/requested-size.ts";
 import { readErrorBody } from "./failed-reply.ts";
-import { imagesInReply } from "./found-images.ts";
+import { findReplyImageUrls } from "./found-images.ts";
 import { type Fields, isFailedState, type JobPoll } from "./job-poll.ts";
 import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
 import type { Job, PolledState, PollReply, Provider } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
 import { referenceUrls } from "./reference-files.ts";
-import { lenientJson } from "./reply-json.ts";
+import { parseLenientJson } from "./reply-json.ts";
 import { type Form, isJobId, type JobContext, jobIn, modelNamed, serviceProvider } from "./service.ts";
 
 /** fal's queue. The addresses of a request are used as its reply gives them, if they are fal's own. */
@@ -44,7 +44,7 @@ function createForm(server: ProviderServer): Form {
     },
     read: (reply, job) => jobIn(reply, (fields) => idIn(fields, job)),
     poll: (id, poll) => polled(id, server, poll),
-    resultIn: imagesInReply,
+    resultIn: findReplyImageUrls,
     seedsIn: ({ seed }) => seed,
     async cancelAt(id) {
       const url = server.ownUrl(parseAddresses(id).cancel);
@@ -106,7 +106,7 @@ function failureWords(status: string, fields: Fields): string {
 /** A job that has failed is `COMPLETED`, and its result an error with a `detail`: with 500 a list, else of any form. */
 function failedIn({ status, body }: HttpReply, poll: JobPoll): PolledState | null {
   const { words } = readErrorBody(body);
-  const { detail } = fieldsOf(lenientJson(body));
+  const { detail } = fieldsOf(parseLenientJson(body));
   const isOwn = status === 500 ? Array.isArray(detail) && detail.length > 0 : detail !== undefined;
   return isOwn && words !== null ? poll.failed(`HTTP ${status}: ${words}`) : null;
 }

@@ -25,13 +25,13 @@ const JOB_URL = /_ur[il]s?$/i;
  * Finds the images in the part of a reply that is its result, at any depth: http(s) and `data:` URLs, and base64, which is
  * returned as a `data:` URL. Each once, in their order.
  */
-export function imagesIn(result: unknown): string[] {
+export function findImageUrls(result: unknown): string[] {
   return [...new Set(findImages(result, MAX_DEPTH))];
 }
 
 /** As `imagesIn`, for a job's whole reply, whose result has no field of its own. */
-export function imagesInReply(reply: Readonly<Record<string, unknown>>): string[] {
-  return imagesIn(Object.fromEntries(Object.entries(reply).filter(([name]) => !JOB_URL.test(name))));
+export function findReplyImageUrls(reply: Readonly<Record<string, unknown>>): string[] {
+  return findImageUrls(Object.fromEntries(Object.entries(reply).filter(([name]) => !JOB_URL.test(name))));
 }
 
 function findImages(value: unknown, depth: number): string[] {
@@ -110,14 +110,14 @@ export function base64Image(value: unknown): Buffer | null {
 const RESULT_FIELDS = ["data", "images", "image", "output", "outputs", "result", "results", "artifacts"];
 
 /** The images anywhere in the parts of a reply that servers name as its result, for a reply without one in its usual place. */
-export function imagesElsewhere(reply: Readonly<Record<string, unknown>>, job: Job): ReplyImage[] {
-  return resultImages(imagesIn(RESULT_FIELDS.map((name) => reply[name])), reply, job);
+export function findOtherImages(reply: Readonly<Record<string, unknown>>, job: Job): ReplyImage[] {
+  return resultImages(findImageUrls(RESULT_FIELDS.map((name) => reply[name])), reply, job);
 }
 
 /** The images at URLs, those of `data:` URLs as bytes. None that the job's request held: some servers repeat it. */
 export function resultImages(urls: readonly string[], reply: unknown, job: SentParts): ReplyImage[] {
   const images = resultUrls(urls, reply, job).flatMap((url): ReplyImage[] =>
-    isInline(url) ? base64Images([url]) : [{ url }],
+    isDataUrl(url) ? base64Images([url]) : [{ url }],
   );
   return images.filter((image) => "url" in image || !isReference(image.bytes, job));
 }
@@ -134,6 +134,6 @@ function isReference(bytes: Buffer, { references }: Pick<Job, "references">): bo
 }
 
 /** Whether a URL holds the image itself. */
-export function isInline(url: string): boolean {
+export function isDataUrl(url: string): boolean {
   return /^data:/i.test(url);
 }

@@ -4,7 +4,7 @@ import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import type { Job, Provider } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
 import { referenceFiles, toBase64 } from "./reference-files.ts";
-import { jsonIn } from "./reply-json.ts";
+import { parseReplyJson } from "./reply-json.ts";
 import {
   type Form,
   imagesOrNone,
@@ -72,7 +72,7 @@ function modelNames(json: unknown): string[] | null {
 
 /** The resulting images, without those of the model's thoughts. */
 function read(reply: StoredReply): ReadReply | null {
-  const json = jsonIn(reply);
+  const json = parseReplyJson(reply);
   if (json === undefined) return null;
   const fields = fieldsOf(json);
   const candidates = [fields.candidates].flat().map(fieldsOf);

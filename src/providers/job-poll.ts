@@ -12,11 +12,11 @@ import { action, phrase } from "../lib/wording.ts";
 import { randomDigits } from "../lib/write-whole.ts";
 import { readErrorBody, replyWithoutImage, saysNotCharged } from "./failed-reply.ts";
 import { failedPoll, isDiskFull, toClause } from "./failures.ts";
-import { isInline, resultUrls } from "./found-images.ts";
+import { isDataUrl, resultUrls } from "./found-images.ts";
 import { type PolledState, type PollHow, type PollReply, ProviderError } from "./provider.ts";
 import type { OwnUrl, ProviderServer } from "./provider-http.ts";
-import { usageIn, warningsOn } from "./reply-facts.ts";
-import { exactJson, lenientJson } from "./reply-json.ts";
+import { imageWarnings, readUsage } from "./reply-facts.ts";
+import { parseExactJson, parseLenientJson } from "./reply-json.ts";
 import { reportedSeeds } from "./seeds.ts";
 import { isSuccess, writeReply } from "./stored-reply.ts";
 
@@ -113,7 +113,7 @@ export class JobPoll {
 
   /** Whether a URL is not for the ledger: it holds the image itself, or the key. */
   readonly #isUnrecorded = (url: string): boolean =>
-    isInline(url) || (this.#how.keepsReply === true && this.#server.mask(url) !== url);
+    isDataUrl(url) || (this.#how.keepsReply === true && this.#server.mask(url) !== url);
 
   #replyIn(
     reply: HttpReply,
@@ -129,7 +129,7 @@ export class JobPoll {
 
   /** Reads a success. A page, an empty reply and one that was cut say nothing of the job. */
   #read({ body, cut }: HttpReply, read: (fields: Fields, json: unknown) => ReadState): PollReply {
-    const json = lenientJson(body);
+    const json = parseLenientJson(body);
     this.#body = body;
     if (json === null && cut !== null)
       return failedPoll(`its reply was cut: ${this.#server.mask(connectionErrorText(cut))}`, {
@@ -147,7 +147,7 @@ export class JobPoll {
     const { resultIn, seedsIn } = this.#readers;
     const urls = resultUrls(resultIn(fields), fields, this.#how.job);
     const state = finishedState(this.#server, urls, usage, fields);
-    const seeds = reportedSeeds(seedsIn?.(fieldsOf(exactJson(this.#body))));
+    const seeds = reportedSeeds(seedsIn?.(fieldsOf(parseExactJson(this.#body))));
     return seeds !== null && state.status === "completed" ? { ...state, seeds } : state;
   }
 
@@ -232,7 +232,7 @@ export async function withReply(
   task: PolledState,
   reply: string | null,
   how: PollHow,
-  isUnrecorded = isInline,
+  isUnrecorded = isDataUrl,
   file = pollFile(how),
 ): Promise<PolledState> {
   const isRead = task.status === "completed" && (task.urls.length === 0 || task.urls.some(isUnrecorded));
@@ -254,8 +254,8 @@ export function finishedState(
   reply: unknown,
 ): PolledState {
   const source = server.replySource(true);
-  const readUsage = usageIn(usage, source.mask);
-  const warnings = warningsOn(reply, source.host);
+  const parsedUsage = readUsage(usage, source.mask);
+  const warnings = imageWarnings(reply, source.host);
   if (urls.length === 0) {
     const text = JSON.stringify(reply);
     const none = replyWithoutImage(text, source);
@@ -264,7 +264,7 @@ export function finishedState(
   return {
     status: "completed",
     urls,
-    ...(readUsage && { usage: readUsage }),
+    ...(parsedUsage && { usage: parsedUsage }),
     ...(warnings.length > 0 && { warnings }),
   };
 }

@@ -22,7 +22,7 @@ import {
   type SubmitHow,
 } from "./provider.ts";
 import { ReplyFile } from "./reply-file.ts";
-import { ownReplyFile, readReplyFile, type StoredReply, storedReply } from "./stored-reply.ts";
+import { defaultReplyFile, readReplyFile, readStoredReply, type StoredReply } from "./stored-reply.ts";
 
 /** A server, and what every request has: the query of its URL, its key, the headers that the user has set. */
 export interface ServerOptions extends Pick<ServerSetup, "url" | "keyHeaders"> {
@@ -124,7 +124,7 @@ export class ProviderServer {
     }
     if (failure?.wasSent === false) throw this.#unsent(failure, signal);
     const cut = failure && this.#failureReason(failure, signal);
-    const stored = await storedReply(job, cut);
+    const stored = await readStoredReply(job, cut);
     if (stored === null) throw this.lost(cut ?? "it has no head");
     return stored;
   }
@@ -295,7 +295,7 @@ export class ProviderServer {
     onUnstored: SubmitHow["onUnstored"],
     isDispensable: ((reply: StoredReply) => boolean) | undefined,
   ): Promise<ReplyFile> {
-    const file = ownReplyFile({ folder });
+    const file = defaultReplyFile({ folder });
     const unstored = `No disk takes the reply from ${this.host}, which may be charged: it is in memory alone, and lost if imggen ends. Free some space in one of: ${[file, ...(fallbackFiles ?? [])].map((each) => path.dirname(each)).join(", ")}.`;
     try {
       return await ReplyFile.create(file, {

@@ -14,33 +14,36 @@ import { Base64File } from "./post-body.ts";
 import { type Job, ProviderError, type Reference, TimeLimitError, unsendable } from "./provider.ts";
 
 export interface ReferenceDeps extends Pick<ProviderDeps, "proxies" | "clock" | "onExchange"> {
-  /** The generator's URL: for one on the public internet, nothing is downloaded from a private network. */
+  /** For a generator on the public internet, nothing is downloaded from a private network. */
   generatorUrl: URL;
   signal: AbortSignal;
-  /** Whether names stand for the images, which are not read or downloaded: nothing is to be sent. */
+  /**
+   * Whether the request is only shown. Reference images are then not read or downloaded, and placeholders
+   * replace them.
+   */
   isShown?: boolean;
 }
 
-/** The context of a request that is shown and not sent. */
+/** Context of a request that is shown and not sent. */
 export function shownContext<Deps extends ProviderDeps>(deps: Deps, generatorUrl: URL): Deps & ReferenceDeps {
   return { ...deps, generatorUrl, signal: new AbortController().signal, isShown: true };
 }
 
 const { reference: POLICY } = TRANSFER_POLICY;
 
-/** A reference image in a file of its own, whole and of a known type. */
+/** A reference image in a local file, complete and of a known type. */
 export interface LocalReference {
   file: string;
   mediaType: string;
-  /** What stands for its bytes where they are only shown. */
+  /** Placeholder for the image data in a request that is only shown. */
   standIn?: string;
 }
 
 /**
- * A job's reference images as files in a folder, its own by default: `reference-1.png`, … Those on the web are
- * downloaded by the rules for result URLs. Each is checked, because servers skip an image that they cannot read without
- * a word.
- * @throws ProviderError: nothing was sent to the generator
+ * Copies a job's reference images into a folder (default: the job's) as `reference-1.png`, … Web images are
+ * downloaded by the rules for result URLs. Each image is validated, because servers silently skip an image that
+ * they cannot read.
+ * @throws ProviderError if an image cannot be used; nothing was sent to the generator
  */
 export async function referenceFiles(
   { references, folder: jobFolder }: Pick<Job, "references" | "folder">,
@@ -53,11 +56,11 @@ export async function referenceFiles(
   try {
     const files: LocalReference[] = [];
     for (const [at, reference] of references.entries()) {
-      const name = referenceName(reference);
+      const name = describeReference(reference);
       const temporaryFile = path.join(folder, `reference-${at + 1}`);
-      await fetchInto(temporaryFile, reference, name, http, deps);
+      await copyReference(temporaryFile, reference, name, http, deps);
       giveToOwnerOfFolder(temporaryFile);
-      const { extension, mediaType } = checked(temporaryFile, name);
+      const { extension, mediaType } = validateImage(temporaryFile, name);
       await rename(temporaryFile, `${temporaryFile}.${extension}`);
       files.push({ file: `${temporaryFile}.${extension}`, mediaType });
     }
@@ -67,10 +70,10 @@ export async function referenceFiles(
   }
 }
 
-/** A URL of a reference image. A file becomes a `data:` URL while it is sent. */
+/** URL of a reference image. A file is encoded as a `data:` URL while it is sent. */
 export type ReferenceUrl = string | Base64File;
 
-/** Every reference image as a URL, or its stand-in where nothing is sent. @throws ProviderError */
+/** Every reference image as a URL, or a placeholder if the request is only shown. @throws ProviderError */
 export function referenceUrls(
   references: readonly Reference[],
   { isShown = false }: Pick<ReferenceDeps, "isShown">,
@@ -79,23 +82,22 @@ export function referenceUrls(
     const isLong = "file" in reference || /^data:/i.test(reference.url);
     if (isShown && isLong) return shownReference(reference).standIn ?? "";
     if ("url" in reference) return reference.url;
-    // It may be another file by now than the one that was checked: a task may wait for days.
-    checked(reference.file, referenceName(reference));
+    // A task may wait for days, so the file may have changed since the last validation.
+    validateImage(reference.file, describeReference(reference));
     return new Base64File(reference.file, `data:${reference.mediaType};base64,`);
   });
 }
 
-/** The base64 of a `data:` URL, for servers that accept no such URL. Any other URL stays as it is. */
-export function withoutDataPrefix(url: ReferenceUrl): ReferenceUrl {
+/** Replaces a `data:` URL with its base64, for servers that do not accept such URLs. Other URLs are unchanged. */
+export function removeDataPrefix(url: ReferenceUrl): ReferenceUrl {
   return typeof url === "string" ? url.replace(/^data:[^,]*,/, "") : new Base64File(url.file);
 }
 
-/** A reference image's bytes in base64, or their stand-in. */
 export function toBase64({ file, standIn }: LocalReference): string | Base64File {
   return standIn ?? new Base64File(file);
 }
 
-/** The stand-in for a reference image where nothing is sent: `<file fox.png>`. */
+/** Placeholder for a reference image in a request that is only shown: `<file fox.png>`. */
 function shownReference(reference: Reference): LocalReference {
   if ("file" in reference) return { ...reference, standIn: `<file ${path.basename(reference.file)}>` };
   const { url } = reference;
@@ -103,15 +105,14 @@ function shownReference(reference: Reference): LocalReference {
   return { file: "", mediaType: "image/*", standIn };
 }
 
-/** A reference image's name in messages. */
-function referenceName(reference: Reference): string {
+function describeReference(reference: Reference): string {
   if ("file" in reference) return "The reference image in a file";
   const { url } = reference;
   return `The reference image ${/^data:/i.test(url) ? "in a data: URL" : redactUrl(url)}`;
 }
 
 /** Writes a reference image into a new file. @throws ProviderError */
-async function fetchInto(
+async function copyReference(
   temporaryFile: string,
   reference: Reference,
   name: string,
@@ -120,18 +121,18 @@ async function fetchInto(
 ): Promise<void> {
   await rm(temporaryFile, { force: true });
   if ("file" in reference) {
-    checked(reference.file, name);
-    // Without the mode of the source, which some disks refuse.
+    validateImage(reference.file, name);
+    // The source's mode is not copied, because some disks refuse it.
     await writeFile(temporaryFile, createReadStream(reference.file), { mode: 0o600 }).catch((error) => {
-      throw notRead(name, error);
+      throw unreadableError(name, error);
     });
   } else if (/^data:/i.test(reference.url)) {
-    await writeFile(temporaryFile, await decodedData(reference.url, name), { mode: 0o600 });
-  } else await downloadInto(temporaryFile, reference.url, name, http, deps);
+    await writeFile(temporaryFile, await decodeDataUrl(reference.url, name), { mode: 0o600 });
+  } else await downloadReference(temporaryFile, reference.url, name, http, deps);
 }
 
-/** Node reads data: URLs by itself, in all their spellings. */
-async function decodedData(url: string, name: string): Promise<Buffer> {
+/** `fetch` parses all spellings of `data:` URLs. */
+async function decodeDataUrl(url: string, name: string): Promise<Buffer> {
   try {
     return Buffer.from(await (await fetch(url)).arrayBuffer());
   } catch (error) {
@@ -139,15 +140,15 @@ async function decodedData(url: string, name: string): Promise<Buffer> {
   }
 }
 
-/** A failure concerns this job alone, and says nothing about the generator. */
-async function downloadInto(
+/** A failed download fails this job, but is not a failure of the generator. */
+async function downloadReference(
   temporaryFile: string,
   url: string,
   name: string,
   http: HttpClient,
   { clock, generatorUrl, signal }: ReferenceDeps,
 ): Promise<void> {
-  const refused = (why: string) => unsendable(`${name} could not be downloaded: ${why}.`);
+  const downloadError = (reason: string) => unsendable(`${name} could not be downloaded: ${reason}.`);
   const result = await downloadImageFile(url, temporaryFile, {
     http,
     clock,
@@ -159,15 +160,19 @@ async function downloadInto(
     signal,
   }).catch((error: unknown) => {
     if (!signal.aborted) throw error;
-    if (signal.reason instanceof TimeLimitError) throw refused("the time for the image was over");
-    throw new ProviderError(`${name} was not waited for.`, { kind: "unsent" }, { cause: signal.reason });
+    if (signal.reason instanceof TimeLimitError) throw downloadError("the time limit for the image was over");
+    throw new ProviderError(
+      `${name} was not downloaded, because the wait was stopped.`,
+      { kind: "unsent" },
+      { cause: signal.reason },
+    );
   });
-  if (result.outcome === "failed") throw refused(result.why);
-  if (result.outcome === "disk_error") throw notRead(name, result.cause);
+  if (result.outcome === "failed") throw downloadError(result.why);
+  if (result.outcome === "disk_error") throw unreadableError(name, result.cause);
 }
 
-/** @throws ProviderError for what is no whole image, a pipe that would never end among them */
-function checked(file: string, name: string): ImageInfo {
+/** Pipes are refused as well, because they might never end. @throws ProviderError if the image is unusable */
+function validateImage(file: string, name: string): ImageInfo {
   const inspection = inspectReference(file, name);
   if (inspection.ok) return inspection.image;
   throw unsendable(`${name} is ${inspection.problem}: ${inspection.detail}.`);
@@ -177,10 +182,10 @@ function inspectReference(file: string, name: string): ReturnType<typeof inspect
   try {
     return inspectFile(file);
   } catch (error) {
-    throw notRead(name, error);
+    throw unreadableError(name, error);
   }
 }
 
-function notRead(name: string, error: unknown): ProviderError {
+function unreadableError(name: string, error: unknown): ProviderError {
   return unsendable(`${name} cannot be read: ${errorText(error)}.`, { cause: error });
 }

@@ -11,7 +11,7 @@ const MAX_BYTES = 16 * 1024;
  * them.
  * @param mask hides the key
  */
-export function usageIn(usage: unknown, mask: (text: string) => string): Usage | null {
+export function readUsage(usage: unknown, mask: (text: string) => string): Usage | null {
   let room = MAX_BYTES;
   const usageFields = Object.entries(fieldsOf(usage)).filter(([name, value]) => {
     const bytes = isJsonValue(value, MAX_DEPTH) ? Buffer.byteLength(JSON.stringify({ [name]: value })) : room;
@@ -27,7 +27,7 @@ export function usageIn(usage: unknown, mask: (text: string) => string): Usage |
 const FLAG = /^(?:has_|is_)?nsfw(?:_(?:concepts?|content|flags?))?(?:_detected)?$/i;
 
 /** Warnings about the images of a reply: a service that finds one unsafe may have blackened it, and charges for it. */
-export function warningsOn(reply: unknown, host: string): string[] {
+export function imageWarnings(reply: unknown, host: string): string[] {
   return isFlagged(reply, MAX_DEPTH)
     ? [`${host} marks an image as not safe for work: it may be black or blurred.`]
     : [];

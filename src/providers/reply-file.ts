@@ -4,31 +4,43 @@ import type { ReplyHeaders, ReplyReceiver } from "../api/transport.ts";
 import type { Clock } from "../lib/clock.ts";
 import { DiskFile } from "../lib/disk-file.ts";
 import { isPresent, removeIfPossible, removeIfPresent, retryWhileInUse, syncFolder } from "../lib/durable.ts";
-import { isSuccess, MAX_REPLY_BYTES, readReplyFile, type StoredReply, untaken } from "./stored-reply.ts";
+import {
+  isSuccess,
+  MAX_REPLY_BYTES,
+  readReplyFile,
+  type StoredReply,
+  unwrittenRests,
+} from "./stored-reply.ts";
 
 interface ReplyFileOptions {
-  /** Whether it is paid for: a power cut must not lose it either, and it is written again until a disk takes it. */
+  /**
+   * Whether the reply is paid for. A paid reply is synced to disk, and its write is retried until a disk
+   * accepts it.
+   */
   isPaid: boolean;
-  /** Hides the key. */
+  /** Hides the API key. */
   mask: (text: string) => string;
-  /** Files that take all of it if its own disk does not, in this order. Default: none. */
+  /** Files that receive the whole reply, in order of preference, if the disk of its own file fails. Default: none. */
   fallbackFiles?: readonly string[] | undefined;
-  /** Whether a reply that no disk takes needs none: the ledger, which has a reserve, records all that it says. */
+  /**
+   * Whether a reply that cannot be written may be dropped, because the ledger's reserve has space for all of
+   * its facts.
+   */
   isDispensable?: ((reply: StoredReply) => boolean) | undefined;
-  /** Called once if no disk takes it. */
+  /** Called once if a paid reply cannot be written to any disk. */
   onUnstored?: (() => void) | undefined;
-  /** Whether the reply can be had again: what the disk does not take ends it, and is not kept in memory. */
+  /** Whether the reply can be requested again. A write error then ends it, instead of keeping the rest in memory. */
   isRepeatable?: boolean;
   clock: Pick<Clock, "sleep">;
 }
 
-/** A large image in base64, and the image itself. */
+/** Free space required for a paid reply: room for a large image and its base64. */
 const MIN_FREE_BYTES = 64 * 1024 * 1024;
 const SYNC_EVERY_BYTES = 4 * 1024 * 1024;
-const WRITE_AGAIN_MS = 1_000;
+const WRITE_RETRY_MS = 1_000;
 
-/** Headers by which a reply is read: what is masked in others could be a word of theirs. */
-const READ: ReadonlySet<string> = new Set([
+/** Headers that are needed to parse a stored reply. Masking could corrupt their values. */
+const PARSED_HEADERS: ReadonlySet<string> = new Set([
   "content-type",
   "content-length",
   "content-encoding",
@@ -39,39 +51,39 @@ function freeName(file: string): string {
   for (let number = 1; ; number++) if (!isPresent(`${file}-${number}`)) return `${file}-${number}`;
 }
 
-/** Checks that the disk has room for a reply that is paid for. @throws Error */
+/** @throws Error if the disk has too little space for a paid reply */
 function requireSpace(folder: string): void {
   const { bavail, bsize } = statfsSync(folder);
   if (bavail * bsize < MIN_FREE_BYTES) throw new Error("less than 64 MiB of the disk is free");
 }
 
-/** A saved image's reply is removed from the disk, and a server that runs for weeks must not keep its end. */
-function forgetRemoved(): void {
-  for (const file of untaken.keys()) {
+/** Releases the memory of replies whose files were removed, so that a server that runs for weeks does not grow. */
+function releaseRemovedReplies(): void {
+  for (const file of unwrittenRests.keys()) {
     try {
-      if (!isPresent(file)) untaken.delete(file);
+      if (!isPresent(file)) unwrittenRests.delete(file);
     } catch {
-      // The disk cannot tell, so it may be there.
+      // On a disk error the file may still exist.
     }
   }
 }
 
 /**
- * A reply that is written to a private file while it arrives: its status and headers in the first line, its body after
- * that. What has arrived is in the file before anything reads it, so a process that is killed after the last byte has
- * lost nothing. What its own disk does not take, another one takes whole; of a free reply, else the rest stays in memory.
+ * A reply that is written to a private file while it arrives: status and headers in the first line, then the
+ * body. Each chunk is in the file before it is parsed, so that a process that is killed after the last byte
+ * loses nothing.
  */
 export class ReplyFile implements ReplyReceiver {
   readonly #path: string;
   readonly #file: DiskFile;
   readonly #options: ReplyFileOptions;
   #isSuccess = false;
-  /** The body of an error, which may repeat the key: it is written when its end has come. */
-  readonly #error: Buffer[] = [];
-  #bytes = 0;
-  #unsynced = 0;
-  /** From the first byte on that the disk has not taken. */
-  #untaken: Buffer[] = [];
+  /** The body of an error reply. It may repeat the API key, so it is masked as a whole before it is written. */
+  readonly #errorChunks: Buffer[] = [];
+  #receivedBytes = 0;
+  #unsyncedBytes = 0;
+  /** The rest of the reply from the first byte that could not be written. */
+  #unwritten: Buffer[] = [];
   #syncing: Promise<void> = Promise.resolve();
 
   private constructor(filePath: string, file: DiskFile, options: ReplyFileOptions) {
@@ -81,14 +93,16 @@ export class ReplyFile implements ReplyReceiver {
   }
 
   /**
-   * Nothing of an earlier reply is read after this; one that is a success stays under another name.
-   * @throws the disk's error, or one that says that too little of it is free for a reply that is paid for
+   * Creates the file. An earlier successful reply stays under another name, so that it is not lost; any other
+   * is removed.
+   * @throws the disk's error, or Error if the disk has too little space for a paid reply
    */
   static async create(file: string, options: ReplyFileOptions): Promise<ReplyFile> {
-    const earlier = await readReplyFile(file);
-    if (earlier !== null && isSuccess(earlier)) await retryWhileInUse(() => renameSync(file, freeName(file)));
+    const earlierReply = await readReplyFile(file);
+    if (earlierReply !== null && isSuccess(earlierReply))
+      await retryWhileInUse(() => renameSync(file, freeName(file)));
     removeIfPresent(file);
-    forgetRemoved();
+    releaseRemovedReplies();
     if (options.isPaid) requireSpace(path.dirname(file));
     const created = DiskFile.createExclusive(file, 0o600);
     if (options.isPaid) await syncFolder(path.dirname(file));
@@ -99,60 +113,60 @@ export class ReplyFile implements ReplyReceiver {
     this.#isSuccess = isSuccess({ status });
     const masked = Object.entries(headers).map(([name, value]) => [
       name,
-      value === undefined || READ.has(name) ? value : this.#options.mask(String(value)),
+      value === undefined || PARSED_HEADERS.has(name) ? value : this.#options.mask(String(value)),
     ]);
     const head = { status, headers: Object.fromEntries(masked) };
     this.#write(Buffer.from(`${JSON.stringify(head)}\n`));
   }
 
   onData(chunk: Buffer): void {
-    this.#bytes += chunk.length;
-    if (this.#bytes > MAX_REPLY_BYTES) throw new Error("it is larger than 128 MiB");
+    this.#receivedBytes += chunk.length;
+    if (this.#receivedBytes > MAX_REPLY_BYTES) throw new Error("it is larger than 128 MiB");
     if (!this.#isSuccess) {
-      this.#error.push(chunk);
+      this.#errorChunks.push(chunk);
       return;
     }
     this.#write(chunk);
-    this.#unsynced += chunk.length;
-    if (!this.#options.isPaid || this.#unsynced < SYNC_EVERY_BYTES) return;
-    // What is on the disk early shortens the sync at the end.
-    this.#unsynced = 0;
+    this.#unsyncedBytes += chunk.length;
+    if (!this.#options.isPaid || this.#unsyncedBytes < SYNC_EVERY_BYTES) return;
+    // An early sync shortens the one at the end.
+    this.#unsyncedBytes = 0;
     this.#syncing = this.#file.sync().catch(() => {});
   }
 
   #write(bytes: Buffer): void {
     let rest = bytes;
-    if (this.#untaken.length === 0) {
-      const before = this.#file.size;
+    if (this.#unwritten.length === 0) {
+      const sizeBefore = this.#file.size;
       try {
         this.#file.write(bytes);
         return;
       } catch (error) {
         if (this.#options.isRepeatable) throw error;
-        rest = bytes.subarray(this.#file.size - before);
+        rest = bytes.subarray(this.#file.size - sizeBefore);
       }
     }
-    this.#untaken.push(rest);
+    this.#unwritten.push(rest);
   }
 
   /**
-   * Finds a place for what the disk has not taken. A reply that is paid for is tried again and again: if this process ends, so
-   * does what is only in its memory.
+   * Writes the rest of the reply, to a fallback file if needed. The write of a paid reply is retried without
+   * end, because bytes that are only in memory are lost when this process exits.
    */
   async #store(): Promise<void> {
     const { isPaid, onUnstored, clock } = this.#options;
-    for (let tries = 0; ; tries++) {
-      const rest = Buffer.concat(this.#untaken);
-      this.#untaken = [];
+    for (let retries = 0; ; retries++) {
+      const rest = Buffer.concat(this.#unwritten);
+      this.#unwritten = [];
       this.#write(rest);
-      if (this.#untaken.length === 0 && (!this.#isSuccess || this.#isInPlace())) return;
+      if (this.#unwritten.length === 0 && (!this.#isSuccess || this.#isInPlace())) return;
       if (this.#isSuccess && (await this.#storeElsewhere())) return;
-      if (this.#untaken.length === 0) return;
-      untaken.set(this.#path, Buffer.concat(this.#untaken));
+      if (this.#unwritten.length === 0) return;
+      unwrittenRests.set(this.#path, Buffer.concat(this.#unwritten));
       if (!isPaid || !this.#isSuccess || (await this.#isDispensable())) return;
-      untaken.delete(this.#path);
-      if (tries === 0) onUnstored?.();
-      await clock.sleep(WRITE_AGAIN_MS);
+      unwrittenRests.delete(this.#path);
+      if (retries === 0) onUnstored?.();
+      await clock.sleep(WRITE_RETRY_MS);
     }
   }
 
@@ -162,23 +176,23 @@ export class ReplyFile implements ReplyReceiver {
     return stored ? isDispensable(stored) : false;
   }
 
-  /** Whether its folder is still there: its task may have been ended while this process was stopped. */
+  /** Whether the file is still in its folder. Another process may have ended the task while this one was suspended. */
   #isInPlace(): boolean {
     try {
       return this.#file.isAtPath(this.#path);
     } catch {
-      // The disk cannot tell, so it may be there.
+      // On a disk error the file may still exist.
       return true;
     }
   }
 
-  /** @returns whether a fallback has taken all of the reply */
+  /** Writes the whole reply to a fallback file. @returns whether one accepted it */
   async #storeElsewhere(): Promise<boolean> {
     for (const file of this.#options.fallbackFiles ?? []) {
       let copy: DiskFile | null = null;
       try {
         copy = DiskFile.createExclusive(file, 0o600);
-        await copy.writeChunks([this.#file.read(0, this.#file.size), ...this.#untaken]);
+        await copy.writeChunks([this.#file.read(0, this.#file.size), ...this.#unwritten]);
         await copy.sync();
         copy.close();
         await syncFolder(path.dirname(file));
@@ -192,18 +206,18 @@ export class ReplyFile implements ReplyReceiver {
     return false;
   }
 
-  /** Waits until a disk has it, if it is paid for. */
+  /** Waits until a paid reply is on a disk. */
   async close(): Promise<void> {
     await this.#syncing;
     try {
-      const error = Buffer.concat(this.#error);
-      const masked = this.#options.mask(error.toString("utf8"));
-      // One that is compressed is no text, and has no key that could be read in it.
-      this.#write(masked === error.toString("utf8") ? error : Buffer.from(masked));
+      const errorBody = Buffer.concat(this.#errorChunks);
+      const maskedText = this.#options.mask(errorBody.toString("utf8"));
+      // A compressed body is not text, and contains no readable key.
+      this.#write(maskedText === errorBody.toString("utf8") ? errorBody : Buffer.from(maskedText));
       await this.#store();
       if (this.#options.isPaid) await this.#file.sync();
     } catch {
-      // What is there can still be read.
+      // The bytes that were written can still be read.
     }
     closeIfPossible(this.#file);
   }
@@ -213,6 +227,6 @@ function closeIfPossible(file: DiskFile): void {
   try {
     file.close();
   } catch {
-    // What is there can still be read.
+    // The bytes that were written can still be read.
   }
 }

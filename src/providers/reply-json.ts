@@ -6,17 +6,17 @@ import type { StoredReply } from "./stored-reply.ts";
 const NO_NUMBER = /-?\b(?:NaN|Infinity)\b/g;
 
 /** As `jsonOrNull`; `NaN` and `Infinity`, which servers in Python write, are read as null. */
-export function lenientJson(text: string): unknown {
+export function parseLenientJson(text: string): unknown {
   const json = jsonOrNull(text);
   return json === null && /\b(?:NaN|Infinity)\b/.test(text) ? jsonOrNull(withNulls(text)) : json;
 }
 
 /** As `lenientJson`, with all digits of a long number: a seed of 64 bits would be rounded. */
-export function exactJson(text: string): unknown {
+export function parseExactJson(text: string): unknown {
   try {
     return parseExact(text);
   } catch {
-    return lenientJson(text);
+    return parseLenientJson(text);
   }
 }
 
@@ -47,9 +47,9 @@ function endOfString(text: string, quote: number): number {
  * The JSON of a reply; null for another text, undefined for JSON that was cut short. The end of a connection is all that
  * ends some replies: whether one is whole, only its JSON can tell, whatever the connection did.
  */
-export function jsonIn({ body, cut }: StoredReply): unknown {
+export function parseReplyJson({ body, cut }: StoredReply): unknown {
   const text = body.toString("utf8").replace(/^\uFEFF/, "");
-  const json = lenientJson(text);
+  const json = parseLenientJson(text);
   return json === null && (cut !== null || /^\s*([{[]|$)/.test(text)) ? undefined : json;
 }
 
@@ -57,7 +57,7 @@ export function jsonIn({ body, cut }: StoredReply): unknown {
  * The fields of a JSON object whose end is missing. Only whole fields count: the last character ends a text, an object and a
  * list; the comma after it ends any other value.
  */
-export function closedFields(cut: string): Readonly<Record<string, unknown>> {
+export function parseTruncatedFields(cut: string): Readonly<Record<string, unknown>> {
   const text = cut.replace(/^\uFEFF/, "");
   // The last may be the end of a field's name.
   for (const end of endsIn(text).slice(-2).reverse()) {

@@ -18,17 +18,17 @@ import {
 } from "./provider.ts";
 import type { OwnUrl, ProviderServer } from "./provider-http.ts";
 import { type ReferenceDeps, shownContext } from "./reference-files.ts";
-import { usageIn, warningsOn } from "./reply-facts.ts";
-import { closedFields, jsonIn, lenientJson } from "./reply-json.ts";
+import { imageWarnings, readUsage } from "./reply-facts.ts";
+import { parseLenientJson, parseReplyJson, parseTruncatedFields } from "./reply-json.ts";
 import { givenSeed, reportedSeeds, seedInPng } from "./seeds.ts";
 import {
   isSuccess,
   readReplyFile,
+  readStoredReply,
   replyFile,
   resultFile,
   runRequestWithReply,
   type StoredReply,
-  storedReply,
 } from "./stored-reply.ts";
 
 /** A POST below the service's base. */
@@ -137,7 +137,7 @@ export function serviceProvider(
     recover: (job) =>
       runRequestWithReply(job, server, async (hasSent) => {
         hasSent();
-        const stored = await storedReply(job);
+        const stored = await readStoredReply(job);
         const isCut = stored === null || (isSuccess(stored) && form.read(stored, job) === null);
         return isCut ? null : toOutcome(stored, job, server, form);
       }),
@@ -157,7 +157,7 @@ export function serviceProvider(
         const reply = await server.get(models.path, signal);
         if (reply.status === 404 || reply.status === 405) return null;
         if (!isSuccess(reply)) throw server.failure(reply, false);
-        return models.namesIn(lenientJson(reply.body));
+        return models.namesIn(parseLenientJson(reply.body));
       },
     }),
     close: () => server.close(),
@@ -182,9 +182,9 @@ function toOutcome(
   }
   if (isAccepted(read)) return { outcome: "accepted", taskId: read.id };
   if ("none" in read) throw replyWithoutImage(read.none, server.replySource(job.isPaid));
-  for (const warning of warningsOn(jsonIn(reply), server.host)) onWarning?.(warning);
+  for (const warning of imageWarnings(parseReplyJson(reply), server.host)) onWarning?.(warning);
   const seeds = reportedSeeds(read.seeds);
-  return { outcome: "made", usage: usageIn(read.usage, server.mask), ...(seeds && { seeds }) };
+  return { outcome: "made", usage: readUsage(read.usage, server.mask), ...(seeds && { seeds }) };
 }
 
 function isAccepted(read: ReadReply | null): read is { id: string } {
@@ -200,7 +200,7 @@ async function imagesInResult(
   const result = await readReplyFile(resultFile(job));
   if (result === null) return null;
   const text = result.body.toString("utf8");
-  const fields = fieldsOf(lenientJson(text));
+  const fields = fieldsOf(parseLenientJson(text));
   const images = resultImages(resultIn(fields), fields, job);
   if (images.length === 0) throw replyWithoutImage(text, server.replySource(job.isPaid));
   return images.map((image) =>
@@ -242,7 +242,7 @@ async function withModels(
     const hint = phrase`Nothing was charged. To find the servers on this machine: ${action("run", "setup")}`;
     return new ProviderError(message, error.failure, { cause: error, hint, details });
   }
-  const names = list && isSuccess(list) ? namesIn(lenientJson(list.body)) : null;
+  const names = list && isSuccess(list) ? namesIn(parseLenientJson(list.body)) : null;
   if (names === null || names.length === 0) return error;
   const modelNames = joinFirst(names.map((name) => name.slice(0, MAX_NAME_LENGTH)));
   const hint = `Nothing was charged. Its models: ${server.mask(modelNames)}`;
@@ -257,9 +257,9 @@ export function jobIn(
   reply: StoredReply,
   idIn: (fields: Fields, isCut: boolean) => string | null,
 ): ReadReply | null {
-  const json = jsonIn(reply);
+  const json = parseReplyJson(reply);
   const isCut = json === undefined;
-  const id = idIn(isCut ? closedFields(reply.body.toString("utf8")) : fieldsOf(json), isCut);
+  const id = idIn(isCut ? parseTruncatedFields(reply.body.toString("utf8")) : fieldsOf(json), isCut);
   if (id !== null) return { id };
   return isCut ? null : "unnamed";
 }

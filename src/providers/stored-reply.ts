@@ -11,32 +11,31 @@ import { runRequest, toClause } from "./failures.ts";
 import { type Job, ProviderError, type SubmitReply, type UnknownReply } from "./provider.ts";
 import { replyExcerpt } from "./reply-facts.ts";
 
-/** An image of 64 MiB in base64, and what is around it. */
+/** Maximum size of a reply, in bytes: an image of 64 MiB in base64 and the JSON around it. */
 export const MAX_REPLY_BYTES = 128 * 1024 * 1024;
-const END_OF_LINE = 10;
+const LINE_FEED = 10;
 
-/** A reply as it is on disk. */
 export interface StoredReply {
   status: number;
   headers: ReplyHeaders;
   body: Buffer;
-  /** Why the body may not be whole, as a clause; null for one that is. */
+  /** The reason why the body may be incomplete, as a clause; null if it is complete. */
   cut: string | null;
 }
 
-/** File for the reply to a job's request. */
-export function ownReplyFile({ folder }: Pick<Job, "folder">): string {
+/** Default file for the reply to a job's request. */
+export function defaultReplyFile({ folder }: Pick<Job, "folder">): string {
   return path.join(folder, "reply");
 }
 
 /**
- * Where the reply to a job's request is kept: in its folder, or at a fallback that has taken more of it.
+ * File of the reply to a job's request: the largest of the default file and the fallback files.
  * @throws the disk's error
  */
 export function replyFile(job: Pick<Job, "folder" | "fallbackFiles">): string {
   const fallbacks = job.fallbackFiles ?? [];
-  if (!fallbacks.some(isPresent)) return ownReplyFile(job);
-  let [largest, maxBytes] = [ownReplyFile(job), fileSize(ownReplyFile(job))];
+  if (!fallbacks.some(isPresent)) return defaultReplyFile(job);
+  let [largest, maxBytes] = [defaultReplyFile(job), fileSize(defaultReplyFile(job))];
   for (const file of fallbacks) {
     const bytes = fileSize(file);
     if (bytes > maxBytes) [largest, maxBytes] = [file, bytes];
@@ -44,13 +43,16 @@ export function replyFile(job: Pick<Job, "folder" | "fallbackFiles">): string {
   return largest;
 }
 
-const ROOT = 0;
+const ROOT_UID = 0;
 
-/** Size of a file of this user; 0 for any other: others may write to a shared folder. @throws the disk's error */
+/**
+ * Size of a file of this user. 0 for a file of another user, who may be able to write to a shared folder.
+ * @throws the disk's error
+ */
 function fileSize(file: string): number {
   const stats = statSync(file, { throwIfNoEntry: false });
-  const self = userId();
-  const isOwn = self === undefined || self === ROOT || stats?.uid === self;
+  const uid = userId();
+  const isOwn = uid === undefined || uid === ROOT_UID || stats?.uid === uid;
   return stats?.isFile() && isOwn ? stats.size : 0;
 }
 
@@ -58,39 +60,38 @@ export function isSuccess({ status }: { status: number }): boolean {
   return status >= 200 && status < 300;
 }
 
-/** The ends of replies that could not be written to the disk, by the paths of their files. Only this process has them. */
-export const untaken = new Map<string, Buffer>();
+/** Rests of replies that could not be written to a disk, by the paths of their files. Only this process has them. */
+export const unwrittenRests = new Map<string, Buffer>();
 
 /**
- * The reply in a file; null if there is none, or not even its head is whole.
- * @param cut why it may not be whole; absent: as its Content-Length says
+ * Reads the reply in a file. Returns null if the file does not exist or its first line is incomplete.
+ * @param cut the reason why the reply may be incomplete; absent: decided by its Content-Length
  */
 export async function readReplyFile(file: string, cut?: string | null): Promise<StoredReply | null> {
   if (!isPresent(file)) return null;
-  const rest = untaken.get(file);
+  const rest = unwrittenRests.get(file);
   const bytes = rest ? Buffer.concat([readFileSync(file), rest]) : readFileSync(file);
-  const end = bytes.indexOf(END_OF_LINE);
+  const end = bytes.indexOf(LINE_FEED);
   if (end === -1) return null;
   const head = fieldsOf(jsonOrNull(bytes.toString("utf8", 0, end)));
   if (typeof head.status !== "number") return null;
   const headers = fieldsOf(head.headers) as ReplyHeaders;
-  const raw = bytes.subarray(end + 1);
-  const isCounted = headers["content-length"] === String(raw.length);
+  const rawBody = bytes.subarray(end + 1);
+  const isComplete = headers["content-length"] === String(rawBody.length);
   return {
     status: head.status,
     headers,
-    body: await unpacked(raw, headers["content-encoding"]),
-    cut: cut !== undefined ? cut : isCounted ? null : "the process ended while it arrived",
+    body: await decompress(rawBody, headers["content-encoding"]),
+    cut: cut !== undefined ? cut : isComplete ? null : "the process ended while the reply arrived",
   };
 }
 
 /**
- * The stored reply to a job's request. Only bytes that were read decide: a file that cannot be opened now leaves the job as it
- * is.
- * @param cut as of `readReplyFile`
+ * The stored reply to a job's request. If its file cannot be read now, the job stays as it is.
+ * @param cut as for `readReplyFile`
  * @throws ProviderError (lost, askable) if it cannot be read
  */
-export async function storedReply(job: Job, cut?: string | null): Promise<StoredReply | null> {
+export async function readStoredReply(job: Job, cut?: string | null): Promise<StoredReply | null> {
   const read = async () => readReplyFile(replyFile(job), cut);
   return read()
     .catch(read)
@@ -100,15 +101,17 @@ export async function storedReply(job: Job, cut?: string | null): Promise<Stored
     });
 }
 
-/** None is asked for, but some proxies compress anyway. A body that cannot be decompressed stays as it is. */
-function unpacked(body: Buffer, encoding: string | string[] | undefined): Promise<Buffer> {
+/** Compression is not requested, but some proxies compress anyway. A body that cannot be decompressed is unchanged. */
+function decompress(body: Buffer, encoding: string | string[] | undefined): Promise<Buffer> {
   return decodeBody(body, encoding, { maxBytes: MAX_REPLY_BYTES, mayBeCut: true }).catch(() => body);
 }
 
-/** Maximum number of bytes read of an unusable reply for its excerpt. */
 const MAX_EXCERPT_BYTES = 64 * 1024;
 
-/** As `settled`. The outcome names the kept reply if it is unknown, or in a fallback's file. */
+/**
+ * Like `runRequest`. The outcome includes the path of the stored reply if the outcome is unknown, or if a
+ * fallback file has the reply.
+ */
 export async function runRequestWithReply<Reply extends SubmitReply | null>(
   job: Job,
   { mask }: { mask: (text: string) => string },
@@ -119,15 +122,15 @@ export async function runRequestWithReply<Reply extends SubmitReply | null>(
   if (reply?.outcome === "unknown") return { ...reply, ...(await findSavedReply(job, mask)) };
   if (reply?.outcome !== "made") return reply;
   const file = findReplyFile(job);
-  return file === ownReplyFile(job) ? reply : { ...reply, savedPath: file };
+  return file === defaultReplyFile(job) ? reply : { ...reply, savedPath: file };
 }
 
-/** As `replyFile`, but never throws: its images were read, so a disk that fails now must not end the job. */
+/** Like `replyFile`, but never throws: the images were read, so a disk error must not fail the job. */
 function findReplyFile(job: Job): string {
   try {
     return replyFile(job);
   } catch {
-    return ownReplyFile(job);
+    return defaultReplyFile(job);
   }
 }
 
@@ -144,18 +147,21 @@ async function findSavedReply(
   return { savedPath: file, excerpt: replyExcerpt(text, mask) };
 }
 
-/** File of the reply about a finished job whose images are not all at URLs. */
+/** File of the reply about a completed job that contains an image as base64. */
 export function resultFile({ folder }: Pick<Job, "folder">): string {
   return path.join(folder, "result");
 }
 
-/** Writes a whole reply of success to a file of its own. @throws the disk's error */
+/** Writes the body of a successful reply to a new file. @throws the disk's error */
 export function writeReply(file: string, body: string): Promise<void> {
   const headers = { "content-length": String(Buffer.byteLength(body)) };
   return writeSynced(file, `${JSON.stringify({ status: 200, headers })}\n${body}`, 0o600);
 }
 
-/** Makes a reply in a job's folder its result, which survives a power cut. @throws the disk's error */
+/**
+ * Renames a reply in a job's folder to its result, and syncs both, so that it survives a power cut.
+ * @throws the disk's error
+ */
 export async function keepResult(job: Pick<Job, "folder">, reply: string): Promise<void> {
   await syncFile(reply);
   await retryWhileInUse(() => renameSync(reply, resultFile(job)));

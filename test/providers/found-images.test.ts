@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { imagesElsewhere, imagesIn, imagesInReply } from "../../src/providers/found-images.ts";
+import { findImageUrls, findOtherImages, findReplyImageUrls } from "../../src/providers/found-images.ts";
 import { resultFile, writeReply } from "../../src/providers/stored-reply.ts";
 import { FAL } from "../support/doubles/fal.ts";
 import { REPLICATE } from "../support/doubles/replicate.ts";
@@ -40,7 +40,7 @@ describe("the images of a result", () => {
     [{ url: URL, file_data: BASE64, content_type: "image/png" }, [URL]],
     [{ url: URL, thumbnail: OTHER }, [URL]],
   ])("%j are found", (result, urls) => {
-    expect(imagesIn(result)).toEqual(urls);
+    expect(findImageUrls(result)).toEqual(urls);
   });
 
   it.each<[unknown]>([
@@ -52,16 +52,16 @@ describe("the images of a result", () => {
     [{ prompt: URL, input_image: OTHER, reference_images: [DATA] }],
     [{ url: URL, respect_moderation: false }],
   ])("%j are none", (result) => {
-    expect(imagesIn(result)).toEqual([]);
+    expect(findImageUrls(result)).toEqual([]);
   });
 
   it("are none of a job's own addresses", () => {
     const said = { status_url: OTHER, cancel_url: OTHER, response_url: OTHER, image: { url: URL } };
-    expect(imagesInReply(said)).toEqual([URL]);
+    expect(findReplyImageUrls(said)).toEqual([URL]);
   });
 
   it("are not looked for below thousands of levels", () => {
-    expect(imagesIn(JSON.parse(`${"[".repeat(3000)}"${URL}"${"]".repeat(3000)}`))).toEqual([]);
+    expect(findImageUrls(JSON.parse(`${"[".repeat(3000)}"${URL}"${"]".repeat(3000)}`))).toEqual([]);
   });
 });
 
@@ -93,7 +93,7 @@ describe("an image that the request held", () => {
     const job = await jobFor({ references: [{ file, mediaType: "image/png" }, { url: URL }] });
     const mine = png(5);
     const said = { images: [URL, OTHER, BASE64, mine.toString("base64")] };
-    expect(imagesElsewhere(said, job)).toEqual([{ url: OTHER }, { bytes: mine }]);
+    expect(findOtherImages(said, job)).toEqual([{ url: OTHER }, { bytes: mine }]);
   });
 });
 

@@ -132,7 +132,7 @@ it("fetches nothing from a private network for a generator on the internet", asy
 });
 
 it.each([
-  ["leaves the job for later where it is given up", new Error("given up"), "unsent", /was not waited for/],
+  ["leaves the job for later where it is given up", new Error("given up"), "unsent", /was stopped/],
   [
     "refuses one for which a job's time is too short",
     new TimeLimitError("over"),

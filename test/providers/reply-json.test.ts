@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { closedFields, lenientJson } from "../../src/providers/reply-json.ts";
+import { parseLenientJson, parseTruncatedFields } from "../../src/providers/reply-json.ts";
 import { cpuTimeOf } from "../support/cpu-time.ts";
 import { holds } from "../support/holds.ts";
 
@@ -20,13 +20,13 @@ it.each([
   ["<html>", {}],
   ["", {}],
 ])("%s is cut after %j", (cut, fields) => {
-  expect(closedFields(cut)).toEqual(fields);
+  expect(parseTruncatedFields(cut)).toEqual(fields);
 });
 
 it("whatever is cut, every field is as the whole object has it", () => {
   holds(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.nat(200), (whole, at) => {
-      const fields = closedFields(JSON.stringify(whole).slice(0, -1).slice(0, at));
+      const fields = parseTruncatedFields(JSON.stringify(whole).slice(0, -1).slice(0, at));
       const parsed = JSON.parse(JSON.stringify(whole));
       for (const [name, value] of Object.entries(fields)) expect(value).toEqual(parsed[name]);
     }),
@@ -40,14 +40,14 @@ it.each([
   ["NaN and more", null],
   ['{"a": 1}', { a: 1 }],
 ])("%s is read as Python means it", (text, value) => {
-  expect(lenientJson(text)).toEqual(value);
+  expect(parseLenientJson(text)).toEqual(value);
 });
 
 it("is quick with an image of megabytes, and as many backslashes", async () => {
   const image = "NaN/".repeat(2 ** 20);
   const slashes = "\\\\".repeat(2 ** 20);
   const text = `{"a": NaN, "b": "${image}", "c": "${slashes}"}`;
-  expect(await cpuTimeOf(() => expect(lenientJson(text)).toMatchObject({ a: null, b: image }))).toBeLessThan(
-    20_000,
-  );
+  expect(
+    await cpuTimeOf(() => expect(parseLenientJson(text)).toMatchObject({ a: null, b: image })),
+  ).toBeLessThan(20_000);
 });

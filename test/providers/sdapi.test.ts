@@ -76,7 +76,7 @@ it("sends a reference image in base64 to img2img, and refuses several", async ()
   expect(server.submits()[0]?.target).toBe("/sdapi/v1/img2img");
   const body = { prompt: "a red fox", width: 64, height: 48, init_images: [IMAGE] };
   expect(bodies()).toEqual([{ ...body, ...fields }, body]);
-  const problem = "An sdapi server takes one reference image, and there are 2.";
+  const problem = "An sdapi server supports one reference image, not 2.";
   expect(generator.check?.(await jobFor({ references: [DATA_REFERENCE, file] }))).toBe(problem);
   expect(generator.check?.(await jobFor({ references: [file] }))).toBeNull();
 });

@@ -4,7 +4,7 @@ import { fieldsOf, isJsonObject, isTexts } from "../../lib/json.ts";
 import { jsonBody, type PostBody } from "../post-body.ts";
 import { type Job, ProviderError, type SubmitHow } from "../provider.ts";
 import type { ProviderServer } from "../provider-http.ts";
-import { lenientJson } from "../reply-json.ts";
+import { parseLenientJson } from "../reply-json.ts";
 import { isSuccess, type StoredReply } from "../stored-reply.ts";
 import { type Graph, graphIn } from "./graph.ts";
 
@@ -151,14 +151,14 @@ export class ComfyServer {
   /** Uploads an image. @returns the name that nodes have for it @throws as `find` */
   async upload(body: PostBody, signal: AbortSignal): Promise<string> {
     const reply = this.#checked(await this.http.tell("/upload/image", body, signal));
-    const { name, subfolder } = fieldsOf(lenientJson(reply.body));
+    const { name, subfolder } = fieldsOf(parseLenientJson(reply.body));
     if (typeof name !== "string") throw this.#unreadable();
     return typeof subfolder === "string" && subfolder !== "" ? `${subfolder}/${name}` : name;
   }
 
   async #json(from: string, signal: AbortSignal): Promise<unknown> {
     const reply = this.#checked(await this.http.get(from, signal, undefined, MAX_BYTES));
-    const json = lenientJson(reply.body);
+    const json = parseLenientJson(reply.body);
     if (json === null) throw this.#unreadable();
     return json;
   }

@@ -11,7 +11,7 @@ import type { ProviderDeps } from "../kind.ts";
 import { formBody } from "../post-body.ts";
 import { type Job, ProviderError, type SubmitHow, type SubmitReply } from "../provider.ts";
 import { type LocalReference, referenceFiles } from "../reference-files.ts";
-import { jsonIn, lenientJson } from "../reply-json.ts";
+import { parseLenientJson, parseReplyJson } from "../reply-json.ts";
 import { chosenSeed } from "../seeds.ts";
 import { isSuccess } from "../stored-reply.ts";
 import type { ComfyServer } from "./comfy-server.ts";
@@ -71,7 +71,7 @@ async function sendWorkflow(
   noteJob(id, job);
   const reply = await server.post(id, graph, job, how);
   if (!isSuccess(reply)) throw workflowRefusal(reply, graph, server.http.replySource(job.isPaid));
-  const { prompt_id } = fieldsOf(jsonIn(reply));
+  const { prompt_id } = fieldsOf(parseReplyJson(reply));
   if (typeof prompt_id !== "string" || !/^[\w-]{1,100}$/.test(prompt_id))
     throw server.http.lost(reply.cut ?? "it names no job");
   return { outcome: "accepted", taskId: prompt_id };
@@ -179,7 +179,7 @@ const MAX_DETAIL = 300;
 function workflowRefusal(reply: FailedReply, graph: Graph, source: ReplySource): ProviderError {
   const error = failedReply(reply, source);
   if (reply.status !== 400) return error;
-  const { node_errors } = fieldsOf(lenientJson(String(reply.body)));
+  const { node_errors } = fieldsOf(parseLenientJson(String(reply.body)));
   const reasons = Object.entries(fieldsOf(node_errors)).flatMap(([id, value]) => {
     const { errors, class_type } = fieldsOf(value);
     const node = graph.get(id);

@@ -10,7 +10,7 @@ import { createCopy } from "../../lib/write-whole.ts";
 import type { JobOptions } from "../../task/intent.ts";
 import type { GeneratorOptions } from "../kind.ts";
 import { ProviderError, unsendable } from "../provider.ts";
-import { exactJson } from "../reply-json.ts";
+import { parseExactJson } from "../reply-json.ts";
 import { CLASSIC, EXPORT_HINT, type Graph, graphIn } from "./graph.ts";
 
 /** A workflow, and its private copy. */
@@ -42,7 +42,7 @@ export function readWorkflow(file: string, label: string): Workflow {
   if (text === null)
     throw refused("is a PNG without a workflow: only one that ComfyUI itself saved holds it");
   if (text.length > MAX_TEXT_BYTES) throw refused("is larger than 4 MiB");
-  const graph = graphIn(exactJson(text.replace(/^\uFEFF/, "")));
+  const graph = graphIn(parseExactJson(text.replace(/^\uFEFF/, "")));
   if (typeof graph === "string") throw refused(graph);
   const copy = stringifyExact(Object.fromEntries(graph));
   return { graph, sha256: sha256Hex(Buffer.from(copy)), text: copy };
@@ -101,7 +101,8 @@ export class Workflows {
     if (!/^[\da-f]{64}$/.test(sha256)) throw new Error("its workflow has no name");
     const file = path.join(this.#folder, `${sha256}.json`);
     const bytes = readRegular(file, MAX_TEXT_BYTES);
-    const graph = sha256Hex(bytes) === sha256 ? graphIn(exactJson(bytes.toString("utf8"))) : "was changed";
+    const graph =
+      sha256Hex(bytes) === sha256 ? graphIn(parseExactJson(bytes.toString("utf8"))) : "was changed";
     if (typeof graph === "string") throw new Error(`its copy ${file} ${graph}`);
     return graph;
   }

@@ -1,11 +1,11 @@
 import { inspectBytes } from "../../lib/image/inspect.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../../lib/json.ts";
 import { isModeration, readErrorBody } from "../failed-reply.ts";
-import { base64Image, imagesElsewhere, type ReplyImage } from "../found-images.ts";
+import { base64Image, findOtherImages, type ReplyImage } from "../found-images.ts";
 import type { ProviderDeps, ServerSetup } from "../kind.ts";
 import type { Job, Provider, SubmitHow } from "../provider.ts";
 import { ProviderServer } from "../provider-http.ts";
-import { jsonIn, lenientJson } from "../reply-json.ts";
+import { parseLenientJson, parseReplyJson } from "../reply-json.ts";
 import {
   imagesOrNone,
   type JobContext,
@@ -159,7 +159,7 @@ export function readReply(reply: StoredReply, job: Job): ReadReply | null {
     const last = finalEvents(text);
     return last === null ? null : answerIn(last, JSON.stringify(last[0]), job);
   }
-  const json = jsonIn(reply);
+  const json = parseReplyJson(reply);
   return json === undefined ? null : answerIn([fieldsOf(json)], text, job);
 }
 
@@ -169,7 +169,7 @@ function answerIn(parts: readonly Record<string, unknown>[], body: string, job: 
   const items = allowed.flatMap((part) => [part.data ?? part].flat()).filter(isJsonObject);
   const usage = parts.find((part) => isJsonObject(part.usage))?.usage;
   const usual = items.flatMap(imageIn);
-  const images = usual.length > 0 ? usual : allowed.flatMap((part) => imagesElsewhere(part, job));
+  const images = usual.length > 0 ? usual : allowed.flatMap((part) => findOtherImages(part, job));
   return imagesOrNone(images, usage, body);
 }
 
@@ -193,7 +193,7 @@ function isEventStream(type: string, body: string): boolean {
  * cut.
  */
 function finalEvents(stream: string): Record<string, unknown>[] | null {
-  const events = stream.split(/\r?\n\r?\n/).map((event) => fieldsOf(lenientJson(eventData(event))));
+  const events = stream.split(/\r?\n\r?\n/).map((event) => fieldsOf(parseLenientJson(eventData(event))));
   const last = events.filter(isLast);
   return last.length === 0 ? null : last;
 }

@@ -7,7 +7,7 @@ import {
   type ReferenceUrl,
   referenceFiles,
   referenceUrls,
-  withoutDataPrefix,
+  removeDataPrefix,
 } from "../reference-files.ts";
 import type { JobContext } from "../service.ts";
 import { OPENAI_DEFAULT_MODEL, openAiName, type ServerForm } from "./server-forms.ts";
@@ -101,7 +101,7 @@ function referenceFields(urls: readonly ReferenceUrl[], { references }: ServerFo
       return urls.length === 1 ? { image: { url: first } } : { images: urls.map((url) => ({ url })) };
     case "ref_images":
       // Those that are no address are base64 without anything before it.
-      return { ref_images: urls.map(withoutDataPrefix) };
+      return { ref_images: urls.map(removeDataPrefix) };
     default:
       return urls.length === 1 ? { image_url: first } : { reference_images: urls };
   }

@@ -6,13 +6,13 @@ import { hasControlCharacter } from "../../lib/late-regex.ts";
 import { describeChoices } from "../../lib/short-text.ts";
 import { requestedSize } from "../../models/requested-size.ts";
 import { failedPoll, toClause } from "../failures.ts";
-import { base64Images, imagesIn, isInline, type ReplyImage } from "../found-images.ts";
+import { base64Images, findImageUrls, isDataUrl, type ReplyImage } from "../found-images.ts";
 import { fieldText, type JobPoll } from "../job-poll.ts";
 import type { ProviderDeps, ServerSetup } from "../kind.ts";
 import * as port from "../provider.ts";
 import { ProviderServer } from "../provider-http.ts";
 import { referenceUrls } from "../reference-files.ts";
-import { jsonIn, lenientJson } from "../reply-json.ts";
+import { parseLenientJson, parseReplyJson } from "../reply-json.ts";
 import {
   type Form,
   imagesOrNone,
@@ -43,7 +43,7 @@ export function packageProvider(
     read: (reply) => readReply(reply, provider),
     ...(provider.poll && {
       poll: (id, poll) => polled(id, provider, poll, server),
-      resultIn: ({ urls }) => imagesIn([urls].flat().map((url) => addressed(url, server))),
+      resultIn: ({ urls }) => findImageUrls([urls].flat().map((url) => addressed(url, server))),
     }),
     ...(provider.poll &&
       provider.cancel && {
@@ -187,13 +187,13 @@ function readBy(provider: Provider, reply: unknown): ReadReply | null {
 /** An image's URL, which may be relative to the server; anything else as it is. */
 function addressed(url: unknown, server: ProviderServer): unknown {
   const address = typeof url === "object" && url !== null && "url" in url ? url.url : url;
-  const isPlain = typeof address === "string" && address !== "" && !isInline(address);
+  const isPlain = typeof address === "string" && address !== "" && !isDataUrl(address);
   return isPlain ? server.imageAt(address).url : url;
 }
 
 /** An id counts only where the package can poll. */
 function readReply(reply: StoredReply, provider: Provider): Read | null {
-  const json = jsonIn(reply);
+  const json = parseReplyJson(reply);
   if (json === undefined) return null;
   const text = reply.body.toString("utf8");
   const read = readBy(provider, json);
@@ -239,7 +239,7 @@ function fetchFrom(server: ProviderServer): Fetch {
     if (url === null) throw new Error(`${at} is none of ${server.host}, and the key does not go there`);
     const { status, body } = await server.get(url, AbortSignal.timeout(FETCH_MS));
     if (!isSuccess({ status })) throw new Error(`${server.host} answered with HTTP ${status}`);
-    return { status, json: async () => lenientJson(body) };
+    return { status, json: async () => parseLenientJson(body) };
   };
 }
 

@@ -1,7 +1,7 @@
 import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
 import { describeChoices } from "../../lib/short-text.ts";
 import { requestedSize } from "../../models/requested-size.ts";
-import { imagesIn } from "../found-images.ts";
+import { findImageUrls } from "../found-images.ts";
 import { type Fields, fieldText, isFailedState, type JobPoll } from "../job-poll.ts";
 import { type ProviderDeps, type ServerSetup, USUAL_NAMES } from "../kind.ts";
 import { sizeFields } from "../openai/size.ts";
@@ -43,7 +43,7 @@ function createForm(server: ProviderServer, deps: ProviderDeps): Form {
     },
     read: (reply) => jobIn(reply, idIn),
     poll: (id, poll) => poll.get(jobUrl(id), (fields) => parseState(fields, poll)),
-    resultIn: ({ output }) => imagesIn(output),
+    resultIn: ({ output }) => findImageUrls(output),
     seedsIn: ({ output, logs }) => fieldsOf(output).seed ?? seedInLog(logs),
     async cancelAt(id, signal) {
       const url = jobUrl(id);
