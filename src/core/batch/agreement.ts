@@ -64,6 +64,6 @@ function foreignRows(
   if (!isForeign || rows === 0 || (shard !== null && isKnown)) return null;
   const rowsAre = rows === 1 ? "1 row of this batch is" : `${rows} rows of this batch are`;
   const mayContain = isKnown ? "may also contain" : "also contains";
-  const message = `${output.folder} ${mayContain} rows submitted from another machine or IMGGEN_HOME. Possibly, ${rowsAre} among them.`;
+  const message = `${output.folder} ${mayContain} rows submitted from another machine or IMGGEN_HOME. Possibly ${rowsAre} among them.`;
   return { message, rows };
 }
