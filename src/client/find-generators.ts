@@ -1,7 +1,7 @@
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { ImggenError } from "../lib/error-types.ts";
 import { jsonOrNull } from "../lib/json.ts";
-import type { LocalServers } from "../providers/kind.ts";
+import type { LocalSearch } from "../providers/kind.ts";
 import {
   getDefaultModel,
   isPaidByDefault,
@@ -47,7 +47,7 @@ const MAX_NAME_LENGTH = 200;
 
 /** Kinds of local servers. The last matching kind is used, because its API can do more than OpenAI's. */
 const LOCAL_KINDS = (["openai", "sdapi", "comfyui"] as const).flatMap((name) => {
-  const local: LocalServers | undefined = KINDS[name].local;
+  const local: LocalSearch | undefined = KINDS[name].local;
   return local === undefined ? [] : [{ name, local }];
 });
 
@@ -124,7 +124,7 @@ type KindReply = "own" | "locked" | "other";
 
 async function queryAsKind(
   { url }: ServerSpec,
-  { path, isOwn }: LocalServers,
+  { path, isMatch }: LocalSearch,
   signal: AbortSignal,
   { context: { env, clock }, onExchange }: QuerySession,
 ): Promise<KindReply> {
@@ -139,7 +139,7 @@ async function queryAsKind(
     const signalWithTimeout = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]);
     const { status, body } = await server.get(path, signalWithTimeout);
     if (status === 401) return "locked";
-    return status === 200 && isOwn(jsonOrNull(body)) ? "own" : "other";
+    return status === 200 && isMatch(jsonOrNull(body)) ? "own" : "other";
   } catch {
     return "other";
   } finally {

@@ -4,7 +4,7 @@ import { UsageError } from "../lib/error-types.ts";
 import { keyFingerprint } from "../lib/fingerprint.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { action, option, type Phrase, phrase } from "../lib/wording.ts";
-import { basicOrBearer, type GeneratorOptions } from "../providers/kind.ts";
+import { basicOrBearerHeaders, type GeneratorOptions } from "../providers/kind.ts";
 import {
   type GeneratorSpec,
   getConcurrency,
@@ -14,7 +14,7 @@ import {
   KINDS,
   kindAtHome,
 } from "../providers/kinds.ts";
-import { mayCarryKey, parseGeneratorSpec } from "../providers/spec.ts";
+import { canCarryKey, parseGeneratorSpec } from "../providers/spec.ts";
 import { SETTINGS, type SettingName } from "../store/settings-table.ts";
 import { checkGeneratorKey, checkSecret } from "./account.ts";
 import type { ClientSession } from "./client-session.ts";
@@ -220,7 +220,7 @@ export function getTaskKey(spec: GeneratorSpec, keyId: string, { settings }: Gen
 }
 
 export function supportsLogin({ kind }: Pick<GeneratorSpec, "kind">): boolean {
-  return isServerKind(kind) && KINDS[kind].keyHeaders === basicOrBearer;
+  return isServerKind(kind) && KINDS[kind].keyHeaders === basicOrBearerHeaders;
 }
 
 export function withKey(
@@ -231,7 +231,7 @@ export function withKey(
   if (spec.kind === "command") return { ...options, key: null };
   const packageVersion = spec.kind === "npm" ? { package: spec.version } : {};
   const isSecret = key !== null || Object.keys(options.headers).length > 0;
-  if (isSecret && !mayCarryKey(spec))
+  if (isSecret && !canCarryKey(spec))
     throw new UsageError("The generator's key is only sent to https:// addresses, and within this machine.", {
       hint: `Nothing was sent. Put https before ${new URL(spec.url).host}, or unset the key: a server that needs no key works over http.`,
     });

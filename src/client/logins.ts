@@ -3,7 +3,7 @@ import { UsageError } from "../lib/error-types.ts";
 import { documentedCost, estimateCost, formatCostRange } from "../models/cost.ts";
 import { resolveModel } from "../models/find.ts";
 import { DEFAULT_MODEL, MODELS, type Model } from "../models/matrix.ts";
-import { mayCarryKey, storedSpec } from "../providers/spec.ts";
+import { canCarryKey, storedSpec } from "../providers/spec.ts";
 import { checkGeneratorKey } from "./account.ts";
 import { supportsLogin } from "./generator-settings.ts";
 import { loadUnconfiguredGenerator, resolveSpec } from "./targets/generator-setup.ts";
@@ -42,7 +42,7 @@ export function generatorLogin(text: string, session: TargetSession) {
     address: url && { host: url.host, origin: url.origin },
     /** @throws UsageError for a key that cannot be sent there */
     checkKey(input: string): string {
-      if (url !== null && !mayCarryKey({ url: url.href }))
+      if (url !== null && !canCarryKey({ url: url.href }))
         throw new UsageError("A key is only sent to https:// addresses, and within this machine.", {
           hint: "Nothing was stored. A server that needs no key works over http.",
         });

@@ -12,21 +12,21 @@ import { referenceUrls } from "./reference-files.ts";
 import { parseLenientJson } from "./reply-json.ts";
 import { type Form, isJobId, type JobContext, jobIn, modelNamed, serviceProvider } from "./service.ts";
 
-/** fal's queue. The addresses of a request are used as its reply gives them, if they are fal's own. */
+/** fal's queue. The addresses in the reply to a request are used if their host belongs to fal. */
 export function falProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
   const server = new ProviderServer({ ...setup, otherHosts: ".fal.run" }, deps);
   return serviceProvider(setup, server, createForm(server), deps);
 }
 
 function createForm(server: ProviderServer): Form {
-  const idIn = ({ request_id: id, ...urls }: Fields, { options: { model } }: Job) => {
+  const parseJobId = ({ request_id: id, ...urls }: Fields, { options: { model } }: Job) => {
     if (!isJobId(id) || model === null) return null;
-    const atFal = (url: unknown) => server.ownUrl(url)?.href;
-    const response = atFal(urls.response_url) ?? server.urlBelow(`/${appName(model)}/requests/${id}`);
-    const usual = parseAddresses(response);
-    const status = atFal(urls.status_url) ?? usual.status;
-    // The job cannot be cancelled at another server's address. Its image can still be had.
-    const cancel = urls.cancel_url === undefined ? usual.cancel : (atFal(urls.cancel_url) ?? "");
+    const falAddress = (url: unknown) => server.ownUrl(url)?.href;
+    const response = falAddress(urls.response_url) ?? server.urlBelow(`/${appName(model)}/requests/${id}`);
+    const defaults = parseAddresses(response);
+    const status = falAddress(urls.status_url) ?? defaults.status;
+    // A cancel address at another host is not used. The job can still complete.
+    const cancel = urls.cancel_url === undefined ? defaults.cancel : (falAddress(urls.cancel_url) ?? "");
     return toJobId({ response, status, cancel });
   };
   return {
@@ -42,8 +42,8 @@ function createForm(server: ProviderServer): Form {
       };
       return { path: `/${model}`, body };
     },
-    read: (reply, job) => jobIn(reply, (fields) => idIn(fields, job)),
-    poll: (id, poll) => polled(id, server, poll),
+    read: (reply, job) => jobIn(reply, (fields) => parseJobId(fields, job)),
+    poll: (id, poll) => pollRequest(id, server, poll),
     resultIn: findReplyImageUrls,
     seedsIn: ({ seed }) => seed,
     async cancelAt(id) {
@@ -53,25 +53,27 @@ function createForm(server: ProviderServer): Form {
   };
 }
 
-/** The part of a model's name that the addresses of its requests begin with, as fal's own client makes them. */
+/** The part of a model's name with which its request addresses begin, as in fal's official client. */
 function appName(model: string): string {
   const parts = model.split("/");
-  return parts.slice(0, IN_NAMESPACE.has(parts[0] ?? "") ? 3 : 2).join("/");
+  return parts.slice(0, NAMESPACES.has(parts[0] ?? "") ? 3 : 2).join("/");
 }
 
-const IN_NAMESPACE: ReadonlySet<string> = new Set(["workflows", "comfy"]);
+const NAMESPACES: ReadonlySet<string> = new Set(["workflows", "comfy"]);
 
-/** Addresses of a request's result, status and cancellation. */
+/** Addresses of a request. */
 interface Addresses {
   response: string;
   status: string;
   cancel: string;
 }
 
-/** The result's address alone, where the others follow from it; else all three. */
+/** The result's address alone if the other addresses follow from it, otherwise all three. */
 function toJobId({ response, status, cancel }: Addresses): string {
-  const usual = parseAddresses(response);
-  return status === usual.status && cancel === usual.cancel ? response : [response, status, cancel].join(" ");
+  const defaults = parseAddresses(response);
+  return status === defaults.status && cancel === defaults.cancel
+    ? response
+    : [response, status, cancel].join(" ");
 }
 
 function parseAddresses(id: string): Addresses {
@@ -79,36 +81,39 @@ function parseAddresses(id: string): Addresses {
   return { response, status, cancel };
 }
 
-async function polled(id: string, server: ProviderServer, poll: JobPoll): Promise<PollReply> {
+async function pollRequest(id: string, server: ProviderServer, poll: JobPoll): Promise<PollReply> {
   const { response, status } = parseAddresses(id);
   let isDone = false;
   let metrics: unknown;
-  const seen = await poll.get(server.ownUrl(status), (fields) => {
+  const statusReply = await poll.get(server.ownUrl(status), (fields) => {
     isDone = fields.status === "COMPLETED";
     metrics = fields.metrics;
     const isRunning = isDone || fields.status === "IN_QUEUE" || fields.status === "IN_PROGRESS";
     if (isRunning) return { status: "running", providerState: String(fields.status) };
-    return isFailedState(fields.status) ? poll.failed(failureWords(fields.status, fields)) : null;
+    return isFailedState(fields.status) ? poll.failed(failureMessage(fields.status, fields)) : null;
   });
-  if (!isDone) return seen;
+  if (!isDone) return statusReply;
   return poll.get(
     server.ownUrl(response),
     (fields) => (Object.keys(fields).length === 0 ? null : poll.finished(metrics, fields)),
-    (reply) => failedIn(reply, poll),
+    (reply) => parseFailedResult(reply, poll),
   );
 }
 
-function failureWords(status: string, fields: Fields): string {
+function failureMessage(status: string, fields: Fields): string {
   const { words } = readErrorBody(JSON.stringify(fields));
   return words === null ? status : `${status}: ${words}`;
 }
 
-/** A job that has failed is `COMPLETED`, and its result an error with a `detail`: with 500 a list, else of any form. */
-function failedIn({ status, body }: HttpReply, poll: JobPoll): PolledState | null {
+/**
+ * Parses the result of a failed job. fal sets such a job to `COMPLETED`, and returns an error with a `detail`:
+ * a list with HTTP 500, otherwise any value.
+ */
+function parseFailedResult({ status, body }: HttpReply, poll: JobPoll): PolledState | null {
   const { words } = readErrorBody(body);
   const { detail } = fieldsOf(parseLenientJson(body));
-  const isOwn = status === 500 ? Array.isArray(detail) && detail.length > 0 : detail !== undefined;
-  return isOwn && words !== null ? poll.failed(`HTTP ${status}: ${words}`) : null;
+  const isJobFailure = status === 500 ? Array.isArray(detail) && detail.length > 0 : detail !== undefined;
+  return isJobFailure && words !== null ? poll.failed(`HTTP ${status}: ${words}`) : null;
 }
 
 function sizeInput(job: Job): Fields {
@@ -116,13 +121,13 @@ function sizeInput(job: Job): Fields {
   const { sizeForm } = options;
   const size = requestedSize(job);
   if (sizeForm !== null) return sizeFields({ ratio: request.ratio, size }, null, sizeForm);
-  // Beside an image that is edited, its own size is the usual one.
-  const isAsked = request.ratio !== undefined || request.quality !== undefined;
-  const isFree = request.ratio === "auto" || (references.length > 0 && !isAsked);
-  return isFree || size === null ? {} : { image_size: size };
+  // The default size of an edited image is the size of the reference image.
+  const hasSizeSetting = request.ratio !== undefined || request.quality !== undefined;
+  const isDefaultSize = request.ratio === "auto" || (references.length > 0 && !hasSizeSetting);
+  return isDefaultSize || size === null ? {} : { image_size: size };
 }
 
-/** The models that edit several images take a list, also of one. */
+/** Models that edit several images require a list, even for one image. */
 async function referenceFields({ references, options }: Job, context: JobContext): Promise<Fields> {
   if (references.length === 0) return {};
   const urls = referenceUrls(references, context);

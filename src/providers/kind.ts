@@ -7,96 +7,105 @@ import type { GeneratorFields } from "../task/request.ts";
 import type { FieldNames } from "../task/request-fields.ts";
 import type { Provider } from "./provider.ts";
 
-/** A kind of server, as data: a new one is an entry in `KINDS` and the file that it opens. */
+/** Definition of a provider's server. To add one, write an entry in `KINDS` and the file that it opens. */
 export interface ServerKind {
   /** For messages. */
   title: string;
-  /** The address that the kind's name alone stands for; null if the kind has none. */
+  /** Default address; null if an address must be given. */
   url: string | null;
-  /** Added to an address without a path. */
+  /** Path that is added to an address without one. */
   basePath: string;
-  /** Variables that hold the key for its own address, and for no other: the first that is set. Empty: it needs none. */
+  /**
+   * Environment variables with the key for the default address, in order of preference. No other address
+   * receives this key. Empty if no key is needed.
+   */
   keyVariables: readonly string[];
   keyHeaders: KeyHeaders;
-  /** Default of `--generator-concurrency`: how many requests it takes at once. */
+  /** Default of `--generator-concurrency`. */
   concurrency: number;
-  /** The most that `--generator-concurrency` may be. */
+  /** Maximum of `--generator-concurrency`. */
   maxConcurrency: number;
-  /** Whether its images are paid; absent: its address decides. */
+  /** Whether its images are paid. Default: depends on the address. */
   isPaid?: boolean;
   /** Whether every request must name a model. */
   needsModel: boolean;
-  /** The models that the server at a URL is known to have, and the one for requests that name none, if there is one. */
+  /** Known models of the server at a URL, and the default for requests that name no model; null if not known. */
   modelsAt(server: { url: string }): { matrix: Matrix; default: string | null } | null;
-  /** A model to suggest, if every request must name one; absent: none. */
+  /** Model to suggest if every request must name one. Default: no suggestion. */
   firstModel?: string;
-  /** Search for servers on this machine; absent: none. */
-  local?: LocalServers;
-  /** The names of the server's fields for a seed and a negative prompt; absent: it has no such field. */
+  /** Search for servers on this machine. Default: no search. */
+  local?: LocalSearch;
+  /** Names of the server's fields for a seed and a negative prompt; absent if it does not support the field. */
   fieldNamesAt(server: { url: string }): FieldNames;
-  /** Loads its code, and makes it. */
+  /** Loads the code of the provider, and creates the provider. */
   open(setup: ServerSetup, deps: ProviderDeps): Promise<Provider>;
 }
 
-/** How a key goes into the headers of a request. */
+/** Creates the request headers with a key. */
 type KeyHeaders = (key: string) => Readonly<Record<string, string>>;
 
-export const bearer: KeyHeaders = (key) => ({ authorization: `Bearer ${key}` });
+export const bearerHeaders: KeyHeaders = (key) => ({ authorization: `Bearer ${key}` });
 
-/** `user:password` is what these servers know; any other key is for a proxy before one. */
-export const basicOrBearer: KeyHeaders = (key) =>
-  key.includes(":") ? { authorization: `Basic ${Buffer.from(key).toString("base64")}` } : bearer(key);
+/** These servers support `user:password`. Any other key is for a proxy in front of the server. */
+export const basicOrBearerHeaders: KeyHeaders = (key) =>
+  key.includes(":") ? { authorization: `Basic ${Buffer.from(key).toString("base64")}` } : bearerHeaders(key);
 
-/** Search for servers of a kind on this machine. */
-export interface LocalServers {
-  /** Their usual ports, which servers of other kinds may use too. */
+export interface LocalSearch {
+  /** Default ports, which other software may use as well. */
   ports: readonly number[];
-  /** A path below the base that they answer. */
+  /** Path to request, relative to the base. */
   path: string;
-  /** Whether a reply to it is a server's of this kind. */
-  isOwn: (json: unknown) => boolean;
+  /** Whether a reply to `path` is from such a server. */
+  isMatch: (json: unknown) => boolean;
 }
 
-/** Parts of a server's provider. */
+/** Settings to open a server's provider with. */
 export interface ServerSetup {
-  /** Its base. */
+  /** Base URL. */
   url: string;
-  /** The headers that carry its key; empty without one. */
+  /** Headers with the key; empty without a key. */
   keyHeaders: Readonly<Record<string, string>>;
   options: GeneratorOptions;
 }
 
-/** The usual names at servers and services. */
-export const USUAL_NAMES: FieldNames = { seed: "seed", negative: "negative_prompt" };
+/** The most common field names of servers and services. */
+export const DEFAULT_FIELD_NAMES: FieldNames = { seed: "seed", negative: "negative_prompt" };
 
-/** The user's own server: it works on one image at a time, with the model that it has loaded. */
-export const LOCAL = {
+/** Defaults of the user's own server. It works on one image at a time, with the model that it has loaded. */
+export const LOCAL_DEFAULTS = {
   url: null,
   basePath: "",
   keyVariables: [],
-  keyHeaders: bearer,
+  keyHeaders: bearerHeaders,
   concurrency: 1,
   maxConcurrency: Number.POSITIVE_INFINITY,
   needsModel: false,
   modelsAt: () => null,
-  fieldNamesAt: () => USUAL_NAMES,
+  fieldNamesAt: () => DEFAULT_FIELD_NAMES,
 } as const satisfies Partial<ServerKind>;
 
-/** A service on the internet: it works on several images at once, with the model that each request names. */
-export const SERVICE = { ...LOCAL, concurrency: 4, needsModel: true } as const satisfies Partial<ServerKind>;
-
 /**
- * How a generator is used. What makes an image, and whether it is paid for, is settled with the intent of its task; here it is
- * what the user has set for new ones.
+ * Defaults of a service on the internet. It works on several images at once, with the model that each request
+ * names.
  */
+export const SERVICE_DEFAULTS = {
+  ...LOCAL_DEFAULTS,
+  concurrency: 4,
+  needsModel: true,
+} as const satisfies Partial<ServerKind>;
+
+/** Settings of a generator for new tasks. The intent of an existing task has its own provider and price. */
 export interface GeneratorOptions {
   /** `--generator-model` */
   model: string | null;
-  /** `--generator-side`: the longest side in pixels for 1K or no quality; 2K is twice, 4K four times as long. Default 1024. */
+  /**
+   * `--generator-side`: longest side in pixels for 1K or no quality. It is doubled for 2K, and doubled again
+   * for 4K. Default 1024.
+   */
   sidePx: number;
-  /** `--generator-size`: how a size is sent; null: as its kind does. */
+  /** `--generator-size`: format of a size in requests; null for the provider's default. */
   sizeForm: SizeForm | null;
-  /** `--generator-concurrency`. Default: by the kind. */
+  /** `--generator-concurrency`. Default: depends on the provider. */
   concurrency: number;
   /** `--generator-timeout`. Default 600 000. */
   timeoutMs: number;
@@ -104,32 +113,32 @@ export interface GeneratorOptions {
   defaults: Pick<GeneratorFields, "fields">;
   /** Defaults of requests in config.json: `seed`, `negative` and `field`. */
   savedFields: GeneratorFields;
-  /** The names of its fields for a seed and a negative prompt. */
+  /** Names of the server's fields for a seed and a negative prompt. */
   fieldNames: FieldNames;
-  /** `--workflow`: the user's file, and how messages name the option; undefined for none. */
+  /** `--workflow`: the user's file, and the name of the option for messages. */
   workflow?: { path: string; label: string } | undefined;
-  /** `--generator-header`, with the variables' values in place. */
+  /** `--generator-header`, with the values of environment variables filled in. */
   headers: Readonly<Record<string, string>>;
-  /** Follows from the kind and the address, unless `--generator-paid` or `--generator-free` says otherwise. */
+  /** Default: depends on the provider and the address. `--generator-paid` and `--generator-free` override it. */
   isPaid: boolean;
   key: string | null;
-  /** The variable whose key would be sent to it; absent for none. */
+  /** Environment variable with the key, if there is one. */
   keyVariable?: string;
-  /** `name@version` of the package that makes the images, where one does. */
+  /** `name@version` of the package that generates the images, if it is a package. */
   package?: string;
 }
 
-/** Dependencies of a provider on its process. */
+/** Environment and services that a provider uses. */
 export interface ProviderDeps {
   env: Readonly<Record<string, string | undefined>>;
   proxies: Proxies | undefined;
   clock: Clock;
-  /** Where what is learned of a service's models is kept for a day; absent: nowhere. */
+  /** Folder that caches model descriptions for a day; absent: no cache. */
   cacheFolder?: string | undefined;
-  /** Where private copies of workflows are kept; absent: no task is begun, and none is kept. */
+  /** Folder for private copies of workflows; absent if no task can start. */
   workflows?: string | undefined;
-  /** Variables that hold the keys of installed packages. Default: none. */
+  /** Environment variables with the keys of installed packages. Default: none. */
   packageKeys?: readonly string[];
-  /** Called for every HTTP exchange with a server, for `--verbose`. */
+  /** Called for every HTTP exchange, for `--verbose`. */
   onExchange?: HttpClientOptions["onExchange"];
 }

@@ -3,7 +3,7 @@ import { fieldsOf, isJsonObject } from "../lib/json.ts";
 import { type Columns, type Matrix, model } from "../models/matrix.ts";
 import type { FieldNames } from "../task/request-fields.ts";
 import type { GeneratorOptions, ProviderDeps } from "./kind.ts";
-import { basicOrBearer, LOCAL, SERVICE, type ServerKind } from "./kind.ts";
+import { basicOrBearerHeaders, LOCAL_DEFAULTS, SERVICE_DEFAULTS, type ServerKind } from "./kind.ts";
 import { fieldNamesAt, modelsAt } from "./openai/server-forms.ts";
 import type { Provider } from "./provider.ts";
 
@@ -23,7 +23,7 @@ const GEMINI_MATRIX: Matrix = [
 
 const TABLE = {
   openai: {
-    ...LOCAL,
+    ...LOCAL_DEFAULTS,
     title: "OpenAI",
     url: "https://api.openai.com/v1",
     basePath: "/v1",
@@ -32,37 +32,37 @@ const TABLE = {
     local: {
       ports: [1234, 8080, 11434, 8000],
       path: "/models",
-      isOwn: (json) => hasList(fieldsOf(json).data, "id"),
+      isMatch: (json) => hasList(fieldsOf(json).data, "id"),
     },
     fieldNamesAt,
     open: async (setup, deps) => (await import("./openai/openai-provider.ts")).openAiProvider(setup, deps),
   },
   sdapi: {
-    ...LOCAL,
+    ...LOCAL_DEFAULTS,
     title: "sdapi",
-    keyHeaders: basicOrBearer,
+    keyHeaders: basicOrBearerHeaders,
     local: {
       ports: [7860, 1234],
       path: "/sdapi/v1/sd-models",
-      isOwn: (json) => hasList(json, "model_name") || hasList(json, "title"),
+      isMatch: (json) => hasList(json, "model_name") || hasList(json, "title"),
     },
     open: async (setup, deps) => (await import("./sdapi.ts")).sdapiProvider(setup, deps),
   },
   comfyui: {
-    ...LOCAL,
+    ...LOCAL_DEFAULTS,
     title: "ComfyUI",
     // ComfyUI has no login; a proxy before it may have one.
-    keyHeaders: basicOrBearer,
+    keyHeaders: basicOrBearerHeaders,
     local: {
       ports: [8188, 8000],
       path: "/system_stats",
-      isOwn: (json) => isJsonObject(fieldsOf(json).system) && Array.isArray(fieldsOf(json).devices),
+      isMatch: (json) => isJsonObject(fieldsOf(json).system) && Array.isArray(fieldsOf(json).devices),
     },
     fieldNamesAt: () => PLACEHOLDER_NAMES,
     open: async (setup, deps) => (await import("./comfyui/comfyui-provider.ts")).comfyUiProvider(setup, deps),
   },
   replicate: {
-    ...SERVICE,
+    ...SERVICE_DEFAULTS,
     title: "Replicate",
     url: "https://api.replicate.com/v1",
     basePath: "/v1",
@@ -71,7 +71,7 @@ const TABLE = {
     open: async (setup, deps) => (await import("./replicate/replicate.ts")).replicateProvider(setup, deps),
   },
   fal: {
-    ...SERVICE,
+    ...SERVICE_DEFAULTS,
     title: "fal",
     url: "https://queue.fal.run",
     keyVariables: ["FAL_KEY"],
@@ -80,7 +80,7 @@ const TABLE = {
     open: async (setup, deps) => (await import("./fal.ts")).falProvider(setup, deps),
   },
   bfl: {
-    ...SERVICE,
+    ...SERVICE_DEFAULTS,
     title: "Black Forest Labs",
     url: "https://api.bfl.ai/v1",
     basePath: "/v1",
@@ -93,7 +93,7 @@ const TABLE = {
     open: async (setup, deps) => (await import("./bfl.ts")).bflProvider(setup, deps),
   },
   gemini: {
-    ...SERVICE,
+    ...SERVICE_DEFAULTS,
     title: "Gemini",
     url: "https://generativelanguage.googleapis.com/v1beta",
     basePath: "/v1beta",
@@ -212,7 +212,7 @@ export function getFieldNames(spec: GeneratorSpec): FieldNames {
 
 /** How many requests it takes at once, unless the user says so; and at most. */
 export function getConcurrency(spec: GeneratorSpec): { usual: number; max: number } {
-  const { concurrency: usual, maxConcurrency: max } = getServerKind(spec) ?? LOCAL;
+  const { concurrency: usual, maxConcurrency: max } = getServerKind(spec) ?? LOCAL_DEFAULTS;
   return { usual, max: max };
 }
 

@@ -13,17 +13,18 @@ import {
   type ServerSpec,
 } from "./kinds.ts";
 
-// The user's own generator as it is written on the command line.
+// Parses the `--generator` option.
 
 /**
- * A generator as it is written: the name of a kind that has an address of its own, the URL of an OpenAI-compatible
- * server, `<kind>:<url>`, `npm:<package>` or `command:<command line>`. The `name` of the result is read as the same generator
- * again, but for the query of its address: that may be a secret, and the name is recorded and shown.
- * @param label names the option in messages @throws UsageError
+ * Parses a generator: the name of a provider with a default address, the URL of an OpenAI-compatible server,
+ * `<provider>:<url>`, `npm:<package>` or `command:<command line>`. The parsed `name` has no query, because a
+ * query may contain a secret, and the name is recorded and shown.
+ * @param label name of the option, for messages
+ * @throws UsageError
  */
 export function parseGeneratorSpec(input: string, label: string): ParsedSpec {
   const text = input.trim();
-  if (!text.startsWith("command:")) refuseQuerySecret(text, label, KEY_ELSEWHERE);
+  if (!text.startsWith("command:")) refuseQuerySecret(text, label, KEY_ADVICE);
   if (/^https?:/i.test(text)) return serverSpec("openai", text, label);
   const [, kind = "", rest] = /^([a-z]+)(?::(.*))?$/s.exec(text) ?? [];
   if (kind === "command" && rest !== undefined)
@@ -33,34 +34,34 @@ export function parseGeneratorSpec(input: string, label: string): ParsedSpec {
     const url = rest ?? KINDS[kind].url;
     if (url !== null) return serverSpec(kind, url.trim(), label);
   }
-  throw refused(`${label} ${JSON.stringify(redactAddress(text))} is not a generator`, hintFor(text));
+  throw specError(`${label} ${JSON.stringify(redactAddress(text))} is not a generator`, hintFor(text));
 }
 
-const KEY_ELSEWHERE = [
+const KEY_ADVICE = [
   phrase`Set IMGGEN_GENERATOR_KEY, or store the key: ${action("run", "login --generator <url without it>")}`,
   phrase`\nTo send it as a header: ${option("generatorHeader")} <name>=<variable>`,
 ];
-const OWN = Object.entries(KINDS).flatMap(([name, { url }]) => (url === null ? [] : [name]));
-const FORMS = [
-  `Write ${OWN.join(", ")}, a URL such as http://gpubox:1234, sdapi:<url>, comfyui:<url>, npm:<package> or command:<command line>.`,
+const DEFAULT_NAMES = Object.entries(KINDS).flatMap(([name, { url }]) => (url === null ? [] : [name]));
+const SYNTAX_HINT = [
+  `Write ${DEFAULT_NAMES.join(", ")}, a URL such as http://gpubox:1234, sdapi:<url>, comfyui:<url>, npm:<package> or command:<command line>.`,
   phrase`More: ${action("help", "generators")}`,
 ];
 
-/** An address that lacks only its scheme: `gpubox:1234`. */
+/** Suggests the URL for an address without a scheme, such as `gpubox:1234`. */
 function hintFor(text: string): Wording {
-  const whole = `http://${text.replace(/[?#].*$/s, "")}`;
-  return /^[a-z0-9.-]+:\d+(\/|$)/i.test(text) && URL.canParse(whole) ? `Did you mean ${whole}?` : FORMS;
+  const url = `http://${text.replace(/[?#].*$/s, "")}`;
+  return /^[a-z0-9.-]+:\d+(\/|$)/i.test(text) && URL.canParse(url) ? `Did you mean ${url}?` : SYNTAX_HINT;
 }
 
-/** `@scope/name`, and an address in place of the package's own. */
-const PACKAGE = /^((?:@[a-z0-9-][\w.-]*\/)?[a-z0-9-][\w.-]*)(?::(https?:.*))?$/is;
+/** `@scope/name`, with an optional address in place of the package's default. */
+const PACKAGE_PATTERN = /^((?:@[a-z0-9-][\w.-]*\/)?[a-z0-9-][\w.-]*)(?::(https?:.*))?$/is;
 
 function packageSpec(text: string, rest: string, label: string): ParsedSpec {
-  const [, name, address] = PACKAGE.exec(rest.trim()) ?? [];
+  const [, name, address] = PACKAGE_PATTERN.exec(rest.trim()) ?? [];
   if (name === undefined)
-    throw refused(
-      `${label} ${JSON.stringify(redactAddress(text))} names no package`,
-      "Write npm:<name of the package>.",
+    throw specError(
+      `${label} ${JSON.stringify(redactAddress(text))} does not name a package`,
+      "Write npm:<package name>.",
     );
   if (address === undefined) return { kind: "npm", name: `npm:${name}`, package: name, url: null };
   const { url } = serverSpec("sdapi", address, label);
@@ -68,19 +69,19 @@ function packageSpec(text: string, rest: string, label: string): ParsedSpec {
 }
 
 function serverSpec(kind: ServerKindName, text: string, label: string): ServerSpec {
-  if (!URL.canParse(text)) throw refused(`${label} ${JSON.stringify(redactAddress(text))} is not a URL`);
-  const { protocol, origin, hostname, username, password, pathname, search, hash } = connectable(
+  if (!URL.canParse(text)) throw specError(`${label} ${JSON.stringify(redactAddress(text))} is not a URL`);
+  const { protocol, origin, hostname, username, password, pathname, search, hash } = replaceWildcardHost(
     new URL(text),
   );
-  if (protocol !== "https:" && protocol !== "http:") throw refused(`${label} is not an http(s) URL`);
+  if (protocol !== "https:" && protocol !== "http:") throw specError(`${label} is not an http(s) URL`);
   if (username !== "" || password !== "")
-    throw refused(
-      `${label} holds a user name or a password, which other users of this machine could see`,
+    throw specError(
+      `${label} contains a user name or a password, which other users of this machine could see`,
       phrase`Set IMGGEN_GENERATOR_KEY=<user>:<password>, or store it: ${action("run", "login --generator <url without it>")}`,
     );
-  if (hash !== "") throw refused(`${label} has a fragment (#…), which no server is sent`);
+  if (hash !== "") throw specError(`${label} has a fragment (#…), which is never sent to a server`);
   if (protocol === "http:" && !isPrivateHost(hostname))
-    throw refused(
+    throw specError(
       `${label} must begin with https:// (plain http: only for this machine and private networks)`,
       "Prompts and images would be sent unencrypted over the internet.",
     );
@@ -90,7 +91,7 @@ function serverSpec(kind: ServerKindName, text: string, label: string): ServerSp
   return { kind, name: base === defaultUrl ? kind : `${kind}:${base}`, url: `${base}${search}` };
 }
 
-/** A generator with the query of its address, as only the settings have it. */
+/** A generator with the query of its address, which only the settings store. */
 export function storedSpec(spec: ParsedSpec): string {
   if (spec.kind === "command" || spec.url === null || withoutSearch(spec.url) === spec.url) return spec.name;
   return `${spec.kind === "npm" ? `npm:${spec.package}` : spec.kind}:${spec.url}`;
@@ -100,21 +101,21 @@ function withoutSearch(url: string): string {
   return url.replace(/\?.*$/s, "");
 }
 
-/** Loopback addresses in place of the ones that a server listens on, and prints, for all interfaces. */
-const LOOPBACK_FOR: ReadonlyMap<string, string> = new Map([
+/** Replacements for the wildcard addresses that a server listens on, and prints, for all interfaces. */
+const LOOPBACK_HOSTS: ReadonlyMap<string, string> = new Map([
   ["0.0.0.0", "127.0.0.1"],
   ["[::]", "[::1]"],
 ]);
 
-/** Windows cannot connect to the address of all interfaces, and a key may only go to a loopback address. */
-function connectable(url: URL): URL {
-  url.hostname = LOOPBACK_FOR.get(url.hostname) ?? url.hostname;
+/** Windows cannot connect to a wildcard address, and a key may only be sent to a loopback address. */
+function replaceWildcardHost(url: URL): URL {
+  url.hostname = LOOPBACK_HOSTS.get(url.hostname) ?? url.hostname;
   return url;
 }
 
 /**
- * One text for one server, however it is spelled and whatever is asked of it: requests to it take turns. Of a command its
- * command line.
+ * Key of the queue in which requests to one server take turns. It is the same for all spellings and paths of
+ * the server's address; for a command, it is the command line.
  */
 export function queueKey(spec: GeneratorSpec | ParsedSpec): string {
   if (spec.kind === "command" || spec.url === null) return spec.name;
@@ -123,12 +124,12 @@ export function queueKey(spec: GeneratorSpec | ParsedSpec): string {
   return `${host}:${port || (protocol === "https:" ? 443 : 80)}`;
 }
 
-/** Whether a key may be sent there: not over an unencrypted network. */
-export function mayCarryKey({ url }: { url: string }): boolean {
+/** Whether a key may be sent to a URL: never over an unencrypted network. */
+export function canCarryKey({ url }: { url: string }): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === "https:" || isLoopbackHost(hostname);
 }
 
-function refused(message: string, hint: Wording = FORMS): UsageError {
+function specError(message: string, hint: Wording = SYNTAX_HINT): UsageError {
   return new UsageError(`${message}.`, { hint });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { isPrivateHost } from "../../src/api/address.ts";
 import { UsageError } from "../../src/lib/error-types.ts";
-import { mayCarryKey, parseGeneratorSpec, queueKey, storedSpec } from "../../src/providers/spec.ts";
+import { canCarryKey, parseGeneratorSpec, queueKey, storedSpec } from "../../src/providers/spec.ts";
 import { words } from "../support/words.ts";
 
 const parsed = (text: string) => parseGeneratorSpec(text, "--generator");
@@ -75,7 +75,7 @@ it.each([
   ["http://gpubox:1234/v1", false],
   ["http://192.168.1.2:1234/v1", false],
 ])("a key may be sent to %s: %s", (url, may) => {
-  expect(mayCarryKey({ url })).toBe(may);
+  expect(canCarryKey({ url })).toBe(may);
 });
 
 it.each(

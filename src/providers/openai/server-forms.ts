@@ -1,7 +1,7 @@
 import { type Columns, type Matrix, model, RATIOS } from "../../models/matrix.ts";
 import type { SizeForm } from "../../task/intent.ts";
 import type { FieldNames } from "../../task/request-fields.ts";
-import { USUAL_NAMES } from "../kind.ts";
+import { DEFAULT_FIELD_NAMES } from "../kind.ts";
 
 /** Deviations of one OpenAI-compatible server. */
 export interface ServerForm {
@@ -31,7 +31,7 @@ const ANY: ServerForm = {
   streams: false,
   references: "files",
   hasResolution: false,
-  fieldNames: USUAL_NAMES,
+  fieldNames: DEFAULT_FIELD_NAMES,
   isOpenAi: false,
 };
 

@@ -5,7 +5,7 @@ import { UsageError } from "../../lib/error-types.ts";
 import { fieldsOf, isTexts, jsonOrNull } from "../../lib/json.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { action, phrase } from "../../lib/wording.ts";
-import { bearer, SERVICE, type ServerKind } from "../kind.ts";
+import { bearerHeaders, SERVICE_DEFAULTS, type ServerKind } from "../kind.ts";
 import type { PackageName, PackageSpec } from "../kinds.ts";
 import type { ProviderPackage, ProviderSetup } from "./interface.ts";
 import { PackageThread } from "./package-thread.ts";
@@ -119,13 +119,13 @@ const OPTIONAL: Readonly<Record<string, { is: (value: unknown) => boolean; what:
 function toServerKind(definition: ProviderPackage): ServerKind {
   const { title, url, keyVariables = [], isPaid, needsModel = false } = definition;
   return {
-    ...SERVICE,
+    ...SERVICE_DEFAULTS,
     title,
     url,
     keyVariables,
-    keyHeaders: (key) => callPackage(title, () => definition.keyHeaders?.(key)) ?? bearer(key),
+    keyHeaders: (key) => callPackage(title, () => definition.keyHeaders?.(key)) ?? bearerHeaders(key),
     ...(isPaid !== undefined && { isPaid }),
-    concurrency: definition.concurrency ?? SERVICE.concurrency,
+    concurrency: definition.concurrency ?? SERVICE_DEFAULTS.concurrency,
     needsModel,
     fieldNamesAt: () => definition.fieldNames ?? {},
     open: async (setup, deps) => {

@@ -3,7 +3,7 @@ import { describeChoices } from "../../lib/short-text.ts";
 import { requestedSize } from "../../models/requested-size.ts";
 import { findImageUrls } from "../found-images.ts";
 import { type Fields, fieldText, isFailedState, type JobPoll } from "../job-poll.ts";
-import { type ProviderDeps, type ServerSetup, USUAL_NAMES } from "../kind.ts";
+import { DEFAULT_FIELD_NAMES, type ProviderDeps, type ServerSetup } from "../kind.ts";
 import { sizeFields } from "../openai/size.ts";
 import { type Job, type PolledState, type Provider, unsendable } from "../provider.ts";
 import { ProviderServer } from "../provider-http.ts";
@@ -80,7 +80,7 @@ async function inputFor(job: Job, allowed: ModelInputs, context: JobContext): Pr
   const { fields, model } = job.options;
   const unknown = Object.keys(fields).filter((name) => allowed?.has(name) === false);
   // `--seed` and `--negative` are never left out, as `--field` is.
-  const { seed, negative } = USUAL_NAMES;
+  const { seed, negative } = DEFAULT_FIELD_NAMES;
   const requiredInputs = [
     job.request.seed !== undefined && seed,
     job.request.negative !== undefined && negative,

@@ -1,6 +1,6 @@
 import { expect, onTestFinished } from "vitest";
 import type { GeneratorOptions } from "../../../src/providers/kind.ts";
-import { bearer } from "../../../src/providers/kind.ts";
+import { bearerHeaders } from "../../../src/providers/kind.ts";
 import { openAiProvider } from "../../../src/providers/openai/openai-provider.ts";
 import { findServerForm } from "../../../src/providers/openai/server-forms.ts";
 import type { MadeImage, Provider, SubmitReply } from "../../../src/providers/provider.ts";
@@ -30,14 +30,14 @@ export interface OpenAi {
   parts: JobParts;
 }
 
-function bearerHeaders({ key }: Partial<GeneratorOptions>) {
-  return key ? bearer(key) : {};
+function keyHeaders({ key }: Partial<GeneratorOptions>) {
+  return key ? bearerHeaders(key) : {};
 }
 
 /** An OpenAI-compatible provider at this base, closed after the test. */
 export function openAiAt(base: string, { as = base, ...options }: OpenAiOptions = {}): OpenAi {
   const deps = { env: {}, proxies: undefined, clock: quickClock };
-  const setup = { url: base, keyHeaders: bearerHeaders(options), options: { ...OPTIONS, ...options } };
+  const setup = { url: base, keyHeaders: keyHeaders(options), options: { ...OPTIONS, ...options } };
   const provider = openAiProvider(setup, deps, findServerForm(as));
   onTestFinished(() => provider.close());
   const { isPaid = false, sizeForm = null } = options;

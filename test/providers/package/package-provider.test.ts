@@ -227,7 +227,7 @@ describe("a package", () => {
 
   it.each(["npm:", "npm:../fox", "npm:/etc/fox", "npm:.hidden", "npm:a/b/c", "npm:fox:file:///x"])(
     "is not named %s",
-    (text) => expect(() => parseGeneratorSpec(text, "--generator")).toThrow(/names no package/),
+    (text) => expect(() => parseGeneratorSpec(text, "--generator")).toThrow(/does not name a package/),
   );
 
   it.each([
