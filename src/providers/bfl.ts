@@ -9,19 +9,19 @@ import { ProviderServer } from "./provider-http.ts";
 import { type LocalReference, referenceFiles, toBase64 } from "./reference-files.ts";
 import { type Form, isJobId, jobIn, modelNamed, serviceProvider } from "./service.ts";
 
-/** Black Forest Labs. A job is polled at the address that its reply gives, on one of the service's own hosts. */
+/** Black Forest Labs. A job is polled at the address in the reply to its request, on one of the service's hosts. */
 export function bflProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
   const server = new ProviderServer({ ...setup, otherHosts: ".bfl.ai" }, deps);
   return serviceProvider(setup, server, createForm(server), deps);
 }
 
 function createForm(server: ProviderServer): Form {
-  const idIn = ({ id, polling_url: pollingUrl, cost }: Fields) => {
+  const parseJobId = ({ id, polling_url: pollingUrl, cost }: Fields) => {
     if (!isJobId(id)) return null;
     const url = server.ownUrl(pollingUrl ?? server.urlBelow(`/get_result?id=${id}`));
     if (url === null) return null;
-    // Only this reply has the price. A URL's fragment is never sent.
-    return typeof cost === "number" ? `${url.href.replace(/#.*$/s, "")}#${COST}${cost}` : url.href;
+    // Only this reply contains the price, so the job's id stores it in the URL's fragment, which is never sent.
+    return typeof cost === "number" ? `${url.href.replace(/#.*$/s, "")}#${COST_PREFIX}${cost}` : url.href;
   };
   return {
     supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "fields"],
@@ -31,8 +31,8 @@ function createForm(server: ProviderServer): Form {
       const { model, fields } = job.options;
       const files = await referenceFiles(job, context);
       const { quality } = job.request;
-      if (quality !== undefined && BY_RATIO.test(model ?? ""))
-        context.onWarning?.(`${model} does not support the quality ${quality}: it was not sent.`);
+      if (quality !== undefined && RATIO_MODELS.test(model ?? ""))
+        context.onWarning?.(`${model} does not support the quality ${quality}, so the quality was not sent.`);
       return {
         path: `/${model}`,
         body: {
@@ -45,11 +45,13 @@ function createForm(server: ProviderServer): Form {
     },
     resultIn: ({ result }) => findImageUrls(result),
     seedsIn: ({ result }) => fieldsOf(result).seed,
-    // The polling address does not follow from the id.
+    // In a reply that is cut short, the id is not used without its polling address.
     read: (reply) =>
-      jobIn(reply, (fields, isCut) => (isCut && fields.polling_url === undefined ? null : idIn(fields))),
+      jobIn(reply, (fields, isCut) =>
+        isCut && fields.polling_url === undefined ? null : parseJobId(fields),
+      ),
     poll: (id, poll) => {
-      const [address, cost] = id.split(`#${COST}`);
+      const [address, cost] = id.split(`#${COST_PREFIX}`);
       const usage = cost ? { cost: Number(cost) } : null;
       return poll.get(
         server.ownUrl(address),
@@ -60,7 +62,7 @@ function createForm(server: ProviderServer): Form {
   };
 }
 
-const COST = "cost=";
+const COST_PREFIX = "cost=";
 
 function parseState(fields: Fields, usage: Fields | null, poll: JobPoll): ReadState {
   const { status, result, details } = fields;
@@ -69,33 +71,32 @@ function parseState(fields: Fields, usage: Fields | null, poll: JobPoll): ReadSt
   if (status === "Ready") return poll.finished(usage, fields);
   if (status === "Task not found") return "missing";
   if (!isFailedState(status)) return null;
-  const more = fieldText(details ?? fieldsOf(result).error);
-  return poll.failed(more === null ? status : `${status}: ${more}`);
+  const explanation = fieldText(details ?? fieldsOf(result).error);
+  return poll.failed(explanation === null ? status : `${status}: ${explanation}`);
 }
 
-/** Models that know no pixels. */
-const BY_RATIO = /kontext|ultra/;
-/** Sides are multiples of this. */
+/** Models that support an aspect ratio instead of a size in pixels. */
+const RATIO_MODELS = /kontext|ultra/;
+/** The service requires sides that are multiples of this. */
 const STEP_PX = 32;
 
-/** @param reference the file of the first reference image, if there is one */
-function sizeInput(job: Job, reference: string | undefined): Fields {
+/** @param referenceFile file of the first reference image, if there is one */
+function sizeInput(job: Job, referenceFile: string | undefined): Fields {
   const { options, request } = job;
   const { model, sizeForm } = options;
   const ratio = request.ratio === "auto" ? undefined : request.ratio;
-  const requested = requestedSize(job, reference);
-  const size = requested && { width: stepped(requested.width), height: stepped(requested.height) };
+  const requested = requestedSize(job, referenceFile);
+  const size = requested && { width: roundToStep(requested.width), height: roundToStep(requested.height) };
   if (sizeForm !== null) return sizeFields({ ratio, size }, null, sizeForm);
-  if (BY_RATIO.test(model ?? "")) return ratio === undefined ? {} : { aspect_ratio: ratio };
+  if (RATIO_MODELS.test(model ?? "")) return ratio === undefined ? {} : { aspect_ratio: ratio };
   return request.ratio === "auto" ? {} : { ...size };
 }
 
-function stepped(px: number): number {
+function roundToStep(px: number): number {
   return Math.max(1, Math.round(px / STEP_PX)) * STEP_PX;
 }
 
-/** `input_image`, `input_image_2`, …, in base64. */
 function referenceFields(files: readonly LocalReference[]): Fields {
-  const nameAt = (at: number) => (at === 0 ? "input_image" : `input_image_${at + 1}`);
-  return Object.fromEntries(files.map((file, at) => [nameAt(at), toBase64(file)]));
+  const fieldName = (index: number) => (index === 0 ? "input_image" : `input_image_${index + 1}`);
+  return Object.fromEntries(files.map((file, index) => [fieldName(index), toBase64(file)]));
 }

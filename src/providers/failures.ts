@@ -11,16 +11,16 @@ import { errorCode, errorText } from "../lib/error-text.ts";
 import type { ImggenError } from "../lib/error-types.ts";
 import { type FailedPoll, ProviderError, type SubmitReply } from "./provider.ts";
 
-/** The error for a failure that was not charged, of a task or of a list of models. */
+/** Converts a failure that was not charged, of a task or of a list of models. */
 export function toImggenError(error: ProviderError): ImggenError {
   const { failure, message, details, hint = "Nothing was charged." } = error;
   const facts = { charged: "no", hint, details, cause: error } as const;
-  if (failure.kind !== "account") return new ERRORS[failure.kind](message, facts);
-  const Refusal = failure.key === "login_required" ? AuthRequiredError : InsufficientCreditsError;
-  return new Refusal(message, { ...facts, key: failure.key });
+  if (failure.kind !== "account") return new ERROR_TYPES[failure.kind](message, facts);
+  const AccountError = failure.key === "login_required" ? AuthRequiredError : InsufficientCreditsError;
+  return new AccountError(message, { ...facts, key: failure.key });
 }
 
-const ERRORS = {
+const ERROR_TYPES = {
   unsent: NetworkError,
   disk: NoRoomError,
   invalid: RejectedRequestError,
@@ -29,7 +29,7 @@ const ERRORS = {
   lost: ServiceError,
 } as const;
 
-/** The end of a submit that has failed. */
+/** The outcome of a failed submit. */
 function replyFor(error: ProviderError): SubmitReply {
   const { failure } = error;
   switch (failure.kind) {
@@ -55,8 +55,9 @@ function replyFor(error: ProviderError): SubmitReply {
 }
 
 /**
- * The outcome of a request. Never throws: after an unexpected error the outcome is unknown if the request was sent.
- * @param work calls its parameter at the last moment before the request can reach the other side
+ * Runs a request and returns its outcome. Never throws. After an unexpected error, the outcome is unknown if
+ * the request was sent.
+ * @param work calls its parameter immediately before the request can reach the provider
  */
 export async function runRequest<Reply extends SubmitReply | null>(
   work: (onSent: () => void) => Promise<Reply>,
@@ -71,26 +72,25 @@ export async function runRequest<Reply extends SubmitReply | null>(
     });
   } catch (error) {
     if (error instanceof ProviderError) return replyFor(error);
-    const unsent = isDiskFull(error) ? "disk" : "unsent";
-    const failure = { kind: isSent ? "lost" : unsent } as const;
+    const unsentKind = isDiskFull(error) ? "disk" : "unsent";
+    const failure = { kind: isSent ? "lost" : unsentKind } as const;
     const message = isSent ? errorText(error) : `Nothing was sent: ${toClause(errorText(error))}.`;
     return replyFor(new ProviderError(message, failure, { cause: error }));
   }
 }
 
-/** A poll without a usable answer. @param why a clause */
+/** The outcome of a poll without a usable reply. @param why a clause */
 export function failedPoll(why: string, facts: Partial<FailedPoll> = {}): FailedPoll {
   return { outcome: "retry", why, rateLimited: false, retryAfterMs: null, connectionError: null, ...facts };
 }
 
 const DISK_FULL: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EROFS"]);
 
-/** Whether an error is of a disk that is full or read-only. */
 export function isDiskFull(error: unknown): boolean {
   return DISK_FULL.has(errorCode(error) ?? "");
 }
 
-/** A sentence as a clause of another one. */
+/** Converts a sentence to a clause for use in another sentence. */
 export function toClause(sentence: string): string {
   return sentence.replace(/\.$/, "").replace(/^(?:The|A|No)\b/, (word) => word.toLowerCase());
 }

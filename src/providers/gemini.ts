@@ -15,7 +15,7 @@ import {
 } from "./service.ts";
 import type { StoredReply } from "./stored-reply.ts";
 
-/** Gemini in its own form: `POST <base>/models/<model>:generateContent`, which answers with the image. */
+/** Gemini's native API: `POST <base>/models/<model>:generateContent`, whose reply contains the image. */
 export function geminiProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
   return serviceProvider(setup, new ProviderServer(setup, deps), FORM, deps);
 }
@@ -25,20 +25,22 @@ const FORM: Form = {
   check: modelNamed(/^(?:models\/)?[\w-][\w.-]*$/, "Gemini is named like gemini-3-pro-image"),
   request: async (job, context) => ({
     path: `/models/${modelName(job)}:generateContent`,
-    body: await bodyFor(job, context),
+    body: await requestBody(job, context),
   }),
-  read,
+  read: readReply,
   models: { path: "/models?pageSize=1000", namesIn: modelNames },
 };
 
 /** @throws ProviderError for a reference image that cannot be used */
-async function bodyFor(job: Job, context: JobContext): Promise<Record<string, unknown>> {
+async function requestBody(job: Job, context: JobContext): Promise<Record<string, unknown>> {
   const { prompt, ratio, quality } = job.request;
   const files = await referenceFiles(job, context);
   const images = files.map((file) => ({ inlineData: { mimeType: file.mediaType, data: toBase64(file) } }));
-  const hasSize = SIZES.test(quality ?? "") && takesSize(modelName(job));
+  const hasSize = IMAGE_SIZES.test(quality ?? "") && supportsSize(modelName(job));
   if (quality !== undefined && !hasSize)
-    context.onWarning?.(`${modelName(job)} does not support the quality ${quality}: it was not sent.`);
+    context.onWarning?.(
+      `${modelName(job)} does not support the quality ${quality}, so the quality was not sent.`,
+    );
   const imageConfig = {
     ...(ratio !== undefined && ratio !== "auto" && { aspectRatio: ratio }),
     ...(hasSize && { imageSize: quality }),
@@ -57,21 +59,21 @@ function modelName({ options }: Pick<Job, "options">): string {
   return (options.model ?? "").replace(/^models\//, "");
 }
 
-const SIZES = /^[124]K$/;
+const IMAGE_SIZES = /^[124]K$/;
 
-function takesSize(name: string): boolean {
+function supportsSize(name: string): boolean {
   return !name.startsWith("gemini-2.5-");
 }
 
 function modelNames(json: unknown): string[] | null {
   const { models } = fieldsOf(json);
   if (!Array.isArray(models)) return null;
-  const names = models.map((each) => fieldsOf(each).name).filter((name) => typeof name === "string");
+  const names = models.map((model) => fieldsOf(model).name).filter((name) => typeof name === "string");
   return names.map((name) => name.replace(/^models\//, "")).filter((name) => /^gemini-.*image/.test(name));
 }
 
-/** The resulting images, without those of the model's thoughts. */
-function read(reply: StoredReply): ReadReply | null {
+/** Reads the resulting images, without the images in the model's thoughts. */
+function readReply(reply: StoredReply): ReadReply | null {
   const json = parseReplyJson(reply);
   if (json === undefined) return null;
   const fields = fieldsOf(json);
@@ -80,19 +82,22 @@ function read(reply: StoredReply): ReadReply | null {
   const results = parts.filter(({ thought }) => thought !== true);
   const images = base64Images(results.map((part) => fieldsOf(part.inlineData ?? part.inline_data).data));
   const texts = results.map(({ text }) => text).filter((text) => typeof text === "string");
-  const why = whyNone(fields, candidates[0] ?? {}, texts.join(" "));
+  const error = missingImageError(fields, candidates[0] ?? {}, texts.join(" "));
   return imagesOrNone(
     images,
     fields.usageMetadata ?? fields.usage_metadata,
-    why ?? reply.body.toString("utf8"),
+    error ?? reply.body.toString("utf8"),
   );
 }
 
-/** Reasons of the service's rules: the same would come of every try. */
-const RULES = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION/;
+/** Reasons by which the service refuses a request. A retry would have the same result. */
+const REFUSAL_REASONS = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION/;
 
-/** Why there is no image, in the usual form of an error; null where nothing says so. Gateways write the names with `_`. */
-function whyNone(
+/**
+ * The reason for a reply without an image, as the JSON of an API error; null if the reply contains no reason.
+ * Some gateways write the field names in snake case.
+ */
+function missingImageError(
   fields: Record<string, unknown>,
   candidate: Record<string, unknown>,
   text: string,
@@ -104,10 +109,10 @@ function whyNone(
   const finishMessage = candidate.finishMessage ?? candidate.finish_message;
   const reason = blockReason ?? finishReason;
   if (typeof reason !== "string") return null;
-  const isRefused = blockReason !== undefined || RULES.test(reason);
-  const more = [blockReasonMessage, finishMessage, text].find(
-    (each) => typeof each === "string" && each !== "",
+  const isRefused = blockReason !== undefined || REFUSAL_REASONS.test(reason);
+  const explanation = [blockReasonMessage, finishMessage, text].find(
+    (value) => typeof value === "string" && value !== "",
   );
-  const message = more === undefined ? reason : `${reason}: ${more}`;
+  const message = explanation === undefined ? reason : `${reason}: ${explanation}`;
   return JSON.stringify({ error: { message, code: isRefused ? "moderation" : "no_image" } });
 }

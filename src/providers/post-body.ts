@@ -5,16 +5,15 @@ import type { StreamedBody } from "../api/transport.ts";
 import { DiskFile } from "../lib/disk-file.ts";
 import { stringifyExact, toExactSeed } from "../lib/exact-integer.ts";
 
-/** The body of a POST, and its type. */
 export interface PostBody {
   type: string;
   content: string | StreamedBody;
 }
 
-/** A file that becomes a text in base64 in a JSON body. It is read while the body is sent. */
+/** A file that a JSON body contains as base64. It is read while the body is sent. */
 export class Base64File {
   readonly file: string;
-  /** The beginning of the text: that of a `data:` URL. */
+  /** Text before the base64, such as the start of a `data:` URL. */
   readonly prefix: string;
 
   constructor(file: string, prefix = "") {
@@ -22,78 +21,83 @@ export class Base64File {
     this.prefix = prefix;
   }
 
-  /** All of it. @throws the system's error */
+  /** The prefix and the whole file. @throws the system's error */
   text(): string {
     return `${this.prefix}${readFileSync(this.file, "base64")}`;
   }
 }
 
 /**
- * A value as JSON; each `Base64File` in it becomes a text.
- * @param seedField name of the field with a seed, whose digits are sent as a number @throws the system's error if a file is
- * not there
+ * Serializes a value as JSON; each `Base64File` becomes a string.
+ * @param seedField name of a field with a seed, which is sent as a number with all digits
+ * @throws the system's error if a file does not exist
  */
 export function jsonBody(value: unknown, seedField?: string): PostBody {
   const type = "application/json";
-  // It occurs in no text of the value.
-  const mark = randomUUID();
+  // A random placeholder that does not occur in the value.
+  const placeholder = randomUUID();
   const files: Base64File[] = [];
-  const text = stringifyExact(value, (name, each) => {
-    if (!(each instanceof Base64File)) return name === seedField ? toExactSeed(each) : each;
-    files.push(each);
-    return `${each.prefix}${mark}`;
+  const text = stringifyExact(value, (name, field) => {
+    if (!(field instanceof Base64File)) return name === seedField ? toExactSeed(field) : field;
+    files.push(field);
+    return `${field.prefix}${placeholder}`;
   });
   if (files.length === 0) return { type, content: text };
-  const parts = text.split(mark).flatMap((part, at): Part[] => {
-    const before = files[at];
-    return before === undefined ? [part] : [part, filePart(before.file, "base64")];
+  const parts = text.split(placeholder).flatMap((part, index): Part[] => {
+    const file = files[index];
+    return file === undefined ? [part] : [part, filePart(file.file, "base64")];
   });
-  return { type, content: bodyOfParts(parts) };
+  return { type, content: streamParts(parts) };
 }
 
-/** A file of a form. */
+/** A file in a `multipart/form-data` body. */
 export interface FormFile {
   field: string;
   file: string;
-  /** The name that the form gives it. Default: its own. */
+  /** File name in the form. Default: the name of the file on disk. */
   name?: string;
   mediaType: string;
 }
 
 /**
- * Fields and files as `multipart/form-data` (RFC 7578), written as browsers do.
- * @throws the system's error if a file is not there
+ * Encodes fields and files as `multipart/form-data` (RFC 7578), as browsers do.
+ * @throws the system's error if a file does not exist
  */
 export function formBody(
   fields: readonly [name: string, value: string][],
   files: readonly FormFile[],
 ): PostBody {
   const boundary = `imggen-${randomUUID()}`;
-  const head = (lines: string) => `--${boundary}\r\nContent-Disposition: form-data; ${lines}\r\n\r\n`;
+  const partHead = (parameters: string) =>
+    `--${boundary}\r\nContent-Disposition: form-data; ${parameters}\r\n\r\n`;
   const parts: Part[] = fields.map(
-    ([name, value]) => `${head(`name="${quoted(name)}"`)}${value.replace(/\r?\n|\r/g, "\r\n")}\r\n`,
+    ([name, value]) => `${partHead(`name="${escapeQuotes(name)}"`)}${value.replace(/\r?\n|\r/g, "\r\n")}\r\n`,
   );
   for (const { field, file, name = path.basename(file), mediaType } of files) {
     const type = `\r\nContent-Type: ${mediaType}`;
-    parts.push(head(`name="${field}"; filename="${quoted(name)}"${type}`), filePart(file, null), "\r\n");
+    parts.push(
+      partHead(`name="${field}"; filename="${escapeQuotes(name)}"${type}`),
+      filePart(file, null),
+      "\r\n",
+    );
   }
   parts.push(`--${boundary}--\r\n`);
-  return { type: `multipart/form-data; boundary=${boundary}`, content: bodyOfParts(parts) };
+  return { type: `multipart/form-data; boundary=${boundary}`, content: streamParts(parts) };
 }
 
-/** A name for use between quotes. */
-function quoted(name: string): string {
+/** Escapes a name for use in a quoted string. */
+function escapeQuotes(name: string): string {
   return name.replace(/["\r\n]/g, encodeURIComponent);
 }
 
-/** A part of a body: a text, or a file as it was when the body was begun. */
+/** Part of a body: a text, or a file with its size when the body was created. */
 type Part = string | { file: string; fileBytes: number; encoding: "base64" | null };
 
 function filePart(file: string, encoding: "base64" | null): Part {
   return { file, fileBytes: statSync(file).size, encoding };
 }
 
-function bodyOfParts(parts: readonly Part[]): StreamedBody {
+function streamParts(parts: readonly Part[]): StreamedBody {
   return {
     bytes: parts.reduce((sum, part) => sum + partBytes(part), 0),
     async *chunks() {
@@ -110,16 +114,17 @@ function partBytes(part: Part): number {
   return part.encoding === null ? part.fileBytes : 4 * Math.ceil(part.fileBytes / 3);
 }
 
-/** A multiple of three, so that the base64 of the chunks can be joined. */
+/** A multiple of three, so that the base64 of consecutive chunks can be joined. */
 const CHUNK_BYTES = 192 * 1024;
 
-/** @throws Error if the size of the file has changed, before the last chunk */
+/** @throws Error before the last chunk if the size of the file has changed */
 function* fileChunks({ file, fileBytes, encoding }: Exclude<Part, string>): Generator<Buffer> {
   const opened = DiskFile.openToRead(file);
   try {
     for (let at = 0; at < fileBytes; at += CHUNK_BYTES) {
       const chunk = opened.read(at, Math.min(CHUNK_BYTES, fileBytes - at));
-      if (opened.size !== fileBytes) throw new Error(`${path.basename(file)} was changed while it was sent`);
+      if (opened.size !== fileBytes)
+        throw new Error(`${path.basename(file)} changed while it was being sent`);
       yield encoding === null ? chunk : Buffer.from(chunk.toString(encoding), "latin1");
     }
   } finally {

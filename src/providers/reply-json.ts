@@ -2,16 +2,16 @@ import { parseExact } from "../lib/exact-integer.ts";
 import { isJsonObject, jsonOrNull } from "../lib/json.ts";
 import type { StoredReply } from "./stored-reply.ts";
 
-/** Numbers that are none in JSON. */
-const NO_NUMBER = /-?\b(?:NaN|Infinity)\b/g;
+/** Numbers that JSON does not allow. */
+const INVALID_NUMBER = /-?\b(?:NaN|Infinity)\b/g;
 
-/** As `jsonOrNull`; `NaN` and `Infinity`, which servers in Python write, are read as null. */
+/** Like `jsonOrNull`, but reads `NaN` and `Infinity`, which servers in Python write, as null. */
 export function parseLenientJson(text: string): unknown {
   const json = jsonOrNull(text);
-  return json === null && /\b(?:NaN|Infinity)\b/.test(text) ? jsonOrNull(withNulls(text)) : json;
+  return json === null && /\b(?:NaN|Infinity)\b/.test(text) ? jsonOrNull(replaceInvalidNumbers(text)) : json;
 }
 
-/** As `lenientJson`, with all digits of a long number: a seed of 64 bits would be rounded. */
+/** Like `parseLenientJson`, but keeps all digits of long numbers: a seed of 64 bits would be rounded. */
 export function parseExactJson(text: string): unknown {
   try {
     return parseExact(text);
@@ -20,15 +20,18 @@ export function parseExactJson(text: string): unknown {
   }
 }
 
-/** What stands between quotes is stepped over by hand: an image in base64 is too long for a pattern. */
-function withNulls(text: string): string {
+/**
+ * Replaces invalid numbers outside strings. Strings are skipped without a pattern, because an image in base64
+ * is too long for one.
+ */
+function replaceInvalidNumbers(text: string): string {
   const parts: string[] = [];
-  for (let from = 0; from < text.length; ) {
-    const quote = text.indexOf('"', from);
+  for (let start = 0; start < text.length; ) {
+    const quote = text.indexOf('"', start);
     const end = quote === -1 ? text.length : quote;
-    parts.push(text.slice(from, end).replace(NO_NUMBER, "null"));
-    from = quote === -1 ? end : endOfString(text, quote);
-    parts.push(text.slice(end, from));
+    parts.push(text.slice(start, end).replace(INVALID_NUMBER, "null"));
+    start = quote === -1 ? end : endOfString(text, quote);
+    parts.push(text.slice(end, start));
   }
   return parts.join("");
 }
@@ -44,8 +47,8 @@ function endOfString(text: string, quote: number): number {
 }
 
 /**
- * The JSON of a reply; null for another text, undefined for JSON that was cut short. The end of a connection is all that
- * ends some replies: whether one is whole, only its JSON can tell, whatever the connection did.
+ * Parses a reply. Returns null if it is not JSON, and undefined if its JSON is cut short. Some replies end only
+ * with their connection, so only the JSON shows whether they are complete.
  */
 export function parseReplyJson({ body, cut }: StoredReply): unknown {
   const text = body.toString("utf8").replace(/^\uFEFF/, "");
@@ -54,32 +57,32 @@ export function parseReplyJson({ body, cut }: StoredReply): unknown {
 }
 
 /**
- * The fields of a JSON object whose end is missing. Only whole fields count: the last character ends a text, an object and a
- * list; the comma after it ends any other value.
+ * Parses the complete fields of a JSON object whose end is missing. A closing quote or bracket ends a string,
+ * an object or a list; only a comma ends any other value.
  */
-export function parseTruncatedFields(cut: string): Readonly<Record<string, unknown>> {
-  const text = cut.replace(/^\uFEFF/, "");
-  // The last may be the end of a field's name.
-  for (const end of endsIn(text).slice(-2).reverse()) {
+export function parseTruncatedFields(truncated: string): Readonly<Record<string, unknown>> {
+  const text = truncated.replace(/^\uFEFF/, "");
+  // The last end may belong to a field's name instead of a value.
+  for (const end of findFieldEnds(text).slice(-2).reverse()) {
     const fields = jsonOrNull(`${text.slice(0, end)}}`);
     if (isJsonObject(fields)) return fields;
   }
   return {};
 }
 
-/** Where names and values of the outermost object end. */
-function endsIn(text: string): number[] {
+/** Positions at which names and values of the outermost object end. */
+function findFieldEnds(text: string): number[] {
   const ends: number[] = [];
   let depth = 0;
-  let isText = false;
+  let isInString = false;
   for (let at = 0; at < text.length; at++) {
     const character = text[at];
-    if (isText && character === "\\") at += 1;
-    else if (character === '"') isText = !isText;
-    else if (isText) continue;
+    if (isInString && character === "\\") at += 1;
+    else if (character === '"') isInString = !isInString;
+    else if (isInString) continue;
     else if (character === "{" || character === "[") depth += 1;
     else if (character === "}" || character === "]") depth -= 1;
-    if (depth !== 1 || isText) continue;
+    if (depth !== 1 || isInString) continue;
     if (character === ",") ends.push(at);
     else if (character === '"' || character === "}" || character === "]") ends.push(at + 1);
   }

@@ -379,7 +379,7 @@ it("the query of a generator's address is in no sidecar, record, history, config
 });
 
 const FLAGGED = { seed: 7, has_nsfw_concepts: [true] };
-const WARNING = "marks an image as not safe for work";
+const WARNING = "marked an image as not safe for work";
 
 it("an image that fal marks as not safe for work is saved, with a warning in text, JSON and a batch", async () => {
   const result: Behaviour = (request, socket) => {

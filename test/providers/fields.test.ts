@@ -26,7 +26,7 @@ it.each([
 ])("a quality that the model does not support is said not to be sent", async (form, model) => {
   const { submit } = await serviceWorld(form);
   const { warnings } = await submit({ model, quality: "2K" });
-  expect(warnings).toEqual([`${model} does not support the quality 2K: it was not sent.`]);
+  expect(warnings).toEqual([`${model} does not support the quality 2K, so the quality was not sent.`]);
   expect((await submit({ model })).warnings).toEqual([]);
 });
 

@@ -94,7 +94,7 @@ describe("the body of a request", () => {
       await http.close();
       expect(failure).toBeInstanceOf(TransportError);
       // Its head has left: what the other side makes of it is not known.
-      expect(failure).toMatchObject({ wasSent: true, message: "fox.png was changed while it was sent" });
+      expect(failure).toMatchObject({ wasSent: true, message: "fox.png changed while it was being sent" });
       expect(server.requests).toEqual([]);
     },
   );
