@@ -29,7 +29,6 @@ const ERROR_TYPES = {
   lost: ServiceError,
 } as const;
 
-/** The outcome of a failed submit. */
 function replyFor(error: ProviderError): SubmitReply {
   const { failure } = error;
   switch (failure.kind) {
@@ -55,8 +54,7 @@ function replyFor(error: ProviderError): SubmitReply {
 }
 
 /**
- * Runs a request and returns its outcome. Never throws. After an unexpected error, the outcome is unknown if
- * the request was sent.
+ * Runs a request. Never throws: after an unexpected error, the outcome is unknown if the request was sent.
  * @param work calls its parameter immediately before the request can reach the provider
  */
 export async function runRequest<Reply extends SubmitReply | null>(
@@ -79,7 +77,7 @@ export async function runRequest<Reply extends SubmitReply | null>(
   }
 }
 
-/** The outcome of a poll without a usable reply. @param why a clause */
+/** @param why a clause */
 export function failedPoll(why: string, facts: Partial<FailedPoll> = {}): FailedPoll {
   return { outcome: "retry", why, rateLimited: false, retryAfterMs: null, connectionError: null, ...facts };
 }

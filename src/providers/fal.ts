@@ -61,7 +61,6 @@ function appName(model: string): string {
 
 const NAMESPACES: ReadonlySet<string> = new Set(["workflows", "comfy"]);
 
-/** Addresses of a request. */
 interface Addresses {
   response: string;
   status: string;
@@ -105,10 +104,7 @@ function failureMessage(status: string, fields: Fields): string {
   return words === null ? status : `${status}: ${words}`;
 }
 
-/**
- * Parses the result of a failed job. fal sets such a job to `COMPLETED`, and returns an error with a `detail`:
- * a list with HTTP 500, otherwise any value.
- */
+/** A failed job is `COMPLETED`, and its result is an error with a `detail`: a list with HTTP 500, otherwise any value. */
 function parseFailedResult({ status, body }: HttpReply, poll: JobPoll): PolledState | null {
   const { words } = readErrorBody(body);
   const { detail } = fieldsOf(parseLenientJson(body));

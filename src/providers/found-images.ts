@@ -12,24 +12,18 @@ const MAX_URL_LENGTH = 16_384;
 /** Fields for one image as base64 or URL. Several of these fields in one object are the same image. */
 const IMAGE_FIELDS: readonly string[] = ["b64_json", "base64", "image_base64", "url"];
 
-/**
- * Fields that never contain a result: repeated input, the job's addresses, thumbnails and texts. An input image
- * must not be saved in place of the image that was paid for.
- */
+/** Fields that never contain a result. An input image must not be saved as the image that was paid for. */
 const IGNORED_FIELD =
   /^(?:inputs?|request|params|parameters|arguments|.*prompt|urls|logs?|links?|metrics|timings|headers|web_?hook|errors?|details?|message|(?:input|reference|source|init|mask|control|original|thumb|thumbnail|preview|web_?hook)[_-].*|(?:thumb|thumbnail|preview)s?)$/i;
 /** Fields with addresses of the job, such as `status_url`. */
 const JOB_URL_FIELD = /_ur[il]s?$/i;
 
-/**
- * Finds the images in the result of a reply, at any depth: http(s) URLs, `data:` URLs, and base64, which is
- * returned as a `data:` URL. Without duplicates, in order.
- */
+/** Finds images at any depth, without duplicates: http(s) and `data:` URLs, and base64 as `data:` URLs. */
 export function findImageUrls(result: unknown): string[] {
   return [...new Set(findImages(result, MAX_DEPTH))];
 }
 
-/** Like `findImageUrls`, for a reply without a separate result field. */
+/** Finds the images of a reply without a separate result field. */
 export function findReplyImageUrls(reply: Readonly<Record<string, unknown>>): string[] {
   return findImageUrls(
     Object.fromEntries(Object.entries(reply).filter(([name]) => !JOB_URL_FIELD.test(name))),
@@ -50,7 +44,7 @@ function findImages(value: unknown, depth: number): string[] {
   return [...fieldImage, ...nestedFields.flatMap(([, entry]) => findImages(entry, depth - 1))];
 }
 
-/** Whether a text of an object is its image in another form, or the image's name. Such a text is not searched. */
+/** Whether a text is another form of its object's image, or its name. */
 function isSameImage(name: string, fieldImage: readonly string[]): boolean {
   return fieldImage.length > 0 || IMAGE_FIELDS.includes(name);
 }
@@ -58,8 +52,7 @@ function isSameImage(name: string, fieldImage: readonly string[]): boolean {
 function imageInField(name: string, value: unknown): string[] {
   if (typeof value !== "string" || value.trim() === "") return [];
   if (isImage(value)) return [value];
-  // The type of base64 data is detected later, from its bytes. A URL of another scheme than http(s) or `data:`
-  // is not an image.
+  // The type of base64 data is detected later, from its bytes. Other URL schemes are not supported.
   return name !== "url" && /^[A-Za-z0-9+/_-]+=*\s*$/.test(value.slice(0, 100)) ? [toDataUrl(value)] : [];
 }
 
@@ -94,7 +87,6 @@ function urlsInRequest(value: unknown, depth = MAX_DEPTH): string[] {
   return Object.values(value).flatMap((entry) => urlsInRequest(entry, depth - 1));
 }
 
-/** Decodes the values that are images in base64, and skips the rest. */
 export function base64Images(values: readonly unknown[]): ReplyImage[] {
   return values
     .map(base64Image)
@@ -102,28 +94,21 @@ export function base64Images(values: readonly unknown[]): ReplyImage[] {
     .map((bytes) => ({ bytes }));
 }
 
-/**
- * Decodes an image in base64 or in a `data:` URL, because some servers send either in one field. Returns null
- * for other values.
- */
+/** Decodes base64 or a `data:` URL, because some servers send either in one field. Returns null for other values. */
 export function base64Image(value: unknown): Buffer | null {
   if (typeof value !== "string") return null;
   const bytes = Buffer.from(value.replace(/^data:[^,]*,/, ""), "base64");
   return bytes.length === 0 ? null : bytes;
 }
 
-/** Common fields for the result of a request. */
 const RESULT_FIELDS = ["data", "images", "image", "output", "outputs", "result", "results", "artifacts"];
 
-/** Images in any of the common result fields, for a reply without an image in the expected field. */
+/** Images in the common result fields, for a reply without an image in the expected field. */
 export function findOtherImages(reply: Readonly<Record<string, unknown>>, job: Job): ReplyImage[] {
   return resultImages(findImageUrls(RESULT_FIELDS.map((name) => reply[name])), reply, job);
 }
 
-/**
- * Images at the URLs of a result, with `data:` URLs decoded. Images of the request are removed, because some
- * servers repeat them.
- */
+/** Images at URLs, without images of the request, which some servers repeat. `data:` URLs are decoded. */
 export function resultImages(urls: readonly string[], reply: unknown, job: RequestParts): ReplyImage[] {
   const images = resultUrls(urls, reply, job).flatMap((url): ReplyImage[] =>
     isDataUrl(url) ? base64Images([url]) : [{ url }],

@@ -93,10 +93,7 @@ function readReply(reply: StoredReply): ReadReply | null {
 /** Reasons by which the service refuses a request. A retry would have the same result. */
 const REFUSAL_REASONS = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION/;
 
-/**
- * The reason for a reply without an image, as the JSON of an API error; null if the reply contains no reason.
- * Some gateways write the field names in snake case.
- */
+/** The reason for a missing image, as the JSON of an API error, or null. Some gateways use snake case. */
 function missingImageError(
   fields: Record<string, unknown>,
   candidate: Record<string, unknown>,

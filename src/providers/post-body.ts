@@ -21,17 +21,13 @@ export class Base64File {
     this.prefix = prefix;
   }
 
-  /** The prefix and the whole file. @throws the system's error */
+  /** @throws the system's error */
   text(): string {
     return `${this.prefix}${readFileSync(this.file, "base64")}`;
   }
 }
 
-/**
- * Serializes a value as JSON; each `Base64File` becomes a string.
- * @param seedField name of a field with a seed, which is sent as a number with all digits
- * @throws the system's error if a file does not exist
- */
+/** Serializes a value as JSON. The digits of the field `seedField` are sent as a number. @throws the system's error */
 export function jsonBody(value: unknown, seedField?: string): PostBody {
   const type = "application/json";
   // A random placeholder that does not occur in the value.
@@ -50,7 +46,6 @@ export function jsonBody(value: unknown, seedField?: string): PostBody {
   return { type, content: streamParts(parts) };
 }
 
-/** A file in a `multipart/form-data` body. */
 export interface FormFile {
   field: string;
   file: string;
@@ -59,10 +54,7 @@ export interface FormFile {
   mediaType: string;
 }
 
-/**
- * Encodes fields and files as `multipart/form-data` (RFC 7578), as browsers do.
- * @throws the system's error if a file does not exist
- */
+/** Encodes a form as `multipart/form-data` (RFC 7578), as browsers do. @throws the system's error */
 export function formBody(
   fields: readonly [name: string, value: string][],
   files: readonly FormFile[],
@@ -85,7 +77,6 @@ export function formBody(
   return { type: `multipart/form-data; boundary=${boundary}`, content: streamParts(parts) };
 }
 
-/** Escapes a name for use in a quoted string. */
 function escapeQuotes(name: string): string {
   return name.replace(/["\r\n]/g, encodeURIComponent);
 }

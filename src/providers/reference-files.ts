@@ -17,32 +17,25 @@ export interface ReferenceDeps extends Pick<ProviderDeps, "proxies" | "clock" | 
   /** For a generator on the public internet, nothing is downloaded from a private network. */
   generatorUrl: URL;
   signal: AbortSignal;
-  /**
-   * Whether the request is only shown. Reference images are then not read or downloaded, and placeholders
-   * replace them.
-   */
+  /** Whether the request is only shown: placeholders replace the images, which are not read or downloaded. */
   isShown?: boolean;
 }
 
-/** Context of a request that is shown and not sent. */
 export function shownContext<Deps extends ProviderDeps>(deps: Deps, generatorUrl: URL): Deps & ReferenceDeps {
   return { ...deps, generatorUrl, signal: new AbortController().signal, isShown: true };
 }
 
 const { reference: POLICY } = TRANSFER_POLICY;
 
-/** A reference image in a local file, complete and of a known type. */
 export interface LocalReference {
   file: string;
   mediaType: string;
-  /** Placeholder for the image data in a request that is only shown. */
   standIn?: string;
 }
 
 /**
- * Copies a job's reference images into a folder (default: the job's) as `reference-1.png`, … Web images are
- * downloaded by the rules for result URLs. Each image is validated, because servers silently skip an image that
- * they cannot read.
+ * Copies a job's reference images into a folder (default: the job's) as `reference-1.png`, … Each image is
+ * validated, because servers silently skip an image that they cannot read.
  * @throws ProviderError if an image cannot be used; nothing was sent to the generator
  */
 export async function referenceFiles(
@@ -97,7 +90,7 @@ export function toBase64({ file, standIn }: LocalReference): string | Base64File
   return standIn ?? new Base64File(file);
 }
 
-/** Placeholder for a reference image in a request that is only shown: `<file fox.png>`. */
+/** Placeholder for a reference image, such as `<file fox.png>`. */
 function shownReference(reference: Reference): LocalReference {
   if ("file" in reference) return { ...reference, standIn: `<file ${path.basename(reference.file)}>` };
   const { url } = reference;
@@ -111,7 +104,7 @@ function describeReference(reference: Reference): string {
   return `The reference image ${/^data:/i.test(url) ? "in a data: URL" : redactUrl(url)}`;
 }
 
-/** Writes a reference image into a new file. @throws ProviderError */
+/** @throws ProviderError */
 async function copyReference(
   temporaryFile: string,
   reference: Reference,
@@ -131,7 +124,7 @@ async function copyReference(
   } else await downloadReference(temporaryFile, reference.url, name, http, deps);
 }
 
-/** `fetch` parses all spellings of `data:` URLs. */
+/** Uses `fetch`, because it parses all spellings of `data:` URLs. */
 async function decodeDataUrl(url: string, name: string): Promise<Buffer> {
   try {
     return Buffer.from(await (await fetch(url)).arrayBuffer());

@@ -6,11 +6,7 @@ const MAX_DEPTH = 8;
 /** Maximum size of a recorded usage report, in bytes. */
 const MAX_USAGE_BYTES = 16 * 1024;
 
-/**
- * Reads a provider's report of cost and tokens. Fields that are too large or too deep are omitted, so that they
- * cannot fail the image.
- * @param mask hides the API key
- */
+/** Reads the reported cost and tokens. Large or deep fields are omitted, so that they cannot fail the image. */
 export function readUsage(usage: unknown, mask: (text: string) => string): Usage | null {
   let remainingBytes = MAX_USAGE_BYTES;
   const usageFields = Object.entries(fieldsOf(usage)).filter(([name, value]) => {
@@ -28,10 +24,7 @@ export function readUsage(usage: unknown, mask: (text: string) => string): Usage
 /** Matches `has_nsfw_concepts` of fal, `nsfw_content_detected` of diffusers, and `nsfw` and `is_nsfw` of others. */
 const NSFW_FIELD = /^(?:has_|is_)?nsfw(?:_(?:concepts?|content|flags?))?(?:_detected)?$/i;
 
-/**
- * Warnings about the images of a reply. A service may black out an image that it marks as unsafe, and still
- * charge for it.
- */
+/** Warns about an image that is marked as unsafe: the service may black it out, and still charge for it. */
 export function imageWarnings(reply: unknown, host: string): string[] {
   return isFlagged(reply, MAX_DEPTH)
     ? [`${host} marked an image as not safe for work, so it may be black or blurred.`]

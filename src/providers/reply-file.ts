@@ -13,23 +13,16 @@ import {
 } from "./stored-reply.ts";
 
 interface ReplyFileOptions {
-  /**
-   * Whether the reply is paid for. A paid reply is synced to disk, and its write is retried until a disk
-   * accepts it.
-   */
+  /** Whether the reply is paid for. It is then synced, and its write is retried until a disk accepts it. */
   isPaid: boolean;
-  /** Hides the API key. */
   mask: (text: string) => string;
-  /** Files that receive the whole reply, in order of preference, if the disk of its own file fails. Default: none. */
+  /** Files for the whole reply if its disk fails, in order of preference. Default: none. */
   fallbackFiles?: readonly string[] | undefined;
-  /**
-   * Whether a reply that cannot be written may be dropped, because the ledger's reserve has space for all of
-   * its facts.
-   */
+  /** Whether a reply that cannot be written may be dropped, because the ledger's reserve can record its facts. */
   isDispensable?: ((reply: StoredReply) => boolean) | undefined;
   /** Called once if a paid reply cannot be written to any disk. */
   onUnstored?: (() => void) | undefined;
-  /** Whether the reply can be requested again. A write error then ends it, instead of keeping the rest in memory. */
+  /** Whether the reply can be requested again. A write error then ends it. */
   isRepeatable?: boolean;
   clock: Pick<Clock, "sleep">;
 }
@@ -69,9 +62,8 @@ function releaseRemovedReplies(): void {
 }
 
 /**
- * A reply that is written to a private file while it arrives: status and headers in the first line, then the
- * body. Each chunk is in the file before it is parsed, so that a process that is killed after the last byte
- * loses nothing.
+ * A reply that is written to a private file while it arrives: status and headers in the first line, then the body.
+ * It is written before it is parsed, so that a process that is killed after the last byte loses nothing.
  */
 export class ReplyFile implements ReplyReceiver {
   readonly #path: string;
@@ -82,7 +74,7 @@ export class ReplyFile implements ReplyReceiver {
   readonly #errorChunks: Buffer[] = [];
   #receivedBytes = 0;
   #unsyncedBytes = 0;
-  /** The rest of the reply from the first byte that could not be written. */
+  /** The rest of the reply, from the first byte that could not be written. */
   #unwritten: Buffer[] = [];
   #syncing: Promise<void> = Promise.resolve();
 
@@ -93,8 +85,7 @@ export class ReplyFile implements ReplyReceiver {
   }
 
   /**
-   * Creates the file. An earlier successful reply stays under another name, so that it is not lost; any other
-   * is removed.
+   * Creates the file. An earlier successful reply stays under another name.
    * @throws the disk's error, or Error if the disk has too little space for a paid reply
    */
   static async create(file: string, options: ReplyFileOptions): Promise<ReplyFile> {
@@ -149,10 +140,7 @@ export class ReplyFile implements ReplyReceiver {
     this.#unwritten.push(rest);
   }
 
-  /**
-   * Writes the rest of the reply, to a fallback file if needed. The write of a paid reply is retried without
-   * end, because bytes that are only in memory are lost when this process exits.
-   */
+  /** Stores the rest. A paid reply is retried without end, because it is lost if this process exits before. */
   async #store(): Promise<void> {
     const { isPaid, onUnstored, clock } = this.#options;
     for (let retries = 0; ; retries++) {
@@ -176,7 +164,7 @@ export class ReplyFile implements ReplyReceiver {
     return stored ? isDispensable(stored) : false;
   }
 
-  /** Whether the file is still in its folder. Another process may have ended the task while this one was suspended. */
+  /** Another process may have ended the task and removed its folder while this process was suspended. */
   #isInPlace(): boolean {
     try {
       return this.#file.isAtPath(this.#path);
@@ -206,7 +194,7 @@ export class ReplyFile implements ReplyReceiver {
     return false;
   }
 
-  /** Waits until a paid reply is on a disk. */
+  /** Waits until a paid reply is on a disk. Never throws. */
   async close(): Promise<void> {
     await this.#syncing;
     try {

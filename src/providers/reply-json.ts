@@ -2,7 +2,6 @@ import { parseExact } from "../lib/exact-integer.ts";
 import { isJsonObject, jsonOrNull } from "../lib/json.ts";
 import type { StoredReply } from "./stored-reply.ts";
 
-/** Numbers that JSON does not allow. */
 const INVALID_NUMBER = /-?\b(?:NaN|Infinity)\b/g;
 
 /** Like `jsonOrNull`, but reads `NaN` and `Infinity`, which servers in Python write, as null. */
@@ -20,10 +19,7 @@ export function parseExactJson(text: string): unknown {
   }
 }
 
-/**
- * Replaces invalid numbers outside strings. Strings are skipped without a pattern, because an image in base64
- * is too long for one.
- */
+/** Skips strings without a pattern, because an image in base64 is too long for one. */
 function replaceInvalidNumbers(text: string): string {
   const parts: string[] = [];
   for (let start = 0; start < text.length; ) {
@@ -36,7 +32,6 @@ function replaceInvalidNumbers(text: string): string {
   return parts.join("");
 }
 
-/** The position after the closing quote. */
 function endOfString(text: string, quote: number): number {
   for (let at = text.indexOf('"', quote + 1); at !== -1; at = text.indexOf('"', at + 1)) {
     let backslashes = 0;
@@ -47,8 +42,8 @@ function endOfString(text: string, quote: number): number {
 }
 
 /**
- * Parses a reply. Returns null if it is not JSON, and undefined if its JSON is cut short. Some replies end only
- * with their connection, so only the JSON shows whether they are complete.
+ * Returns undefined for an incomplete reply, and null for a complete one that is not JSON. Complete JSON counts
+ * whatever the connection did, because some replies end only with their connection.
  */
 export function parseReplyJson({ body, cut }: StoredReply): unknown {
   const text = body.toString("utf8").replace(/^\uFEFF/, "");
@@ -56,10 +51,7 @@ export function parseReplyJson({ body, cut }: StoredReply): unknown {
   return json === null && (cut !== null || /^\s*([{[]|$)/.test(text)) ? undefined : json;
 }
 
-/**
- * Parses the complete fields of a JSON object whose end is missing. A closing quote or bracket ends a string,
- * an object or a list; only a comma ends any other value.
- */
+/** Parses the complete fields of a JSON object whose end is missing. A number is complete only before a comma. */
 export function parseTruncatedFields(truncated: string): Readonly<Record<string, unknown>> {
   const text = truncated.replace(/^\uFEFF/, "");
   // The last end may belong to a field's name instead of a value.

@@ -15,7 +15,7 @@ import type { StoredReply } from "./stored-reply.ts";
 
 /** A server with the API of AUTOMATIC1111: `POST <base>/sdapi/v1/txt2img`, or `/img2img` with reference images. */
 export function sdapiProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
-  // The URL may have been copied from the server's API documentation.
+  // The user may have copied the URL from the server's API documentation.
   const base = new URL(setup.url);
   base.pathname = base.pathname.replace(/\/sdapi\/v1$/, "");
   const baseSetup = { ...setup, url: base.href };
@@ -87,10 +87,7 @@ function findProblem({ references: { length } }: Pick<Job, "references">): strin
   return length > 1 ? `An sdapi server supports one reference image, not ${length}.` : null;
 }
 
-/**
- * The request contains only the settings of the user, so that the server's defaults apply to the rest.
- * @throws ProviderError for a reference image that cannot be used
- */
+/** Sends only the user's settings: the server's defaults apply to the rest. @throws ProviderError */
 async function imageRequest(job: Job, deps: ReferenceDeps): Promise<ServiceRequest> {
   const { model, fields } = job.options;
   const { prompt } = job.request;

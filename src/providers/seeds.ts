@@ -4,22 +4,16 @@ import { pngText } from "../lib/image/png-text.ts";
 import type { Seeds } from "../task/line.ts";
 import type { Job } from "./provider.ts";
 
-// The seed of an image is set by the user, chosen here, or reported by the server.
-
 /** The seed in a job's fields; null for other values, such as -1 for a random seed. */
 export function givenSeed({ options: { fields } }: Pick<Job, "options">, field = "seed"): WholeNumber | null {
   return Object.hasOwn(fields, field) ? parseSeed(fields[field]) : null;
 }
 
-/**
- * Chooses the seed of a job without one, for a provider that needs a seed. It is the same after a crash, and
- * the seeds of a task are consecutive, so that the first seed reproduces all of its images.
- */
+/** Returns the same seed after a crash. A task's seeds are consecutive, so that one number reproduces all images. */
 export function chosenSeed({ taskId, index }: Pick<Job, "taskId" | "index">): WholeNumber {
   return nextSeed(hashToNumber(`${taskId}:0`), index) ?? 0;
 }
 
-/** Maximum number of images of a request. */
 const MAX_SEEDS = 16;
 
 /** Parses the seeds in a reply: one for all images, or one per image. Returns null if no value is a seed. */
@@ -32,7 +26,7 @@ export function reportedSeeds(json: unknown): Seeds | null {
 }
 
 const MAX_TEXT_BYTES = 256 * 1024;
-/** The line with the settings. The prompt precedes it, and may contain such a line as well. */
+/** The prompt precedes this line, and may contain a similar one. */
 const PNG_SETTINGS_LINE = /^Steps: .*$/gm;
 
 /** The seed in a PNG's text `parameters`, as AUTOMATIC1111 and stable-diffusion.cpp write it; null if it has none. */

@@ -13,14 +13,10 @@ import {
   type ServerSpec,
 } from "./kinds.ts";
 
-// Parses the `--generator` option.
-
 /**
- * Parses a generator: the name of a provider with a default address, the URL of an OpenAI-compatible server,
- * `<provider>:<url>`, `npm:<package>` or `command:<command line>`. The parsed `name` has no query, because a
- * query may contain a secret, and the name is recorded and shown.
- * @param label name of the option, for messages
- * @throws UsageError
+ * Parses `--generator`. The returned `name` is recorded and shown, so it omits the address's query, which may
+ * contain a secret.
+ * @param label name of the option, for messages @throws UsageError
  */
 export function parseGeneratorSpec(input: string, label: string): ParsedSpec {
   const text = input.trim();
@@ -34,7 +30,7 @@ export function parseGeneratorSpec(input: string, label: string): ParsedSpec {
     const url = rest ?? KINDS[kind].url;
     if (url !== null) return serverSpec(kind, url.trim(), label);
   }
-  throw specError(`${label} ${JSON.stringify(redactAddress(text))} is not a generator`, hintFor(text));
+  throw specError(`${label} ${JSON.stringify(redactAddress(text))} is not a generator`, syntaxAdvice(text));
 }
 
 const KEY_ADVICE = [
@@ -47,8 +43,7 @@ const SYNTAX_HINT = [
   phrase`More: ${action("help", "generators")}`,
 ];
 
-/** Suggests the URL for an address without a scheme, such as `gpubox:1234`. */
-function hintFor(text: string): Wording {
+function syntaxAdvice(text: string): Wording {
   const url = `http://${text.replace(/[?#].*$/s, "")}`;
   return /^[a-z0-9.-]+:\d+(\/|$)/i.test(text) && URL.canParse(url) ? `Did you mean ${url}?` : SYNTAX_HINT;
 }
@@ -101,22 +96,18 @@ function withoutSearch(url: string): string {
   return url.replace(/\?.*$/s, "");
 }
 
-/** Replacements for the wildcard addresses that a server listens on, and prints, for all interfaces. */
 const LOOPBACK_HOSTS: ReadonlyMap<string, string> = new Map([
   ["0.0.0.0", "127.0.0.1"],
   ["[::]", "[::1]"],
 ]);
 
-/** Windows cannot connect to a wildcard address, and a key may only be sent to a loopback address. */
+/** Replaces a wildcard address: Windows cannot connect to it, and a key may only be sent to a loopback address. */
 function replaceWildcardHost(url: URL): URL {
   url.hostname = LOOPBACK_HOSTS.get(url.hostname) ?? url.hostname;
   return url;
 }
 
-/**
- * Key of the queue in which requests to one server take turns. It is the same for all spellings and paths of
- * the server's address; for a command, it is the command line.
- */
+/** Key of the queue in which requests to one server take turns, however its address is written. */
 export function queueKey(spec: GeneratorSpec | ParsedSpec): string {
   if (spec.kind === "command" || spec.url === null) return spec.name;
   const { protocol, hostname, port } = new URL(spec.url);

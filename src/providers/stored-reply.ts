@@ -23,15 +23,11 @@ export interface StoredReply {
   cut: string | null;
 }
 
-/** Default file for the reply to a job's request. */
 export function defaultReplyFile({ folder }: Pick<Job, "folder">): string {
   return path.join(folder, "reply");
 }
 
-/**
- * File of the reply to a job's request: the largest of the default file and the fallback files.
- * @throws the disk's error
- */
+/** The largest of the default file and the fallback files. @throws the disk's error */
 export function replyFile(job: Pick<Job, "folder" | "fallbackFiles">): string {
   const fallbacks = job.fallbackFiles ?? [];
   if (!fallbacks.some(isPresent)) return defaultReplyFile(job);
@@ -45,10 +41,7 @@ export function replyFile(job: Pick<Job, "folder" | "fallbackFiles">): string {
 
 const ROOT_UID = 0;
 
-/**
- * Size of a file of this user. 0 for a file of another user, who may be able to write to a shared folder.
- * @throws the disk's error
- */
+/** Returns 0 for another user's file, because others may write to a shared folder. @throws the disk's error */
 function fileSize(file: string): number {
   const stats = statSync(file, { throwIfNoEntry: false });
   const uid = userId();
@@ -60,7 +53,7 @@ export function isSuccess({ status }: { status: number }): boolean {
   return status >= 200 && status < 300;
 }
 
-/** Rests of replies that could not be written to a disk, by the paths of their files. Only this process has them. */
+/** Rests of replies that could not be written to a disk, by path. Only this process has them. */
 export const unwrittenRests = new Map<string, Buffer>();
 
 /**
@@ -87,9 +80,9 @@ export async function readReplyFile(file: string, cut?: string | null): Promise<
 }
 
 /**
- * The stored reply to a job's request. If its file cannot be read now, the job stays as it is.
+ * Reads the reply to a job's request.
  * @param cut as for `readReplyFile`
- * @throws ProviderError (lost, askable) if it cannot be read
+ * @throws ProviderError (lost, askable) if it cannot be read now; the job stays as it is
  */
 export async function readStoredReply(job: Job, cut?: string | null): Promise<StoredReply | null> {
   const read = async () => readReplyFile(replyFile(job), cut);
@@ -101,17 +94,14 @@ export async function readStoredReply(job: Job, cut?: string | null): Promise<St
     });
 }
 
-/** Compression is not requested, but some proxies compress anyway. A body that cannot be decompressed is unchanged. */
+/** Decompresses a body, because some proxies compress although it is not requested. A damaged body is unchanged. */
 function decompress(body: Buffer, encoding: string | string[] | undefined): Promise<Buffer> {
   return decodeBody(body, encoding, { maxBytes: MAX_REPLY_BYTES, mayBeCut: true }).catch(() => body);
 }
 
 const MAX_EXCERPT_BYTES = 64 * 1024;
 
-/**
- * Like `runRequest`. The outcome includes the path of the stored reply if the outcome is unknown, or if a
- * fallback file has the reply.
- */
+/** Like `runRequest`, with the path of the reply if the outcome is unknown or a fallback file has the reply. */
 export async function runRequestWithReply<Reply extends SubmitReply | null>(
   job: Job,
   { mask }: { mask: (text: string) => string },
@@ -158,10 +148,7 @@ export function writeReply(file: string, body: string): Promise<void> {
   return writeSynced(file, `${JSON.stringify({ status: 200, headers })}\n${body}`, 0o600);
 }
 
-/**
- * Renames a reply in a job's folder to its result, and syncs both, so that it survives a power cut.
- * @throws the disk's error
- */
+/** Makes a reply in the job's folder the job's result, and syncs it to disk. @throws the disk's error */
 export async function keepResult(job: Pick<Job, "folder">, reply: string): Promise<void> {
   await syncFile(reply);
   await retryWhileInUse(() => renameSync(reply, resultFile(job)));
