@@ -29,7 +29,7 @@ const ERROR_TYPES = {
   lost: ServiceError,
 } as const;
 
-function replyFor(error: ProviderError): SubmitReply {
+function toSubmitReply(error: ProviderError): SubmitReply {
   const { failure } = error;
   switch (failure.kind) {
     case "unsent":
@@ -69,11 +69,11 @@ export async function runRequest<Reply extends SubmitReply | null>(
       onSent();
     });
   } catch (error) {
-    if (error instanceof ProviderError) return replyFor(error);
+    if (error instanceof ProviderError) return toSubmitReply(error);
     const unsentKind = isDiskFull(error) ? "disk" : "unsent";
     const failure = { kind: isSent ? "lost" : unsentKind } as const;
     const message = isSent ? errorText(error) : `Nothing was sent: ${toClause(errorText(error))}.`;
-    return replyFor(new ProviderError(message, failure, { cause: error }));
+    return toSubmitReply(new ProviderError(message, failure, { cause: error }));
   }
 }
 

@@ -31,12 +31,12 @@ export function findReplyImageUrls(reply: Readonly<Record<string, unknown>>): st
 }
 
 function findImages(value: unknown, depth: number): string[] {
-  if (typeof value === "string") return isImage(value) ? [value] : imageInBase64(value);
+  if (typeof value === "string") return isImage(value) ? [value] : detectBase64Image(value);
   if (depth === 0) return [];
   if (Array.isArray(value)) return value.flatMap((entry) => findImages(entry, depth - 1));
   // xAI marks a refused image in this way.
   if (!isJsonObject(value) || value.respect_moderation === false) return [];
-  const fieldImage = IMAGE_FIELDS.flatMap((name) => imageInField(name, value[name])).slice(0, 1);
+  const fieldImage = IMAGE_FIELDS.flatMap((name) => parseImageField(name, value[name])).slice(0, 1);
   const nestedFields = Object.entries(value).filter(
     ([name, entry]) =>
       !IGNORED_FIELD.test(name) && !(typeof entry === "string" && isSameImage(name, fieldImage)),
@@ -49,7 +49,7 @@ function isSameImage(name: string, fieldImage: readonly string[]): boolean {
   return fieldImage.length > 0 || IMAGE_FIELDS.includes(name);
 }
 
-function imageInField(name: string, value: unknown): string[] {
+function parseImageField(name: string, value: unknown): string[] {
   if (typeof value !== "string" || value.trim() === "") return [];
   if (isImage(value)) return [value];
   // The type of base64 data is detected later, from its bytes. Other URL schemes are not supported.
@@ -63,7 +63,7 @@ function isImage(text: string): boolean {
 /** PNG, JPEG, WebP, GIF and AVIF start like this in base64. */
 const BASE64_IMAGE = /^(?:iVBORw0KGgo|\/9j\/|UklGR|R0lGOD|AAAA[A-Za-z0-9+/]{2}Z0eXBhdmlm)/;
 
-function imageInBase64(text: string): string[] {
+function detectBase64Image(text: string): string[] {
   return BASE64_IMAGE.test(text) ? [toDataUrl(text)] : [];
 }
 
@@ -72,30 +72,30 @@ function toDataUrl(base64: string): string {
 }
 
 /** Removes URLs of the request, which some replies repeat. */
-export function resultUrls(urls: readonly string[], reply: unknown, job: RequestParts): string[] {
+export function removeRequestUrls(urls: readonly string[], reply: unknown, job: RequestParts): string[] {
   const { request, options, references } = job;
   const { input, request: repeatedRequest } = fieldsOf(reply);
-  const requestUrls = new Set(urlsInRequest([request, options.fields, references, input, repeatedRequest]));
+  const requestUrls = new Set(findRequestUrls([request, options.fields, references, input, repeatedRequest]));
   return urls.filter((url) => !requestUrls.has(url));
 }
 
 type RequestParts = Pick<Job, "request" | "options" | "references">;
 
-function urlsInRequest(value: unknown, depth = MAX_DEPTH): string[] {
+function findRequestUrls(value: unknown, depth = MAX_DEPTH): string[] {
   if (typeof value === "string") return isImage(value) ? [value] : [];
   if (depth === 0 || typeof value !== "object" || value === null) return [];
-  return Object.values(value).flatMap((entry) => urlsInRequest(entry, depth - 1));
+  return Object.values(value).flatMap((entry) => findRequestUrls(entry, depth - 1));
 }
 
-export function base64Images(values: readonly unknown[]): ReplyImage[] {
+export function decodeImages(values: readonly unknown[]): ReplyImage[] {
   return values
-    .map(base64Image)
+    .map(decodeImage)
     .filter((bytes) => bytes !== null)
     .map((bytes) => ({ bytes }));
 }
 
 /** Decodes base64 or a `data:` URL, because some servers send either in one field. Returns null for other values. */
-export function base64Image(value: unknown): Buffer | null {
+export function decodeImage(value: unknown): Buffer | null {
   if (typeof value !== "string") return null;
   const bytes = Buffer.from(value.replace(/^data:[^,]*,/, ""), "base64");
   return bytes.length === 0 ? null : bytes;
@@ -110,8 +110,8 @@ export function findOtherImages(reply: Readonly<Record<string, unknown>>, job: J
 
 /** Images at URLs, without images of the request, which some servers repeat. `data:` URLs are decoded. */
 export function resultImages(urls: readonly string[], reply: unknown, job: RequestParts): ReplyImage[] {
-  const images = resultUrls(urls, reply, job).flatMap((url): ReplyImage[] =>
-    isDataUrl(url) ? base64Images([url]) : [{ url }],
+  const images = removeRequestUrls(urls, reply, job).flatMap((url): ReplyImage[] =>
+    isDataUrl(url) ? decodeImages([url]) : [{ url }],
   );
   return images.filter((image) => "url" in image || !isReference(image.bytes, job));
 }
@@ -119,7 +119,7 @@ export function resultImages(urls: readonly string[], reply: unknown, job: Reque
 function isReference(bytes: Buffer, { references }: Pick<Job, "references">): boolean {
   return references.some((reference) => {
     try {
-      const referenceBytes = "url" in reference ? base64Image(reference.url) : readFileSync(reference.file);
+      const referenceBytes = "url" in reference ? decodeImage(reference.url) : readFileSync(reference.file);
       return referenceBytes?.equals(bytes) === true;
     } catch {
       return false;

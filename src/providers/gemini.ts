@@ -1,5 +1,5 @@
 import { fieldsOf, isJsonObject } from "../lib/json.ts";
-import { base64Images } from "./found-images.ts";
+import { decodeImages } from "./found-images.ts";
 import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import type { Job, Provider } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
@@ -80,7 +80,7 @@ function readReply(reply: StoredReply): ReadReply | null {
   const candidates = [fields.candidates].flat().map(fieldsOf);
   const parts = candidates.flatMap(({ content }) => fieldsOf(content).parts).filter(isJsonObject);
   const results = parts.filter(({ thought }) => thought !== true);
-  const images = base64Images(results.map((part) => fieldsOf(part.inlineData ?? part.inline_data).data));
+  const images = decodeImages(results.map((part) => fieldsOf(part.inlineData ?? part.inline_data).data));
   const texts = results.map(({ text }) => text).filter((text) => typeof text === "string");
   const error = missingImageError(fields, candidates[0] ?? {}, texts.join(" "));
   return imagesOrNone(

@@ -12,12 +12,12 @@ import { action, phrase } from "../lib/wording.ts";
 import { randomDigits } from "../lib/write-whole.ts";
 import { readErrorBody, replyWithoutImage, saysNotCharged } from "./failed-reply.ts";
 import { failedPoll, isDiskFull, toClause } from "./failures.ts";
-import { isDataUrl, resultUrls } from "./found-images.ts";
+import { isDataUrl, removeRequestUrls } from "./found-images.ts";
 import { type PolledState, type PollHow, type PollReply, ProviderError } from "./provider.ts";
 import type { OwnUrl, ProviderServer } from "./provider-http.ts";
 import { imageWarnings, readUsage } from "./reply-facts.ts";
 import { parseExactJson, parseLenientJson } from "./reply-json.ts";
-import { reportedSeeds } from "./seeds.ts";
+import { parseReportedSeeds } from "./seeds.ts";
 import { isSuccess, writeReply } from "./stored-reply.ts";
 
 /** The fields of a reply. */
@@ -145,9 +145,9 @@ export class JobPoll {
   /** As `finishedState`. @param fields the reply about the job */
   finished(usage: unknown, fields: Fields): PolledState {
     const { resultIn, seedsIn } = this.#readers;
-    const urls = resultUrls(resultIn(fields), fields, this.#how.job);
+    const urls = removeRequestUrls(resultIn(fields), fields, this.#how.job);
     const state = finishedState(this.#server, urls, usage, fields);
-    const seeds = reportedSeeds(seedsIn?.(fieldsOf(parseExactJson(this.#body))));
+    const seeds = parseReportedSeeds(seedsIn?.(fieldsOf(parseExactJson(this.#body))));
     return seeds !== null && state.status === "completed" ? { ...state, seeds } : state;
   }
 

@@ -29,7 +29,7 @@ interface ReplyFileOptions {
 
 /** Free space required for a paid reply: room for a large image and its base64. */
 const MIN_FREE_BYTES = 64 * 1024 * 1024;
-const SYNC_EVERY_BYTES = 4 * 1024 * 1024;
+const SYNC_INTERVAL_BYTES = 4 * 1024 * 1024;
 const WRITE_RETRY_MS = 1_000;
 
 /** Headers that are needed to parse a stored reply. Masking could corrupt their values. */
@@ -40,7 +40,7 @@ const PARSED_HEADERS: ReadonlySet<string> = new Set([
   "retry-after",
 ]);
 
-function freeName(file: string): string {
+function findFreeName(file: string): string {
   for (let number = 1; ; number++) if (!isPresent(`${file}-${number}`)) return `${file}-${number}`;
 }
 
@@ -91,7 +91,7 @@ export class ReplyFile implements ReplyReceiver {
   static async create(file: string, options: ReplyFileOptions): Promise<ReplyFile> {
     const earlierReply = await readReplyFile(file);
     if (earlierReply !== null && isSuccess(earlierReply))
-      await retryWhileInUse(() => renameSync(file, freeName(file)));
+      await retryWhileInUse(() => renameSync(file, findFreeName(file)));
     removeIfPresent(file);
     releaseRemovedReplies();
     if (options.isPaid) requireSpace(path.dirname(file));
@@ -119,7 +119,7 @@ export class ReplyFile implements ReplyReceiver {
     }
     this.#write(chunk);
     this.#unsyncedBytes += chunk.length;
-    if (!this.#options.isPaid || this.#unsyncedBytes < SYNC_EVERY_BYTES) return;
+    if (!this.#options.isPaid || this.#unsyncedBytes < SYNC_INTERVAL_BYTES) return;
     // An early sync shortens the one at the end.
     this.#unsyncedBytes = 0;
     this.#syncing = this.#file.sync().catch(() => {});

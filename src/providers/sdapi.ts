@@ -2,14 +2,14 @@ import type { Clock } from "../lib/clock.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
 import { includesModel } from "../models/check-request.ts";
 import { requestedSize } from "../models/requested-size.ts";
-import { base64Image, base64Images, findOtherImages } from "./found-images.ts";
+import { decodeImage, decodeImages, findOtherImages } from "./found-images.ts";
 import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import { jsonBody } from "./post-body.ts";
 import type { FollowHow, Job, Provider } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
 import { type ReferenceDeps, referenceFiles, toBase64 } from "./reference-files.ts";
 import { parseExactJson, parseReplyJson } from "./reply-json.ts";
-import { reportedSeeds } from "./seeds.ts";
+import { parseReportedSeeds } from "./seeds.ts";
 import { type Form, imagesOrNone, type ReadReply, type ServiceRequest, serviceProvider } from "./service.ts";
 import type { StoredReply } from "./stored-reply.ts";
 
@@ -73,12 +73,12 @@ function readReply(reply: StoredReply, job: Job): ReadReply | null {
   const json = parseReplyJson(reply);
   if (json === undefined) return null;
   const fields = fieldsOf(json);
-  const images = base64Images([fields.images].flat());
+  const images = decodeImages([fields.images].flat());
   const replyImages = images.length > 0 ? images : findOtherImages(fields, job);
   const { seed, all_seeds: seeds } = fieldsOf(
     parseExactJson(typeof fields.info === "string" ? fields.info : ""),
   );
-  const reportedSeed = reportedSeeds(seeds ?? seed);
+  const reportedSeed = parseReportedSeeds(seeds ?? seed);
   return imagesOrNone(replyImages, null, reply.body.toString("utf8"), reportedSeed ?? undefined);
 }
 
@@ -149,7 +149,7 @@ async function followProgress(
       // The progress is 0 before the work begins, and while a model is loading.
       if (progress <= 0 || progress > 1) continue;
       onProgress(progress);
-      const preview = hasPreviews && image !== lastPreview ? base64Image(image) : null;
+      const preview = hasPreviews && image !== lastPreview ? decodeImage(image) : null;
       if (preview !== null) onPreview?.(preview);
       lastPreview = image;
     }

@@ -5,7 +5,10 @@ import type { Seeds } from "../task/line.ts";
 import type { Job } from "./provider.ts";
 
 /** The seed in a job's fields; null for other values, such as -1 for a random seed. */
-export function givenSeed({ options: { fields } }: Pick<Job, "options">, field = "seed"): WholeNumber | null {
+export function requestedSeed(
+  { options: { fields } }: Pick<Job, "options">,
+  field = "seed",
+): WholeNumber | null {
   return Object.hasOwn(fields, field) ? parseSeed(fields[field]) : null;
 }
 
@@ -17,7 +20,7 @@ export function chosenSeed({ taskId, index }: Pick<Job, "taskId" | "index">): Wh
 const MAX_SEEDS = 16;
 
 /** Parses the seeds in a reply: one for all images, or one per image. Returns null if no value is a seed. */
-export function reportedSeeds(json: unknown): Seeds | null {
+export function parseReportedSeeds(json: unknown): Seeds | null {
   const seeds = [json]
     .flat()
     .slice(0, MAX_SEEDS)
@@ -30,7 +33,7 @@ const MAX_TEXT_BYTES = 256 * 1024;
 const PNG_SETTINGS_LINE = /^Steps: .*$/gm;
 
 /** The seed in a PNG's text `parameters`, as AUTOMATIC1111 and stable-diffusion.cpp write it; null if it has none. */
-export function seedInPng(bytes: Buffer): WholeNumber | null {
+export function readPngSeed(bytes: Buffer): WholeNumber | null {
   const settings = pngText(bytes, "parameters", MAX_TEXT_BYTES)?.match(PNG_SETTINGS_LINE)?.at(-1) ?? "";
   return parseSeed(/(?:^|, )Seed: (\d{1,20})(?:,|$)/.exec(settings)?.[1]);
 }
@@ -40,7 +43,7 @@ const SEED_LOG_LINE =
   /^\W*(?:(?:using|chosen|picked|random|global|the)\s+){0,3}seed(?:\s+(?:is|set to|used))?\s*[:=]?\s*(\d{1,20})\W*$/gim;
 
 /** The seed in a model's log; null if the log contains no seed, or several. */
-export function seedInLog(log: unknown): WholeNumber | null {
+export function readLogSeed(log: unknown): WholeNumber | null {
   if (typeof log !== "string") return null;
   const loggedSeeds = new Set([...log.matchAll(SEED_LOG_LINE)].map(([, digits]) => parseSeed(digits)));
   const [seed = null, ...otherSeeds] = loggedSeeds;

@@ -20,7 +20,7 @@ import type { OwnUrl, ProviderServer } from "./provider-http.ts";
 import { type ReferenceDeps, shownContext } from "./reference-files.ts";
 import { imageWarnings, readUsage } from "./reply-facts.ts";
 import { parseLenientJson, parseReplyJson, parseTruncatedFields } from "./reply-json.ts";
-import { givenSeed, reportedSeeds, seedInPng } from "./seeds.ts";
+import { parseReportedSeeds, readPngSeed, requestedSeed } from "./seeds.ts";
 import {
   isSuccess,
   readReplyFile,
@@ -112,7 +112,7 @@ export function serviceProvider(
     supports: form.supports,
     ...(form.isSizedByReference && { isSizedByReference: true }),
     check: form.check,
-    getSeed: (job) => givenSeed(job, options.fieldNames.seed),
+    getSeed: (job) => requestedSeed(job, options.fieldNames.seed),
     async describe(job) {
       const { path, body } = await form.request(job, shownContext(deps, generatorUrl));
       return server.describe(path, body);
@@ -183,7 +183,7 @@ function toOutcome(
   if (isAccepted(read)) return { outcome: "accepted", taskId: read.id };
   if ("none" in read) throw replyWithoutImage(read.none, server.replySource(job.isPaid));
   for (const warning of imageWarnings(parseReplyJson(reply), server.host)) onWarning?.(warning);
-  const seeds = reportedSeeds(read.seeds);
+  const seeds = parseReportedSeeds(read.seeds);
   return { outcome: "made", usage: readUsage(read.usage, server.mask), ...(seeds && { seeds }) };
 }
 
@@ -269,7 +269,7 @@ export function imagesOrNone(
   images: readonly ReplyImage[],
   usage: unknown,
   text: string,
-  seeds: unknown = images.map((image) => ("bytes" in image ? seedInPng(image.bytes) : null)),
+  seeds: unknown = images.map((image) => ("bytes" in image ? readPngSeed(image.bytes) : null)),
 ): ReadReply {
   return images.length > 0 ? { images, usage, seeds } : { none: text };
 }

@@ -60,7 +60,7 @@ function packageSpec(text: string, rest: string, label: string): ParsedSpec {
     );
   if (address === undefined) return { kind: "npm", name: `npm:${name}`, package: name, url: null };
   const { url } = serverSpec("sdapi", address, label);
-  return { kind: "npm", name: `npm:${name}:${withoutSearch(url)}`, package: name, url };
+  return { kind: "npm", name: `npm:${name}:${removeQuery(url)}`, package: name, url };
 }
 
 function serverSpec(kind: ServerKindName, text: string, label: string): ServerSpec {
@@ -88,11 +88,11 @@ function serverSpec(kind: ServerKindName, text: string, label: string): ServerSp
 
 /** A generator with the query of its address, which only the settings store. */
 export function storedSpec(spec: ParsedSpec): string {
-  if (spec.kind === "command" || spec.url === null || withoutSearch(spec.url) === spec.url) return spec.name;
+  if (spec.kind === "command" || spec.url === null || removeQuery(spec.url) === spec.url) return spec.name;
   return `${spec.kind === "npm" ? `npm:${spec.package}` : spec.kind}:${spec.url}`;
 }
 
-function withoutSearch(url: string): string {
+function removeQuery(url: string): string {
   return url.replace(/\?.*$/s, "");
 }
 

@@ -149,7 +149,7 @@ export function writeReply(file: string, body: string): Promise<void> {
 }
 
 /** Makes a reply in the job's folder the job's result, and syncs it to disk. @throws the disk's error */
-export async function keepResult(job: Pick<Job, "folder">, reply: string): Promise<void> {
+export async function storeResult(job: Pick<Job, "folder">, reply: string): Promise<void> {
   await syncFile(reply);
   await retryWhileInUse(() => renameSync(reply, resultFile(job)));
   await syncFolder(job.folder);

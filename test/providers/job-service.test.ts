@@ -4,7 +4,7 @@ import { readdir } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import type { GeneratorOptions } from "../../src/providers/kind.ts";
 import type { Job, Provider } from "../../src/providers/provider.ts";
-import { keepResult } from "../../src/providers/stored-reply.ts";
+import { storeResult } from "../../src/providers/stored-reply.ts";
 import { counted } from "../support/counted.ts";
 import { BFL } from "../support/doubles/bfl.ts";
 import type { ServiceForm } from "../support/doubles/double.ts";
@@ -206,7 +206,7 @@ it.each([
     expect(JSON.stringify(looked)).not.toContain("reply");
     expect(await readdir(job.folder)).toEqual(["reply"]);
     const file = await replyOf(provider, id, job);
-    await keepResult(job, file);
+    await storeResult(job, file);
     expect(await readdir(job.folder)).toEqual(["reply", "result"]);
     const made = provider.images?.(job);
     if (images.length > 0) expect(await made).toEqual(images);
@@ -284,7 +284,7 @@ it("large results are streamed to the folders of their jobs, two at once", async
   for (const [at, file] of files.entries()) {
     const { job } = jobs[at] ?? {};
     if (job === undefined) throw new Error("there is no such job");
-    await keepResult(job, await file);
+    await storeResult(job, await file);
     const [made] = (await provider.images?.(job)) ?? [];
     expect(made?.kind === "bytes" && made.bytes.equals(image)).toBe(true);
   }

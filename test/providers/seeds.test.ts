@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { chosenSeed, reportedSeeds, seedInLog, seedInPng } from "../../src/providers/seeds.ts";
+import { chosenSeed, parseReportedSeeds, readLogSeed, readPngSeed } from "../../src/providers/seeds.ts";
 import { buildPng, pngChunk } from "../lib/image/builders.ts";
 import { BFL } from "../support/doubles/bfl.ts";
 import type { Part, ServiceForm } from "../support/doubles/double.ts";
@@ -26,12 +26,12 @@ it.each([
   ["a fox, Seed: 3, at dawn", null],
   ["Steps: 20, Seed: 99999999999999999999, Size: 8x6", null],
 ])("finds the seed in a PNG's settings, and none in its prompt: %j", (text, seed) => {
-  expect(seedInPng(withParameters(text))).toBe(seed);
+  expect(readPngSeed(withParameters(text))).toBe(seed);
 });
 
 it("is none in an image without that text", () => {
-  expect(seedInPng(buildPng(8, 6))).toBeNull();
-  expect(seedInPng(Buffer.from("no image"))).toBeNull();
+  expect(readPngSeed(buildPng(8, 6))).toBeNull();
+  expect(readPngSeed(Buffer.from("no image"))).toBeNull();
 });
 
 it.each([
@@ -44,13 +44,13 @@ it.each([
   ["Using seed: 1\nUsing seed: 1", 1],
   [undefined, null],
 ])("finds the seed that a log names in a line of its own: %j is %j", (log, seed) => {
-  expect(seedInLog(log)).toBe(seed);
+  expect(readLogSeed(log)).toBe(seed);
 });
 
 it("takes no more seeds from a reply than there can be images, and none that is no seed", () => {
-  expect(reportedSeeds(Array.from({ length: 1000 }, (_, at) => at))).toHaveLength(16);
-  expect(reportedSeeds(["../x", -1, 1.5, null, 7])).toEqual([null, null, null, null, 7]);
-  expect(reportedSeeds(["", {}])).toBeNull();
+  expect(parseReportedSeeds(Array.from({ length: 1000 }, (_, at) => at))).toHaveLength(16);
+  expect(parseReportedSeeds(["../x", -1, 1.5, null, 7])).toEqual([null, null, null, null, 7]);
+  expect(parseReportedSeeds(["", {}])).toBeNull();
 });
 
 it("chooses seeds that follow each other for the images of a task, and others for another task", () => {

@@ -5,7 +5,7 @@ import { type ErrorType, ImggenError, UsageError } from "../../lib/error-types.t
 import { interruptedError } from "../../lib/interrupted.ts";
 import { action, phrase } from "../../lib/wording.ts";
 import type { Job } from "../../providers/provider.ts";
-import { keepResult } from "../../providers/stored-reply.ts";
+import { storeResult } from "../../providers/stored-reply.ts";
 import { type Destination, recoveryDestination, SANDBOX_SERVICE } from "../../task/intent.ts";
 import { type Line, seedAt } from "../../task/line.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
@@ -513,7 +513,7 @@ async function saveEndedJob(
   }
   const { urls, reply, seeds } = task;
   const { provider } = deps.connection;
-  if (reply !== undefined) await keepResult(job, reply);
+  if (reply !== undefined) await storeResult(job, reply);
   const { readStoredImages, saveSources } = await import("./save.ts");
   const seedAtIndex = (at: number) => seedAt(seeds, at);
   const nowMs = deps.clock.now();

@@ -4,7 +4,7 @@ import { isoTime } from "../../lib/clock.ts";
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
 import type { FailedPoll } from "../../providers/provider.ts";
-import { keepResult } from "../../providers/stored-reply.ts";
+import { storeResult } from "../../providers/stored-reply.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import {
   CANCELLED,
@@ -267,7 +267,7 @@ async function storeReply(
 ): Promise<ImggenError | null> {
   if (end.status !== "completed" || end.reply === undefined) return null;
   try {
-    await keepResult({ folder: work.attemptFolder(id, request, attempt) }, end.reply);
+    await storeResult({ folder: work.attemptFolder(id, request, attempt) }, end.reply);
     return null;
   } catch (error) {
     return new StateFolderError(work.folder, error, { charged });

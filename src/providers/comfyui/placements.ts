@@ -4,7 +4,7 @@ import { describeChoices, joinFirst, truncate } from "../../lib/short-text.ts";
 import { pictureDimensions } from "../../models/dimensions.ts";
 import type { Size } from "../../models/requested-size.ts";
 import { type Job, unsendable } from "../provider.ts";
-import { reportedSeeds } from "../seeds.ts";
+import { parseReportedSeeds } from "../seeds.ts";
 import { type Graph, nodeName, nodesTitled } from "./graph.ts";
 import { candidates, distinct, linkedInputs, type NodeInput, titledInputs } from "./node-inputs.ts";
 
@@ -125,7 +125,7 @@ export function placementsIn(
 function commonSeed(placements: readonly Placement[], nodeInputs: readonly NodeInput[]): WholeNumber | null {
   const isAt = ({ id, input }: NodeInput) =>
     nodeInputs.some((each) => each.id === id && each.input === input);
-  const seeds = new Set(placements.filter(isAt).map(({ value }) => reportedSeeds(value)?.[0] ?? null));
+  const seeds = new Set(placements.filter(isAt).map(({ value }) => parseReportedSeeds(value)?.[0] ?? null));
   const [seed = null, ...others] = seeds;
   return others.length === 0 ? seed : null;
 }

@@ -13,7 +13,7 @@ import { requestedSize, type Size } from "../../models/requested-size.ts";
 import { fieldTexts } from "../../task/request.ts";
 import type { Job } from "../provider.ts";
 import type { LocalReference } from "../reference-files.ts";
-import { chosenSeed, givenSeed } from "../seeds.ts";
+import { chosenSeed, requestedSeed } from "../seeds.ts";
 
 /** What stands for a part of a job in a command, without the braces. */
 const PLACEHOLDERS: readonly string[] = [
@@ -145,7 +145,7 @@ export function filledCommand(words: readonly string[], job: Job, files: Command
 /** The seed that a command is given; null if it supports none. */
 export function seedIn(words: readonly string[], job: Job): WholeNumber | null {
   if (!holds(words, "seed")) return null;
-  return Object.hasOwn(job.options.fields, "seed") ? givenSeed(job) : chosenSeed(job);
+  return Object.hasOwn(job.options.fields, "seed") ? requestedSeed(job) : chosenSeed(job);
 }
 
 /** A command's words for people to read: names stand for its files, and for a number of its own. */

@@ -1,7 +1,7 @@
 import { inspectBytes } from "../../lib/image/inspect.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../../lib/json.ts";
 import { isModeration, readErrorBody } from "../failed-reply.ts";
-import { base64Image, findOtherImages, type ReplyImage } from "../found-images.ts";
+import { decodeImage, findOtherImages, type ReplyImage } from "../found-images.ts";
 import type { ProviderDeps, ServerSetup } from "../kind.ts";
 import type { Job, Provider, SubmitHow } from "../provider.ts";
 import { ProviderServer } from "../provider-http.ts";
@@ -177,7 +177,7 @@ function answerIn(parts: readonly Record<string, unknown>[], body: string, job: 
 function imageIn({ b64_json: base64, url, respect_moderation }: Record<string, unknown>): ReplyImage[] {
   if (respect_moderation === false) return [];
   const isAddress = typeof url === "string" && url.trim() !== "" && !url.startsWith("data:");
-  const bytes = base64Image(base64) ?? (isAddress ? null : base64Image(url));
+  const bytes = decodeImage(base64) ?? (isAddress ? null : decodeImage(url));
   if (bytes !== null) return [{ bytes }];
   return isAddress ? [{ url }] : [];
 }

@@ -6,7 +6,7 @@ import { hasControlCharacter } from "../../lib/late-regex.ts";
 import { describeChoices } from "../../lib/short-text.ts";
 import { requestedSize } from "../../models/requested-size.ts";
 import { failedPoll, toClause } from "../failures.ts";
-import { base64Images, findImageUrls, isDataUrl, type ReplyImage } from "../found-images.ts";
+import { decodeImages, findImageUrls, isDataUrl, type ReplyImage } from "../found-images.ts";
 import { fieldText, type JobPoll } from "../job-poll.ts";
 import type { ProviderDeps, ServerSetup } from "../kind.ts";
 import * as port from "../provider.ts";
@@ -206,7 +206,7 @@ function readReply(reply: StoredReply, provider: Provider): Read | null {
 
 /** A package's image as a list, which is empty if there is none. */
 function imageIn(read: ReadImage): ReplyImage[] {
-  return "url" in read ? [{ url: read.url }] : base64Images([read.base64]);
+  return "url" in read ? [{ url: read.url }] : decodeImages([read.base64]);
 }
 
 function refusal(message: string): string {

@@ -8,7 +8,7 @@ import { sizeFields } from "../openai/size.ts";
 import { type Job, type PolledState, type Provider, unsendable } from "../provider.ts";
 import { ProviderServer } from "../provider-http.ts";
 import { referenceUrls } from "../reference-files.ts";
-import { seedInLog } from "../seeds.ts";
+import { readLogSeed } from "../seeds.ts";
 import { type Form, isJobId, type JobContext, jobIn, modelNamed, serviceProvider } from "../service.ts";
 import { type ModelInput, type ModelInputs, modelInputs } from "./model-inputs.ts";
 
@@ -44,7 +44,7 @@ function createForm(server: ProviderServer, deps: ProviderDeps): Form {
     read: (reply) => jobIn(reply, idIn),
     poll: (id, poll) => poll.get(jobUrl(id), (fields) => parseState(fields, poll)),
     resultIn: ({ output }) => findImageUrls(output),
-    seedsIn: ({ output, logs }) => fieldsOf(output).seed ?? seedInLog(logs),
+    seedsIn: ({ output, logs }) => fieldsOf(output).seed ?? readLogSeed(logs),
     async cancelAt(id, signal) {
       const url = jobUrl(id);
       if (url === null) return null;

@@ -9,7 +9,7 @@ import type { SaveResult, SaveSpec } from "../../../src/core/images/save-spec.ts
 import { newLease } from "../../../src/lib/lease.ts";
 import { systemProcesses } from "../../../src/lib/processes.ts";
 import { keyMasker } from "../../../src/lib/redact.ts";
-import { base64Image } from "../../../src/providers/found-images.ts";
+import { decodeImage } from "../../../src/providers/found-images.ts";
 import type { Destination } from "../../../src/task/intent.ts";
 import { inspect } from "../../lib/image/builders.ts";
 import { webpAnimated } from "../../lib/image/samples.ts";
@@ -51,7 +51,7 @@ const newResult = (): SaveResult => ({ files: [], warnings: [], bad: [], gone: [
 
 /** The source of an image at a URL, or of one that its reply holds in a `data:` URL. */
 function sourceAt(url: string): ImageSource {
-  const bytes = /^data:/.test(url) ? base64Image(url) : null;
+  const bytes = /^data:/.test(url) ? decodeImage(url) : null;
   if (bytes !== null) return { kind: "made", image: { kind: "bytes", bytes }, seed: null };
   return { kind: "url", url, freshUrl: async () => null, seed: null };
 }
