@@ -8,27 +8,26 @@ import { parseLenientJson } from "../reply-json.ts";
 import { isSuccess, type StoredReply } from "../stored-reply.ts";
 import { type Graph, graphIn } from "./graph.ts";
 
-/** A job as its server knows it. */
 export type ServerJob =
-  /** `ahead`: number of jobs that run or wait before it. */
+  /** `ahead`: number of running and waiting jobs before this one. */
   | { state: "waiting"; ahead: number; graph: unknown }
   | { state: "running"; graph: unknown }
   | { state: "ended"; entry: HistoryEntry };
 
-/** A job that has ended, as the server's history has it. */
+/** Entry of a finished job in the server's history. */
 export interface HistoryEntry {
   outputs: Readonly<Record<string, unknown>>;
   status: Readonly<Record<string, unknown>>;
-  /** The workflow as it was sent; empty if the server does not say. */
+  /** The submitted workflow; empty if the server does not return it. */
   graph: Graph;
 }
 
-/** A queue holds the workflows of all its jobs; a list of files can be long too. */
+/** Maximum size of a reply, in bytes. ComfyUI's queue contains the workflows of all jobs. */
 const MAX_BYTES = 64 * 1024 * 1024;
-/** Time for which the server must answer that it has no such job before it counts as gone, in milliseconds. */
+/** Time after which a job that is missing from every reply counts as gone, in milliseconds. */
 const MISSING_MS = 30_000;
 const CANCEL_MS = 15_000;
-/** A job may begin while it is taken out of the queue. */
+/** Several, because a job may start while it is being removed from the queue. */
 const CANCEL_TRIES = 4;
 
 /** The routes of a ComfyUI server. Only `post` may cost money. */
@@ -36,11 +35,11 @@ export class ComfyServer {
   readonly http: ProviderServer;
   readonly #clock: Pick<Clock, "monotonicMs">;
   /**
-   * Time of the first answer in a row without a job, by its id. One such answer proves nothing: its submit may still be on its
-   * way through a proxy, or the server loading its queue.
+   * Time of the first of consecutive replies without a job, by job id. One such reply proves nothing, because a
+   * proxy may still be forwarding the submit, or the server may be loading its queue.
    */
   readonly #missingSince = new Map<string, number>();
-  /** Ids of jobs that were taken out of the queue. */
+  /** Ids of jobs removed from the queue by `cancel`. */
   readonly #removed = new Set<string>();
 
   constructor(http: ProviderServer, clock: Pick<Clock, "monotonicMs">) {
@@ -48,7 +47,7 @@ export class ComfyServer {
     this.#clock = clock;
   }
 
-  /** Sends a job. @throws as `ProviderServer.post` */
+  /** @throws as `ProviderServer.post` */
   post(id: string, graph: Graph, job: Job, how: SubmitHow): Promise<StoredReply> {
     this.#missingSince.delete(id);
     const body = { prompt: Object.fromEntries(graph), prompt_id: id, client_id: id };
@@ -56,14 +55,13 @@ export class ComfyServer {
   }
 
   /**
-   * Finds a job; null if the server does not have it.
-   * @param historyFirst asks for less if the job has ended: the queue holds the workflows of all its jobs
-   * @throws ProviderError, or the signal's reason
+   * Returns a job, or null if the server does not have it. @param historyFirst reduces traffic for a finished
+   * job, because the queue contains the workflows of all jobs @throws ProviderError, or the signal's reason
    */
   async find(jobId: string, signal: AbortSignal, historyFirst = false): Promise<ServerJob | null> {
     try {
       const finishedJob = historyFirst ? await this.#findInHistory(jobId, signal) : null;
-      // A job goes from the queue into the history in one step, so that this order cannot miss it.
+      // ComfyUI moves a job from the queue to the history in one step, so queue before history cannot miss it.
       const job =
         finishedJob ?? (await this.#findInQueue(jobId, signal)) ?? (await this.#findInHistory(jobId, signal));
       if (job !== null) this.#missingSince.delete(jobId);
@@ -75,13 +73,13 @@ export class ComfyServer {
     }
   }
 
-  /** Whether the server has answered for long enough that it does not have a job. */
+  /** Whether the job has been missing from replies for `MISSING_MS`. */
   isGone(jobId: string): boolean {
     const since = this.#missingSince.get(jobId);
     return since !== undefined && this.#clock.monotonicMs() - since >= MISSING_MS;
   }
 
-  /** Whether a job that the server does not have was cancelled in its queue. */
+  /** Whether `cancel` removed the job from the queue. */
   isRemoved(jobId: string): boolean {
     return this.#removed.has(jobId);
   }
@@ -99,7 +97,7 @@ export class ComfyServer {
 
   async #findInQueue(jobId: string, signal: AbortSignal): Promise<ServerJob | null> {
     const { queue_running, queue_pending } = fieldsOf(await this.#json("/queue", signal));
-    // A reply that is no queue, such as a proxy's own, does not say that the job is not in it.
+    // A reply without a queue, such as a proxy's error page, does not prove that the job is missing.
     if (!Array.isArray(queue_running) || !Array.isArray(queue_pending)) throw this.#unreadable();
     const [running, pending] = [queue_running, queue_pending].map((rows) => rows.filter(Array.isArray));
     const current = running?.find(([, id]) => id === jobId);
@@ -111,8 +109,8 @@ export class ComfyServer {
   }
 
   /**
-   * Ends a job: takes it out of the queue, or ends it after the node that runs. Never throws.
-   * @returns whether it ends without an image; null if the server does not answer
+   * Cancels a job: removes it from the queue, or interrupts it after the current node. Never throws. @returns
+   * whether it ends without an image, or null if the server does not reply
    */
   async cancel(jobId: string, signal: AbortSignal): Promise<boolean | null> {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(CANCEL_MS)]);
@@ -137,18 +135,18 @@ export class ComfyServer {
     }
   }
 
-  /** The server's description of a class of nodes. @throws as `find` */
+  /** @throws as `find` */
   objectInfo(name: string, signal: AbortSignal): Promise<unknown> {
     return this.#json(`/object_info/${encodeURIComponent(name)}`, signal);
   }
 
-  /** The names of its checkpoints; null if it does not list them. @throws as `find` */
+  /** Returns the names of checkpoints, or null if the server does not list them. @throws as `find` */
   async checkpoints(signal: AbortSignal): Promise<string[] | null> {
     const names = await this.#json("/models/checkpoints", signal);
     return isTexts(names) ? names : null;
   }
 
-  /** Uploads an image. @returns the name that nodes have for it @throws as `find` */
+  /** @returns the image's name for nodes @throws as `find` */
   async upload(body: PostBody, signal: AbortSignal): Promise<string> {
     const reply = this.#checked(await this.http.tell("/upload/image", body, signal));
     const { name, subfolder } = fieldsOf(parseLenientJson(reply.body));
@@ -163,11 +161,10 @@ export class ComfyServer {
     return json;
   }
 
-  /** @throws ProviderError unless it is a success */
   #checked(reply: HttpReply): HttpReply {
     if (isSuccess(reply)) return reply;
     const error = this.http.failure(reply, false);
-    // The request that failed was not one for an image.
+    // A lost reply costs nothing here, because this request does not generate an image.
     throw error.failure.kind === "lost" ? new ProviderError(error.message, { kind: "unsent" }) : error;
   }
 

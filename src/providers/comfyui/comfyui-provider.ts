@@ -13,7 +13,7 @@ import { pollJob } from "./poll-job.ts";
 import { recoverJob, type SubmitContext, submitJob, toJobId } from "./submit-job.ts";
 import { Workflows } from "./workflow-file.ts";
 
-/** Makes images with a ComfyUI server: a job gets an id of ours, waits in the server's queue, and is polled. */
+/** Provider for a ComfyUI server. The client chooses a job's id, the server queues the job, and it is polled. */
 export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
   const { concurrency, timeoutMs, workflow } = setup.options;
   const http = new ProviderServer(setup, deps);
@@ -25,7 +25,7 @@ export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provide
     supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "negative", "fields"],
     limits: { concurrency, submitMs: timeoutMs },
     prepare: (signal) => prepareWorkflow(context, signal),
-    // Without the seed, which the id of the task decides.
+    // The seed is omitted because it depends on the task's id.
     describe: async ({ request, options, references }) => {
       const template = workflows.get(options);
       const { placements } = placementsFor(template, { request, options, references }, "<seed>");
@@ -61,7 +61,7 @@ export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provide
   };
 }
 
-/** Reads the workflow, and asks the server about its nodes. @throws ProviderError, UsageError */
+/** Reads the workflow and checks its nodes with the server. @throws ProviderError, UsageError */
 async function prepareWorkflow(
   { workflows, server }: SubmitContext,
   signal: AbortSignal | null,
@@ -77,13 +77,13 @@ async function prepareWorkflow(
 
 type Parts = Pick<Job, "request" | "options" | "references">;
 
-/** The places of a request that is not sent yet: names stand for its reference images. @throws ProviderError */
+/** Assigns inputs before the submit, with placeholder names for reference images. @throws ProviderError */
 function placementsFor(graph: Graph, job: Parts, seed: WholeNumber) {
   const names = job.references.map((_, at) => `<reference image ${at + 1}>`);
   return placementsIn(graph, jobValues(job, names, requestedSize(job), seed));
 }
 
-/** A sentence about what is wrong with a request; null for nothing. */
+/** Returns a sentence about an invalid request, or null. */
 function findProblem(job: Parts, workflows: Workflows): string | null {
   const { model, workflow } = job.options;
   if (workflow === undefined && job.references.length > 0)

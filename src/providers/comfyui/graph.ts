@@ -1,8 +1,7 @@
 import { isJsonObject } from "../../lib/json.ts";
 
-// A workflow in ComfyUI's API format, as other people write it: every part of it may be hostile.
+// A workflow in ComfyUI's API format. Others may have written it, so every part may be hostile.
 
-/** A node as it is sent. */
 export interface GraphNode {
   class_type: string;
   /** Values, and links to the outputs of other nodes. */
@@ -10,10 +9,9 @@ export interface GraphNode {
   _meta?: unknown;
 }
 
-/** The nodes of a workflow by their ids. */
 export type Graph = ReadonlyMap<string, GraphNode>;
 
-/** A link: the id of another node, and the number of one of its outputs. */
+/** Id of another node, and index of its output. */
 export type Link = readonly [string, number];
 
 const MAX_NODES = 5_000;
@@ -21,14 +19,13 @@ const MAX_LEVELS = 16;
 const MAX_NAME = 200;
 const MAX_TITLE = 80;
 
-/** Names that are no names of data in JavaScript. */
+/** Keys with a special meaning in JavaScript objects. */
 const RESERVED: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
-/** Instructions for an export in the right format. */
 export const EXPORT_HINT =
   'In ComfyUI, open it and choose Workflow > Export (API). Older versions have "Save (API format)" with the dev mode on.';
 
-/** The nodes in a JSON value; a phrase in place of them if it has none. */
+/** Returns the nodes of a JSON value, or a phrase with the reason if it has none. */
 export function graphIn(json: unknown): Graph | string {
   if (!isJsonObject(json)) return "is not a workflow in JSON";
   if (Array.isArray(json.nodes)) return "is in the editor's own format, which ComfyUI's API does not take";
@@ -68,27 +65,27 @@ export function isLink(value: unknown): value is Link {
   );
 }
 
-/** A node's title as it is shown in the editor; its class if it has none. */
+/** Returns a node's title in the editor, otherwise its class. */
 export function nodeTitle({ class_type, _meta }: GraphNode): string {
   const title = isJsonObject(_meta) && typeof _meta.title === "string" ? _meta.title.trim() : "";
   return (title === "" ? class_type : title).slice(0, MAX_TITLE);
 }
 
-/** The title of the node whose image is the result. */
+/** Title of the node with the resulting image. */
 export const OUTPUT_TITLE = "output";
 
-/** A node as a message names it: `"KSampler" (3)`. */
+/** Formats a node for messages: `"KSampler" (3)`. */
 export function nodeName(id: string, node: GraphNode): string {
   return `${JSON.stringify(nodeTitle(node))} (${id})`;
 }
 
-/** The nodes that have this title, in any case. */
+/** Ignores upper and lower case. */
 export function nodesTitled(graph: Graph, title: string): [string, GraphNode][] {
   const lowerTitle = title.toLowerCase();
   return [...graph].filter(([, node]) => nodeTitle(node).toLowerCase() === lowerTitle);
 }
 
-/** The classic text-to-image workflow for a checkpoint, if the user gives none. */
+/** Default text-to-image workflow for a checkpoint. */
 export const CLASSIC: Graph = new Map([
   ["1", { class_type: "CheckpointLoaderSimple", inputs: { ckpt_name: "{model}" } }],
   ["2", { class_type: "CLIPTextEncode", inputs: { text: "{prompt}", clip: ["1", 1] } }],

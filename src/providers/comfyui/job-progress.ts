@@ -3,17 +3,17 @@ import type { FollowHow } from "../provider.ts";
 import type { ComfyServer } from "./comfy-server.ts";
 import { type Graph, graphIn, isLink } from "./graph.ts";
 
-/** The kind of a binary message with a preview of the image. */
+/** Type of ComfyUI's binary message with a preview frame. */
 const PREVIEW = 1;
-/** Before the image: the kind of the message, and the type of the image, four bytes each. */
+/** Bytes before the image: type of the message and type of the image, four bytes each. */
 const HEAD_BYTES = 8;
 
-/** Number of times that a job's messages are listened to: a connection that is cut is opened again. */
+/** Maximum connections for a job's messages, because a lost connection is reopened. */
 const MAX_CONNECTIONS = 2;
 
 /**
- * Reports the progress of a job, from the server's messages to its client: the job's id is the client's too. Ends with the
- * job, or if the server has no messages. Never throws. @returns whether the job has ended
+ * Reports progress until the job ends or the server sends no messages. ComfyUI sends them to the client with
+ * the job's id. Never throws. @returns whether the job has ended
  */
 export async function followJob(
   jobId: string,
@@ -44,14 +44,13 @@ export async function followJob(
     }
     return over.signal.aborted;
   } catch {
-    // Only the image counts.
+    // A failure of the progress display must not fail the image.
     return false;
   }
 }
 
-/** Progress of a job: the share of its work that is done. A sampler's work are its steps; any other node is one. */
+/** Completed share of a job's work. A sampler's work is its number of steps; any other node counts as one. */
 class JobProgress {
-  /** Whether the job has ended. */
   isOver = false;
   readonly #jobId: string;
   readonly #work: Map<string, NodeWork>;
@@ -63,7 +62,7 @@ class JobProgress {
     this.#work = worksIn(graph);
   }
 
-  /** Takes a message. @returns the progress, from 0 to 1; null if the message does not change it */
+  /** @returns the progress, from 0 to 1; null if the message does not change it */
   after(text: string): number | null {
     const { type, data } = fieldsOf(jsonOrNull(text));
     const facts = fieldsOf(data);
@@ -73,7 +72,7 @@ class JobProgress {
     const all = work.reduce((sum, { steps }) => sum + steps, 0);
     const doneSteps = work.reduce((sum, { steps, part }) => sum + steps * part, 0);
     const share = all === 0 ? 0 : doneSteps / all;
-    // A node can begin anew, or turn out to have more steps; progress never goes back.
+    // A node can restart or get more steps, but progress never decreases.
     if (share <= this.#share) return null;
     this.#share = share;
     return share;
@@ -108,7 +107,7 @@ class JobProgress {
     }
   }
 
-  /** Takes a node's own count. That of a sampler is of its steps, and truer than its inputs. */
+  /** A sampler's reported number of steps is more accurate than its inputs. */
   #count(id: unknown, { value, max }: Record<string, unknown>): void {
     if (typeof value !== "number" || typeof max !== "number" || max <= 0) return;
     const work = this.#set(id, clamped(value / max, 0, 1));
@@ -124,18 +123,21 @@ class JobProgress {
 
 interface NodeWork {
   isSampler: boolean;
-  /** Its share of the job's work, against that of the other nodes. */
+  /** Weight of the node in the job's work. */
   steps: number;
-  /** The part of it that is done, from 0 to 1. */
+  /** Completed part, from 0 to 1. */
   part: number;
 }
 
-/** Steps of a sampler whose inputs do not tell, until it counts them itself. */
+/** Default steps of a sampler, until it reports them. */
 const USUAL_STEPS = 20;
 const MAX_STEPS = 10_000;
 const MAX_LEVELS = 16;
 
-/** The work of each node. A scheduler names steps too, but hands them on, as sigmas, to the node that does them. */
+/**
+ * Returns the weight of each node. A scheduler has steps too, but passes them as sigmas to the sampler that
+ * runs them.
+ */
 function worksIn(graph: Graph): Map<string, NodeWork> {
   const links = [...graph.values()].map(({ inputs }) => inputs.sigmas).filter(isLink);
   const schedulers = new Set(links.map(([id]) => id));
@@ -148,7 +150,7 @@ function worksIn(graph: Graph): Map<string, NodeWork> {
   return new Map([...graph.keys()].map((id) => [id, nodeWork(id)]));
 }
 
-/** The steps that a node's inputs name, or the nodes that these lead to; null if none does. */
+/** Returns the steps of a node's inputs or of linked nodes, or null. */
 function countSteps(id: string, graph: Graph, levels = MAX_LEVELS): number | null {
   const { steps, sigmas } = graph.get(id)?.inputs ?? {};
   const linkedValue = isLink(steps) ? graph.get(steps[0])?.inputs.value : steps;

@@ -5,24 +5,21 @@ import { unsendable } from "../provider.ts";
 import type { ComfyServer } from "./comfy-server.ts";
 import { type Graph, nodeName, nodesTitled, OUTPUT_TITLE } from "./graph.ts";
 
-/** A server's facts about a class of nodes (`/object_info/{class}`). */
+/** Properties of a class of nodes (`/object_info/{class}`). */
 export interface NodeFacts {
-  /** Whether its images end a workflow, kept by the server or only shown: these are kept for a while. */
+  /** Whether the node is an output: its images are saved, or shown and kept for a while. */
   output: "saved" | "shown" | null;
-  /** Whether it has the work done elsewhere, for money. */
+  /** Whether the node uses a paid external service. */
   isPaid: boolean;
 }
 
-/** Facts about the classes of each server, which is asked once in the life of this process. */
+/** Properties of classes by server, requested once in each process. */
 const factsByClass = new Map<string, NodeFacts>();
 
 const CONCURRENCY = 8;
 const MAX_LISTED = 8;
 
-/**
- * Asks a server about the classes of a workflow.
- * @throws ProviderError for one that it does not have, or if it cannot be asked
- */
+/** @throws ProviderError if the server lacks a class or cannot be reached */
 export async function loadNodeFacts(
   graph: Graph,
   server: ComfyServer,
@@ -46,7 +43,7 @@ export async function loadNodeFacts(
   );
 }
 
-/** @returns null for a class that the server does not have */
+/** @returns null if the server lacks the class */
 function readFacts(name: string, info: unknown): NodeFacts | null {
   const facts = isJsonObject(info) && Object.hasOwn(info, name) ? info[name] : undefined;
   if (!isJsonObject(facts)) return null;
@@ -58,7 +55,7 @@ function readFacts(name: string, info: unknown): NodeFacts | null {
   return { output: isOutput ? kind : null, isPaid: facts.api_node === true };
 }
 
-/** ComfyUI's own classes of text-to-image and image-to-image workflows, which every server has. */
+/** Built-in classes of text-to-image and image-to-image workflows, which every server has. */
 const CORE_CLASSES = `CheckpointLoaderSimple CLIPLoader CLIPTextEncode DualCLIPLoader EmptyLatentImage EmptySD3LatentImage
   FluxGuidance ImageScale ImageScaleBy ImageUpscaleWithModel KSampler KSamplerAdvanced LatentUpscale LoadImage LoraLoader
   LoraLoaderModelOnly UNETLoader UpscaleModelLoader VAEDecode VAEEncode VAELoader`;
@@ -70,8 +67,8 @@ const CORE_FACTS: ReadonlyMap<string, NodeFacts> = new Map<string, NodeFacts>([
 ]);
 
 /**
- * Checks that it is certain which node's image is the result, as far as its classes are known.
- * @param facts as the server says; default: what every server has @throws ProviderError
+ * Checks that the resulting image comes from one certain node. @param facts default: the built-in classes
+ * @throws ProviderError
  */
 export function requireOneOutput(graph: Graph, facts: ReadonlyMap<string, NodeFacts> = CORE_FACTS): void {
   const nodesWith = (output: NodeFacts["output"]) =>
@@ -80,7 +77,7 @@ export function requireOneOutput(graph: Graph, facts: ReadonlyMap<string, NodeFa
   if (titled.length === 1) return;
   const saving = nodesWith("saved");
   const outputs = [titled, saving, nodesWith("shown")].find((nodes) => nodes.length > 0) ?? [];
-  // Nodes of unknown classes may add an output, and take none away.
+  // A node of an unknown class may add an output, but never removes one.
   const mayHaveMore = [...graph.values()].some(({ class_type }) => !facts.has(class_type));
   if (mayHaveMore && titled.length === 0 && saving.length <= 1) return;
   if (titled.length === 0 && outputs.length === 1) return;

@@ -1,13 +1,12 @@
 import { ExactInteger } from "../../lib/exact-integer.ts";
 import { type Graph, type GraphNode, isLink, type Link, nodesTitled } from "./graph.ts";
 
-/** An input of a node. */
 export interface NodeInput {
   id: string;
   input: string;
 }
 
-/** Inputs of nodes that usually hold the value of a name, whatever their nodes are called. */
+/** Common names of the inputs for each value. */
 const INPUTS: ReadonlyMap<string, readonly string[]> = new Map([
   ["prompt", ["text", "prompt", "string", "value"]],
   ["negative", ["text", "negative_prompt", "prompt", "string", "value"]],
@@ -21,8 +20,8 @@ function inputsFor(name: string): readonly string[] {
 }
 
 /**
- * Inputs of the nodes with this name as their title, which survives every export: of each node all with a usual name, else
- * its only value.
+ * Returns inputs of nodes titled with this name, because ComfyUI's exports keep titles: all with a common name,
+ * otherwise the node's only value.
  */
 export function titledInputs(graph: Graph, name: string): NodeInput[] {
   return nodesTitled(graph, name).flatMap(([id, { inputs }]) => {
@@ -32,7 +31,7 @@ export function titledInputs(graph: Graph, name: string): NodeInput[] {
   });
 }
 
-/** Places of a value by the links of the graph: several if they are not certain. */
+/** Finds inputs by the links of the graph. Several results are ambiguous. */
 export function linkedInputs(graph: Graph, name: string): NodeInput[] {
   switch (name) {
     case "image":
@@ -41,7 +40,7 @@ export function linkedInputs(graph: Graph, name: string): NodeInput[] {
       );
     case "prompt": {
       const prompts = behindSamplers(graph, "positive", textsBehind("positive"));
-      // If no sampler leads to it, the only text of the workflow is no guess.
+      // Without a link from a sampler, a workflow's only text is still unambiguous.
       return prompts.length > 0 ? prompts : valuesNamed(graph, ["text", "prompt"], "string");
     }
     case "negative":
@@ -63,7 +62,7 @@ export function linkedInputs(graph: Graph, name: string): NodeInput[] {
   }
 }
 
-/** Inputs that could be meant, for a message. */
+/** Returns possible inputs, for a message. */
 export function candidates(graph: Graph, name: string): NodeInput[] {
   const isText = name === "prompt" || name === "negative";
   const usual = inputsFor(name).filter((input) => input !== "value");
@@ -73,19 +72,19 @@ export function candidates(graph: Graph, name: string): NodeInput[] {
 const SEEDS = ["seed", "noise_seed"];
 const TEXTS = ["text", "prompt", "string", "value"];
 
-/** The nodes that make an image from a prompt. */
+/** Returns nodes that generate an image from a prompt. */
 function samplers(graph: Graph): [string, GraphNode][] {
   return [...graph].filter(
     ([, { inputs }]) => isLink(inputs.positive) && SEEDS.some((input) => Object.hasOwn(inputs, input)),
   );
 }
 
-/** A step of a walk: the places at a node, or the links on which it goes on. */
+/** Step of a walk through the graph: the inputs found at a node, or the links to follow. */
 type Visit = (id: string, inputs: GraphNode["inputs"]) => { nodeInputs: NodeInput[] } | { links: Link[] };
 
 /**
- * Walks back from an input of the samplers along the links of a graph, from each of them to a node once: a workflow of thousands
- * of nodes must not be as many calls.
+ * Follows links back from an input of each sampler, visiting each node once. It does not recurse, because a
+ * workflow may have thousands of nodes.
  */
 function behindSamplers(graph: Graph, input: string, visit: Visit): NodeInput[] {
   const reached = samplers(graph).flatMap(([, { inputs }]) => {
@@ -106,7 +105,7 @@ function behindSamplers(graph: Graph, input: string, visit: Visit): NodeInput[] 
   return distinct(reached);
 }
 
-/** Visits the texts that a conditioning is made from. One that passes through another node keeps its role there. */
+/** Finds the texts of a conditioning. A node that passes both conditionings on keeps their roles. */
 function textsBehind(role: "positive" | "negative"): Visit {
   return (id, inputs) => {
     const texts = TEXTS.filter((input) => typeof inputs[input] === "string");
@@ -118,7 +117,7 @@ function textsBehind(role: "positive" | "negative"): Visit {
   };
 }
 
-/** Visits the side of the empty picture that a sampler begins with, behind nodes that only change it. */
+/** Finds the width or height of the empty latent image, behind nodes that only change it. */
 function sizesBehind(graph: Graph, side: string): Visit {
   return (id, inputs) => {
     if (["width", "height"].every((each) => Object.hasOwn(inputs, each)))
@@ -128,7 +127,7 @@ function sizesBehind(graph: Graph, side: string): Visit {
   };
 }
 
-/** The numbers at a node's inputs: its own, or those of a node that does nothing but hold one. */
+/** Returns a node's numbers, or those of linked nodes that only contain a number. */
 function numbersAt(graph: Graph, id: string, names: readonly string[]): NodeInput[] {
   const inputs = graph.get(id)?.inputs ?? {};
   return names.flatMap((input) => {
@@ -158,7 +157,7 @@ function valueType(value: unknown) {
   return value instanceof ExactInteger ? "number" : typeof value;
 }
 
-/** The last of each place. */
+/** Keeps the last entry for each input. */
 export function distinct<Each extends NodeInput>(nodeInputs: readonly Each[]): Each[] {
   const byName = new Map(
     nodeInputs.map((nodeInput) => [JSON.stringify([nodeInput.id, nodeInput.input]), nodeInput]),

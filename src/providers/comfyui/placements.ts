@@ -8,39 +8,35 @@ import { parseReportedSeeds } from "../seeds.ts";
 import { type Graph, nodeName, nodesTitled } from "./graph.ts";
 import { candidates, distinct, linkedInputs, type NodeInput, titledInputs } from "./node-inputs.ts";
 
-/** A value for a workflow. */
 type Value = JsonValue | ExactInteger;
 
-/** A value, and its place in a workflow. */
 export interface Placement extends NodeInput {
   value: Value;
 }
 
-/** The parts of a job that go into a workflow. */
 type JobParts = Pick<Job, "request" | "options">;
 
 /** The values of a job for a workflow, by name. */
 interface JobValues {
-  /** For placeholders: every value that there is. */
+  /** All values, for placeholders. */
   values: ReadonlyMap<string, Value>;
-  /** Values that must find a place. */
+  /** Values that need an input in the workflow. */
   requiredValues: ReadonlyMap<string, Value>;
-  /** Names among these that may have no place: an upscaler has neither prompt nor seed. */
+  /** Names of required values that may lack an input, because an upscaler has neither prompt nor seed. */
   optional: ReadonlySet<string>;
-  /** Values that the user has set for one node's input: `3.steps`, `Title.steps`. */
+  /** Fields that name one node's input: `3.steps`, `Title.steps`. */
   direct: readonly (readonly [string, Value])[];
 }
 
-/** Names that stand for a part of a job, beside the user's own fields. */
+/** Names of placeholders, in addition to the user's fields. */
 const NAMES = ["prompt", "negative", "width", "height", "seed", "image", "model", "steps"];
 
-/** A field that sets a seed of one node: `3.seed`, `Noise.noise_seed`. */
+/** Matches fields that set the seed of one node: `3.seed`, `Noise.noise_seed`. */
 const SEED_INPUT = /\.(?:noise_)?seed$/;
 
 /**
- * The values of a job.
- * @param images names of its reference images at the server @param size null: it is not known yet
- * @param defaultSeed its seed, if it names none
+ * @param images the server's names of the reference images @param size null if unknown @param defaultSeed the
+ * seed if the request has none
  */
 export function jobValues(
   job: JobParts,
@@ -59,12 +55,11 @@ export function jobValues(
   ]);
   if (negative !== undefined) requiredValues.set("negative", negative);
   if (model !== null) requiredValues.set("model", model);
-  // `image` is the first one, `image2` the second.
+  // Names are `image`, `image2`, `image3`.
   for (const [at, image] of images.entries())
     requiredValues.set(at === 0 ? "image" : `image${at + 1}`, image);
   for (const [name, value] of Object.entries(fields))
     if (!isDirect([name, value])) requiredValues.set(name, value);
-  // A negative prompt that is not there is empty.
   const values = new Map<string, Value>([
     ["negative", ""],
     ["width", width],
@@ -75,7 +70,7 @@ export function jobValues(
   return {
     values,
     requiredValues: requiredValues,
-    // Without a reference image, a workflow that has no place for the prompt is a mistake.
+    // Without a reference image, a workflow without a prompt input is a mistake.
     optional: new Set(images.length === 0 ? [] : seed === undefined ? ["prompt", "seed"] : ["prompt"]),
     direct: Object.entries(fields)
       .filter(isDirect)
@@ -83,7 +78,7 @@ export function jobValues(
   };
 }
 
-/** Whether the user asks for a size: if not, that of the workflow itself stays. */
+/** Whether the user requests a size. If not, the workflow's size stays. */
 function isSizeAsked({ request: { ratio, quality }, options }: JobParts): boolean {
   if (ratio === "auto") return false;
   const usual = pictureDimensions(undefined, undefined);
@@ -92,10 +87,10 @@ function isSizeAsked({ request: { ratio, quality }, options }: JobParts): boolea
 }
 
 /**
- * The places of all values, by the first rule that applies: placeholders, then titles of nodes, then the links of the graph;
- * last what the user has set for one node's input. Nothing is guessed between two.
- * @returns `unplaced`: the optional names without a place; `seed`: the one that makes the image, null for none or several
- * @throws ProviderError if something has no place, or more than one
+ * Assigns values to inputs by the first rule that applies: placeholders, titles of nodes, links of the graph.
+ * Fields for one node's input override these. @returns `unplaced`: optional names without an input; `seed`: the
+ * seed of the image, null if there are none or several @throws ProviderError if a value has no input, or
+ * several possible ones
  */
 export function placementsIn(
   graph: Graph,
@@ -121,7 +116,7 @@ export function placementsIn(
   return { placements, unplaced, seed: commonSeed(placements, seeds) };
 }
 
-/** The seed that is at all of some places in the end; null if it is not one. */
+/** Returns the seed if all these inputs have the same one, or null. */
 function commonSeed(placements: readonly Placement[], nodeInputs: readonly NodeInput[]): WholeNumber | null {
   const isAt = ({ id, input }: NodeInput) =>
     nodeInputs.some((each) => each.id === id && each.input === input);
@@ -130,7 +125,6 @@ function commonSeed(placements: readonly Placement[], nodeInputs: readonly NodeI
   return others.length === 0 ? seed : null;
 }
 
-/** A workflow with everything in its place. */
 export function fillWorkflow(graph: Graph, placements: readonly Placement[]): Graph {
   const result = new Map(graph);
   for (const { id, input, value } of placements) {
@@ -142,7 +136,7 @@ export function fillWorkflow(graph: Graph, placements: readonly Placement[]): Gr
 
 const MAX_SHOWN = 200;
 
-/** Each value and its place as a line: `node 3 "Sampler" (KSampler).seed = 7`. */
+/** Formats each placement: `node 3 "Sampler" (KSampler).seed = 7`. */
 export function placementLines(graph: Graph, placements: readonly Placement[]): string[] {
   return placements.map(({ id, input, value }) => {
     const text = truncate(stringifyExact(value), MAX_SHOWN);
@@ -155,7 +149,7 @@ function nameAt(graph: Graph, id: string): string {
   return node ? nodeName(id, node) : id;
 }
 
-/** The texts of a workflow with their placeholders filled, and the names that were among them. @throws ProviderError */
+/** @throws ProviderError if a placeholder has no value */
 function filledPlaceholders(graph: Graph, values: ReadonlyMap<string, Value>) {
   const namePatterns = [...new Set([...NAMES, ...values.keys()])].map((name) =>
     name.replace(/[^\w-]/g, "\\$&"),
@@ -175,7 +169,7 @@ function filledPlaceholders(graph: Graph, values: ReadonlyMap<string, Value>) {
     for (const [input, text] of Object.entries(inputs)) {
       const [first] = typeof text === "string" ? text.matchAll(pattern) : [];
       if (typeof text !== "string" || first === undefined) continue;
-      // A placeholder alone becomes a number if its value is one.
+      // A text that is only a placeholder takes the type of its value.
       const value =
         first[0] === text
           ? matchedValue(first)
@@ -187,7 +181,6 @@ function filledPlaceholders(graph: Graph, values: ReadonlyMap<string, Value>) {
   return { filled, names, seedInputs: seedInputs };
 }
 
-/** A value within a text. */
 function toText(value: Value): string {
   return typeof value === "object" ? stringifyExact(value) : String(value);
 }
@@ -199,7 +192,7 @@ function missingValue(name: string, node: string) {
   );
 }
 
-/** The places of a name; several only if several nodes have it as their title. @throws ProviderError */
+/** Returns the inputs for a name: several only if several nodes have that title. @throws ProviderError */
 function findInputs(graph: Graph, name: string): NodeInput[] {
   const titled = titledInputs(graph, name);
   const isClear = new Set(titled.map(({ id }) => id)).size === titled.length;
@@ -223,7 +216,7 @@ function listInputs(graph: Graph, nodeInputs: readonly NodeInput[]): string {
   );
 }
 
-/** A place for two values cannot be right for both: a negative prompt that leads to the prompt's own node. */
+/** Refuses two values for one input, such as a negative prompt linked to the prompt's node. @throws ProviderError */
 function requireDistinct(graph: Graph, nodeInputs: readonly (NodeInput & { name: string })[]): void {
   for (const [at, { id, input, name }] of nodeInputs.entries()) {
     const other = nodeInputs.slice(0, at).find((each) => each.id === id && each.input === input);
@@ -234,7 +227,7 @@ function requireDistinct(graph: Graph, nodeInputs: readonly (NodeInput & { name:
   }
 }
 
-/** The input that a field such as `3.steps` or `Title.steps` names. @throws ProviderError */
+/** @param field `3.steps`, `Title.steps` @throws ProviderError */
 function findDirectInput(graph: Graph, field: string): NodeInput {
   const at = field.lastIndexOf(".");
   const [title, input] = [field.slice(0, at), field.slice(at + 1)];

@@ -12,7 +12,7 @@ import { nodesTitled, nodeTitle, OUTPUT_TITLE } from "./graph.ts";
 /** Default time limit of a poll, in milliseconds. */
 const POLL_MS = 15_000;
 
-/** Polls a job once. Never throws. */
+/** Never throws. */
 export async function pollJob(jobId: string, server: ComfyServer, how: PollHow): Promise<PollReply> {
   const limit = AbortSignal.timeout(Math.ceil(how.timeoutMs ?? POLL_MS));
   const signal = AbortSignal.any([how.signal, limit]);
@@ -26,7 +26,7 @@ export async function pollJob(jobId: string, server: ComfyServer, how: PollHow):
   }
 }
 
-/** No end of the job, unless it was taken out of the queue: one that is asked for too early is not there yet. */
+/** A missing job has not failed unless it was cancelled, because the server may not list a new job yet. */
 function missing(jobId: string, server: ComfyServer): PollReply {
   if (server.isRemoved(jobId)) return { outcome: "state", task: failed("It was taken out of the queue.") };
   const why = `${server.http.host} no longer knows the job: it was restarted, or the job was removed from its queue`;
@@ -63,8 +63,8 @@ function viewPath({ filename, subfolder, type }: ServerImage): string {
 }
 
 /**
- * Why images that the server has in its cache cannot be had: it names the file of an earlier run, which may be gone, and makes no
- * other. Null if they can. @throws as `ProviderServer.get`
+ * Returns the reason if a cached image no longer exists, or null. ComfyUI's cache names the file of an earlier
+ * run, and does not generate it again if it was deleted. @throws as `ProviderServer.get`
  */
 async function missingFile(
   images: readonly ServerImage[],
@@ -84,7 +84,7 @@ function failed(why: string): PolledState {
   return { status: "failed", errorCode: null, why };
 }
 
-/** The result of a poll without ComfyUI's word on the job. One that is paid for is missing if another server has answered. */
+/** Builds the result of a failed poll. A paid job counts as missing if the reply is not ComfyUI's. */
 function unanswered(error: unknown, isPaid: boolean): PollReply {
   const { failure, cause } = error instanceof ProviderError ? error : { failure: null, cause: error };
   if (error instanceof ProviderError && failure?.kind === "account")
@@ -100,7 +100,6 @@ function unanswered(error: unknown, isPaid: boolean): PollReply {
   });
 }
 
-/** An image at the server. */
 interface ServerImage {
   filename: string;
   subfolder: string;
@@ -108,8 +107,8 @@ interface ServerImage {
 }
 
 /**
- * The images of the node that is the result: the one titled `output`, else the first with images that the server keeps,
- * else the first with any. `isCached`: the server has not run that node for this job.
+ * Selects the result: images of the node titled `output`, otherwise of the first node with saved images,
+ * otherwise of the first node with images. `isCached`: ComfyUI reused that node's result of an earlier job.
  */
 function outputImages({ outputs, graph, status }: HistoryEntry): {
   images: ServerImage[];
@@ -128,7 +127,7 @@ function outputImages({ outputs, graph, status }: HistoryEntry): {
   return { images: node?.images ?? [], isCached };
 }
 
-/** The files of a node: its images, else those of any other kind, such as `gifs` of a node that saves videos. */
+/** Returns a node's images, otherwise its other files, such as `gifs` of a node that saves videos. */
 function imagesIn(output: unknown): ServerImage[] {
   const { images, ...others } = fieldsOf(output);
   const files = filesIn(images);
@@ -146,7 +145,7 @@ function filesIn(list: unknown): ServerImage[] {
     );
 }
 
-/** The facts of the first message of a kind about a job; none if there is no such message. */
+/** Returns the data of the first message of this kind, or an empty object. */
 function messageIn({ messages }: HistoryEntry["status"], kind: string): Readonly<Record<string, unknown>> {
   const message = Array.isArray(messages)
     ? messages.find((each) => Array.isArray(each) && each[0] === kind)
@@ -156,7 +155,7 @@ function messageIn({ messages }: HistoryEntry["status"], kind: string): Readonly
 
 const MAX_WORDS = 500;
 
-/** The reason why a job failed, as a sentence; null for a job that did not fail. */
+/** Returns the reason for a failure as a sentence, or null if the job did not fail. */
 function failureIn({ status, graph }: HistoryEntry): string | null {
   if (status.status_str !== "error") return null;
   const error = messageIn(status, "execution_error");

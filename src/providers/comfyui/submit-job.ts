@@ -25,13 +25,13 @@ export interface SubmitContext {
   deps: ProviderDeps & { generatorUrl: URL };
 }
 
-/** Version 8 of a UUID is for ids that are made by a rule of one's own (RFC 9562, section 5.8). */
+/** UUID version 8: custom content (RFC 9562, section 5.8). */
 const VERSION = 0x80;
 const VARIANT = 0x80;
 
 /**
- * The id of a job at ComfyUI, which its client chooses: a UUID in lower case, made from our task's id and the request's
- * number. So the server can be asked for the job after a crash, whether or not its reply was read.
+ * Derives a job's id, a lower-case UUID, from the task's id and the request's number. ComfyUI lets its client
+ * choose the id, so that the job can be found after a crash even if the reply was lost.
  */
 export function toJobId({ taskId, index }: Pick<Job, "taskId" | "index">): string {
   const bytes = createHash("sha256").update(`comfyui:${taskId}:${index}`).digest().subarray(0, 16);
@@ -40,7 +40,7 @@ export function toJobId({ taskId, index }: Pick<Job, "taskId" | "index">): strin
   return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
-/** Submits a job. A job whose reply was lost is looked for. Never throws. */
+/** Submits a job, and searches for it if the reply was lost. Never throws. */
 export async function submitJob(job: Job, how: SubmitHow, context: SubmitContext): Promise<SubmitReply> {
   const reply = await runRequest((onSent) => sendWorkflow(job, { ...how, onSent }, context), how.onSent);
   if (reply.outcome !== "unknown") return reply;
@@ -56,7 +56,7 @@ async function sendWorkflow(
 ): Promise<SubmitReply> {
   const { signal } = how;
   const id = toJobId(job);
-  // The same id twice is queued twice. An earlier process may have sent it without reading the reply.
+  // ComfyUI queues the same id twice. An earlier process may have submitted it without reading the reply.
   if ((await server.find(id, signal)) !== null) return { outcome: "accepted", taskId: id };
   const model = await checkpointNamed(job.options.model, server, signal);
   const files = job.references.length === 0 ? [] : await referenceFiles(job, { ...deps, signal });
@@ -77,24 +77,24 @@ async function sendWorkflow(
   return { outcome: "accepted", taskId: prompt_id };
 }
 
-/** Notes in a job's folder that the server can be asked for it, whatever arrives. Never throws. */
+/** Records the job's id in its folder before the submit, so that a lost reply can be recovered. Never throws. */
 function noteJob(id: string, { folder }: Job): void {
   try {
     replaceUnsynced(path.join(folder, ".job"), id, 0o600);
   } catch {
-    // Without the note the history calls the job lost. `resume` still asks the server for it.
+    // Without this file, the history shows the job as lost. `resume` still searches for it.
   }
 }
 
-/** Interval and time limit of the search for a job whose reply was lost, in milliseconds. */
+/** Interval and time limits of the search for a job with a lost reply, in milliseconds. */
 const LOOK_EVERY_MS = 2_000;
 const LOOK_MS = 60_000;
 const LOOK_ONCE_MS = 5_000;
 
 /**
- * Looks for a job whose reply was lost until the server has it, or is certain not to: null. `unknown` if it cannot be asked,
- * or not for as long as that takes. Never throws.
- * @param signal if it is aborted already, the server is asked once
+ * Searches for a job with a lost reply. Returns null if the server certainly does not have it, or `unknown` if
+ * the server cannot be reached or the time limit passes. Never throws. @param signal if already aborted, the
+ * server is asked once
  */
 export function recoverJob(
   job: Job,
@@ -106,7 +106,7 @@ export function recoverJob(
   return findSubmittedJob(job, limited, limited, context);
 }
 
-/** @param signal of each question @param until ends the search */
+/** @param signal aborts a request @param until ends the search */
 async function findSubmittedJob(
   job: Job,
   signal: AbortSignal,
@@ -126,7 +126,7 @@ async function findSubmittedJob(
   }
 }
 
-/** The checkpoint with a name: the server lists files, `sd/dream.safetensors` for `dream`. */
+/** Resolves a short model name to a file in the server's list: `dream` to `sd/dream.safetensors`. */
 async function checkpointNamed(
   name: string | null,
   server: ComfyServer,
@@ -140,7 +140,7 @@ async function checkpointNamed(
   });
   if (names === null || names.includes(name)) return name;
   const [only, ...others] = names.filter((each) => plainName(each) === plainName(name));
-  // A name that is not in the list may be a model of another kind: the server decides.
+  // A model that is not in the list may not be a checkpoint, so the server decides.
   return only !== undefined && others.length === 0 ? only : name;
 }
 
@@ -151,12 +151,12 @@ function plainName(name: string): string {
     .toLowerCase();
 }
 
-/** Folder of uploaded images, below the server's folder for input. */
+/** Folder of uploaded images, in the server's input folder. */
 const SUBFOLDER = "imggen";
 
 /**
- * Uploads reference images, each under a name made of its digest, so that one that is there already is replaced by the same
- * bytes. @returns the name of each for nodes @throws ProviderError
+ * Uploads reference images under the digests of their bytes, so that an overwritten file keeps its content.
+ * @returns the names for nodes @throws ProviderError
  */
 async function uploadImages(
   files: readonly LocalReference[],
@@ -175,7 +175,7 @@ async function uploadImages(
 const MAX_LISTED = 6;
 const MAX_DETAIL = 300;
 
-/** The error for a refused workflow, with each node's title, its input and the reason. */
+/** Builds the error for a refused workflow, with the title, input and reason of each node. */
 function workflowRefusal(reply: FailedReply, graph: Graph, source: ReplySource): ProviderError {
   const error = failedReply(reply, source);
   if (reply.status !== 400) return error;
@@ -193,7 +193,7 @@ function workflowRefusal(reply: FailedReply, graph: Graph, source: ReplySource):
   return new ProviderError(message, { kind: "invalid" }, { cause: error });
 }
 
-/** The input and the reason: the server's details mostly begin with the input. */
+/** Formats one error of a node. ComfyUI's details mostly begin with the name of the input. */
 function reasonIn({ message, details, extra_info }: Record<string, unknown>): string {
   const [input, detail, general] = [fieldsOf(extra_info).input_name, details, message].map((value) =>
     typeof value === "string" ? truncate(collapseWhitespace(value), MAX_DETAIL) : "",

@@ -13,12 +13,10 @@ import { ProviderError, unsendable } from "../provider.ts";
 import { parseExactJson } from "../reply-json.ts";
 import { CLASSIC, EXPORT_HINT, type Graph, graphIn } from "./graph.ts";
 
-/** A workflow, and its private copy. */
 export interface Workflow {
   graph: Graph;
-  /** Digest of the copy's bytes: it identifies the workflow in the ledger, and names the copy. */
+  /** Digest of the copy's bytes: its file name, and the workflow's id in the ledger. */
   sha256: string;
-  /** Content of the copy. */
   text: string;
 }
 
@@ -26,8 +24,8 @@ const MAX_FILE_BYTES = 128 * 1024 * 1024;
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 
 /**
- * Reads a workflow of the user's: a file in API format, or a PNG that ComfyUI saved.
- * @param label names the option in messages @throws UsageError
+ * Reads the user's workflow: a file in API format, or a PNG saved by ComfyUI. @param label the option's name in
+ * messages @throws UsageError
  */
 export function readWorkflow(file: string, label: string): Workflow {
   const refused = (why: string, hint = EXPORT_HINT) =>
@@ -48,19 +46,19 @@ export function readWorkflow(file: string, label: string): Workflow {
   return { graph, sha256: sha256Hex(Buffer.from(copy)), text: copy };
 }
 
-/** The workflows of a provider's tasks: that of the user's file for new ones, the private copies for all. */
+/** Workflows of tasks. New tasks use the user's file; existing tasks use private copies. */
 export class Workflows {
   readonly #file: GeneratorOptions["workflow"];
   readonly #folder: string | undefined;
   readonly #graphs = new Map<string, Graph>();
 
-  /** @param folder of the private copies; undefined: none is kept, and there is no task */
+  /** @param folder folder of private copies; undefined if there are no tasks */
   constructor(file: GeneratorOptions["workflow"], folder: string | undefined) {
     this.#file = file;
     this.#folder = folder;
   }
 
-  /** Reads the user's file, and keeps it; null if the classic workflow is used. @throws UsageError, ProviderError */
+  /** Reads the user's file and copies it; null for the default workflow. @throws UsageError, ProviderError */
   async fromFile(): Promise<Workflow | null> {
     if (this.#file === undefined) return null;
     const workflow = readWorkflow(this.#file.path, this.#file.label);
@@ -80,7 +78,7 @@ export class Workflows {
     }
   }
 
-  /** The workflow of a task. @throws ProviderError if its copy cannot be used */
+  /** @throws ProviderError if the task's copy cannot be used */
   get({ workflow }: Pick<JobOptions, "workflow">): Graph {
     if (workflow === undefined) return CLASSIC;
     const cachedGraph = this.#graphs.get(workflow);
@@ -94,10 +92,10 @@ export class Workflows {
     }
   }
 
-  /** Reads a private copy. @throws Error with a clause */
+  /** @throws Error with a clause */
   #read(sha256: string): Graph {
     if (this.#folder === undefined) throw new Error("none is kept");
-    // A digest from a damaged ledger is no path.
+    // A digest from a damaged ledger must not become a path.
     if (!/^[\da-f]{64}$/.test(sha256)) throw new Error("its workflow has no name");
     const file = path.join(this.#folder, `${sha256}.json`);
     const bytes = readRegular(file, MAX_TEXT_BYTES);
