@@ -42,7 +42,7 @@ export function openAiProvider(
   );
 }
 
-/** OpenAI's models refuse unknown fields, also behind a gateway. */
+/** OpenAI's models refuse unknown fields, even behind a gateway. */
 function findProblem({
   request: { seed, negative },
   options: { model },
@@ -51,12 +51,12 @@ function findProblem({
   return `${model} takes neither a seed nor a negative prompt.`;
 }
 
-/** Requests to a server, without the fields that it has refused. */
+/** Sends requests, and omits the optional fields that the server has refused. */
 class Requests {
   readonly #server: ProviderServer;
   readonly #seedField: string | undefined;
   #form: ServerForm;
-  /** Fields that this server, asked for a model, has refused: not sent for that model again. */
+  /** Keys of refused fields: a server can refuse a field for one model only. */
   readonly #refused = new Set<string>();
 
   constructor(server: ProviderServer, form: ServerForm, seedField: string | undefined) {
@@ -65,7 +65,7 @@ class Requests {
     this.#form = form;
   }
 
-  /** A request as it is shown: names stand for its files. */
+  /** The request for display, with placeholders for its files. */
   async describe(job: Job, context: JobContext): Promise<ServiceRequest> {
     const { path, fields, files } = await imageRequest(job, { ...context, form: this.#form });
     const names = files.map(({ standIn }) => standIn);
@@ -73,11 +73,12 @@ class Requests {
     return { path, body: { ...fields, ...(names.length > 0 && { image }) } };
   }
 
-  /** @throws ProviderError, or the disk's error where a reference image cannot be read */
+  /** @throws ProviderError, or a file system error if a reference image cannot be read */
   async send(job: Job, how: SubmitHow, context: JobContext): Promise<StoredReply> {
     const request = await imageRequest(job, { ...context, form: this.#form });
     let reply = await this.#post(request, job, how);
-    // The server says which field it does not take, so it has made nothing. Each is left out once.
+    // A reply that refuses a field is not charged, so a retry without the field is safe. Each field is omitted
+    // once.
     while (this.#learnsFrom(reply, request, job)) reply = await this.#post(request, job, how);
     if (request.files.length > 0 && reply.status === 404 && (await this.#isLocalAi(how.signal))) {
       this.#form = { ...this.#form, references: "ref_images" };
@@ -94,13 +95,13 @@ class Requests {
     return this.#server.post(request.path, body, job, how);
   }
 
-  /** Whether it is a LocalAI, which has no `/images/edits`, but a list of what its models can do, as no other server has. */
+  /** LocalAI has no `/images/edits`, and is the only server that lists its models' capabilities. */
   async #isLocalAi(signal: AbortSignal): Promise<boolean> {
     const reply = await this.#server.get("/models/capabilities", signal).catch(() => null);
     return reply !== null && isSuccess(reply) && Array.isArray(fieldsOf(jsonOrNull(reply.body)).data);
   }
 
-  /** Whether a server that refused a field of ours may be asked again without it. */
+  /** Returns whether the server refused an optional field of imggen, so that the request can be sent without it. */
   #learnsFrom(reply: StoredReply, request: ImageRequest, { options: { fields } }: Job): boolean {
     if (reply.status !== 400 && reply.status !== 422) return false;
     const errorBody = readErrorBody(reply.body.toString("utf8"));
@@ -124,7 +125,7 @@ function modelNames(json: unknown, { isOpenAi }: ServerForm): string[] | null {
   return isOpenAi ? names.filter((name) => /image/.test(name)) : names;
 }
 
-/** Fields of ours that a server may refuse: without them its reply has another form, which is read as well. */
+/** Fields that a server may refuse. Without them its reply has another form, which `readReply` supports as well. */
 const OPTIONAL = ["response_format", "partial_images", "stream"] as const;
 const TOGETHER = {
   response_format: ["response_format"],
@@ -132,13 +133,12 @@ const TOGETHER = {
   stream: ["stream", "partial_images"],
 } as const;
 
-const NOT_TAKEN =
+const REFUSAL =
   /\b(?:unknown|un?supported|unrecogni[sz]ed|unexpected|invalid|extra|not (?:supported|permitted|allowed|recogni[sz]ed)|must be verified)\b/i;
 
-/** Whether a sentence says of a field that the server does not take it. */
 function mentionsName(name: string, words: string): boolean {
   const pattern = new RegExp(`\\b${name}\\b`);
-  return words.split(/[.;] /).some((clause) => pattern.test(clause) && NOT_TAKEN.test(clause));
+  return words.split(/[.;] /).some((clause) => pattern.test(clause) && REFUSAL.test(clause));
 }
 
 function key({ fields }: ImageRequest, name: string): string {
@@ -146,8 +146,8 @@ function key({ fields }: ImageRequest, name: string): string {
 }
 
 /**
- * Reads a successful reply in any of the forms that OpenAI-compatible servers use: JSON with `b64_json` or a URL, a stream
- * of events, or the image itself. A reply that was cut short counts where its JSON is whole.
+ * Reads a successful reply in any form of OpenAI-compatible servers: JSON with `b64_json` or a URL, an event
+ * stream, or the image itself. A truncated reply is valid if its JSON is complete.
  */
 export function readReply(reply: StoredReply, job: Job): ReadReply | null {
   const { headers, body, cut } = reply;
@@ -163,17 +163,17 @@ export function readReply(reply: StoredReply, job: Job): ReadReply | null {
   return json === undefined ? null : answerIn([fieldsOf(json)], text, job);
 }
 
-/** The images of all parts of a reply: several if the user's own field `n` asks for them. */
+/** The images of all parts of a reply. The user's field `n` can request several. */
 function answerIn(parts: readonly Record<string, unknown>[], body: string, job: Job): ReadReply {
   const allowed = parts.filter(({ respect_moderation: isAllowed }) => isAllowed !== false);
   const items = allowed.flatMap((part) => [part.data ?? part].flat()).filter(isJsonObject);
   const usage = parts.find((part) => isJsonObject(part.usage))?.usage;
-  const usual = items.flatMap(imageIn);
-  const images = usual.length > 0 ? usual : allowed.flatMap((part) => findOtherImages(part, job));
+  const standardImages = items.flatMap(imageIn);
+  const images =
+    standardImages.length > 0 ? standardImages : allowed.flatMap((part) => findOtherImages(part, job));
   return imagesOrNone(images, usage, body);
 }
 
-/** The image of an item, in a list; an empty one if there is none. */
 function imageIn({ b64_json: base64, url, respect_moderation }: Record<string, unknown>): ReplyImage[] {
   if (respect_moderation === false) return [];
   const isAddress = typeof url === "string" && url.trim() !== "" && !url.startsWith("data:");
@@ -182,15 +182,13 @@ function imageIn({ b64_json: base64, url, respect_moderation }: Record<string, u
   return isAddress ? [{ url }] : [];
 }
 
-/** Whether a body is a stream of events, by its Content-Type or by how it begins. */
 function isEventStream(type: string, body: string): boolean {
   return /^text\/event-stream/i.test(type) || /^\s*(?:event|data):/.test(body);
 }
 
 /**
- * The last events of a stream of image events: an image (`image_generation.completed`,
- * `image_edit.completed`), an error, or a whole answer as some gateways send it. Null if none has come: the stream was
- * cut.
+ * The final events of an event stream: images (`image_generation.completed`, `image_edit.completed`), errors,
+ * or the complete JSON reply that some gateways send. Null if the stream was truncated before them.
  */
 function finalEvents(stream: string): Record<string, unknown>[] | null {
   const events = stream.split(/\r?\n\r?\n/).map((event) => fieldsOf(parseLenientJson(eventData(event))));

@@ -13,22 +13,20 @@ import type { JobContext } from "../service.ts";
 import { OPENAI_DEFAULT_MODEL, openAiName, type ServerForm } from "./server-forms.ts";
 import { isGptImage, sizeFields } from "./size.ts";
 
-/** A request for one image. */
 export interface ImageRequest {
   path: "/images/generations" | "/images/edits";
   fields: Readonly<Record<string, unknown>>;
-  /** Sent as files of a form, with the fields beside them; none: the fields are sent as JSON. */
+  /** Files of a multipart form. If empty, the fields are sent as JSON. */
   files: readonly LocalReference[];
 }
 
-/** Parts of a request. */
 export interface RequestContext extends JobContext {
   form: ServerForm;
 }
 
 /**
- * The request for a job: what the server's form and the user ask for, and nothing else.
- * @throws ProviderError for a reference image that cannot be used
+ * The request for a job, with only the fields that the server's form or the user requires. @throws
+ * ProviderError for a reference image that cannot be used
  */
 export async function imageRequest(job: Job, context: RequestContext): Promise<ImageRequest> {
   const { form } = context;
@@ -45,7 +43,7 @@ export async function imageRequest(job: Job, context: RequestContext): Promise<I
   return { path: to, fields: { ...referenceFields(urls, form), ...fields }, files: [] };
 }
 
-/** The body of a request. @throws the system's error if a file is not there */
+/** @throws a file system error if a file does not exist */
 export function encodeBody(
   { fields, files }: Pick<ImageRequest, "fields" | "files">,
   seedField: string | undefined,
@@ -58,7 +56,7 @@ export function encodeBody(
   );
 }
 
-/** @param reference the file of the first reference image, if there is one */
+/** @param reference file of the first reference image */
 function plainFields(job: Job, form: ServerForm, reference?: string): ImageRequest["fields"] {
   const { request, options } = job;
   const model = modelName(options.model, form);
@@ -74,7 +72,7 @@ function plainFields(job: Job, form: ServerForm, reference?: string): ImageReque
   };
 }
 
-/** Says of a quality that is not sent as it was asked for. */
+/** Warns if the requested quality is not sent, or is reduced. */
 function warnOfQuality({ request: { quality }, options: { sizeForm } }: Job, context: RequestContext): void {
   const { form, onWarning } = context;
   if (quality === undefined || (sizeForm ?? form.sizeForm) !== "aspect_ratio") return;
@@ -82,7 +80,7 @@ function warnOfQuality({ request: { quality }, options: { sizeForm } }: Job, con
   else if (quality === "4K") onWarning?.("The server makes 2K at most: it was asked for 2K in place of 4K.");
 }
 
-/** The model as the server names it; null: whatever it has. */
+/** The server's name for the model, or null for the server's default. */
 function modelName(model: string | null, { isOpenAi }: ServerForm): string | null {
   return isOpenAi ? openAiName(model ?? OPENAI_DEFAULT_MODEL) : model;
 }
@@ -100,7 +98,7 @@ function referenceFields(urls: readonly ReferenceUrl[], { references }: ServerFo
     case "image":
       return urls.length === 1 ? { image: { url: first } } : { images: urls.map((url) => ({ url })) };
     case "ref_images":
-      // Those that are no address are base64 without anything before it.
+      // Images that are not URLs are sent as base64 without the `data:` prefix.
       return { ref_images: urls.map(removeDataPrefix) };
     default:
       return urls.length === 1 ? { image_url: first } : { reference_images: urls };

@@ -5,26 +5,27 @@ import { DEFAULT_FIELD_NAMES } from "../kind.ts";
 
 /** Deviations of one OpenAI-compatible server. */
 export interface ServerForm {
-  /** Default field for the size. */
   sizeForm: SizeForm;
-  /** What makes it send the image in its reply; not sent for OpenAI's own models, which refuse the field. */
+  /**
+   * Value of `response_format` that requests the image in the reply. Not sent for OpenAI's own models, which
+   * refuse the field.
+   */
   responseFormat: "b64_json" | "base64";
-  /** Whether the image is asked for as a stream of events, so that no proxy on the way takes the silence for an end. */
+  /** Whether to request an event stream, so that no proxy closes a silent connection. */
   streams: boolean;
   /**
-   * How reference images are sent: as files of a form; as JSON `images` of `image_url`, `image` or `images` of `url`; or
-   * in the usual request, as one `image_url`, or as `ref_images`.
+   * Form of reference images: files of a multipart form; JSON fields `images` of `image_url`, `image` or
+   * `images` of `url`; or, in a request to `/images/generations`, `image_url` or `ref_images`.
    */
   references: "files" | "images" | "image" | "image_url" | "ref_images";
-  /** Whether it takes `resolution`: 1k or 2k. */
+  /** Whether the server supports `resolution`: 1k or 2k. */
   hasResolution: boolean;
-  /** The names of its fields for a seed and a negative prompt. */
   fieldNames: FieldNames;
-  /** Whether it is OpenAI's own, where the service's names for its models are translated. */
+  /** Whether the server is OpenAI's. If so, the service's model names are translated. */
   isOpenAi: boolean;
 }
 
-/** An unknown server: most OpenAI-compatible servers are like this. */
+/** The form of unknown servers, which most OpenAI-compatible servers support. */
 const ANY: ServerForm = {
   sizeForm: "WxH",
   responseFormat: "b64_json",
@@ -48,26 +49,24 @@ const KNOWN: Readonly<Record<string, Partial<ServerForm>>> = {
   "api.together.ai": TOGETHER,
 };
 
-/** The form of the server at a generator's URL. */
 export function findServerForm(url: string): ServerForm {
   const { hostname } = new URL(url);
   return { ...ANY, ...(AZURE.test(hostname) && { fieldNames: {} }), ...KNOWN[hostname] };
 }
 
-/** OpenAI's own models, which refuse fields that they do not know. */
+/** Azure hosts OpenAI's models, which refuse unknown fields. */
 const AZURE = /\.(?:openai|cognitiveservices|services\.ai)\.azure\.com$/;
 
-/** The names of the fields for a seed and a negative prompt, of the server at a URL. */
 export function fieldNamesAt({ url }: { url: string }): FieldNames {
   return findServerForm(url).fieldNames;
 }
 
-/** The model of requests to OpenAI that name none. */
+/** The default model of requests to OpenAI. */
 export const OPENAI_DEFAULT_MODEL = "gpt-image-2";
 
 /**
- * OpenAI's models that the service's own ids fit, so that a script that was written for the service runs unchanged. An
- * inference from ratios and qualities, which a matrix file can overrule, and no claim about the service.
+ * OpenAI's names for model ids of the service, so that scripts written for the service run unchanged. Inferred
+ * from ratios and qualities; a matrix file can override them.
  */
 const OPENAI_NAMES: Readonly<Record<string, string>> = {
   "gamma-image-2": "gpt-image-2",
@@ -77,18 +76,18 @@ const OPENAI_NAMES: Readonly<Record<string, string>> = {
   "delta-Image": "gpt-image-1",
 };
 
-/** OpenAI's name of a model; one that is none of the service's stays as it is. */
+/** OpenAI's name of a model; a name that is not an id of the service is returned unchanged. */
 export function openAiName(name: string): string {
   return Object.hasOwn(OPENAI_NAMES, name) ? (OPENAI_NAMES[name] ?? name) : name;
 }
 
-/** The ratios within 1:3 and 3:1, which gpt-image-2 and later ones take. */
+/** Ratios from 1:3 to 3:1, the limits of gpt-image-2 and later models. */
 const WITHIN_3_TO_1 = RATIOS.filter((ratio) => {
   const [width, height] = ratio.split(":").map(Number);
   return ratio === "auto" || Math.max(Number(width) / Number(height), Number(height) / Number(width)) <= 3;
 });
 
-/** Prices are the user's to say: OpenAI's are by tokens, and its reply has their number. */
+/** No prices: OpenAI charges by tokens, and reports their number in its reply. The user can configure prices. */
 const ANY_MODEL: Columns = {
   kinds: ["text-to-image", "edit"],
   references: { min: 0, max: 16, httpsOnly: false },
@@ -97,7 +96,6 @@ const ANY_MODEL: Columns = {
 const ANY_SIZE: Columns = { ...ANY_MODEL, ratios: WITHIN_3_TO_1, qualities: ["1K", "2K", "4K"] };
 const THREE_SIZES: Columns = { ...ANY_MODEL, ratios: ["auto", "1:1", "3:2", "2:3"], qualities: ["1K"] };
 
-/** OpenAI's models by name. */
 const OPENAI_MODELS: Matrix = [
   model("gpt-image-2", ANY_SIZE, { notes: ["OpenAI's default"] }),
   model("gpt-image-2.5-flare", ANY_SIZE),
@@ -108,7 +106,7 @@ const OPENAI_MODELS: Matrix = [
   model("chatgpt-image-latest", THREE_SIZES),
 ];
 
-/** What OpenAI's models do, under their own names and under those of the service. */
+/** OpenAI's models, under their own names and under the service's ids. */
 export const OPENAI_MATRIX: Matrix = [
   ...OPENAI_MODELS,
   ...Object.entries(OPENAI_NAMES).flatMap(([id, name]) =>
@@ -121,7 +119,7 @@ export const OPENAI_MATRIX: Matrix = [
   ),
 ];
 
-/** The models that the server at this URL is known to have, and the one it is asked for by default; null: not known. */
+/** The known models of the server at a URL and its default model, or null if they are unknown. */
 export function modelsAt({ url }: { url: string }): { matrix: Matrix; default: string } | null {
   return findServerForm(url).isOpenAi ? { matrix: OPENAI_MATRIX, default: OPENAI_DEFAULT_MODEL } : null;
 }

@@ -1,17 +1,16 @@
 import type { Size } from "../../models/requested-size.ts";
 import type { SizeForm } from "../../task/intent.ts";
 
-/** The fields that say how large an image is to be. */
+/** Size fields of a request. */
 export type SizeFields = Readonly<Record<string, string | number>>;
 
-/** Source of a size: the request's ratio, and pixels. */
 interface Sized {
   ratio: string | undefined;
-  /** null: none is sent. */
+  /** null if no size is sent. */
   size: Size;
 }
 
-/** A size in one of the forms that servers know. @param model as the server names it; null: whatever it has */
+/** A size in the server's form. @param model the server's name for the model, or null for its default */
 export function sizeFields(job: Sized, model: string | null, form: SizeForm): SizeFields {
   switch (form) {
     case "WxH":
@@ -23,7 +22,7 @@ export function sizeFields(job: Sized, model: string | null, form: SizeForm): Si
   }
 }
 
-/** OpenAI's own models, also behind a gateway that puts a name before theirs. */
+/** Matches OpenAI's models, even behind a gateway that adds a prefix to their names. */
 export function isGptImage(model: string | null): boolean {
   return /(?:^|\/)(?:chat)?gpt-image-/.test(model ?? "");
 }
@@ -36,7 +35,7 @@ function sizeFor({ ratio, size }: Sized, model: string | null): SizeFields {
   return { size: `${w}x${h}` };
 }
 
-/** The only sizes of the models before gpt-image-2. */
+/** The only sizes that models before gpt-image-2 support. */
 const FIXED_SIZES = [
   [1024, 1024],
   [1536, 1024],
@@ -46,21 +45,21 @@ const FIXED_SIZES = [
 /** Limits of gpt-image-2 and later models, which support any size within them. */
 const STEP_PX = 16;
 const MAX_PX = 3840;
-const WIDEST = 3;
-const FEWEST_PIXELS = 655_360;
+const MAX_RATIO = 3;
+const MIN_PIXELS = 655_360;
 const MAX_PIXELS = 8_294_400;
 
-/** The size nearest to the wanted one that the model makes: first by ratio, then by pixels. */
+/** The supported size that is nearest to the requested size: first by ratio, then by pixels. */
 function allowedSize(model: string, width: number, height: number): readonly [number, number] {
   const sizes = /gpt-image-[2-9]/.test(model) ? sizesNear(width, height) : FIXED_SIZES;
   const distance = ([w, h]: readonly [number, number]) => Math.abs(Math.log((w / h) * (height / width)));
   return sizes.reduce((best, size) => (distance(size) < distance(best) ? size : best));
 }
 
-/** The allowed sizes around the wanted one, once that has been brought within the limits. */
+/** The supported sizes next to the requested size, after it is reduced or enlarged to the limits. */
 function sizesNear(width: number, height: number): readonly (readonly [number, number])[] {
-  const ratio = Math.min(WIDEST, Math.max(1 / WIDEST, width / height));
-  const [least, most] = [Math.sqrt(FEWEST_PIXELS), Math.sqrt(MAX_PIXELS)];
+  const ratio = Math.min(MAX_RATIO, Math.max(1 / MAX_RATIO, width / height));
+  const [least, most] = [Math.sqrt(MIN_PIXELS), Math.sqrt(MAX_PIXELS)];
   const mean = Math.min(most, Math.max(least, Math.sqrt(width * height)));
   const longest = Math.min(MAX_PX, mean * Math.sqrt(Math.max(ratio, 1 / ratio)));
   const [w, h] = ratio >= 1 ? [longest, longest / ratio] : [longest * ratio, longest];
@@ -72,6 +71,6 @@ function sizesNear(width: number, height: number): readonly (readonly [number, n
 
 function isAllowed([w, h]: readonly [number, number]): boolean {
   const pixels = w * h;
-  const isWithin = Math.max(w, h) <= MAX_PX && pixels >= FEWEST_PIXELS && pixels <= MAX_PIXELS;
-  return isWithin && Math.max(w / h, h / w) <= WIDEST;
+  const isWithin = Math.max(w, h) <= MAX_PX && pixels >= MIN_PIXELS && pixels <= MAX_PIXELS;
+  return isWithin && Math.max(w / h, h / w) <= MAX_RATIO;
 }

@@ -9,26 +9,23 @@ import type { ProviderServer } from "../provider-http.ts";
 import type { ReferenceDeps } from "../reference-files.ts";
 import { isSuccess } from "../stored-reply.ts";
 
-/** One input of a model. */
 export interface ModelInput {
-  /** The only values that it takes; null where it takes others too. */
+  /** The supported values, or null if the input is not a choice. */
   values: readonly string[] | null;
   isList: boolean;
-  /** Whether it takes the URL of a file. */
+  /** Whether the input is the URL of a file. */
   isUrl: boolean;
 }
 
 /** A model's inputs by name; null if its schema could not be read. */
 export type ModelInputs = ReadonlyMap<string, ModelInput> | null;
 
-/** A model's inputs seldom change. */
 const CACHE_MS = 24 * 3_600_000;
-/** Form of the kept files: others are not read. */
+/** Version of the cache files. Other versions are not read. */
 const CACHE_FORM = 2;
-/** No model has as many inputs. */
 const MAX_INPUTS = 200;
 
-/** A model's inputs: requested once, and cached for a day. Never throws. */
+/** Returns a model's inputs, which are cached for a day. Never throws. */
 export async function modelInputs(
   model: string,
   server: ProviderServer,
@@ -57,13 +54,12 @@ async function readCache(file: string, nowMs: number): Promise<ModelInputs> {
   return isFresh && isJsonObject(inputs) ? toInputMap(inputs, (input) => input as Partial<ModelInput>) : null;
 }
 
-/** A failed write only costs another request. */
 async function writeCache(file: string, inputs: NonNullable<ModelInputs>, at: number): Promise<void> {
   try {
     await makeFolder(path.dirname(file), 0o700);
     replaceUnsynced(file, JSON.stringify({ at, inputs: Object.fromEntries(inputs) }), 0o600);
   } catch {
-    // The request itself matters more.
+    // The cache only saves a request.
   }
 }
 
@@ -84,7 +80,7 @@ async function requestInputs(
   return isJsonObject(properties) ? toInputMap(properties, (input) => inputIn(input, schemas)) : null;
 }
 
-/** An input as its schema has it: the values of a choice are in a schema of their own. */
+/** Reads the schema of an input. The values of a choice are in a separate schema that it references. */
 function inputIn(schema: Record<string, unknown>, schemas: Record<string, unknown>): Partial<ModelInput> {
   const { $ref: directRef, allOf, enum: values, type, format, items } = schema;
   const parts = [directRef, ...[allOf].flat().map((part) => fieldsOf(part).$ref)];

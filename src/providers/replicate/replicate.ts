@@ -12,7 +12,7 @@ import { readLogSeed } from "../seeds.ts";
 import { type Form, isJobId, type JobContext, jobIn, modelNamed, serviceProvider } from "../service.ts";
 import { type ModelInput, type ModelInputs, modelInputs } from "./model-inputs.ts";
 
-/** Models are named `owner/name` or `owner/name:version`. */
+/** `owner/name` or `owner/name:version`. */
 const MODEL_NAME = /^[\w-][\w.-]*\/[\w-][\w.-]*(?::[\w-]+)?$/;
 
 /** Replicate: a request is a prediction, whose inputs differ by model. */
@@ -25,7 +25,7 @@ function createForm(server: ProviderServer, deps: ProviderDeps): Form {
   const jobUrl = (id: string) => server.ownUrl(isJobId(id) ? server.urlBelow(`/predictions/${id}`) : id);
   const idIn = ({ id, urls }: Fields) => {
     if (!isJobId(id)) return null;
-    // The key does not go to another host. The id is enough.
+    // The API key must not be sent to another host. The id is sufficient to poll.
     const url = server.ownUrl(fieldsOf(urls).get);
     return url === null || url.href === jobUrl(id)?.href ? id : url.href;
   };
@@ -72,21 +72,21 @@ function parseState(fields: Fields, poll: JobPoll): PolledState | null {
 type Input = Readonly<Record<string, unknown>>;
 
 /**
- * The input of a prediction, by what its model can be given. A field of the user's that the model does not have is left
- * out, and said. @throws ProviderError (invalid) for a ratio or a reference image that the model does not support
+ * The input of a prediction. A user's field that the model does not support is omitted with a warning. @throws
+ * ProviderError (invalid) for a ratio or a reference image that the model does not support
  */
 async function inputFor(job: Job, allowed: ModelInputs, context: JobContext): Promise<Input> {
   const onWarning = (message: string) => context.onWarning?.(message);
   const { fields, model } = job.options;
   const unknown = Object.keys(fields).filter((name) => allowed?.has(name) === false);
-  // `--seed` and `--negative` are never left out, as `--field` is.
+  // An unsupported `--seed` or `--negative` is an error. An unsupported `--field` is only omitted.
   const { seed, negative } = DEFAULT_FIELD_NAMES;
   const requiredInputs = [
     job.request.seed !== undefined && seed,
     job.request.negative !== undefined && negative,
   ];
-  const lacking = requiredInputs.find((name) => name && unknown.includes(name));
-  if (lacking) throw unsendable(`${model} has no input ${lacking}.`);
+  const missingInput = requiredInputs.find((name) => name && unknown.includes(name));
+  if (missingInput) throw unsendable(`${model} has no input ${missingInput}.`);
   if (unknown.length > 0) onWarning(`${model} has no input ${unknown.join(", ")}: it was not sent.`);
   const supported = Object.entries(fields).filter(([name]) => !unknown.includes(name));
   return {
@@ -98,7 +98,7 @@ async function inputFor(job: Job, allowed: ModelInputs, context: JobContext): Pr
   };
 }
 
-/** A size as the model takes it; nothing where none was asked for. */
+/** The size in a form that the model supports; empty if no size was requested. */
 function sizeInput(job: Job, allowed: ModelInputs): Input {
   const { options, request } = job;
   const { sizeForm, model } = options;
@@ -123,7 +123,7 @@ function takes({ values }: ModelInput, value: string): boolean {
   return values === null || values.includes(value);
 }
 
-/** Inputs in which models are told 1K, 2K or 4K. */
+/** Names of inputs for the quality 1K, 2K or 4K. */
 const QUALITY_INPUTS = ["resolution", "size"] as const;
 
 function qualityInput(
@@ -140,7 +140,7 @@ function qualityInput(
   return {};
 }
 
-/** Inputs in which models take one image or several, the usual first. */
+/** Names of inputs for reference images, the most common first. */
 const IMAGE_INPUTS = [
   "input_image",
   "image",
@@ -155,7 +155,7 @@ const IMAGE_INPUTS = [
 
 async function referenceInput(job: Job, allowed: ModelInputs, context: JobContext): Promise<Input> {
   const { references, options } = job;
-  // An input that a field sets has its image.
+  // An input that a user's field sets is not available for a reference image.
   const names = imageInputs(allowed).filter((name) => !Object.hasOwn(options.fields, name));
   if (references.length === 0) return {};
   const list = names.find((name) => allowed?.get(name)?.isList);
@@ -166,7 +166,7 @@ async function referenceInput(job: Job, allowed: ModelInputs, context: JobContex
   return { [name]: name === list ? urls : urls[0] };
 }
 
-/** Inputs for reference images: those of a usual name, else the only one that takes a URL. */
+/** Inputs for reference images: those with a common name, otherwise the only input that is a URL. */
 function imageInputs(allowed: ModelInputs): readonly string[] {
   if (allowed === null) return ["image"];
   const usual = IMAGE_INPUTS.filter((name) => allowed.has(name));

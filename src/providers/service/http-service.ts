@@ -18,7 +18,10 @@ export interface ServiceOptions {
   /** The service's base address with its `/api` prefix, without a slash at the end. */
   baseUrl: string;
   apiKey: string;
-  /** Ends a submit (default 120 s: a short one would turn slow answers into unknown outcomes) or a poll (15 s). */
+  /**
+   * Timeout of a submit (default 120 s, because a shorter one would turn slow replies into unknown outcomes) or
+   * a poll (default 15 s).
+   */
   requestTimeoutMs?: number | undefined;
 }
 
@@ -27,8 +30,8 @@ const DOCUMENTED = ["prompt", "model", "ratio", "image", "maxImages", "quality"]
 const { submit: SUBMIT, poll: POLL } = TRANSFER_POLICY;
 
 /**
- * The hosted service over HTTP: its two operations (sections 4.1 and 4.2), one request each; the caller retries. It has a
- * task's request whole, however many images that asks for.
+ * The hosted service: its two operations (sections 4.1 and 4.2), one HTTP request each; the caller retries. One
+ * submit sends the complete request, for any number of images.
  */
 export class HttpImageService implements Provider {
   readonly version = 1;
@@ -91,7 +94,7 @@ export class HttpImageService implements Provider {
     }
   }
 
-  /** Whether it is an `imggen serve`, which has a default model, and takes the fields that a generator has. */
+  /** Whether the server is `imggen serve`, which has a default model and supports the fields of a generator. */
   get #isServer(): boolean {
     return isServerKey(this.#options.apiKey);
   }
@@ -100,10 +103,10 @@ export class HttpImageService implements Provider {
     return { maskKey: this.#maskKey, nowMs: this.#options.clock.now(), isServer: this.#isServer };
   }
 
-  /** Its connections are shared, and closed by their owner. */
+  /** The connections are shared; their owner closes them. */
   async close(): Promise<void> {}
 
-  /** @throws TransportError if not even the head of a reply arrived */
+  /** @throws TransportError if no response headers arrived */
   #exchange(request: HttpRequest): Promise<HttpReply> {
     const headers: Record<string, string> = {
       ...request.headers,
@@ -114,7 +117,7 @@ export class HttpImageService implements Provider {
   }
 }
 
-/** The body of a submit: to a server without a model if any of its models will do. */
+/** The body of a submit. The model is omitted if `imggen serve` may choose it. */
 export function submitBody(
   { model, ...others }: GenerationRequest,
   isServer: boolean,
@@ -122,7 +125,7 @@ export function submitBody(
   return isServer && model === ANY_MODEL ? others : { model, ...others };
 }
 
-/** The address that a task is polled at (section 4.2). */
+/** The URL that polls a task (section 4.2). */
 export function taskUrl(baseUrl: string, taskId: string): URL {
   return new URL(`${baseUrl}/generate-image?taskId=${encodeURIComponent(taskId)}`);
 }

@@ -8,36 +8,33 @@ import { action, phrase, type Wording } from "../../lib/wording.ts";
 import { taskUrl } from "./http-service.ts";
 import { type Envelope, HTML_PAGE, isPage, parseEnvelope } from "./replies.ts";
 
-/** Id of no task: a check of the key polls it. */
+/** The id of a task that does not exist. A check of the API key polls it. */
 const NO_SUCH_TASK = "imggen-key-check";
 
 export interface Probe {
-  /** Connection to the service. */
   options?: HttpClientOptions;
   baseUrl: string;
-  /** null asks without one, which the service refuses. */
+  /** null sends no key, which the service refuses. */
   apiKey: string | null;
   timeoutMs: number;
   signal: AbortSignal;
 }
 
-/** A service's reply to a probe. */
 export interface ProbeReply {
   status: number;
   envelope: Envelope;
-  /** The reply for people: `HTTP 404, an HTML page`. */
+  /** Summary for messages: `HTTP 404, an HTML page`. */
   summary: string;
-  /** Whether it came from an API in OpenAI's style, as many image generators have. */
+  /** Whether the reply is in OpenAI's style, which many image generators use. */
   isOpenAiStyle: boolean;
-  /** The service's clock in milliseconds since the epoch, to the second; null if it does not tell. */
+  /** The service's clock in milliseconds since the epoch, to the second; null if the Date header is missing. */
   dateMs: number | null;
   elapsedMs: number;
 }
 
 /**
- * Polls a task that does not exist. That costs nothing: only a submit is charged (section 1), and a key that is missing
- * or invalid is answered with `login_required` (section 5).
- * @throws TransportError without a whole reply
+ * Polls a task that does not exist. The poll is free because only a submit is charged (section 1); a missing or
+ * invalid key is refused with `login_required` (section 5). @throws TransportError without a complete reply
  */
 export async function probe({ options, baseUrl, apiKey, timeoutMs, signal }: Probe): Promise<ProbeReply> {
   const http = new HttpClient(options);
@@ -69,7 +66,7 @@ export async function probe({ options, baseUrl, apiKey, timeoutMs, signal }: Pro
 
 const MAX_TEXT_LENGTH = 80;
 
-/** A body in a few words, or its own beginning. */
+/** A short description of a body, or its beginning. */
 function described(body: string): string {
   const text = collapseWhitespace(body);
   if (text === "") return "an empty reply";
@@ -78,8 +75,8 @@ function described(body: string): string {
 }
 
 /**
- * What a reply says of the key. Only the service's own error for a task that does not exist means that it took the key:
- * any other server answers in a way of its own. `busy`: it may answer otherwise in a moment.
+ * Judges the API key. Only the service's error for a task that does not exist means that the key was accepted,
+ * because other servers reply differently. `busy`: temporary, try again.
  */
 export function judgeProbe({ status, envelope }: ProbeReply): "accepted" | "refused" | "busy" | "foreign" {
   if (isRetryable(status)) return "busy";
@@ -87,12 +84,12 @@ export function judgeProbe({ status, envelope }: ProbeReply): "accepted" | "refu
   return refusedPoll(envelope.key, status) instanceof AuthRequiredError ? "refused" : "accepted";
 }
 
-/** A base URL without what only the service's own has. */
+/** The base URL without the suffix `/api`, which only the service has. */
 function generatorAddress({ origin, pathname }: URL): string {
   return `${origin}${pathname.replace(/\/(?:api)?\/?$/, "")}`;
 }
 
-/** What is wrong where another server than the service has answered, and a question that leads on. */
+/** The message for a server that is not the service, and a hint for the next step. */
 export function describeForeign(
   { summary, isOpenAiStyle }: ProbeReply,
   url: URL,

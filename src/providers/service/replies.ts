@@ -12,19 +12,18 @@ import { failedPoll } from "../failures.ts";
 import type { PolledState, PollReply, SubmitReply } from "../provider.ts";
 import { replyExcerpt } from "../reply-facts.ts";
 
-// Reads what the service sends: unknown fields are ignored, known ones must be valid. By hand: each run reads one reply
-// to a submit, and a validation library takes longer to load than everything else that follows.
+// Unknown fields of the service's replies are ignored; known ones must be valid. Parsed by hand because a
+// validation library would delay every start.
 
-/** What reading a reply needs. */
 export interface ReplyContext {
-  /** Masks the API key if the service repeats it, in every text of a reply. */
+  /** Masks the API key in every text of a reply, because the service may repeat the key. */
   maskKey: (text: string) => string;
   nowMs: number;
-  /** Whether it is an `imggen serve`, which says why a task has failed. */
+  /** Whether the server is `imggen serve`, which reports the reason for a failed task. */
   isServer?: boolean;
 }
 
-/** Statuses that refuse a submit for certain, with or without an envelope (nothing was charged). */
+/** Statuses that certainly refuse a submit, even without an envelope. Nothing was charged. */
 const DEFINITE_NO = new Set([400, 401, 403, 404, 413, 422]);
 
 /**
@@ -82,17 +81,17 @@ export function readPoll({ status, headers, body, cut }: HttpReply, reading: Rep
   return { outcome: "state", task };
 }
 
-/** Section 2.1: every reply. */
+/** The form of every reply (section 2.1). */
 export type Envelope =
   | { kind: "success"; data: unknown }
-  /** `detail`: a sentence for people, which the document does not name. */
+  /** `detail`: a message for users. The service's document does not describe it. */
   | { kind: "error"; key: string; detail?: string }
-  /** Not an envelope at all, or one that the document does not know. */
+  /** Not an envelope, or one that the document does not describe. */
   | { kind: "invalid"; why: string };
 
 /**
- * Reads a reply's body: `code` first; 0 is success, any negative value an error with the key in `message`.
- * @param maskKey is applied to every text in it
+ * Parses the body of a reply. The `code` 0 is success; a negative `code` is an error with its key in `message`.
+ * @param maskKey applied to every text of the body
  */
 export function parseEnvelope(body: string, maskKey = (text: string) => text): Envelope {
   let json: unknown;
@@ -117,13 +116,13 @@ export function parseEnvelope(body: string, maskKey = (text: string) => text): E
 
 const MAX_DETAIL = 500;
 
-/** The words of a server about a refusal or a failure; empty without any. */
+/** The message of `imggen serve` about a refusal or a failure; empty if it is missing. */
 function detailIn({ detail }: { detail?: unknown }): { detail?: string } {
   if (typeof detail !== "string" || detail.trim() === "") return {};
   return { detail: truncate(collapseWhitespace(detail), MAX_DETAIL) };
 }
 
-/** A code in quotes counts as its number. */
+/** Some codes are sent as text. */
 function parseCode(value: unknown): number | null {
   // JSON can contain numbers that parse to Infinity.
   if (typeof value === "number") return Number.isFinite(value) ? value : null;
@@ -134,19 +133,18 @@ function describeText(body: string): string {
   return isPage(body) ? HTML_PAGE : "text that is not JSON";
 }
 
-/** Whether a body is what people read in a browser, and no service's answer. */
+/** Whether a body is a web page instead of an API's reply. */
 export function isPage(body: string): boolean {
   return /^\s*</.test(body);
 }
 
-/** Description of such a body in messages. */
 export const HTML_PAGE = "an HTML page";
 
 const MAX_TASK_ID_LENGTH = 256;
 
 /**
- * A task id that is safe to store, print and send back: text of 1 to 256 characters with no control
- * character and no path step in it.
+ * Accepts a task id that is safe to store, print and send: 1 to 256 characters, without control characters or
+ * path steps.
  */
 export function isTaskId(value: unknown): value is string {
   return (
@@ -159,15 +157,15 @@ export function isTaskId(value: unknown): value is string {
   );
 }
 
-/** The `taskId` of section 4.1, or null if there is no usable one. */
+/** The `taskId` of section 4.1, or null if it is unusable. */
 export function parseTaskId(data: unknown): string | null {
   const taskId = fieldsOf(data).taskId;
   return isTaskId(taskId) ? taskId : null;
 }
 
 /**
- * Reads the task record (section 2.3), reduced to the client rule of section 3; null if `data` is none. A status that
- * the document does not name means running.
+ * Parses the task record (section 2.3) by the client rule of section 3. Returns null if `data` is not a record;
+ * an unknown status means running.
  */
 export function parsePolledState(data: unknown, isServer = false): PolledState | null {
   if (!isJsonObject(data)) return null;
@@ -190,7 +188,7 @@ export function parsePolledState(data: unknown, isServer = false): PolledState |
   };
 }
 
-/** Zero in any form means no error; anything else is returned as text. */
+/** Returns null for zero in any form, which means no error. */
 function failureCode(value: unknown): string | null {
   if (!Number.isFinite(value) && typeof value !== "string") return null;
   if (typeof value === "string" && value.trim() === "") return null;
@@ -200,18 +198,18 @@ function failureCode(value: unknown): string | null {
 const END_OF_HEAD = "\r\n\r\n";
 
 /**
- * The body of a reply that the HTTP parser refused, such as one with two Content-Length headers: its first packet without
- * the head. "" if nothing arrived.
+ * The body of a reply that the HTTP parser refused, such as a reply with two Content-Length headers. Only its
+ * first packet is available; "" if nothing arrived.
  */
 export function refusedBody({ cause }: TransportError): string {
-  // Node's parser adds it to its error.
+  // Node's parser attaches the packet to its error.
   const text = cause instanceof Error && "rawPacket" in cause ? String(cause.rawPacket) : "";
   const end = text.indexOf(END_OF_HEAD);
   if (end !== -1) return text.slice(end + END_OF_HEAD.length);
   return text.startsWith("HTTP/") ? "" : text;
 }
 
-/** The first usable task id in an excerpt, however broken the rest is; null if there is none. */
+/** The first usable task id in an excerpt, even if the JSON is damaged; null if it has no such id. */
 export function taskIdIn(excerpt: string | null | undefined): string | null {
   for (const [, value = ""] of (excerpt ?? "").matchAll(/"task_?id"\s*:\s*("(?:[^"\\]|\\.)*"|\d+)/gi)) {
     const id = value.startsWith('"') ? jsonOrNull(value) : value;
