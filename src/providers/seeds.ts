@@ -19,7 +19,7 @@ export function chosenSeed({ taskId, index }: Pick<Job, "taskId" | "index">): Wh
 
 const MAX_SEEDS = 16;
 
-/** Parses the seeds in a reply: one for all images, or one per image. Returns null if no value is a seed. */
+/** Parses the seeds in a reply, one for all images or one per image. Returns null if no value is a seed. */
 export function parseReportedSeeds(json: unknown): Seeds | null {
   const seeds = [json]
     .flat()
