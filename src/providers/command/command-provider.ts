@@ -25,15 +25,14 @@ import {
   writtenFile,
 } from "./scratch.ts";
 
-/** How a command is used. */
 export interface CommandOptions extends Pick<GeneratorOptions, "concurrency" | "timeoutMs"> {
-  /** `--generator-header`: variables that the command gets. */
+  /** Environment variables for the command, from `--generator-header`. */
   headers: Readonly<Record<string, string>>;
-  /** Variables of the providers' keys, which it does not see. */
+  /** Environment variables of the providers' API keys, which are hidden from the command. */
   keyVariables: readonly string[];
 }
 
-/** Makes images with a program of the user's. */
+/** A provider that makes images with the user's program. */
 export function commandProvider(
   words: readonly string[],
   { concurrency, timeoutMs, headers, keyVariables }: CommandOptions,
@@ -79,7 +78,10 @@ interface RunHow
   killSignal: AbortSignal;
 }
 
-/** Runs a job's command. Of one that may have been paid for and left no image, the scratch folder is kept. @throws ProviderError */
+/**
+ * Runs a job's command. The scratch folder is kept if the command may have been charged and wrote no image.
+ * @throws ProviderError
+ */
 async function submitJob(
   words: readonly string[],
   job: Job,
@@ -104,7 +106,10 @@ async function submitJob(
   }
 }
 
-/** A job's command, with the files that it is given in its scratch folder. @throws ProviderError for a reference image */
+/**
+ * The filled words of a job's command, after its input files are written to its scratch folder. @throws
+ * ProviderError for a reference image
+ */
 async function wordsFor(
   words: readonly string[],
   job: Job,
@@ -114,7 +119,7 @@ async function wordsFor(
   const scratch = scratchFolder(job);
   const promptFile = path.join(scratch, "prompt.txt");
   await writeFile(promptFile, job.request.prompt);
-  // A program of this machine may be given what this machine can reach.
+  // The program runs on this machine, so its reference images may be on local addresses.
   const context = { ...deps, signal, generatorUrl: new URL("http://localhost") };
   const images = await referenceFiles(job, context, scratch);
   const output = path.join(scratch, OUTPUT);
@@ -122,7 +127,7 @@ async function wordsFor(
   return filledCommand(words, job, { promptFile, output, images: images.map(({ file }) => file), size });
 }
 
-/** Runs a command until its image is in its place. @throws ProviderError */
+/** Runs a command, then moves its image to the job's folder. @throws ProviderError */
 async function run(
   words: readonly string[],
   job: Job,
@@ -150,7 +155,10 @@ async function run(
   await keepImage(file, job);
 }
 
-/** A command has no models. @throws ProviderError if its program cannot be started */
+/**
+ * A command has no list of models, so this checks only its program. @throws ProviderError if the program cannot
+ * be started
+ */
 async function noModels([program = ""]: readonly string[], searchPath: string | undefined): Promise<null> {
   await findProgram(program, searchPath).catch((cause) => {
     const message = `The command cannot be started: ${program}: ${errorText(cause)}.`;
@@ -160,9 +168,8 @@ async function noModels([program = ""]: readonly string[], searchPath: string | 
 }
 
 /**
- * Checks that a program can be started: by its path, or in one of the folders of PATH. Windows finds programs by rules
- * of its own, and is not asked.
- * @throws the system's error
+ * Checks that a program is executable: at its path, or in a folder of PATH. Skipped on Windows, which finds
+ * programs by different rules. @throws a file system error
  */
 async function findProgram(program: string, searchPath: string | undefined): Promise<void> {
   if (platform() === "win32") return;

@@ -15,7 +15,7 @@ import type { Job } from "../provider.ts";
 import type { LocalReference } from "../reference-files.ts";
 import { chosenSeed, requestedSeed } from "../seeds.ts";
 
-/** What stands for a part of a job in a command, without the braces. */
+/** Placeholders of a command, without braces. */
 const PLACEHOLDERS: readonly string[] = [
   "promptFile",
   "prompt",
@@ -29,8 +29,8 @@ const PLACEHOLDERS: readonly string[] = [
 ];
 
 /**
- * The words of a command that makes an image.
- * @param label names the option in messages @throws UsageError if it cannot be what it is for
+ * Parses and checks the command of a generator. @param label name of the option in messages @throws UsageError
+ * if the command is unsuitable
  */
 export function parseGeneratorCommand(text: string, label: string): readonly string[] {
   const words = splitProgramCommand(text);
@@ -40,7 +40,7 @@ export function parseGeneratorCommand(text: string, label: string): readonly str
   return words;
 }
 
-/** The first problem of a command, as a phrase, or null. */
+/** The first problem of a command, as a phrase without its subject, or null. */
 function findProblem(words: readonly string[]): string | null {
   const [program = ""] = words;
   const misspelt = namesIn(words).find((name) => isSpelledOddly(name));
@@ -67,12 +67,10 @@ function holds(words: readonly string[], name: string): boolean {
   return words.some((word) => word.includes(`{${name}}`));
 }
 
-/** Whether a command gets the prompt as an argument. */
 export function hasPrompt(words: readonly string[]): boolean {
   return holds(words, "prompt");
 }
 
-/** Whether a command is told the model. */
 export function hasModel(words: readonly string[]): boolean {
   return holds(words, "model");
 }
@@ -108,21 +106,19 @@ function refused(message: string): UsageError {
   });
 }
 
-/** The files that a command is given. */
 interface CommandFiles {
   promptFile: string;
-  /** Path of its image. */
+  /** Path that the command writes its image to. */
   output: string;
-  /** Reference images. */
   images: readonly string[];
-  /** null: it is not known yet. */
+  /** null if the size is not known yet. */
   size: Size;
 }
 
-/** Placeholder of a reference image: a word with it is repeated for each image, and left out without one. */
+/** Placeholder of a reference image. A word with it is repeated for each image, and omitted without images. */
 export const IMAGE = "{image}";
 
-/** A command's words for a job. */
+/** Replaces the placeholders in a command's words. */
 export function filledCommand(words: readonly string[], job: Job, files: CommandFiles): string[] {
   const { images, size, ...paths } = files;
   const { model, fields } = job.options;
@@ -142,13 +138,13 @@ export function filledCommand(words: readonly string[], job: Job, files: Command
   });
 }
 
-/** The seed that a command is given; null if it supports none. */
+/** The seed for a command, or null if the command does not support seeds. */
 export function seedIn(words: readonly string[], job: Job): WholeNumber | null {
   if (!holds(words, "seed")) return null;
   return Object.hasOwn(job.options.fields, "seed") ? requestedSeed(job) : chosenSeed(job);
 }
 
-/** A command's words for people to read: names stand for its files, and for a number of its own. */
+/** The command for display, with placeholders for its files and for a random seed. */
 export function shownCommand(
   words: readonly string[],
   job: Job,
@@ -165,7 +161,7 @@ export function shownCommand(
   );
 }
 
-/** A sentence about an option of a job that a command does not support; null for none. */
+/** A sentence about an option or field that a command does not support, or null. */
 export function findUnsupported(
   { references, options: { model, fields } }: Pick<Job, "references" | "options">,
   words: readonly string[],
@@ -174,7 +170,7 @@ export function findUnsupported(
     return `The command does not support reference images: write ${IMAGE} where their files belong.`;
   if (model !== null && !hasModel(words))
     return "The command does not support a model: write {model} where its name belongs.";
-  // A field may have a name that is near a placeholder's.
+  // A user's field may have a name similar to a placeholder.
   const slip = namesIn(words).find((name) => !Object.hasOwn(fields, name) && nearest(name) !== "");
   if (slip !== undefined)
     return `The command holds {${slip}}, and there is no such field: is {${nearest(slip)}} meant?`;

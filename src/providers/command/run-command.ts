@@ -32,24 +32,24 @@ import {
 } from "../provider.ts";
 import { clearScratch, hasImage, keepImage, removeScratch, scratchFolder, writtenFile } from "./scratch.ts";
 
-/** Everything of imggen's own, its keys included. */
+/** Variables of imggen, which include its API keys. */
 const OWN_VARIABLES = /^IMGGEN_/;
 
-/** The exit code of a program that cannot work now, and may later (sysexits.h: EX_TEMPFAIL). */
+/** Exit code for a temporary failure (EX_TEMPFAIL in sysexits.h). */
 const NOT_NOW = 75;
 
 interface RunOptions
   extends Pick<ProgramOptions, "env" | "signal" | "killSignal">,
     Pick<SubmitHow, "onSent"> {
-  /** Its scratch folder. */
+  /** The job's scratch folder. */
   cwd: string;
-  /** Variables that it does not see: those of the providers' keys. */
+  /** Variables of the providers' API keys, which are hidden from the command. */
   hidden: readonly string[];
-  /** Variables of `--generator-header`, which it sees although they may be hidden. */
+  /** Variables of `--generator-header`, which the command gets even if they are hidden. */
   headerVariables: Readonly<Record<string, string>>;
 }
 
-/** Runs a generator's command until it ends, or is ended by the signal. */
+/** Runs a generator's command until it exits or the signal ends it. */
 export function runCommand(
   words: readonly string[],
   { onSent, hidden, headerVariables, ...options }: RunOptions,
@@ -63,12 +63,15 @@ export function runCommand(
   return runProgram(words, { ...options, env, graceMs: GRACE_MS, dropsOutput: true, onStarted });
 }
 
-/** Whether a command says that it has made its image. What it says too much is dropped. */
+/** Whether a command succeeded. Too much output does not make it fail: the excess is dropped. */
 export function hasEndedWell(end: ProgramEnd): boolean {
   return (end.kind === "ended" || end.kind === "stopped") && end.code === 0;
 }
 
-/** What the end of a command means that has left no image. @param facts.hidden set variables that it has not seen */
+/**
+ * The error for a command that wrote no image. @param facts.hidden API key variables that are set, but hidden
+ * from the command
+ */
 export function commandFailure(
   end: ProgramEnd,
   program: string,
@@ -89,16 +92,16 @@ export function commandFailure(
 interface FailureFacts {
   isPaid: boolean;
   scratch: string;
-  /** Variables with a key that are set, and that it does not see. */
+  /** API key variables that are set, but hidden from the command. */
   hidden: readonly string[];
-  /** Size of a prompt that was one of its arguments, in bytes; null if it was none. */
+  /** Size of the prompt in bytes if it was an argument, otherwise null. */
   promptBytes: number | null;
 }
 
-/** Error codes of a command line that is too long, the second one on Windows. */
+/** Error codes of a command line that is too long; ENAMETOOLONG on Windows. */
 const TOO_LONG: ReadonlySet<string> = new Set(["E2BIG", "ENAMETOOLONG"]);
 
-/** Words of a program that lacks a key. */
+/** Matches output about a missing API key. */
 const ABOUT_KEY = /key|token|auth|credential|\b40[13]\b/i;
 
 function describeEnd(end: ProgramEnd, program: string): string {
@@ -108,44 +111,44 @@ function describeEnd(end: ProgramEnd, program: string): string {
   return toClause(programFailure(result, program));
 }
 
-/** One that is paid for and has run may have been charged, whatever it says but that it cannot work now. */
+/** A paid command that ran may have been charged, unless it reports a temporary failure. */
 function classifyEnd(end: ProgramEnd, { isPaid, scratch }: { isPaid: boolean; scratch: string }): Failure {
   if (end.kind === "not_started") {
-    // Arguments that no program can be given: too long, or with a NUL character.
+    // Invalid arguments: too long, or with a NUL character.
     const cannotBe = /^(?:E2BIG|ERR_.*)$/.test(errorCode(end.error) ?? "");
     return { kind: cannotBe ? "invalid" : "unsent" };
   }
   const failure = { kind: "lost", savedPath: isPaid ? scratch : null } as const;
   if (end.kind !== "ended") return { ...failure, isStopped: end.kind === "stopped" };
   if (end.code === NOT_NOW) return { kind: "unsent" };
-  // Killed by something else, such as a lack of memory, it may fare better the next time.
+  // The command was killed, for example for lack of memory, so a retry may succeed.
   return isPaid || end.killedBy !== null ? { ...failure, isStopped: true } : { kind: "refused" };
 }
 
-// A command whose imggen was killed: it may run on, or have ended meanwhile.
+// Recovery of a command whose imggen was killed. The command may still run, or have exited since.
 
-/** Names a command's process, in its scratch folder. */
+/** File in the scratch folder with the identity of the command's process. */
 const PROCESS_FILE = ".process";
 
 const CHECK_EVERY_MS = 200;
-/** Time for a command to end by itself once it is given up, in milliseconds. */
+/** Grace period before a command is killed, in milliseconds. */
 const GRACE_MS = 5_000;
 
-/** Notes the process of a command, so that it can be found where this process is killed and it runs on. Never throws. */
+/** Records the process of a command, so that a later imggen can find it after a crash of this one. Never throws. */
 function noteProcess(scratch: string, pid: number): void {
   const identity = identifyProcess(pid);
   if (identity === null) return;
   try {
     writeFileSync(path.join(scratch, PROCESS_FILE), JSON.stringify(identity), { mode: 0o600 });
   } catch {
-    // It runs already: only its process, after a crash, will not be known.
+    // The command already runs. Without the file, only recovery after a crash fails.
   }
 }
 
 /**
- * What came of a command that a killed process has left. One that is paid for is waited for until the signal; a free one
- * is killed, for it can be run again. Its exit code is lost: an image that is whole counts.
- * @returns null if nothing is known of it @throws ProviderError (lost)
+ * Recovers a command after imggen was killed. Waits for a paid command until the signal; kills a free one,
+ * because it can run again. The exit code is lost, so a complete image counts as success. @returns null if
+ * nothing is known about the command @throws ProviderError (lost)
  */
 export async function recoverCommand(
   job: Job,
@@ -171,7 +174,7 @@ export async function recoverCommand(
   throw lostImage("The command has ended, and left no whole image", { savedPath: scratch, isStopped: true });
 }
 
-/** Whether a command runs on that a killed process has left. */
+/** Whether a command still runs after its imggen was killed. */
 export function isCommandRunning(job: Job): boolean {
   const identity = readProcessFile(path.join(scratchFolder(job), PROCESS_FILE));
   return identity !== null && isRunning(identity);
@@ -182,11 +185,14 @@ function lostImage(what: string, facts: { savedPath: string; isStopped: boolean 
 }
 
 function isRunning(identity: ProcessIdentity): boolean {
-  // The group of process 1 would be every process: no note of ours names it.
+  // A signal to the group of process 1 would reach every process. imggen never records this pid.
   return identity.pid > 1 && systemProcesses().isAlive(identity) === true;
 }
 
-/** Waits for a process, until the signal. At its time limit it is ended. @returns whether it has ended */
+/**
+ * Waits for a process until the signal, and ends the process at its time limit. @returns whether the process
+ * has exited
+ */
 async function hasEnded(
   identity: ProcessIdentity,
   signal: AbortSignal,
@@ -203,7 +209,7 @@ async function hasEnded(
   return !isRunning(identity);
 }
 
-/** null if there is none, or a crash cut it short. */
+/** Returns null if the file does not exist or a crash truncated it. */
 function readProcessFile(file: string): ProcessIdentity | null {
   try {
     return parseIdentity(jsonOrNull(readFileSync(file, "utf8")));

@@ -7,15 +7,15 @@ import { errorText } from "../../lib/error-text.ts";
 import { inspectFile } from "../../lib/image/inspect.ts";
 import { type Job, ProviderError } from "../provider.ts";
 
-/** The name of the file that a command is asked to write, in its scratch folder. */
+/** Name of the file in the scratch folder that the command must write. */
 export const OUTPUT = "output.png";
 
-/** Maximum size of a command's image, as of a download. */
+/** Maximum size of a command's image, the same as of a download. */
 const MAX_IMAGE_BYTES = 100 * 1024 * 1024;
-/** A program may write a gigabyte in a second. */
-const LOOK_EVERY_MS = 200;
+/** Short, because a program can write a gigabyte per second. */
+const CHECK_INTERVAL_MS = 200;
 
-/** The working folder of a job's command, in the job's folder. It is gone when the command has ended, or is kept and named. */
+/** The working folder of a job's command. It is removed when the command exits, or is kept and named in a message. */
 export function scratchFolder({ folder }: Pick<Job, "folder">): string {
   return path.join(folder, "scratch");
 }
@@ -26,24 +26,27 @@ export async function makeScratch(scratch: string): Promise<void> {
   giveToOwnerOfFolder(scratch);
 }
 
-/** Removes a scratch folder, which a killed command may still write to. What cannot be removed does no harm. */
+/**
+ * Removes a scratch folder. Ignores failures: a killed command may still write to it, and remaining files do no
+ * harm.
+ */
 export async function removeScratch(scratch: string): Promise<void> {
   await rm(scratch, { recursive: true, force: true, maxRetries: 5 }).catch(() => {});
 }
 
-/** The image of a command that ended well, outside its scratch folder. */
+/** Path of the image of a successful command, outside its scratch folder. */
 export function imageFile({ folder }: Pick<Job, "folder">): string {
   return path.join(folder, "image");
 }
 
-/** Whether a job's image is in its place, to its last byte. */
+/** Whether a job's image is complete: it is moved to this path only then. */
 export function hasImage(job: Pick<Job, "folder">): boolean {
   return isPresent(imageFile(job));
 }
 
 /**
- * The file that a command has written: the one that it was asked for, or the only other image that is named `output.*`,
- * as programs write that choose the extension themselves. Null for none.
+ * The file that a command wrote: the requested file, otherwise the only image named `output.*`, because some
+ * programs choose the extension themselves. Null if no such file exists.
  */
 export async function writtenFile(scratch: string): Promise<string | null> {
   const requestedFile = path.join(scratch, OUTPUT);
@@ -56,10 +59,9 @@ export async function writtenFile(scratch: string): Promise<string | null> {
   return others.length === 0 ? only : null;
 }
 
-/** Input files of a command in its scratch folder. */
 const INPUT_FILE = /^(?:prompt\.txt|reference-\d+\.\w+)$/;
 
-/** The whole images that a paid command has left in its scratch folder, once its own is in its place. */
+/** Further complete images of a paid command, in its scratch folder after its main image was moved. */
 export async function extraImages(job: Pick<Job, "folder" | "isPaid">): Promise<string[]> {
   if (!job.isPaid) return [];
   const entries = await readdir(scratchFolder(job), { recursive: true, withFileTypes: true }).catch(() => []);
@@ -68,7 +70,7 @@ export async function extraImages(job: Pick<Job, "folder" | "isPaid">): Promise<
   return files.filter(isWholeImage);
 }
 
-/** Whether a file is a whole image. One that cannot be read must not cost the image that is beside it. */
+/** Returns false for an unreadable file, which must not cost the image beside it. */
 function isWholeImage(file: string): boolean {
   try {
     return inspectFile(file).ok;
@@ -77,7 +79,7 @@ function isWholeImage(file: string): boolean {
   }
 }
 
-/** Removes the scratch folder of a command whose image is in its place, unless other images are there that are paid for. */
+/** Removes the scratch folder of a successful command, unless it contains further paid images. */
 export async function clearScratch(job: Pick<Job, "folder" | "isPaid">): Promise<void> {
   if ((await extraImages(job)).length === 0) await removeScratch(scratchFolder(job));
 }
@@ -87,7 +89,7 @@ async function isFilled(file: string): Promise<boolean> {
   return stats?.isFile() === true && stats.size > 0;
 }
 
-/** Waits until a command has written more than an image may have. @throws the signal's reason */
+/** Waits until a command's output exceeds the maximum image size. @throws the signal's reason */
 export async function untilTooLarge(scratch: string, clock: Clock, signal: AbortSignal): Promise<void> {
   const fileBytes = (name: string) =>
     lstat(path.join(scratch, name)).then(
@@ -95,7 +97,7 @@ export async function untilTooLarge(scratch: string, clock: Clock, signal: Abort
       () => 0,
     );
   for (;;) {
-    await clock.sleep(LOOK_EVERY_MS, signal);
+    await clock.sleep(CHECK_INTERVAL_MS, signal);
     const names = (await readdir(scratch).catch(() => [])).filter((name) => name.startsWith("output."));
     const sizes = await Promise.all(names.map(fileBytes));
     if (sizes.some((bytes) => bytes > MAX_IMAGE_BYTES)) return;
@@ -111,9 +113,9 @@ export function tooLarge(job: Pick<Job, "folder" | "isPaid">): ProviderError {
   });
 }
 
-/** Gives a command's image its place, once it is on disk to its last byte. @throws ProviderError (lost) */
+/** Moves a command's image to the job's folder after it is synced to disk. @throws ProviderError (lost) */
 export async function keepImage(file: string, job: Pick<Job, "folder" | "isPaid">): Promise<void> {
-  // Before it is read or copied: a runaway program may have filled the disk.
+  // Checked before the file is read, because a runaway program may have filled the disk.
   if ((await stat(file)).size > MAX_IMAGE_BYTES) throw tooLarge(job);
   try {
     giveToOwnerOfFolder(file);
