@@ -188,7 +188,7 @@ export class JobPoll {
   }
 
   #elsewhere(): RejectedRequestError {
-    const message = `The job's address is none of ${this.#server.host}, and the key does not go there.`;
+    const message = `The job's address is none of ${this.#server.host}, so the key is not sent there.`;
     return new RejectedRequestError(message, { charged: "unknown" });
   }
 }

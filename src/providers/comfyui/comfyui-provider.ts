@@ -8,7 +8,7 @@ import { ComfyServer } from "./comfy-server.ts";
 import type { Graph } from "./graph.ts";
 import { followJob } from "./job-progress.ts";
 import { loadNodeFacts, requireOneOutput } from "./node-facts.ts";
-import { fillWorkflow, jobValues, placementLines, placementsIn } from "./placements.ts";
+import { assignInputs, fillWorkflow, formatPlacements, jobValues } from "./placements.ts";
 import { pollJob } from "./poll-job.ts";
 import { recoverJob, type SubmitContext, submitJob, toJobId } from "./submit-job.ts";
 import { Workflows } from "./workflow-file.ts";
@@ -30,7 +30,7 @@ export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provide
       const template = workflows.get(options);
       const { placements } = placementsFor(template, { request, options, references }, "<seed>");
       const body = { prompt: Object.fromEntries(fillWorkflow(template, placements)) };
-      return { ...http.describe("/prompt", body), workflow: placementLines(template, placements) };
+      return { ...http.describe("/prompt", body), workflow: formatPlacements(template, placements) };
     },
     isSizedByReference: true,
     check: (job) => findProblem(job, workflows),
@@ -80,7 +80,7 @@ type Parts = Pick<Job, "request" | "options" | "references">;
 /** Assigns inputs before the submit, with placeholder names for reference images. @throws ProviderError */
 function placementsFor(graph: Graph, job: Parts, seed: WholeNumber) {
   const names = job.references.map((_, at) => `<reference image ${at + 1}>`);
-  return placementsIn(graph, jobValues(job, names, requestedSize(job), seed));
+  return assignInputs(graph, jobValues(job, names, requestedSize(job), seed));
 }
 
 /** Returns a sentence about an invalid request, or null. */

@@ -79,7 +79,7 @@ export function nodeName(id: string, node: GraphNode): string {
   return `${JSON.stringify(nodeTitle(node))} (${id})`;
 }
 
-/** Ignores upper and lower case. */
+/** Ignores case. */
 export function nodesTitled(graph: Graph, title: string): [string, GraphNode][] {
   const lowerTitle = title.toLowerCase();
   return [...graph].filter(([, node]) => nodeTitle(node).toLowerCase() === lowerTitle);

@@ -59,7 +59,7 @@ class JobProgress {
 
   constructor(jobId: string, graph: Graph) {
     this.#jobId = jobId;
-    this.#work = worksIn(graph);
+    this.#work = nodeWorkById(graph);
   }
 
   /** @returns the progress, from 0 to 1; null if the message does not change it */
@@ -110,8 +110,8 @@ class JobProgress {
   /** A sampler's reported number of steps is more accurate than its inputs. */
   #count(id: unknown, { value, max }: Record<string, unknown>): void {
     if (typeof value !== "number" || typeof max !== "number" || max <= 0) return;
-    const work = this.#set(id, clamped(value / max, 0, 1));
-    if (work?.isSampler) work.steps = clamped(max, 1, MAX_STEPS);
+    const work = this.#set(id, clamp(value / max, 0, 1));
+    if (work?.isSampler) work.steps = clamp(max, 1, MAX_STEPS);
   }
 
   #set(id: unknown, part: number): NodeWork | undefined {
@@ -130,7 +130,7 @@ interface NodeWork {
 }
 
 /** Default steps of a sampler, until it reports them. */
-const USUAL_STEPS = 20;
+const DEFAULT_STEPS = 20;
 const MAX_STEPS = 10_000;
 const MAX_LEVELS = 16;
 
@@ -138,14 +138,14 @@ const MAX_LEVELS = 16;
  * Returns the weight of each node. A scheduler has steps too, but passes them as sigmas to the sampler that
  * runs them.
  */
-function worksIn(graph: Graph): Map<string, NodeWork> {
+function nodeWorkById(graph: Graph): Map<string, NodeWork> {
   const links = [...graph.values()].map(({ inputs }) => inputs.sigmas).filter(isLink);
   const schedulers = new Set(links.map(([id]) => id));
   const nodeWork = (id: string): NodeWork => {
     const steps = schedulers.has(id) ? null : countSteps(id, graph);
     const isSampler =
       steps !== null || (!schedulers.has(id) && "latent_image" in (graph.get(id)?.inputs ?? {}));
-    return { isSampler, steps: isSampler ? clamped(steps ?? USUAL_STEPS, 1, MAX_STEPS) : 1, part: 0 };
+    return { isSampler, steps: isSampler ? clamp(steps ?? DEFAULT_STEPS, 1, MAX_STEPS) : 1, part: 0 };
   };
   return new Map([...graph.keys()].map((id) => [id, nodeWork(id)]));
 }
@@ -158,6 +158,6 @@ function countSteps(id: string, graph: Graph, levels = MAX_LEVELS): number | nul
   return isLink(sigmas) && levels > 0 ? countSteps(sigmas[0], graph, levels - 1) : null;
 }
 
-function clamped(value: number, min: number, max: number): number {
+function clamp(value: number, min: number, max: number): number {
   return Math.min(Math.max(value, min), max);
 }

@@ -7,7 +7,7 @@ export interface NodeInput {
 }
 
 /** Common names of the inputs for each value. */
-const INPUTS: ReadonlyMap<string, readonly string[]> = new Map([
+const COMMON_INPUTS: ReadonlyMap<string, readonly string[]> = new Map([
   ["prompt", ["text", "prompt", "string", "value"]],
   ["negative", ["text", "negative_prompt", "prompt", "string", "value"]],
   ["seed", ["seed", "noise_seed", "value"]],
@@ -16,7 +16,7 @@ const INPUTS: ReadonlyMap<string, readonly string[]> = new Map([
 const IMAGE = /^image\d*$/;
 
 function inputsFor(name: string): readonly string[] {
-  return INPUTS.get(name) ?? [IMAGE.test(name) ? "image" : name, "value"];
+  return COMMON_INPUTS.get(name) ?? [IMAGE.test(name) ? "image" : name, "value"];
 }
 
 /**
@@ -35,25 +35,25 @@ export function titledInputs(graph: Graph, name: string): NodeInput[] {
 export function linkedInputs(graph: Graph, name: string): NodeInput[] {
   switch (name) {
     case "image":
-      return valuesNamed(graph, ["image"], "string").filter(
+      return findValues(graph, ["image"], "string").filter(
         ({ id }) => graph.get(id)?.class_type === "LoadImage",
       );
     case "prompt": {
-      const prompts = behindSamplers(graph, "positive", textsBehind("positive"));
+      const prompts = followSamplers(graph, "positive", visitTexts("positive"));
       // Without a link from a sampler, a workflow's only text is still unambiguous.
-      return prompts.length > 0 ? prompts : valuesNamed(graph, ["text", "prompt"], "string");
+      return prompts.length > 0 ? prompts : findValues(graph, ["text", "prompt"], "string");
     }
     case "negative":
-      return behindSamplers(graph, "negative", textsBehind("negative"));
+      return followSamplers(graph, "negative", visitTexts("negative"));
     case "seed": {
       const seeds = samplers(graph).flatMap(([id]) => numbersAt(graph, id, SEEDS));
-      return seeds.length > 0 ? distinct(seeds) : valuesNamed(graph, SEEDS, "number");
+      return seeds.length > 0 ? distinct(seeds) : findValues(graph, SEEDS, "number");
     }
     case "width":
     case "height":
-      return behindSamplers(graph, "latent_image", sizesBehind(graph, name));
+      return followSamplers(graph, "latent_image", visitSizes(graph, name));
     case "model":
-      return valuesNamed(graph, ["ckpt_name"], "string");
+      return findValues(graph, ["ckpt_name"], "string");
     default:
       if (IMAGE.test(name)) return [];
       return samplers(graph).flatMap(([id, { inputs }]) =>
@@ -63,10 +63,10 @@ export function linkedInputs(graph: Graph, name: string): NodeInput[] {
 }
 
 /** Returns possible inputs, for a message. */
-export function candidates(graph: Graph, name: string): NodeInput[] {
+export function possibleInputs(graph: Graph, name: string): NodeInput[] {
   const isText = name === "prompt" || name === "negative";
   const usual = inputsFor(name).filter((input) => input !== "value");
-  return valuesNamed(graph, usual, isText ? "string" : null);
+  return findValues(graph, usual, isText ? "string" : null);
 }
 
 const SEEDS = ["seed", "noise_seed"];
@@ -86,7 +86,7 @@ type Visit = (id: string, inputs: GraphNode["inputs"]) => { nodeInputs: NodeInpu
  * Follows links back from an input of each sampler, visiting each node once. It does not recurse, because a
  * workflow may have thousands of nodes.
  */
-function behindSamplers(graph: Graph, input: string, visit: Visit): NodeInput[] {
+function followSamplers(graph: Graph, input: string, visit: Visit): NodeInput[] {
   const reached = samplers(graph).flatMap(([, { inputs }]) => {
     const nodeInputs: NodeInput[] = [];
     const seen = new Set<string>();
@@ -106,7 +106,7 @@ function behindSamplers(graph: Graph, input: string, visit: Visit): NodeInput[] 
 }
 
 /** Finds the texts of a conditioning. A node that passes both conditionings on keeps their roles. */
-function textsBehind(role: "positive" | "negative"): Visit {
+function visitTexts(role: "positive" | "negative"): Visit {
   return (id, inputs) => {
     const texts = TEXTS.filter((input) => typeof inputs[input] === "string");
     if (texts.length > 0) return { nodeInputs: texts.map((input) => ({ id, input })) };
@@ -118,7 +118,7 @@ function textsBehind(role: "positive" | "negative"): Visit {
 }
 
 /** Finds the width or height of the empty latent image, behind nodes that only change it. */
-function sizesBehind(graph: Graph, side: string): Visit {
+function visitSizes(graph: Graph, side: string): Visit {
   return (id, inputs) => {
     if (["width", "height"].every((each) => Object.hasOwn(inputs, each)))
       return { nodeInputs: numbersAt(graph, id, [side]) };
@@ -140,7 +140,7 @@ function numbersAt(graph: Graph, id: string, names: readonly string[]): NodeInpu
   });
 }
 
-function valuesNamed(graph: Graph, names: readonly string[], type: "string" | "number" | null): NodeInput[] {
+function findValues(graph: Graph, names: readonly string[], type: "string" | "number" | null): NodeInput[] {
   return [...graph].flatMap(([id, { inputs }]) =>
     names
       .filter((input) => Object.hasOwn(inputs, input) && !isLink(inputs[input]))

@@ -6,7 +6,7 @@ import type { Size } from "../../models/requested-size.ts";
 import { type Job, unsendable } from "../provider.ts";
 import { parseReportedSeeds } from "../seeds.ts";
 import { type Graph, nodeName, nodesTitled } from "./graph.ts";
-import { candidates, distinct, linkedInputs, type NodeInput, titledInputs } from "./node-inputs.ts";
+import { distinct, linkedInputs, type NodeInput, possibleInputs, titledInputs } from "./node-inputs.ts";
 
 type Value = JsonValue | ExactInteger;
 
@@ -66,7 +66,7 @@ export function jobValues(
     ["height", height],
     ...requiredValues,
   ]);
-  if (isSizeAsked(job)) requiredValues.set("width", width).set("height", height);
+  if (isSizeRequested(job)) requiredValues.set("width", width).set("height", height);
   return {
     values,
     requiredValues: requiredValues,
@@ -79,7 +79,7 @@ export function jobValues(
 }
 
 /** Whether the user requests a size. If not, the workflow's size stays. */
-function isSizeAsked({ request: { ratio, quality }, options }: JobParts): boolean {
+function isSizeRequested({ request: { ratio, quality }, options }: JobParts): boolean {
   if (ratio === "auto") return false;
   const usual = pictureDimensions(undefined, undefined);
   const isUsual = options.width === usual.width && options.height === usual.height;
@@ -92,13 +92,13 @@ function isSizeAsked({ request: { ratio, quality }, options }: JobParts): boolea
  * seed of the image, null if there are none or several @throws ProviderError if a value has no input, or
  * several possible ones
  */
-export function placementsIn(
+export function assignInputs(
   graph: Graph,
   { values, requiredValues, optional, direct }: JobValues,
 ): { placements: Placement[]; unplaced: string[]; seed: WholeNumber | null } {
-  const { filled, names, seedInputs } = filledPlaceholders(graph, values);
+  const { filled, names, seedInputs } = fillPlaceholders(graph, values);
   const hasInput = (name: string) =>
-    [titledInputs, linkedInputs, candidates].some((find) => find(graph, name).length > 0);
+    [titledInputs, linkedInputs, possibleInputs].some((find) => find(graph, name).length > 0);
   const unfilled = [...requiredValues].filter(([name]) => !names.has(name));
   const unplaced = unfilled.map(([name]) => name).filter((name) => optional.has(name) && !hasInput(name));
   const matches = unfilled
@@ -137,20 +137,20 @@ export function fillWorkflow(graph: Graph, placements: readonly Placement[]): Gr
 const MAX_SHOWN = 200;
 
 /** Formats each placement: `node 3 "Sampler" (KSampler).seed = 7`. */
-export function placementLines(graph: Graph, placements: readonly Placement[]): string[] {
+export function formatPlacements(graph: Graph, placements: readonly Placement[]): string[] {
   return placements.map(({ id, input, value }) => {
     const text = truncate(stringifyExact(value), MAX_SHOWN);
-    return `node ${nameAt(graph, id)} (${graph.get(id)?.class_type}).${input} = ${text}`;
+    return `node ${nodeNameById(graph, id)} (${graph.get(id)?.class_type}).${input} = ${text}`;
   });
 }
 
-function nameAt(graph: Graph, id: string): string {
+function nodeNameById(graph: Graph, id: string): string {
   const node = graph.get(id);
   return node ? nodeName(id, node) : id;
 }
 
 /** @throws ProviderError if a placeholder has no value */
-function filledPlaceholders(graph: Graph, values: ReadonlyMap<string, Value>) {
+function fillPlaceholders(graph: Graph, values: ReadonlyMap<string, Value>) {
   const namePatterns = [...new Set([...NAMES, ...values.keys()])].map((name) =>
     name.replace(/[^\w-]/g, "\\$&"),
   );
@@ -162,7 +162,7 @@ function filledPlaceholders(graph: Graph, values: ReadonlyMap<string, Value>) {
     const matchedValue = ([, braced, percent]: readonly string[]): Value => {
       const name = braced ?? percent ?? "";
       const value = values.get(name);
-      if (value === undefined) throw missingValue(name, nameAt(graph, id));
+      if (value === undefined) throw missingValue(name, nodeNameById(graph, id));
       names.add(name);
       return value;
     };
@@ -188,7 +188,7 @@ function toText(value: Value): string {
 function missingValue(name: string, node: string) {
   const optionName = name === "image" || name === "model" ? `the option ${name}` : `the field ${name}`;
   return unsendable(
-    `The workflow has {${name}} in the node ${node}, and there is no value for it: add ${optionName}.`,
+    `The workflow has {${name}} in the node ${node}, but the request has no value for it: add ${optionName}.`,
   );
 }
 
@@ -198,7 +198,7 @@ function findInputs(graph: Graph, name: string): NodeInput[] {
   const isClear = new Set(titled.map(({ id }) => id)).size === titled.length;
   const nodeInputs = titled.length > 0 ? titled : linkedInputs(graph, name);
   if (nodeInputs === titled ? isClear : nodeInputs.length === 1) return nodeInputs;
-  const possible = listInputs(graph, nodeInputs.length > 1 ? nodeInputs : candidates(graph, name));
+  const possible = listInputs(graph, nodeInputs.length > 1 ? nodeInputs : possibleInputs(graph, name));
   const could = possible === "" ? "" : `: it could be ${possible}`;
   const what =
     nodeInputs.length > 1 ? `${nodeInputs.length} places for` : `no ${could && "certain "}place for`;
@@ -211,7 +211,7 @@ const MAX_LISTED = 8;
 
 function listInputs(graph: Graph, nodeInputs: readonly NodeInput[]): string {
   return joinFirst(
-    nodeInputs.map(({ id, input }) => `${nameAt(graph, id)}.${input}`),
+    nodeInputs.map(({ id, input }) => `${nodeNameById(graph, id)}.${input}`),
     MAX_LISTED,
   );
 }
@@ -244,7 +244,7 @@ function findDirectInput(graph: Graph, field: string): NodeInput {
   const inputs = graph.get(id)?.inputs ?? {};
   if (!Object.hasOwn(inputs, input))
     throw unsendable(
-      `The node ${nameAt(graph, id)} has no input ${input} (field ${field}). ${describeChoices(Object.keys(inputs))}.`,
+      `The node ${nodeNameById(graph, id)} has no input ${input} (field ${field}). ${describeChoices(Object.keys(inputs))}.`,
     );
   return { id, input };
 }

@@ -18,17 +18,18 @@ export async function pollJob(jobId: string, server: ComfyServer, how: PollHow):
   const signal = AbortSignal.any([how.signal, limit]);
   try {
     const job = await server.find(jobId, signal, true);
-    if (job === null) return missing(jobId, server);
+    if (job === null) return missingJob(jobId, server);
     const task = await jobState(job, server.http, signal);
     return { outcome: "state", task: await withReply(task, JSON.stringify(job), how) };
   } catch (error) {
-    return unanswered(error, how.job.isPaid);
+    return toFailedPoll(error, how.job.isPaid);
   }
 }
 
 /** A missing job has not failed unless it was cancelled, because the server may not list a new job yet. */
-function missing(jobId: string, server: ComfyServer): PollReply {
-  if (server.isRemoved(jobId)) return { outcome: "state", task: failed("It was taken out of the queue.") };
+function missingJob(jobId: string, server: ComfyServer): PollReply {
+  if (server.isRemoved(jobId))
+    return { outcome: "state", task: failedState("It was removed from the queue.") };
   const why = `${server.http.host} no longer knows the job: it was restarted, or the job was removed from its queue`;
   return failedPoll(why, { isMissing: true });
 }
@@ -50,10 +51,10 @@ async function finalState(
   signal: AbortSignal,
 ): Promise<PolledState> {
   const why = failureIn(entry);
-  if (why !== null) return failed(http.mask(why));
+  if (why !== null) return failedState(http.mask(why));
   const { images, isCached } = outputImages(entry);
   const missingImage = isCached ? await missingFile(images, http, signal) : null;
-  if (missingImage !== null) return failed(http.mask(missingImage));
+  if (missingImage !== null) return failedState(http.mask(missingImage));
   const urls = images.map((image) => http.urlBelow(viewPath(image)));
   return finishedState(http, urls, null, { ...entry, graph: Object.fromEntries(entry.graph) });
 }
@@ -74,18 +75,18 @@ async function missingFile(
   for (const image of images) {
     const { status } = await http.get(viewPath(image), signal, undefined, 1);
     if (status !== 404) continue;
-    const file = collapseWhitespace(image.filename).slice(0, MAX_WORDS);
+    const file = collapseWhitespace(image.filename).slice(0, MAX_REASON);
     return `ComfyUI had made it before, and its file ${file} is no longer there: nothing was made now. Clear its cache (POST /free), or use another seed.`;
   }
   return null;
 }
 
-function failed(why: string): PolledState {
+function failedState(why: string): PolledState {
   return { status: "failed", errorCode: null, why };
 }
 
 /** Builds the result of a failed poll. A paid job counts as missing if the reply is not ComfyUI's. */
-function unanswered(error: unknown, isPaid: boolean): PollReply {
+function toFailedPoll(error: unknown, isPaid: boolean): PollReply {
   const { failure, cause } = error instanceof ProviderError ? error : { failure: null, cause: error };
   if (error instanceof ProviderError && failure?.kind === "account")
     return { outcome: "refused", error: toImggenError(error) };
@@ -122,7 +123,7 @@ function outputImages({ outputs, graph, status }: HistoryEntry): {
     images: images.filter(({ type }) => type === "output"),
   }));
   const node = [...savedImages, ...nodes].find(({ images }) => images.length > 0);
-  const { nodes: cached } = messageIn(status, "execution_cached");
+  const { nodes: cached } = findMessage(status, "execution_cached");
   const isCached = Array.isArray(cached) && cached.some((id) => String(id) === node?.id);
   return { images: node?.images ?? [], isCached };
 }
@@ -146,27 +147,27 @@ function filesIn(list: unknown): ServerImage[] {
 }
 
 /** Returns the data of the first message of this kind, or an empty object. */
-function messageIn({ messages }: HistoryEntry["status"], kind: string): Readonly<Record<string, unknown>> {
+function findMessage({ messages }: HistoryEntry["status"], kind: string): Readonly<Record<string, unknown>> {
   const message = Array.isArray(messages)
     ? messages.find((each) => Array.isArray(each) && each[0] === kind)
     : [];
   return fieldsOf(message?.[1]);
 }
 
-const MAX_WORDS = 500;
+const MAX_REASON = 500;
 
 /** Returns the reason for a failure as a sentence, or null if the job did not fail. */
 function failureIn({ status, graph }: HistoryEntry): string | null {
   if (status.status_str !== "error") return null;
-  const error = messageIn(status, "execution_error");
+  const error = findMessage(status, "execution_error");
   if (Object.keys(error).length === 0)
-    return Object.keys(messageIn(status, "execution_interrupted")).length === 0
-      ? "It failed, and the server does not say why."
+    return Object.keys(findMessage(status, "execution_interrupted")).length === 0
+      ? "It failed, and the server gave no reason."
       : "It was cancelled at the server.";
   const { node_id, node_type, exception_message } = error;
   const node = graph.get(String(node_id));
   const name = node ? nodeTitle(node) : String(node_type ?? "a node");
   const reason = typeof exception_message === "string" ? exception_message : "no reason was given";
-  const why = collapseWhitespace(reason).replace(/\.$/, "").slice(0, MAX_WORDS);
+  const why = collapseWhitespace(reason).replace(/\.$/, "").slice(0, MAX_REASON);
   return `The node ${JSON.stringify(name)} (${node_id ?? ""}) of class ${node_type} failed: ${why}.`;
 }

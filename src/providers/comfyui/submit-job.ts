@@ -16,7 +16,7 @@ import { chosenSeed } from "../seeds.ts";
 import { isSuccess } from "../stored-reply.ts";
 import type { ComfyServer } from "./comfy-server.ts";
 import { type Graph, nodeName } from "./graph.ts";
-import { fillWorkflow, jobValues, placementsIn } from "./placements.ts";
+import { assignInputs, fillWorkflow, jobValues } from "./placements.ts";
 import type { Workflows } from "./workflow-file.ts";
 
 export interface SubmitContext {
@@ -58,17 +58,17 @@ async function sendWorkflow(
   const id = toJobId(job);
   // ComfyUI queues the same id twice. An earlier process may have submitted it without reading the reply.
   if ((await server.find(id, signal)) !== null) return { outcome: "accepted", taskId: id };
-  const model = await checkpointNamed(job.options.model, server, signal);
+  const model = await resolveCheckpoint(job.options.model, server, signal);
   const files = job.references.length === 0 ? [] : await referenceFiles(job, { ...deps, signal });
   const images = await uploadImages(files, server, signal);
   const template = workflows.get(job.options);
   const size = requestedSize(job, files[0]?.file);
   const values = jobValues({ ...job, options: { ...job.options, model } }, images, size, chosenSeed(job));
-  const { placements, unplaced } = placementsIn(template, values);
+  const { placements, unplaced } = assignInputs(template, values);
   if (unplaced.includes("prompt"))
     how.onWarning?.("The workflow does not support a prompt: it has no effect on the image.");
   const graph = fillWorkflow(template, placements);
-  noteJob(id, job);
+  recordJob(id, job);
   const reply = await server.post(id, graph, job, how);
   if (!isSuccess(reply)) throw workflowRefusal(reply, graph, server.http.replySource(job.isPaid));
   const { prompt_id } = fieldsOf(parseReplyJson(reply));
@@ -78,7 +78,7 @@ async function sendWorkflow(
 }
 
 /** Records the job's id in its folder before the submit, so that a lost reply can be recovered. Never throws. */
-function noteJob(id: string, { folder }: Job): void {
+function recordJob(id: string, { folder }: Job): void {
   try {
     replaceUnsynced(path.join(folder, ".job"), id, 0o600);
   } catch {
@@ -87,9 +87,9 @@ function noteJob(id: string, { folder }: Job): void {
 }
 
 /** Interval and time limits of the search for a job with a lost reply, in milliseconds. */
-const LOOK_EVERY_MS = 2_000;
-const LOOK_MS = 60_000;
-const LOOK_ONCE_MS = 5_000;
+const SEARCH_INTERVAL_MS = 2_000;
+const MAX_SEARCH_MS = 60_000;
+const SINGLE_SEARCH_MS = 5_000;
 
 /**
  * Searches for a job with a lost reply. Returns null if the server certainly does not have it, or `unknown` if
@@ -101,8 +101,8 @@ export function recoverJob(
   signal: AbortSignal,
   context: SubmitContext,
 ): Promise<SubmitReply | null> {
-  if (signal.aborted) return findSubmittedJob(job, AbortSignal.timeout(LOOK_ONCE_MS), signal, context);
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]);
+  if (signal.aborted) return findSubmittedJob(job, AbortSignal.timeout(SINGLE_SEARCH_MS), signal, context);
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(MAX_SEARCH_MS)]);
   return findSubmittedJob(job, limited, limited, context);
 }
 
@@ -118,7 +118,7 @@ async function findSubmittedJob(
     for (;;) {
       if ((await server.find(id, signal)) !== null) return { outcome: "accepted", taskId: id };
       if (server.isGone(id)) return null;
-      await deps.clock.sleep(LOOK_EVERY_MS, until);
+      await deps.clock.sleep(SEARCH_INTERVAL_MS, until);
     }
   } catch (error) {
     const why = error instanceof Error ? toClause(error.message) : String(error);
@@ -127,7 +127,7 @@ async function findSubmittedJob(
 }
 
 /** Resolves a short model name to a file in the server's list: `dream` to `sd/dream.safetensors`. */
-async function checkpointNamed(
+async function resolveCheckpoint(
   name: string | null,
   server: ComfyServer,
   signal: AbortSignal,
@@ -185,16 +185,16 @@ function workflowRefusal(reply: FailedReply, graph: Graph, source: ReplySource):
     const node = graph.get(id);
     const name = node ? nodeName(id, node) : `${class_type} (${id})`;
     const each = Array.isArray(errors) ? errors.filter(isJsonObject) : [];
-    return each.map((one) => `${name}, ${reasonIn(one)}`);
+    return each.map((one) => `${name}, ${formatNodeError(one)}`);
   });
   if (reasons.length === 0) return error;
   const reason = source.mask(joinFirst(reasons, MAX_LISTED, "; "));
-  const message = `${source.host} does not take the workflow: ${reason}.`;
+  const message = `${source.host} refused the workflow: ${reason}.`;
   return new ProviderError(message, { kind: "invalid" }, { cause: error });
 }
 
 /** Formats one error of a node. ComfyUI's details mostly begin with the name of the input. */
-function reasonIn({ message, details, extra_info }: Record<string, unknown>): string {
+function formatNodeError({ message, details, extra_info }: Record<string, unknown>): string {
   const [input, detail, general] = [fieldsOf(extra_info).input_name, details, message].map((value) =>
     typeof value === "string" ? truncate(collapseWhitespace(value), MAX_DETAIL) : "",
   ) as [string, string, string];

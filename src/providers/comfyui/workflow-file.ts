@@ -72,7 +72,7 @@ export class Workflows {
       await makeFolder(folder, 0o700);
       await createCopy(path.join(folder, `${sha256}.json`), text);
     } catch (cause) {
-      const message = `Nothing was sent: the workflow cannot be kept in ${folder}: ${errorText(cause)}.`;
+      const message = `Nothing was sent: the workflow cannot be saved in ${folder}: ${errorText(cause)}.`;
       const hint = "Free some space or fix the folder.";
       throw new ProviderError(message, { kind: "unsent" }, { cause, hint });
     }
@@ -94,9 +94,9 @@ export class Workflows {
 
   /** @throws Error with a clause */
   #read(sha256: string): Graph {
-    if (this.#folder === undefined) throw new Error("none is kept");
+    if (this.#folder === undefined) throw new Error("no copies are stored");
     // A digest from a damaged ledger must not become a path.
-    if (!/^[\da-f]{64}$/.test(sha256)) throw new Error("its workflow has no name");
+    if (!/^[\da-f]{64}$/.test(sha256)) throw new Error("its digest is invalid");
     const file = path.join(this.#folder, `${sha256}.json`);
     const bytes = readRegular(file, MAX_TEXT_BYTES);
     const graph =

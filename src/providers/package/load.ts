@@ -10,14 +10,14 @@ import type { PackageName, PackageSpec } from "../kinds.ts";
 import type { ProviderPackage, ProviderSetup } from "./interface.ts";
 import { PackageThread } from "./package-thread.ts";
 
-/** Packages are installed in this folder's `node_modules`. */
+/** Folder of user-installed packages, in its `node_modules`. */
 export function packagesFolder(configFolder: string): string {
   return path.join(configFolder, "providers");
 }
 
 /**
- * The package of a spec, as it is installed for imggen: never from the current folder, or one above it.
- * @throws UsageError where it is not there, or is none
+ * Loads a package from imggen's folder, never from the current folder or its parents. @throws UsageError if the
+ * package is missing or invalid
  */
 export function installedPackage(spec: PackageName, configFolder: string): PackageSpec {
   const folder = packagesFolder(configFolder);
@@ -31,10 +31,7 @@ export function installedPackage(spec: PackageName, configFolder: string): Packa
   return { ...spec, url, version: `${spec.package}@${version}`, server: toServerKind(definition) };
 }
 
-/**
- * The variables that hold the keys of the packages that the user has installed. One that cannot be loaded has none. Never
- * throws.
- */
+/** Returns the key variables of installed packages, skipping packages that cannot be loaded. Never throws. */
 export function installedKeyVariables(configFolder: string): string[] {
   const folder = packagesFolder(configFolder);
   const file = path.join(folder, "package.json");
@@ -54,14 +51,14 @@ interface Loaded {
   version: string;
 }
 
-/** Packages of this process, by their folders: each has one thread. */
+/** Loaded packages by file, so that each has one thread. */
 const packages = new Map<string, Loaded>();
 
 function loadPackage(name: string, modules: string, folder: string): Loaded {
   const file = path.join(modules, name, "package.json");
   const cachedPackage = packages.get(file);
   if (cachedPackage !== undefined) return cachedPackage;
-  const loadedPackage = read(name, file, modules, folder);
+  const loadedPackage = readPackage(name, file, modules, folder);
   const problem = findProblem(loadedPackage.definition);
   if (problem !== null)
     throw new UsageError(`The package ${name} makes no images for this imggen: ${problem}.`, {
@@ -71,8 +68,8 @@ function loadPackage(name: string, modules: string, folder: string): Loaded {
   return loadedPackage;
 }
 
-/** @throws UsageError for a package that cannot be loaded */
-function read(name: string, file: string, modules: string, folder: string): Loaded {
+/** @throws UsageError */
+function readPackage(name: string, file: string, modules: string, folder: string): Loaded {
   try {
     const { version } = fieldsOf(JSON.parse(readFileSync(file, "utf8")));
     return { definition: new PackageThread(modules, name).load(), version: String(version) };
@@ -81,7 +78,7 @@ function read(name: string, file: string, modules: string, folder: string): Load
     const again = `npm install --prefix ${shellWord(folder)} ${name}`;
     const isMissing = /^Cannot find (?:package|module)\b/.test(why);
     throw new UsageError(`The package ${name} cannot be loaded: ${why.replace(/\.$/, "")}.`, {
-      hint: `Nothing was sent. ${isMissing ? `Install it with what it needs: ${again}` : "Its author can mend that."}`,
+      hint: `Nothing was sent. ${isMissing ? `Install it with what it needs: ${again}` : "Report it to the author of the package."}`,
       cause,
     });
   }
@@ -93,7 +90,7 @@ function findProblem(exported: unknown): string | null {
   if (version !== 1) return `its version is ${JSON.stringify(version)}, and 1 is known`;
   if (typeof url !== "string" || !/^https?:/.test(url) || !URL.canParse(url)) return "it has no url";
   if (typeof title !== "string" || typeof create !== "function") return "it has no title, or no create";
-  const wrong = Object.entries(OPTIONAL).find(
+  const wrong = Object.entries(OPTIONAL_FIELDS).find(
     ([name, { is }]) => fields[name] !== undefined && !is(fields[name]),
   );
   return wrong ? `its ${wrong[0]} is not ${wrong[1].what}` : null;
@@ -101,15 +98,15 @@ function findProblem(exported: unknown): string | null {
 
 const NAMES = { is: isTexts, what: "a list of texts" };
 
-/** What fields are that a package need not have. */
-const OPTIONAL: Readonly<Record<string, { is: (value: unknown) => boolean; what: string }>> = {
+/** Types of optional fields. */
+const OPTIONAL_FIELDS: Readonly<Record<string, { is: (value: unknown) => boolean; what: string }>> = {
   keyVariables: NAMES,
   settings: NAMES,
   concurrency: {
     is: (value) => Number.isSafeInteger(value) && Number(value) >= 1,
     what: "1 or a larger whole number",
   },
-  // Without the dot, the key would go to anybody's domain whose name ends alike.
+  // Without the dot, the key would be sent to any domain with the same ending.
   otherHosts: {
     is: (value) => typeof value === "string" && value.startsWith("."),
     what: "the end of host names, which begins with a dot",
@@ -137,13 +134,13 @@ function toServerKind(definition: ProviderPackage): ServerKind {
   };
 }
 
-/** Calls a package's own code that sends nothing. @throws UsageError for whatever it throws */
+/** @throws UsageError for any error of the package */
 function callPackage<Result>(title: string, work: () => Result): Result {
   try {
     return work();
   } catch (cause) {
     throw new UsageError(`The package for ${title} cannot be used: ${errorText(cause)}.`, {
-      hint: "Nothing was sent. Its author can mend that.",
+      hint: "Nothing was sent. Report it to the author of the package.",
       cause,
     });
   }

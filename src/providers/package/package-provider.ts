@@ -24,7 +24,7 @@ import {
 import { isSuccess, type StoredReply } from "../stored-reply.ts";
 import type { Fetch, Job, JobState, Provider, ProviderPackage, ReadImage, ReadReply } from "./interface.ts";
 
-/** Makes images with a package. The same code as for every other service does the work. */
+/** Provider for an installed package. It shares the submit and poll code of other services. */
 export function packageProvider(
   setup: ServerSetup,
   definition: ProviderPackage,
@@ -42,8 +42,8 @@ export function packageProvider(
     request: (job, context) => buildRequest(job, provider, context),
     read: (reply) => readReply(reply, provider),
     ...(provider.poll && {
-      poll: (id, poll) => polled(id, provider, poll, server),
-      resultIn: ({ urls }) => findImageUrls([urls].flat().map((url) => addressed(url, server))),
+      poll: (id, poll) => pollPackage(id, provider, poll, server),
+      resultIn: ({ urls }) => findImageUrls([urls].flat().map((url) => resolveImageUrl(url, server))),
     }),
     ...(provider.poll &&
       provider.cancel && {
@@ -59,7 +59,7 @@ export function packageProvider(
   return {
     ...service,
     ...(poll && {
-      poll: (id, how) => pollEnded(poll(id, how), how, deps),
+      poll: (id, how) => limitPoll(poll(id, how), how, deps),
     }),
     models: (signal) => listModels(provider, server, signal, deps),
   };
@@ -90,19 +90,19 @@ function isId(id: unknown): id is string {
   return typeof id === "string" && id !== "" && id.length <= MAX_ID_LENGTH && !hasControlCharacter(id);
 }
 
-/** @throws ProviderError (invalid) where the package cannot make a request of a job; a signal's reason */
+/** @throws ProviderError (invalid) if the package cannot build a request; a signal's reason */
 async function buildRequest(job: port.Job, provider: Provider, context: JobContext): Promise<ServiceRequest> {
   const urls = referenceUrls(job.references, context);
   const images = urls.map((url) => (typeof url === "string" ? url : url.text()));
   try {
     const request = provider.request(plainJob(job, images));
     const { path, body } = await waitForPackage(request, context.signal, context.clock);
-    if (typeof path !== "string" || !path.startsWith("/")) throw new Error("it names no path");
+    if (typeof path !== "string" || !path.startsWith("/")) throw new Error("the request has no path");
     return { path, body };
   } catch (cause) {
     const { aborted, reason } = context.signal;
     if (aborted && cause === reason && !(cause instanceof port.TimeLimitError)) throw cause;
-    const message = `The package makes no request of it: ${toClause(errorText(cause))}.`;
+    const message = `The package cannot build a request: ${toClause(errorText(cause))}.`;
     throw port.unsendable(message, { cause });
   }
 }
@@ -117,8 +117,8 @@ function plainJob(job: PlainParts, images: readonly string[]): Job {
   return { taskId, prompt, model, ratio, quality, width, height, images, fields };
 }
 
-/** A poll without a usable reply. Thrown through the package's code. `reply` is the result of the poll. */
-class Unanswered extends Error {
+/** Failed poll, thrown through the package's code. `reply` is the result of the poll. */
+class FailedPollError extends Error {
   readonly reply: port.PollReply;
 
   constructor(reply: port.PollReply) {
@@ -127,7 +127,7 @@ class Unanswered extends Error {
   }
 }
 
-async function polled(
+async function pollPackage(
   id: string,
   provider: Provider,
   poll: JobPoll,
@@ -139,7 +139,7 @@ async function polled(
       got.push(json);
       return { status: "running", providerState: null };
     });
-    if (got.length === 0) throw new Unanswered(reply);
+    if (got.length === 0) throw new FailedPollError(reply);
     return { status: 200, json: async () => got[0] };
   };
   try {
@@ -147,13 +147,13 @@ async function polled(
     const state = await provider.poll(id, { fetch });
     return await poll.reply(toPolledState(state, poll), state);
   } catch (error) {
-    if (error instanceof Unanswered) return error.reply;
+    if (error instanceof FailedPollError) return error.reply;
     return failedPoll(toClause(server.mask(errorText(error))));
   }
 }
 
-/** A poll that does not end is one that may be sent again. Never throws. */
-async function pollEnded(
+/** Limits the time of a poll. A poll that times out is safe to repeat. Never throws. */
+async function limitPoll(
   poll: Promise<port.PollReply>,
   { signal, timeoutMs }: port.PollHow,
   { clock }: ProviderDeps,
@@ -174,24 +174,24 @@ function toPolledState(state: JobState, poll: JobPoll): port.PolledState {
     case "done":
       return poll.finished(state.usage, state);
     default:
-      throw new Error("the package says nothing of the job");
+      throw new Error("the package returned no job status");
   }
 }
 
-/** What a package says of a reply; null also for what is no object. */
+/** Returns null if the package's result is not an object. */
 function readBy(provider: Provider, reply: unknown): ReadReply | null {
   const read: unknown = provider.read(reply);
   return isJsonObject(read) ? (read as ReadReply) : null;
 }
 
-/** An image's URL, which may be relative to the server; anything else as it is. */
-function addressed(url: unknown, server: ProviderServer): unknown {
+/** Resolves an image's URL against the server. Other values are unchanged. */
+function resolveImageUrl(url: unknown, server: ProviderServer): unknown {
   const address = typeof url === "object" && url !== null && "url" in url ? url.url : url;
   const isPlain = typeof address === "string" && address !== "" && !isDataUrl(address);
   return isPlain ? server.imageAt(address).url : url;
 }
 
-/** An id counts only where the package can poll. */
+/** An id is valid only if the package can poll. */
 function readReply(reply: StoredReply, provider: Provider): Read | null {
   const json = parseReplyJson(reply);
   if (json === undefined) return null;
@@ -201,11 +201,11 @@ function readReply(reply: StoredReply, provider: Provider): Read | null {
   if ("id" in read) return provider.poll && isId(read.id) ? { id: read.id } : { none: text };
   if ("refused" in read) return { none: refusal(read.refused) };
   const images = "images" in read ? read.images : [read];
-  return imagesOrNone(images.filter(isJsonObject).flatMap(imageIn), read.usage, text);
+  return imagesOrNone(images.filter(isJsonObject).flatMap(toImages), read.usage, text);
 }
 
-/** A package's image as a list, which is empty if there is none. */
-function imageIn(read: ReadImage): ReplyImage[] {
+/** Returns a list that is empty if the image is invalid. */
+function toImages(read: ReadImage): ReplyImage[] {
   return "url" in read ? [{ url: read.url }] : decodeImages([read.base64]);
 }
 
@@ -213,7 +213,7 @@ function refusal(message: string): string {
   return JSON.stringify({ error: { message, code: "moderation" } });
 }
 
-/** @throws ProviderError where the package cannot say, which is no verdict on any model; the signal's reason */
+/** @throws ProviderError if the list is unavailable, which proves nothing about any model; the signal's reason */
 async function listModels(
   provider: Provider,
   server: ProviderServer,
@@ -222,7 +222,7 @@ async function listModels(
 ): Promise<string[] | null> {
   try {
     const names: unknown = (await waitForPackage(provider.models?.(), signal, clock)) ?? null;
-    if (names !== null && !Array.isArray(names)) throw new Error("what it names is no list");
+    if (names !== null && !Array.isArray(names)) throw new Error("its models are not a list");
     return names?.filter((name) => typeof name === "string") ?? null;
   } catch (cause) {
     if (cause instanceof port.ProviderError || (signal.aborted && cause === signal.reason)) throw cause;
@@ -236,7 +236,7 @@ const FETCH_MS = 15_000;
 function fetchFrom(server: ProviderServer): Fetch {
   return async (at) => {
     const url = resolveUrl(at, server);
-    if (url === null) throw new Error(`${at} is none of ${server.host}, and the key does not go there`);
+    if (url === null) throw new Error(`${at} is none of ${server.host}, so the key is not sent there`);
     const { status, body } = await server.get(url, AbortSignal.timeout(FETCH_MS));
     if (!isSuccess({ status })) throw new Error(`${server.host} answered with HTTP ${status}`);
     return { status, json: async () => parseLenientJson(body) };
@@ -247,13 +247,13 @@ function resolveUrl(at: string, server: ProviderServer) {
   return server.ownUrl(at.startsWith("/") ? server.urlBelow(at) : at);
 }
 
-/** Several questions of 15 s each. */
+/** Time limit of a package's call, in milliseconds: several requests of 15 s each. */
 const MAX_MS = 60_000;
 
 /**
- * Waits for a package's own code for a limited time, because it may never settle and may ignore the signal. The timer keeps
- * the process alive, which would end without a word otherwise.
- * @throws the signal's reason, or an Error that says how long it was waited for
+ * Limits a package's call, because it may never settle and may ignore the signal. The timer keeps the process
+ * alive, which would otherwise exit without a message. @throws the signal's reason, or an Error with the time
+ * limit
  */
 async function waitForPackage<Result>(
   work: Result | Promise<Result>,

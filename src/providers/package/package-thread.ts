@@ -2,41 +2,41 @@ import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "
 import { formatDuration } from "../../lib/duration.ts";
 import type { Fetch, Provider, ProviderPackage, ProviderSetup } from "./interface.ts";
 
-// A thread and not a process: a call that a caller waits for without a promise (`check`, `read`) has its answer within
+// Packages run in a thread, not a process, because synchronous calls (`check`, `read`) get a result within
 // microseconds, and the single executable has no Node.js to start.
 
-/** Limit of a call for which this process waits without doing anything else. */
+/** Timeout of a synchronous call, in milliseconds. It blocks this process. */
 const BLOCKING_MS = 15_000;
 
-/** Setup of a provider, as data. Its number is that of its fetch function. */
+/** Serializable setup of a provider. `number` identifies its fetch function. */
 interface Owner {
   number: number;
   setup: object;
 }
 
-/** A call of a function: of the provider that `create` makes for an owner, or of the package itself. */
+/** Call of a function: a method of the owner's provider, or of the package if there is no owner. */
 interface Call {
   name: string;
   args: unknown[];
   owner?: Owner;
-  /** Number of the fetch function that is this call's own. */
+  /** Identifies the fetch function of this call. */
   fetch?: number;
 }
 
-/** The answer to a call: the result in JSON, and the names of its functions. */
+/** Result of a call in JSON, with the names of its functions. */
 type ThreadAnswer =
   | { id: number; json: string | undefined; functions: string[] }
-  /** `fetch`: the failed fetch that the error is of. */
+  /** `fetch`: the failed fetch that caused the error. */
   | { id: number; error: string; fetch?: number };
 
-/** A GET that the package asks for. */
+/** Request of the package for a GET. */
 interface ThreadFetch {
   fetch: number;
   request: number;
   at: unknown;
 }
 
-/** `fatal`: the thread is at its end. */
+/** `fatal`: reason why the thread ends. */
 type FromThread = ThreadAnswer | ThreadFetch | { fatal: string };
 
 type Fetched = { request: number } & ({ status: number; value: unknown } | { error: string });
@@ -44,24 +44,24 @@ type Fetched = { request: number } & ({ status: number; value: unknown } | { err
 interface Thread {
   worker: Worker;
   port: MessagePort;
-  /** Is set to 1 and notified once there is a message. */
+  /** Set to 1 and notified after each message. */
   hasMessage: Int32Array;
-  /** Calls without an answer yet. */
+  /** Calls without a result, by id. */
   waiting: Map<number, (result: () => Result) => void>;
 }
 
-/** A value that a package has, as data, and the names of its functions. */
+/** Serializable fields of a package's value, and the names of its functions. */
 interface Result {
   data: unknown;
   functions: ReadonlySet<string>;
 }
 
-/** Functions whose results are not promises. */
+/** Synchronous functions. */
 const BLOCKING: ReadonlySet<string> = new Set(["check", "read", "cancel"]);
 
 /**
- * A package in a thread of its own: what it prints goes to standard error, and an error outside of its functions, or
- * its own end, ends that thread alone. The next call starts another.
+ * Runs a package in a separate thread. Its output goes to standard error, and an uncaught error or an exit ends
+ * only that thread. The next call starts another thread.
  */
 export class PackageThread {
   readonly #modules: string;
@@ -69,16 +69,16 @@ export class PackageThread {
   #thread: Thread | null = null;
   #last = 0;
   readonly #fetches = new Map<number, Fetch>();
-  /** Errors of fetches, so that one that goes through the package's code is still itself. */
+  /** Failed fetches, so that the original error is thrown after passing through the package's code. */
   readonly #failed = new Map<number, unknown>();
 
-  /** @param modules the folder that the package is installed in */
+  /** @param modules folder of installed packages */
   constructor(modules: string, name: string) {
     this.#modules = modules;
     this.#name = name;
   }
 
-  /** Loads the package. @throws its error, or one that names the package */
+  /** @throws the package's error, or an error with the package's name */
   load(): ProviderPackage {
     const { data, functions } = this.#blockingCall({ name: "load", args: [] });
     return {
@@ -90,7 +90,7 @@ export class PackageThread {
     } as ProviderPackage;
   }
 
-  /** The provider of a setup. Each thread creates its own. */
+  /** Each thread creates its own provider. */
   #create({ fetch, ...setup }: ProviderSetup): Provider {
     const owner = { number: this.#register(fetch), setup };
     const { functions } = this.#blockingCall({ name: "create", args: [], owner });
@@ -116,7 +116,7 @@ export class PackageThread {
     return this.#last;
   }
 
-  /** Calls a function, and does nothing else until its answer is there. @throws its error */
+  /** Blocks until the result. @throws the function's error */
   #blockingCall(call: Call): Result {
     let answer: (() => Result) | undefined;
     const thread = this.#send(call, (result) => {
@@ -136,7 +136,7 @@ export class PackageThread {
     return answer();
   }
 
-  /** Calls a function. @throws its error */
+  /** @throws the function's error */
   async #call(call: Call): Promise<unknown> {
     const answer = await new Promise<() => Result>((resolve) => void this.#send(call, resolve));
     return answer().data;
@@ -150,14 +150,13 @@ export class PackageThread {
     return this.#thread;
   }
 
-  /** Loads the package in a new thread. */
   #start(): Thread {
     const { port1, port2: port } = new MessageChannel();
     const hasMessage = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     const worker = new Worker(`(${threadMain})(require("node:worker_threads").workerData, require)`, {
       eval: true,
       execArgv: [],
-      // The thread itself sends this to standard error.
+      // The thread redirects standard output to standard error.
       stdout: true,
       workerData: { modules: this.#modules, name: this.#name, port, hasMessage } satisfies ThreadStart,
       transferList: [port],
@@ -167,7 +166,7 @@ export class PackageThread {
     worker.on("error", (error) => this.#end(thread, error.message));
     worker.on("exit", (code) => this.#end(thread, `it ended with exit code ${code}`));
     port1.on("message", (message: FromThread) => this.#receive(thread, message));
-    // Waiting for an answer has a timer of its own.
+    // Each wait has a timer, so the port need not keep the process alive.
     port1.unref();
     worker.unref();
     return thread;
@@ -183,7 +182,6 @@ export class PackageThread {
     }
   }
 
-  /** @throws the error of the call */
   #toResult(answer: ThreadAnswer): Result {
     if (!("error" in answer)) {
       const data: unknown = answer.json === undefined ? undefined : JSON.parse(answer.json);
@@ -208,7 +206,7 @@ export class PackageThread {
     port.postMessage(reply);
   }
 
-  /** Ends a thread, and every call that has no answer. */
+  /** Ends a thread, and rejects its unfinished calls. */
   #end(thread: Thread, why: string): void {
     if (this.#thread === thread) this.#thread = null;
     const error = new Error(`the package ${this.#name} was stopped: ${why.replace(/\.$/, "")}`);
@@ -222,17 +220,15 @@ export class PackageThread {
   }
 }
 
-/** Start data of a thread. */
 interface ThreadStart {
-  /** The folder of installed packages. Nothing is loaded from anywhere else. */
+  /** Folder of installed packages. Packages are loaded only from here. */
   modules: string;
-  /** Name of the package. */
   name: string;
   port: MessagePort;
   hasMessage: Int32Array;
 }
 
-/** Runs in the thread. It is passed as text, so it uses nothing but its parameters and what Node has. */
+/** Runs in the thread. It is passed as text, so it must use only its parameters and Node's globals. */
 function threadMain({ modules, name, port, hasMessage }: ThreadStart, load: NodeJS.Require): void {
   const vm: typeof import("node:vm") = load("node:vm");
   const { syncBuiltinESMExports }: typeof import("node:module") = load("node:module");
@@ -258,7 +254,7 @@ function threadMain({ modules, name, port, hasMessage }: ThreadStart, load: Node
   );
   process.on("exit", (code) => end(`it ended with exit code ${code}`));
 
-  // Standard output is for results.
+  // Standard output is reserved for results.
   process.stdout.write = process.stderr.write.bind(process.stderr);
   const fs: Functions = load("node:fs");
   const writing = ["write", "writev", "writeFile", "appendFile"];
@@ -266,7 +262,7 @@ function threadMain({ modules, name, port, hasMessage }: ThreadStart, load: Node
     fs[each] = new Proxy(fs[each] ?? (() => {}), {
       apply: (write, self, [to, ...rest]) => Reflect.apply(write, self, [to === 1 ? 2 : to, ...rest]),
     });
-  // Nor is it for a program that the package starts.
+  // Programs started by the package must not write to standard output either.
   const programs: typeof import("node:child_process") = load("node:child_process");
   const redirected = (options: { stdio?: unknown } | undefined) => {
     const stdio = options?.stdio === "inherit" ? ["inherit", "inherit", "inherit"] : options?.stdio;
@@ -290,10 +286,10 @@ function threadMain({ modules, name, port, hasMessage }: ThreadStart, load: Node
   };
 
   const loaded = async () => {
-    // Node warns of the way in which it is imported here, which is no concern of the user's.
+    // Suppresses Node's warning about this form of import.
     const { emitWarning } = process;
     process.emitWarning = () => {};
-    // As if it were imported by a file in the folder, so that nothing above that is looked in before it.
+    // A file name in the folder makes Node search this folder first.
     const importer = new vm.Script(`import(${JSON.stringify(name)})`, {
       filename: `${modules}/imggen.mjs`,
       importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
@@ -302,7 +298,7 @@ function threadMain({ modules, name, port, hasMessage }: ThreadStart, load: Node
     process.emitWarning = emitWarning;
     const exported = (await imported) as { default?: { default?: unknown } };
     const main = exported.default ?? exported;
-    // What compilers make of an ES module: CommonJS with a default of its own.
+    // Compilers turn an ES module into CommonJS with a nested default.
     return "default" in Object(main) ? (main as { default?: unknown }).default : main;
   };
   let definition: Promise<unknown> | undefined;
@@ -319,7 +315,7 @@ function threadMain({ modules, name, port, hasMessage }: ThreadStart, load: Node
     return provider;
   };
 
-  // Of classes too, whose functions are not their objects' own.
+  // Includes inherited functions of class instances.
   const listFunctions = (value: Functions) =>
     ["create", "keyHeaders", "check", "request", "read", "poll", "cancel", "models"].filter(
       (each) => typeof value[each] === "function",

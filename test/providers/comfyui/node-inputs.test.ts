@@ -45,7 +45,7 @@ describe("what goes into a workflow", () => {
   it("names a placeholder that there is no value for", async () => {
     const { problem } = await comfyWorld({ graph: workflow({ "3": { inputs: { steps: "{steps}" } } }) });
     expect(await problem()).toBe(
-      'The workflow has {steps} in the node "KSampler" (3), and there is no value for it: add the field steps.',
+      'The workflow has {steps} in the node "KSampler" (3), but the request has no value for it: add the field steps.',
     );
   });
 

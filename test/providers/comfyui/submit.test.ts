@@ -114,7 +114,7 @@ describe("submitting a job to ComfyUI", () => {
 
   it("shows the server's refusal as node, input and reason", async () => {
     const { submit, double } = await comfyWorld({ checkpoints: ["dream.safetensors"] });
-    const message = `${double.host} does not take the workflow: "CheckpointLoaderSimple" (1), ckpt_name: 'night' not in ["dream.safetensors"].`;
+    const message = `${double.host} refused the workflow: "CheckpointLoaderSimple" (1), ckpt_name: 'night' not in ["dream.safetensors"].`;
     expect(await submit({ model: "night" })).toMatchObject({ what: "invalid_request", message });
   });
 

@@ -270,7 +270,7 @@ describe("a package", () => {
   it.each([
     ["throws", "() { throw new Error('no list'); }", "no list"],
     ["gets no list from its server", ": async () => (await fetch('/models')).json()", "HTTP 404"],
-    ["answers with no list", ": () => ({ a: 1 })", "no list"],
+    ["answers with no list", ": () => ({ a: 1 })", "not a list"],
   ])("whose models() %s says nothing of any model", async (_what, models, why) => {
     const code = `${HEAD.replace("()", "({ fetch })")}{ models${models} }) };`;
     const { origin } = await liveServer(json({}, 404));
@@ -300,7 +300,7 @@ describe("a package", () => {
   it("whose request cannot be made sends nothing", async () => {
     const code = `${HEAD}{ request: () => { throw new Error("no such style"); }, read: () => null }) };`;
     const { submit, double } = await fox(code);
-    const message = "The package makes no request of it: no such style.";
+    const message = "The package cannot build a request: no such style.";
     expect(await submit()).toMatchObject({ what: "invalid_request", message });
     expect(double.requests).toEqual([]);
   });
