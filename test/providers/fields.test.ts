@@ -32,7 +32,7 @@ it.each([
 
 it.each([
   ["https://api.x.ai/v1", "2K", []],
-  ["https://api.x.ai/v1", "4K", ["The server makes 2K at most: it was asked for 2K in place of 4K."]],
+  ["https://api.x.ai/v1", "4K", ["The server supports at most 2K: 2K was requested instead of 4K."]],
   ["https://images.example/v1", "4K", []],
 ])("%s is asked for %s, and what it is not asked for is said", async (url, quality, said) => {
   const warnings: string[] = [];

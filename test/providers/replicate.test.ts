@@ -96,8 +96,8 @@ describe("a request", () => {
   });
 
   it.each([
-    [FLUX_INPUTS, "takes no reference image, and there are 2."],
-    [{ image: { type: "string" } }, "takes one reference image, and there are 2."],
+    [FLUX_INPUTS, "does not support reference images."],
+    [{ image: { type: "string" } }, "supports one reference image, not 2."],
   ])("is not sent with more reference images than its model takes", async (inputs, why) => {
     const { double, submit } = await withInputs(inputs);
     expect((await submit({ references: [DATA_REFERENCE, DATA_REFERENCE] })).message).toContain(why);
@@ -108,7 +108,7 @@ describe("a request", () => {
     const inputs = { photo: { format: "uri" }, garment: { format: "uri" } };
     const { double, submit, bodies } = await withInputs({ prompt: {}, ...inputs });
     expect((await submit({ references: [DATA_REFERENCE] })).message).toContain(
-      "it could be for photo or garment, which the field photo=<url> sets",
+      "has several inputs for images, photo and garment: set one with the field photo=<url>.",
     );
     expect(double.submits()).toEqual([]);
     await submit({ fields: { photo: "https://a.example/1.png", garment: "https://a.example/2.png" } });

@@ -63,7 +63,7 @@ export function commandProvider(
       }),
     isAtWork: async (job) => hasImage(job) || isCommandRunning(job),
     async images(job) {
-      if (!hasImage(job)) throw new Error("the image that was kept is gone");
+      if (!hasImage(job)) throw new Error("the saved image is missing");
       const extra = (await extraImages(job)).map((file) => ({ kind: "file", file, isExtra: true }) as const);
       return [{ kind: "file", file: imageFile(job) }, ...extra];
     },

@@ -44,22 +44,22 @@ export function parseGeneratorCommand(text: string, label: string): readonly str
 function findProblem(words: readonly string[]): string | null {
   const [program = ""] = words;
   const misspelt = namesIn(words).find((name) => isSpelledOddly(name));
-  if (misspelt !== undefined) return `holds {${misspelt}}: it is spelled {${nearest(misspelt)}}`;
+  if (misspelt !== undefined) return `contains {${misspelt}}: write {${nearest(misspelt)}}`;
   const lacks = (placeholder: string, what: string) => {
     const near = namesIn(words).find((name) => nearest(name).startsWith(placeholder));
-    return near === undefined ? what : `holds {${near}}, probably in place of {${nearest(near)}}`;
+    return near === undefined ? what : `contains {${near}}, probably instead of {${nearest(near)}}`;
   };
   if (!holds(words, "output"))
-    return lacks("output", "has no {output}, which stands for the file that the image goes to");
+    return lacks("output", "has no {output}, the placeholder for the path of the image");
   if (!holds(words, "promptFile") && !holds(words, "prompt"))
-    return lacks("prompt", "has no {promptFile}, which stands for a file that holds the prompt");
+    return lacks("prompt", "has no {promptFile}, the placeholder for the path of a file with the prompt");
   const foreign = findShellOperator(words);
   if (foreign !== undefined)
-    return `holds ${foreign}, and no shell runs it: put the steps into a script, with the placeholders as its arguments`;
+    return `contains ${foreign}, but no shell runs it: put the steps into a script, with the placeholders as its arguments`;
   if (isInShellScript("{prompt}", words))
-    return "puts {prompt} inside a shell script, where it could be run as code: take {promptFile}";
+    return "puts {prompt} inside a shell script, where it could be run as code: use {promptFile}";
   if (/[\\/]/.test(program) && !path.isAbsolute(program))
-    return `names the program by a relative path, ${program}, and runs in a folder of its own: write its absolute path`;
+    return `names the program by a relative path, ${program}, but runs in another folder: write the absolute path`;
   return null;
 }
 
@@ -173,7 +173,7 @@ export function findUnsupported(
   // A user's field may have a name similar to a placeholder.
   const slip = namesIn(words).find((name) => !Object.hasOwn(fields, name) && nearest(name) !== "");
   if (slip !== undefined)
-    return `The command holds {${slip}}, and there is no such field: is {${nearest(slip)}} meant?`;
+    return `The command contains {${slip}}, but no such field exists. Write {${nearest(slip)}} if that is meant.`;
   const stray = Object.keys(fields).find((name) => !holds(words, name));
   if (stray === undefined) return null;
   return `The command does not support the field ${stray}: write {${stray}} where its value belongs.`;

@@ -105,7 +105,7 @@ const TOO_LONG: ReadonlySet<string> = new Set(["E2BIG", "ENAMETOOLONG"]);
 const ABOUT_KEY = /key|token|auth|credential|\b40[13]\b/i;
 
 function describeEnd(end: ProgramEnd, program: string): string {
-  if (end.kind === "aborted" || end.kind === "too_much_output") return "was given up";
+  if (end.kind === "aborted" || end.kind === "too_much_output") return "was aborted";
   if (end.kind === "ended" && end.code === 0) return "exited with code 0, but wrote no image to {output}";
   const result = "stdout" in end && end.stderr.trim() === "" ? { ...end, stderr: end.stdout } : end;
   return toClause(programFailure(result, program));
@@ -171,7 +171,7 @@ export async function recoverCommand(
   else if (!job.isPaid) await removeScratch(scratch);
   if (isImage) return completed;
   if (!job.isPaid || identity === null) return null;
-  throw lostImage("The command has ended, and left no whole image", { savedPath: scratch, isStopped: true });
+  throw lostImage("The command exited, but wrote no complete image", { savedPath: scratch, isStopped: true });
 }
 
 /** Whether a command still runs after its imggen was killed. */

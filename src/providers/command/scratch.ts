@@ -126,7 +126,7 @@ export async function keepImage(file: string, job: Pick<Job, "folder" | "isPaid"
     await syncFolder(job.folder);
   } catch (cause) {
     const savedPath = job.isPaid ? scratchFolder(job) : null;
-    const message = `The command's image cannot be kept: ${errorText(cause)}.`;
+    const message = `The command's image cannot be saved: ${errorText(cause)}.`;
     throw new ProviderError(message, { kind: "lost", savedPath, isStopped: true }, { cause });
   }
 }

@@ -48,7 +48,7 @@ function findProblem({
   options: { model },
 }: Pick<Job, "request" | "options">): string | null {
   if (!isGptImage(model) || (seed === undefined && negative === undefined)) return null;
-  return `${model} takes neither a seed nor a negative prompt.`;
+  return `${model} does not support a seed or a negative prompt.`;
 }
 
 /** Sends requests, and omits the optional fields that the server has refused. */

@@ -76,8 +76,9 @@ function plainFields(job: Job, form: ServerForm, reference?: string): ImageReque
 function warnOfQuality({ request: { quality }, options: { sizeForm } }: Job, context: RequestContext): void {
   const { form, onWarning } = context;
   if (quality === undefined || (sizeForm ?? form.sizeForm) !== "aspect_ratio") return;
-  if (!form.hasResolution) onWarning?.(`A size as a ratio has no quality: ${quality} was not sent.`);
-  else if (quality === "4K") onWarning?.("The server makes 2K at most: it was asked for 2K in place of 4K.");
+  if (!form.hasResolution)
+    onWarning?.(`The quality ${quality} was not sent: the server supports only a ratio.`);
+  else if (quality === "4K") onWarning?.("The server supports at most 2K: 2K was requested instead of 4K.");
 }
 
 /** The server's name for the model, or null for the server's default. */

@@ -179,9 +179,11 @@ function urlInputs(allowed: NonNullable<ModelInputs>): string[] {
 }
 
 function noImageInput({ references, options }: Job, names: readonly string[], allowed: ModelInputs) {
-  const limit = names.length === 0 ? "no reference image" : "one reference image";
-  const urls = names.length > 0 || allowed === null ? [] : urlInputs(allowed);
-  const instead =
-    urls.length === 0 ? "" : `: it could be for ${urls.join(" or ")}, which the field ${urls[0]}=<url> sets`;
-  return unsendable(`${options.model} takes ${limit}, and there are ${references.length}${instead}.`);
+  if (names.length > 0)
+    return unsendable(`${options.model} supports one reference image, not ${references.length}.`);
+  const urls = allowed === null ? [] : urlInputs(allowed);
+  if (urls.length === 0) return unsendable(`${options.model} does not support reference images.`);
+  return unsendable(
+    `${options.model} has several inputs for images, ${urls.join(" and ")}: set one with the field ${urls[0]}=<url>.`,
+  );
 }

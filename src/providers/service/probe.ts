@@ -94,7 +94,7 @@ export function describeForeign(
   { summary, isOpenAiStyle }: ProbeReply,
   url: URL,
 ): { message: string; hint: Wording } {
-  const message = `${url.href} answers, but not as the service does (${summary}).`;
+  const message = `${url.href} is not the service's API (${summary}).`;
   if (isOpenAiStyle) {
     const login = `login --generator ${shellWord(generatorAddress(url))}`;
     const hint = phrase`That is an address in OpenAI's style. To use it as your own generator: ${action("run", login)}`;

@@ -54,7 +54,7 @@ export function readSubmit(reply: HttpReply, reading: ReplyContext): SubmitReply
   if (envelope.kind === "invalid") return unknown(`the service answered ${envelope.why}`);
   const taskId = status < 300 ? parseTaskId(envelope.data) : null;
   // An id that contains the key could not be stored, and with the key masked it could not be polled.
-  if (taskId === null || taskId.includes(KEY_MASK)) return unknown("the reply holds no usable task id");
+  if (taskId === null || taskId.includes(KEY_MASK)) return unknown("the reply contains no usable task id");
   return { outcome: "accepted", taskId };
 }
 

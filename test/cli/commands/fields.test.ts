@@ -112,7 +112,7 @@ describe("--seed, --negative and --field", () => {
   it("are refused for a model of OpenAI's at any other server", async () => {
     const { json, generator } = await generatorWorld();
     const flags = ["-m", "openai/gpt-image-2", "--no-validate", "--seed", "7"];
-    const message = "openai/gpt-image-2 takes neither a seed nor a negative prompt.";
+    const message = "openai/gpt-image-2 does not support a seed or a negative prompt.";
     expect(await json(["generate", "a fox", ...flags])).toMatchObject({
       code: 2,
       document: { error: { message } },

@@ -190,7 +190,7 @@ describe("login", () => {
       "a service answers that knows every task",
       5,
       success({ status: "processing" }),
-      "not as the service does",
+      "is not the service's API",
     ],
     ["one in trouble answers", 5, failure("image_generation.error.unknown_error", 503), "(HTTP 503, "],
   ])("stores nothing where %s: exit %i, with what came", async (_who, code, poll, said) => {
