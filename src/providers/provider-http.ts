@@ -24,34 +24,39 @@ import {
 import { ReplyFile } from "./reply-file.ts";
 import { defaultReplyFile, readReplyFile, readStoredReply, type StoredReply } from "./stored-reply.ts";
 
-/** A server, and what every request has: the query of its URL, its key, the headers that the user has set. */
+/** A server, and the query, key and user's headers that every request to it carries. */
 export interface ServerOptions extends Pick<ServerSetup, "url" | "keyHeaders"> {
   options: Pick<GeneratorOptions, "headers" | "key" | "keyVariable">;
-  /** The end of the names of its other hosts, `.example.com`, which are reached over https alone; absent: it has none. */
+  /**
+   * Suffix of the server's other host names, such as `.example.com`, which are reached over https only. Absent:
+   * no other hosts.
+   */
   otherHosts?: string;
 }
 
 declare const OWN: unique symbol;
-/** An address that is the server's own: the key may go there. */
+/** URL of the server itself, to which the key may be sent. */
 export type OwnUrl = URL & { readonly [OWN]: true };
 
 const MAX_URL_LENGTH = 2000;
 
-/** The limit of a request that costs nothing: models, progress. */
+/** Time limit of a request that costs nothing. */
 const GET_TIMEOUT_MS = 15_000;
-/** Time limit of an upload of a reference image, to a distant server too. */
 const UPLOAD_TIMEOUT_MS = TRANSFER_POLICY.upload.timeoutMs;
 const STOP_TIMEOUT_MS = 5_000;
-/** The limit of a poll whose reply holds images, without a byte and in all. */
+/** Limits of a poll whose reply contains images: time without a byte, and total time. */
 const LARGE_IDLE_MS = 15_000;
 const LARGE_TIMEOUT_MS = 5 * 60_000;
 
-/** A poll's reply may hold all images of its job, and the reference images: only two such replies are received at once. */
+/**
+ * Only two large replies are received at once, because each may contain all images of its job and the reference
+ * images.
+ */
 const largeReplies = new Slots(2);
 
 /**
- * A provider's server over HTTP: each call is one request. Its key goes to its own origin alone, and no redirect is
- * followed with it. Never through a proxy to this machine itself.
+ * A provider's server over HTTP. The key is sent only to the server's origin and never along a redirect. A
+ * loopback address is reached without a proxy.
  */
 export class ProviderServer {
   readonly #options: ServerOptions;
@@ -59,7 +64,7 @@ export class ProviderServer {
   readonly #proxies: ProviderDeps["proxies"];
   readonly #http: HttpClient;
   readonly #clock: ProviderDeps["clock"];
-  /** Hides the key, and the values of the user's headers, in a text for people. */
+  /** Hides the key and the values of the user's headers in a text. */
   readonly mask: (text: string) => string;
 
   constructor(server: ServerOptions, { proxies, onExchange, clock }: ProviderDeps) {
@@ -71,30 +76,30 @@ export class ProviderServer {
     this.mask = secretsMasker(server.options.key, server.options.headers);
   }
 
-  /** For messages: its host, with the port where that is not the usual one. */
+  /** Host for messages, with the port unless it is the scheme's default. */
   get host(): string {
     return this.#base.host;
   }
 
-  /** Whether requests carry anything that may be a key. */
+  /** Whether requests carry a header that may be a key. */
   get hasKey(): boolean {
     return Object.keys(this.#headers).length > 0;
   }
 
-  /** The variable whose key would be sent to it; undefined for none. */
+  /** Environment variable with the key for this server, if one applies. */
   get keyVariable(): string | undefined {
     return this.#options.options.keyVariable;
   }
 
-  /** For messages: its base, without a query. */
+  /** Base URL for messages, without a query. */
   get address(): string {
     return `${this.#base.origin}${this.#base.pathname}`;
   }
 
   /**
-   * Sends the request for a job's image, once. Its reply is written to a file while it arrives, synced if it is paid for,
-   * and only then read. @returns the reply, whatever its status: one that was cut short, or given up, says so
-   * @param isDispensable as of `ReplyFile`
+   * Sends the request for a job's image once. The reply is written to a file as it arrives, synced if it is
+   * paid for, and only then read.
+   * @returns the reply, whatever its status; `cut` is set if it is incomplete
    * @throws ProviderError (unsent, disk, lost)
    */
   async post(
@@ -109,7 +114,7 @@ export class ProviderServer {
     try {
       const headers = {
         ...this.#headers,
-        // A paid request can be looked up by its task's id.
+        // A paid request can be looked up by its task id.
         ...(job.isPaid && { "x-client-request-id": job.taskId }),
         "content-type": body.type,
         "accept-encoding": "identity",
@@ -125,12 +130,13 @@ export class ProviderServer {
     if (failure?.wasSent === false) throw this.#unsent(failure, signal);
     const cut = failure && this.#failureReason(failure, signal);
     const stored = await readStoredReply(job, cut);
-    if (stored === null) throw this.lost(cut ?? "it has no head");
+    if (stored === null) throw this.lost(cut ?? "it has no status line and headers");
     return stored;
   }
 
   /**
-   * Sends a GET that costs nothing. @param from below the base, or one of its own addresses
+   * Sends a GET that costs nothing.
+   * @param from a path below the base, or a URL of the server
    * @throws ProviderError (unsent), or the signal's reason
    */
   get(
@@ -144,9 +150,10 @@ export class ProviderServer {
   }
 
   /**
-   * As `get`, for the state or the result of a job. A reply that is large is streamed to a file, and is in memory only while it
+   * Gets the state or the result of a job. A large reply is streamed to a file, and is in memory only while it
    * is read.
-   * @param file of the job's folder @param read `isStored`: whether the file has the reply
+   * @param file path in the job's folder
+   * @param read its `isStored` is true if the reply is in the file
    */
   async poll<Result>(
     from: OwnUrl,
@@ -182,7 +189,7 @@ export class ProviderServer {
     return { ...stored, body: stored.body.toString("utf8"), cut };
   }
 
-  /** Sends a POST that costs nothing, and may be sent twice. @throws as `get` */
+  /** Sends a POST that costs nothing and is safe to repeat. @throws as `get` */
   tell(at: string, { type, content }: PostBody, signal: AbortSignal): Promise<HttpReply> {
     const headers = { ...this.#headers, "content-type": type };
     const request = { method: "POST", url: this.#resolveUrl(at), timeoutMs: UPLOAD_TIMEOUT_MS } as const;
@@ -198,7 +205,7 @@ export class ProviderServer {
     }
   }
 
-  /** Listens to the server's messages until the signal, or until it ends them. Never throws. */
+  /** Receives the server's messages until the signal aborts or the server closes the stream. Never throws. */
   async listen(
     at: string,
     signal: AbortSignal,
@@ -209,21 +216,18 @@ export class ProviderServer {
     await messages?.listen(this.#resolveUrl(at), { headers: this.#headers, proxies, signal, ...to });
   }
 
-  /** Headers for downloads from its own origin. */
+  /** Headers for downloads from the server's origin. */
   get downloadHeaders(): Readonly<Record<string, string>> {
     return this.#headers;
   }
 
-  /** Asks it to end its work. Never throws. @returns its reply; null without an answer */
+  /** Sends a request to cancel the work. Never throws. @returns the reply, or null if no reply arrived */
   cancel(method: "POST" | "PUT", at: string | OwnUrl, signal?: AbortSignal): Promise<HttpReply | null> {
     const request = { method, url: this.#resolveUrl(at), headers: this.#headers, signal } as const;
     return wholeReply(this.#http, { ...request, timeoutMs: STOP_TIMEOUT_MS }).catch(() => null);
   }
 
-  /**
-   * An address that a reply or a record names, if it is one of the server's own, so that the key may go there; else null.
-   * @param address absolute
-   */
+  /** Returns an absolute URL if it belongs to the server, so that the key may be sent to it, otherwise null. */
   ownUrl(address: unknown): OwnUrl | null {
     if (typeof address !== "string" || address.length > MAX_URL_LENGTH || !URL.canParse(address)) return null;
     const url = new URL(address);
@@ -242,32 +246,30 @@ export class ProviderServer {
     return protocol === "https:" && port === "" && hostname.endsWith(otherHosts);
   }
 
-  /** A POST as people read it. @param to a path below the base */
+  /** The POST as `--dry-run` shows it. @param to a path below the base */
   describe(to: string, body: unknown): SentRequest {
     return { method: "POST", url: this.mask(redactUrl(this.urlBelow(to))), body };
   }
 
-  /** An image that a reply names. @param address absolute, or relative to the server */
+  /** The image at an address in a reply. @param address absolute, or relative to the server */
   imageAt(address: string): Extract<MadeImage, { kind: "url" }> {
     if (!URL.canParse(address, this.#base.href)) return { kind: "url", url: address };
     const { href: url, origin } = new URL(address, this.#base.href);
     return { kind: "url", url, ...(origin === this.#base.origin && { headers: this.#headers }) };
   }
 
-  /** The context for reading a reply of it. */
   replySource(isPaid: boolean): ReplySource {
     const { host, address, hasKey, keyVariable, mask } = this;
     return { host, address, hasKey, keyVariable, mask, isPaid, nowMs: this.#clock.now() };
   }
 
-  /** The error for a reply that is not a success. */
   failure(reply: FailedReply, isPaid: boolean): ProviderError {
     return failedReply(reply, this.replySource(isPaid));
   }
 
-  /** A request that was sent, and whose reply is not whole. @param why a clause */
-  lost(why: string): ProviderError {
-    return new ProviderError(`No whole reply came from ${this.host}: ${why}.`, { kind: "lost" });
+  /** The error for a request that was sent and has no complete reply. @param reason a clause */
+  lost(reason: string): ProviderError {
+    return new ProviderError(`${this.host} sent no complete reply: ${reason}.`, { kind: "lost" });
   }
 
   async close(): Promise<void> {
@@ -280,7 +282,7 @@ export class ProviderServer {
     return { ...keyHeaders, ...Object.fromEntries(userHeaders) };
   }
 
-  /** @param relative a path below the base, with a query or without; or a whole address */
+  /** @param relative a path below the base, with or without a query, or an absolute URL */
   #resolveUrl(relative: string | OwnUrl): URL {
     if (typeof relative !== "string") return relative;
     const url = new URL(this.#base.href);
@@ -296,7 +298,7 @@ export class ProviderServer {
     isDispensable: ((reply: StoredReply) => boolean) | undefined,
   ): Promise<ReplyFile> {
     const file = defaultReplyFile({ folder });
-    const unstored = `No disk takes the reply from ${this.host}, which may be charged: it is in memory alone, and lost if imggen ends. Free some space in one of: ${[file, ...(fallbackFiles ?? [])].map((each) => path.dirname(each)).join(", ")}.`;
+    const unstored = `The reply from ${this.host}, which may be charged, cannot be written to disk and will be lost if imggen exits. Free some space in one of: ${[file, ...(fallbackFiles ?? [])].map((candidate) => path.dirname(candidate)).join(", ")}.`;
     try {
       return await ReplyFile.create(file, {
         isPaid,
@@ -307,28 +309,28 @@ export class ProviderServer {
         clock: this.#clock,
       });
     } catch (cause) {
-      const where = path.dirname(file);
-      const message = `Nothing was sent to ${this.host}: no reply could be kept in ${where}: ${errorText(cause)}.`;
+      const replyFolder = path.dirname(file);
+      const message = `Nothing was sent to ${this.host}: its reply could not be stored in ${replyFolder}: ${errorText(cause)}.`;
       const hint = "Nothing was charged. Free some space or fix the folder's permissions, then try again.";
       throw new ProviderError(message, { kind: "disk" }, { cause, hint });
     }
   }
 
   #unsent(cause: unknown, signal: AbortSignal): ProviderError {
-    // The error says which certificate to trust, and how.
+    // This error names the certificate to trust.
     if (isUntrusted(cause)) {
       const { message, hint } = describeConnectionError(cause, this.#base);
       return new ProviderError(this.mask(message), { kind: "unsent" }, { cause, hint });
     }
-    const why = this.#failureReason(cause, signal);
+    const reason = this.#failureReason(cause, signal);
     const message = signal.aborted
-      ? `Nothing was sent to ${this.host}: ${why}.`
-      : `The generator at ${this.host} could not be reached: ${why}.`;
-    const hint = "Nothing was sent or charged. Is it running, and is its address right?";
+      ? `Nothing was sent to ${this.host}: ${reason}.`
+      : `The generator at ${this.host} could not be reached: ${reason}.`;
+    const hint = "Nothing was sent or charged. Check that it is running and that its address is correct.";
     return new ProviderError(message, { kind: "unsent" }, { cause, hint });
   }
 
-  /** Why an exchange ended too early, as a clause. */
+  /** Returns the reason for an incomplete exchange, as a clause. */
   #failureReason(failure: unknown, { aborted, reason }: AbortSignal): string {
     return this.mask(aborted ? toClause(errorText(reason)) : connectionErrorText(failure));
   }

@@ -6,260 +6,249 @@ import type { Seeds, Usage } from "../task/line.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import type { FieldName } from "../task/request-fields.ts";
 
-/** What one request to a provider is made from. */
+/** Input of one request to a provider. */
 export interface Job {
-  /** As the user made it. The hosted service is sent this, and nothing else. */
+  /** The user's request. The hosted service receives only this. */
   request: GenerationRequest;
-  /** Our id of the task: a paid provider gets it as `X-Client-Request-Id`, so that a request can be looked up. */
+  /** imggen's task id. A paid provider receives it as `X-Client-Request-Id`, so that a request can be looked up. */
   taskId: string;
-  /** Which of the task's requests, from 0. */
+  /** Index of the request in its task, from 0. */
   index: number;
-  /** As it was settled with the intent. */
+  /** Value stored in the intent, whatever the current settings are. */
   isPaid: boolean;
-  /** As they were settled with the intent. */
+  /** Options stored in the intent. */
   options: JobOptions;
   references: readonly Reference[];
-  /** A private folder of this request alone, which exists: what arrives is kept in it. Only the engine removes it. */
+  /** Existing private folder for the replies to this request. Only the engine removes it. */
   folder: string;
-  /** Files that take the reply if the disk of `folder` is full, or have taken it, in this order. Default: none. */
+  /** Files for the reply if the disk of `folder` is full, tried in this order. Default: none. */
   fallbackFiles?: readonly string[] | undefined;
 }
 
-/** The part of a job that is checked before its task is begun. */
 export type CheckedJob = Omit<Job, "folder" | "taskId" | "index">;
 
-/** A reference image: a private copy on this disk, or a URL. */
 export type Reference = { file: string; mediaType: string } | { url: string };
 
-/** Callbacks and signal of a submit. */
 export interface SubmitHow {
-  /** Gives the request up. What has arrived by then is kept, and counts where it is whole. */
+  /** Aborts the request. The reply received by then is stored, and used if it is complete. */
   signal: AbortSignal;
-  /** Called at the last moment before the request can reach the other side. */
+  /** Called just before the request can reach the provider. */
   onSent: () => void;
-  /** Progress of the image from 0 to 1, if the provider reports it. */
+  /** Called with the progress from 0 to 1, if the provider reports it. */
   onProgress: (share: number) => void;
-  /** Called with previews of the image, as the provider sends them: any bytes. Absent: none is wanted. */
+  /** Called with unchecked bytes of each preview frame. Absent: no previews are requested. */
   onPreview?: ((image: Buffer) => void) | undefined;
-  /** Called with a sentence for each part of the request that is not sent, because the model does not support it. */
+  /** Called with a sentence for each part of the request that the model does not support and that is not sent. */
   onWarning?: ((message: string) => void) | undefined;
-  /** Called at once with a warning if no disk takes a reply that is paid for: it is lost if the process ends. */
+  /**
+   * Called at once with a warning if a paid reply cannot be stored on any disk, because it is lost if the
+   * process exits.
+   */
   onUnstored?: ((message: string) => void) | undefined;
 }
 
 /** Reason for a request to wait before it is sent. */
 export interface Waiting {
-  /** Number of requests before it. */
   ahead: number;
-  /** For whom it waits: "another imggen process, pid 4711", "a request that was given up, for 3 minutes at most". */
+  /** Holder of the turn: "another imggen process, pid 4711", "a request that was given up, for 3 minutes at most". */
   holder: string;
 }
 
-/** How a request is followed while the provider works on it. */
 export type FollowHow = Pick<SubmitHow, "signal" | "onProgress" | "onPreview">;
 
 /** Result of one submit. Only `accepted`, `made` and `unknown` may have been charged. */
 export type SubmitReply =
-  /** The provider has the task, under an id to poll. */
+  /** The provider has the task. `taskId`: the id to poll. */
   | { outcome: "accepted"; taskId: string }
   /**
-   * Its image is in the job's folder, or the reply there says where it is: `images` hands it over. `savedPath`: the file of the
-   * reply, if it is a fallback's. `seeds`: as the provider reports them.
+   * The job's folder contains the image, or a reply with its address; `images` reads it. `savedPath`: the
+   * reply's file, if a fallback was used.
    */
   | { outcome: "made"; usage: Usage | null; savedPath?: string | undefined; seeds?: Seeds | undefined }
   | { outcome: "refused"; error: ImggenError }
-  /** `isStarting`: a free server that is not ready yet, and is waited for as long as the user waits. */
+  /** `isStarting`: a free server that is not ready yet. The run waits for it until the user's deadline. */
   | { outcome: "rate_limited"; retryAfterMs: number | null; error: ImggenError; isStarting?: true }
-  /** Nothing has reached the other side. `error`: in the provider's own words, where it is no matter of connections. */
+  /** The request did not reach the provider. `error`: the provider's message, if the cause is not the connection. */
   | { outcome: "not_sent"; cause: unknown; error?: ImggenError }
   | UnknownReply;
 
 /** The request may have been charged. */
 export interface UnknownReply {
   outcome: "unknown";
-  /** A clause, without a full stop. */
+  /** Reason as a clause, without a full stop. */
   why: string;
-  /** The beginning of a reply that could not be used; null if there was none. */
+  /** Start of the unusable reply, or null if there was no reply. */
   excerpt: string | null;
-  /** File of the saved reply; absent or null if there is none. */
   savedPath?: string | null;
-  /** Whether the other side has certainly stopped working on it. */
+  /** Whether the provider has certainly stopped the work. */
   isStopped?: boolean;
-  /** Whether it can be found out later, and not now, what became of it: `recover` tries again. */
+  /** Whether `recover` may find the outcome later. */
   isAskable?: boolean;
   cause?: unknown;
 }
 
-/** A task as polling shows it. */
+/** State of a job in the reply to a poll. */
 export type PolledState =
   /**
-   * `ahead`: how many others run or wait before it there, where that is known. `share`: its progress, from 0 to 1.
-   * `isWaiting`: it has not begun.
+   * `ahead`: number of jobs before it at the provider, if known. `share`: progress from 0 to 1. `isWaiting`:
+   * the work has not begun.
    */
   | { status: "running"; providerState: string | null; ahead?: number; share?: number; isWaiting?: true }
-  /** `warnings`: sentences about the images, which are saved nevertheless. */
   | FinishedState
-  /** `why`: the provider's words. `charged`: what is known for certain, if anything is. */
+  /** `why`: the provider's message. `charged`: set only if it is certain. */
   | { status: "failed"; errorCode: string | null; why?: string; charged?: "no" };
 
-/** A job that is completed. `warnings`: sentences about the images, which are saved nevertheless. */
+/** A completed job. `warnings`: sentences about the images, which are saved nevertheless. */
 export interface FinishedState {
   status: "completed";
-  /** http(s) URLs of its images; empty if not all of them are at such URLs. */
+  /** http(s) URLs of the images; empty unless all images have one. */
   urls: string[];
   usage?: Usage;
-  /** As the provider reports them. */
   seeds?: Seeds;
   warnings?: readonly string[];
-  /** File in the job's folder with a reply whose images are not all at URLs, if it was to be kept: `images` reads it. */
+  /** File with the reply that `images` reads, if some images have no URL and `keepsReply` is set. */
   reply?: string;
 }
 
-/** Context of a poll. */
 export interface PollHow {
-  /** The job as it was made; of an id that the user has named, one that asks for nothing. Its folder need not exist. */
+  /** The submitted job. For an id from the user, its request is empty. Its folder may be missing. */
   job: Job;
-  /** Whether a reply that `images` is to read is kept in the job's folder. Default: false, and nothing is left there. */
+  /** Whether a reply that `images` reads is stored in the job's folder. Default: false. */
   keepsReply?: boolean | undefined;
-  /** Time limit in milliseconds. */
   timeoutMs?: number | undefined;
   signal: AbortSignal;
 }
 
-/** The result of one poll. */
 export type PollReply =
   | { outcome: "state"; task: PolledState }
   | { outcome: "refused"; error: ImggenError }
   | FailedPoll;
 
-/** A poll without a usable answer, which may be sent again. */
+/** A poll without a usable reply. It may be sent again. */
 export interface FailedPoll {
   outcome: "retry";
   why: string;
   rateLimited: boolean;
   retryAfterMs: number | null;
-  /** The network error, if there was no answer at all. */
+  /** The network error, if no reply arrived. */
   connectionError: Error | null;
   /**
-   * The service, or a server before it, has answered without a word of the job, or that there is no such job. It is no end:
-   * some know one only a moment after its submit, and a proxy may have answered.
+   * The reply contains no state, or reports that the job does not exist. The job is not over, because some
+   * services find a job only a moment after its submit, and a proxy may have replied.
    */
   isMissing?: true;
 }
 
-/** An image that a request has made, before it is checked. */
 export type MadeImage =
   | { kind: "bytes"; bytes: Buffer }
-  /** A file of the job's folder. `isExtra`: it was left beside the image that was asked for, and is kept, not saved. */
+  /**
+   * A file in the job's folder. `isExtra`: an image beyond those requested, which is kept in the folder and not
+   * saved as an output.
+   */
   | { kind: "file"; file: string; isExtra?: boolean }
-  /** Absolute. `headers` go to this URL's own origin if that is the provider's, and never along a redirect. */
+  /** An absolute URL. `headers` are sent only to its origin, never along a redirect. */
   | { kind: "url"; url: string; headers?: Readonly<Record<string, string>> };
 
-/** A request as `--dry-run` shows it: names stand for files, and no key is in it. */
+/** A request as `--dry-run` shows it, with names in place of files, and without a key. */
 export type SentRequest =
-  /** `url`: without a query. `workflow`: what it sets in a workflow, a line each, where the body is one. */
-  | { method: "POST"; url: string; body: unknown; workflow?: string[] }
-  /** The words of a command. */
-  | { command: readonly string[] };
+  /** `url`: without a query. `workflow`: one line for each value that is set in a workflow. */
+  { method: "POST"; url: string; body: unknown; workflow?: string[] } | { command: readonly string[] };
 
-/** The workflow of new requests to a provider. */
+/** Result of `prepare`, which applies to new requests. */
 export interface Prepared {
-  /** Whether it costs money, whatever the address of the provider. */
+  /** Whether the workflow costs money, even at a local address. */
   isPaid: boolean;
   workflow?: string;
 }
 
-/** Makes images. One request for each call of `submit`, which nothing here sends again by itself. */
+/** Makes images. Each call of `submit` sends one request and never repeats it. */
 export interface Provider {
   readonly version: 1;
   readonly limits: {
-    /** Maximum number of requests in flight, over all processes of one state folder; null: any number. */
+    /** Maximum number of requests in flight in all processes of a home, or null for no limit. */
     concurrency: number | null;
-    /** How long a submit may take, connecting included, in milliseconds: until the id, or until the image. */
+    /** Time limit of a submit in milliseconds, from connecting to the id or the image. */
     submitMs: number;
   };
   /**
-   * The fields of a request that reach the other side, or that `check` or a warning speaks of. A request with any other is
-   * refused, so that no field is dropped silently.
+   * Fields that are sent, or reported by `check` or a warning. A request with another field is refused, so that
+   * no field is dropped silently.
    */
   readonly supports: readonly FieldName[];
   /**
-   * Reads the workflow of new requests, and asks the other side whether it costs money. Costs nothing.
-   * @param signal null: nobody is asked
-   * @throws ProviderError or UsageError where no request can be sent
+   * Reads the workflow of new requests, and checks with the provider whether it costs money. Costs nothing.
+   * @param signal null: sends no request
+   * @throws ProviderError or UsageError if no request can be sent
    */
   prepare?(signal: AbortSignal | null): Promise<Prepared>;
-  /** Whether it is sent a size, which without a ratio is that of the first reference image. Absent: no. */
+  /** Whether the size of a request without a ratio is that of its first reference image. Absent: no. */
   readonly isSizedByReference?: true;
-  /** A sentence about an option that the provider does not support; null for none. Called before a task is begun. */
+  /** Returns a sentence about an unsupported option, or null. Called before a task begins. */
   check?(job: CheckedJob): string | null;
   /**
-   * The seed that a job is sent with, given or chosen by imggen; null if there is none, or only the provider knows it. Never
-   * throws.
+   * Returns the seed to send, from the user or chosen by imggen, or null if only the provider can choose it.
+   * Never throws.
    */
   getSeed?(job: Job): WholeNumber | null;
-  /** The request that `submit` would send, for people to read. Opens no connection. @throws ProviderError */
+  /** Returns the request that `submit` would send. Opens no connection. @throws ProviderError */
   describe?(job: Job): Promise<SentRequest>;
-  /** Sends the request: the only function that may cost money. Never throws. */
+  /** Sends the request. Only this function may cost money. Never throws. */
   submit(job: Job, how: SubmitHow): Promise<SubmitReply>;
-  /** Polls a task that it accepted, once. Costs nothing. Never throws. Absent: it gives no ids. */
+  /** Polls an accepted task once. Costs nothing. Never throws. Absent: the provider returns no ids. */
   poll?(taskId: string, how: PollHow): Promise<PollReply>;
   /**
-   * Reports the progress of a task that it accepted, until the signal. Never throws.
-   * @returns whether the task has ended; false if it does not say
+   * Reports the progress of an accepted task until the signal aborts. Never throws.
+   * @returns true if the task has ended; false if this is unknown
    */
   follow?(taskId: string, how: FollowHow): Promise<boolean>;
   /**
-   * The outcome of a request whose process ended, from what had arrived or what the other side still knows. Sends nothing
-   * that costs money. Never throws. @returns null if nothing is known of it
+   * Returns the outcome of a request whose process ended, from the stored reply or the provider's record, or
+   * null if it is unknown. Sends nothing that costs money. Never throws.
    */
-  recover?(job: Job, how: Omit<SubmitHow, "onSent">): Promise<SubmitReply | null>;
+  recover?(job: Job, options: Omit<SubmitHow, "onSent">): Promise<SubmitReply | null>;
   /**
-   * Whether the other side still works on a request whose process ended. Changes nothing, and never throws. Absent: it stops with
-   * the connection, or with the process.
+   * Whether the provider still works on a request whose process ended. Changes nothing, and never throws.
+   * Absent: the work stops with the connection or the process.
    */
   isAtWork?(job: Job, signal: AbortSignal): Promise<boolean>;
   /**
-   * The images of a request that ended as `made`, or with a result that was kept, read from the job's folder.
-   * @throws ProviderError where there are none, Error where they are gone
+   * Reads the images of a `made` request, or of a stored result, from the job's folder.
+   * @throws ProviderError if the reply has no images, Error if the files are gone
    */
   images?(job: Job): Promise<MadeImage[]>;
   /**
-   * Asks it to stop working on a task that it accepted.
-   * @returns whether it says that it has stopped it, or will; null where it does not answer
-   * @throws AuthRequiredError where it refuses the key, or needs one
+   * Cancels an accepted task.
+   * @returns whether the provider confirms that it stops, or null if it does not reply
+   * @throws AuthRequiredError if the key is missing or refused
    */
   cancel?(taskId: string, signal: AbortSignal): Promise<boolean | null>;
-  /** Headers for downloads from its own origin alone: its key. Absent: its results are elsewhere, at URLs that expire. */
+  /** Headers with the key, for downloads from the provider's origin only. Absent: results are at URLs that expire. */
   readonly downloadHeaders?: Readonly<Record<string, string>> | undefined;
-  /** The names of its models; null where it cannot be asked. @throws ProviderError */
+  /** Returns the names of the models, or null if the provider has no list. @throws ProviderError */
   models?(signal: AbortSignal): Promise<string[] | null>;
   /**
-   * The model that it has loaded, which it uses for requests that name none; null if it does not say. Absent: every request
-   * must name a model. Never throws.
+   * Returns the loaded model, used for requests without a model, or null if it is unknown. Absent: every
+   * request must name a model. Never throws.
    */
   loadedModel?(signal: AbortSignal): Promise<string | null>;
   close(): Promise<void>;
 }
 
-/**
- * How a request to a provider failed, as a closed set. `failures.ts` says what each means for the task, for the run and
- * for the charge.
- */
+/** Cause of a failed request. `failures.ts` decides the result for the task, the run and the charge. */
 export type Failure =
   /** Certainly never sent. */
   | { kind: "unsent" }
-  /** Certainly never sent: the disk cannot keep its reply. */
+  /** Certainly never sent, because the reply could not be stored on the disk. */
   | { kind: "disk" }
-  /** Key, credit or limit of the account: no other request would fare better until the user has fixed it. */
+  /** Key, credit or limit of the account. Every other request fails too until the user fixes it. */
   | { kind: "account"; key: "login_required" | "my_credits.no_credits_description" }
-  /** Nothing was made now. The same request may be sent again after this time, in milliseconds. */
+  /** No image was made. The same request may be sent again after `retryAfterMs`. */
   | { kind: "busy"; retryAfterMs: number | null; isStarting?: true }
-  /** This request is wrong: a model that is not there, a field that it does not take. */
+  /** The request is invalid: an unknown model, an unsupported field. */
   | { kind: "invalid" }
-  /** The provider will not make this image, or could not. */
+  /** The provider refused to make this image, or failed. */
   | { kind: "refused" }
-  /** It may have been paid for, and there is no image. */
+  /** Possibly charged, and no image arrived. */
   | {
       kind: "lost";
       savedPath?: string | null;
@@ -274,8 +263,8 @@ interface ProviderErrorOptions extends ErrorOptions {
 }
 
 /**
- * A request to a provider failed. Thrown within a provider, and by `prepare`, `describe` and `models`; `submit` and `poll`
- * return it as a reply. `failure` is what to act on; `message` is a sentence for the user, with the provider's own words.
+ * A failed request. Thrown within a provider, and by `prepare`, `describe` and `models`; `submit` and `poll`
+ * return it as a reply. `message` is a sentence for the user with the provider's message.
  */
 export class ProviderError extends Error {
   override readonly name = "ProviderError";
@@ -291,7 +280,7 @@ export class ProviderError extends Error {
   }
 }
 
-/** The error for a request that cannot be sent as it is. @param message a sentence */
+/** The error for a request that the provider does not support. @param message a sentence */
 export function unsendable(message: string, options: ErrorOptions & { hint?: Wording } = {}): ProviderError {
   return new ProviderError(
     message,
@@ -300,7 +289,7 @@ export function unsendable(message: string, options: ErrorOptions & { hint?: Wor
   );
 }
 
-/** The reason of a job's signal after its time limit. Nothing is read from it. */
+/** Abort reason of a job's signal after its time limit. */
 export class TimeLimitError extends Error {
   override readonly name = "TimeLimitError";
 }

@@ -31,65 +31,58 @@ import {
   type StoredReply,
 } from "./stored-reply.ts";
 
-/** A POST below the service's base. */
 export interface ServiceRequest {
   path: string;
   body: unknown;
 }
 
-/** The context in which a request is made: reference images, and the callback for warnings. */
+/** Access to reference images, and the callback for warnings. */
 export type JobContext = ReferenceDeps & Pick<SubmitHow, "onWarning">;
 
-/** The content of a whole reply of success. */
+/** Content of a complete, successful reply. */
 export type ReadReply =
-  /**
-   * The id of a job: with it alone the job is polled, so where its address does not follow from its id, it is its
-   * address.
-   */
+  /** The id with which the job is polled. It is the job's URL if the URL cannot be derived from the service's id. */
   | { id: string }
-  /** `usage`: cost and tokens, as the service has them. `seeds`: of the images, as it has them. */
+  /** `usage`, `seeds`: values as the service reports them. */
   | { images: readonly ReplyImage[]; usage?: unknown; seeds?: unknown }
-  /** No image. The text may hold the service's words. */
+  /** A reply without an image; the text may contain the service's message. */
   | { none: string }
-  /** No id that a job could be asked for by. */
+  /** A reply without an id to poll. */
   | "unnamed";
 
-/** The list of a service's models. */
 interface ModelList {
-  /** Below its base. */
+  /** Path below the service's base URL. */
   path: string;
   namesIn: (json: unknown) => string[] | null;
 }
 
-/** How one service is asked for images, and how it answers. An absent member is a feature that it does not have. */
+/** Adapter for the requests and replies of one service. Absent members are features that the service does not have. */
 export interface Form {
   supports: Provider["supports"];
-  /** As of `Provider`. */
   isSizedByReference?: true;
-  /** As `Provider.check`. */
   check: NonNullable<Provider["check"]>;
-  /** @throws ProviderError where the service does not support a part of the job */
+  /** @throws ProviderError if the service does not support a part of the job */
   request(job: Job, context: JobContext): Promise<ServiceRequest>;
-  /** Sends a job's request. Default: the result of `request`, once. @throws ProviderError */
+  /** Sends a job's request. Default: sends the result of `request` once. @throws ProviderError */
   send?(job: Job, how: SubmitHow, context: JobContext): Promise<StoredReply>;
-  /** Reads a reply of success; null: it ends before its image or its id. */
+  /** Reads a successful reply. Returns null if it was cut before its image or id. */
   read(reply: StoredReply, job: Job): ReadReply | null;
   /** Polls a job. Never throws. */
   poll?(id: string, poll: JobPoll): Promise<PollReply>;
-  /** The URLs of the images in the reply about a finished job, `data:` URLs among them. */
+  /** Returns the image URLs, including `data:` URLs, from the reply about a finished job. */
   resultIn?(fields: Fields): string[];
-  /** Seeds in the reply about a finished job, with all their digits. */
+  /** Returns the seeds from the reply about a finished job, with all digits. */
   seedsIn?(fields: Fields): unknown;
-  /** The address that cancels a job; null where it is not known. */
+  /** Returns the request that cancels a job, or null if it is unknown. */
   cancelAt?(id: string, signal: AbortSignal): Promise<{ method: "POST" | "PUT"; url: OwnUrl } | null>;
   models?: ModelList;
-  /** A POST to this path below the base ends the service's work on an image. */
+  /** Path below the base URL to which a POST stops the work on an image. */
   stopPath?: string;
 }
 
 /**
- * A service over HTTP. Each reply to a submit is on the disk before it is read, so that a process that ends meanwhile has
- * lost nothing, and the next one can read it.
+ * A service over HTTP. Each reply to a submit is stored on the disk before it is read, so that the next process
+ * can read it if this one ends.
  */
 export function serviceProvider(
   { url, options }: ServerSetup,
@@ -129,7 +122,7 @@ export function serviceProvider(
       };
       const reply = await runRequestWithReply(job, server, work, how.onSent);
       if (reply.outcome !== "unknown" || poll) return reply;
-      // A free server that can be told so ends its work where the request is given up.
+      // Stops the work of a free server if the request is aborted.
       const canStop = signal.aborted && !job.isPaid && stopPath !== undefined;
       const stopped = canStop ? await server.cancel("POST", stopPath) : null;
       return { ...reply, isStopped: stopped !== null && isSuccess(stopped) };
@@ -164,7 +157,6 @@ export function serviceProvider(
   };
 }
 
-/** The outcome of a job's submit, by its reply. @throws ProviderError */
 function toOutcome(
   reply: StoredReply,
   job: Job,
@@ -175,9 +167,9 @@ function toOutcome(
   if (!isSuccess(reply)) throw server.failure(reply, job.isPaid);
   const read = form.read(reply, job);
   if (read === null)
-    throw server.lost(reply.cut ?? `it ended before ${form.poll ? "the job's id" : "the image did"}`);
+    throw server.lost(reply.cut ?? `it ended before ${form.poll ? "the job's id" : "the image"}`);
   if (read === "unnamed") {
-    const message = `${server.host} took the request, and its reply names no job that can be asked for.`;
+    const message = `${server.host} accepted the request, but its reply has no job id to poll.`;
     throw new ProviderError(message, { kind: "lost" });
   }
   if (isAccepted(read)) return { outcome: "accepted", taskId: read.id };
@@ -191,7 +183,10 @@ function isAccepted(read: ReadReply | null): read is { id: string } {
   return read !== null && read !== "unnamed" && "id" in read;
 }
 
-/** The images of a finished job, from its result; null if none is kept. @throws ProviderError where it has no image */
+/**
+ * Reads the images of a finished job's stored result, or returns null if no result is stored. @throws
+ * ProviderError if it has no image
+ */
 async function imagesInResult(
   job: Job,
   server: ProviderServer,
@@ -208,15 +203,16 @@ async function imagesInResult(
   );
 }
 
-/** The images of a reply that is kept. @throws ProviderError (lost) for one that is cut, Error where it has none */
+/** Reads the images of the stored reply. @throws ProviderError (lost) if it is incomplete, Error if it has no image */
 async function imagesInReply(job: Job, server: ProviderServer, form: Form): Promise<MadeImage[]> {
   const file = replyFile(job);
   const stored = await readReplyFile(file);
   const read = stored && form.read(stored, job);
-  // A full disk has not taken its end.
-  if (read === null && isPresent(file)) throw server.lost(stored?.cut ?? "its end is not on the disk");
+  // The reply is incomplete if the disk was full.
+  if (read === null && isPresent(file))
+    throw server.lost(stored?.cut ?? "its end was not stored on the disk");
   if (read === null || read === "unnamed" || !("images" in read))
-    throw new Error("there is no image in the reply that was kept");
+    throw new Error("the stored reply has no image");
   return read.images.map((image) =>
     "url" in image ? server.imageAt(image.url) : { kind: "bytes", bytes: image.bytes },
   );
@@ -224,7 +220,7 @@ async function imagesInReply(job: Job, server: ProviderServer, form: Form): Prom
 
 const MAX_NAME_LENGTH = 100;
 
-/** The error for a reply; of a refusal that may be about the model, with the models that there are. Never throws. */
+/** Adds the names of the models to an error about the model. Never throws. */
 async function withModels(
   error: unknown,
   reply: StoredReply,
@@ -234,11 +230,11 @@ async function withModels(
 ): Promise<unknown> {
   if (!(error instanceof ProviderError) || error.failure.kind !== "invalid") return error;
   const { details } = error;
-  const isOfModel = namesModel(readErrorBody(String(reply.body)));
-  if (reply.status !== 404 && !isOfModel) return error;
+  const concernsModel = namesModel(readErrorBody(String(reply.body)));
+  if (reply.status !== 404 && !concernsModel) return error;
   const list = await server.get(path, signal).catch(() => null);
-  if (reply.status === 404 && list?.status === 404 && !isOfModel) {
-    const message = `There is no such API at ${server.address} (HTTP 404). Check the address of the generator.`;
+  if (reply.status === 404 && list?.status === 404 && !concernsModel) {
+    const message = `${server.address} does not have this API (HTTP 404). Check the address of the generator.`;
     const hint = phrase`Nothing was charged. To find the servers on this machine: ${action("run", "setup")}`;
     return new ProviderError(message, error.failure, { cause: error, hint, details });
   }
@@ -250,21 +246,24 @@ async function withModels(
 }
 
 /**
- * The job in a reply. A paid job is not lost with the end of its reply, if the id has arrived.
- * @param idIn reads the id from the fields, which of a reply that is cut are those that arrived whole
+ * Reads the job's id. A paid job is not lost if its reply is cut after the id.
+ * @param readId reads the id from the fields, or from the complete ones if the reply is cut
  */
 export function jobIn(
   reply: StoredReply,
-  idIn: (fields: Fields, isCut: boolean) => string | null,
+  readId: (fields: Fields, isCut: boolean) => string | null,
 ): ReadReply | null {
   const json = parseReplyJson(reply);
   const isCut = json === undefined;
-  const id = idIn(isCut ? parseTruncatedFields(reply.body.toString("utf8")) : fieldsOf(json), isCut);
+  const id = readId(isCut ? parseTruncatedFields(reply.body.toString("utf8")) : fieldsOf(json), isCut);
   if (id !== null) return { id };
   return isCut ? null : "unnamed";
 }
 
-/** @param text may hold the service's words, if there is no image @param seeds default: those that stand in the images */
+/**
+ * @param text may contain the service's message if there is no image @param seeds default: the seeds in the
+ * image files
+ */
 export function imagesOrNone(
   images: readonly ReplyImage[],
   usage: unknown,
@@ -274,12 +273,13 @@ export function imagesOrNone(
   return images.length > 0 ? { images, usage, seeds } : { none: text };
 }
 
-/** The check of a service's names of models. @param like the end of a sentence about them */
-export function modelNamed(pattern: RegExp, like: string): Form["check"] {
-  return ({ options: { model } }) => (model !== null && pattern.test(model) ? null : `A model of ${like}.`);
+/** Creates the check of model names. @param description end of the sentence "A model of …" */
+export function modelNamed(pattern: RegExp, description: string): Form["check"] {
+  return ({ options: { model } }) =>
+    model !== null && pattern.test(model) ? null : `A model of ${description}.`;
 }
 
-/** An id as services make them. */
+/** Whether a value has the usual form of a job id. */
 export function isJobId(id: unknown): id is string {
   return typeof id === "string" && /^[\w-]{1,128}$/.test(id);
 }

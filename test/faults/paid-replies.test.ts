@@ -50,14 +50,14 @@ it("no disk takes a paid reply: it is tried until the second signal, and never c
   program.stderr?.on("data", (chunk) => {
     said += chunk;
   });
-  while (!said.includes("lost if imggen ends")) await pause(20);
+  while (!said.includes("lost if imggen exits")) await pause(20);
   program.kill("SIGINT");
   await pause(1500);
   expect(program.exitCode).toBe(null);
   program.kill("SIGINT");
   const run = await end;
   expect(run.code).toBe(130);
-  expect(run.stderr.match(/lost if imggen ends/g)).toHaveLength(1);
+  expect(run.stderr.match(/lost if imggen exits/g)).toHaveLength(1);
   expect(run.stdout + run.stderr).not.toContain("It is not lost");
   expect(await world.afterResume(["--generator-paid"], { env })).toMatchObject({
     exit: 9,
@@ -69,7 +69,7 @@ it("no disk takes a paid reply: it is tried until the second signal, and never c
 it("no disk takes the reply with the id of a paid job: the ledger records the id, and the image is saved", async () => {
   const { double, world, args, env } = await paidWorld(REPLICATE);
   const run = await world.run(args, { env: { ...env, ...fullFor("reply") } });
-  expect(run.stderr).not.toContain("lost if imggen ends");
+  expect(run.stderr).not.toContain("lost if imggen exits");
   expect(await world.aftermath(run)).toMatchObject({ ...SAVED, charged: "yes" });
   expect(double.submits()).toHaveLength(1);
 });

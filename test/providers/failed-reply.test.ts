@@ -169,10 +169,10 @@ describe("a reply", () => {
 
 describe("a message", () => {
   it.each([
-    [401, "gpubox:1234 does not accept the key (HTTP 401: Why). Set one"],
+    [401, "gpubox:1234 does not accept the key (HTTP 401: Why). Set a valid key"],
     [402, "no credit left, or has reached a limit (HTTP 402: Why). Add credit"],
-    [403, "does not let this account make images (HTTP 403: Why)."],
-    [404, "no such address or model (HTTP 404: Why). Check the address and the model"],
+    [403, "does not allow this account to make images (HTTP 403: Why)."],
+    [404, "does not have this address or model (HTTP 404: Why). Check the address and the model"],
     [308, "redirects to another address"],
     [429, "gpubox:1234 is busy (HTTP 429: Why)."],
     [400, "gpubox:1234 does not accept the request (HTTP 400: Why)."],
@@ -185,7 +185,7 @@ describe("a message", () => {
   it("does not say of a key that was not sent that it is not accepted", () => {
     const reply = { status: 401, headers: {}, body: JSON.stringify({ error: "Why" }) };
     const { message, failure } = failedReply(reply, { ...asked, hasKey: false });
-    expect(message).toMatch(/^gpubox:1234 needs a key, and none was sent \(HTTP 401: Why\)\./);
+    expect(message).toMatch(/^gpubox:1234 needs a key, but the request had none \(HTTP 401: Why\)\./);
     expect(failure).toEqual(failed(401).failure);
   });
 

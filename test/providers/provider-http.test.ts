@@ -211,7 +211,7 @@ describe("a disk that is full by the time a reply comes", () => {
     const reply = await disk.post({ folder: disk.folder }, { onUnstored });
     expect(seen(reply)).toMatchObject({ cut: null, body: HELLO });
     expect(await readFile(disk.file, "utf8")).toContain(reply.body.toString());
-    expect(warnings).toEqual([expect.stringContaining("lost if imggen ends")]);
+    expect(warnings).toEqual([expect.stringContaining("lost if imggen exits")]);
   });
 
   it("keeps the end of a free one in memory until it is removed, and not for as long as a server runs", async () => {

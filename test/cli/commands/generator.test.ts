@@ -50,7 +50,7 @@ describe("generate with the user's own generator", () => {
       refuses(404, "", "Not Found"),
       response(404, "nothing here"),
       {
-        message: expect.stringMatching(/^There is no such API at /),
+        message: expect.stringMatching(/does not have this API/),
         hint: "Nothing was charged. To find the servers on this machine: imggen setup",
       },
     ],
@@ -69,7 +69,7 @@ describe("generate with the user's own generator", () => {
     const { run, generator } = await generatorWorld(inTurn(reset, makesImage));
     const { code, stderr } = await run(["generate", "a fox"]);
     expect({ code, submits: generator.submits().length }).toEqual({ code: 0, submits: 2 });
-    expect(stderr).toMatch(/^No whole reply came from \S+: the connection was cut\. Next try in /m);
+    expect(stderr).toMatch(/^\S+ sent no complete reply: the connection was cut\. Next try in /m);
   });
 
   it.each(["status", "resume"])("is not asked by %s for a task that the ledger lacks", async (command) => {
@@ -297,7 +297,7 @@ describe("a batch with the user's own generator", () => {
   it("says of the row that needs a key why, and of nothing that it was charged", async () => {
     const { run } = await batchOf(2, refuses(401, "invalid_api_key"));
     const { stderr } = await run(paidBatch);
-    expect(stderr).toMatch(/^line [12]: failed: 127\.0\.0\.1:\d+ needs a key, and none was sent/m);
+    expect(stderr).toMatch(/^line [12]: failed: 127\.0\.0\.1:\d+ needs a key, but the request had none/m);
     expect(stderr).toMatch(/^2 rows: 0 saved, 1 failed, 1 not sent\. Nothing was charged in this run\.$/m);
     expect(stderr).toMatch(/^To resume, run the same command again\.$/m);
   });

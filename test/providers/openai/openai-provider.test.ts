@@ -218,7 +218,7 @@ describe("a refusal", () => {
     const { server, generator } = await scriptedOpenAi(json({ detail: "Not Found" }, 404), { isPaid: true });
     expect(await failing(generator)).toMatchObject({
       what: "invalid_request",
-      message: `There is no such API at ${server.origin}/v1 (HTTP 404). Check the address of the generator.`,
+      message: `${server.origin}/v1 does not have this API (HTTP 404). Check the address of the generator.`,
     });
   });
 
@@ -370,7 +370,7 @@ describe("a request whose process ended", () => {
     const job = await jobFor();
     expect(await generator.provider.recover?.(job, ALONE)).toBeNull();
     expect(await readdir(job.folder)).toEqual([]);
-    await expect(generator.provider.images?.(job)).rejects.toThrow("there is no image in");
+    await expect(generator.provider.images?.(job)).rejects.toThrow("the stored reply has no image");
   });
 });
 
