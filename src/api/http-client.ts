@@ -14,19 +14,19 @@ import {
 } from "./transport.ts";
 
 export interface HttpClientOptions extends ConnectOptions {
-  /** Called for every exchange that ended, for `--verbose`. The URL is whole: redact it before showing it. */
+  /** Called after every exchange, for `--verbose`. The URL may contain a key: redact it before showing it. */
   onExchange?: ((exchange: ExchangeSummary) => void) | undefined;
 }
 
 interface ExchangeSummary {
   method: string;
   url: string;
-  /** The HTTP status, or the error in place of one. */
+  /** The HTTP status, or the text of the error. */
   result: number | string;
   elapsedMs: number;
 }
 
-/** Hides a key in the URLs of exchanges: a service may repeat it in the path of a result. */
+/** Masks keys in the URLs passed to `onExchange`, because a service may repeat a key in the path of a result. */
 export function withMaskedUrls(
   onExchange: HttpClientOptions["onExchange"],
   mask: (text: string) => string,
@@ -34,26 +34,26 @@ export function withMaskedUrls(
   return onExchange && (({ url, ...exchange }) => onExchange({ ...exchange, url: mask(url) }));
 }
 
-/** Plain HTTP: one request, one reply, no redirects, no retries. */
+/** HTTP client without redirects and retries. */
 export class HttpClient {
   readonly #proxies: ConnectOptions["proxies"];
   readonly #connect: Connector;
-  readonly #single: Sender;
-  /** For what no proxy may see: a key over plain http:. */
-  readonly #unproxied: Sender;
+  readonly #singleConnections: Sender;
+  /** For requests with a key over plain http:, which a proxy could read. */
+  readonly #directConnections: Sender;
   #shared: Promise<Sender> | undefined;
   /**
-   * Origins whose last exchange over a shared connection broke. The next one gets a connection of its own: Node's client
-   * reads what undici 7 refuses, an unrequested `100 Continue` before the reply.
+   * Origins whose last exchange over a shared connection failed. The next one uses Node's client, which accepts an
+   * unrequested `100 Continue` before the reply; undici 7 does not.
    */
-  readonly #broken = new Set<string>();
+  readonly #failedOrigins = new Set<string>();
   readonly #onExchange: HttpClientOptions["onExchange"];
 
   constructor({ onExchange, ...options }: HttpClientOptions = {}) {
     this.#proxies = options.proxies;
     this.#connect = connector(options);
-    this.#single = new SingleConnections(this.#connect);
-    this.#unproxied = new SingleConnections(connector({ ...options, proxies: undefined }));
+    this.#singleConnections = new SingleConnections(this.#connect);
+    this.#directConnections = new SingleConnections(connector({ ...options, proxies: undefined }));
     this.#onExchange = onExchange;
   }
 
@@ -68,9 +68,13 @@ export class HttpClient {
       receiver.onHead(status, headers);
     };
     const isProxied = proxyFor(url, this.#proxies) !== null;
-    const single = isProxied && !mayBeProxied(url, headers) ? this.#unproxied : this.#single;
+    const connections =
+      isProxied && !mayBeProxied(url, headers) ? this.#directConnections : this.#singleConnections;
     const isShared =
-      method !== "POST" && method !== "PUT" && single === this.#single && !this.#broken.delete(url.origin);
+      method !== "POST" &&
+      method !== "PUT" &&
+      connections === this.#singleConnections &&
+      !this.#failedOrigins.delete(url.origin);
     const observedReceiver = { onHead, onData: (chunk: Buffer) => receiver.onData(chunk) };
     const sendOver = (sender: Sender) =>
       new Promise<void>((resolve, reject) => {
@@ -80,16 +84,16 @@ export class HttpClient {
         );
       });
     try {
-      if (!isShared) await sendOver(single);
+      if (!isShared) await sendOver(connections);
       else
         await sendOver(await this.#sharedConnections()).catch((error) => {
           if (!(error instanceof TransportError) || error.wasSent || !isOfThisProcess(error)) throw error;
-          // undici's parser is WebAssembly, which a flag of Node or a lack of memory can rule out.
-          this.#shared = Promise.resolve(single);
-          return sendOver(single);
+          // undici's parser is WebAssembly, which fails to load under some Node flags or with little memory.
+          this.#shared = Promise.resolve(connections);
+          return sendOver(connections);
         });
     } catch (error) {
-      if (isShared && error instanceof TransportError && error.wasSent) this.#broken.add(url.origin);
+      if (isShared && error instanceof TransportError && error.wasSent) this.#failedOrigins.add(url.origin);
       result = `${result}, ${error instanceof Error ? error.message : error}`;
       throw error;
     } finally {
@@ -97,16 +101,16 @@ export class HttpClient {
     }
   }
 
-  /** Loads the code of polls and downloads, for every client, before it is needed: that takes 10 ms. Never throws. */
+  /** Loads the code for polls and downloads, which takes 10 ms, before it is needed. Never throws. */
   async prepareShared(): Promise<void> {
     await this.#sharedConnections();
   }
 
-  /** Drops every connection, used, idle or not made yet, so that the process can end. */
+  /** Closes every connection, also those still being opened, so that the process can exit. */
   async close(): Promise<void> {
     await Promise.all([
-      this.#single.destroy(),
-      this.#unproxied.destroy(),
+      this.#singleConnections.destroy(),
+      this.#directConnections.destroy(),
       this.#shared?.then((shared) => shared.destroy()),
     ]);
   }
@@ -114,33 +118,31 @@ export class HttpClient {
   #sharedConnections(): Promise<Sender> {
     this.#shared ??= import("./shared-connections.ts").then(
       ({ SharedConnections }) => new SharedConnections(this.#connect),
-      // The program's files are gone, as in an upgrade. What was paid for can still be polled and saved.
-      () => this.#single,
+      // The program's files are missing, as during an upgrade. Paid tasks can still be polled and saved.
+      () => this.#singleConnections,
     );
     return this.#shared;
   }
 }
 
-/** A reply as received. */
 export interface HttpReply {
   status: number;
   headers: ReplyHeaders;
   body: string;
-  /** The error that cut the body short; null for a complete reply. */
+  /** The error that interrupted the body, or null for a complete reply. */
   cut: TransportError | null;
 }
 
 const MAX_REPLY_BYTES = 1024 * 1024;
 
-/** A reply is larger than its reader allows. The cause of the error that cut it. */
+/** A reply exceeds the size limit. Found as the `cause` of a TransportError. */
 export class LargeReplyError extends Error {
   override readonly name = "LargeReplyError";
 }
 
 /**
- * Sends a request to the service and reads the whole reply, 1 MiB at most by default. One that was cut short says what
- * cut it.
- * @throws TransportError if not even the head of a reply arrived
+ * Sends a request and reads the reply, of 1 MiB at most by default. `cut` is set if the body is incomplete.
+ * @throws TransportError if no response headers arrived
  */
 export async function wholeReply(
   http: HttpClient,
@@ -164,7 +166,7 @@ export async function wholeReply(
       },
     );
   } catch (error) {
-    // What came before may be all that the service had to say.
+    // The part received may already contain all that is needed, such as the task id.
     if (!(error instanceof TransportError) || reply.status === 0) throw error;
     reply.cut = error;
   }

@@ -8,11 +8,11 @@ import { FileSink } from "./file-sink.ts";
 import { backoffMs, type RetryRule } from "./retry.ts";
 import type { ByteSink } from "./transport.ts";
 
-/** A file, synced: a whole image, or a file of another type, which is not checked. */
+/** A file synced to disk: a complete image, or an unchecked file of another type. */
 export interface WrittenFile {
   image: FileInfo;
   bytes: number;
-  /** Hex digits. */
+  /** In hex. */
   sha256: string;
 }
 
@@ -22,8 +22,8 @@ type ImageFile = WrittenFile & ({ outcome: "whole" } | { outcome: "other"; why: 
 type BadImage = { outcome: "bad"; why: string };
 
 /**
- * `why` is a phrase; `url` is the last one that was tried. `isMissing`: the server says that it is gone. `isFinal`: no later
- * attempt would find it, because another URL was asked for, or cannot be.
+ * `why` is a phrase. `url` is the last URL tried. `isMissing`: the server returned 403, 404 or 410. `isFinal`: a later
+ * attempt would fail too, because no other URL is available.
  */
 export type ImageDownload =
   | (ImageFile & { url: string })
@@ -34,28 +34,28 @@ export interface ImageDownloadOptions extends DownloadOptions {
   clock: Pick<Clock, "now" | "monotonicMs" | "sleep">;
   signal: AbortSignal;
   retry: RetryRule;
-  /** Longest Retry-After that is waited for, in milliseconds. */
+  /** Maximum Retry-After to wait for. */
   maxRetryAfterMs: number;
   random?: () => number;
-  /** Permissions of the whole file. Default: for its owner alone, as before it is whole. */
+  /** Permissions of the complete file. Default: 0o600, as during the download. */
   fileMode?: number;
-  /** Asks once for another URL in place of one that is gone; null if there is none. */
+  /** Returns a new URL in place of one that no longer works, or null. Called at most once. */
   freshUrl?: () => Promise<string | null>;
   onBytes?: (bytes: number) => void;
   onRetry?: (why: string, delayMs: number) => void;
 }
 
 /**
- * Maximum number of concurrent downloads of this process. What has arrived and is not written yet waits in memory, so this
- * limits that too: 16 times the largest file of 100 MiB, if the disk takes nothing.
+ * Maximum number of concurrent downloads of this process. It also limits the memory for data not yet written: 16 files
+ * of 100 MiB at worst.
  */
 const MAX_DOWNLOADS = 16;
 const downloads = new Slots(MAX_DOWNLOADS);
 
 /**
- * Downloads an image into a new file and checks it, with retries: the one loop for result images and reference images. The
- * file stays only if the image is whole.
- * @throws the signal's reason, or what `freshUrl` throws
+ * Downloads a result image or reference image into a new file and checks it, with retries. The file is removed if the
+ * download fails.
+ * @throws the signal's reason, or an error of `freshUrl`
  */
 export async function downloadImageFile(
   firstUrl: string,
@@ -65,17 +65,17 @@ export async function downloadImageFile(
   const { clock, signal, retry, random } = options;
   let url = firstUrl;
   let { freshUrl } = options;
-  let otherSha256: string | null = null;
+  let nonImageSha256: string | null = null;
   for (let failures = 0; ; ) {
     signal.throwIfAborted();
     const attempt = await downloads
       .run(() => attemptDownload(url, file, options))
       .catch((cause: unknown) => ({ outcome: "disk_error", cause }) as const);
-    // A page that a proxy has sent in place of the image would not come twice.
-    const isFile = attempt.outcome === "other" && attempt.sha256 === otherSha256;
-    if (attempt.outcome === "whole" || isFile) return { ...attempt, url };
+    // Another file type is accepted only if the same bytes arrive twice, because a proxy may send an error page once.
+    const isSameFile = attempt.outcome === "other" && attempt.sha256 === nonImageSha256;
+    if (attempt.outcome === "whole" || isSameFile) return { ...attempt, url };
     if (attempt.outcome === "other") removeIfPossible(file);
-    otherSha256 = attempt.outcome === "other" ? attempt.sha256 : null;
+    nonImageSha256 = attempt.outcome === "other" ? attempt.sha256 : null;
     signal.throwIfAborted();
     if (attempt.outcome === "disk_error") return attempt;
     const failed = (why: string) => ({ outcome: "failed", why, url }) as const;
@@ -99,23 +99,23 @@ export async function downloadImageFile(
   }
 }
 
-/** @throws the disk's error */
+/** @throws the file system's error */
 function attemptDownload(
   url: string,
   file: string,
   options: ImageDownloadOptions,
 ): Promise<ImageFile | BadImage | Exclude<DownloadReply, { outcome: "done" }>> {
   return writeImageFile(file, options.fileMode, async (sink) => {
-    const reply = await download(url, reporting(sink, options.onBytes), options);
+    const reply = await download(url, withProgress(sink, options.onBytes), options);
     return reply.outcome === "done" ? null : reply;
   });
 }
 
 /**
- * Writes an image into a new file, and checks it: its type comes from its bytes, which must be complete. The file is for its
- * owner alone until then, and is removed if it is no whole image and no file of another type.
- * @param write writes the bytes. @returns why there is no image, else null
- * @throws the disk's error, or what `write` throws
+ * Writes an image into a new file and checks that it is complete. Until then only its owner can read the file. Removes the
+ * file on failure, but keeps a file of another type.
+ * @param write writes the bytes; returns the failure, or null
+ * @throws the file system's error, or an error of `write`
  */
 export async function writeImageFile<Failure extends { outcome: string }>(
   path: string,
@@ -157,16 +157,16 @@ async function writeImage<Failure>(
 
 const PROBLEMS = { "not an image": "not an image", incomplete: "the image is incomplete" } as const;
 
-const BYTES_BETWEEN_EVENTS = 256 * 1024;
+const EVENT_INTERVAL_BYTES = 256 * 1024;
 
-function reporting(sink: ByteSink, onBytes: ImageDownloadOptions["onBytes"]): ByteSink {
+function withProgress(sink: ByteSink, onBytes: ImageDownloadOptions["onBytes"]): ByteSink {
   let bytes = 0;
   return {
     write(chunk) {
       sink.write(chunk);
-      const step = Math.floor(bytes / BYTES_BETWEEN_EVENTS);
+      const step = Math.floor(bytes / EVENT_INTERVAL_BYTES);
       bytes += chunk.length;
-      if (Math.floor(bytes / BYTES_BETWEEN_EVENTS) > step) onBytes?.(bytes);
+      if (Math.floor(bytes / EVENT_INTERVAL_BYTES) > step) onBytes?.(bytes);
     },
   };
 }

@@ -1,35 +1,35 @@
 import { formatDuration } from "../lib/duration.ts";
 
-/** A body that is produced while it is sent, so that little of it is in memory. */
+/** A request body produced while it is sent, to save memory. */
 export interface StreamedBody {
-  /** The length in bytes, which the receiver is told first. */
+  /** Content-Length. */
   readonly bytes: number;
-  /** An error ends the request before its body is whole. */
+  /** If it throws, the request fails with an incomplete body. */
   chunks(): AsyncIterable<Buffer>;
 }
 
 export interface HttpRequest {
-  /** A POST or a PUT gets a connection of its own, which carries no other request, neither before nor after. */
+  /** POST and PUT use a new connection, which is not reused. */
   method: "GET" | "HEAD" | "POST" | "PUT";
   url: URL;
   headers?: Record<string, string>;
   /** Only for POST and PUT. */
   body?: string | Buffer | StreamedBody;
-  /** The whole exchange, connection and body included, may take this long. */
+  /** Maximum time for the whole exchange, including connecting and the body. */
   timeoutMs?: number;
-  /** No byte for this long ends the exchange. */
+  /** Maximum time without a byte. Not combined with `timeoutMs`: one timer serves both. */
   idleTimeoutMs?: number;
   signal?: AbortSignal | undefined;
-  /** Called at the last moment before the first byte leaves. */
+  /** Called just before the first byte is sent. */
   onSent?: (() => void) | undefined;
 }
 
-/** Receives a file's bytes as they arrive, and may keep the chunks. */
+/** Receives the bytes of a file. It may keep the chunks. */
 export interface ByteSink {
   write(chunk: Buffer): void;
 }
 
-/** Receives a request's reply as it arrives, and may keep the chunks. An exception ends the exchange. */
+/** Receives a reply as it arrives. It may keep the chunks. An exception aborts the exchange. */
 export interface ReplyReceiver {
   onHead(status: number, headers: ReplyHeaders): void;
   onData(chunk: Buffer): void;
@@ -39,8 +39,8 @@ export type ReplyHeaders = Record<string, string | string[] | undefined>;
 
 /**
  * An exchange that did not complete. Thrown by the HTTP client and by a probe; elsewhere it is a `cause`.
- * `timedOut` says that it was given up; `wasSent` is false only if it is certain that not one byte of the request left: the connection was never
- * made, or the request was withdrawn before its headers were written.
+ * `wasSent` is false only if it is certain that not one byte of the request left: the connection failed, or the request
+ * was aborted before its headers were written.
  */
 export class TransportError extends Error {
   override readonly name = "TransportError";
@@ -54,25 +54,23 @@ export class TransportError extends Error {
   }
 }
 
-/** A request as it is sent. */
 export interface OutgoingRequest extends Pick<HttpRequest, "url" | "method"> {
   headers: Record<string, string>;
   body: string | Buffer | StreamedBody | null;
 }
 
-/** Sends requests, and calls their exchanges at each step. */
+/** Sends requests and calls the methods of each request's `Exchange`. */
 export interface Sender {
   dispatch(request: OutgoingRequest, exchange: Exchange): void;
-  /** Drops every connection, used, idle or not made yet. */
+  /** Closes every connection, also those still being opened. */
   destroy(): Promise<void>;
 }
 
-/** Control of a running request. */
 interface Control {
   abort(error: Error): void;
 }
 
-/** One running request. What sends it calls this at each step, as undici does; it decides what counts as sent. */
+/** A running request and its state, including whether it was sent. A `Sender` calls it as undici calls its handlers. */
 export class Exchange {
   #request: HttpRequest;
   #receiver: ReplyReceiver;
@@ -100,13 +98,13 @@ export class Exchange {
     else request.signal?.addEventListener("abort", this.#onAbort, { once: true });
   }
 
-  /** Has this called if the exchange ends before it has a connection, which then need not be made. */
+  /** Sets the callback for an exchange that ends before its connection is open. It can stop connecting. */
   onGivenUp(callback: () => void): void {
     this.#onGivenUp = callback;
     if (this.#failure) callback();
   }
 
-  /** The connection is open and the headers are about to be written: the last moment to withdraw. */
+  /** Called before the headers are written: the last moment at which an aborted request is certainly not sent. */
   onRequestStart(control: Control): void {
     if (this.#failure) {
       control.abort(this.#failure);
@@ -151,7 +149,7 @@ export class Exchange {
     if (this.#request.idleTimeoutMs !== undefined) this.#timer?.refresh();
   }
 
-  /** A request can be aborted only once it has a connection; until then it is marked, and ends here. */
+  /** Aborts a request that has a connection. Without one it fails at once, and `onRequestStart` then refuses to send it. */
   #withdraw(failure: TransportError): void {
     if (this.#control) {
       this.#failure = failure;
