@@ -24,7 +24,7 @@ test.for(KINDS.map((form) => [form.kind, form] as const))(
     const { code, stdout, stderr } = await run([...generate, "--json", "--progress", "json"]);
     expect(code).toBe(8);
     expect(JSON.parse(stdout)).toMatchObject({
-      error: { type: "save_failed", message: expect.stringContaining(`could be kept in ${disk}`) },
+      error: { type: "save_failed", message: expect.stringContaining(`could not be stored in ${disk}`) },
       charged: "no",
       resume: null,
     });

@@ -168,13 +168,13 @@ it.each([
 it.each([
   ["a service in trouble", response(503, "busy"), 0, "warning", /answers HTTP 503\.$/],
   ["too many requests", response(429, ""), 0, "warning", /answers HTTP 429\.$/],
-  ["a login page", response(200, "<html>Welcome</html>"), 2, "failed", /not as the service.*HTML page/],
-  ["another server", response(404, "not found"), 2, "failed", /not as the service.*HTTP 404/],
-  ["a redirect", response(301, "", { location: "/" }), 2, "failed", /not as the service.*HTTP 301/],
-  ["a firewall", response(403, "<html>no</html>"), 2, "failed", /not as the service.*HTTP 403/],
+  ["a login page", response(200, "<html>Welcome</html>"), 2, "failed", /not the service.s API.*HTML page/],
+  ["another server", response(404, "not found"), 2, "failed", /not the service.s API.*HTTP 404/],
+  ["a redirect", response(301, "", { location: "/" }), 2, "failed", /not the service.s API.*HTTP 301/],
+  ["a firewall", response(403, "<html>no</html>"), 2, "failed", /not the service.s API.*HTTP 403/],
   ["a JSON API", json({ message: "no" }, 403), 2, "failed", /\(HTTP 403, {"message":"no"}\)\.$/],
   ["a refusal without a reason", response(401, ""), 2, "failed", /\(HTTP 401, an empty reply\)/],
-  ["a success for any task", json({ code: 0, message: "ok" }), 2, "failed", /not as the service/],
+  ["a success for any task", json({ code: 0, message: "ok" }), 2, "failed", /not the service.s API/],
 ])("in place of the service, %s", async (_what, reply, code, status, message) => {
   const result = await examined(await healthy(reply));
   expect([result.code, result.check("service")?.status]).toEqual([code, status]);
