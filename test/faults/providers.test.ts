@@ -143,7 +143,7 @@ it("an image whose URL has expired, while its provider gives no other, is not sa
   const { world, env, generate } = await paidWorld(REPLICATE, { poll, file });
   expect(await generate()).toMatchObject({ type: "save_failed", files: [], open: ["completed"] });
   const { stdout, stderr } = await world.run(["resume", "--json"], { env });
-  expect(stdout + stderr).toContain("may have removed it");
+  expect(stdout + stderr).toContain("may have removed the image");
   expect(stdout + stderr).not.toContain("It is not lost");
 });
 
