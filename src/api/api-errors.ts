@@ -3,7 +3,7 @@ import type { Wording } from "../lib/wording.ts";
 
 /**
  * The API key is missing, or the service or generator refuses it (`login_required`, section 5). It is thrown before a submit,
- * or ends a refused submit or poll. `key` is null if no server was asked. Every request of the account would fail alike.
+ * or after the server refused a submit or poll. `key` is null if no server was asked. Every request of the account would fail alike.
  */
 export class AuthRequiredError extends ImggenError {
   readonly type = "auth_required";
@@ -41,7 +41,7 @@ export class ServiceError extends ImggenError {
 }
 
 /**
- * The service could not be reached by a poll, or by a submit that certainly never left. It ends either after the last retry.
+ * The service could not be reached by a poll, or by a submit that was certainly not sent. Thrown after the last retry.
  * `cause` is the connection's error; `charged` says what is known of the task.
  */
 export class NetworkError extends ImggenError {

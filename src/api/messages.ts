@@ -3,9 +3,9 @@ import undici from "undici/lib/web/websocket/websocket.js";
 import { type ConnectOptions, connector } from "./connect.ts";
 import { getPool } from "./shared-connections.ts";
 
-// Loaded only where there is something to listen to: undici's WebSocket brings its fetch along.
+// Loaded late, because undici's WebSocket also loads its fetch.
 
-/** The pictures on the way to an image, which come as messages too, are smaller. */
+/** Maximum size of a message. Preview frames, which are messages too, are smaller. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 export interface ListenOptions extends ConnectOptions {
@@ -47,9 +47,9 @@ export async function listen(
       signal.addEventListener("abort", () => resolve(), { once: true });
     });
   } catch {
-    // What it says is never needed.
+    // The reason of a close is never needed.
   } finally {
-    // A closing handshake would be waited for.
+    // Without a closing handshake, which would delay the end.
     for (const socket of sockets) socket.destroy();
     await dispatcher.destroy().catch(() => {});
   }

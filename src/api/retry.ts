@@ -12,16 +12,16 @@ export interface RetryRule {
 /** Longest wait, unless a longer one is asked for with Retry-After. */
 export const MAX_BACKOFF_MS = 20_000;
 
-/** Retries and time limits of transfers, in milliseconds. `core/limits/policy.ts` has them too, and all others. */
+/** Retries and time limits of transfers, in milliseconds. `core/limits/policy.ts` has the whole retry policy. */
 export const TRANSFER_POLICY = {
-  /** Until the headers of the reply: a short limit would turn slow answers into unknown outcomes. */
+  /** Time limit for the headers of the reply. A shorter one would turn slow replies into unknown outcomes. */
   submit: { timeoutMs: 120_000 },
   poll: { timeoutMs: 15_000 },
-  /** `maxRetryAfterMs`: the longest Retry-After that is waited for. `idleMs`: without a byte. `timeoutMs`: all of it. */
+  /** `maxRetryAfterMs`: longest accepted Retry-After. `idleMs`: limit without a byte. `timeoutMs`: limit in all. */
   download: { attempts: 6, baseMs: 500, maxRetryAfterMs: 120_000, idleMs: 30_000, timeoutMs: 900_000 },
-  /** Fewer attempts: meanwhile the task has a turn at its provider, and others wait for it. */
+  /** Fewer attempts, because the task has its turn at the provider, and other tasks wait for that. */
   reference: { attempts: 3, baseMs: 500, maxRetryAfterMs: 20_000, idleMs: 15_000, headMs: 15_000 },
-  /** Of a reference image, by a provider's own upload or by the user's command. */
+  /** Upload of a reference image to a provider, or by the user's command. */
   upload: { timeoutMs: 120_000 },
 } as const;
 

@@ -21,7 +21,7 @@ function trimInvisibleCharacters(input: string, label: string): string {
   });
 }
 
-/** Checks an API key of the service (section 5). @throws UsageError */
+/** Checks an API key of the service (section 5 of the service's document). @throws UsageError */
 export function checkApiKey(input: string, label: string): string {
   const key = trimInvisibleCharacters(input, label);
   refuseWrapped(key, label);

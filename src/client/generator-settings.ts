@@ -101,7 +101,7 @@ function workflowSetting(
   if (setting === undefined) return undefined;
   if (spec.kind === "comfyui")
     return { path: context.resolvePath(setting.value), label: describeSetting("workflow", setting) };
-  // Tasks of this generator can finish without the config's workflow.
+  // Not checked: a workflow in the config is not needed to finish tasks of this generator.
   if (setting.source === "config") return undefined;
   throw workflowError(setting.label, phrase`Add ${option("generator")} comfyui:<url>.`);
 }
@@ -211,7 +211,7 @@ export function getKeyForOrigin(spec: GeneratorSpec, { settings, context }: Gene
   return isForOrigin ? checkGeneratorKey(storedKey.value, storedKey.label, supportsLogin(spec)) : null;
 }
 
-/** Returns the key in the environment if the task was submitted with it, because its address then has it already. */
+/** Returns the key in the environment if the task was submitted with it: the task's address has already received it. */
 export function getTaskKey(spec: GeneratorSpec, keyId: string, { settings }: GeneratorSource): string | null {
   const key = settings.get("generatorKey");
   if (spec.kind === "command" || key === undefined || key.source === "config") return null;

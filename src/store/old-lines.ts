@@ -5,7 +5,7 @@ import { LEDGER_VERSION } from "./task-file.ts";
 /** Version 1 had one attempt at a time, and no parts. */
 const OLD_VERSION = 1;
 
-/** Mark of a holder of an earlier version; no running process has it. */
+/** Process mark that earlier versions wrote. No running process has it. */
 const NO_HOLDER = "";
 
 const ANSWERS: ReadonlySet<unknown> = new Set(["refused", "unknown", "accepted", "completed", "failed"]);
@@ -40,7 +40,7 @@ export function upgradeLines(lines: readonly unknown[]): unknown[] {
       attempts.set(request, (attempts.get(request) ?? 0) + 1);
       return [{ type: "started", ...attemptFields() }];
     }
-    // Its reply was lost, and a paid request must not be submitted again.
+    // The reply to the attempt was lost, and a paid request must not be submitted again.
     if (type === "waiting" && facts.sent === true) return [{ why: "", ...attemptFields(), type: "unknown" }];
     if (type === "rate_limited" || type === "waiting")
       return [{ why: "", ...attemptFields(), type: "waiting" }];

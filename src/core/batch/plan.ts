@@ -58,7 +58,7 @@ export async function readAttempt(row: RowAttempts, index: number, deps: Attempt
   return claimed?.kind === "lost" ? ((await ledger.read(id)) ?? claimed) : claimed;
 }
 
-/** Whether an open task may have ended. Its claim is written before its file is moved. */
+/** Whether an open task may have ended: its claim records the end before its file leaves the folder of open tasks. */
 function mayHaveEnded({ id, state, requests }: Task, ledger: AttemptDeps["ledger"]): boolean {
   if (!STATES[state].isOpen) return false;
   return requests.every(({ attempts }) => attempts.length === 0) || !ledger.isOpen(id);
@@ -117,7 +117,7 @@ export interface TotalCost {
   rows: number;
   credits: number;
   undocumented: number;
-  /** Number of requests in undocumented rows beyond the first request of each row; absent for none. */
+  /** Number of requests in rows of undocumented cost, not counting the first one of each row. Default: 0. */
   extraRequests?: number;
 }
 

@@ -101,7 +101,7 @@ async function nextStep(row: PlannedRow, run: BatchContext): Promise<Step> {
   });
 }
 
-/** Whether the user wants the row's latest task submitted again, by its state when this run was planned. */
+/** Whether this run was planned to submit the row again, and no task of the row is newer than the plan. */
 function isResubmitted({ resubmit, attempts }: PlannedRow): boolean {
   return resubmit !== null && resubmit === attempts.at(-1);
 }
@@ -135,7 +135,7 @@ async function nextStepForTask(row: PlannedRow, task: Task, run: BatchContext): 
   }
 }
 
-/** Submits a row under its claim, which exists already if its task was never begun. @param attempt from 1 */
+/** Submits a row under its claim, which an earlier run may have left without a task. @param attempt from 1 */
 async function submitRow(row: PlannedRow, attempt: number, run: BatchContext): Promise<Step> {
   const { claims, deps } = run;
   deps.signal.throwIfAborted();
@@ -249,7 +249,7 @@ async function findFile(
 }
 
 async function isOnDisk(file: string | null): Promise<boolean> {
-  // After a disk error the file is downloaded again, but not saved a second time if it exists.
+  // A disk error counts as absent: the image is then downloaded, and saved only if the file does not exist.
   return file !== null && (await isNameTaken(file).catch(() => false));
 }
 

@@ -91,7 +91,7 @@ class TaskDriver {
     // The claim is released only after all work on the task has ended.
     let waitErrors = await Promise.all(this.#jobWaits);
     while (sendError === null && !this.#claimedTask.isLost && this.#hasWaiting) {
-      // A free provider has lost an accepted job, so its request waits again.
+      // Repeated, because a request waits again if a free provider has lost its accepted job.
       sendError = await this.#submit().catch(toExpectedError);
       waitErrors = await Promise.all(this.#jobWaits);
     }
@@ -212,7 +212,7 @@ class TaskDriver {
       if (this.#claimedTask.isLost) return this.#takenOverReport(await this.#claimedTask.takenOverError());
       await this.#save(true);
     }
-    // The process that has claimed it now removes the temporary files.
+    // Temporary files are left to the process that has claimed the task since.
     if (this.#saveFailure !== null && this.#claimedTask.isLost)
       return this.#takenOverReport(await this.#claimedTask.takenOverError());
     await this.#removeLeftovers();
@@ -243,7 +243,7 @@ class TaskDriver {
   #toTaskError(stop: ImggenError): ImggenError {
     const { charged } = this.#claimedTask;
     if (stop instanceof InterruptedError) return interruptedError(this.#deps.signal, charged);
-    // `resume` submits to a busy provider again.
+    // The advice is `resume`, which submits again if the provider was busy.
     if (stop.type === "service_error" && this.#hasWaiting && charged !== "no")
       return new PendingError(stop.message, { charged, cause: stop });
     if (stop.charged !== "no" || charged === "no") return stop;

@@ -224,7 +224,7 @@ export class Runner {
     return true;
   }
 
-  /** Ends the unsent requests of a dropReason task. @returns false if another process has claimed it */
+  /** Ends the unsent requests of a dropped task. @returns false if another process has claimed it */
   async #close(entry: QueuedTask): Promise<boolean> {
     const claimedTask = await this.#hold(entry);
     if (claimedTask === "held") return false;

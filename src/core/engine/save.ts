@@ -21,7 +21,7 @@ import { type TaskReport, taskFacts } from "./report.ts";
 
 export interface SaveGoal {
   destination: Destination;
-  /** Whether --overwrite replaces a file that is newer than the task, because this run named the destination. */
+  /** Whether --overwrite also replaces files newer than the task. True if this run named the destination. */
   replacesNewer: boolean;
   isContinued: boolean;
   /** Whether images that are already saved elsewhere are saved in this destination too. */

@@ -198,7 +198,7 @@ class RequestSubmitter {
       : this.#recordStart(() => true);
   }
 
-  /** @param hasTurn whether the turn lasted, so that no other process can have started the same request */
+  /** @param isKept whether the turn has lasted, so that no other process can have started the same request */
   async #recordStart(isKept: () => boolean): Promise<string | ImggenError> {
     const { caps } = this.#deps;
     const { task } = this.#claimedTask;
@@ -261,7 +261,7 @@ class RequestSubmitter {
         return this.#retry(error.message, false);
       }
       case "rate_limited": {
-        // The rate limit may only be waiting for an open job of this run, or for a model that is still loading.
+        // Not counted if an open job of this run or a model that is still loading may be the cause of the rate limit.
         if (!this.#gate.hasOpenJobs && !reply.isStarting) this.#rateLimitedCount += 1;
         const nowMs = this.#deps.clock.monotonicMs();
         this.#deadlineMs = Math.min(this.#deadlineMs, nowMs + this.#spec.maxWaitMs);

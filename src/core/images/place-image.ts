@@ -135,7 +135,7 @@ async function replace(
 ): Promise<"published" | "exists"> {
   if (!(await published.take(file, keepsSinceMs))) return "exists";
   try {
-    // Other processes recognise a new file by its modification time, which may be older than its publication.
+    // Sets the time of publication, by which other processes recognise a new file. Its bytes may be older.
     const now = new Date(clock.now());
     await ignoreUnsupported(() => promises.utimes(temporary, now, now));
     await retryWhileInUse(() => promises.rename(temporary, file));

@@ -21,7 +21,7 @@ export interface CostRules {
 interface Costs {
   credits: number;
   undocumented: number;
-  /** Number of requests in undocumented rows beyond the first request of each row; absent for none. */
+  /** Number of requests in rows of undocumented cost, not counting the first one of each row. Default: 0. */
   extraRequests?: number;
 }
 

@@ -68,7 +68,7 @@ export class PollLimit {
         return failedPoll("the service is busy (HTTP 429)", { rateLimited: true, retryAfterMs: remainingMs });
       if (remainingMs > 0) await this.#clock.sleep(remainingMs, signal).catch(() => {});
       if (signal.aborted) return failedPoll("interrupted");
-      // Null after a pause or signal during the wait for a slot, because a paused poll must not occupy a slot.
+      // Returns null if a pause or signal came during the wait for a slot: a paused poll must not occupy one.
       const reply = await this.#slots.run(async () =>
         signal.aborted || this.#pause.remainingMs > 0
           ? null

@@ -31,9 +31,9 @@ const [MIN_FALLBACK, HALF_FALLBACK_SIZE] = [0.08, 1.5];
 const [EARLY_RATE, SLOWDOWN] = [0.3, 1.3];
 
 const [MIN_DELAY_MS, MAX_DELAY_MS] = [150, 15_000];
-/** Interval of the reference client (section 4.2), maximum polls per poll of that client, and minimum number of polls. */
+/** Interval of the reference client (section 4.2), our maximum number of polls in this interval, and our minimum in all. */
 const [REFERENCE_MS, PER_REFERENCE_POLL, MIN_POLLS] = [3_000, 1.45, 2.3];
-/** 60 polls in any 180 s, less one at once, one at the deadline, and one at the edge of the window. */
+/** The limit is 60 polls in any 180 s. Three are left for the first poll, the deadline and the edge of the window. */
 const [WINDOW_MS, MAX_IN_WINDOW] = [180_000, 57];
 const BISECTIONS = 14;
 
@@ -100,7 +100,7 @@ function middleLog({ pendingMs, seenMs }: CompletionInterval): number {
   return (Math.log(Math.max(pendingMs ?? 0, MIN_FIRST_POLL_SHARE * endMs)) + Math.log(endMs)) / 2;
 }
 
-/** Maximum allowed number of polls by each of EDGES, as fractions. */
+/** Maximum number of polls, as a fraction, until each time in EDGES. */
 function planPolls(durations: Distribution): readonly number[] {
   const weights = hazardRoots(durations);
   const planAt = (scale: number) => {

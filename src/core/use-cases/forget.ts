@@ -39,7 +39,7 @@ interface RemoveDeps extends ForgetDeps {
 /** Minimum age of a shared copy to be removed, in milliseconds, because a command makes its copies before its tasks. */
 const MIN_COPY_AGE_MS = 24 * 3_600_000;
 
-/** Name of a private copy, which is the digest of its content, or of its temporary file. */
+/** Name of a private copy or of its temporary file. It contains the digest of the copy. */
 const COPY_NAME = /^\.?([\da-f]{64})\./;
 
 /** @throws UsageError if one of the tasks cannot be forgotten; then none is */
@@ -85,7 +85,7 @@ export async function findOlderForgettable(
   return forgettable;
 }
 
-/** Removes the records of tasks that have not changed since, and shared copies that no record uses any longer. */
+/** Removes the records of tasks that have not changed since they were listed, and shared copies that no record uses any longer. */
 export async function forget({ ids, skipped }: Forgettable, deps: RemoveDeps): Promise<ForgetResult> {
   const { ledger, clock, signal } = deps;
   let forgotten = 0;

@@ -81,7 +81,7 @@ export const resumeTasks = tool({
       ),
       resumeWithin(waitSeconds, call, toolbox),
     ]);
-    // `resume` reports unfinished jobs of the session as claimed. If such a job failed meanwhile, `resume` has
+    // `resume` reports unfinished jobs of this session as claimed by it. If such a job has failed since, `resume` has
     // saved its task.
     const savedIds = new Set(tasks.filter(({ ok }) => ok).map(({ taskId }) => taskId));
     const sessionAnswers = running.filter(({ job, answer }) => !(answer.isError && savedIds.has(job.taskId)));

@@ -13,7 +13,7 @@ import {
   warning,
 } from "./rule.ts";
 
-/** Checks that the model lists the ratio (section 2.5). A model without a list may support any ratio. */
+/** Checks that the model lists the ratio (section 2.5 of the service's document). A model without a list may support any ratio. */
 export const ratio: Rule = ({ input, model, matrix, labels }) => {
   const value = input.ratio;
   if (value === undefined) return undefined;

@@ -10,7 +10,7 @@ import { findTask } from "../server-tasks.ts";
 const READ_MS = 100;
 const READ_FROM_DISK_MS = 1_000;
 
-/** Maximum wait of a client during an outage: above a connect timeout of 10 s, below 15 s. */
+/** Maximum wait of a client during an outage: longer than a connect timeout of 10 s, shorter than the 15 s within which the client gets a 503. */
 const MAX_OUTAGE_MS = 12_000;
 
 interface EndedTask {
@@ -70,7 +70,7 @@ function findObstacle(runnerTask: RunnerTask, sinceMs: number, { gate, clock }: 
       : null;
   const { kind, refusal, why, beganMs, failedMs } = outage;
   const minRetryMs = POLICY.outage.minRetryMs[kind];
-  // A lost request may be charged, so a waiting client is no reason for an attempt.
+  // After a lost reply no attempt is made for a waiting client, because it may be charged.
   const hasFailed = failedMs >= sinceMs - (Number.isFinite(minRetryMs) ? minRetryMs : 0);
   const isLong = clock.monotonicMs() - Math.max(sinceMs, beganMs) >= MAX_OUTAGE_MS;
   if (!hasFailed && !isLong) return null;
@@ -81,7 +81,7 @@ function toObstacle({ type, message }: { type: ErrorType; message: string }): Ob
   return { type, why: message };
 }
 
-/** Whether an error prevents the submit itself, not only this run of it. */
+/** Whether an error prevents every submit, and not only this attempt. */
 function isLasting(type: ErrorType): boolean {
   return type !== "interrupted" && type !== "pending";
 }
