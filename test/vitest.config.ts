@@ -32,7 +32,7 @@ export default defineConfig({
     // Generated cases: a tenth of what `npm run crash` tries.
     env: { IMGGEN_TEST_SHARE: "0.1" },
     // Many tests wait for a program they started, so more workers than a small machine has cores are not too many.
-    maxWorkers: 4,
+    maxWorkers: 5,
     // No test replaces a module, so the files of a worker may share what it has loaded: half of a small test's time.
     isolate: false,
     // The garbage of thousands of tests is collected in fewer rounds: a tenth of their processor time.
