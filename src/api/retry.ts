@@ -26,8 +26,8 @@ export const TRANSFER_POLICY = {
 } as const;
 
 /**
- * How long to wait after the `failures`-th failure in a row (1 for the first), in milliseconds.
- * Never shorter than what the service asked for with Retry-After.
+ * Wait after the `failures`-th failure in a row (1 for the first), in milliseconds. Never shorter than the Retry-After of
+ * the reply.
  */
 export function backoffMs(
   rule: RetryRule,

@@ -121,7 +121,7 @@ function requestOver(socket: Socket, { method, url, headers, body }: OutgoingReq
     path: `${url.pathname}${url.search}`,
     headers: { ...headers, host: url.host, ...length },
     createConnection: () => socket,
-    // What is unusual in a reply must not cost the task id in it: it is the only reply of its connection, so that no
+    // An unusual reply must not cost the task id in it: it is the only reply of its connection, so that no
     // other can be confused with it, and its content is checked.
     insecureHTTPParser: true,
     maxHeaderSize: MAX_HEAD_BYTES,

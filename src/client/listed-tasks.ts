@@ -57,7 +57,7 @@ export async function* listedTasks(
     matrix: async () => (await targetInEffect(session)).matrix(),
     nowMs: session.context.clock.now(),
     isSandbox: session.isSandbox,
-    getLabel: getLabel,
+    getLabel,
   });
   for await (const entry of chargedTasks(openLedger(session), filter)) {
     if (entry === "elsewhere") yield entry;

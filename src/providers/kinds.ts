@@ -10,11 +10,11 @@ import type { Provider } from "./provider.ts";
 /** The names in the user's own workflow or command line. */
 const PLACEHOLDER_NAMES: FieldNames = { seed: "seed", negative: "negative" };
 
-/** What a prompt may hold is Gemini's to say. */
+/** Gemini checks the length of prompts itself. */
 const GEMINI_ANY: Columns = { promptLimit: null };
 const GEMINI_SIZES: Columns = { ...GEMINI_ANY, qualities: ["1K", "2K", "4K"] };
 
-/** Gemini's models by name; it may have others. Prices are the user's to say. */
+/** Gemini's models by name; it may have others. They have no prices, because only the user knows them. */
 const GEMINI_MATRIX: Matrix = [
   model("gemini-3-pro-image", GEMINI_SIZES),
   model("gemini-3.1-flash-image", GEMINI_SIZES),
@@ -210,10 +210,10 @@ export function getFieldNames(spec: GeneratorSpec): FieldNames {
   return spec.kind === "command" ? PLACEHOLDER_NAMES : (getServerKind(spec)?.fieldNamesAt(spec) ?? {});
 }
 
-/** How many requests it takes at once, unless the user says so; and at most. */
+/** Number of concurrent requests: `usual` is the default, `max` the maximum that the user can set. */
 export function getConcurrency(spec: GeneratorSpec): { usual: number; max: number } {
   const { concurrency: usual, maxConcurrency: max } = getServerKind(spec) ?? LOCAL_DEFAULTS;
-  return { usual, max: max };
+  return { usual, max };
 }
 
 /** Whether every request to a generator must name a model. */

@@ -115,6 +115,15 @@ describe("a request", () => {
     expect(bodies()[0].input).toMatchObject({ photo: "https://a.example/1.png" });
   });
 
+  it("is not sent if a field has set the only input for an image, which is named", async () => {
+    const { double, submit } = await withInputs({ prompt: {}, photo: { format: "uri" } });
+    const fields = { photo: "https://a.example/1.png" };
+    expect((await submit({ fields, references: [DATA_REFERENCE] })).message).toContain(
+      "A field sets photo, the input of black-forest-labs/flux-schnell for images.",
+    );
+    expect(double.submits()).toEqual([]);
+  });
+
   it("names a ratio alone where the model's inputs cannot be had", async () => {
     const { submit, bodies } = await serviceWorld(REPLICATE, { model: json({ detail: "busy" }, 503) });
     await submit({ ratio: "16:9", fields: { steps: 4 } });

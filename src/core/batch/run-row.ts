@@ -41,7 +41,7 @@ export interface BatchContext {
   deps: TaskDeps;
 }
 
-/** `elsewhere`: another process is working on the row. `again`: the row changed, so the next step must be determined anew. */
+/** `elsewhere`: another process is working on the row. `again`: the row has changed, so its next step is chosen again. */
 type Step = RowResult | "elsewhere" | "again";
 
 /**

@@ -31,7 +31,7 @@ export interface TaskReport {
   request: GenerationRequest | null;
   credits: number | null;
   charged: Charged;
-  /** Where the task is free; absent if it may cost something. */
+  /** Reason that the task is free: the sandbox or a free generator. Absent if it may cost something. */
   free?: FreeProvider;
   /** Cost and tokens as reported by the provider; absent if it does not report them. */
   usage?: Usage;

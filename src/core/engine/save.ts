@@ -55,7 +55,7 @@ export async function saveSources(spec: SavingSpec, deps: TaskDeps): Promise<Sav
   const { sinceMs, maxImages, replacesNewer, ...facts } = spec;
   const saving: SaveSpec = {
     ...facts,
-    maxImages: maxImages,
+    maxImages,
     date: new Date(sinceMs),
     keepsSinceMs: replacesNewer ? Number.POSITIVE_INFINITY : sinceMs,
   };

@@ -154,7 +154,7 @@ class RequestSubmitter {
         reply.outcome === "unknown" || reply.outcome === "not_sent" ? limits.abandonReason : null;
       if (reply.outcome === "unknown" && reply.isStopped === false)
         keepMs = turnKeepMs(abandonReason, this.#limitMs);
-      return { attempt, reply, abandonReason: abandonReason };
+      return { attempt, reply, abandonReason };
     } catch (error) {
       if (limits.abandonReason === "cancelled") return new CancelledError();
       if (this.#signal.aborted) return "again";

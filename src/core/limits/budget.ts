@@ -10,7 +10,7 @@ import type { CheckedRequest } from "../../task/request.ts";
 import { BudgetExceededError } from "../errors.ts";
 import type { Cap, PricedRequest } from "./caps.ts";
 
-/** How limits treat requests without a documented cost. */
+/** Treatment of requests without a documented cost by the limits. */
 export interface CostRules {
   matrix: Matrix;
   /** Whether requests without a documented cost are allowed. */

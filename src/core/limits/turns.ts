@@ -91,7 +91,7 @@ export class Queue {
     return new Promise<Turn>((resolve, reject) => {
       const onAbort = () => this.#fail(waiter, signal.reason);
       const ignoreSignal = () => signal.removeEventListener("abort", onAbort);
-      const waiter: Waiter = { sortKey: sortKey, lastWaiting: null, onWait, resolve, reject, ignoreSignal };
+      const waiter: Waiter = { sortKey, lastWaiting: null, onWait, resolve, reject, ignoreSignal };
       signal.addEventListener("abort", onAbort, { once: true });
       const at = this.#waiting.findIndex((other) => other.sortKey > sortKey);
       this.#waiting.splice(at === -1 ? this.#waiting.length : at, 0, waiter);

@@ -69,7 +69,7 @@ export function jobValues(
   if (isSizeRequested(job)) requiredValues.set("width", width).set("height", height);
   return {
     values,
-    requiredValues: requiredValues,
+    requiredValues,
     // Without a reference image, a workflow without a prompt input is a mistake.
     optional: new Set(images.length === 0 ? [] : seed === undefined ? ["prompt", "seed"] : ["prompt"]),
     direct: Object.entries(fields)
@@ -178,7 +178,7 @@ function fillPlaceholders(graph: Graph, values: ReadonlyMap<string, Value>) {
       if (first[0] === text && (first[1] ?? first[2]) === "seed") seedInputs.push({ id, input });
     }
   }
-  return { filled, names, seedInputs: seedInputs };
+  return { filled, names, seedInputs };
 }
 
 function toText(value: Value): string {

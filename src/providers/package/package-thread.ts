@@ -282,7 +282,7 @@ function threadMain({ modules, name, port, hasMessage }: ThreadStart, load: Node
   const fetchFrom = (fetch: number) => (at: unknown) => {
     const request = ++last;
     post({ fetch, request, at });
-    return new Promise((succeed, fail) => requests.set(request, { succeed: succeed, fail }));
+    return new Promise((succeed, fail) => requests.set(request, { succeed, fail }));
   };
 
   const loaded = async () => {

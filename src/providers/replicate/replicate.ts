@@ -181,6 +181,9 @@ function urlInputs(allowed: NonNullable<ModelInputs>): string[] {
 function noImageInput({ references, options }: Job, names: readonly string[], allowed: ModelInputs) {
   if (names.length > 0)
     return unsendable(`${options.model} supports one reference image, not ${references.length}.`);
+  const inputs = imageInputs(allowed);
+  if (inputs.length > 0)
+    return unsendable(`A field sets ${inputs.join(" and ")}, the input of ${options.model} for images.`);
   const urls = allowed === null ? [] : urlInputs(allowed);
   if (urls.length === 0) return unsendable(`${options.model} does not support reference images.`);
   return unsendable(
