@@ -10,39 +10,39 @@ export class AuthRequiredError extends ImggenError {
 }
 
 /**
- * The balance does not cover the request (`my_credits.no_credits_description`, section 7). It ends a refused submit. `hint`
- * says how to add credits, if that is known. Every request of the account would fail alike.
+ * The balance does not cover the request (`my_credits.no_credits_description`, section 7). Thrown for a refused submit.
+ * `hint` is the way to add credits, if it is known. Every request of the account would fail alike.
  */
 export class InsufficientCreditsError extends ImggenError {
   readonly type = "insufficient_credits";
 }
 
-/** The model needs a Pro or Premium subscription (403 `SUBSCRIPTION_REQUIRED`, section 2.2). It ends a refused submit. */
+/** The model needs a Pro or Premium subscription (403 `SUBSCRIPTION_REQUIRED`, section 2.2). Thrown for a refused submit. */
 class SubscriptionRequiredError extends ImggenError {
   readonly type = "subscription_required";
 }
 
 /**
- * The service or generator found the request itself wrong (`empty_prompt`, `prompt_too_long`, HTTP 400, 404, 413, 422). It
- * ends a refused submit; other requests may be accepted. `charged` is `no`.
+ * The service or generator rejected the request as invalid (`empty_prompt`, `prompt_too_long`, HTTP 400, 404, 413, 422).
+ * Thrown for a refused submit; other requests may be accepted. `charged` is `no`.
  */
 export class RejectedRequestError extends ImggenError {
   readonly type = "invalid_request";
 }
 
-/** The service or generator could not make the image, or refused to. It ends a task; `charged` says what is known. */
+/** The service or generator failed to generate the image, or refused it. The task has ended. */
 export class GenerationFailedError extends ImggenError {
   readonly type = "generation_failed";
 }
 
-/** Any other refusal: an unknown error key (in `key`), a limit, an invalid reply to a poll. It ends a request or a wait. */
+/** Any other refusal: an unknown error key (in `key`), a limit, an invalid reply to a poll. */
 export class ServiceError extends ImggenError {
   readonly type = "service_error";
 }
 
 /**
  * The service could not be reached by a poll, or by a submit that was certainly not sent. Thrown after the last retry.
- * `cause` is the connection's error; `charged` says what is known of the task.
+ * `cause` is the connection's error; `charged` is the state of the task.
  */
 export class NetworkError extends ImggenError {
   readonly type = "network";
@@ -54,12 +54,11 @@ export class NoRoomError extends ImggenError {
 }
 
 /**
- * A submit left this machine, and its reply was lost or invalid: it may have been accepted. It ends that submit, which is not
- * sent again. `charged` is `unknown`; `mentionedTaskId` may lead to the image.
+ * A submit was sent, and its reply was lost or is invalid. It may have been accepted, so it is not sent again. `charged` is `unknown`; `mentionedTaskId` may lead to the image.
  */
 export class OutcomeUnknownError extends ImggenError {
   readonly type = "outcome_unknown";
-  /** A task id found in the invalid reply, which may be this request's. */
+  /** Task id in the invalid reply, possibly that of this request. */
   readonly mentionedTaskId: string | null;
 
   constructor(message: Wording, facts: ErrorFacts & { mentionedTaskId?: string | null } = {}) {
@@ -70,7 +69,7 @@ export class OutcomeUnknownError extends ImggenError {
 
 type ErrorClass = new (message: string, facts: ErrorFacts) => ImggenError;
 
-/** Section 7 of the service's document, key by key. */
+/** Errors by key (section 7 of the service's document). */
 const BY_KEY: Record<string, readonly [ErrorClass, string]> = {
   login_required: [AuthRequiredError, "The service refused the API key."],
   "image_generation.error.empty_prompt": [RejectedRequestError, "The service found the prompt empty."],
@@ -103,7 +102,7 @@ const BY_STATUS: Record<number, readonly [ErrorClass, string]> = {
   429: [ServiceError, "The service is busy (HTTP 429)."],
 };
 
-/** The error for a refused poll. The user's request cannot be wrong there, only the poll. */
+/** Error for a refused poll, which cannot be caused by the user's request. */
 export function refusedPoll(key: string | null, status: number, detail?: string): ImggenError {
   const error = refusedSubmit(key, status, "yes", detail);
   if (error.type !== "invalid_request") return error;
@@ -111,8 +110,8 @@ export function refusedPoll(key: string | null, status: number, detail?: string)
 }
 
 /**
- * The error for a refused submit: by its error key, else by the HTTP status; unknown keys are shown.
- * @param detail the service's own words, which follow
+ * Error for a refused submit, chosen by its error key or otherwise by the HTTP status. The message includes unknown keys.
+ * @param detail the message of the service, which is appended
  */
 export function refusedSubmit(
   key: string | null,
@@ -133,7 +132,7 @@ export function refusedSubmit(
   return new ServiceError(withDetail(`The service refused with ${summary}.`), facts);
 }
 
-/** A 404 without an error key comes from whatever else is at the base URL, not from the service. */
+/** A 404 without an error key does not come from the service, but from another server at the base URL. */
 function addressUnknown(charged: Charged): ImggenError {
   return new RejectedRequestError("The service does not know this address (HTTP 404).", {
     charged,

@@ -4,27 +4,27 @@ import { type Proxies, ProxyError, type ProxyInUse, proxyFor, proxyLogin } from 
 
 /** Timeouts of the steps of a connection, in milliseconds. */
 const STEP_TIMEOUT_MS = 10_000;
-/** Delay before a name's next address is tried too, in milliseconds. */
+/** Delay before the next address of a name is tried in parallel, in milliseconds. */
 const TRY_ADDRESSES = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 1000 };
 
 const KEEP_ALIVE_AFTER_MS = 60_000;
 
-/** Opens a connection to a URL's host. If the signal is aborted before it is open, it rejects with the reason. */
+/** Opens a connection to the host of a URL. Rejects with the signal's reason if it aborts before that. */
 export type Connector = (target: URL, signal: AbortSignal) => Promise<Socket>;
 
 export interface ConnectOptions {
-  /** Proxies for the targets they name; absent: every connection is direct. */
+  /** Proxies from the environment; absent if every connection is direct. */
   proxies?: Proxies | undefined;
-  /** Resolves the host names of direct connections, and may refuse the address found. Default: the system's. */
+  /** Resolves host names of direct connections, and may refuse an address. Default: the resolver of the system. */
   lookup?: LookupFunction | undefined;
 }
 
-/** TLS sessions by host, for resumption: each submit of a batch has a connection of its own. */
+/** TLS sessions by host, for resumption, because each submit of a batch opens a new connection. */
 const tlsSessions = new Map<string, Buffer>();
 
 /**
- * Makes a connector with Node's own modules only: undici's own would load a tenth of all the code that a submit needs.
- * It rejects with the connection's error, which has the code ETIMEDOUT after 10 s.
+ * Creates a connector with Node's modules only, because undici's connector would load much more code before a submit.
+ * It rejects with the error of the connection, which has the code ETIMEDOUT after 10 s.
  */
 export function connector({ proxies, lookup }: ConnectOptions = {}): Connector {
   return async (target, signal) => {
@@ -48,7 +48,8 @@ function connectDirect(
 }
 
 /**
- * A connection through a proxy, which is asked for a tunnel even to `http:` targets. The proxy resolves the target's name, and its own address is the user's choice: no lookup of ours guards either.
+ * Opens a tunnel through a proxy, even to `http:` targets. No address is checked here: the proxy resolves the target, and
+ * the user has chosen the proxy.
  */
 async function connectThroughProxy(proxy: ProxyInUse, target: URL, signal: AbortSignal): Promise<Socket> {
   const url = new URL(proxy.url);
@@ -99,8 +100,8 @@ async function openTls(target: URL, way: Way, signal: AbortSignal): Promise<Sock
 }
 
 /**
- * Without the brackets of an IPv6 address. A dot at the end of a name stays: it keeps the resolver from trying the name
- * within other domains.
+ * Removes the brackets of an IPv6 address. A dot at the end of a name stays, because with it the resolver does not try the
+ * name within other domains.
  */
 function connectHost({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, "");
@@ -110,20 +111,20 @@ function connectPort({ protocol, port }: URL): number {
   return Number(port || (protocol === "https:" ? 443 : 80));
 }
 
-/** The socket, once it is open. */
+/** Resolves with the socket when it is open. */
 async function waitUntilOpen(
   socket: Socket,
   event: "connect" | "secureConnect",
   signal: AbortSignal,
 ): Promise<Socket> {
   socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_AFTER_MS);
-  // Stays for as long as the socket: an error of an open one that nothing uses yet must not end the program.
+  // Never removed, because an error of an open but unused socket must not end the program.
   socket.on("error", () => {});
   await step(socket, signal, (resolve) => void socket.once(event, resolve));
   return socket;
 }
 
-/** A step of making a connection: an error, the time-out or the signal ends the socket, and with it the step. */
+/** Runs one step of opening a connection. An error, the timeout or the signal destroys the socket and ends the step. */
 function step(
   socket: Socket,
   signal: AbortSignal,

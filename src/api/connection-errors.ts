@@ -14,7 +14,7 @@ const NOT_TLS =
 
 const OWN_FAULT = "Run it again without limits on its memory or on Node.js (ulimit -v, NODE_OPTIONS).";
 
-/** Reason against an unsafe connection to a service, and the next step. */
+/** Reason for refusing an unsafe connection to a service, and the next step. */
 const TLS: Record<string, [what: string, hint: string]> = {
   CERT_HAS_EXPIRED: ["its certificate has expired", CLOCK],
   CERT_NOT_YET_VALID: ["its certificate is not valid yet", CLOCK],
@@ -41,7 +41,7 @@ const PLAIN: Record<string, string> = {
   UND_ERR_CONNECT_TIMEOUT: "the connection timed out",
 };
 
-/** Describes a connection error, with the next step; `hint` is the step for errors without one of their own. */
+/** Describes a connection error and the next step. @param hint step for errors that have no specific one */
 export function describeConnectionError(
   error: unknown,
   service: URL,
@@ -63,8 +63,7 @@ export function describeConnectionError(
 }
 
 /**
- * Whether this process itself has failed (missing code, no memory), and not the network. Another attempt would fail
- * alike.
+ * Whether this process has failed (missing code, no memory) and not the network, so that another attempt would fail too.
  */
 export function isOfThisProcess(error: unknown): boolean {
   for (let each = error; each instanceof Error; each = innerError(each)) {
@@ -81,7 +80,7 @@ export function isUntrusted(error: unknown): boolean {
   return UNTRUSTED.test(deepestCode(error));
 }
 
-/** The error of an exchange in a few words. */
+/** Describes the error of an exchange in a few words. */
 export function connectionErrorText(error: unknown): string {
   const proxy = proxyIn(error);
   return proxy === null
@@ -98,12 +97,12 @@ function proxyIn(error: unknown): string | null {
 
 function plainText(error: unknown): string {
   const code = deepestCode(error);
-  // OpenSSL's own messages are lines of numbers.
+  // OpenSSL's messages are lines of numbers.
   if (HANDSHAKE.test(code)) return `TLS failed (${code})`;
   return PLAIN[code] ?? (error instanceof Error ? error.message : String(error));
 }
 
-/** The code of the innermost cause that has one: outer errors wrap it in codes of their own. */
+/** Code of the innermost cause that has one, because outer errors have less specific codes. */
 function deepestCode(error: unknown): string {
   let code = error instanceof TransportError && error.timedOut && !error.wasSent ? "ETIMEDOUT" : "";
   for (let each = error; each instanceof Error; each = innerError(each)) code = ownCode(each) || code;
@@ -114,7 +113,7 @@ function ownCode(error: Error): string {
   return "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
-/** An AggregateError (all addresses of a name failed) stands for its first. */
+/** Replaces an AggregateError (all addresses of a name failed) by its first error. */
 function innerError(error: Error): unknown {
   return error instanceof AggregateError ? error.errors[0] : error.cause;
 }

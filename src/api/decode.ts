@@ -1,17 +1,17 @@
 import { promisify } from "node:util";
 
 export interface DecodeLimits {
-  /** The largest result. */
+  /** Maximum size of the result, in bytes. */
   maxBytes: number;
-  /** Whether a body that ends too early is decoded as far as it goes. Default: that is an error. */
+  /** Whether an incomplete body is decoded as far as possible. Default: false, an error. */
   mayBeCut?: boolean;
 }
 
 const KNOWN: ReadonlySet<string> = new Set(["gzip", "x-gzip", "deflate", "br"]);
-/** The first byte of everything in gzip's format; no image and no JSON begins with it. */
+/** First byte of gzip data. No image and no JSON begins with it. */
 const GZIP_BYTE = 0x1f;
 
-/** Whether a Content-Encoding is one that `decoded` undoes. A body of any other one is taken as it is. */
+/** Whether a Content-Encoding is supported. A body with any other encoding is not decoded. */
 export function isEncoded(header: string | string[] | undefined): boolean {
   return encodingsIn(header).length > 0;
 }
@@ -32,7 +32,7 @@ export async function decodeBody(
   return bytes;
 }
 
-/** The encodings in the order in which they were applied; none if one of them is unknown. */
+/** Encodings in the order in which they were applied; empty if one of them is unknown. */
 function encodingsIn(header: string | string[] | undefined): string[] {
   const names = String(header ?? "").split(",");
   const applied = names
@@ -57,6 +57,6 @@ async function decodeOnce(
   // `deflate` means zlib's format, but some servers send raw deflate. In zlib's the low four bits of the first byte are 8.
   if (name === "deflate")
     return promisify((first & 0x0f) === 8 ? zlib.inflate : zlib.inflateRaw)(bytes, options);
-  // The header of some stored files is wrong: what only claims to be gzip stays as it is.
+  // Some stored files have a wrong header: data that is not gzip is not decoded.
   return first === GZIP_BYTE ? promisify(zlib.gunzip)(bytes, options) : bytes;
 }

@@ -2,12 +2,12 @@ import { createHash, type Hash } from "node:crypto";
 import type { DiskFile } from "../lib/disk-file.ts";
 import type { ByteSink } from "./transport.ts";
 
-// Large writes are fast, and each is collected while the one before runs.
+// Large writes are fast. Data for the next one is collected while one runs.
 const WRITE_BYTES = 1024 * 1024;
 
 type Target = Pick<DiskFile, "writeChunks" | "sync">;
 
-/** Writes a download to an open file as it arrives, and hashes it. What is not written yet waits in memory. */
+/** Writes a download to an open file as it arrives, and hashes it. Unwritten data waits in memory. */
 export class FileSink implements ByteSink {
   readonly #file: Target;
   readonly #hash: Hash = createHash("sha256");
@@ -21,7 +21,7 @@ export class FileSink implements ByteSink {
     this.#file = file;
   }
 
-  /** The error of the first failed write; null if there is none. */
+  /** Error of the first failed write, or null. */
   get failure(): unknown {
     return this.#failure;
   }
@@ -35,7 +35,7 @@ export class FileSink implements ByteSink {
     if (this.#queuedBytes >= WRITE_BYTES) this.#startWriting();
   }
 
-  /** Discards what is not being written yet and waits for the current write: until then the file must stay open. */
+  /** Discards unwritten data and waits for the current write. The file must stay open until then. */
   async abandon(): Promise<void> {
     this.#takeQueue();
     await this.#writing;

@@ -9,7 +9,7 @@ import { type ReplyHeaders, TransportError } from "./transport.ts";
 export type ImageHead = { kind: "good" } | { kind: "unknown"; why: string } | { kind: "bad"; why: string };
 
 export interface HeadOptions {
-  /** Carries no key, and refuses private addresses where the service is at a public one. */
+  /** Sends no key. Refuses private addresses if the service is at a public address. */
   http: HttpClient;
   serviceUrl: URL;
   signal: AbortSignal;
@@ -17,13 +17,13 @@ export interface HeadOptions {
 
 const TIMEOUT_MS = TRANSFER_POLICY.reference.headMs;
 const MAX_REDIRECTS = 5;
-/** `image/jpg` is not registered, but many servers say it. */
+/** `image/jpg` is not registered, but many servers send it. */
 const TYPES: ReadonlySet<string> = new Set([...REFERENCE_TYPES.map((type) => `image/${type}`), "image/jpg"]);
-/** The media types of servers that do not know the image's own. */
+/** Media types of servers that cannot tell the type of a file. */
 const NO_TYPES: ReadonlySet<string> = new Set(["", "application/octet-stream", "binary/octet-stream"]);
 
 /**
- * Asks with HEAD what is behind a reference image's URL, following redirects.
+ * Sends a HEAD request for the URL of a reference image, and follows redirects.
  * @throws TransportError only if the signal has aborted
  */
 export async function imageHead(text: string, options: HeadOptions): Promise<ImageHead> {

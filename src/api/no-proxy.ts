@@ -1,21 +1,21 @@
 import { BlockList, isIP } from "node:net";
 import { bareHost } from "./address.ts";
 
-/** One entry of `NO_PROXY`: hosts, and the one port of them that it is for; null for all. */
+/** An entry of `NO_PROXY`: hosts, and a port or null for all ports. */
 interface Entry {
   matches: (host: string) => boolean;
   port: number | null;
 }
 
 /**
- * The hosts that `NO_PROXY` names, as people write it: separated by commas, semicolons or spaces; `*` for all; names with
- * all names below them (`example.com`, `.example.com`, `*.example.com`), or with `*` anywhere; addresses, IPv6 with
- * brackets or without; networks (`10.0.0.0/8`, `fd00::/8`). Each but a network may have a port.
+ * Parsed `NO_PROXY`. Entries are separated by commas, semicolons or spaces: `*` for all hosts; a name with its subdomains
+ * (`example.com`, `.example.com`, `*.example.com`) or with `*` anywhere; an address, IPv6 with or without brackets; a
+ * network (`10.0.0.0/8`, `fd00::/8`). Each entry except a network may have a port.
  */
 export interface NoProxy {
   /** Whether a URL is reached without a proxy. */
   covers(url: URL): boolean;
-  /** The entries that could not be understood, as they stand. */
+  /** Invalid entries, unchanged. */
   unknown: string[];
 }
 
@@ -43,7 +43,7 @@ function parseEntry(text: string): Entry | null {
   return matches && { matches, port: port === undefined ? null : Number(port) };
 }
 
-/** A `/` stands in networks only. A number of bits that the family does not have is none. */
+/** Parses an address, a network or a name. @returns null for a network with an invalid number of bits or host */
 function parseHost(text: string): Entry["matches"] | null {
   const [, address = text, bits] = /^(.*)\/(\d{1,3})$/.exec(text) ?? [];
   const bare = address.replace(/^\[(.*)\]$/, "$1");
@@ -51,7 +51,7 @@ function parseHost(text: string): Entry["matches"] | null {
   return bits === undefined ? parseName(text) : null;
 }
 
-/** An address, or all addresses that begin with as many of its bits. */
+/** Matches an address, or all addresses that share the given number of leading bits. */
 function network(address: string, bits?: string): Entry["matches"] {
   const list = new BlockList();
   const family = ipFamily(address);
@@ -62,13 +62,13 @@ function network(address: string, bits?: string): Entry["matches"] {
 
 const ipFamily = (address: string) => (isIP(address) === 6 ? "ipv6" : "ipv4");
 
-/** A name also stands for all names below it, with a dot before it or without. `*` stands for any characters. */
+/** Matches a name and its subdomains, with or without a leading dot. `*` matches any characters. */
 function parseName(text: string): Entry["matches"] | null {
   if (text === "*") return () => true;
   const name = text.replace(/^\*?\./, "");
   const url = `http://${name}/`;
   if (!URL.canParse(url) || !/^[^\s/:?#@\\[\]]+$/.test(name)) return null;
-  // As a URL has it: in small letters, what is not ASCII encoded.
+  // Normalized like a host in a URL: lower case, with non-ASCII characters encoded.
   const host = bareHost(new URL(url).hostname);
   const pattern = host.replace(/[.+^${}()|]/g, "\\$&").replaceAll("*", ".*");
   const whole = new RegExp(`^(?:.*\\.)?${pattern}$`);

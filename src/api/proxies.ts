@@ -2,7 +2,7 @@ import { UsageError } from "../lib/error-types.ts";
 import { isLoopbackHost } from "./address.ts";
 import { parseNoProxy } from "./no-proxy.ts";
 
-/** Proxies from the environment; empty text: none. */
+/** Proxies from the environment; an empty string for none. */
 export interface Proxies {
   /** `HTTP_PROXY` */
   http: string;
@@ -10,25 +10,25 @@ export interface Proxies {
   https: string;
   /** `NO_PROXY`: hosts that are reached directly, see `parseNoProxy`. */
   except: string;
-  /** The variables that they come from, for messages. */
+  /** Names of the variables, for messages. */
   variables?: { http: string; https: string; except: string };
 }
 
-/** The proxy of a connection, and the variable that names it. */
+/** The proxy of a connection, and the variable that sets it. */
 export interface ProxyInUse {
   url: string;
   variable: string;
 }
 
 /**
- * A proxy could not be reached: its address is wrong, or it is down. Thrown by the connector. It is among the causes of a
- * failed exchange; its own `cause` says why.
+ * A proxy could not be reached: its address is wrong, or it is down. The connector throws it with the reason as `cause`, and
+ * it is among the causes of a failed exchange.
  */
 export class ProxyError extends Error {
   override readonly name = "ProxyError";
-  /** Its host and port. */
+  /** Host and port of the proxy. */
   readonly host: string;
-  /** The variable that names it. */
+  /** Variable that sets the proxy. */
   readonly variable: string;
 
   constructor({ url, variable }: ProxyInUse, cause: unknown) {
@@ -54,15 +54,15 @@ export function proxiesFromEnvironment(env: Environment): Proxies | undefined {
   return { ...proxies, except: env[except] ?? "", variables: { http, https, except } };
 }
 
-/** The spelling of a variable that counts. */
+/** The spelling of a variable that is used: lower case if it is set. */
 function variableName(variable: string, env: Environment): string {
   const small = variable.toLowerCase();
   return env[small] ? small : variable;
 }
 
 /**
- * The proxy that a connection to this URL goes through; null if it is direct. One to this machine always is: a proxy on
- * another machine would connect to itself.
+ * Returns the proxy for a URL, or null for a direct connection. Connections to this machine are always direct, because a
+ * proxy on another machine would connect to itself.
  */
 export function proxyFor(url: URL, proxies: Proxies | undefined): ProxyInUse | null {
   const scheme = url.protocol === "https:" ? "https" : "http";
@@ -72,7 +72,7 @@ export function proxyFor(url: URL, proxies: Proxies | undefined): ProxyInUse | n
   return { url: address, variable: proxies.variables?.[scheme] ?? `${scheme.toUpperCase()}_PROXY` };
 }
 
-/** The headers that say nothing secret. Any other may hold a key, such as those that the user has set. */
+/** Headers without secrets. Any other header may contain a key, for example one that the user has set. */
 const OPEN_HEADERS: ReadonlySet<string> = new Set([
   "accept",
   "accept-encoding",
@@ -83,22 +83,21 @@ const OPEN_HEADERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether a request may go through a proxy: not with a key over plain http:, which a proxy could read, as it could what
- * comes back.
+ * Whether a request may use a proxy: not with a key over plain http:, because the proxy could read the key and the reply.
  */
 export function mayBeProxied({ protocol }: URL, headers: Readonly<Record<string, string>>): boolean {
   return protocol === "https:" || Object.keys(headers).every((name) => OPEN_HEADERS.has(name.toLowerCase()));
 }
 
 /**
- * The user name and password in a proxy's URL, for `Proxy-Authorization`; null for none. Either may be missing, and a `%`
- * that encodes nothing stands for itself.
+ * User name and password in a proxy's URL, for `Proxy-Authorization`; null for none. Either may be missing. A `%` that does
+ * not begin an escape sequence is kept.
  */
 export function proxyLogin({ username, password }: URL): string | null {
   return username === "" && password === "" ? null : `${decoded(username)}:${decoded(password)}`;
 }
 
-/** Decodes percent signs. A text that is not UTF-8 then is kept as it stands. */
+/** Decodes percent escapes. A string that would not be UTF-8 stays unchanged. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text.replace(/%(?![0-9a-f]{2})/gi, "%25"));
@@ -107,13 +106,13 @@ function decoded(text: string): string {
   }
 }
 
-/** A proxy's URL; without a scheme it is an http: one, as for curl. */
+/** Parses the URL of a proxy. Without a scheme it is http:, as in curl. */
 function proxyAddress(variable: string, env: Environment): string {
   const text = (env[variable] ?? "").trim();
   if (text === "") return "";
   const [, scheme = "http://", login = "", host = ""] =
     /^([a-z][a-z0-9+.-]*:\/\/)?(?:(.*)@)?(.*)$/is.exec(text) ?? [];
-  // A password may hold what would end it in a URL.
+  // A password may contain characters that are separators in a URL.
   const address = `${scheme}${login && `${login.replace(/[/?#@\\[\]\s]/g, encodeURIComponent)}@`}${host}`;
   if (URL.canParse(address) && /^https?:$/.test(new URL(address).protocol)) return address;
   throw new UsageError(`${variable} is not the address of an http: or https: proxy.`, {

@@ -4,7 +4,7 @@ import UndiciPool from "undici/lib/dispatcher/pool.js";
 import type { Connector } from "./connect.ts";
 import type { Exchange, OutgoingRequest, Sender } from "./transport.ts";
 
-/** A pool of connections to one origin. @param signal gives up those that are being made */
+/** A pool of connections to one origin. @param signal aborts connections that are being opened */
 export function getPool(
   origin: string,
   connect: Connector,
@@ -13,7 +13,7 @@ export function getPool(
 ): Pool {
   return new UndiciPool(origin, {
     ...options,
-    // The timers of an exchange rule: undici's tick once a second, and count differently.
+    // The exchange has its own timers, because undici's have a resolution of a second and count differently.
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: ({ protocol, host }, callback) => {
@@ -26,8 +26,8 @@ export function getPool(
 }
 
 /**
- * Sends requests on connections that many share, one after another. Replies are never paused: where the connection of a
- * paused one ends, undici 7 throws from a socket's event, which nothing can catch (nodejs/undici#5360).
+ * Sends requests on shared connections, one after another. Replies are never paused: if the connection of a paused reply
+ * ends, undici 7 throws from a socket's event, where it cannot be caught (nodejs/undici#5360).
  */
 export class SharedConnections implements Sender {
   readonly #pools = new Map<string, Pool>();
@@ -35,7 +35,7 @@ export class SharedConnections implements Sender {
   readonly #connect: Connector;
 
   constructor(connect: Connector) {
-    // Every connection that is being made adds a listener, so a large number is not a leak.
+    // Every connection that is being opened adds a listener, so a large number is not a leak.
     setMaxListeners(0, this.#closing.signal);
     this.#connect = connect;
   }

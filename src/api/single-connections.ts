@@ -5,10 +5,9 @@ import type { Connector } from "./connect.ts";
 import type { Exchange, OutgoingRequest, Sender, StreamedBody } from "./transport.ts";
 
 /**
- * Sends each request on a connection of its own, which is never used again: a service may close one that has carried a
- * request at any moment, also while a submit leaves. By Node's own HTTP client, which accepts an unrequested
- * `100 Continue` (undici 7 ends the connection, and the task id after it is lost), and which is ready in a fifth of the
- * time that undici takes to load and to compile its parser: a submit is what the user waits for.
+ * Sends each request on a new connection, which is never used again, because a service may close a used connection at any
+ * moment, even during a submit. Uses Node's HTTP client: it accepts an unrequested `100 Continue`, after which undici 7 ends
+ * the connection and loses the task id, and it loads in a fifth of the time, for which the user waits.
  */
 export class SingleConnections implements Sender {
   readonly #connect: Connector;
@@ -46,7 +45,7 @@ export class SingleConnections implements Sender {
 
 const closed = () => new Error("the client was closed");
 
-/** Sends the request, and calls the exchange at each step: with one end, and nothing after it. */
+/** Sends the request and calls the exchange at each step. Its end is called exactly once, as the last step. */
 function send(socket: Socket, request: OutgoingRequest, exchange: Exchange): void {
   let outgoing: ClientRequest;
   try {
@@ -72,7 +71,7 @@ function send(socket: Socket, request: OutgoingRequest, exchange: Exchange): voi
     step(() => exchange.onResponseError(null, error), true);
     outgoing.destroy();
   };
-  /** The connection failed. What arrived before that still counts: a reply may be whole, and what follows it no HTTP. */
+  /** Handles a failed connection. A reply that arrived before may be complete, followed by bytes that are not HTTP. */
   const lose = (error: Error) => {
     // Each read is handed over by the listener below.
     while (!hasEnded && reply?.read()) {}
@@ -91,11 +90,11 @@ function send(socket: Socket, request: OutgoingRequest, exchange: Exchange): voi
     step(() => exchange.onResponseStart({ abort }, message.statusCode ?? 0, message.headers));
   });
   step(() => exchange.onRequestStart({ abort }));
-  // From here on bytes may leave.
+  // From here on bytes may be sent.
   if (!hasEnded) write(request.body, outgoing);
 }
 
-/** Writes a body. An error of a streamed one is the request's, which ends cut short. */
+/** Writes a body. An error of a streamed body fails the request, which is then incomplete. */
 function write(body: OutgoingRequest["body"], outgoing: ClientRequest): void {
   if (!isStreamed(body)) {
     outgoing.end(body);
@@ -111,7 +110,7 @@ function isStreamed(body: OutgoingRequest["body"]): body is StreamedBody {
   return body !== null && typeof body === "object" && "chunks" in body;
 }
 
-/** The longest head of a reply, in bytes: many times what Node allows by itself, and little to hold. */
+/** Maximum size of the headers of a reply, in bytes: many times Node's default, but small. */
 const MAX_HEAD_BYTES = 256 * 1024;
 
 function requestOver(socket: Socket, { method, url, headers, body }: OutgoingRequest): ClientRequest {
@@ -121,8 +120,8 @@ function requestOver(socket: Socket, { method, url, headers, body }: OutgoingReq
     path: `${url.pathname}${url.search}`,
     headers: { ...headers, host: url.host, ...length },
     createConnection: () => socket,
-    // An unusual reply must not cost the task id in it: it is the only reply of its connection, so that no
-    // other can be confused with it, and its content is checked.
+    // An unusual reply must not cost the task id in it: it is the only reply on its connection, so that it
+    // cannot be confused with another, and its content is checked.
     insecureHTTPParser: true,
     maxHeaderSize: MAX_HEAD_BYTES,
   });

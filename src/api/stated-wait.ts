@@ -7,15 +7,15 @@ interface TimedReply {
   body?: string | Buffer;
 }
 
-/** Enough for every error; longer replies are not searched. */
+/** Maximum length of a reply that is searched, enough for every error. */
 const MAX_BODY_LENGTH = 256 * 1024;
 const MAX_DEPTH = 8;
 
 /**
- * Returns the time after which a failed reply allows another request, in milliseconds; null if it names none. The one
- * reader for all servers: `Retry-After` (seconds or a date), `retry-after-ms`, a field such as `{"retry_after": 20}`,
- * Google's `RetryInfo`, and words such as "try again in 20s". The longest of them counts: a request before it would be
- * refused again.
+ * Returns the time after which a failed reply allows another request, in milliseconds; null if it has none. It reads the
+ * forms of all servers: `Retry-After` (seconds or a date), `retry-after-ms`, a field such as `{"retry_after": 20}`,
+ * Google's `RetryInfo`, and words such as "try again in 20s". The longest one is returned, because a request
+ * before it would be refused again.
  */
 export function statedWaitMs({ headers, body = "" }: TimedReply, nowMs: number): number | null {
   const text = String(body).slice(0, MAX_BODY_LENGTH);
@@ -46,7 +46,7 @@ function dateWait(text: string, nowMs: number): number | null {
   return Number.isNaN(date) || date < nowMs ? null : date - nowMs;
 }
 
-/** Field names, in lower case and without separators, and the unit of a plain number in them, in milliseconds. */
+/** Field names in lower case without separators, and the unit of a number in them, in milliseconds. */
 const FIELDS: ReadonlyMap<string, number> = new Map([
   ["retryafter", 1000],
   ["retryafterseconds", 1000],
@@ -93,7 +93,7 @@ function wordsWait(text: string): number | null {
   return duration === undefined ? null : durationMs(duration);
 }
 
-/** The sum of a duration's parts, such as `1m30s`; null for another text. */
+/** Parses a duration such as `1m30s`, in milliseconds; null for any other string. */
 function durationMs(text: string): number | null {
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)\s?([a-z]+)/gi)];
   const each = parts.map(([, amount, unit = ""]) => {

@@ -1,4 +1,4 @@
-// undici's entry point loads its fetch, caches and mocks too, which takes longer than all of imggen.
+// Imported in parts, because undici's entry point also loads its fetch, caches and mocks, which takes longer than imggen.
 declare module "undici/lib/dispatcher/pool.js" {
   import { Pool } from "undici";
   export default Pool;

@@ -20,13 +20,13 @@ import { parseExactJson, parseLenientJson } from "./reply-json.ts";
 import { parseReportedSeeds } from "./seeds.ts";
 import { isSuccess, writeReply } from "./stored-reply.ts";
 
-/** The fields of a reply. */
+/** Fields of a reply. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The state of a job in a reply; `missing` if the service has no such job, null if the reply says nothing of it. */
+/** State of a job in a reply; `missing` if the service does not have the job, null if the reply has no state. */
 export type ReadState = PolledState | "missing" | null;
 
-/** States that end a job without an image, in any service's spelling. No other unknown word is an end. */
+/** States that end a job without an image, in the spelling of any service. An unknown state does not end a job. */
 const ENDED =
   /^(?:failed|failure|error(?:ed)?|cancell?ed|aborted|rejected|expired|timed?[ _-]?out|(?:(?:request|content)[ _-])?moderated)$/i;
 
@@ -36,28 +36,27 @@ export function isFailedState(state: unknown): state is string {
 }
 
 /**
- * Statuses that say nothing of the job itself: the key, the account, too many polls, a job that is not known yet or not
- * here. Of the others, a server before the service's own answers with 501 and more.
+ * Statuses that are not about the job itself: the key, the account, too many polls, an unknown job. Statuses from 501 on
+ * come from a server in front of the service.
  */
 const NOT_OF_JOB: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 410, 425, 429]);
 
-/** Statuses by which the service itself speaks of the account, or of the time of the poll. */
+/** Statuses of the service about the account or the rate of polls. */
 const ABOUT_ACCOUNT: ReadonlySet<number> = new Set([402, 408, 425, 429]);
 
-/** Readers of the reply about a finished job. */
+/** Functions that read the reply about a finished job. */
 interface ResultReaders {
-  /** The URLs of its images. */
+  /** URLs of the images. */
   resultIn: (fields: Fields) => string[];
-  /** The seeds of its images, as the service has them; absent: it reports none. */
+  /** Seeds of the images; absent if the service does not report seeds. */
   seedsIn?: ((fields: Fields) => unknown) | undefined;
 }
 
-/** One poll of a job of a service. A request that fails never ends the job; only the service's own word does. */
+/** One poll of a job. A failed request never ends the job; only a state that the service reports does. */
 export class JobPoll {
   readonly #server: ProviderServer;
   readonly #how: PollHow;
   readonly #readers: ResultReaders;
-  /** The reply that is read. */
   #body = "";
 
   constructor(server: ProviderServer, how: PollHow, readers: ResultReaders) {
@@ -99,7 +98,7 @@ export class JobPoll {
     }
   }
 
-  /** The result of a poll whose answer is no HTTP reply. Never throws. */
+  /** Result of a poll without an HTTP reply. Never throws. */
   async reply(task: PolledState, toReply: unknown): Promise<PollReply> {
     try {
       return {
@@ -111,7 +110,7 @@ export class JobPoll {
     }
   }
 
-  /** Whether a URL is not for the ledger: it holds the image itself, or the key. */
+  /** Whether a URL must not be in the ledger, because it contains the image itself or the key. */
   readonly #isUnrecorded = (url: string): boolean =>
     isDataUrl(url) || (this.#how.keepsReply === true && this.#server.mask(url) !== url);
 
@@ -127,7 +126,7 @@ export class JobPoll {
     return task === null || task === "missing" ? this.#unusable(reply) : { outcome: "state", task };
   }
 
-  /** Reads a success. A page, an empty reply and one that was cut say nothing of the job. */
+  /** Reads a successful reply. A page, an empty reply and an incomplete reply are not about the job. */
   #read({ body, cut }: HttpReply, read: (fields: Fields, json: unknown) => ReadState): PollReply {
     const json = parseLenientJson(body);
     this.#body = body;
@@ -151,7 +150,7 @@ export class JobPoll {
     return seeds !== null && state.status === "completed" ? { ...state, seeds } : state;
   }
 
-  /** A job that the service says has failed. @param words the service's own */
+  /** A failed job. @param words the message of the service */
   failed(words: string): PolledState {
     const { host, mask } = this.#server;
     return failedState(`${host} says: ${mask(words)}.`, words);
@@ -198,7 +197,7 @@ function replyWords({ status, body }: HttpReply, server: ProviderServer): string
   return `HTTP ${status}${serverWords === null ? "" : `: ${serverWords}`}`;
 }
 
-/** The error for a reply about an accepted job that refuses the key, or asks for one; null for any other reply. */
+/** Error for a reply about an accepted job that refuses or requires a key; null for any other reply. */
 export function keyRefusal(reply: HttpReply, server: ProviderServer): AuthRequiredError | null {
   if (reply.status !== 401 && reply.status !== 403) return null;
   const { host, hasKey, keyVariable, address } = server;
@@ -217,15 +216,15 @@ export function keyRefusal(reply: HttpReply, server: ProviderServer): AuthRequir
   return new AuthRequiredError(`${message} (${replyWords(reply, server)}).`, facts);
 }
 
-/** A new name for the reply to a poll. */
+/** New file name for the reply to a poll. */
 function pollFile({ job }: PollHow): string {
   return path.join(job.folder, `.poll-${randomDigits()}`);
 }
 
 /**
- * A polled state whose URLs are none but those for the ledger. If others are missing, its reply is in a file of the job's
- * folder, or is not to be kept.
- * @param reply the reply; null: the file has it
+ * A polled state with only the URLs that may be in the ledger. If it had others, its reply is stored in the job's folder,
+ * unless the caller does not keep it.
+ * @param reply the reply; null if it is in the file already
  * @throws the disk's error
  */
 export async function withReply(
@@ -244,8 +243,8 @@ export async function withReply(
 }
 
 /**
- * A job that a service has finished. A job without a readable image may have been charged, unless a code says otherwise.
- * @param urls of its images, `data:` URLs among them @param usage the service's own @param reply the whole reply
+ * State of a finished job. A job without a readable image may have been charged, unless a code states that it was not.
+ * @param urls of its images, including `data:` URLs @param usage as the service reports it @param reply the whole reply
  */
 export function finishedState(
   server: ProviderServer,
@@ -269,12 +268,12 @@ export function finishedState(
   };
 }
 
-/** @param words the service's own, which may say that the job is not charged */
+/** @param words the message of the service, which may state that the job is not charged */
 function failedState(why: string, words: string): PolledState {
   return { status: "failed", errorCode: null, why, ...(saysNotCharged(words) && { charged: "no" }) };
 }
 
-/** A field of a reply as a text. */
+/** Returns a field of a reply as a string. */
 export function fieldText(value: unknown): string | null {
   if (typeof value === "string") return value.trim().replace(/\.$/, "") || null;
   return value === undefined || value === null ? null : JSON.stringify(value).slice(0, 500);

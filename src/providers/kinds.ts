@@ -7,7 +7,7 @@ import { basicOrBearerHeaders, LOCAL_DEFAULTS, SERVICE_DEFAULTS, type ServerKind
 import { fieldNamesAt, modelsAt } from "./openai/server-forms.ts";
 import type { Provider } from "./provider.ts";
 
-/** The names in the user's own workflow or command line. */
+/** Names of placeholders in the user's workflow or command line. */
 const PLACEHOLDER_NAMES: FieldNames = { seed: "seed", negative: "negative" };
 
 /** Gemini checks the length of prompts itself. */
@@ -51,7 +51,7 @@ const TABLE = {
   comfyui: {
     ...LOCAL_DEFAULTS,
     title: "ComfyUI",
-    // ComfyUI has no login; a proxy before it may have one.
+    // ComfyUI has no login, but a proxy in front of it may have one.
     keyHeaders: basicOrBearerHeaders,
     local: {
       ports: [8188, 8000],
@@ -87,7 +87,7 @@ const TABLE = {
     keyVariables: ["BFL_API_KEY"],
     firstModel: "flux-2-pro",
     keyHeaders: (key) => ({ "x-key": key }),
-    // It has so many jobs at once, queued or running, and answers 429 to more.
+    // The service accepts this number of queued and running jobs, and returns 429 for more.
     maxConcurrency: 24,
     fieldNamesAt: () => ({ seed: "seed" }),
     open: async (setup, deps) => (await import("./bfl.ts")).bflProvider(setup, deps),
@@ -106,7 +106,7 @@ const TABLE = {
   },
 } as const satisfies Record<string, ServerKind>;
 
-/** Whether a reply is a list of objects, each with a text in this field. */
+/** Whether a reply is a list of objects, each with a string in this field. */
 function hasList(json: unknown, name: string): boolean {
   return Array.isArray(json) && json.every((each) => typeof fieldsOf(each)[name] === "string");
 }
@@ -125,7 +125,7 @@ export function isServerKind(name: string): name is ServerKindName {
   return Object.hasOwn(KINDS, name);
 }
 
-/** A generator as it is written. A package is known by its name alone. */
+/** A parsed generator spec. A package has only a name. */
 export type ParsedSpec = ServerSpec | CommandSpec | PackageName;
 
 /** A generator's kind and address. */
@@ -133,15 +133,15 @@ export type GeneratorSpec = ServerSpec | CommandSpec | PackageSpec;
 
 export interface ServerSpec {
   kind: ServerKindName;
-  /** The spec in its canonical spelling, without a user name, password or query: it identifies the generator in the ledger. */
+  /** The spec in its canonical spelling, without a user name, password or query. It identifies the generator in the ledger. */
   name: string;
-  /** Its base, with its kind's path where the given URL had none, without a slash at its end; a query is kept. */
+  /** Base URL with the default path of its kind if the URL has none, without a slash at the end. A query is kept. */
   url: string;
 }
 
 interface CommandSpec {
   kind: "command";
-  /** The command line as it was given. */
+  /** The command line as the user wrote it. */
   name: string;
   /** The program and its arguments, with placeholders. */
   words: readonly string[];
@@ -151,7 +151,7 @@ export interface PackageName {
   kind: "npm";
   name: string;
   package: string;
-  /** null: the package's own. */
+  /** null for the package's default. */
   url: string | null;
 }
 
@@ -172,7 +172,7 @@ function findServerKind(spec: ServerSpec | PackageSpec): ServerKind {
   return spec.kind === "npm" ? spec.server : KINDS[spec.kind];
 }
 
-/** Loads a generator's code, and makes it. Nothing is sent or run. A command that uses no generator loads none of it. */
+/** Loads the code of a generator and creates it, without sending or running anything. Commands without a generator do not load it. */
 export async function openProvider(
   spec: GeneratorSpec,
   options: GeneratorOptions,
@@ -188,15 +188,15 @@ export async function openProvider(
   return kind.open({ url: spec.url, keyHeaders, options }, deps);
 }
 
-/** Whether images are paid by default: all but those of a command and of a private network. */
+/** Whether images are paid by default: true except for commands and servers in private networks. */
 export function isPaidByDefault(spec: GeneratorSpec): boolean {
   if (spec.kind === "command") return false;
   return getServerKind(spec)?.isPaid ?? !isPrivateHost(new URL(spec.url).hostname);
 }
 
 /**
- * The kind of a server that is at its kind's own address: there a key is needed, and the kind's variables hold one. Null
- * for any other.
+ * Kind of a server at the default address of its kind, where a key is required and the kind's variables apply. Null for any
+ * other address.
  */
 export function kindAtHome(spec: GeneratorSpec): ServerKind | null {
   const kind = getServerKind(spec);
@@ -226,7 +226,7 @@ export function knownModels(spec: ParsedSpec): Matrix {
   return kindModels(spec)?.matrix ?? [];
 }
 
-/** The model of requests that name none; null if it is not known. */
+/** Model of requests without a model; null if it is unknown. */
 export function getDefaultModel(spec: ParsedSpec): string | null {
   return kindModels(spec)?.default ?? null;
 }
