@@ -6,7 +6,10 @@ import type { BatchEvents, BatchSpec } from "./batch-spec.ts";
 import type { FolderBatch } from "./identify-batch.ts";
 import type { BatchPlan } from "./plan.ts";
 
-/** Asks the user to confirm a cost above the limit. @throws BudgetExceededError if it is not confirmed; nothing was sent */
+/**
+ * Asks the user to confirm a cost above the limit.
+ * @throws BudgetExceededError if the cost is not confirmed; nothing was sent
+ */
 export async function agreeOnCosts(
   { toSubmit }: BatchPlan,
   { matrix, confirmAbove, yes, cap }: BatchSpec,
@@ -30,8 +33,8 @@ export async function agreeOnCosts(
 }
 
 /**
- * Returns a function that confirms a folder with rows of other ledgers, once for each folder id. It returns false if nothing
- * needs a confirmation.
+ * Returns a function that asks the user to confirm a folder with rows of other ledgers, once for each folder id. The
+ * function returns false if no confirmation is needed.
  */
 export function folderAgreement(
   plan: BatchPlan,
@@ -54,7 +57,10 @@ export function folderAgreement(
 
 const FOREIGN_HINT = phrase`Nothing was sent. Submit them anyway with ${option("yes")}, or set ${option("home")} to the folder of the ledger that submitted them.`;
 
-/** Returns the number of rows that other ledgers may have submitted, or null. Shards report only an unknown folder. */
+/**
+ * Returns the number of rows that other ledgers might have submitted, or null. A shard reports them only for an
+ * unknown folder, because several ledgers share a known folder on purpose.
+ */
 function foreignRows(
   { isForeign, isKnown }: FolderBatch,
   plan: BatchPlan,

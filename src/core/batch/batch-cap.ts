@@ -8,25 +8,25 @@ import type { Cap } from "../limits/caps.ts";
 import { type BatchPlan, type PlanDeps, readAttempt } from "./plan.ts";
 
 /**
- * Budget of a running batch, in credits. Other processes may submit rows of other manifests into the same folder under the same
- * budget. Each row is claimed before the check, so of two concurrent processes at least one finds the other's claim. Both may
- * withdraw, but the budget is never exceeded.
+ * Budget of a running batch, in credits. Other processes that submit rows into the same folder share the budget. Each
+ * process claims a row before it checks the budget, so of two concurrent processes at least one finds the other's
+ * claim. Both might withdraw their rows, but the budget is never exceeded.
  */
 export function batchCap(plan: BatchPlan, maxCredits: number, deps: PlanDeps): Cap {
   const claims = new ClaimedCredits(plan, deps);
   return {
     async take() {
       try {
-        // Some rows may have been refused or withdrawn since they were read.
+        // Before a row is refused, the claims are read again, because other rows might have been refused or withdrawn.
         const isWithin = (await claims.update()) <= maxCredits || (await claims.readAgain()) <= maxCredits;
         return isWithin ? null : budgetExceededError(claims.total, maxCredits);
       } catch (error) {
-        // The budget cannot be enforced if the other claims cannot be read.
+        // If claims cannot be read, the row is not sent, because the budget cannot be checked.
         if (error instanceof ImggenError) return error;
         throw error;
       }
     },
-    // The sum is computed from the claims, of which uncharged tasks add nothing.
+    // The claims are added up on each call, and the claim of an uncharged task adds nothing, so nothing is given back.
     async giveBack() {},
   };
 }
@@ -35,7 +35,7 @@ class ClaimedCredits {
   readonly #deps: PlanDeps;
   readonly #before: number;
   readonly #planned: ReadonlySet<string>;
-  /** Cost of attempts claimed since the plan, by the claim's name; null if nothing was charged yet. */
+  /** Attempts claimed since the plan, with their cost, by claim name. The cost is null if nothing was charged yet. */
   readonly #claimed = new Map<string, { attempt: ClaimedAttempt; credits: number | null }>();
 
   constructor({ charged, chargedForOthers, claimed }: BatchPlan, deps: PlanDeps) {
@@ -44,14 +44,14 @@ class ClaimedCredits {
     this.#planned = claimed;
   }
 
-  /** Summed each time, because rows read claims concurrently and no claim may count twice. */
+  /** Computed on each call, because rows read claims concurrently, and a running total could count a claim twice. */
   get total(): number {
     let sum = this.#before;
     for (const { credits } of this.#claimed.values()) sum += credits ?? 0;
     return sum;
   }
 
-  /** Reads new claims. @returns the total */
+  /** Reads new claims, and claims that had no charge before. @returns the total */
   async update(): Promise<number> {
     const isKnown = (name: string) =>
       this.#planned.has(name) || typeof this.#claimed.get(name)?.credits === "number";
@@ -59,7 +59,7 @@ class ClaimedCredits {
     return this.total;
   }
 
-  /** Reads each claim made since the plan again. @returns the total */
+  /** Reads all claims made since the plan again. @returns the total */
   async readAgain(): Promise<number> {
     for (const { attempt } of [...this.#claimed.values()]) await this.#read(attempt);
     return this.total;
@@ -70,13 +70,13 @@ class ClaimedCredits {
   }
 
   /**
-   * A waiting request counts while its process lives, because it may be submitted already.
+   * Cost of an attempt. A waiting task counts while its process is running, because the process might be submitting it.
    * @returns null if nothing was charged yet
    */
   async #creditsOf({ row, number }: ClaimedAttempt): Promise<number | null> {
     if (this.#deps.countsKey?.(row) !== true) return 0;
     const entry = await readAttempt({ key: row, attempts: [] }, number - 1, this.#deps);
-    // A lost request may have been charged.
+    // A task whose outcome is lost might have been charged, so its cost counts.
     if (entry?.kind === "lost") return entry.task?.intent.credits ?? null;
     if (entry !== null) assertReadable(entry, "so the cost of the batch is unknown");
     if (entry?.kind !== "task") return null;

@@ -13,12 +13,16 @@ export interface CheckedRow {
   checked: CheckedRequest;
   /** Path below the output folder; null if the template names the file. */
   output: string | null;
-  /** File name template with the row's columns filled in; absent for the batch's template. */
+  /** File name template with the row's columns filled in; absent if the batch's template applies. */
   template?: string;
-  /** Identifies the row by its content rather than its line. A count distinguishes equal rows. */
+  /**
+   * Digest of the row's content, so that the row keeps its key on another line. A count at the end distinguishes equal
+   * rows.
+   */
   key: string;
   /**
-   * Key of the row in releases that did not trim prompts, for rows submitted by such a release; absent if equal.
+   * Key of the row in older releases, which did not trim prompts; absent if equal to `key`. If an older release
+   * submitted the row, its claim has this key.
    */
   uncutKey?: string;
 }
@@ -26,11 +30,11 @@ export interface CheckedRow {
 export interface RowChecks extends Pick<CheckOptions, "labels" | "savedFields" | "generator"> {
   matrix: Matrix;
   validate: boolean;
-  /** Copies files among a row's reference images; absent or null if only URLs are supported. */
+  /** Private copies of reference images that are files; absent or null if only URLs are supported. */
   copies?: Pick<PrivateCopies, "asRecorded"> | null;
 }
 
-/** @returns the request, or the error */
+/** @returns the checked request, or the error if the row is invalid */
 export async function checkRow(
   input: RequestInput,
   { matrix, copies, ...options }: RowChecks,
@@ -44,15 +48,18 @@ export async function checkRow(
   }
 }
 
-/** Fields that are in every digest, set or not. Digests identify rows across releases, so this order must never change. */
+/**
+ * Fields that are in every digest, even if unset. Their order must never change, because digests identify rows across
+ * releases.
+ */
 const DIGEST_FIELDS: readonly FieldName[] = ["prompt", "model", "ratio", "image", "maxImages", "quality"];
 
-/** Fields that were added later are in a digest only if they are set, so that older rows keep their digests. */
+/** Fields of later releases. A digest contains them only if they are set, so that older rows keep their digests. */
 const LATER_FIELDS = FIELD_NAMES.filter((name) => !DIGEST_FIELDS.includes(name)).toSorted();
 
 /**
- * Digest of a row's content, as 32 hexadecimal digits: the same on every machine and line. A single reference image as a string
- * and as a list give the same digest.
+ * Digest of a row's content, as 32 hexadecimal digits. It does not depend on the machine or the line number, and a
+ * single reference image gives the same digest as a string and as a list.
  */
 export function rowDigest(request: GenerationRequest, output: string | undefined): string {
   const digestValue = (name: FieldName) =>
@@ -60,7 +67,7 @@ export function rowDigest(request: GenerationRequest, output: string | undefined
       ? [request[name] ?? []].flat().map(digestImage)
       : (request[name] ?? null);
   const later = LATER_FIELDS.filter((name) => request[name] !== undefined);
-  // A list has a fixed order. Unset fields are null.
+  // The content is a list, because the order of a list is fixed. Unset fields are null.
   const content = [
     ...DIGEST_FIELDS.map(digestValue),
     output ?? null,
@@ -69,7 +76,10 @@ export function rowDigest(request: GenerationRequest, output: string | undefined
   return createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 32);
 }
 
-/** The file name of a copy is the digest of its bytes. Its folder differs between machines. */
+/**
+ * Returns only the file name of a private copy, because the folder differs between machines. The name is the digest of
+ * the file's content.
+ */
 function digestImage(image: unknown): unknown {
   return /^file:.*\/([\da-f]{64}\.\w+)$/.exec(String(image))?.[1] ?? image;
 }
@@ -86,14 +96,18 @@ export class RowKeys {
   }
 }
 
-/** Replaces keys with those of earlier runs. @param isClaimed whether a row was submitted with this key */
+/**
+ * Restores the keys of rows that an older release submitted.
+ * @param isClaimed whether a row was submitted with a key
+ */
 export function withKnownKeys(
   rows: readonly CheckedRow[],
   isClaimed: (key: string) => boolean,
 ): readonly CheckedRow[] {
   const isUncut = ({ uncutKey }: CheckedRow) => uncutKey !== undefined && isClaimed(uncutKey);
   if (!rows.some(isUncut)) return rows;
-  // Rows with untrimmed prompts did not count as equal to trimmed ones.
+  // The other rows are numbered again, because older releases did not count rows with untrimmed prompts as equal to
+  // them.
   const keys = new RowKeys();
   return rows.map((row) => {
     const key = isUncut(row) ? row.uncutKey : keys.next(row.key.replace(/-\d+$/, ""));

@@ -15,14 +15,14 @@ export const DEFAULT_CONCURRENCY = 4;
 export interface BatchSpec extends CostRules {
   rows: CheckedRow[];
   output: OutputFolder;
-  /** Copies reference images before the first submit; absent or null for none. */
+  /** Copies reference images before the first submit; absent or null if none are copied. */
   copies?: Pick<PrivateCopies, "make"> | null;
   wait: WaitSettings;
   concurrency: number;
   /** States of the rows that are submitted again, at a new charge. */
   resubmits: ReadonlySet<RowState>;
   shard: Shard | null;
-  /** Scope of the budget: all rows ever submitted into the folder, or only these rows. */
+  /** Rows that count toward the budget: all rows ever submitted into the folder, or only the rows of this batch. */
   budgetOf: "folder" | "rows";
   /** Budget in credits, including earlier runs; null for none. */
   cap: number | null;
@@ -45,23 +45,28 @@ export interface BatchResult {
 /** Question that the user must confirm before rows are submitted. */
 export type Confirmation =
   | { about: "costs"; credits: number; isEstimate: boolean }
-  /** `rows`: number of rows that may have been submitted elsewhere. */
+  /** `rows`: number of rows that another ledger might have submitted. */
   | { about: "folder"; message: string; rows: number };
 
 export interface BatchEvents extends Pick<GateDeps, "onOutage" | "onPause"> {
-  /** Asks the user. Absent without a terminal. */
+  /** Asks the user to confirm; absent if there is no terminal. */
   confirm?: ((confirmation: Confirmation) => Promise<boolean>) | undefined;
-  /** Called with a warning that needs no answer. */
+  /** Called with a warning that the user need not confirm. */
   onWarning?: (message: string) => Promise<void>;
-  /** Called when the batch is within its budget, before its cost is confirmed. */
+  /** Called after the budget is checked, and before the user confirms the cost. */
   onPlan?: (plan: BatchPlan) => Promise<void>;
-  /** Called before the first submit. `cutOff` returns the state so far when the process is about to exit. */
+  /**
+   * Called before the first submit. `cutOff` returns the result so far, for a process that exits before the batch ends.
+   */
   onRun?: (cutOff: () => BatchResult) => void;
   onStart?: (row: PlannedRow) => void;
   onEnd: (end: RowResult, counts: BatchCounts) => Promise<void>;
 }
 
-/** Rows that count toward the budget in addition to those of this run; null for none. */
+/**
+ * Returns a filter of the row keys that count toward the budget in addition to this run's rows; null if no other rows
+ * count.
+ */
 export function budgetedKeys({ cap, shard, budgetOf }: BatchSpec): ((key: string) => boolean) | null {
   if (cap === null || budgetOf === "rows") return null;
   return (key) => shard === null || isInShard(key, shard);

@@ -20,19 +20,22 @@ import { OutputNames } from "../manifest/output-name.ts";
 import { type CheckedRow, checkRow, isRepeat, type RowChecks, RowKeys, rowDigest } from "./batch-row.ts";
 import { isInShard, type Shard } from "./shard.ts";
 
-/** Defaults of rows, and the rules that rows are checked against. */
+/** Default values of rows, and the rules against which rows are checked. */
 export interface RowDefaults extends RowChecks, ReadOptions {
   values: Omit<RequestInput, "prompt">;
   labels: Partial<Labels>;
   words: Vocabulary;
   shard: Shard | null;
-  /** Whether an unused column is a problem. Default false. */
+  /** Whether an unused column is reported as a problem. Default false. */
   refusesUnused?: boolean;
-  /** Names of the row's values in messages. Default: the column. */
+  /** Names of the row's values in messages. Default: the column names. */
   rowLabels?: Labels;
-  /** Whether invalid rows are skipped, and repeated rows omitted. Default false. */
+  /** Whether invalid rows are skipped instead of refused, and repeated rows are omitted. Default false. */
   skipsRows?: boolean;
-  /** Whether the first invalid row's error is thrown unchanged, for rows that come from one request. Default false. */
+  /**
+   * Whether the error of the first invalid row is thrown unchanged, because all rows come from one request. Default
+   * false.
+   */
   throwsFirst?: boolean;
 }
 
@@ -53,8 +56,8 @@ export interface SkippedRow {
 const MAX_UNUSED_NAMES = 10;
 
 /**
- * Checks all rows of a manifest against the model matrix. Rows of other shards are checked and then omitted.
- * @throws ManifestError with every problem; the first row's ImggenError under `throwsFirst`
+ * Checks all rows of a manifest against the model matrix. Rows of other shards are checked too, but not returned.
+ * @throws ManifestError with every problem; under `throwsFirst`, the ImggenError of the first invalid row
  */
 export async function checkRows(
   entries: AsyncIterable<ManifestEntry>,
@@ -116,10 +119,10 @@ export async function checkRows(
 
 const NO_COLUMNS: OtherColumns = new Map();
 
-/** Fills the columns of --name with the row's values. @returns the problem if a value is missing */
+/** Replaces the columns in --name with the row's values. @returns a message if a value is missing */
 function fillFileName(others: OtherColumns, { name, words }: RowDefaults): { template?: string } | string {
   if (name === undefined || listPlaceholders(name).every(isPlaceholder)) return {};
-  // Placeholders of the image itself are filled when it is saved.
+  // Placeholders such as {index} are kept, because they are filled when the image is saved.
   const filled = fillTemplate(name, (each) => {
     const column = findColumn(each) ?? each;
     return isPlaceholder(column) ? `{${column}}` : others.get(each)?.replaceAll(UNSAFE_IN_NAME, "-");
@@ -150,7 +153,7 @@ function describeProblem({ wording }: ImggenError, { words }: RowDefaults): stri
   return formatWording([wording.message, wording.hint ?? ""], words);
 }
 
-/** Labels of the defaults that apply to a row, such as their flags. */
+/** Returns the labels, such as flags, of the default values that a row does not override. */
 function getDefaultLabels(values: Omit<RowValues, "output">, { labels }: RowDefaults): Partial<Labels> {
   const inherited = Object.entries(labels).filter(
     ([name]) => values[name as keyof typeof values] === undefined,

@@ -7,7 +7,7 @@ import type { RowResult } from "./row-result.ts";
 
 export interface ErrorGroup {
   error: ImggenError;
-  /** Names of the first rows. */
+  /** Names of the first rows with this error. */
   names: string[];
   count: number;
 }
@@ -25,17 +25,17 @@ const MAX_NAMES = 5;
 const MAX_ERROR_GROUPS = 50;
 const MAX_WARNINGS = 10;
 
-/** Whether a row's task is accepted, and nothing was charged for it yet. */
+/** Whether a row's task is unfinished, and nothing was charged for it so far. */
 export function isUncharged({ state, report }: RowResult): boolean {
   return state === "unfinished" && report?.charged === "no";
 }
 
-/** Counts a batch's rows as they end, in constant memory. */
+/** Counts of a batch's rows, updated when a row ends. Their size in memory does not grow with the number of rows. */
 export class BatchCounts {
   saved = 0;
-  /** Saved by an earlier run. */
+  /** Rows that an earlier run saved. */
   skipped = 0;
-  /** Refused by the provider, or failed after acceptance. */
+  /** Rows that the provider refused, or that failed after acceptance. */
   failed = 0;
   /** Part of `failed`: rows that the service refused, which the next run submits again. */
   refused = 0;
@@ -44,9 +44,9 @@ export class BatchCounts {
   unknown = 0;
   /** Part of `unknown`: rows of free tasks. */
   freeUnknown = 0;
-  /** Accepted and not saved yet. */
+  /** Unfinished rows, and rows that another process is working on. */
   pending = 0;
-  /** Part of `pending`: rows with no charge so far. */
+  /** Part of `pending`: unfinished rows for which nothing was charged so far. */
   waiting = 0;
   /** Part of `waiting`: rows that a free generator is working on, or that are completed and not saved. */
   inProgress = 0;
@@ -87,7 +87,10 @@ export class BatchCounts {
     this[state === "saved" ? "skipped" : COUNTERS[state]] += 1;
   }
 
-  /** Counts a row that this run began and did not report. It may have been charged. */
+  /**
+   * Counts a row that this run began and did not report. A row that was to be submitted might have been charged, so it
+   * counts as unknown.
+   */
   addUnfinished(row: PlannedRow): void {
     if (isToSubmit(row)) {
       this.unknown += 1;
@@ -99,7 +102,7 @@ export class BatchCounts {
     return [...this.#errors.values()].sort((a, b) => b.count - a.count);
   }
 
-  /** Differences between images and requests, with the number of rows. */
+  /** Warnings about images that differ from their requests, each with the number of its rows. */
   get mismatches(): [string, number][] {
     return [...this.#mismatches];
   }
@@ -109,7 +112,9 @@ export class BatchCounts {
     if (charged === "unknown") addCost(this.possibleCost, credits);
   }
 
-  /** Counts warnings about images, except those that were reported before the batch or name a file. */
+  /**
+   * Counts warnings about images. Warnings that were reported before the batch or that contain a file name are omitted.
+   */
   #addMismatches({ row, report }: RowResult): void {
     const names = report?.files.flatMap(({ path: file }) => (file === null ? [] : path.basename(file))) ?? [];
     for (const warning of new Set(report?.warnings)) {
@@ -122,7 +127,7 @@ export class BatchCounts {
   }
 
   #addError(name: string, error: ImggenError): void {
-    // Messages that name a task differ for each row, so errors are grouped by type and key.
+    // Errors are grouped by type and key, because a message that contains a task id is different for each row.
     const errorKey = `${error.type} ${error.key ?? ""}`;
     const existing = this.#errors.get(errorKey);
     if (!existing && this.#errors.size >= MAX_ERROR_GROUPS) return;

@@ -9,7 +9,9 @@ import { CHOOSE_ANOTHER } from "../images/destination.ts";
 export interface FolderBatch {
   /** Id in the folder, or null. */
   id: string | null;
-  /** Path at which this ledger first found the folder. The names of the claims depend on it. */
+  /**
+   * Path at which this ledger first found the folder. The path never changes, because the batch id is derived from it.
+   */
   origin: string;
   /** Whether other ledgers may have submitted rows into the folder. */
   isForeign: boolean;
@@ -17,7 +19,7 @@ export interface FolderBatch {
   isKnown: boolean;
 }
 
-/** Finds the batch of a folder by its id, otherwise by its path. @param folder absolute path without links */
+/** Finds the batch of a folder by its id, otherwise by its path. @param folder absolute path without symbolic links */
 export async function findBatch(folder: string, folders: BatchFolders): Promise<FolderBatch> {
   const id = await readFolderId(folder);
   const record = id === null ? null : await folders.findById(id);
@@ -27,8 +29,8 @@ export async function findBatch(folder: string, folders: BatchFolders): Promise<
 }
 
 /**
- * A batch is identified by its output folder and the service, so the same command resumes it even if the manifest was
- * renamed or its rows were reordered.
+ * Id of a batch, derived from its service and output folder. The manifest is not part of the id, so that the same
+ * command resumes the batch even if the manifest was renamed or its rows were reordered.
  * @param origin path at which the ledger first found the folder
  */
 export function batchId(baseUrl: string, origin: string): string {
@@ -39,17 +41,18 @@ export interface FolderDeps {
   folders: BatchFolders;
   /** Milliseconds since the epoch. */
   nowMs: number;
-  /** Whether several ledgers share the folder on purpose. */
+  /** Whether this run is a shard, so that several ledgers share the folder on purpose. */
   isShard: boolean;
-  /** Confirms a folder that other ledgers may have used. @throws if the user declines */
+  /** Asks the user to confirm a folder that other ledgers might have used. @throws if the user declines */
   agree: (batch: FolderBatch) => Promise<boolean>;
 }
 
 /**
- * Gives the folder of a batch an id before anything is submitted into it. The ledger records the id first, so that a process
- * that reads it in the folder also finds it in the ledger.
- * @param planned the batch that the rows were planned for
- * @throws SaveFailedError if no file can be created in the folder; UsageError if it now belongs to another batch
+ * Writes an id into the folder of a batch before the first submit. The ledger records the id first, so that a process
+ * that reads the id in the folder also finds it in the ledger.
+ * @param planned the folder's batch when the rows were planned
+ * @throws SaveFailedError if no file can be created in the folder; UsageError if the folder now belongs to another
+ * batch
  */
 export async function identifyBatch(
   folder: string,
@@ -59,10 +62,10 @@ export async function identifyBatch(
   let foundBatch = await findBatch(folder, folders);
   if (foundBatch.id === null) {
     const id = newFolderId();
-    // Other ledgers may run their shards of the same batch into the same folder.
+    // Shards of a batch have the same folder, so other ledgers might submit rows into it too.
     await folders.recordId(id, { origin: planned.origin, isShared: isShard });
     await writeFolderId(folder, id, nowMs);
-    // Another process may have written an id first, which is kept.
+    // The id in the folder is read again, because another process might have written its id first.
     foundBatch = await findBatch(folder, folders);
   }
   if (foundBatch.origin !== planned.origin) throw folderReplacedError(folder);

@@ -16,14 +16,15 @@ import {
 import { type CheckedRow, withKnownKeys } from "./batch-row.ts";
 
 /**
- * State of a row, from its latest task. `new`: to be submitted, because nothing was charged. `waiting`: another process will
- * submit it. `unfinished`: begun and not saved. `failed`: may have been charged, so only the user can resubmit it.
+ * State of a row, derived from its latest task. `new`: nothing was charged, so the row is submitted. `waiting`:
+ * another process will submit the row. `unfinished`: the task has begun, and its images are not saved. `failed`: the
+ * row might have been charged, so it is submitted again only if the user requests it.
  */
 export type RowState = "new" | "waiting" | "unfinished" | "saved" | "failed" | "unknown";
 
 export interface RowAttempts {
   key: string;
-  /** Ledger ids of the row's tasks by attempt. For a damaged claim, the path of the claim. */
+  /** Ledger id of the task of each attempt. If a claim is damaged, its path replaces the id. */
   attempts: string[];
 }
 
@@ -36,29 +37,34 @@ export interface AttemptDeps {
 }
 
 /**
- * Reads an attempt: its task, or the outcome in its claim if the ledger no longer has the task.
- * @throws StateFolderError; UnreadableRecordError if the disk cannot read the task's file
+ * Reads the task of an attempt from the ledger. If the ledger no longer contains the task, its outcome is read from
+ * the claim.
+ * @throws StateFolderError; UnreadableRecordError if a disk error makes the task's file unreadable
  */
 export async function readAttempt(row: RowAttempts, index: number, deps: AttemptDeps): Promise<Attempt> {
   const { claims, ledger } = deps;
   let id = row.attempts[index] ?? "";
-  // A claim that looked damaged may have been incomplete at that time.
+  // A claim that looked damaged might only have been incomplete, so it is read again.
   if (!isId(id)) id = row.attempts[index] = await claims.findTaskId(row.key, index + 1);
   if (!isId(id)) return { kind: "lost", file: id, task: null };
   const entry = await ledger.read(id);
   if (entry?.kind === "task" && !mayHaveEnded(entry.task, ledger))
     return { ...entry, task: await ledger.withLostReplies(entry.task) };
-  // A disk error may be temporary, while damaged bytes leave the outcome of the row unknown.
+  // A disk error is thrown, because it might be temporary. Damaged bytes are permanent, so the row's outcome is
+  // unknown.
   if (entry?.kind === "damaged" && errorCode(entry.cause) !== undefined)
     assertReadable(entry, "so the charge for its row is unknown");
   if (entry !== null && entry.kind !== "task") return entry;
   const claimed = toEndedAttempt(await claims.read(row.key, index + 1));
   if (entry !== null) return claimed?.kind === "task" ? claimed : entry;
-  // The task may have begun since the ledger was read.
+  // The task might have begun after the ledger was read, so the ledger is read again.
   return claimed?.kind === "lost" ? ((await ledger.read(id)) ?? claimed) : claimed;
 }
 
-/** Whether an open task may have ended: its claim records the end before its file leaves the folder of open tasks. */
+/**
+ * Whether a task that the ledger lists as open might have ended. The outcome is written to the claim before the task's
+ * file is moved out of the folder of open tasks, so the claim can be newer.
+ */
 function mayHaveEnded({ id, state, requests }: Task, ledger: AttemptDeps["ledger"]): boolean {
   if (!STATES[state].isOpen) return false;
   return requests.every(({ attempts }) => attempts.length === 0) || !ledger.isOpen(id);
@@ -86,14 +92,14 @@ const ROW_STATES: Readonly<Record<TaskState, RowState>> = {
 /** @param entry the latest attempt; null if nothing was ever sent for the row */
 export function rowState(entry: Attempt, ledger: Pick<Ledger, "isHeld">): RowState {
   if (entry === null) return "new";
-  // A task that cannot be read may have been charged.
+  // A task that cannot be read might have been charged, so its row must not count as new.
   if (entry.kind !== "task") return "unknown";
   const { state } = entry.task;
   if ((state === "waiting" || state === "started") && ledger.isHeld(entry.task)) return "waiting";
   return endsUnsent(entry.task) ? "new" : ROW_STATES[state];
 }
 
-/** State of a row at the end of a run. A refused row is failed, because the same run does not submit it again. */
+/** State of a row at the end of a run. A refused row counts as failed, because this run does not submit it again. */
 export function finalRowState({ state, error }: { state: TaskState; error: Error | null }): RowState {
   const hasMissingFiles = state === "saved" && error !== null;
   return state === "refused" || hasMissingFiles ? "failed" : ROW_STATES[state];
@@ -102,8 +108,8 @@ export function finalRowState({ state, error }: { state: TaskState; error: Error
 export interface PlannedRow extends CheckedRow, RowAttempts {
   state: RowState;
   /**
-   * Id of the attempt that this run submits again, or null. Decided before the run, so that a row that fails in it is not
-   * submitted again.
+   * Id of the attempt that this run submits again, or null. It is chosen before the run, so that a row that fails
+   * during the run is not submitted again.
    */
   resubmit: string | null;
 }
@@ -112,12 +118,12 @@ export function isToSubmit({ state, resubmit }: Pick<PlannedRow, "state" | "resu
   return state === "new" || resubmit !== null;
 }
 
-/** Sum of documented costs, in credits, and number of rows without one. */
+/** Sum of documented costs, in credits, and number of rows whose cost is undocumented. */
 export interface TotalCost {
   rows: number;
   credits: number;
   undocumented: number;
-  /** Number of requests in rows of undocumented cost, not counting the first one of each row. Default: 0. */
+  /** Number of requests in rows of undocumented cost, without the first request of each row. Default: 0. */
   extraRequests?: number;
 }
 
@@ -125,11 +131,14 @@ export interface BatchPlan {
   /** Unfinished rows first. */
   rows: PlannedRow[];
   toSubmit: TotalCost;
-  /** Possible charge for these rows in earlier runs. */
+  /** Possible charges of earlier runs for the rows of the plan. */
   charged: TotalCost;
-  /** Possible charge for rows that were removed from the manifest. */
+  /** Possible charges of earlier runs for rows that were removed from the manifest. */
   chargedForOthers: TotalCost;
-  /** Names of the claims whose charges are included. A claim without a charge may still be charged by another process. */
+  /**
+   * Names of the claims whose charges are included in `charged` and `chargedForOthers`. A claim without a charge is
+   * omitted, because another process might still submit its task.
+   */
   claimed: ReadonlySet<string>;
 }
 
@@ -139,7 +148,7 @@ export interface PlanDeps extends AttemptDeps {
   claims: Pick<RowClaims, "load" | "list" | "findTaskId" | "read">;
   /** States of the rows that are submitted again. */
   resubmits: ReadonlySet<RowState>;
-  /** Whether the cost of a row outside the manifest counts, by its key; null if no such cost counts. */
+  /** Whether the row with a given key counts toward the budget; null if only the manifest's rows count. */
   countsKey: ((key: string) => boolean) | null;
 }
 
@@ -167,11 +176,14 @@ export async function planBatch(checked: readonly CheckedRow[], deps: PlanDeps):
 function shouldResubmit(state: RowState, entry: Attempt, deps: PlanDeps): boolean {
   if (!deps.resubmits.has(state)) return false;
   if (state === "unknown") return isUnknownFinal(entry, deps);
-  // An unsent request is continued, because a second request would be charged too.
+  // A waiting task is continued instead, because a second task would be charged too.
   return entry?.kind !== "task" || entry.task.state !== "waiting";
 }
 
-/** The budget covers rows that were removed from the manifest too. */
+/**
+ * Adds up the possible charges for rows that were removed from the manifest, because these charges count toward the
+ * budget.
+ */
 async function addRemovedRowCharges(
   rows: readonly CheckedRow[],
   tasks: ReadonlyMap<string, string[]>,
@@ -191,7 +203,7 @@ async function addRemovedRowCharges(
 
 /**
  * Adds the possible charges of a row's attempts.
- * @param credits cost of an attempt whose record cannot be read
+ * @param credits assumed cost of an attempt whose record cannot be read
  * @returns the last attempt
  */
 async function addCharges(
@@ -212,7 +224,7 @@ async function addCharges(
   return last;
 }
 
-/** Whether an unknown outcome is final, because no process works on the task. */
+/** Whether an unknown outcome stays unknown, because no process is working on the task. */
 function isUnknownFinal(entry: Attempt, { ledger }: PlanDeps): boolean {
   return entry?.kind === "lost" || (entry?.kind === "task" && !ledger.isHeld(entry.task));
 }
@@ -238,7 +250,7 @@ async function* withReplacements(row: RowAttempts, deps: PlanDeps): AsyncGenerat
   }
   for (let id = replacementId(entry); id !== null && !seen.has(id); id = replacementId(entry)) {
     seen.add(id);
-    // A replacement whose file was removed may have been charged.
+    // A replacement whose file was removed might have been charged, so it counts as lost.
     entry = (await deps.ledger.read(id)) ?? { kind: "lost", file: id, task: null };
     yield { id, entry, claim: null };
   }

@@ -12,7 +12,7 @@ import type { CheckedRow } from "./batch-row.ts";
 import { type BatchPlan, type PlanDeps, type PlannedRow, planBatch } from "./plan.ts";
 
 export interface OutputFolder extends SaveOptions {
-  /** Absolute path without links. */
+  /** Absolute path without symbolic links. */
   folder: string;
   template: string;
 }
@@ -27,7 +27,7 @@ export interface OutputFolderOptions extends SaveOptions {
   resolvePath: (file: string) => string;
 }
 
-/** Destination of a batch's images: always a folder. @throws UsageError */
+/** Returns the folder for a batch's images. @throws UsageError if the options do not describe a folder */
 export async function outputFolder(options: OutputFolderOptions): Promise<OutputFolder> {
   const { output, label, name, template = DEFAULT_TEMPLATE, takesColumns = false } = options;
   if (output === "-") throw new UsageError(`${label} - is for one image; give a folder.`);
@@ -45,7 +45,8 @@ export function rowDestination(row: CheckedRow, { folder, template, ...how }: Ou
 }
 
 /**
- * Returns the destination of a row's images after the output folder was moved, with the same names; null if it was not moved.
+ * Returns the destination of a row's images, under unchanged names, in the output folder's new location. Returns null
+ * if the output folder was not moved.
  */
 export function movedDestination(
   row: CheckedRow,
@@ -54,7 +55,7 @@ export function movedDestination(
 ): Destination | null {
   const { destination } = intent;
   const current = rowDestination(row, base);
-  // A task from `rerun` keeps its destination.
+  // A task from `rerun` can have a different kind of destination, which is kept.
   if (destination.kind !== current.kind || destinationFolder(destination) === destinationFolder(current))
     return null;
   if (destination.kind === "file") return { ...current, overwrite: destination.overwrite };
@@ -77,7 +78,8 @@ export async function planWithFiles(
   for (;;) {
     const plan = await planBatch(rows, deps);
     const problems = await findMisplaced(plan.rows, base);
-    // Another process may have just saved this row, so a problem must occur in two plans.
+    // A problem counts only if it occurs in two plans, because another process might have saved the row after the first
+    // plan.
     const misplaced = problems.filter(({ line }) => suspects.has(line));
     if (problems.length === 0 || misplaced.length > 0) return { plan, misplaced };
     suspects = new Set(problems.map(({ line }) => line));
@@ -107,6 +109,6 @@ async function findProblem(row: PlannedRow, base: OutputFolder): Promise<Manifes
 export async function prepareFolders(rows: readonly CheckedRow[], base: OutputFolder): Promise<void> {
   const folders = new Map<string, CheckedRow>();
   for (const row of rows) folders.set(row.output === null ? "." : path.dirname(row.output), row);
-  // Sequential, so that no other check is still running after an error.
+  // The folders are prepared one after another, so that no check is still running after an error.
   for (const row of folders.values()) await prepareDestination(rowDestination(row, base));
 }

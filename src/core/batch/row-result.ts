@@ -11,16 +11,16 @@ import { type Attempt, finalRowState, type PlannedRow, type RowState } from "./p
 export interface RowResult {
   row: PlannedRow;
   state: RowState;
-  /** Whether an earlier run saved it. */
+  /** Whether an earlier run saved the row. */
   isSkipped: boolean;
   report: TaskReport | null;
   error: ImggenError | null;
-  /** Whether this run submitted it, or tried to. */
+  /** Whether this run submitted the row or tried to submit it. */
   isSubmitted: boolean;
 }
 
 export function rowResult(row: PlannedRow, report: TaskReport, isSubmitted: boolean): RowResult {
-  // A generator's size check may have added the same warning.
+  // A mismatch is not added twice if a generator's size check has already reported it.
   const isReported = (warning: string) =>
     report.warnings.some((existing) => existing.endsWith(receivedClause(warning)));
   const mismatches = mismatchWarnings(report).filter((warning) => !isReported(warning));
@@ -35,7 +35,8 @@ function receivedClause(mismatch: string): string {
 }
 
 /**
- * A row's task failed. The next run submits it again only if it was refused or not sent. `cause` is the task's error.
+ * Error of a row whose task failed. The next run submits the row again only if its task was refused or not sent.
+ * `cause` is the task's error.
  */
 class RowFailedError extends GenerationFailedError {
   constructor({ state, error, charged, free }: TaskReport) {
@@ -101,8 +102,9 @@ function dismissedError({ id }: Task): OutcomeUnknownError {
 const RESUBMIT_ADVICE = phrase`Submit it again, at a new charge: ${option("resubmitUnknown")}`;
 
 /**
- * Result of a row whose record cannot be read. It may have been charged, so the user decides.
- * @param same a task for the same request, which may belong to this row
+ * Result of a row whose record is damaged or lost. The row might have been charged, so only the user can submit it
+ * again.
+ * @param same another task with the same request, which might be the row's task
  */
 export function unreadableResult(row: PlannedRow, entry: Attempt, same: Task | null): RowResult {
   const message = `The record of this row cannot be read: ${entry?.file}.`;
@@ -111,13 +113,16 @@ export function unreadableResult(row: PlannedRow, entry: Attempt, same: Task | n
   return errorResult("unknown", row, new OutcomeUnknownError(message + task, { hint }));
 }
 
-/** Result of a row whose record the disk cannot read. Nothing was sent in this run. */
+/** Result of a row whose record was not read because of a disk error. This run sent nothing for the row. */
 export function unreadRowResult(row: PlannedRow, why: ImggenError): RowResult {
   const { message, hint = "Nothing was sent." } = why.wording;
   return errorResult("unknown", row, inheritError(why, message, { hint, charged: "unknown" }));
 }
 
-/** About 5 %, as a difference of natural logarithms. Image sides are multiples of a block, so ratios are never exact. */
+/**
+ * Allowed deviation from the requested ratio: about 5 %, as a difference of natural logarithms. Models round image
+ * sides to multiples of a block size, so the received ratio is rarely exact.
+ */
 const RATIO_TOLERANCE = 0.05;
 
 /** Warnings about an aspect ratio or a number of images that differs from the request. */

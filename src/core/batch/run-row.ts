@@ -37,17 +37,19 @@ export interface BatchContext {
   output: OutputFolder;
   wait: WaitSettings;
   claims: RowClaims;
-  /** Shared by all rows, with one gate for their submits. */
+  /** Shared by all rows, so that one gate limits all their submits. */
   deps: TaskDeps;
 }
 
-/** `elsewhere`: another process is working on the row. `again`: the row has changed, so its next step is chosen again. */
+/**
+ * `elsewhere`: another process is working on the row. `again`: the row has changed, so its next step is chosen again.
+ */
 type Step = RowResult | "elsewhere" | "again";
 
 /**
- * Submits a row, or continues its task, until it ends.
- * @returns "elsewhere" if another process is working on it
- * @throws the signal's reason, if nothing was sent
+ * Submits a row or continues its task, until the row ends.
+ * @returns "elsewhere" if another process is working on the row
+ * @throws the reason of the abort signal, if the signal prevented the submit
  */
 export async function runRow(row: PlannedRow, run: BatchContext): Promise<RowResult | "elsewhere"> {
   for (;;) {
@@ -61,17 +63,20 @@ export async function runRow(row: PlannedRow, run: BatchContext): Promise<RowRes
   }
 }
 
-/** Whether a row failed with the error that already stopped the batch. Only the first row reports it. */
+/**
+ * Whether a row failed with the error that already stopped the batch. The batch reports this error only for the first
+ * row.
+ */
 function repeatsStop({ error, report }: RowResult, stopped: ImggenError): boolean {
   if (error === null || report?.charged !== "no" || !stopsBatch(error)) return false;
   if (report.state === "not_sent") return true;
   return report.state === "refused" && error !== stopped && error.cause !== stopped;
 }
 
-/** Disk errors that every further image would meet too. */
+/** Codes of disk errors that would also occur for every further image. */
 const FATAL_DISK_ERRORS: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EROFS", "EIO"]);
 
-/** Whether the batch submits no more rows after this error. Running rows are finished. */
+/** Whether no more rows are submitted after this error. Rows that are already running are finished. */
 function stopsBatch(error: ImggenError): boolean {
   if (isAccountError(error) || error.type === "budget_exceeded") return true;
   if (error.type === "network" && !isRetryable(error)) return true;
@@ -79,7 +84,9 @@ function stopsBatch(error: ImggenError): boolean {
   return error.type === "save_failed" && FATAL_DISK_ERRORS.has(errorCode(error.cause) ?? "");
 }
 
-/** An error of one row, such as a task of another account, does not end the batch. */
+/**
+ * Converts an error of one row to a result, so that an error such as another account's task does not stop the batch.
+ */
 function failedRow(row: PlannedRow, error: unknown, { deps }: BatchContext): RowResult {
   if (!(error instanceof ImggenError) || error === deps.signal.reason) throw error;
   return isToSubmit(row) ? errorResult("failed", row, error) : unreadRowResult(row, error);
@@ -96,12 +103,12 @@ async function nextStep(row: PlannedRow, run: BatchContext): Promise<Step> {
   const { task } = entry;
   return nextStepForTask(row, task, run).catch((error: unknown) => {
     if (!(error instanceof ImggenError) || error === deps.signal.reason) throw error;
-    // The error is from this run, but the charge is from the record.
+    // The error does not show whether the task was charged, so the charge is taken from the task's record.
     return rowResult(row, { ...taskReport(task), error }, false);
   });
 }
 
-/** Whether this run was planned to submit the row again, and no task of the row is newer than the plan. */
+/** Whether the plan submits the row's latest attempt again. False if another attempt was made since the plan. */
 function isResubmitted({ resubmit, attempts }: PlannedRow): boolean {
   return resubmit !== null && resubmit === attempts.at(-1);
 }
@@ -135,7 +142,10 @@ async function nextStepForTask(row: PlannedRow, task: Task, run: BatchContext): 
   }
 }
 
-/** Submits a row under its claim, which an earlier run may have left without a task. @param attempt from 1 */
+/**
+ * Claims an attempt, if no earlier run has claimed it, and submits the row.
+ * @param attempt number of the attempt, from 1
+ */
 async function submitRow(row: PlannedRow, attempt: number, run: BatchContext): Promise<Step> {
   const { claims, deps } = run;
   deps.signal.throwIfAborted();
@@ -153,14 +163,14 @@ async function submitRow(row: PlannedRow, attempt: number, run: BatchContext): P
     id: row.attempts[attempt - 1] ?? "",
     claim: claims.claimName(row.key, attempt),
     isShared: true,
-    // A task that was begun and is missing from the ledger may have been sent.
+    // A task whose claim shows that it has begun might have been sent, even if the ledger no longer contains the task.
     isFree: async () => (await claims.read(row.key, attempt)) === null,
   };
   const report = await beginAndDrive(intent, spec, beginOptions, deps);
   return report === "taken" ? "again" : afterSubmit(row, report, run);
 }
 
-/** @throws the signal's reason, if the row was not sent */
+/** @throws the reason of the abort signal, if the signal prevented the submit */
 function afterSubmit(row: PlannedRow, report: TaskReport, { deps }: BatchContext): Step {
   const { error, state } = report;
   if (error instanceof TakenOverError) return "again";
@@ -168,7 +178,7 @@ function afterSubmit(row: PlannedRow, report: TaskReport, { deps }: BatchContext
   if (error instanceof InterruptedError) throw deps.signal.reason;
   if (error === deps.gate.stopped) return notSentResult(row, error);
   if (error.type !== "network" || stopsBatch(error)) return rowResult(row, report, true);
-  // The gate closed for an outage, which a reply in flight may have ended since.
+  // An outage prevented the submit. If the gate is open again, the outage is over, so the row is tried again.
   return deps.gate.isClosed ? notSentResult(row, error) : "again";
 }
 
@@ -194,7 +204,7 @@ async function continueRow(row: PlannedRow, claimedTask: ClaimedTask, run: Batch
   const spec = continueSpec(row, claimedTask.task, run);
   if (!endsUnsent(claimedTask.task))
     return rowResult(row, await continueHeld(claimedTask, spec, useCaseDeps(run)), false);
-  // Nothing was sent, so the task is treated as new.
+  // Nothing was sent, so the task is submitted like a new task.
   const report = await driveTask(
     claimedTask,
     { ...spec, isContinued: false },
@@ -209,7 +219,7 @@ async function resubmitUnknown(row: PlannedRow, task: Task, run: BatchContext): 
   return withClaimedTask(row, task, run, async (claimedTask) => {
     for (const line of ledger.lostReplyLines(claimedTask.task)) await claimedTask.record(line);
     if (!isUnknown(claimedTask.task)) {
-      // Another process has continued the task since it was read.
+      // Another process has continued the task since this process read it.
       await claimedTask.release();
       return "again";
     }
@@ -218,14 +228,14 @@ async function resubmitUnknown(row: PlannedRow, task: Task, run: BatchContext): 
   });
 }
 
-/** Makes the replacement that the user submitted with `rerun` the row's next attempt. */
+/** Records the task that the user submitted with `rerun` as the row's next attempt. */
 async function adoptReplacement(row: PlannedRow, id: string, { claims, deps }: BatchContext): Promise<Step> {
   const at = isoTime(deps.clock.now());
   row.attempts.push(await claims.claim(row.key, row.attempts.length + 1, { id, intent: null, at }));
   return "again";
 }
 
-/** A saved row is never submitted again. Missing files are downloaded again, and files that the user changed are kept. */
+/** Finds the files of a saved row. Missing files are saved again, and files that the user changed are kept. */
 async function checkSavedRow(row: PlannedRow, task: Task, run: BatchContext): Promise<Step> {
   const report = taskReport(task);
   const moved = movedDestination(row, task, run.output);
@@ -234,7 +244,7 @@ async function checkSavedRow(row: PlannedRow, task: Task, run: BatchContext): Pr
   return rowResult(row, await continueNamed(task, continueSpec(row, task, run), useCaseDeps(run)), false);
 }
 
-/** Finds a saved file in the moved folder or its original folder; null if both lack it. */
+/** Finds a saved file in the moved folder, or else in its original folder. Returns null if the file is in neither. */
 async function findFile(
   file: SavedFile,
   { intent }: Task,
@@ -249,7 +259,7 @@ async function findFile(
 }
 
 async function isOnDisk(file: string | null): Promise<boolean> {
-  // A disk error counts as absent: the image is then downloaded, and saved only if the file does not exist.
+  // After a disk error, the file counts as missing, because saving the image again checks the file once more.
   return file !== null && (await isNameTaken(file).catch(() => false));
 }
 
@@ -276,7 +286,10 @@ function requireAccount(
   requireSameAccount(intent, deps.connection.identity, taskId, deps.acceptsOtherKey);
 }
 
-/** Returns the newest task with the row's request that is not one of its attempts, for a row with a damaged claim. */
+/**
+ * Returns the newest task that has the row's request and is not an attempt of the row. If the row's claim is damaged,
+ * this task might be the row's task.
+ */
 async function findSameRequest(
   { checked, attempts }: PlannedRow,
   { deps }: BatchContext,

@@ -13,13 +13,13 @@ export interface RunRowsSpec {
   onStart: (row: PlannedRow) => void;
 }
 
-/** Interval for trying rows of other processes again, in milliseconds. */
+/** Interval before another attempt to run rows that other processes are working on, in milliseconds. */
 const RETRY_INTERVAL_MS = 300;
 
 /**
- * Runs rows concurrently until all have ended or the signal aborts. After an unexpected error, no more rows begin, and the error
- * is thrown after the running rows have ended.
- * @returns the rows that were not reported
+ * Runs rows concurrently until all have ended or the signal aborts. After an unexpected error, no more rows begin, and
+ * the error is thrown after the running rows have ended.
+ * @returns the rows that were not reported, because the signal aborted
  */
 export async function runRows(
   rows: readonly PlannedRow[],
@@ -39,8 +39,8 @@ export async function runRows(
 }
 
 /**
- * Runs each row once. A running row is finished even after a signal, because it has been charged. @returns rows that were not
- * reported
+ * Runs each row once. A running row is finished even after the signal aborts, because it might have been charged.
+ * @returns rows that were not reported
  */
 async function runOnce(
   rows: readonly PlannedRow[],
@@ -61,7 +61,7 @@ async function runAndReport(
   if (signal.aborted) return false;
   onStart(row);
   const end = await runRow(row, run).catch((error: unknown) => {
-    // The signal aborted before the row was begun.
+    // After the signal aborts, `runRow` throws if the row was not sent.
     if (signal.aborted) return null;
     throw error;
   });

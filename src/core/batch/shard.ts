@@ -3,7 +3,7 @@ import { option, phrase } from "../../lib/wording.ts";
 
 /** One of several equal parts of a batch, so that several machines can run one part each. */
 export interface Shard {
-  /** 1 for the first. */
+  /** Number of the part, from 1. */
   index: number;
   count: number;
 }
@@ -20,10 +20,10 @@ export function parseShard(text: string): Shard {
   });
 }
 
-/** Hexadecimal digits that fit into a number exactly. */
+/** Number of hexadecimal digits whose value a JavaScript number represents exactly. */
 const DIGITS = 12;
 
-/** Whether a row belongs to a shard. Each row is in exactly one, and equal rows are in the same. */
+/** Whether a row belongs to a shard. Each row is in exactly one shard, and equal rows are in the same shard. */
 export function isInShard(digest: string, { index, count }: Shard): boolean {
   return Number.parseInt(digest.slice(0, DIGITS), 16) % count === index - 1;
 }
