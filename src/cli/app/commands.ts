@@ -11,7 +11,7 @@ interface CommandEntry {
   load: () => Promise<CommandModule>;
 }
 
-/** Commands in the order of the help. The code of a command is loaded only to run or describe it. */
+/** All commands, in the order of the help. The code of a command is loaded only to run or describe that command. */
 export const COMMANDS: Record<string, CommandEntry> = {
   generate: {
     group: "Create",

@@ -6,7 +6,7 @@ import type { Environment } from "../../client/this-process.ts";
 const WRITABLE_BY_OTHERS = 0o022;
 const ACCESSIBLE_BY_OTHERS = 0o077;
 const WORLD_WRITABLE = 0o002;
-/** Sticky bit of a folder. Users cannot rename or remove the files of other users in it. */
+/** Mode bit of a folder in which users cannot rename or remove each other's files, such as /tmp. */
 const STICKY = 0o1000;
 const ROOT = 0;
 
@@ -22,11 +22,11 @@ interface CompileCacheOptions {
 
 /**
  * Makes Node cache compiled code between runs, which shortens the start by a tenth. The cache must be in a folder that
- * only this user can write to, because Node executes its content. Node's default folder, below the system's temporary
- * folder, could have been created by another user.
+ * only this user can write to, because Node executes the cached code. Node's default folder is not used, because
+ * another user could have created that folder in the system's temporary folder.
  *
- * Does nothing if the state folder does not exist, so that `--help` creates nothing in a new home, or if
- * NODE_COMPILE_CACHE or NODE_DISABLE_COMPILE_CACHE is set.
+ * Does nothing if NODE_COMPILE_CACHE or NODE_DISABLE_COMPILE_CACHE is set. Also does nothing if the state folder does
+ * not exist, so that `imggen --help` creates no folders for a new user.
  */
 export function enableCompileCache(options: CompileCacheOptions): void {
   const { env, userId, enable = nodeEnableFunction() } = options;
@@ -41,19 +41,19 @@ export function enableCompileCache(options: CompileCacheOptions): void {
     if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) mkdirSync(folder, { mode: 0o700 });
     if (isOwnedFolder(folder, userId, ACCESSIBLE_BY_OTHERS)) enable(folder);
   } catch {
-    // The program runs without a cache.
+    // An error is ignored, because the program only starts more slowly without a cache.
   }
 }
 
-/** Whether this is a folder (not a link) that the user owns, and its mode has none of the forbidden bits. */
+/** Whether a path is a folder (not a link) that the user owns, and whose mode has none of the forbidden bits. */
 function isOwnedFolder(folder: string, userId: number, forbiddenMode: number): boolean {
   const stats = lstatSync(folder, { throwIfNoEntry: false });
   return stats?.isDirectory() === true && stats.uid === userId && (stats.mode & forbiddenMode) === 0;
 }
 
 /**
- * Whether no other user can replace this folder after the check. Node reads the cache by its path until the program
- * exits. Group-writable parents are allowed, because many systems give each user a private group with write permission.
+ * Whether no other user can replace the folder after this check, because Node reads the cache by its path until the
+ * program exits. Group-writable parents are allowed, because many systems give each user a private group.
  * @param folder absolute, links resolved
  */
 function canOnlyBeReplacedBy(userId: number, folder: string): boolean {
@@ -65,7 +65,7 @@ function canOnlyBeReplacedBy(userId: number, folder: string): boolean {
   return isTrusted && canOnlyBeReplacedBy(userId, parent);
 }
 
-/** Returns `module.enableCompileCache`, which the types of the oldest supported Node do not declare. */
+/** Returns `module.enableCompileCache`, which the type declarations of the oldest supported Node omit. */
 function nodeEnableFunction(): CompileCacheOptions["enable"] {
   if (!("enableCompileCache" in module)) return undefined;
   const { enableCompileCache } = module;

@@ -5,13 +5,13 @@ import { termLines, wrapWords } from "../text/fit.ts";
 import type { OutputStream } from "../text/output-stream.ts";
 import { refusedGlobals } from "./commands.ts";
 
-/** Maximum number of lines of help without `--all`, so that it fits a small screen. */
+/** Maximum number of lines of help without `--all`, chosen to fit a small screen. */
 const MAX_LINES = 40;
-/** Maximum width of help without `--all`, and its width in a pipe. */
+/** Maximum width of help without `--all`, and the width of that help in a pipe. */
 const SHORT_HELP_COLUMNS = 80;
 const FULL_HELP_PIPE_COLUMNS = 100;
 const MAX_FULL_HELP_COLUMNS = 110;
-/** Minimum width of a description beside its term; with less room it is placed below the term. */
+/** Minimum width of a description beside its term. If there is less room, the description is placed below the term. */
 const MIN_DESCRIPTION_COLUMNS = 22;
 
 export const GLOBAL_OPTIONS = "Global options:";
@@ -22,7 +22,7 @@ export const GENERATOR_OPTIONS = "Options of your own generator:";
 /** Commands that `imggen --help` describes. It lists all other commands by name only. */
 const DAILY_COMMANDS = words("generate batch compare rerun resume status history show models setup");
 
-/** Options in a command's help without `--all`, in order. Other commands show all but their advanced options. */
+/** Options in the help of these commands without `--all`, in order. Other commands omit only advanced options. */
 const DAILY_OPTIONS: Readonly<Record<string, readonly string[]>> = {
   generate: words(
     "model ratio quality max-images image output seed prompt-file name overwrite dry-run max-credits reuse no-wait timeout",
@@ -43,7 +43,7 @@ function words(list: string): string[] {
   return list.split(" ");
 }
 
-/** Width of help on a stream, in columns. @param isFull whether it is a topic, or help with `--all` */
+/** Width of help on a stream, in columns. @param isFull whether the help is a topic, or was requested with `--all` */
 export function helpColumns({ columns }: OutputStream, isFull: boolean): number {
   return isFull
     ? Math.min(columns || FULL_HELP_PIPE_COLUMNS, MAX_FULL_HELP_COLUMNS)
@@ -158,7 +158,7 @@ function optionItem({ flags, description }: Option): Item {
   return [flags, description];
 }
 
-/** Separates the options of a command from the global ones that it supports; `--help` is the last global option. */
+/** Separates a command's options from the global options that the command supports, the last of which is `--help`. */
 function splitOptions(command: Command): { commandOptions: Option[]; globals: Option[] } {
   const visible = new Help().visibleOptions(command);
   if (command.parent === null) return { commandOptions: [], globals: visible };
@@ -194,8 +194,9 @@ function firstClause(description: string): string {
 }
 
 /**
- * Wraps usage and examples, which the parser does not wrap. Long examples are continued with a backslash, and their
- * notes are placed above them. Without `--all`, examples but the first are omitted if the help has too many lines.
+ * Wraps usage and examples, which the parser does not wrap. Long examples are continued with a backslash, and the notes
+ * of all examples are then placed above them. Without `--all`, the last examples are omitted if the help has too many
+ * lines, but at least one example remains.
  */
 export function fitHelp(text: string, columns: number, all: boolean): string[] {
   const lines = text.split("\n");

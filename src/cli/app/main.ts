@@ -22,7 +22,7 @@ const PREBUILT_HELP_COLUMNS = 80;
 
 /**
  * Prints the version, the first steps or the prebuilt help without loading the parser, to save time.
- * @returns false if there is nothing to print, or it was not written completely: then the whole program runs
+ * @returns false if the whole program must run, because no text is prebuilt or the write was incomplete
  */
 async function printPrebuiltText(argv: readonly string[]): Promise<boolean> {
   try {
@@ -33,13 +33,13 @@ async function printPrebuiltText(argv: readonly string[]): Promise<boolean> {
   }
 }
 
-/** @returns null for other arguments, and for help on a narrow terminal @throws if the build has not written the help */
+/** @returns null if no text is prebuilt, or the terminal is too narrow @throws if the file of the help is missing */
 async function prebuiltText(word: string | undefined): Promise<string | null> {
   if (VERSION_ARGUMENTS.has(word)) return `${VERSION}\n`;
   if (word !== undefined && !HELP_ARGUMENTS.has(word)) return null;
   const text =
     word === undefined ? `${FIRST_STEPS}\n` : readFileSync(join(import.meta.dirname, "help.txt"), "utf8");
-  // `process.stdout` is opened only for a terminal: for a file or a pipe, that takes longer than the write.
+  // Opens `process.stdout` only for a terminal, because opening it for a file or a pipe takes longer than the write.
   const { isTTY = false, columns } = plainFileStats(1) === null ? process.stdout : {};
   if (columns && columns < PREBUILT_HELP_COLUMNS) return null;
   await loadColors([{ isTTY }], process.env);

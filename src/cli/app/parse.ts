@@ -12,14 +12,14 @@ import { globalFlag, refusedGlobals } from "./commands.ts";
 import { fitHelp, helpColumns } from "./help-layout.ts";
 import { buildProgram, namedCommand } from "./program.ts";
 
-/** Typographic dashes, quotes and spaces, which a shell treats as letters. */
+/** Typographic dashes, quotes and spaces, which a shell treats as ordinary letters. */
 const TYPOGRAPHIC = /[\u00a0\u00ab\u00bb\u2007\u2010-\u201f\u202f\u2212]/;
-/** A short option with its value, or a long option with a single dash by mistake. */
+/** A short option with its value, or a long option that was typed with a single dash by mistake. */
 const SINGLE_DASH_OPTION = /^-[a-z][\w-]/;
 
 /**
- * Parses a command line and runs the command that it names.
- * @param flags the words before `--`
+ * Parses a command line and runs its command.
+ * @param options.flags the arguments before `--`
  * @returns the exit code
  * @throws UsageError if the command line is invalid, and the errors of the command
  */
@@ -81,7 +81,7 @@ async function runLine(
     await program.parseAsync(argv, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    // For `help` the parser returns the exit code of the process, which is a failure until the program ends.
+    // For `help`, the exit code of this error is `process.exitCode`, which means failure until the program ends.
     const isHelp = HELP_CODES.has(error.code) && output !== "";
     if (error.exitCode !== 0 && !isHelp) {
       const { usageError } = await import("./usage-error.ts");
@@ -150,7 +150,7 @@ function rejectUnsupportedGlobals(command: Command, options: object): void {
   });
 }
 
-/** @throws UsageError for an empty argument that is a path */
+/** @throws UsageError if an argument that must be a path is empty */
 async function rejectEmptyPath(command: Command): Promise<void> {
   if (!command.args.includes("")) return;
   const { emptyPathArgument } = await import("../help/value-types.ts");

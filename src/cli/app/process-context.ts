@@ -15,14 +15,14 @@ export async function runInProcess(argv: readonly string[]): Promise<number> {
   return exitCode;
 }
 
-/** Time to wait for a second Ctrl-C if jobs can be stopped, in milliseconds. */
+/** Time to wait for a second Ctrl-C if providers can stop jobs, in milliseconds. */
 const SECOND_CTRL_C_MS = 1_500;
 
-/** Waits for a second Ctrl-C, and then until the jobs have been asked to stop and the result is shown. */
+/** Gives the user time for a second Ctrl-C. After a second Ctrl-C, waits until the jobs are cancelled and reported. */
 async function awaitSecondCtrlC(context: Context): Promise<void> {
   const stop = context.stopAcceptedJobs;
   let stopping: Promise<unknown> | undefined;
-  // The command has already printed its result.
+  // A second signal prints no message, because the command has already printed its result.
   context.onSecondSignal = async () => {};
   context.stopAcceptedJobs = (limit) => {
     stopping = stop?.(limit);
@@ -33,8 +33,8 @@ async function awaitSecondCtrlC(context: Context): Promise<void> {
 }
 
 /**
- * Creates the context of this process. Uses the global `process`, because importing it would open all three streams,
- * which takes longer than parsing the command line.
+ * Creates the context of this process. Uses the global `process`, because importing `node:process` would open all three
+ * streams, which takes longer than parsing the command line.
  */
 function processContext(): Context {
   const opened: { stdout?: OutputStream; stderr?: OutputStream } = {};
@@ -74,16 +74,16 @@ function processContext(): Context {
   return context;
 }
 
-/** Emits the event instead of sending the signal, which would kill the process on Windows. */
+/** Emits the SIGINT event instead of sending the signal, which would kill the process on Windows. */
 const onInterrupt = () => void process.emit("SIGINT", "SIGINT");
 
-/** `lastQuery` settles when the terminal can no longer send the reply to a query. */
+/** `lastQuery` settles as soon as the terminal can no longer reply to the latest query. */
 const terminal: { lastQuery: Promise<void> } = { lastQuery: Promise.resolve() };
 
 async function queryTerminal(question: string): Promise<string> {
   const { queryTerminal } = await import("../input/query-terminal.ts");
   await terminal.lastQuery;
-  // The system stops a background process that reads from the terminal.
+  // Sends no query from the background, because the system stops a background process that reads from the terminal.
   if (!isInForeground()) return "";
   const output = process.stderr.isTTY ? process.stderr : process.stdout;
   const query = queryTerminal(question, { input: process.stdin, output, onInterrupt });
@@ -97,7 +97,7 @@ async function askOnTerminal(question: string, isHidden: boolean): Promise<strin
   return ask(question, { input: process.stdin, output: process.stderr, onInterrupt }, isHidden);
 }
 
-/** Adds a listener, without which an error would end the process. The code that writes gets the error as well. */
+/** Adds an error listener, because Node ends the process otherwise. The callback of each write also gets its error. */
 function ignoreErrors(stream: NodeJS.WriteStream): NodeJS.WriteStream {
   return stream.on("error", () => {});
 }

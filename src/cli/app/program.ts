@@ -26,8 +26,9 @@ interface ParserOptions {
 }
 
 /**
- * Builds the parser with the command to run. Without a command it has the names and summaries of all commands.
- * @param inFull whether to add all commands with their options, to describe them
+ * Builds the parser with only the command to run. If the command line has no command, the parser has the names and
+ * summaries of all commands.
+ * @param inFull whether to add all commands with their options, for help as JSON and the manual page
  */
 export async function buildProgram(
   argv: readonly string[],
@@ -46,7 +47,7 @@ export async function buildProgram(
       writeOut: onText,
       writeErr: () => {},
       getOutHelpWidth: () => columns,
-      // Colours are added later, because a check by the parser would open Node's streams.
+      // The parser never checks for colours, because its check would open Node's streams. Colours are added later.
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })
@@ -56,7 +57,7 @@ export async function buildProgram(
       if (json) throw new UsageError("No command was given.", { hint: "See imggen --help." });
       onText(FIRST_STEPS);
     });
-  // Without `--all`, a command's help shows only `--generator` of these options.
+  // Without `--all`, a command's help lists only `--generator` of the generator options.
   const { generator, ...generatorDetails } = GENERATOR;
   addOptions(program, { ...GLOBAL, generator }, GLOBAL_OPTIONS);
   addOptions(program, generatorDetails, GENERATOR_OPTIONS);

@@ -6,7 +6,7 @@ import { loadColors } from "../text/colors.ts";
 import { Console } from "../text/console.ts";
 
 export async function run(argv: readonly string[], context: Context): Promise<number> {
-  // Found without the parser, because its errors are reported as JSON too.
+  // These flags are found without the parser, because they also decide how the parser's errors are reported.
   const end = argv.indexOf("--");
   const flags = end === -1 ? argv : argv.slice(0, end);
   const json = flags.includes("--json");
@@ -23,7 +23,7 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
     const { givenUpText } = await import("../text/phrases.ts");
     const next = pendingReplies.length > 0 ? givenUpText(pendingReplies) : "To finish it: imggen resume";
     const error = new InterruptedError(signal, { charged: "unknown", hint: `${history}\n${next}` });
-    // `finish` drops a later result of the command, which would be a second JSON document.
+    // `finish` drops a later result of the command, because that result would be a second JSON document.
     await console.finish((last) => reportFailure(error, format, last));
   };
   try {

@@ -10,14 +10,14 @@ const SIGNALS: readonly InterruptSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 /** Grace period for the process to end by itself, in milliseconds. */
 const GRACE_MS = 100;
 
-/** Timeout of the requests that stop jobs after a second signal: the process must exit within two seconds. */
+/** Timeout of the requests that stop jobs, in milliseconds, so that a second signal ends the process within 2 s. */
 const STOP_TIMEOUT_MS = 1_500;
 
 /**
- * Handles signals: the first shuts the program down cleanly. The second ends it at once, or within two seconds if there
- * are jobs to stop. The third ends it at once.
- * @param getStopFunction returns the function that asks providers to stop jobs; undefined if there are no jobs to stop
- * @returns a signal that the first signal aborts with an InterruptedError as its reason
+ * Handles signals. The first signal shuts the program down cleanly. The second signal ends the program at once, or
+ * within two seconds if there are jobs to stop. A third signal always ends the program at once.
+ * @param getStopFunction returns a function that stops jobs at their providers, or undefined if there are no jobs
+ * @returns an AbortSignal that is aborted at the first signal, with an InterruptedError as its reason
  */
 export function interruptSignal(
   onSecondSignal: (reason: InterruptedError) => Promise<unknown>,
@@ -35,13 +35,13 @@ export function interruptSignal(
       const exit = () => exitAfterMessage(reason, signal, onSecondSignal);
       stop(AbortSignal.timeout(STOP_TIMEOUT_MS)).then(exit, exit);
     });
-  // Every write that waits for its reader adds a listener, so a large number is not a leak.
+  // Disables Node's warning about many listeners, because each pending write adds a listener.
   setMaxListeners(0, controller.signal);
   SIGNALS.forEach(listen);
   return controller.signal;
 }
 
-/** Ends the process as soon as its last message is written, or after the grace period. */
+/** Ends the process as soon as the last message is written, but at the latest after the grace period. */
 function exitAfterMessage(
   reason: InterruptedError,
   signal: InterruptSignal,
@@ -57,7 +57,7 @@ function exitAfterMessage(
 }
 
 /**
- * Calls `onStop` before Ctrl-Z suspends the program, and `onResume` when it continues. Does nothing on Windows.
+ * Calls `onStop` before Ctrl-Z suspends the program, and `onResume` when the program continues, except on Windows.
  * @returns a function that removes the listeners
  */
 export function onSuspend(onStop: () => void, onResume: () => void): () => void {
@@ -67,7 +67,8 @@ export function onSuspend(onStop: () => void, onResume: () => void): () => void 
     if (isStopping) return;
     isStopping = true;
     onStop();
-    // Without a listener, the signal stops the process, unless there is no shell that could continue it.
+    // The signal stops the process once its listener is removed. If no shell could continue the process, the system
+    // ignores the signal, and the timer adds the listener again.
     process.removeListener("SIGTSTP", suspend);
     process.kill(process.pid, "SIGTSTP");
     timer = setTimeout(onContinue, GRACE_MS);
@@ -88,7 +89,7 @@ export function onSuspend(onStop: () => void, onResume: () => void): () => void 
   };
 }
 
-/** Ignores Ctrl-C while another program has the terminal, such as a pager. */
+/** Ignores Ctrl-C while another program, such as a pager, uses the terminal. */
 export async function withoutCtrlC<Result>(run: () => Promise<Result>): Promise<Result> {
   const listeners = process.listeners("SIGINT");
   const ignore = () => {};
@@ -102,12 +103,13 @@ export async function withoutCtrlC<Result>(run: () => Promise<Result>): Promise<
   }
 }
 
-/** Whether this process is in the terminal's foreground process group. Always true without Linux's /proc. */
+/** Whether this process is in the terminal's foreground process group. Always true on systems other than Linux. */
 export function isInForeground(): boolean {
   if (platform() !== "linux") return true;
   try {
     const stat = readFileSync("/proc/self/stat", "utf8");
-    // Fields after the command name, which may contain spaces: state, ppid, pgrp, session, tty_nr, tpgid.
+    // Splits only the fields after the command name, because the name can contain spaces. These fields are state, ppid,
+    // pgrp, session, tty_nr and tpgid.
     const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return group === foreground;
   } catch {
@@ -119,22 +121,22 @@ export function isInForeground(): boolean {
  * Exits after the grace period, in case a DNS lookup or the connection of an abandoned request keeps the process alive.
  */
 export function exitAfterGrace(exitCode: number, { reason }: AbortSignal): void {
-  // After a signal, the process may still be blocked in a write.
+  // `exitProcess` needs the signal, because a blocked write can prevent a normal exit after a signal.
   const signal = reason instanceof InterruptedError ? reason.signal : null;
   setTimeout(() => exitProcess(exitCode, signal), GRACE_MS).unref();
 }
 
 /**
- * Ends the process. `process.exit` waits for Node's threads, which an unresponsive DNS server or network disk may
- * block forever. In this case the process kills itself with the signal, for which shells report the same exit code.
+ * Ends the process. `process.exit` waits for Node's threads, which an unresponsive DNS server or network disk can block
+ * forever. If a thread is busy, the process kills itself with the signal, for which shells report the same exit code.
  * @param signal the signal that interrupted the run, or null
  */
 function exitProcess(exitCode: number, signal: InterruptSignal | null): never {
   const isBlocked = hasBusyThreads();
-  // If the exit is blocked, the next signal kills the process.
+  // Removes all listeners, so that the next signal kills the process if the exit is blocked.
   for (const each of SIGNALS) process.removeAllListeners(each);
   if (isBlocked && signal !== null) {
-    // A process that is killed by a signal emits no exit event.
+    // Runs the exit handlers first, because a process that is killed by a signal emits no exit event.
     callBeforeExit();
     process.kill(process.pid, signal);
   }

@@ -39,7 +39,7 @@ export function usageError(
   });
 }
 
-/** Hints for options that other programs have. Most correspond to a field of the user's generator. */
+/** Hints for options of other programs. Most of these options correspond to a field of the user's generator. */
 const OPTION_HINTS: Readonly<Record<string, string>> = {
   steps: "With your own generator: --field steps=20",
   cfg: "With your own generator: --field cfg_scale=7, or the generator's name for it",
@@ -99,14 +99,17 @@ function findNearest(word: string, names: readonly string[]): string | undefined
   return nearestName?.name;
 }
 
-/** Creates the error for an argument of `login`. It does not contain the argument, which may be a key. */
+/** Creates the error for an argument of `login`. The message omits the argument, because it could be an API key. */
 function keyAsArgument(cause: CommanderError): UsageError {
   const message = "The API key is never an argument, because other users can see a program's arguments.";
   const hint = "Run imggen login alone: it asks for the key, or reads it from standard input.";
   return new UsageError(message, { hint, cause });
 }
 
-/** Creates the error for several arguments: prompts if one contains a space, otherwise the words of one unquoted prompt. */
+/**
+ * Creates the error for several prompt arguments. If an argument contains a space, each argument counts as a prompt;
+ * otherwise the arguments count as the words of one unquoted prompt.
+ */
 function tooManyPrompts(cause: CommanderError, argv: readonly string[], command: Command): UsageError {
   const [name, count] = [command.name(), command.args.length];
   if (!command.args.some((prompt) => /\s/.test(prompt))) {
@@ -119,13 +122,13 @@ function tooManyPrompts(cause: CommanderError, argv: readonly string[], command:
 }
 
 /**
- * Returns the command line with its prompt quoted, or null if words of the prompt may follow an option.
- * @param count number of words that the parser assigned to the prompt; undefined if it has not parsed the line
+ * Returns the command line with its prompt quoted, or null if words of the prompt could follow an option.
+ * @param count number of words that the parser assigned to the prompt; undefined if the parser has not run
  */
 function quotePrompt(command: string, line: readonly string[], count?: number): string | null {
   const first = line.findIndex((word) => word.startsWith("-"));
   const [prompt, options] = first === -1 ? [line, []] : [line.slice(0, first), line.slice(first)];
-  // Only the parser can distinguish the value of an option from a word of the prompt.
+  // If the parser has not run, a word after an option could be the value of the option or a word of the prompt.
   const isWord = (word: string) => !word.startsWith("-") || word === "--";
   const isContiguous = count === undefined ? !options.some(isWord) : count === prompt.length;
   if (prompt.length === 0 || !isContiguous) return null;
@@ -150,13 +153,13 @@ export function rejectSingleDash(words: readonly string[], program: Command): vo
   }
 }
 
-// Word processors, chats and web pages insert these characters. A shell treats them as letters.
+// Typographic characters that word processors, chats and web pages insert. A shell treats these characters as letters.
 const DASH = /^(-?[‐‑‒–—―−]-?)([a-z][\w-]*)(?:=.*|[\u00a0\u2007\u202f].*)?$/is;
 const NO_BREAK_SPACE = /^(--?[a-z][\w-]*|[a-z]+)[\u00a0\u2007\u202f](.+)$/is;
 const OPENING_QUOTE = /^(?:--[\w-]+=)?[“”„‟‘’‚‛«»]/;
 const QUOTES = /(?<=^(?:--[\w-]+=)?)[“”„‟‘’‚‛«»]|[“”„‟‘’‚‛«»]$/g;
 
-/** Rejects an option with a typographic dash, which would become part of the prompt. @throws UsageError */
+/** Rejects an option with a typographic dash, because it would become part of the prompt. @throws UsageError */
 export function rejectTypographicDash(words: readonly string[]): void {
   for (const word of words) {
     const [, dash = "", name = ""] = DASH.exec(word) ?? [];
@@ -171,10 +174,13 @@ export function rejectTypographicDash(words: readonly string[]): void {
 
 const COMMAND_LINE_ERRORS: ReadonlySet<ErrorType> = new Set(["usage", "invalid_request"]);
 
-/** Adds typographic quotes or spaces to an error that they may have caused. @param words the arguments before `--` */
+/**
+ * Explains an error that typographic quotes or spaces could have caused. Returns any other error unchanged.
+ * @param words the arguments before `--`
+ */
 export function explainTypographic(error: unknown, words: readonly string[]): unknown {
   if (!(error instanceof ImggenError) || !COMMAND_LINE_ERRORS.has(error.type)) return error;
-  // A word with a space was quoted with plain quotes, so typographic quotes in it belong to the prompt.
+  // Ignores words with a space. They were quoted with plain quotes, so typographic quotes belong to their text.
   const typed = words.filter((word) => !word.includes(" "));
   const [, flag = "", value = ""] = typed.map((word) => NO_BREAK_SPACE.exec(word)).find(Boolean) ?? [];
   const quotes = typed.some((word) => OPENING_QUOTE.test(word))

@@ -3,8 +3,8 @@ import type { Environment } from "../../client/this-process.ts";
 import type { OutputStream } from "./output-stream.ts";
 
 /**
- * Meanings of colours. Only basic colours are used, because the terminal's theme makes them legible on a light or dark
- * background. A colour is never the only carrier of a meaning.
+ * Colours by meaning. Only basic colours are used, because the terminal's theme makes them legible on a light or dark
+ * background. The text itself always contains the meaning too, because output can be without colours.
  */
 export const TEXT_STYLES = {
   saved: "green",
@@ -26,7 +26,7 @@ let chalk: ChalkInstance | null = null;
 /** Applies a style in colour; returns plain text until `loadColors` has succeeded. */
 export const inColor: TextStyle = (name, text) => (chalk === null ? text : chalk[TEXT_STYLES[name]](text));
 
-/** Loads the colour library, but only if a stream supports colours, to save time. */
+/** Loads the colour library. To save time, does nothing if no stream supports colours. */
 export async function loadColors(
   streams: readonly Pick<OutputStream, "isTTY">[],
   env: Environment,
@@ -36,11 +36,11 @@ export async function loadColors(
     const { Chalk } = await import("chalk");
     chalk = new Chalk({ level: 1 });
   } catch {
-    // An update may have removed the program's files during the run. Output continues without colour.
+    // If an update has removed the program's files during the run, output continues without colours.
   }
 }
 
-/** Whether to colour a stream: yes on a terminal, unless NO_COLOR, FORCE_COLOR or TERM decide otherwise. */
+/** Whether to colour a stream. Default: only a terminal. NO_COLOR, FORCE_COLOR and TERM override the default. */
 export function takesColors({ isTTY }: Pick<OutputStream, "isTTY">, env: Environment): boolean {
   const force = env.FORCE_COLOR;
   if (env.NO_COLOR) return false;
@@ -70,7 +70,7 @@ const LABELS: Readonly<Record<string, TextStyleName>> = {
 
 export const SAVED_MARK = "✓";
 
-/** Whether a terminal can show symbols. The Linux console has few, and the locale C is ASCII. */
+/** Whether a terminal can show symbols. False for the Linux console, which has few symbols, and for ASCII locales. */
 export function hasSymbols({ TERM, LC_ALL, LC_CTYPE, LANG }: Environment): boolean {
   const locale = LC_ALL || LC_CTYPE || LANG;
   return TERM !== "dumb" && TERM !== "linux" && locale !== "C" && locale !== "POSIX";

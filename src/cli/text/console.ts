@@ -32,7 +32,7 @@ interface Streams {
 /**
  * Writes results to standard output, and everything else to standard error. A closed pipe is not an error.
  *
- * Callers pass text from any source unescaped. Only this class escapes characters that would control a terminal.
+ * Callers pass unescaped text, because this class escapes all characters that could control a terminal.
  */
 export class Console {
   readonly #streams: Streams;
@@ -40,12 +40,12 @@ export class Console {
   readonly #color: boolean;
   #hasResult = false;
   readonly #pendingReplies = new Set<string>();
-  /** Whether `finish` was called. Then all later results are dropped. */
+  /** Whether `finish` was called, after which all results are dropped. */
   #isFinished = false;
   readonly quiet: boolean;
-  /** Whether every line of standard error is a JSON document, for a program. */
+  /** Whether a program reads standard error, so that every line must be a JSON document. */
   readonly events: boolean;
-  /** Called before each write, to remove a spinner from the line. */
+  /** Called before each write, to remove a spinner from the terminal. */
   beforeWrite: () => void = () => {};
   afterWrite: () => void = () => {};
 
@@ -80,8 +80,8 @@ export class Console {
   }
 
   /**
-   * Writes the last result before the process ends. Every later result is dropped; a second call does nothing.
-   * @param write writes to the console that it receives
+   * Writes the last result before the process ends, and drops every later result. A second call does nothing.
+   * @param write receives a console that still writes results
    */
   async finish(write: (last: Console) => Promise<unknown>): Promise<void> {
     if (this.#isFinished) return;
@@ -97,7 +97,8 @@ export class Console {
   }
 
   /**
-   * Writes one line of a result, its fields two spaces apart. A path is escaped only on a terminal.
+   * Writes the fields of a result on one line, two spaces apart. A path is escaped only on a terminal, because programs
+   * need the exact path.
    * @throws OutputError as `result` does
    */
   async resultLine(...fields: readonly (string | PathField)[]): Promise<void> {
@@ -151,7 +152,7 @@ export class Console {
     }
   }
 
-  /** Shows an image in the terminal. @param sequences escape sequences of a graphics protocol, not escaped */
+  /** Shows an image in the terminal. @param sequences escape sequences of a graphics protocol */
   async picture(sequences: string, stream: "stdout" | "stderr" = "stdout"): Promise<void> {
     await this.#write(stream, sequences);
   }
@@ -168,7 +169,7 @@ export class Console {
     await writeTo(this.#streams.stderr, "\n");
   }
 
-  /** Clears rows of the terminal, upwards from the one above the cursor. */
+  /** Clears the given number of rows above the cursor. */
   clearAbove(rows: number): void {
     if (rows > 0) void writeTo(this.#streams.stderr, UP_AND_CLEAR.repeat(rows));
   }
@@ -180,7 +181,7 @@ export class Console {
     else await this.error(text, paint);
   }
 
-  /** Writes a warning if it is new, unless `--quiet` is set. */
+  /** Writes a warning once, even if called again with the same message. Writes nothing if `--quiet` is set. */
   async warn(message: string): Promise<void> {
     if (this.#warned.has(message)) return;
     this.#warned.add(message);
@@ -193,7 +194,7 @@ export class Console {
     await this.#write("stderr", `${line}\n`);
   }
 
-  /** Writes a message even if `--quiet` is set. @param paint colours its lines. Default: colours their labels */
+  /** Writes a message even if `--quiet` is set. @param paint colours the lines. Default: only labels */
   async error(text: Message, paint: (style: TextStyle) => Paint = labelPaint): Promise<void> {
     if (this.events) return this.event(messageEvent("error", text));
     const { stderr } = this.#streams;
@@ -203,7 +204,7 @@ export class Console {
     await this.#write("stderr", `${lines.map(paint(this.style("stderr"))).join("\n")}\n`);
   }
 
-  /** Starts the write synchronously, so that the text is visible before the next step. */
+  /** Starts the write synchronously, so that the text is visible before the caller continues. */
   async #write(stream: "stdout" | "stderr", text: string): Promise<Error | null> {
     this.beforeWrite();
     const error = await writeToReader(this.#streams[stream], text, this.#streams.signal);
@@ -212,7 +213,7 @@ export class Console {
   }
 }
 
-/** Minimum number of characters of a JSON array to write at a time. */
+/** Minimum number of characters per write of a JSON array. */
 const LIST_CHUNK = 65_536;
 
 /** Converts a message to an event. Its prefix (`error:`, `warning:`) becomes the type. */
@@ -232,7 +233,7 @@ function lineText(line: string | UnfoldedLine): string {
   return typeof line === "string" ? line : line.text;
 }
 
-/** Escapes a text, then colours it, so that the colours are its only escape sequences. */
+/** Escapes a text before colouring it, so that the output has no escape sequences except colours. */
 function escaped(text: Text, paint: Paint = (line) => line): string {
   const lines = typeof text === "string" ? [text] : text;
   return lines.map((line, at) => paint(escapeControls(line), at)).join("\n");

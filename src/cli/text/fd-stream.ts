@@ -3,7 +3,7 @@ import { platform } from "node:os";
 import { errorCode } from "../../lib/error-text.ts";
 import type { OutputStream } from "./output-stream.ts";
 
-/** Minimum capacity of a pipe. Writes beyond it are asynchronous, because they may have to wait for the reader. */
+/** Smallest capacity of a pipe. Longer output is written asynchronously, because it might wait for the reader. */
 const PIPE_CAPACITY_BYTES = 16 * 1024;
 const BUSY_PIPE_PAUSE_MS = 5;
 
@@ -25,7 +25,7 @@ export function fdStream(fd: 1 | 2): OutputStream | null {
       const bytes = typeof data === "string" ? Buffer.from(data) : data;
       writtenBytes += bytes.length;
       const writeChunk = writtenBytes > PIPE_CAPACITY_BYTES ? writeAsync : writeNow;
-      // Starts synchronously if no write is pending, so that the output is visible before the next step.
+      // If no write is pending, starts this write synchronously, so that it is visible before the caller continues.
       const currentWrite =
         pendingWrite === null
           ? writeAll(fd, bytes, writeChunk)
@@ -50,7 +50,7 @@ export function plainFileStats(fd: number): Stats | null {
   }
 }
 
-/** Whether this is a device such as /dev/null on Linux (major number 1). */
+/** Whether a file is a memory device (major number 1 on Linux), such as /dev/null. */
 function isMemoryDevice(stats: Stats): boolean {
   return platform() === "linux" && stats.isCharacterDevice() && stats.rdev >> 8 === 1;
 }
@@ -58,9 +58,9 @@ function isMemoryDevice(stats: Stats): boolean {
 type Write = (fd: number, bytes: Uint8Array) => number | Promise<number>;
 
 /**
- * Returns a function that writes to a pipe synchronously if it has room, otherwise asynchronously, because a blocking
- * write would delay the handling of signals. Only on Linux can a pipe be reopened as non-blocking. On other systems the
- * first 16 KiB block if the pipe is full.
+ * Returns a function that writes synchronously if the pipe has room, otherwise asynchronously, because a blocking write
+ * would delay the handling of signals. Other systems than Linux cannot reopen a pipe as non-blocking, so that the first
+ * 16 KiB block if the pipe is full.
  */
 function nonBlockingWrite(fd: 1 | 2): Write {
   if (platform() !== "linux") return writeSync;
@@ -85,7 +85,7 @@ async function writeAll(fd: number, bytes: Uint8Array, writeChunk: Write): Promi
     try {
       at += await writeChunk(fd, bytes.subarray(at));
     } catch (error) {
-      // The pipe is full, and another process has made it non-blocking.
+      // The error is EAGAIN if the pipe is full and another process has made it non-blocking.
       if (errorCode(error) !== "EAGAIN") throw error;
       await new Promise((resolve) => setTimeout(resolve, BUSY_PIPE_PAUSE_MS));
     }

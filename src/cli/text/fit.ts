@@ -37,13 +37,13 @@ export function foldQuestion(question: string, stream: StreamWidth): string {
   return fold(text, stream).join("\n") + question.slice(text.length);
 }
 
-/** Folds a line to the width of a terminal. Other streams have no width. */
+/** Folds a line to the width of a terminal. For other streams, the line is not folded. */
 export function fold(line: string, stream: StreamWidth): string[] {
   const columns = streamColumns(stream);
   if (measure(line) <= columns) return [line];
   const indent = line.search(/\S|$/);
   const lines = wrapWords(pieces(line), { columns, indent, hanging: HANGING, measure });
-  // A part that is too long is not indented, so that most commands fit in one line or two.
+  // A line that is still too long is not indented, so that most commands occupy at most two rows of the terminal.
   return lines.map((each) => (measure(each) > columns ? each.trimStart() : each));
 }
 
@@ -65,7 +65,7 @@ interface Wrapping {
   measure?: (text: string) => number;
 }
 
-/** Wraps words into lines. Only a single word can exceed the width. */
+/** Wraps words into lines. A line exceeds the width only if it consists of a single word. */
 export function wrapWords(
   words: readonly string[],
   { columns, indent, hanging = 0, end = "", measure = (text) => text.length }: Wrapping,
@@ -86,12 +86,12 @@ export function wrapWords(
 interface TermLayout {
   columns: number;
   textColumn: number;
-  /** Minimum width of text beside the term; if less is available, the text is placed below the term. */
+  /** Minimum width of text beside the term. If there is less room, the text is placed below the term. */
   minTextColumns: number;
   indent: number;
 }
 
-/** Places a text beside a term, or below it. @param text the words of each paragraph */
+/** Places a text beside a term, or below the term if the columns are few. @param text the words of each paragraph */
 export function termLines(
   term: string,
   text: readonly (readonly string[])[],

@@ -7,7 +7,7 @@ export interface OutputStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
   readonly rows?: number;
-  /** Whether another program reads the stream. That program may write to the same terminal. */
+  /** Whether another program reads the stream, which might write what it reads to the same terminal. */
   readonly isPipe?: boolean;
   on?(event: "resize", listener: () => void): unknown;
   off?(event: "resize", listener: () => void): unknown;
@@ -27,7 +27,7 @@ export function writeTo(stream: OutputStream, data: string | Uint8Array): Promis
 
 const WRITE_AFTER_SIGNAL_MS = 500;
 
-/** Streams whose readers have stopped reading. Nothing more is written to them. */
+/** Streams that receive no further writes, because their readers have stopped reading. */
 const unreadStreams = new WeakSet<OutputStream>();
 
 /**
@@ -75,7 +75,7 @@ export function unreadError(reason: InterruptedError): InterruptedError {
   });
 }
 
-/** A result could not be written to standard output, after the work was done. `cause` is the stream's error. */
+/** Failure to write a result to standard output after the work was done. `cause` is the stream's error. */
 export class OutputError extends ImggenError {
   readonly type = "save_failed";
 

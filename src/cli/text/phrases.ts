@@ -29,8 +29,8 @@ export function noteText(event: RunEvent): string {
 }
 
 /**
- * Formats a failure for a person: a message and a hint. Only the problems of a manifest take more lines.
- * @param options.prefix names the task if there are several
+ * Formats a failure as lines: first the message (one line, except for the problems of a manifest), then the hint.
+ * @param options.prefix text that identifies the task, if there are several tasks
  * @param options.verbose whether to add the error key of the service
  */
 export function failureLines(
@@ -39,7 +39,7 @@ export function failureLines(
 ): string[] {
   const isShown = verbose && error.key !== null && !error.message.includes(error.key);
   const key = isShown ? ` [${error.key}]` : "";
-  // Ctrl-C is not an error.
+  // An interruption is not labelled as an error, because the user requested it.
   const label = error.type === "interrupted" ? "" : "error: ";
   const text = `${label}${prefix}${error.message}${key}`;
   const lines = error.problems ? text.split("\n") : [text];
@@ -51,13 +51,13 @@ export function shortPath(file: string, { resolvePath }: Pick<ProcessContext, "r
     const relative = path.relative(resolvePath("."), file);
     return relative.length < file.length ? relative : file;
   } catch {
-    // The working folder was removed.
+    // The error occurs if the working folder was removed.
     return file;
   }
 }
 
 /**
- * Describes what a signal waits for while requests are in flight.
+ * Describes what the program waits for after a signal, while requests are in flight.
  * @param waitMs maximum wait for the replies, in milliseconds; null for no limit, because the requests are paid
  * @param taskIds known task ids of the requests
  */
@@ -87,7 +87,7 @@ function resumeText(taskIds: readonly string[]): string {
   return `to resume: ${others.length === 0 ? resumeCommand(taskId) : "imggen resume"}`;
 }
 
-/** Describes the result of a cancel at a provider. Only the provider knows whether the task is charged. */
+/** Describes the result of a cancel at a provider. Omits the cost, because the charge is not yet known. */
 export function stoppedText({ taskId, name, isStopped }: StopResult): string {
   if (isStopped === null) return `${name} did not reply, so task ${taskId} may still be running.`;
   if (!isStopped) return `${name} did not cancel task ${taskId}, which is still running.`;

@@ -21,7 +21,7 @@ export async function showTable(
   const { fitRow, omitted } = layOut(columns, rows, streamColumns(context.stdout));
   const style = console.style("stdout");
   const all = [columns.map(({ heading }) => heading), ...rows];
-  // In chunks, because a history may have 100,000 rows.
+  // Writes the rows in chunks, because a history can have 100,000 rows.
   for (let from = 0; from < all.length; from += LINES_PER_CHUNK) {
     const lines = all.slice(from, from + LINES_PER_CHUNK).map(fitRow);
     const styled = ({ column, text, padding }: FittedCell, at: number) => {
@@ -52,7 +52,7 @@ function joinCells(cells: readonly string[]): string {
 
 export interface TableColumn {
   heading: string;
-  /** Whether the column is cut after all other columns, and never omitted. */
+  /** Whether the column is never omitted, and is cut only after all other columns. */
   required?: boolean;
   omitFirst?: boolean;
   /** Whether cells are never cut, because part of a cell would be useless. */
@@ -62,7 +62,7 @@ export interface TableColumn {
   omitIfConstant?: boolean;
 }
 
-/** Content of a cell. If it is too long, the beginning of a path is cut, and the end of other text. */
+/** Content of a cell. A path that is too long is cut at its beginning; other text is cut at its end. */
 export type TableCell = string | { path: string };
 
 const LINES_PER_CHUNK = 1000;
@@ -121,10 +121,10 @@ function fitWidths(columns: readonly TableColumn[], fullWidths: readonly number[
     .toReversed()
     .toSorted((a, b) => omissionRank(columns[a]) - omissionRank(columns[b]));
   for (const at of omissionOrder) if (totalWidth() > room) widths[at] = 0;
-  // Omitted columns leave room for the remaining ones.
+  // Widens the remaining columns, because the omission of columns has made room.
   for (const at of optionalColumns) if (widths[at] !== 0) widths[at] = fullWidths[at] ?? 0;
   shrink(widths, cuttable, minWidths, () => totalWidth() - room);
-  // A column omitted before a wider one may fit into the remaining room.
+  // Restores omitted columns that fit after all, because a wider column was omitted later.
   for (const at of omissionOrder.toReversed().filter((each) => widths[each] === 0)) {
     widths[at] = fullWidths[at] ?? 0;
     if (totalWidth() > room) widths[at] = 0;
@@ -138,7 +138,7 @@ function omissionRank(column: TableColumn | undefined): number {
   return column?.omitFirst ? 0 : 1;
 }
 
-/** Narrows the widest of these columns until there is no excess, or all have their minimum width. */
+/** Narrows the widest column repeatedly, until the excess is 0 or all columns have their minimum width. */
 function shrink(
   widths: number[],
   columns: readonly number[],
@@ -171,7 +171,7 @@ function fitCell(cell: SafeCell, width: number): { text: string; padding: string
 
 const WORD_SEPARATOR = /[\s/\\_.-]/;
 
-/** Shortens the end of a path to its first complete word, unless this removes more than a third. */
+/** Removes the incomplete first word of a path that was cut, unless this removes more than a third of the path. */
 function trimToWordStart(cut: string, fullText: string): string {
   const end = cut.slice(1);
   if (WORD_SEPARATOR.test(fullText.at(-end.length - 1) ?? "")) return cut;

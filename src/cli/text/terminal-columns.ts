@@ -1,4 +1,4 @@
-// A separate file, because `string-width` takes longer to load than the rest of the program.
+// This file is separate, because `string-width` takes longer to load than the rest of the program.
 import stringWidth from "string-width";
 
 export function countColumns(text: string): number {
