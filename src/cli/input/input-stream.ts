@@ -4,9 +4,9 @@ import type { Context, InputStream } from "../session/context.ts";
 import type { Session } from "../session/session.ts";
 
 /**
- * Reads an input in chunks until it ends or a signal aborts.
+ * Reads an input in chunks until the input ends or `signal` is aborted.
  * @param errorPrefix error message without the reason
- * @throws UsageError if the input cannot be read; the signal's reason after a signal
+ * @throws UsageError if the input cannot be read; the reason of `signal` if it is aborted
  */
 export async function* inputChunks(
   open: () => Promise<InputStream>,
@@ -39,8 +39,8 @@ export function standardInput({ stdin, signal }: Input): AsyncGenerator<Buffer> 
 const MAX_LINE_LENGTH = 64 * 1024;
 
 /**
- * Reads the next line of standard input, without its line end. Keeps the stream open for another question.
- * @throws UsageError if standard input cannot be read; the signal's reason after a signal
+ * Reads the next line of standard input, without the line end. Keeps the stream open for further answers.
+ * @throws UsageError if standard input cannot be read; the reason of the signal if it is aborted
  */
 export async function readLine({ stdin, signal }: Input): Promise<string> {
   let text = "";
@@ -56,7 +56,7 @@ export async function readLine({ stdin, signal }: Input): Promise<string> {
   return text.split("\n", 1)[0]?.replace(/\r$/, "") ?? "";
 }
 
-/** Reads a secret, without echo on a terminal, otherwise from standard input. @throws as `readLine` */
+/** Reads a secret from the terminal without echo, or from standard input if it is no terminal. @throws as `readLine` */
 export async function readSecret(question: string, context: Context): Promise<string> {
   const text = context.stdin.isTTY ? await context.askHidden(question) : await readLine(context);
   context.signal.throwIfAborted();
@@ -86,8 +86,8 @@ export async function confirm(
 }
 
 /**
- * Asks for confirmation, unless `--yes` is set. @param refusal error message without a terminal
- * @throws UsageError without a terminal, and as `readLine`
+ * Asks for confirmation, unless `--yes` is set. @param refusal error message if there is no terminal
+ * @throws UsageError if there is no terminal, and as `readLine`
  */
 export async function confirmUnlessYes(
   question: string,
@@ -100,7 +100,7 @@ export async function confirmUnlessYes(
   return confirm(question, session);
 }
 
-/** Whether a person runs the command interactively, so that optional questions may be asked. */
+/** Whether a person runs the command interactively, so that optional questions are allowed. */
 export function isForPerson(session: Session): boolean {
   const { options, console, context } = session;
   return canAsk(session) && !(options.json || console.quiet || console.events || context.env.CI);

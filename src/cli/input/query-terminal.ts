@@ -7,12 +7,12 @@ import { foldQuestion } from "../text/fit.ts";
 interface Terminal {
   input: NodeJS.ReadStream;
   output: NodeJS.WriteStream;
-  /** Called for Ctrl-C, which raw mode delivers as input instead of a signal. */
+  /** Called for Ctrl-C, because raw mode delivers Ctrl-C as input instead of a signal. */
   onInterrupt: () => void;
 }
 
 /**
- * Asks on the terminal and reads a line. Keeps the input open for another question.
+ * Asks a question on the terminal and reads a line. Keeps the input open for further answers.
  * @param isHidden whether to hide the typed text
  * @returns the line; empty if the input ended
  */
@@ -25,8 +25,8 @@ export function ask(
   const folded = foldQuestion(question, output);
   const lastLine = folded.lastIndexOf("\n") + 1;
   const lines = createInterface({ input, output: isHidden ? nullOutput : output, terminal: true });
-  // Written only now, because the terminal echoes input until the line editor has disabled that. The editor's prompt is
-  // only the last line, because it rewrites its prompt while an answer is edited.
+  // The question is written after the line editor has disabled the terminal's echo. Only the last line of the question
+  // is the editor's prompt, because the editor rewrites its prompt while the user types.
   output.write(isHidden ? folded : folded.slice(0, lastLine));
   return new Promise((resolve) => {
     let answer = "";
@@ -39,7 +39,7 @@ export function ask(
       onInterrupt();
     });
     lines.on("close", () => {
-      // A visible answer has already ended its line.
+      // After a visible answer, the line editor has already written a line break.
       if (isHidden || answer === "") output.write("\n");
       resolve(answer);
     });
@@ -55,15 +55,15 @@ const LATE_REPLY_TIMEOUT_MS = 2_000;
 const CTRL_C = "\u0003";
 
 export interface Query {
-  /** The reply; empty if it was not complete within half a second, or after Ctrl-C. */
+  /** The reply. Empty if the reply is incomplete after half a second, or if the user presses Ctrl-C. */
   answer: Promise<string>;
-  /** Resolves when no late reply is expected. A reply after the exit would appear as input of the shell. */
+  /** Resolves when no late reply can come. Await it before the exit, because the shell would read a later reply. */
   end: Promise<void>;
 }
 
 /**
- * Sends a query that ends with a request for the terminal's primary attributes, and reads until their reply. Disables
- * echo meanwhile; Ctrl-C still causes SIGINT.
+ * Sends a query and reads the replies. The query must end with a request for the terminal's primary attributes, because
+ * the reply to this request marks the end of the replies. Disables echo while reading; Ctrl-C still causes SIGINT.
  */
 export function queryTerminal(question: string, { input, output, onInterrupt }: Terminal): Query {
   if (!input.isTTY || !output.isTTY) return { answer: Promise.resolve(""), end: Promise.resolve() };
@@ -85,7 +85,7 @@ export function queryTerminal(question: string, { input, output, onInterrupt }: 
     answer.resolve("");
     onInterrupt();
   };
-  // If the process was blocked, a timer fires before input that arrived in the meantime is read.
+  // Runs the callback after pending input is read, because a timer fires before that input if the process was blocked.
   const afterInput = (callback: () => void) => () => void setImmediate(callback);
   const timers = [
     setTimeout(

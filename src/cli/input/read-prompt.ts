@@ -9,13 +9,13 @@ type Ask = () => Promise<string | null>;
 
 type PromptContext = Pick<Context, "stdin" | "resolvePath" | "signal">;
 
-// Models support at most 20,000 characters, so a much larger file is a mistake.
+// Models support at most 20,000 characters, so the user cannot have wanted a prompt larger than this limit.
 const MAX_PROMPT_BYTES = 1024 * 1024;
 
 /**
  * Reads the prompt from exactly one source: the argument, a file, standard input (`-`, or piped input), or the user.
  * @param ask called only if there is no other source
- * @param argumentLabel names the argument in messages
+ * @param argumentLabel description of the argument in messages
  * @throws UsageError if there are two sources or none, or the text is not valid UTF-8
  */
 export async function readPrompt(
@@ -74,7 +74,7 @@ async function readPromptFile(file: string, { resolvePath, signal }: PromptConte
   return decode(await readAll(chunks), file);
 }
 
-/** Reads all bytes, but stops soon after the maximum size. */
+/** Reads all bytes, but stops as soon as the maximum size is exceeded. */
 async function readAll(input: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;

@@ -29,7 +29,7 @@ export async function editText(text: string, { VISUAL, EDITOR }: Environment): P
   }
 }
 
-/** Runs the editor in a shell, so that EDITOR may contain arguments. @returns the problem, or null */
+/** Runs the editor in a shell, so that EDITOR can contain arguments. @returns the problem, or null */
 function run(editor: string, file: string): Promise<string | null> {
   const child =
     platform() === "win32"
@@ -43,15 +43,14 @@ function run(editor: string, file: string): Promise<string | null> {
 
 const START_FAILURE_CODES: ReadonlySet<number | null> = new Set([126, 127]);
 
-/** Default pager. A missing `less` is not reported, because the user did not request it. */
+/** Default pager. The shell reports no error if `less` is missing, because the user did not choose `less`. */
 const DEFAULT_PAGER = platform() === "win32" ? "" : "command -v less >/dev/null && exec less; exit 127";
 
 /**
- * Shows a text in `$PAGER` until the user quits it. As in git, a shell runs the pager, and `less` exits at once if the
- * text fits the screen.
- * @param signal checked after the pager has exited
+ * Shows a text in `$PAGER` until the user quits the pager. As in git, a shell runs the pager, and `less` exits at once
+ * if the text fits the screen.
  * @returns false if there is no pager, or it cannot be started
- * @throws the signal's reason
+ * @throws the reason of `signal` if it is aborted before the pager exits
  */
 export async function runPager(text: string, env: Environment, signal: AbortSignal): Promise<boolean> {
   const { PAGER: pager = DEFAULT_PAGER, LESS = "FRX" } = env;
@@ -61,7 +60,7 @@ export async function runPager(text: string, env: Environment, signal: AbortSign
     stdio: ["pipe", "inherit", "inherit"],
     env: { ...env, LESS },
   });
-  // A pager that is quit early closes its input.
+  // Ignores the write error that occurs if the user quits the pager before it has read the whole text.
   child.stdin.on("error", () => {});
   child.stdin.end(text);
   const exitCode = await new Promise<number | null>((resolve) => {

@@ -5,9 +5,9 @@ import { writeTo } from "../text/output-stream.ts";
 import { getScreen } from "./show-images.ts";
 
 export interface LivePreview {
-  /** Shows a preview frame. Skips it if it cannot be decoded, or if the previous one is still being drawn. */
+  /** Shows a preview frame. Skips a frame that cannot be decoded, or that arrives while another frame is drawn. */
   show(image: Buffer): void;
-  /** Erases the frame. The status line must be stopped first. */
+  /** Erases the frame. The status line below the frame must be stopped first. */
   stop(): void;
 }
 
@@ -25,7 +25,7 @@ function livePreview({ console, context }: Session, screen: Screen): LivePreview
     if (currentPicture !== null) void writeTo(context.stderr, currentPicture.erase);
     currentPicture = null;
   };
-  // Other output would come between the image and the status line.
+  // Erases the frame before other output, which would otherwise appear between the frame and the status line.
   const { beforeWrite } = console;
   console.beforeWrite = () => {
     beforeWrite();

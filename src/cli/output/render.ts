@@ -10,9 +10,9 @@ import { streamColumns, type UnfoldedLine } from "../text/fit.ts";
 import { creditsText, failureLines, shortPath } from "../text/phrases.ts";
 
 /**
- * Shows a report to a person: the result on standard output, everything else on standard error.
- * @param prefix names the task in lines of standard error if there are several
- * @param isImageOut whether image bytes were written to standard output, so that no path may follow them
+ * Prints a report as text: the result on standard output, everything else on standard error.
+ * @param prefix text that identifies the task on standard error, if there are several tasks
+ * @param isImageOut whether standard output contains the bytes of an image, which a path would corrupt
  */
 export async function renderReport(
   report: TaskReport,
@@ -61,7 +61,7 @@ function savedLine(report: TaskReport, prefix: string): string {
   return `${savedLabel(prefix, report)}${separator} ${[count, ...sizeDetails(files[0]), ...costDetails(report)].join(", ")}.`;
 }
 
-/** Formats the saved files for a terminal: one line per image, then the total cost of several. */
+/** Formats the saved files for a terminal: one line per image, then the total cost if there are several images. */
 async function savedLines(
   report: TaskReport,
   { context }: Session,

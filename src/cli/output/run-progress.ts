@@ -6,7 +6,7 @@ import type { Console } from "../text/console.ts";
 export interface RunProgress {
   task: TaskProgress;
   names: readonly string[];
-  /** Indices in `names` of the tasks in each stage, in order of arrival. Printed tasks are removed. */
+  /** Tasks of each stage as indices in `names`, in order of arrival. A task is removed when its result is printed. */
   stages: Readonly<Record<Stage, Set<number>>>;
   /** null until the batch is planned. */
   batch: BatchProgress | null;
@@ -33,13 +33,13 @@ export interface BatchProgress {
   remainingRows: number;
   running: number;
   failed: number;
-  /** Credits that earlier runs may have charged to the budget. */
+  /** Credits of the budget that earlier runs charged, or might have charged. */
   creditsBefore: number;
-  /** Credits that may have been charged to the budget. */
+  /** Credits of the budget that this run and earlier runs charged, or might have charged. */
   credits: number;
   /** null if there is no cap and no known cost. */
   budget: number | null;
-  /** null until the first row is begun. */
+  /** Start of the first row; null before that row. */
   startMs: number | null;
 }
 
@@ -65,7 +65,7 @@ export function newRun(): RunProgress {
   };
 }
 
-/** Updates the progress by an event. @returns whether it has changed */
+/** Applies an event to the progress. @returns whether the progress has changed */
 export function fold(run: RunProgress, event: RunEvent, nowMs: number): boolean {
   const { task, names, stages, batch } = run;
   switch (event.type) {
@@ -93,7 +93,7 @@ export function fold(run: RunProgress, event: RunEvent, nowMs: number): boolean 
 
 function plannedBatch({ plan, cap }: Extract<RunEvent, { type: "planned" }>): BatchProgress {
   const { rows, toSubmit, charged, chargedForOthers } = plan;
-  // A cap includes the charges of earlier runs.
+  // Counts the charges of earlier runs only for a cap, because the cap includes these charges.
   const credits = cap === null ? 0 : charged.credits + chargedForOthers.credits;
   return {
     rows: rows.length,

@@ -15,11 +15,11 @@ export interface Room {
   rows: number | null;
 }
 
-/** Results of terminal detection, so that the terminal is queried once per run. */
+/** Cached results of terminal detection, so that the terminal is queried once per run. */
 const screens = new WeakMap<Session, Promise<Screen>>();
 
 /**
- * Shows images in the terminal, several as one grid. Failures are only warnings, because the images are already saved.
+ * Shows images in the terminal: several images as one grid. A failure is only a warning, because the images are saved.
  */
 export async function showInTerminal(
   files: readonly string[],
@@ -32,7 +32,7 @@ export async function showInTerminal(
     const image = await tryOrWarn(file, () => readImage(file), session);
     if (image !== null) images.push({ source: file, image });
   }
-  // `graphics` reserves a row for one file name below the image.
+  // Reserves a row for each file name except one, because the graphics module reserves a row for one file name.
   const room = limitScreen(maxRoom, { ...screen, rows: screen.rows - (files.length - 1) });
   const grid = images.length > 1 ? await renderGrid(images, room).catch(() => null) : null;
   for (const each of grid === null ? images : [grid]) {
@@ -118,7 +118,7 @@ function open(file: string, env: Environment): Promise<string | null> {
       resolve(problem);
     };
     child.on("error", ({ message }) => end(`${opener} cannot be started (${message})`));
-    // Explorer always exits with code 1.
+    // Ignores the exit code on Windows, because Explorer always exits with code 1.
     child.on("exit", (code) =>
       end(code && platform() !== "win32" ? `${opener} failed (exit code ${code})` : null),
     );

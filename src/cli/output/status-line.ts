@@ -16,8 +16,8 @@ export interface StatusLine {
 export interface StatusLineOptions {
   paint?: Paint;
   /**
-   * Whether results are written to standard output while the lines are shown. With `imggen batch … | tee log` they
-   * would be mixed with the status lines.
+   * Whether results are written to standard output while status lines are shown. If standard output is a pipe, as in
+   * `imggen batch … | tee log`, no status lines are shown, because results would be mixed with them.
    */
   isBesideResults?: boolean;
 }
@@ -27,9 +27,9 @@ export async function createStatusLine(
   { paint = (line) => line, isBesideResults = false }: StatusLineOptions = {},
 ): Promise<StatusLine> {
   const { isTTY, columns } = context.stderr;
-  // If the width is 0, the spinner would try to clear an infinite number of rows.
   const isMixed = isBesideResults && context.stdout.isPipe === true;
   const isForPerson = !console.quiet && !console.events;
+  // Shows no spinner on a terminal of width 0, because it would try to clear an infinite number of rows.
   const isLive = isTTY && !isMixed && columns !== 0 && context.env.TERM !== "dumb" && isForPerson;
   return isLive ? createLiveLine(console, context, paint) : { isLive: false, set() {}, stop() {} };
 }
@@ -58,7 +58,7 @@ async function createLiveLine(console: Console, context: Context, paint: Paint):
   let isInBackground = false;
   let text: StatusText = "";
   let drawnLines: string[] = [];
-  /** Previous lines. A resize may be reported only after the text has changed. */
+  /** Lines before the last change, because a resize can be reported after the text has changed. */
   let previousLines: string[] = [];
   let drawnColumns = columns();
   const painted = (mark: (line: string) => string) => {
@@ -76,13 +76,13 @@ async function createLiveLine(console: Console, context: Context, paint: Paint):
   const start = () => {
     if (isStopped || isInBackground || spinner.isSpinning) return;
     previousLines = drawnLines;
-    // Only the first frame may wrap, so that the spinner counts the rows that it occupies.
+    // The first frame is allowed to wrap, so that the spinner counts the rows that the frame occupies.
     spinner.text = painted((line) => line);
     spinner.start();
     spinner.text = painted(unwrapped);
   };
-  // The terminal has rewrapped the lines, but the spinner clears their old number of rows. Better clear too few rows
-  // than a row of other output.
+  // After a resize, the lines occupy another number of rows, but the spinner clears the old number. If the exact number
+  // is uncertain, the smaller number is cleared, so that no row of other output is lost.
   const onResize = () => {
     if (isStopped || isInBackground) return;
     const rows = Math.min(addedRows(drawnLines), addedRows(previousLines));
@@ -92,7 +92,7 @@ async function createLiveLine(console: Console, context: Context, paint: Paint):
     start();
   };
   stderr.on?.("resize", onResize);
-  // After Ctrl-Z and `bg`, the shell has the terminal until `fg`.
+  // Draws nothing in the background, because after Ctrl-Z and `bg` the shell uses the terminal until `fg`.
   const resumeInForeground = () => {
     isInBackground = !context.isInForeground();
     start();
@@ -103,7 +103,7 @@ async function createLiveLine(console: Console, context: Context, paint: Paint):
   // Stopping the spinner restores the cursor for the shell, and clears the lines.
   const removeSuspendListeners = context.onSuspend(() => {
     spinner.stop();
-    // The spinner's timer may fire before the handler of SIGCONT runs.
+    // Prevents drawing until the handler of SIGCONT runs, because a timer can fire earlier.
     isInBackground = true;
   }, resumeInForeground);
   console.beforeWrite = () => {
@@ -130,8 +130,8 @@ async function createLiveLine(console: Console, context: Context, paint: Paint):
 }
 
 /**
- * Makes the terminal cut a line instead of wrapping it. A resize may be reported late, and until then each wrapped
- * frame would leave rows that the spinner does not clear.
+ * Makes the terminal cut a line instead of wrapping it. Otherwise, each wrapped frame between a resize and its late
+ * report would occupy rows that the spinner does not clear.
  */
 function unwrapped(line: string): string {
   return `\u001b[?7l${line}\u001b[?7h`;

@@ -14,7 +14,7 @@ export interface Progress {
   show(event: RunEvent): void;
   /** Shows a preview frame. Undefined if previews are off or unsupported. */
   preview?: ((image: Buffer) => void) | undefined;
-  /** Removes the status lines. Messages are still printed. */
+  /** Removes the status lines. Later events are still printed as messages. */
   stop(): void;
 }
 
@@ -27,7 +27,7 @@ export async function createProgress(
 ): Promise<Progress & { run: RunProgress }> {
   const { console, context } = session;
   const line = await createStatusLine(session, options);
-  // Loaded only if needed, because it queries the terminal.
+  // The preview is loaded only if needed, because it queries the terminal.
   const loaded = hasPreviews && line.isLive ? await import("./live-preview.ts") : null;
   const preview = await loaded?.createLivePreview(session);
   const notes = console.events ? eventLines(console) : view.notes(console, line.isLive);
@@ -43,8 +43,8 @@ export async function createProgress(
   return {
     run,
     show(event) {
-      // Shown even under --quiet, because the task id may not be in the ledger.
       if (event.type === "submit_interrupted") console.addPendingReply(event.taskId);
+      // A ledger warning is shown even with --quiet, because the ledger might lack the task id.
       if (event.type === "ledger_warning") void console.error(`warning: ${event.message}`);
       else notes.show(event, run);
       if (fold(run, event, clock())) draw();
@@ -61,7 +61,7 @@ export async function createProgress(
 
 interface ConnectionFlags {
   requestTimeoutMs?: number | undefined;
-  /** Whether a task may be continued with a different API key. */
+  /** Whether the user allows a task to be continued with a different API key. */
   yes?: boolean | undefined;
 }
 
@@ -89,12 +89,12 @@ export async function runWithProgress<Result>(
   } finally {
     progress.stop();
     removeListener();
-    // To stop jobs at a second signal, connections are needed until the process ends.
+    // Keeps the connections open if a second signal could still use them to stop jobs.
     if (context.stopAcceptedJobs === undefined) await operations.close();
   }
 }
 
-/** Makes a second signal stop free jobs. `removeListener` has no effect after the first signal. */
+/** Makes a second signal stop free jobs. The returned `removeListener` has no effect after the first signal. */
 function stopJobsOnSecondSignal({ context, console }: Session) {
   const { signal } = context;
   let jobs: Parameters<NonNullable<Caller["onStoppable"]>>[0] | undefined;
@@ -108,7 +108,7 @@ function stopJobsOnSecondSignal({ context, console }: Session) {
     if (isCtrlC(signal))
       void console.note(`Ctrl-C again asks ${stoppable.providerNames.join(", ")} to cancel its free jobs.`);
   };
-  // A job may be accepted after the first signal.
+  // Calls `enableStop` for each job, because a job can be accepted after the first signal.
   const onStoppable: Caller["onStoppable"] = (stoppable) => {
     jobs = stoppable;
     enableStop();

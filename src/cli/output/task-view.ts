@@ -50,7 +50,7 @@ const SLOW_MS = 60_000;
 const SLOW_FACTOR = 2;
 
 const COMMON_EVENTS = ["continuing", "submit_retry", "submit_interrupted", "download_retry"] as const;
-/** Events with a message on a terminal, where the status line shows the others. */
+/** Events that are printed as messages on a terminal. The status line shows all other events. */
 const TERMINAL_EVENTS = new Set<string>([...COMMON_EVENTS, "poll_failed"]);
 const PLAIN_EVENTS = new Set<string>([
   ...COMMON_EVENTS,
@@ -61,7 +61,7 @@ const PLAIN_EVENTS = new Set<string>([
 ]);
 
 export function taskNotes(console: Console, isLive: boolean): RunNotes {
-  /** Whether the task id has been shown, which is done once: if the task is slow, or a poll has failed. */
+  /** Whether the task id was shown, which happens once, when the task is slow or a poll has failed. */
   let isIdShown = false;
   return {
     show(event, { task }) {
@@ -88,7 +88,7 @@ export function taskNotes(console: Console, isLive: boolean): RunNotes {
 function multiTaskNotes(console: Console): RunNotes {
   return {
     show(event) {
-      // Only the next task in the queue is reported, because its message names the running task.
+      // Of all waiting tasks, only the next one is reported, because its message already mentions the running task.
       const isNext = event.type === "progress" && event.waiting?.ahead === 1;
       if (isNext || event.type === "download_retry") void console.note(noteText(event));
     },
@@ -97,7 +97,7 @@ function multiTaskNotes(console: Console): RunNotes {
 
 const STAGES = ["finished", "downloading", "running"] as const satisfies Stage[];
 
-/** View of several tasks, by stage. Printed tasks are no longer listed. */
+/** View of several tasks, grouped by stage. Omits tasks whose results are already printed. */
 export function taskRows(ids: readonly string[]): RunView {
   const names = shortTaskIds(ids);
   return {

@@ -22,7 +22,7 @@ export class TasksShown implements Progress {
 
   /**
    * Starts the display. Must be called before other methods.
-   * @param state predicate for the tasks that a signal leaves unfinished, after `3 tasks are`
+   * @param state completes the sentence `3 tasks are …` about the tasks that are unfinished after a signal
    * @param areAwaited whether the tasks are polled until they are finished
    */
   async begin(tasks: readonly ResumeTarget[], state: string, areAwaited = true): Promise<void> {
@@ -42,7 +42,7 @@ export class TasksShown implements Progress {
     this.show({ type: "ended", at });
   }
 
-  /** Prepares for printing the result of a task. @returns the prefix of its lines, if there are several tasks */
+  /** Prepares for printing the result of a task. @returns the prefix of the task's lines; empty for a single task */
   beginPrinting(at: number, { error }: TaskReport): string {
     const task = this.#tasks[at];
     if (task === undefined || !this.#isMultiple) {
@@ -68,7 +68,7 @@ export class TasksShown implements Progress {
     return this.#isMultiple && !this.#session.options.json;
   }
 
-  /** Whether a task was listed as unfinished after a signal, so that it needs no further message. */
+  /** Whether a task was listed as unfinished after a signal, so that no further message about it is needed. */
   isListed(report: TaskReport): boolean {
     return this.#listsInterruptedTasks && isInterrupted(report);
   }
@@ -79,7 +79,7 @@ export class TasksShown implements Progress {
     const list = () => {
       this.stop();
       const { running, downloading } = this.#progress?.run.stages ?? newRun().stages;
-      // A request that was not accepted ends at once and cannot be resumed.
+      // Omits requests that were not accepted, because they end at once and cannot be resumed.
       const unfinished = this.#tasks.filter(
         (task, at) => (running.has(at) || downloading.has(at)) && mayBeAccepted(task),
       );

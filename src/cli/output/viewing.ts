@@ -4,7 +4,7 @@ import type { SavedFile } from "../../task/saved-file.ts";
 import type { Session } from "../session/session.ts";
 import type { Room } from "./show-images.ts";
 
-/** Display of saved images. Parsed before the submit, so that an invalid setting costs nothing. */
+/** Options for the display of saved images. Parsed before the submit, so that an invalid setting costs nothing. */
 export interface DisplayOptions {
   preview: boolean;
   open: boolean;
@@ -12,7 +12,7 @@ export interface DisplayOptions {
   room?: Room | null;
 }
 
-/** @throws UsageError if the setting is neither true nor false */
+/** @throws UsageError if the setting `preview` is neither true nor false */
 export function parseDisplayOptions(
   { preview, open = false }: FlagsOf<typeof VIEW>,
   session: Session,
@@ -27,8 +27,8 @@ export function showsPictures({ context, options }: Session): boolean {
 type DisplayedFiles = readonly Pick<SavedFile, "path">[];
 
 /**
- * Shows saved images in the terminal. To be called before paths and costs are printed, which the images would push off
- * the screen. Failures are only warnings.
+ * Shows saved images in the terminal. Must be called before paths and costs are printed, because images would push
+ * earlier text off the screen. A failure is only a warning.
  */
 export async function previewImages(
   files: DisplayedFiles,

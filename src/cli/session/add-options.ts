@@ -3,7 +3,7 @@ import type { Option, Options } from "../../client/options/option.ts";
 import { parseFlag } from "../../client/options/option-kinds.ts";
 import { withHelpHint } from "./command.ts";
 
-/** An option of the parser, created from a row of an option table. The row's name is the name of its value. */
+/** An option of the parser, created from a row of an option table. The parsed value has the name of the row. */
 export class TableOption extends ParserOption {
   readonly row: Option;
   readonly #name: string;
@@ -23,7 +23,7 @@ export function isRepeatable({ kind }: Option): boolean {
   return kind === "texts" || kind === "images" || kind === "list";
 }
 
-/** Adds the flags of a table to a command. @param heading heading of the flags without a group */
+/** Adds the flags of a table to a command. @param heading heading in the help for flags that have no group */
 export function addOptions(command: Command, table: Options, heading?: string): Command {
   for (const [name, row] of Object.entries(table)) {
     const option = new TableOption(name, row);

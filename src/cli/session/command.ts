@@ -14,7 +14,7 @@ export function describeBriefly(command: Command, summary: string): Command {
   return command.summary(summary).description(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`);
 }
 
-/** Names of a command and its parents, without the program: `config set`. */
+/** Returns the names of a command and its parents, without the program's name, such as `config` and `set`. */
 export function commandWords(command: Command): string[] {
   return command.parent === null ? [] : [...commandWords(command.parent), command.name()];
 }
@@ -26,7 +26,7 @@ export function withHelpHint(command: Command, error: unknown): unknown {
 }
 
 export interface Answer {
-  /** Document for `--json`. An AsyncIterable becomes an array. Undefined for a result that is part of a later document. */
+  /** Document for `--json`. An AsyncIterable becomes an array. Undefined if a later document contains the result. */
   json?: unknown;
   show: () => Promise<unknown>;
   /** Called after the result is printed, with and without `--json`. */
@@ -57,7 +57,7 @@ const FLAGS_WITH_VALUE: ReadonlySet<string | undefined> = new Set(
   }),
 );
 
-/** Returns the arguments that are neither flags nor values of global flags. The first one is the command. */
+/** Returns the arguments that are neither flags nor values of global flags. The first of them is the command. */
 export function plainWords(argv: readonly string[]): string[] {
   return argv.filter((word, at) => !word.startsWith("-") && !FLAGS_WITH_VALUE.has(argv[at - 1]));
 }

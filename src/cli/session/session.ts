@@ -18,7 +18,7 @@ import type { SettingsStore } from "../../store/settings-store.ts";
 import type { Console } from "../text/console.ts";
 import type { Context } from "./context.ts";
 
-/** Global flags, except those of the console, which is created before the command line is parsed. */
+/** Global flags, except the flags of the console, because it is created before the command line is parsed. */
 export type GlobalOptions = FlagsOf<Omit<typeof GLOBAL, "quiet" | "color">> & FlagsOf<typeof GENERATOR>;
 
 export class Session implements ClientSession {
@@ -84,7 +84,7 @@ export class Session implements ClientSession {
     return ["imggen", ...remainingFlags, ...rest].map((word) => shellWord(word)).join(" ");
   }
 
-  /** Returns those of the named flags that are on the command line. Supports only flags without a value. */
+  /** Returns the flags of a list that are on the command line. The listed flags must be flags without a value. */
   givenFlags(names: readonly string[]): string[] {
     const { flags } = this.#words;
     return names.filter((name) => flags.includes(name));
