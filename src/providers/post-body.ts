@@ -10,7 +10,7 @@ export interface PostBody {
   content: string | StreamedBody;
 }
 
-/** A file that a JSON body contains as base64. It is read while the body is sent. */
+/** File whose content is part of a JSON body as base64. The file is read only while the body is sent. */
 export class Base64File {
   readonly file: string;
   /** Text before the base64, such as the start of a `data:` URL. */
@@ -27,10 +27,13 @@ export class Base64File {
   }
 }
 
-/** Serializes a value as JSON. The digits of the field `seedField` are sent as a number. @throws the system's error */
+/**
+ * Serializes a value as JSON. The field `seedField` contains digits as text, and is serialized as a number.
+ * @throws the system's error
+ */
 export function jsonBody(value: unknown, seedField?: string): PostBody {
   const type = "application/json";
-  // A random placeholder that does not occur in the value.
+  // The placeholder is random, because a fixed text might occur in the value.
   const placeholder = randomUUID();
   const files: Base64File[] = [];
   const text = stringifyExact(value, (name, field) => {
@@ -81,7 +84,7 @@ function escapeQuotes(name: string): string {
   return name.replace(/["\r\n]/g, encodeURIComponent);
 }
 
-/** Part of a body: a text, or a file with its size when the body was created. */
+/** Part of a body: a text or a file. `fileBytes`: size of the file when the body was created. */
 type Part = string | { file: string; fileBytes: number; encoding: "base64" | null };
 
 function filePart(file: string, encoding: "base64" | null): Part {
@@ -105,10 +108,10 @@ function partBytes(part: Part): number {
   return part.encoding === null ? part.fileBytes : 4 * Math.ceil(part.fileBytes / 3);
 }
 
-/** A multiple of three, so that the base64 of consecutive chunks can be joined. */
+/** Size of a chunk. It is a multiple of three, so that the base64 of consecutive chunks can be joined. */
 const CHUNK_BYTES = 192 * 1024;
 
-/** @throws Error before the last chunk if the size of the file has changed */
+/** @throws Error if the file's size has changed; the last chunk is not sent */
 function* fileChunks({ file, fileBytes, encoding }: Exclude<Part, string>): Generator<Buffer> {
   const opened = DiskFile.openToRead(file);
   try {

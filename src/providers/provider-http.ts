@@ -24,18 +24,18 @@ import {
 import { ReplyFile } from "./reply-file.ts";
 import { defaultReplyFile, readReplyFile, readStoredReply, type StoredReply } from "./stored-reply.ts";
 
-/** A server, and the query, key and user's headers that every request to it carries. */
+/** Address of a server, and the headers that are part of every request to the server. */
 export interface ServerOptions extends Pick<ServerSetup, "url" | "keyHeaders"> {
   options: Pick<GeneratorOptions, "headers" | "key" | "keyVariable">;
   /**
-   * Suffix of the server's other host names, such as `.example.com`, which are reached over https only. Absent:
-   * no other hosts.
+   * Suffix of the server's other host names, such as `.example.com`. Requests to these hosts use https only.
+   * Absent: the server has no other hosts.
    */
   otherHosts?: string;
 }
 
 declare const OWN: unique symbol;
-/** URL of the server itself, to which the key may be sent. */
+/** URL of the server or of one of its other hosts, to which imggen is allowed to send the key. */
 export type OwnUrl = URL & { readonly [OWN]: true };
 
 const MAX_URL_LENGTH = 2000;
@@ -44,19 +44,16 @@ const MAX_URL_LENGTH = 2000;
 const GET_TIMEOUT_MS = 15_000;
 const UPLOAD_TIMEOUT_MS = TRANSFER_POLICY.upload.timeoutMs;
 const STOP_TIMEOUT_MS = 5_000;
-/** Limits of a poll whose reply contains images: time without a byte, and total time. */
+/** Limits of a poll with a large reply, in milliseconds: time without a received byte, and total time. */
 const LARGE_IDLE_MS = 15_000;
 const LARGE_TIMEOUT_MS = 5 * 60_000;
 
-/**
- * Only two large replies are received at once, because each may contain all images of its job and the reference
- * images.
- */
+/** Limit of two large replies in memory at a time, because each can contain all images of a job. */
 const largeReplies = new Slots(2);
 
 /**
- * A provider's server over HTTP. The key is sent only to the server's origin and never along a redirect. A
- * loopback address is reached without a proxy.
+ * HTTP client for one server of a provider. The key is sent only to the server and its other hosts, and never
+ * to the target of a redirect.
  */
 export class ProviderServer {
   readonly #options: ServerOptions;
@@ -76,17 +73,17 @@ export class ProviderServer {
     this.mask = secretsMasker(server.options.key, server.options.headers);
   }
 
-  /** Host for messages, with the port unless it is the scheme's default. */
+  /** Host for messages, with the port unless the port is the scheme's default. */
   get host(): string {
     return this.#base.host;
   }
 
-  /** Whether requests carry a header that may be a key. */
+  /** Whether requests have a header that might contain a key. */
   get hasKey(): boolean {
     return Object.keys(this.#headers).length > 0;
   }
 
-  /** Environment variable with the key for this server, if one applies. */
+  /** Name of the environment variable that can contain the key for this server. */
   get keyVariable(): string | undefined {
     return this.#options.options.keyVariable;
   }
@@ -97,9 +94,9 @@ export class ProviderServer {
   }
 
   /**
-   * Sends the request for a job's image once. The reply is written to a file as it arrives, synced if it is
-   * paid for, and only then read.
-   * @returns the reply, whatever its status; `cut` is set if it is incomplete
+   * Sends the request for a job's image once. The reply is stored in a file before it is read, so that a paid
+   * image is not lost if the process ends.
+   * @returns the reply with any HTTP status; `cut` is set if the reply is incomplete
    * @throws ProviderError (unsent, disk, lost)
    */
   async post(
@@ -114,7 +111,7 @@ export class ProviderServer {
     try {
       const headers = {
         ...this.#headers,
-        // A paid request can be looked up by its task id.
+        // With this id, the user can look up a paid request at the provider.
         ...(job.isPaid && { "x-client-request-id": job.taskId }),
         "content-type": body.type,
         "accept-encoding": "identity",
@@ -135,8 +132,8 @@ export class ProviderServer {
   }
 
   /**
-   * Sends a GET that costs nothing.
-   * @param from a path below the base, or a URL of the server
+   * Sends a GET request, which costs nothing.
+   * @param from a path below the base URL, or a URL of the server
    * @throws ProviderError (unsent), or the signal's reason
    */
   get(
@@ -150,10 +147,10 @@ export class ProviderServer {
   }
 
   /**
-   * Gets the state or the result of a job. A large reply is streamed to a file, and is in memory only while it
-   * is read.
-   * @param file path in the job's folder
-   * @param read its `isStored` is true if the reply is in the file
+   * Requests the state or the result of a job. A large reply is streamed to a file, so that it is in memory
+   * only while `read` runs.
+   * @param file path in the job's folder for a large reply
+   * @param read receives the reply; `isStored` is true if the reply is in `file`
    */
   async poll<Result>(
     from: OwnUrl,
@@ -189,7 +186,10 @@ export class ProviderServer {
     return { ...stored, body: stored.body.toString("utf8"), cut };
   }
 
-  /** Sends a POST that costs nothing and is safe to repeat. @throws as `get` */
+  /**
+   * Sends a POST request that costs nothing and is safe to repeat.
+   * @throws ProviderError (unsent), or the signal's reason
+   */
   tell(at: string, { type, content }: PostBody, signal: AbortSignal): Promise<HttpReply> {
     const headers = { ...this.#headers, "content-type": type };
     const request = { method: "POST", url: this.#resolveUrl(at), timeoutMs: UPLOAD_TIMEOUT_MS } as const;
@@ -221,13 +221,19 @@ export class ProviderServer {
     return this.#headers;
   }
 
-  /** Sends a request to cancel the work. Never throws. @returns the reply, or null if no reply arrived */
+  /**
+   * Sends a request that stops work on the server. Never throws.
+   * @returns the reply, or null if no reply arrived
+   */
   cancel(method: "POST" | "PUT", at: string | OwnUrl, signal?: AbortSignal): Promise<HttpReply | null> {
     const request = { method, url: this.#resolveUrl(at), headers: this.#headers, signal } as const;
     return wholeReply(this.#http, { ...request, timeoutMs: STOP_TIMEOUT_MS }).catch(() => null);
   }
 
-  /** Returns an absolute URL if it belongs to the server, so that the key may be sent to it, otherwise null. */
+  /**
+   * Returns the URL if it is absolute and belongs to the server, so that imggen is allowed to send the key to
+   * the URL. Otherwise returns null.
+   */
   ownUrl(address: unknown): OwnUrl | null {
     if (typeof address !== "string" || address.length > MAX_URL_LENGTH || !URL.canParse(address)) return null;
     const url = new URL(address);
@@ -235,7 +241,7 @@ export class ProviderServer {
     return isPlain && (url.origin === this.#base.origin || this.#isOtherHost(url)) ? (url as OwnUrl) : null;
   }
 
-  /** @param relative a path below the base, with a query or without */
+  /** @param relative a path below the base URL, which can contain a query */
   urlBelow(relative: string): string {
     return this.#resolveUrl(relative).href;
   }
@@ -246,12 +252,12 @@ export class ProviderServer {
     return protocol === "https:" && port === "" && hostname.endsWith(otherHosts);
   }
 
-  /** The POST as `--dry-run` shows it. @param to a path below the base */
+  /** Describes a POST request for `--dry-run`. @param to a path below the base URL */
   describe(to: string, body: unknown): SentRequest {
     return { method: "POST", url: this.mask(redactUrl(this.urlBelow(to))), body };
   }
 
-  /** The image at an address in a reply. @param address absolute, or relative to the server */
+  /** Returns the image at an address from a reply. @param address absolute, or relative to the base URL */
   imageAt(address: string): Extract<MadeImage, { kind: "url" }> {
     if (!URL.canParse(address, this.#base.href)) return { kind: "url", url: address };
     const { href: url, origin } = new URL(address, this.#base.href);
@@ -267,7 +273,7 @@ export class ProviderServer {
     return failedReply(reply, this.replySource(isPaid));
   }
 
-  /** The error for a request that was sent and has no complete reply. @param reason a clause */
+  /** Creates the error for a sent request without a complete reply. @param reason a clause */
   lost(reason: string): ProviderError {
     return new ProviderError(`${this.host} sent no complete reply: ${reason}.`, { kind: "lost" });
   }
@@ -282,7 +288,7 @@ export class ProviderServer {
     return { ...keyHeaders, ...Object.fromEntries(userHeaders) };
   }
 
-  /** @param relative a path below the base, with or without a query, or an absolute URL */
+  /** @param relative a path below the base URL, which can contain a query, or a URL of the server */
   #resolveUrl(relative: string | OwnUrl): URL {
     if (typeof relative !== "string") return relative;
     const url = new URL(this.#base.href);
@@ -317,7 +323,7 @@ export class ProviderServer {
   }
 
   #unsent(cause: unknown, signal: AbortSignal): ProviderError {
-    // This error names the certificate to trust.
+    // The message and the hint of this error describe how to trust the server's certificate.
     if (isUntrusted(cause)) {
       const { message, hint } = describeConnectionError(cause, this.#base);
       return new ProviderError(this.mask(message), { kind: "unsent" }, { cause, hint });
@@ -330,7 +336,7 @@ export class ProviderServer {
     return new ProviderError(message, { kind: "unsent" }, { cause, hint });
   }
 
-  /** Returns the reason for an incomplete exchange, as a clause. */
+  /** Returns the reason for an incomplete reply, as a clause. */
   #failureReason(failure: unknown, { aborted, reason }: AbortSignal): string {
     return this.mask(aborted ? toClause(errorText(reason)) : connectionErrorText(failure));
   }

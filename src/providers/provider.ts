@@ -8,20 +8,27 @@ import type { FieldName } from "../task/request-fields.ts";
 
 /** Input of one request to a provider. */
 export interface Job {
-  /** The user's request. The hosted service receives only this. */
+  /** The user's request. This is the only part of the job that is sent to the hosted service. */
   request: GenerationRequest;
-  /** imggen's task id. A paid provider receives it as `X-Client-Request-Id`, so that a request can be looked up. */
+  /**
+   * imggen's task id. Paid providers receive the id as `X-Client-Request-Id`, so that the user can look the
+   * request up.
+   */
   taskId: string;
   /** Index of the request in its task, from 0. */
   index: number;
-  /** Value stored in the intent, whatever the current settings are. */
+  /** Whether the request might cost money, as recorded in the task's intent. */
   isPaid: boolean;
-  /** Options stored in the intent. */
+  /** Options recorded in the task's intent. */
   options: JobOptions;
   references: readonly Reference[];
-  /** Existing private folder for the replies to this request. Only the engine removes it. */
+  /**
+   * Existing private folder for the replies to this request. The engine, not the provider, removes the folder.
+   */
   folder: string;
-  /** Files for the reply if the disk of `folder` is full, tried in this order. Default: none. */
+  /**
+   * Files that can store the reply if the disk of `folder` is full, in order of preference. Default: no files.
+   */
   fallbackFiles?: readonly string[] | undefined;
 }
 
@@ -30,49 +37,68 @@ export type CheckedJob = Omit<Job, "folder" | "taskId" | "index">;
 export type Reference = { file: string; mediaType: string } | { url: string };
 
 export interface SubmitHow {
-  /** Aborts the request. The reply received by then is stored, and used if it is complete. */
+  /**
+   * Aborts the request. The part of the reply that has arrived is stored, and is used if the reply is complete.
+   */
   signal: AbortSignal;
   /** Called just before the request can reach the provider. */
   onSent: () => void;
   /** Called with the progress from 0 to 1, if the provider reports it. */
   onProgress: (share: number) => void;
-  /** Called with unchecked bytes of each preview frame. Absent: no previews are requested. */
+  /**
+   * Called with the bytes of each preview frame, which are not validated. Absent: no preview frames are
+   * requested.
+   */
   onPreview?: ((image: Buffer) => void) | undefined;
-  /** Called with a sentence for each part of the request that the model does not support and that is not sent. */
+  /**
+   * Called with each warning as a sentence, for example if the model does not support a part of the request.
+   */
   onWarning?: ((message: string) => void) | undefined;
   /**
-   * Called at once with a warning if a paid reply cannot be stored on any disk, because it is lost if the
-   * process exits.
+   * Called with a warning as soon as a paid reply cannot be stored on any disk, because the reply is lost if
+   * the process exits.
    */
   onUnstored?: ((message: string) => void) | undefined;
 }
 
-/** Reason for a request to wait before it is sent. */
+/** Reason why a request is not sent yet. */
 export interface Waiting {
   ahead: number;
-  /** Holder of the turn: "another imggen process, pid 4711", "a request that was given up, for 3 minutes at most". */
+  /**
+   * Process or request that has the turn: "another imggen process, pid 4711", "a request that was given up, for
+   * 3 minutes at most".
+   */
   holder: string;
 }
 
 export type FollowHow = Pick<SubmitHow, "signal" | "onProgress" | "onPreview">;
 
-/** Result of one submit. Only `accepted`, `made` and `unknown` may have been charged. */
+/**
+ * Result of one submit. Only a request with the outcome `accepted`, `made` or `unknown` might have been
+ * charged.
+ */
 export type SubmitReply =
-  /** The provider has the task. `taskId`: the id to poll. */
+  /** The provider accepted the request. `taskId`: id of the job at the provider, for polling. */
   | { outcome: "accepted"; taskId: string }
   /**
-   * The job's folder contains the image, or a reply with its address; `images` reads it. `savedPath`: the
-   * reply's file, if a fallback was used.
+   * The job's folder contains the image, or a reply with the image's URL, and `images` reads this file.
+   * `savedPath`: path of the reply if it is in a fallback file.
    */
   | { outcome: "made"; usage: Usage | null; savedPath?: string | undefined; seeds?: Seeds | undefined }
   | { outcome: "refused"; error: ImggenError }
-  /** `isStarting`: a free server that is not ready yet. The run waits for it until the user's deadline. */
+  /**
+   * `isStarting`: the provider is a free server that is still starting, so the run waits until the user's
+   * deadline.
+   */
   | { outcome: "rate_limited"; retryAfterMs: number | null; error: ImggenError; isStarting?: true }
-  /** The request did not reach the provider. `error`: the provider's message, if the cause is not the connection. */
+  /**
+   * The request did not reach the provider. `error`: the error for the user. Absent: the connection error in
+   * `cause`.
+   */
   | { outcome: "not_sent"; cause: unknown; error?: ImggenError }
   | UnknownReply;
 
-/** The request may have been charged. */
+/** Result of a submit whose outcome is unknown. The request might have been charged. */
 export interface UnknownReply {
   outcome: "unknown";
   /** Reason as a clause, without a full stop. */
@@ -82,7 +108,7 @@ export interface UnknownReply {
   savedPath?: string | null;
   /** Whether the provider has certainly stopped the work. */
   isStopped?: boolean;
-  /** Whether `recover` may find the outcome later. */
+  /** Whether `recover` can find the outcome later. */
   isAskable?: boolean;
   cause?: unknown;
 }
@@ -90,30 +116,36 @@ export interface UnknownReply {
 /** State of a job in the reply to a poll. */
 export type PolledState =
   /**
-   * `ahead`: number of jobs before it at the provider, if known. `share`: progress from 0 to 1. `isWaiting`:
-   * the work has not begun.
+   * `ahead`: number of jobs that the provider runs before this job, if known. `share`: progress from 0 to 1.
+   * `isWaiting`: the provider has not begun this job.
    */
   | { status: "running"; providerState: string | null; ahead?: number; share?: number; isWaiting?: true }
   | FinishedState
-  /** `why`: the provider's message. `charged`: set only if it is certain. */
+  /** `why`: the provider's message. `charged`: `no` if the job was certainly not charged. */
   | { status: "failed"; errorCode: string | null; why?: string; charged?: "no" };
 
-/** A completed job. `warnings`: sentences about the images, which are saved nevertheless. */
+/** A completed job. `warnings`: sentences about the images; images with warnings are saved too. */
 export interface FinishedState {
   status: "completed";
-  /** http(s) URLs of the images; empty unless all images have one. */
+  /** http(s) URLs of the images. Empty if an image has no such URL or its URL contains the key. */
   urls: string[];
   usage?: Usage;
   seeds?: Seeds;
   warnings?: readonly string[];
-  /** File with the reply that `images` reads, if some images have no URL and `keepsReply` is set. */
+  /**
+   * File with the reply, from which `images` reads the images. Set only if `urls` is empty and `keepsReply` is
+   * set.
+   */
   reply?: string;
 }
 
 export interface PollHow {
-  /** The submitted job. For an id from the user, its request is empty. Its folder may be missing. */
+  /**
+   * The submitted job. If the user gave only the job's id, the job's request is empty and its folder might not
+   * exist.
+   */
   job: Job;
-  /** Whether a reply that `images` reads is stored in the job's folder. Default: false. */
+  /** Whether to store a reply in the job's folder if `images` must read it. Default: false. */
   keepsReply?: boolean | undefined;
   timeoutMs?: number | undefined;
   signal: AbortSignal;
@@ -124,17 +156,18 @@ export type PollReply =
   | { outcome: "refused"; error: ImggenError }
   | FailedPoll;
 
-/** A poll without a usable reply. It may be sent again. */
+/** Result of a poll without a usable reply. The poll is safe to repeat. */
 export interface FailedPoll {
   outcome: "retry";
   why: string;
   rateLimited: boolean;
   retryAfterMs: number | null;
-  /** The network error, if no reply arrived. */
+  /** The network error if no reply arrived, otherwise null. */
   connectionError: Error | null;
   /**
-   * The reply contains no state, or reports that the job does not exist. The job is not over, because some
-   * services find a job only a moment after its submit, and a proxy may have replied.
+   * The reply contains no state, or reports that the job does not exist. The job nevertheless counts as
+   * unfinished, because a proxy might have sent the reply, and some services find a job only a moment after its
+   * submit.
    */
   isMissing?: true;
 }
@@ -142,113 +175,122 @@ export interface FailedPoll {
 export type MadeImage =
   | { kind: "bytes"; bytes: Buffer }
   /**
-   * A file in the job's folder. `isExtra`: an image beyond those requested, which is kept in the folder and not
+   * A file in the job's folder. `isExtra`: the image was not requested, so it remains in the folder and is not
    * saved as an output.
    */
   | { kind: "file"; file: string; isExtra?: boolean }
-  /** An absolute URL. `headers` are sent only to its origin, never along a redirect. */
+  /** An absolute URL. `headers` are sent only to the URL's origin, and never to the target of a redirect. */
   | { kind: "url"; url: string; headers?: Readonly<Record<string, string>> };
 
-/** A request as `--dry-run` shows it, with names in place of files, and without a key. */
+/** A request for display by `--dry-run`, with names in place of files and without a key. */
 export type SentRequest =
-  /** `url`: without a query. `workflow`: one line for each value that is set in a workflow. */
+  /** `url`: without a query. `workflow`: a line for each value that imggen sets in the workflow. */
   { method: "POST"; url: string; body: unknown; workflow?: string[] } | { command: readonly string[] };
 
 /** Result of `prepare`, which applies to new requests. */
 export interface Prepared {
-  /** Whether the workflow costs money, even at a local address. */
+  /** Whether the workflow costs money. A workflow at a local address can cost money too. */
   isPaid: boolean;
   workflow?: string;
 }
 
-/** Makes images. Each call of `submit` sends one request and never repeats it. */
+/** Interface of all providers of images. `submit` never repeats a request that might have been charged. */
 export interface Provider {
   readonly version: 1;
   readonly limits: {
-    /** Maximum number of requests in flight in all processes of a home, or null for no limit. */
+    /** Maximum number of requests in flight from all processes that share a ledger, or null for no limit. */
     concurrency: number | null;
-    /** Time limit of a submit in milliseconds, from connecting to the id or the image. */
+    /**
+     * Time limit of a submit in milliseconds, from the connection to the arrival of the job's id or the image.
+     */
     submitMs: number;
   };
   /**
-   * Fields that are sent, or reported by `check` or a warning. A request with another field is refused, so that
-   * no field is dropped silently.
+   * Fields that the provider sends, refuses in `check`, or omits with a warning. A request with any other field
+   * is refused, so that no field is ignored silently.
    */
   readonly supports: readonly FieldName[];
   /**
-   * Reads the workflow of new requests, and checks with the provider whether it costs money. Costs nothing.
-   * @param signal null: sends no request
+   * Reads the workflow for new requests, and checks with the provider whether the workflow costs money. This
+   * check is free.
+   * @param signal null: no request is sent to the provider
    * @throws ProviderError or UsageError if no request can be sent
    */
   prepare?(signal: AbortSignal | null): Promise<Prepared>;
-  /** Whether the size of a request without a ratio is that of its first reference image. Absent: no. */
+  /** Whether a request without a ratio has the size of its first reference image. Absent: no. */
   readonly isSizedByReference?: true;
   /** Returns a sentence about an unsupported option, or null. Called before a task begins. */
   check?(job: CheckedJob): string | null;
   /**
-   * Returns the seed to send, from the user or chosen by imggen, or null if only the provider can choose it.
+   * Returns the seed to send, which the user or imggen chose, or null if only the provider can choose a seed.
    * Never throws.
    */
   getSeed?(job: Job): WholeNumber | null;
   /** Returns the request that `submit` would send. Opens no connection. @throws ProviderError */
   describe?(job: Job): Promise<SentRequest>;
-  /** Sends the request. Only this function may cost money. Never throws. */
+  /** Sends the request. Of all functions of a provider, only `submit` can cost money. Never throws. */
   submit(job: Job, how: SubmitHow): Promise<SubmitReply>;
-  /** Polls an accepted task once. Costs nothing. Never throws. Absent: the provider returns no ids. */
+  /** Polls an accepted task once, which is free. Never throws. Absent: the provider does not return job ids. */
   poll?(taskId: string, how: PollHow): Promise<PollReply>;
   /**
    * Reports the progress of an accepted task until the signal aborts. Never throws.
-   * @returns true if the task has ended; false if this is unknown
+   * @returns true if the task has certainly ended
    */
   follow?(taskId: string, how: FollowHow): Promise<boolean>;
   /**
-   * Returns the outcome of a request whose process ended, from the stored reply or the provider's record, or
-   * null if it is unknown. Sends nothing that costs money. Never throws.
+   * Finds the outcome of a request whose process ended, in the stored reply or in the provider's record. Sends
+   * only free requests, and never throws.
+   * @returns null if the outcome is unknown
    */
   recover?(job: Job, options: Omit<SubmitHow, "onSent">): Promise<SubmitReply | null>;
   /**
-   * Whether the provider still works on a request whose process ended. Changes nothing, and never throws.
-   * Absent: the work stops with the connection or the process.
+   * Whether the provider still works on a request whose process ended. Has no side effects and never throws.
+   * Absent: the provider stops when the connection closes or the process ends.
    */
   isAtWork?(job: Job, signal: AbortSignal): Promise<boolean>;
   /**
    * Reads the images of a `made` request, or of a stored result, from the job's folder.
-   * @throws ProviderError if the reply has no images, Error if the files are gone
+   * @throws ProviderError if the reply has no images, Error if a file no longer exists
    */
   images?(job: Job): Promise<MadeImage[]>;
   /**
    * Cancels an accepted task.
-   * @returns whether the provider confirms that it stops, or null if it does not reply
+   * @returns whether the provider confirmed the cancellation, or null if the provider did not reply
    * @throws AuthRequiredError if the key is missing or refused
    */
   cancel?(taskId: string, signal: AbortSignal): Promise<boolean | null>;
-  /** Headers with the key, for downloads from the provider's origin only. Absent: results are at URLs that expire. */
+  /** Headers with the key, for downloads from the provider's origin only. Absent: downloads need no key. */
   readonly downloadHeaders?: Readonly<Record<string, string>> | undefined;
   /** Returns the names of the models, or null if the provider has no list. @throws ProviderError */
   models?(signal: AbortSignal): Promise<string[] | null>;
   /**
-   * Returns the loaded model, used for requests without a model, or null if it is unknown. Absent: every
-   * request must name a model. Never throws.
+   * Returns the model that the provider uses for requests without a model, or null if that model is unknown.
+   * Absent: every request needs a model. Never throws.
    */
   loadedModel?(signal: AbortSignal): Promise<string | null>;
   close(): Promise<void>;
 }
 
-/** Cause of a failed request. `failures.ts` decides the result for the task, the run and the charge. */
+/**
+ * Cause of a failed request. `failures.ts` maps each cause to the result for the task, the run and the charge.
+ */
 export type Failure =
-  /** Certainly never sent. */
+  /** The request was certainly not sent. */
   | { kind: "unsent" }
-  /** Certainly never sent, because the reply could not be stored on the disk. */
+  /** The request was certainly not sent, because the disk cannot store a reply. */
   | { kind: "disk" }
-  /** Key, credit or limit of the account. Every other request fails too until the user fixes it. */
+  /**
+   * The provider refused the account's key, credit or limit. All requests fail until the user fixes the
+   * account.
+   */
   | { kind: "account"; key: "login_required" | "my_credits.no_credits_description" }
-  /** No image was made. The same request may be sent again after `retryAfterMs`. */
+  /** No image was made. imggen can repeat the request after `retryAfterMs`. */
   | { kind: "busy"; retryAfterMs: number | null; isStarting?: true }
-  /** The request is invalid: an unknown model, an unsupported field. */
+  /** The request is invalid, for example because its model is unknown or a field is unsupported. */
   | { kind: "invalid" }
-  /** The provider refused to make this image, or failed. */
+  /** The provider refused to make this image, or was unable to make it. */
   | { kind: "refused" }
-  /** Possibly charged, and no image arrived. */
+  /** No image arrived, but the request might have been charged. */
   | {
       kind: "lost";
       savedPath?: string | null;
@@ -263,8 +305,8 @@ interface ProviderErrorOptions extends ErrorOptions {
 }
 
 /**
- * A failed request. Thrown within a provider, and by `prepare`, `describe` and `models`; `submit` and `poll`
- * return it as a reply. `message` is a sentence for the user with the provider's message.
+ * Error of a failed request. `prepare`, `describe` and `models` throw this error, but `submit` and `poll`
+ * return it as a reply. `message` is a sentence for the user that includes the provider's message.
  */
 export class ProviderError extends Error {
   override readonly name = "ProviderError";
@@ -280,7 +322,10 @@ export class ProviderError extends Error {
   }
 }
 
-/** The error for a request that the provider does not support. @param message a sentence */
+/**
+ * Creates the error for a request that was not sent because one of its parts is unusable or unsupported.
+ * @param message a sentence
+ */
 export function unsendable(message: string, options: ErrorOptions & { hint?: Wording } = {}): ProviderError {
   return new ProviderError(
     message,
@@ -289,7 +334,7 @@ export function unsendable(message: string, options: ErrorOptions & { hint?: Wor
   );
 }
 
-/** Abort reason of a job's signal after its time limit. */
+/** Reason with which a job's signal aborts after the job's time limit. */
 export class TimeLimitError extends Error {
   override readonly name = "TimeLimitError";
 }

@@ -14,10 +14,16 @@ import { Base64File } from "./post-body.ts";
 import { type Job, ProviderError, type Reference, TimeLimitError, unsendable } from "./provider.ts";
 
 export interface ReferenceDeps extends Pick<ProviderDeps, "proxies" | "clock" | "onExchange"> {
-  /** For a generator on the public internet, nothing is downloaded from a private network. */
+  /**
+   * Address of the generator. If it is on the public internet, images are not downloaded from private networks,
+   * because the images would be sent to the internet.
+   */
   generatorUrl: URL;
   signal: AbortSignal;
-  /** Whether the request is only shown: placeholders replace the images, which are not read or downloaded. */
+  /**
+   * Whether the request is only displayed. If so, images are replaced with placeholders, and are not read or
+   * downloaded.
+   */
   isShown?: boolean;
 }
 
@@ -34,8 +40,8 @@ export interface LocalReference {
 }
 
 /**
- * Copies a job's reference images into a folder (default: the job's) as `reference-1.png`, … Each image is
- * validated, because servers silently skip an image that they cannot read.
+ * Copies a job's reference images into a folder (default: the job's folder) as `reference-1.png`, … Each image
+ * is validated, because servers silently skip an image that they cannot read.
  * @throws ProviderError if an image cannot be used; nothing was sent to the generator
  */
 export async function referenceFiles(
@@ -63,10 +69,13 @@ export async function referenceFiles(
   }
 }
 
-/** URL of a reference image. A file is encoded as a `data:` URL while it is sent. */
+/** URL of a reference image. A `Base64File` is encoded as a `data:` URL while the request is sent. */
 export type ReferenceUrl = string | Base64File;
 
-/** Every reference image as a URL, or a placeholder if the request is only shown. @throws ProviderError */
+/**
+ * Returns a URL for each reference image, or placeholders if the request is only displayed.
+ * @throws ProviderError
+ */
 export function referenceUrls(
   references: readonly Reference[],
   { isShown = false }: Pick<ReferenceDeps, "isShown">,
@@ -75,13 +84,16 @@ export function referenceUrls(
     const isLong = "file" in reference || /^data:/i.test(reference.url);
     if (isShown && isLong) return shownReference(reference).standIn ?? "";
     if ("url" in reference) return reference.url;
-    // A task may wait for days, so the file may have changed since the last validation.
+    // The file is validated again, because it might have changed while the task waited for its turn.
     validateImage(reference.file, describeReference(reference));
     return new Base64File(reference.file, `data:${reference.mediaType};base64,`);
   });
 }
 
-/** Replaces a `data:` URL with its base64, for servers that do not accept such URLs. Other URLs are unchanged. */
+/**
+ * Replaces a `data:` URL with its base64 text, for servers that do not accept `data:` URLs. Returns other URLs
+ * unchanged.
+ */
 export function removeDataPrefix(url: ReferenceUrl): ReferenceUrl {
   return typeof url === "string" ? url.replace(/^data:[^,]*,/, "") : new Base64File(url.file);
 }
@@ -115,7 +127,7 @@ async function copyReference(
   await rm(temporaryFile, { force: true });
   if ("file" in reference) {
     validateImage(reference.file, name);
-    // The source's mode is not copied, because some disks refuse it.
+    // The mode of the source file is not copied, because some disks refuse to set the mode.
     await writeFile(temporaryFile, createReadStream(reference.file), { mode: 0o600 }).catch((error) => {
       throw unreadableError(name, error);
     });
@@ -124,7 +136,7 @@ async function copyReference(
   } else await downloadReference(temporaryFile, reference.url, name, http, deps);
 }
 
-/** Uses `fetch`, because it parses all spellings of `data:` URLs. */
+/** Decodes the URL with `fetch`, because `fetch` supports all spellings of `data:` URLs. */
 async function decodeDataUrl(url: string, name: string): Promise<Buffer> {
   try {
     return Buffer.from(await (await fetch(url)).arrayBuffer());
@@ -133,7 +145,10 @@ async function decodeDataUrl(url: string, name: string): Promise<Buffer> {
   }
 }
 
-/** A failed download fails this job, but is not a failure of the generator. */
+/**
+ * Downloads a reference image. A failed download fails only this job, because it is not a failure of the
+ * generator.
+ */
 async function downloadReference(
   temporaryFile: string,
   url: string,
@@ -164,7 +179,10 @@ async function downloadReference(
   if (result.outcome === "disk_error") throw unreadableError(name, result.cause);
 }
 
-/** Pipes are refused as well, because they might never end. @throws ProviderError if the image is unusable */
+/**
+ * Validates an image file. A pipe is refused, because a read from a pipe might never end.
+ * @throws ProviderError if the image is unusable
+ */
 function validateImage(file: string, name: string): ImageInfo {
   const inspection = inspectReference(file, name);
   if (inspection.ok) return inspection.image;

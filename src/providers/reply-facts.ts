@@ -1,12 +1,15 @@
 import { fieldsOf, isJsonObject, isJsonValue, jsonOrNull } from "../lib/json.ts";
 import type { Usage } from "../task/line.ts";
 
-/** Maximum depth that is read, because a server may nest thousands of levels. */
+/** Maximum depth of a value that is read, because a server might nest thousands of levels. */
 const MAX_DEPTH = 8;
 /** Maximum size of a recorded usage report, in bytes. */
 const MAX_USAGE_BYTES = 16 * 1024;
 
-/** Reads the reported cost and tokens. Large or deep fields are omitted, so that they cannot fail the image. */
+/**
+ * Reads the cost and the tokens that the service reports. Large or deep fields are omitted, because they must
+ * not prevent the save of the image.
+ */
 export function readUsage(usage: unknown, mask: (text: string) => string): Usage | null {
   let remainingBytes = MAX_USAGE_BYTES;
   const usageFields = Object.entries(fieldsOf(usage)).filter(([name, value]) => {
@@ -21,10 +24,16 @@ export function readUsage(usage: unknown, mask: (text: string) => string): Usage
   return usageFields.length > 0 && isJsonObject(masked) ? masked : null;
 }
 
-/** Matches `has_nsfw_concepts` of fal, `nsfw_content_detected` of diffusers, and `nsfw` and `is_nsfw` of others. */
+/**
+ * Matches `has_nsfw_concepts` of fal, `nsfw_content_detected` of diffusers, and `nsfw` and `is_nsfw` of other
+ * services.
+ */
 const NSFW_FIELD = /^(?:has_|is_)?nsfw(?:_(?:concepts?|content|flags?))?(?:_detected)?$/i;
 
-/** Warns about an image that is marked as unsafe: the service may black it out, and still charge for it. */
+/**
+ * Returns a warning if the service marked an image as unsafe, because the service might black the image out and
+ * charge for it.
+ */
 export function imageWarnings(reply: unknown, host: string): string[] {
   return isFlagged(reply, MAX_DEPTH)
     ? [`${host} marked an image as not safe for work, so it may be black or blurred.`]
@@ -35,7 +44,7 @@ function isFlagged(value: unknown, depth: number): boolean {
   if (depth === 0 || typeof value !== "object" || value === null) return false;
   if (Array.isArray(value)) return value.some((entry) => isFlagged(entry, depth - 1));
   if (!isJsonObject(value)) return false;
-  // Repeated input of the request is not a mark by the service.
+  // `input` and `request` repeat the user's request, so they contain no mark by the service.
   const fields = Object.entries(value).filter(([name]) => name !== "input" && name !== "request");
   return fields.some(
     ([name, entry]) =>
@@ -45,10 +54,10 @@ function isFlagged(value: unknown, depth: number): boolean {
 
 const MAX_EXCERPT_BYTES = 4096;
 
-/** The first 4 KiB of a reply's body, with the API key hidden; null for an empty one. */
+/** Returns the first 4 KiB of a reply's body, with the API key hidden, or null for an empty body. */
 export function replyExcerpt(body: string, maskKey: (text: string) => string): string | null {
   if (body === "") return null;
-  // Masked before it is cut, because half a key would not be recognized.
+  // The body is masked before it is cut, because a part of a key would not be recognized.
   const excerpt = Buffer.from(maskKey(body)).subarray(0, MAX_EXCERPT_BYTES).toString("utf8");
   return excerpt.replace(/\ufffd$/, "");
 }

@@ -13,26 +13,35 @@ import {
 } from "./stored-reply.ts";
 
 interface ReplyFileOptions {
-  /** Whether the reply is paid for. It is then synced, and its write is retried until a disk accepts it. */
+  /**
+   * Whether the reply is paid for. If so, the reply is synced, and its write is retried until a disk accepts
+   * it.
+   */
   isPaid: boolean;
   mask: (text: string) => string;
-  /** Files for the whole reply if its disk fails, in order of preference. Default: none. */
+  /** Files for the complete reply if its first disk fails, in order of preference. Default: no files. */
   fallbackFiles?: readonly string[] | undefined;
-  /** Whether a reply that cannot be written may be dropped, because the ledger's reserve can record its facts. */
+  /**
+   * Whether a reply that cannot be written is not needed, because the ledger's reserve file has space for its
+   * facts.
+   */
   isDispensable?: ((reply: StoredReply) => boolean) | undefined;
   /** Called once if a paid reply cannot be written to any disk. */
   onUnstored?: (() => void) | undefined;
-  /** Whether the reply can be requested again. A write error then ends it. */
+  /** Whether the reply can be requested again. If so, a write error stops the transfer. */
   isRepeatable?: boolean;
   clock: Pick<Clock, "sleep">;
 }
 
-/** Free space required for a paid reply: room for a large image and its base64. */
+/** Free disk space that a paid reply requires, in bytes: enough for a large image and its base64. */
 const MIN_FREE_BYTES = 64 * 1024 * 1024;
 const SYNC_INTERVAL_BYTES = 4 * 1024 * 1024;
 const WRITE_RETRY_MS = 1_000;
 
-/** Headers that are needed to parse a stored reply. Masking could corrupt their values. */
+/**
+ * Headers that are needed to parse a stored reply. Their values are not masked, because masking could corrupt
+ * them.
+ */
 const PARSED_HEADERS: ReadonlySet<string> = new Set([
   "content-type",
   "content-length",
@@ -50,31 +59,38 @@ function requireSpace(folder: string): void {
   if (bavail * bsize < MIN_FREE_BYTES) throw new Error("less than 64 MiB of the disk is free");
 }
 
-/** Releases the memory of replies whose files were removed, so that a server that runs for weeks does not grow. */
+/**
+ * Releases the memory of replies whose files no longer exist, so that a long-running server does not fill its
+ * memory.
+ */
 function releaseRemovedReplies(): void {
   for (const file of unwrittenRests.keys()) {
     try {
       if (!isPresent(file)) unwrittenRests.delete(file);
     } catch {
-      // On a disk error the file may still exist.
+      // After a disk error, the file might still exist.
     }
   }
 }
 
 /**
- * A reply that is written to a private file while it arrives: status and headers in the first line, then the body.
- * It is written before it is parsed, so that a process that is killed after the last byte loses nothing.
+ * Receiver that writes a reply to a private file while the reply arrives: status and headers in the first line,
+ * then the body. Because the reply is written before it is parsed, a process that is killed does not lose a
+ * paid image.
  */
 export class ReplyFile implements ReplyReceiver {
   readonly #path: string;
   readonly #file: DiskFile;
   readonly #options: ReplyFileOptions;
   #isSuccess = false;
-  /** The body of an error reply. It may repeat the API key, so it is masked as a whole before it is written. */
+  /**
+   * Body of an error reply, which might contain the API key. The body is masked as a whole before it is
+   * written, because two chunks might each contain a part of the key.
+   */
   readonly #errorChunks: Buffer[] = [];
   #receivedBytes = 0;
   #unsyncedBytes = 0;
-  /** The rest of the reply, from the first byte that could not be written. */
+  /** Part of the reply that is not in the file, from the first byte that could not be written. */
   #unwritten: Buffer[] = [];
   #syncing: Promise<void> = Promise.resolve();
 
@@ -85,7 +101,7 @@ export class ReplyFile implements ReplyReceiver {
   }
 
   /**
-   * Creates the file. An earlier successful reply stays under another name.
+   * Creates the file. An earlier successful reply in the file is kept under another name.
    * @throws the disk's error, or Error if the disk has too little space for a paid reply
    */
   static async create(file: string, options: ReplyFileOptions): Promise<ReplyFile> {
@@ -120,7 +136,7 @@ export class ReplyFile implements ReplyReceiver {
     this.#write(chunk);
     this.#unsyncedBytes += chunk.length;
     if (!this.#options.isPaid || this.#unsyncedBytes < SYNC_INTERVAL_BYTES) return;
-    // An early sync shortens the one at the end.
+    // A sync during the transfer shortens the sync at its end.
     this.#unsyncedBytes = 0;
     this.#syncing = this.#file.sync().catch(() => {});
   }
@@ -140,7 +156,10 @@ export class ReplyFile implements ReplyReceiver {
     this.#unwritten.push(rest);
   }
 
-  /** Stores the rest. A paid reply is retried without end, because it is lost if this process exits before. */
+  /**
+   * Writes the missing part of the reply. For a paid reply, the write is retried without limit, because the
+   * reply is lost if this process exits.
+   */
   async #store(): Promise<void> {
     const { isPaid, onUnstored, clock } = this.#options;
     for (let retries = 0; ; retries++) {
@@ -164,17 +183,20 @@ export class ReplyFile implements ReplyReceiver {
     return stored ? isDispensable(stored) : false;
   }
 
-  /** Another process may have ended the task and removed its folder while this process was suspended. */
+  /**
+   * Whether the file is still at its path. While this process was suspended, another process might have ended
+   * the task and removed its folder.
+   */
   #isInPlace(): boolean {
     try {
       return this.#file.isAtPath(this.#path);
     } catch {
-      // On a disk error the file may still exist.
+      // After a disk error, the file might still exist.
       return true;
     }
   }
 
-  /** Writes the whole reply to a fallback file. @returns whether one accepted it */
+  /** Writes the complete reply to a fallback file. @returns whether a fallback file contains the reply */
   async #storeElsewhere(): Promise<boolean> {
     for (const file of this.#options.fallbackFiles ?? []) {
       let copy: DiskFile | null = null;
@@ -194,18 +216,18 @@ export class ReplyFile implements ReplyReceiver {
     return false;
   }
 
-  /** Waits until a paid reply is on a disk. Never throws. */
+  /** Writes and closes the file. Waits until a paid reply is on a disk. Never throws. */
   async close(): Promise<void> {
     await this.#syncing;
     try {
       const errorBody = Buffer.concat(this.#errorChunks);
       const maskedText = this.#options.mask(errorBody.toString("utf8"));
-      // A compressed body is not text, and contains no readable key.
+      // A body without the key is written as it arrived, because a compressed body would be damaged as text.
       this.#write(maskedText === errorBody.toString("utf8") ? errorBody : Buffer.from(maskedText));
       await this.#store();
       if (this.#options.isPaid) await this.#file.sync();
     } catch {
-      // The bytes that were written can still be read.
+      // The error is ignored, because the bytes that were written can still be read.
     }
     closeIfPossible(this.#file);
   }
@@ -215,6 +237,6 @@ function closeIfPossible(file: DiskFile): void {
   try {
     file.close();
   } catch {
-    // The bytes that were written can still be read.
+    // The error is ignored, because the bytes that were written can still be read.
   }
 }

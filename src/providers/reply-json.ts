@@ -4,13 +4,19 @@ import type { StoredReply } from "./stored-reply.ts";
 
 const INVALID_NUMBER = /-?\b(?:NaN|Infinity)\b/g;
 
-/** Like `jsonOrNull`, but reads `NaN` and `Infinity`, which servers in Python write, as null. */
+/**
+ * Parses JSON like `jsonOrNull`, but replaces `NaN` and `Infinity` with null, because servers in Python write
+ * these values.
+ */
 export function parseLenientJson(text: string): unknown {
   const json = jsonOrNull(text);
   return json === null && /\b(?:NaN|Infinity)\b/.test(text) ? jsonOrNull(replaceInvalidNumbers(text)) : json;
 }
 
-/** Like `parseLenientJson`, but keeps all digits of long numbers: a seed of 64 bits would be rounded. */
+/**
+ * Parses JSON like `parseLenientJson`, but keeps all digits of long numbers, because rounding would change a
+ * 64-bit seed.
+ */
 export function parseExactJson(text: string): unknown {
   try {
     return parseExact(text);
@@ -19,7 +25,10 @@ export function parseExactJson(text: string): unknown {
   }
 }
 
-/** Skips strings without a pattern, because an image in base64 is too long for one. */
+/**
+ * Replaces numbers outside of strings. Strings are found without a pattern, because a base64 image is too long
+ * for a pattern.
+ */
 function replaceInvalidNumbers(text: string): string {
   const parts: string[] = [];
   for (let start = 0; start < text.length; ) {
@@ -42,8 +51,9 @@ function endOfString(text: string, quote: number): number {
 }
 
 /**
- * Returns undefined for an incomplete reply, and null for a complete one that is not JSON. Complete JSON counts
- * whatever the connection did, because some replies end only with their connection.
+ * Parses a reply's body. Returns undefined if the body is incomplete, and null if the body is complete but not
+ * JSON. Complete JSON is valid even if `cut` is set, because some servers end a reply only by closing the
+ * connection.
  */
 export function parseReplyJson({ body, cut }: StoredReply): unknown {
   const text = body.toString("utf8").replace(/^\uFEFF/, "");
@@ -51,10 +61,13 @@ export function parseReplyJson({ body, cut }: StoredReply): unknown {
   return json === null && (cut !== null || /^\s*([{[]|$)/.test(text)) ? undefined : json;
 }
 
-/** Parses the complete fields of a JSON object whose end is missing. A number is complete only before a comma. */
+/**
+ * Parses the complete fields of a JSON object whose end is missing. A number is complete only if a comma
+ * follows, because more digits might be missing.
+ */
 export function parseTruncatedFields(truncated: string): Readonly<Record<string, unknown>> {
   const text = truncated.replace(/^\uFEFF/, "");
-  // The last end may belong to a field's name instead of a value.
+  // The last position might be the end of a field's name, so the position before is tried too.
   for (const end of findFieldEnds(text).slice(-2).reverse()) {
     const fields = jsonOrNull(`${text.slice(0, end)}}`);
     if (isJsonObject(fields)) return fields;
@@ -62,7 +75,7 @@ export function parseTruncatedFields(truncated: string): Readonly<Record<string,
   return {};
 }
 
-/** Positions at which names and values of the outermost object end. */
+/** Returns the positions at which names and values of the outermost object end. */
 function findFieldEnds(text: string): number[] {
   const ends: number[] = [];
   let depth = 0;

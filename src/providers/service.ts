@@ -36,18 +36,21 @@ export interface ServiceRequest {
   body: unknown;
 }
 
-/** Access to reference images, and the callback for warnings. */
+/** Dependencies for reading reference images, and the callback for warnings. */
 export type JobContext = ReferenceDeps & Pick<SubmitHow, "onWarning">;
 
 /** Content of a complete, successful reply. */
 export type ReadReply =
-  /** The id with which the job is polled. It is the job's URL if the URL cannot be derived from the service's id. */
+  /**
+   * Id with which the job is polled. The id is the job's URL if this URL cannot be derived from the service's
+   * own id.
+   */
   | { id: string }
-  /** `usage`, `seeds`: values as the service reports them. */
+  /** `usage`, `seeds`: unparsed values from the service's reply. */
   | { images: readonly ReplyImage[]; usage?: unknown; seeds?: unknown }
-  /** A reply without an image; the text may contain the service's message. */
+  /** `none`: text of a reply without an image, which might contain the service's message. */
   | { none: string }
-  /** A reply without an id to poll. */
+  /** A reply without an image and without an id to poll. */
   | "unnamed";
 
 interface ModelList {
@@ -56,7 +59,10 @@ interface ModelList {
   namesIn: (json: unknown) => string[] | null;
 }
 
-/** Adapter for the requests and replies of one service. Absent members are features that the service does not have. */
+/**
+ * Adapter for the requests and replies of one service. A member is absent if the service does not have the
+ * feature.
+ */
 export interface Form {
   supports: Provider["supports"];
   isSizedByReference?: true;
@@ -65,24 +71,27 @@ export interface Form {
   request(job: Job, context: JobContext): Promise<ServiceRequest>;
   /** Sends a job's request. Default: sends the result of `request` once. @throws ProviderError */
   send?(job: Job, how: SubmitHow, context: JobContext): Promise<StoredReply>;
-  /** Reads a successful reply. Returns null if it was cut before its image or id. */
+  /** Reads a successful reply. Returns null if the reply ends before its image or id. */
   read(reply: StoredReply, job: Job): ReadReply | null;
   /** Polls a job. Never throws. */
   poll?(id: string, poll: JobPoll): Promise<PollReply>;
   /** Returns the image URLs, including `data:` URLs, from the reply about a finished job. */
   resultIn?(fields: Fields): string[];
-  /** Returns the seeds from the reply about a finished job, with all digits. */
+  /**
+   * Returns the seeds from the reply about a finished job, with all digits, because rounding would change a
+   * seed.
+   */
   seedsIn?(fields: Fields): unknown;
-  /** Returns the request that cancels a job, or null if it is unknown. */
+  /** Returns the request that cancels a job, or null if the URL for this request is unknown. */
   cancelAt?(id: string, signal: AbortSignal): Promise<{ method: "POST" | "PUT"; url: OwnUrl } | null>;
   models?: ModelList;
-  /** Path below the base URL to which a POST stops the work on an image. */
+  /** Path below the base URL. A POST to this path stops the work on an image. */
   stopPath?: string;
 }
 
 /**
- * A service over HTTP. Each reply to a submit is stored on the disk before it is read, so that the next process
- * can read it if this one ends.
+ * Creates the provider for a service over HTTP. Each reply to a submit is stored on the disk before it is read,
+ * so that another process can read the reply if this process ends.
  */
 export function serviceProvider(
   { url, options }: ServerSetup,
@@ -122,7 +131,7 @@ export function serviceProvider(
       };
       const reply = await runRequestWithReply(job, server, work, how.onSent);
       if (reply.outcome !== "unknown" || poll) return reply;
-      // Stops the work of a free server if the request is aborted.
+      // The work on a paid image is not stopped, because the image might be charged nevertheless.
       const canStop = signal.aborted && !job.isPaid && stopPath !== undefined;
       const stopped = canStop ? await server.cancel("POST", stopPath) : null;
       return { ...reply, isStopped: stopped !== null && isSuccess(stopped) };
@@ -184,8 +193,8 @@ function isAccepted(read: ReadReply | null): read is { id: string } {
 }
 
 /**
- * Reads the images of a finished job's stored result, or returns null if no result is stored. @throws
- * ProviderError if it has no image
+ * Reads the images of a finished job's stored result, or returns null if no result is stored.
+ * @throws ProviderError if the result has no image
  */
 async function imagesInResult(
   job: Job,
@@ -203,12 +212,15 @@ async function imagesInResult(
   );
 }
 
-/** Reads the images of the stored reply. @throws ProviderError (lost) if it is incomplete, Error if it has no image */
+/**
+ * Reads the images of the stored reply.
+ * @throws ProviderError (lost) if the reply is incomplete, Error if the reply has no image
+ */
 async function imagesInReply(job: Job, server: ProviderServer, form: Form): Promise<MadeImage[]> {
   const file = replyFile(job);
   const stored = await readReplyFile(file);
   const read = stored && form.read(stored, job);
-  // The reply is incomplete if the disk was full.
+  // If the disk was full, only a part of the reply is in the file.
   if (read === null && isPresent(file))
     throw server.lost(stored?.cut ?? "its end was not stored on the disk");
   if (read === null || read === "unnamed" || !("images" in read))
@@ -220,7 +232,7 @@ async function imagesInReply(job: Job, server: ProviderServer, form: Form): Prom
 
 const MAX_NAME_LENGTH = 100;
 
-/** Adds the names of the models to an error about the model. Never throws. */
+/** Adds the names of the service's models to an error about an unknown model. Never throws. */
 async function withModels(
   error: unknown,
   reply: StoredReply,
@@ -246,8 +258,8 @@ async function withModels(
 }
 
 /**
- * Reads the job's id. A paid job is not lost if its reply is cut after the id.
- * @param readId reads the id from the fields, or from the complete ones if the reply is cut
+ * Reads the job's id, even if the reply was cut off after the id, because the job might be paid for.
+ * @param readId reads the id from the fields of the reply, or from the complete fields of a cut reply
  */
 export function jobIn(
   reply: StoredReply,
@@ -261,8 +273,8 @@ export function jobIn(
 }
 
 /**
- * @param text may contain the service's message if there is no image @param seeds default: the seeds in the
- * image files
+ * @param text the reply, which might contain the service's message if there is no image
+ * @param seeds default: the seeds in the image files
  */
 export function imagesOrNone(
   images: readonly ReplyImage[],
@@ -273,7 +285,10 @@ export function imagesOrNone(
   return images.length > 0 ? { images, usage, seeds } : { none: text };
 }
 
-/** Creates the check of model names. @param description end of the sentence "A model of …" */
+/**
+ * Creates a check that a model's name matches the pattern.
+ * @param description end of the sentence "A model of …"
+ */
 export function modelNamed(pattern: RegExp, description: string): Form["check"] {
   return ({ options: { model } }) =>
     model !== null && pattern.test(model) ? null : `A model of ${description}.`;

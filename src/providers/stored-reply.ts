@@ -19,7 +19,7 @@ export interface StoredReply {
   status: number;
   headers: ReplyHeaders;
   body: Buffer;
-  /** The reason why the body may be incomplete, as a clause; null if it is complete. */
+  /** Reason why the body might be incomplete, as a clause; null if the body is complete. */
   cut: string | null;
 }
 
@@ -27,7 +27,11 @@ export function defaultReplyFile({ folder }: Pick<Job, "folder">): string {
   return path.join(folder, "reply");
 }
 
-/** The largest of the default file and the fallback files. @throws the disk's error */
+/**
+ * Returns the largest of the default file and the fallback files, because the reply in a smaller file is
+ * incomplete.
+ * @throws the disk's error
+ */
 export function replyFile(job: Pick<Job, "folder" | "fallbackFiles">): string {
   const fallbacks = job.fallbackFiles ?? [];
   if (!fallbacks.some(isPresent)) return defaultReplyFile(job);
@@ -41,7 +45,10 @@ export function replyFile(job: Pick<Job, "folder" | "fallbackFiles">): string {
 
 const ROOT_UID = 0;
 
-/** Returns 0 for another user's file, because others may write to a shared folder. @throws the disk's error */
+/**
+ * Returns 0 for a file of another user, because other users can write to a shared folder.
+ * @throws the disk's error
+ */
 function fileSize(file: string): number {
   const stats = statSync(file, { throwIfNoEntry: false });
   const uid = userId();
@@ -53,12 +60,16 @@ export function isSuccess({ status }: { status: number }): boolean {
   return status >= 200 && status < 300;
 }
 
-/** Rests of replies that could not be written to a disk, by path. Only this process has them. */
+/**
+ * Parts of replies that could not be written to a disk, by path of the reply's file. Only this process has
+ * these bytes.
+ */
 export const unwrittenRests = new Map<string, Buffer>();
 
 /**
  * Reads the reply in a file. Returns null if the file does not exist or its first line is incomplete.
- * @param cut the reason why the reply may be incomplete; absent: decided by its Content-Length
+ * @param cut value of `cut` in the result; default: a reason if the body's length differs from its
+ * Content-Length
  */
 export async function readReplyFile(file: string, cut?: string | null): Promise<StoredReply | null> {
   if (!isPresent(file)) return null;
@@ -81,8 +92,8 @@ export async function readReplyFile(file: string, cut?: string | null): Promise<
 
 /**
  * Reads the reply to a job's request.
- * @param cut as for `readReplyFile`
- * @throws ProviderError (lost, askable) if it cannot be read now; the job stays as it is
+ * @param cut see `readReplyFile`
+ * @throws ProviderError (lost, with `isAskable`) if the reply cannot be read now but might be readable later
  */
 export async function readStoredReply(job: Job, cut?: string | null): Promise<StoredReply | null> {
   const read = async () => readReplyFile(replyFile(job), cut);
@@ -94,14 +105,20 @@ export async function readStoredReply(job: Job, cut?: string | null): Promise<St
     });
 }
 
-/** Decompresses a body, because some proxies compress although it is not requested. A damaged body is unchanged. */
+/**
+ * Decompresses a body, because some proxies compress a reply although imggen does not request compression.
+ * Returns a damaged body unchanged.
+ */
 function decompress(body: Buffer, encoding: string | string[] | undefined): Promise<Buffer> {
   return decodeBody(body, encoding, { maxBytes: MAX_REPLY_BYTES, mayBeCut: true }).catch(() => body);
 }
 
 const MAX_EXCERPT_BYTES = 64 * 1024;
 
-/** Like `runRequest`, with the path of the reply if the outcome is unknown or a fallback file has the reply. */
+/**
+ * Runs a request like `runRequest`, and adds the path of the reply's file to the result if the outcome is
+ * unknown or the reply is in a fallback file.
+ */
 export async function runRequestWithReply<Reply extends SubmitReply | null>(
   job: Job,
   { mask }: { mask: (text: string) => string },
@@ -115,7 +132,10 @@ export async function runRequestWithReply<Reply extends SubmitReply | null>(
   return file === defaultReplyFile(job) ? reply : { ...reply, savedPath: file };
 }
 
-/** Like `replyFile`, but never throws: the images were read, so a disk error must not fail the job. */
+/**
+ * Returns the path from `replyFile`, or the default path after a disk error, because such an error must not
+ * fail the job.
+ */
 function findReplyFile(job: Job): string {
   try {
     return replyFile(job);
@@ -137,7 +157,7 @@ async function findSavedReply(
   return { savedPath: file, excerpt: replyExcerpt(text, mask) };
 }
 
-/** File of the reply about a completed job that contains an image as base64. */
+/** Path of the stored reply about a completed job. The reply contains the image as base64. */
 export function resultFile({ folder }: Pick<Job, "folder">): string {
   return path.join(folder, "result");
 }
@@ -148,7 +168,10 @@ export function writeReply(file: string, body: string): Promise<void> {
   return writeSynced(file, `${JSON.stringify({ status: 200, headers })}\n${body}`, 0o600);
 }
 
-/** Makes a reply in the job's folder the job's result, and syncs it to disk. @throws the disk's error */
+/**
+ * Syncs a reply's file in the job's folder to disk, and renames it to `resultFile`.
+ * @throws the disk's error
+ */
 export async function storeResult(job: Pick<Job, "folder">, reply: string): Promise<void> {
   await syncFile(reply);
   await retryWhileInUse(() => renameSync(reply, resultFile(job)));

@@ -1,6 +1,6 @@
-// The interface for packages that make images, exported as the types of `imggen/provider`.
+// Types of packages that make images, published as `imggen/provider`.
 
-/** Default export of a package for `--generator npm:<name of the package>`. */
+/** Default export of a package that is used with `--generator npm:<name of the package>`. */
 export interface ProviderPackage {
   /** Version of this interface. */
   readonly version: 1;
@@ -8,33 +8,47 @@ export interface ProviderPackage {
   readonly title: string;
   /** Default address of the API. */
   readonly url: string;
-  /** Ending of further host names of the same API: `.example.com`. They receive the key too, over https. */
+  /**
+   * Suffix of other host names of the API, such as `.example.com`. imggen sends the key to these hosts too,
+   * over https only.
+   */
   readonly otherHosts?: string;
-  /** Environment variables for the key, in order of preference. The key is used only for the origin of `url`. */
+  /**
+   * Environment variables for the key, in order of preference. imggen uses them only if the API's address has
+   * the same origin as `url`.
+   */
   readonly keyVariables?: readonly string[];
-  /** Headers with the key. Default: `Authorization: Bearer`. */
+  /** Returns the headers with the key. Default: `Authorization: Bearer`. */
   keyHeaders?(key: string): Record<string, string>;
-  /** Whether images cost money, so that no request is sent twice. Default: true, except in a private network. */
+  /**
+   * Whether images cost money. If so, imggen does not repeat a request that might have been charged. Default:
+   * true, except in a private network.
+   */
   readonly isPaid?: boolean;
-  /** Maximum concurrent requests. Default: 4. */
+  /** Maximum number of concurrent requests. Default: 4. */
   readonly concurrency?: number;
   /** Whether every request needs a model. Default: false. */
   readonly needsModel?: boolean;
-  /** Names of the fields for `--seed` and `--negative`. A flag without a field is refused. */
+  /**
+   * Names of the request's fields for `--seed` and `--negative`. imggen refuses a flag whose field has no name.
+   */
   readonly fieldNames?: { readonly seed?: string; readonly negative?: string };
-  /** Names of further fields for `--field`. Default: any name. */
+  /** Names of other fields that the user can set with `--field`. Default: any name. */
   readonly settings?: readonly string[];
-  /** Called once in each run. It must not send anything. */
+  /** Creates the provider. imggen calls this function once in each run. It must not send requests. */
   create(setup: ProviderSetup): Provider;
 }
 
 export interface ProviderSetup {
   /** Address of the API, without a slash at its end. */
   readonly url: string;
-  /** Null if there is no key. `fetch` and the request for an image add the key automatically. */
+  /**
+   * The user's key, or null if there is no key. imggen adds the key to requests for images and to those of
+   * `fetch`.
+   */
   readonly key: string | null;
   readonly options: ProviderOptions;
-  /** Sends free requests, such as for a list of models. */
+  /** Sends free requests, for example for a list of models. */
   readonly fetch: Fetch;
 }
 
@@ -45,24 +59,32 @@ export interface ProviderOptions {
 }
 
 /**
- * Sends a GET with the key to a path below the API's address, or to an address of its hosts. It uses the user's
- * proxy, does not follow redirects, and is shown by `--verbose`. @throws unless the reply is successful and
- * contains JSON
+ * Sends a GET request with the key. `at` is a path below the API's address, or a URL of one of the API's hosts.
+ * The request uses the user's proxy, does not follow redirects, and is shown by `--verbose`.
+ * @throws Error unless the reply is successful and contains JSON
  */
 export type Fetch = (at: string) => Promise<{ readonly status: number; json(): Promise<unknown> }>;
 
 /**
- * Generates images. imggen sends the request for an image once and stores the reply on disk before calling
- * `read`, so that a killed process loses no reply and a request that may be charged is never repeated.
+ * Generates images. imggen sends the request for an image only once, and stores the reply on disk before it
+ * calls `read`, so that a killed process does not lose a paid image.
  */
 export interface Provider {
   /** Returns a sentence about an unsupported option, or null. */
   check?(job: Job): string | null;
-  /** Returns the request for one image, sent as JSON with POST. @throws Error to refuse the job; nothing is sent */
+  /**
+   * Returns the request for one image, which imggen sends as JSON with POST.
+   * @throws Error to refuse the job; nothing is sent
+   */
   request(job: Job): ImageRequest | Promise<ImageRequest>;
-  /** Parses the JSON of a successful reply; null if it is unknown. It may be called again after a crash. */
+  /**
+   * Parses the JSON of a successful reply. Returns null if its form is unknown. After a crash, imggen might
+   * call this function again.
+   */
   read(reply: unknown): ReadReply | null;
-  /** Returns the state of a job. Required if `read` returns an id. After an error, the job is polled again. */
+  /**
+   * Returns the state of a job. Required if `read` returns an id. After an error, imggen polls the job again.
+   */
   poll?(id: string, how: { readonly fetch: Fetch }): Promise<JobState>;
   /** Returns the request that cancels a job. */
   cancel?(id: string): { method: "POST" | "PUT"; path: string };
@@ -75,20 +97,21 @@ export interface Job {
   /** imggen's id of the task. */
   readonly taskId: string;
   readonly prompt: string;
-  /** Null for the service's default. */
+  /** Name of the model, or null for the service's default model. */
   readonly model: string | null;
-  /** Unchanged user input: `16:9`, `auto`. */
+  /** Ratio as the user wrote it, such as `16:9` or `auto`. */
   readonly ratio: string | undefined;
-  /** Unchanged user input: `1K`, `2K`, `4K`. */
+  /** Quality as the user wrote it: `1K`, `2K` or `4K`. */
   readonly quality: string | undefined;
-  /** In pixels, from ratio, quality and `--generator-side`. */
+  /** Width in pixels, derived from the ratio, the quality and `--generator-side`. */
   readonly width: number;
+  /** Height in pixels. */
   readonly height: number;
-  /** Reference images: `https:` and `data:` URLs. */
+  /** Reference images as `https:` or `data:` URLs. */
   readonly images: readonly string[];
   /**
-   * Values of `--field`, `--field-json`, `--seed` and `--negative`. A seed above 2^53 - 1 is a string of
-   * digits, and is sent as a number.
+   * Values of `--field`, `--field-json`, `--seed` and `--negative` by field name. A seed above 2^53 - 1 is a
+   * string of digits, but imggen sends it as a number.
    */
   readonly fields: Readonly<Record<string, FieldValue>>;
 }
@@ -109,13 +132,13 @@ export interface ImageRequest {
 }
 
 export type ReadReply =
-  /** Job to poll. `poll` receives only the id, perhaps in another process. */
+  /** A job to poll. `poll` receives only the id, possibly in another process. */
   | { id: string }
-  /** One image. `usage`: cost reported by the service. */
+  /** One image. `usage`: cost that the service reports. */
   | (ReadImage & { usage?: Record<string, unknown> })
-  /** Several images for one request. All are saved if they are paid for. */
+  /** Several images for one request. imggen saves all of them if they are paid for. */
   | { images: readonly ReadImage[]; usage?: Record<string, unknown> }
-  /** Refusal by the service, without an image or a charge. */
+  /** The service refused the request: no image, no charge. The text is the service's reason. */
   | { refused: string };
 
 export type ReadImage = { base64: string } | { url: string };
@@ -123,5 +146,5 @@ export type ReadImage = { base64: string } | { url: string };
 export type JobState =
   | { status: "running" }
   | { status: "done"; urls: readonly string[]; usage?: Record<string, unknown> }
-  /** `why`: reason given by the service. */
+  /** `why`: reason that the service reports. */
   | { status: "failed"; why: string };

@@ -10,14 +10,15 @@ import type { PackageName, PackageSpec } from "../kinds.ts";
 import type { ProviderPackage, ProviderSetup } from "./interface.ts";
 import { PackageThread } from "./package-thread.ts";
 
-/** Folder of user-installed packages, in its `node_modules`. */
+/** Folder in which the user installs packages. They are in its subfolder `node_modules`. */
 export function packagesFolder(configFolder: string): string {
   return path.join(configFolder, "providers");
 }
 
 /**
- * Loads a package from imggen's folder, never from the current folder or its parents. @throws UsageError if the
- * package is missing or invalid
+ * Loads a package from imggen's folder, never from the current folder or its parents, which might contain
+ * untrusted packages.
+ * @throws UsageError if the package is missing or invalid
  */
 export function installedPackage(spec: PackageName, configFolder: string): PackageSpec {
   const folder = packagesFolder(configFolder);
@@ -31,7 +32,7 @@ export function installedPackage(spec: PackageName, configFolder: string): Packa
   return { ...spec, url, version: `${spec.package}@${version}`, server: toServerKind(definition) };
 }
 
-/** Returns the key variables of installed packages, skipping packages that cannot be loaded. Never throws. */
+/** Returns the key variables of installed packages. Skips packages that cannot be loaded, and never throws. */
 export function installedKeyVariables(configFolder: string): string[] {
   const folder = packagesFolder(configFolder);
   const file = path.join(folder, "package.json");
@@ -51,7 +52,7 @@ interface Loaded {
   version: string;
 }
 
-/** Loaded packages by file, so that each has one thread. */
+/** Loaded packages by path of their package.json. The cache ensures that each package has only one thread. */
 const packages = new Map<string, Loaded>();
 
 function loadPackage(name: string, modules: string, folder: string): Loaded {
@@ -87,7 +88,7 @@ function readPackage(name: string, file: string, modules: string, folder: string
 function findProblem(exported: unknown): string | null {
   const fields = fieldsOf(exported);
   const { version, url, title, create } = fields;
-  if (version !== 1) return `its version is ${JSON.stringify(version)}, and 1 is known`;
+  if (version !== 1) return `its version is ${JSON.stringify(version)}, and only version 1 is supported`;
   if (typeof url !== "string" || !/^https?:/.test(url) || !URL.canParse(url)) return "it has no url";
   if (typeof title !== "string" || typeof create !== "function") return "it has no title, or no create";
   const wrong = Object.entries(OPTIONAL_FIELDS).find(
@@ -98,7 +99,7 @@ function findProblem(exported: unknown): string | null {
 
 const NAMES = { is: isTexts, what: "a list of texts" };
 
-/** Types of optional fields. */
+/** Checks of the optional fields of a package's export. */
 const OPTIONAL_FIELDS: Readonly<Record<string, { is: (value: unknown) => boolean; what: string }>> = {
   keyVariables: NAMES,
   settings: NAMES,
@@ -106,7 +107,8 @@ const OPTIONAL_FIELDS: Readonly<Record<string, { is: (value: unknown) => boolean
     is: (value) => Number.isSafeInteger(value) && Number(value) >= 1,
     what: "1 or a larger whole number",
   },
-  // Without the dot, the key would be sent to any domain with the same ending.
+  // The dot is required, because `example.com` would also match `badexample.com`, which must not receive the
+  // key.
   otherHosts: {
     is: (value) => typeof value === "string" && value.startsWith("."),
     what: "the end of host names, which begins with a dot",

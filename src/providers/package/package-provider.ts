@@ -24,7 +24,7 @@ import {
 import { isSuccess, type StoredReply } from "../stored-reply.ts";
 import type { Fetch, Job, JobState, Provider, ProviderPackage, ReadImage, ReadReply } from "./interface.ts";
 
-/** Provider for an installed package. It shares the submit and poll code of other services. */
+/** Creates the provider for an installed package, with the submit and poll code of the built-in services. */
 export function packageProvider(
   setup: ServerSetup,
   definition: ProviderPackage,
@@ -90,7 +90,7 @@ function isId(id: unknown): id is string {
   return typeof id === "string" && id !== "" && id.length <= MAX_ID_LENGTH && !hasControlCharacter(id);
 }
 
-/** @throws ProviderError (invalid) if the package cannot build a request; a signal's reason */
+/** @throws ProviderError (invalid) if the package cannot build a request; the signal's reason if it aborts */
 async function buildRequest(job: port.Job, provider: Provider, context: JobContext): Promise<ServiceRequest> {
   const urls = referenceUrls(job.references, context);
   const images = urls.map((url) => (typeof url === "string" ? url : url.text()));
@@ -117,7 +117,7 @@ function plainJob(job: PlainParts, images: readonly string[]): Job {
   return { taskId, prompt, model, ratio, quality, width, height, images, fields };
 }
 
-/** Failed poll, thrown through the package's code. `reply` is the result of the poll. */
+/** Error that `fetch` throws through the package's code after a failed poll. `reply`: result of the poll. */
 class FailedPollError extends Error {
   readonly reply: port.PollReply;
 
@@ -152,7 +152,10 @@ async function pollPackage(
   }
 }
 
-/** Limits the time of a poll. A poll that times out is safe to repeat. Never throws. */
+/**
+ * Limits the time of a poll. Returns a failed poll after the time limit, because a poll is safe to repeat.
+ * Never throws.
+ */
 async function limitPoll(
   poll: Promise<port.PollReply>,
   { signal, timeoutMs }: port.PollHow,
@@ -178,20 +181,23 @@ function toPolledState(state: JobState, poll: JobPoll): port.PolledState {
   }
 }
 
-/** Returns null if the package's result is not an object. */
+/** Calls the package's `read`. Returns null if the result is not an object. */
 function readBy(provider: Provider, reply: unknown): ReadReply | null {
   const read: unknown = provider.read(reply);
   return isJsonObject(read) ? (read as ReadReply) : null;
 }
 
-/** Resolves an image's URL against the server. Other values are unchanged. */
+/** Resolves an image's URL against the server's address. Returns other values unchanged. */
 function resolveImageUrl(url: unknown, server: ProviderServer): unknown {
   const address = typeof url === "object" && url !== null && "url" in url ? url.url : url;
   const isPlain = typeof address === "string" && address !== "" && !isDataUrl(address);
   return isPlain ? server.imageAt(address).url : url;
 }
 
-/** An id is valid only if the package can poll. */
+/**
+ * Reads a reply with the package's `read`. If the package cannot poll, an id counts as a reply without an
+ * image.
+ */
 function readReply(reply: StoredReply, provider: Provider): Read | null {
   const json = parseReplyJson(reply);
   if (json === undefined) return null;
@@ -204,7 +210,7 @@ function readReply(reply: StoredReply, provider: Provider): Read | null {
   return imagesOrNone(images.filter(isJsonObject).flatMap(toImages), read.usage, text);
 }
 
-/** Returns a list that is empty if the image is invalid. */
+/** Returns the image in a list, which is empty if the image is invalid. */
 function toImages(read: ReadImage): ReplyImage[] {
   return "url" in read ? [{ url: read.url }] : decodeImages([read.base64]);
 }
@@ -213,7 +219,10 @@ function refusal(message: string): string {
   return JSON.stringify({ error: { message, code: "moderation" } });
 }
 
-/** @throws ProviderError if the list is unavailable, which proves nothing about any model; the signal's reason */
+/**
+ * @throws ProviderError if the list cannot be read, so that no model counts as missing; the signal's reason if
+ * it aborts
+ */
 async function listModels(
   provider: Provider,
   server: ProviderServer,
@@ -247,13 +256,13 @@ function resolveUrl(at: string, server: ProviderServer) {
   return server.ownUrl(at.startsWith("/") ? server.urlBelow(at) : at);
 }
 
-/** Time limit of a package's call, in milliseconds: several requests of 15 s each. */
+/** Time limit of a package's call in milliseconds, enough for several requests of 15 s each. */
 const MAX_MS = 60_000;
 
 /**
- * Limits a package's call, because it may never settle and may ignore the signal. The timer keeps the process
- * alive, which would otherwise exit without a message. @throws the signal's reason, or an Error with the time
- * limit
+ * Limits the time of a package's call, because the call might never settle and might ignore the signal. The
+ * timer also keeps the process alive, because a process without timers would exit without a message.
+ * @throws the signal's reason, or an Error after the time limit
  */
 async function waitForPackage<Result>(
   work: Result | Promise<Result>,

@@ -2,41 +2,41 @@ import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "
 import { formatDuration } from "../../lib/duration.ts";
 import type { Fetch, Provider, ProviderPackage, ProviderSetup } from "./interface.ts";
 
-// Packages run in a thread, not a process, because synchronous calls (`check`, `read`) get a result within
-// microseconds, and the single executable has no Node.js to start.
+// A package runs in a thread, not in a process, because a thread returns the results of synchronous functions
+// (`check`, `read`) within microseconds, and the single executable contains no Node.js for a new process.
 
-/** Timeout of a synchronous call, in milliseconds. It blocks this process. */
+/** Timeout of a synchronous call, in milliseconds. The call blocks this process. */
 const BLOCKING_MS = 15_000;
 
-/** Serializable setup of a provider. `number` identifies its fetch function. */
+/** Serializable setup of a provider. `number`: id of the provider and of its fetch function. */
 interface Owner {
   number: number;
   setup: object;
 }
 
-/** Call of a function: a method of the owner's provider, or of the package if there is no owner. */
+/** Call of a function of the owner's provider, or of the package if there is no owner. */
 interface Call {
   name: string;
   args: unknown[];
   owner?: Owner;
-  /** Identifies the fetch function of this call. */
+  /** Id of the fetch function that is passed to this call. */
   fetch?: number;
 }
 
-/** Result of a call in JSON, with the names of its functions. */
+/** Result of a call, as JSON and the names of the functions that JSON cannot contain. */
 type ThreadAnswer =
   | { id: number; json: string | undefined; functions: string[] }
-  /** `fetch`: the failed fetch that caused the error. */
+  /** `fetch`: id of the failed request that caused the error. */
   | { id: number; error: string; fetch?: number };
 
-/** Request of the package for a GET. */
+/** A GET request by the package, to be sent by this process. */
 interface ThreadFetch {
   fetch: number;
   request: number;
   at: unknown;
 }
 
-/** `fatal`: reason why the thread ends. */
+/** `fatal`: reason why the thread must be stopped. */
 type FromThread = ThreadAnswer | ThreadFetch | { fatal: string };
 
 type Fetched = { request: number } & ({ status: number; value: unknown } | { error: string });
@@ -44,7 +44,7 @@ type Fetched = { request: number } & ({ status: number; value: unknown } | { err
 interface Thread {
   worker: Worker;
   port: MessagePort;
-  /** Set to 1 and notified after each message. */
+  /** The thread sets this value to 1 and notifies waiters after each message. */
   hasMessage: Int32Array;
   /** Calls without a result, by id. */
   waiting: Map<number, (result: () => Result) => void>;
@@ -56,12 +56,12 @@ interface Result {
   functions: ReadonlySet<string>;
 }
 
-/** Synchronous functions. */
+/** Names of functions that are called synchronously. */
 const BLOCKING: ReadonlySet<string> = new Set(["check", "read", "cancel"]);
 
 /**
- * Runs a package in a separate thread. Its output goes to standard error, and an uncaught error or an exit ends
- * only that thread. The next call starts another thread.
+ * Runs a package in a separate thread. The package's output goes to standard error. An uncaught error or an
+ * exit of the package ends only the thread, and the next call starts another thread.
  */
 export class PackageThread {
   readonly #modules: string;
@@ -69,16 +69,19 @@ export class PackageThread {
   #thread: Thread | null = null;
   #last = 0;
   readonly #fetches = new Map<number, Fetch>();
-  /** Failed fetches, so that the original error is thrown after passing through the package's code. */
+  /**
+   * Errors of failed requests by id. If such an error makes the package's call fail, the call throws the
+   * original error, because the thread has only its message.
+   */
   readonly #failed = new Map<number, unknown>();
 
-  /** @param modules folder of installed packages */
+  /** @param modules folder of the installed packages */
   constructor(modules: string, name: string) {
     this.#modules = modules;
     this.#name = name;
   }
 
-  /** @throws the package's error, or an error with the package's name */
+  /** @throws the package's error, or an Error with the package's name if the thread was stopped */
   load(): ProviderPackage {
     const { data, functions } = this.#blockingCall({ name: "load", args: [] });
     return {
@@ -90,7 +93,10 @@ export class PackageThread {
     } as ProviderPackage;
   }
 
-  /** Each thread creates its own provider. */
+  /**
+   * Returns the provider for a setup. Each new thread creates the provider again, because threads share no
+   * state.
+   */
   #create({ fetch, ...setup }: ProviderSetup): Provider {
     const owner = { number: this.#register(fetch), setup };
     const { functions } = this.#blockingCall({ name: "create", args: [], owner });
@@ -116,7 +122,7 @@ export class PackageThread {
     return this.#last;
   }
 
-  /** Blocks until the result. @throws the function's error */
+  /** Blocks this process until the result arrives. @throws the function's error */
   #blockingCall(call: Call): Result {
     let answer: (() => Result) | undefined;
     const thread = this.#send(call, (result) => {
@@ -156,7 +162,7 @@ export class PackageThread {
     const worker = new Worker(`(${threadMain})(require("node:worker_threads").workerData, require)`, {
       eval: true,
       execArgv: [],
-      // The thread redirects standard output to standard error.
+      // `stdout: true` keeps output away from this process's standard output, which is reserved for results.
       stdout: true,
       workerData: { modules: this.#modules, name: this.#name, port, hasMessage } satisfies ThreadStart,
       transferList: [port],
@@ -166,7 +172,7 @@ export class PackageThread {
     worker.on("error", (error) => this.#end(thread, error.message));
     worker.on("exit", (code) => this.#end(thread, `it ended with exit code ${code}`));
     port1.on("message", (message: FromThread) => this.#receive(thread, message));
-    // Each wait has a timer, so the port need not keep the process alive.
+    // The port does not keep the process alive, because each wait for a package has its own timer.
     port1.unref();
     worker.unref();
     return thread;
@@ -206,7 +212,7 @@ export class PackageThread {
     port.postMessage(reply);
   }
 
-  /** Ends a thread, and rejects its unfinished calls. */
+  /** Ends a thread and makes its unfinished calls fail. */
   #end(thread: Thread, why: string): void {
     if (this.#thread === thread) this.#thread = null;
     const error = new Error(`the package ${this.#name} was stopped: ${why.replace(/\.$/, "")}`);
@@ -221,14 +227,17 @@ export class PackageThread {
 }
 
 interface ThreadStart {
-  /** Folder of installed packages. Packages are loaded only from here. */
+  /** Folder of the installed packages. Packages are loaded only from this folder. */
   modules: string;
   name: string;
   port: MessagePort;
   hasMessage: Int32Array;
 }
 
-/** Runs in the thread. It is passed as text, so it must use only its parameters and Node's globals. */
+/**
+ * Main function of the thread. Node receives this function as text, so the function must use only its
+ * parameters and Node's globals.
+ */
 function threadMain({ modules, name, port, hasMessage }: ThreadStart, load: NodeJS.Require): void {
   const vm: typeof import("node:vm") = load("node:vm");
   const { syncBuiltinESMExports }: typeof import("node:module") = load("node:module");
@@ -254,7 +263,7 @@ function threadMain({ modules, name, port, hasMessage }: ThreadStart, load: Node
   );
   process.on("exit", (code) => end(`it ended with exit code ${code}`));
 
-  // Standard output is reserved for results.
+  // The package's output is redirected to standard error, because standard output is reserved for results.
   process.stdout.write = process.stderr.write.bind(process.stderr);
   const fs: Functions = load("node:fs");
   const writing = ["write", "writev", "writeFile", "appendFile"];
@@ -262,7 +271,7 @@ function threadMain({ modules, name, port, hasMessage }: ThreadStart, load: Node
     fs[each] = new Proxy(fs[each] ?? (() => {}), {
       apply: (write, self, [to, ...rest]) => Reflect.apply(write, self, [to === 1 ? 2 : to, ...rest]),
     });
-  // Programs started by the package must not write to standard output either.
+  // Output of programs that the package starts is redirected too.
   const programs: typeof import("node:child_process") = load("node:child_process");
   const redirected = (options: { stdio?: unknown } | undefined) => {
     const stdio = options?.stdio === "inherit" ? ["inherit", "inherit", "inherit"] : options?.stdio;
@@ -286,10 +295,10 @@ function threadMain({ modules, name, port, hasMessage }: ThreadStart, load: Node
   };
 
   const loaded = async () => {
-    // Suppresses Node's warning about this form of import.
+    // Node's warning about an import in a `vm.Script` is suppressed, because the user cannot change its cause.
     const { emitWarning } = process;
     process.emitWarning = () => {};
-    // A file name in the folder makes Node search this folder first.
+    // With a file name in the folder of packages, Node searches this folder first.
     const importer = new vm.Script(`import(${JSON.stringify(name)})`, {
       filename: `${modules}/imggen.mjs`,
       importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
@@ -298,7 +307,7 @@ function threadMain({ modules, name, port, hasMessage }: ThreadStart, load: Node
     process.emitWarning = emitWarning;
     const exported = (await imported) as { default?: { default?: unknown } };
     const main = exported.default ?? exported;
-    // Compilers turn an ES module into CommonJS with a nested default.
+    // If a compiler converted an ES module to CommonJS, its default export is nested.
     return "default" in Object(main) ? (main as { default?: unknown }).default : main;
   };
   let definition: Promise<unknown> | undefined;
@@ -315,7 +324,7 @@ function threadMain({ modules, name, port, hasMessage }: ThreadStart, load: Node
     return provider;
   };
 
-  // Includes inherited functions of class instances.
+  // Reads each name, because `Object.keys` does not list inherited functions of class instances.
   const listFunctions = (value: Functions) =>
     ["create", "keyHeaders", "check", "request", "read", "poll", "cancel", "models"].filter(
       (each) => typeof value[each] === "function",

@@ -203,8 +203,8 @@ describe("a package that may answer with an id or with the image", () => {
 
 describe("a package", () => {
   it.each([
-    ["module.exports = {};", "its version is undefined, and 1 is known"],
-    ["module.exports = { version: 2 };", "its version is 2, and 1 is known"],
+    ["module.exports = {};", "its version is undefined, and only version 1 is supported"],
+    ["module.exports = { version: 2 };", "its version is 2, and only version 1 is supported"],
     ["module.exports = { version: 1, title: 'x', url: 'nowhere' };", "it has no url"],
     ["module.exports = { version: 1, title: 'x', url: 'https://x.example' };", "or no create"],
     ["throw new Error('boom');", "cannot be loaded: boom"],
