@@ -1,16 +1,16 @@
 import { setTimeout } from "node:timers/promises";
 
-/** Injected into code that waits, so that tests need not wait. */
+/** Source of time. Tests replace it, so that they need not wait. */
 export interface Clock {
-  /** Wall-clock time in milliseconds since the epoch, for records. Never use it for deadlines. */
+  /** Wall-clock time in milliseconds since the epoch, for records. It can jump, so deadlines must not use it. */
   now(): number;
-  /** Milliseconds since an arbitrary start. Never jumps, so use it for deadlines. */
+  /** Milliseconds since an arbitrary start, for deadlines, because this clock never jumps. */
   monotonicMs(): number;
   /** Rejects with the signal's reason if the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-// Longer delays overflow Node's timers and fire at once.
+// Maximum delay of a Node timer. A timer with a longer delay fires at once.
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -19,7 +19,7 @@ export const systemClock: Clock = {
   async sleep(ms, signal) {
     const end = performance.now() + ms;
     for (let remainingMs = ms; remainingMs > 0; remainingMs = end - performance.now()) {
-      // Rounded up, because timers fire up to a millisecond early and would have to be set again.
+      // Rounds up, because a timer can fire up to a millisecond early, and a second timer would be necessary.
       const delayMs = Math.min(Math.ceil(remainingMs) + 1, MAX_TIMER_MS);
       await setTimeout(delayMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
     }

@@ -1,14 +1,15 @@
 import path from "node:path";
 import { expandHome } from "./home-folder.ts";
 
-/** Operators of a shell, which a program would get as arguments. */
+/** Shell operators. A command runs without a shell, so the program would receive an operator as an argument. */
 const SHELL_OPERATORS: ReadonlySet<string> = new Set(["|", "||", "&&", "&", ";", ">", ">>", "<"]);
 
 const SHELLS = /^(?:(?:ba|da|z|k|fi)?sh|cmd|powershell|pwsh)(?:\.exe)?$/i;
 
 /**
- * Splits a command by the same rules on every platform: quotes are literal, `\` and `$` not special.
- * @returns the words, or the problem as a phrase
+ * Splits a command at white space outside quotes, by the same rules on every platform. `\` and `$` have no special
+ * meaning, even inside quotes.
+ * @returns the words, or the problem as a clause
  */
 export function splitCommand(text: string): string[] | string {
   const words: string[] = [];
@@ -43,13 +44,13 @@ export function findShellOperator(words: readonly string[]): string | undefined 
   return words.find((word) => SHELL_OPERATORS.has(word));
 }
 
-/** Whether a placeholder is inside a script (`sh -c "paint {prompt}"`), where its value could run as code. */
+/** Whether a placeholder is part of a shell script (`sh -c "paint {prompt}"`), so that its value could run as code. */
 export function isInShellScript(placeholder: string, [program = "", ...args]: readonly string[]): boolean {
   const name = path.posix.basename(program.replaceAll("\\", "/"));
   return SHELLS.test(name) && args.some((word) => /\s/.test(word) && word.includes(placeholder));
 }
 
-/** In one pass, so that placeholders inside the values stay. */
+/** Replaces all placeholders in one pass, so that a placeholder inside a value stays unchanged. */
 export function fillPlaceholders(
   words: readonly string[],
   values: Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-/** Maps with at most `limit` concurrent calls. An error is thrown once the running calls have ended. */
+/** Maps items with at most `limit` concurrent calls. After an error, waits for the running calls and throws it. */
 export async function mapConcurrent<Item, Result>(
   items: readonly Item[],
   limit: number,
@@ -24,13 +24,13 @@ export async function mapConcurrent<Item, Result>(
   return results;
 }
 
-/** Handles results in the order of their promises, each as soon as possible. Stops at the first error. */
+/** Calls `take` for each result in the order of `pending`, without waiting for later promises. */
 export async function mapInOrder<Item, Result>(
   pending: readonly Promise<Item>[],
   take: (item: Item) => Promise<Result>,
 ): Promise<Result[]> {
   const all = Promise.all(pending);
-  // Prevents an unhandled rejection before the loop reaches the promise.
+  // Prevents an unhandled rejection if a promise fails before the loop reaches it.
   all.catch(() => {});
   const results: Result[] = [];
   for (const promise of pending) results.push(await take(await promise));

@@ -20,12 +20,12 @@ import { promisify } from "node:util";
 import { errorCode } from "./error-text.ts";
 import { userId } from "./processes.ts";
 
-/** Append mode, because a process on another machine may write to the same file after a takeover. */
+/** Append mode preserves what a process on another machine writes to the same file after a takeover of the task. */
 const CREATE_EXCLUSIVE = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR | constants.O_APPEND;
 
-/** An open file. Small operations are synchronous, because a round trip to a thread takes ten times as long. */
+/** An open file. Small operations are synchronous, because asynchronous operations take ten times as long. */
 export class DiskFile {
-  /** null once closed, because the system may reuse the number for another file. */
+  /** Null after `close`, because the system can reuse the number for another file. */
   #descriptor: number | null;
 
   private constructor(descriptor: number) {
@@ -37,7 +37,7 @@ export class DiskFile {
     return this.#descriptor;
   }
 
-  /** @throws EEXIST */
+  /** @throws EEXIST if the file exists */
   static createExclusive(file: string, mode: number): DiskFile {
     return DiskFile.#fromNew(file, openSync(file, CREATE_EXCLUSIVE, mode));
   }
@@ -51,23 +51,23 @@ export class DiskFile {
     return new DiskFile(descriptor);
   }
 
-  /** Opens an existing file. Writes append, even if other processes write too. @throws ENOENT */
+  /** Opens an existing file. Every write goes to the end, even if other processes write to the file. @throws ENOENT */
   static openToAppend(file: string): DiskFile {
     return new DiskFile(openSync(file, constants.O_RDWR | constants.O_APPEND));
   }
 
-  /** Opens a file or folder, without waiting for the writer of a named pipe. @throws ENOENT */
+  /** Opens a file or folder. Returns at once even if the file is a named pipe without a writer. @throws ENOENT */
   static openToRead(file: string): DiskFile {
     return new DiskFile(openSync(file, NON_BLOCKING_READ));
   }
 
-  /** @throws Error if it is a folder, a pipe or a device */
+  /** @throws Error if the file is a folder, a pipe or a device */
   requireRegular(): void {
     const stats = fstatSync(this.#fd);
     if (!stats.isFile()) throw new Error(stats.isDirectory() ? "it is a folder" : "it is not a regular file");
   }
 
-  /** Whether this path still refers to the open file. @throws the disk's error */
+  /** Whether the path still refers to the open file. @throws the disk's error */
   isAtPath(file: string): boolean {
     const current = statSync(file, { bigint: true, throwIfNoEntry: false });
     const opened = fstatSync(this.#fd, { bigint: true });
@@ -78,7 +78,7 @@ export class DiskFile {
     return fstatSync(this.#fd).size;
   }
 
-  /** Reads `length` bytes, or fewer at the end of the file. Does not use the file position. */
+  /** Reads `length` bytes from `position` on, or fewer bytes at the end of the file. */
   read(position: number, length: number): Buffer {
     const buffer = Buffer.allocUnsafe(length);
     let filled = 0;
@@ -116,7 +116,7 @@ export class DiskFile {
     await ignoreUnsupported(() => promisify(fchmod)(this.#fd, mode));
   }
 
-  /** Idempotent. @throws the disk's error; the file is closed nevertheless */
+  /** Does nothing if the file is closed. @throws the disk's error, although the file is then closed too */
   close(): void {
     const descriptor = this.#descriptor;
     this.#descriptor = null;
@@ -124,7 +124,7 @@ export class DiskFile {
   }
 }
 
-/** Ignores errors of a file system that does not support modes or times (FAT, network shares). */
+/** Ignores a system error, because some file systems (FAT, network shares) do not support modes or times. */
 export async function ignoreUnsupported(change: () => Promise<void>): Promise<void> {
   try {
     await change();
@@ -135,7 +135,7 @@ export async function ignoreUnsupported(change: () => Promise<void>): Promise<vo
 
 const ROOT_USER_ID = 0;
 
-/** Gives a new file of root to its folder's owner, who must be able to read the records of a run with sudo. */
+/** Gives a file that root created to the folder's owner, so that users can read the records of a run with sudo. */
 export function giveToOwnerOfFolder(
   file: string,
   give = (uid: number, gid: number) => lchownSync(file, uid, gid),
@@ -147,7 +147,7 @@ export function giveToOwnerOfFolder(
   } catch {}
 }
 
-/** @throws EIO, because the caller would otherwise loop forever */
+/** @throws EIO for 0 bytes, because the caller would otherwise loop forever */
 function requireProgress(bytes: number): number {
   if (bytes > 0) return bytes;
   throw Object.assign(new Error("the disk stored no bytes"), { code: "EIO" });
@@ -165,8 +165,8 @@ function dropBytes(bytes: number, chunks: readonly Uint8Array[]): Uint8Array[] {
 const NON_BLOCKING_READ = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /**
- * Opens a file, named pipe or terminal without blocking, because a blocked thread keeps the process from exiting.
- * @throws the system's error, here or during reads
+ * Opens a file, named pipe or terminal without blocking, because a blocked thread would keep the process from exiting.
+ * @throws the system's error; an error of a later read is an event of the stream
  */
 export async function openInput(file: string): Promise<Readable> {
   const fd = openSync(file, NON_BLOCKING_READ);

@@ -5,9 +5,9 @@ import { DiskFile, giveToOwnerOfFolder } from "./disk-file.ts";
 import { errorCode } from "./error-text.ts";
 import { isFolder } from "./read-file.ts";
 
-/** Creates a folder and its parents, durably. Node's recursive mkdir never returns in a folder such as /proc. */
+/** Creates a folder and its parents durably, without Node's recursive mkdir, which hangs in a folder such as /proc. */
 export async function makeFolder(folder: string, mode: number): Promise<void> {
-  // The folder usually exists, and this check costs a third of a failed mkdir.
+  // Checks first, because the folder usually exists and a failed mkdir takes three times as long as the check.
   if (isFolder(folder)) return;
   const missing: string[] = [];
   let parent = folder;
@@ -23,7 +23,7 @@ export async function makeFolder(folder: string, mode: number): Promise<void> {
   }
 }
 
-/** @returns false if its parent is missing */
+/** @returns false if the parent folder is missing */
 async function makeSingleFolder(folder: string, mode: number): Promise<boolean> {
   try {
     mkdirSync(folder, { mode });
@@ -31,7 +31,7 @@ async function makeSingleFolder(folder: string, mode: number): Promise<boolean> 
   } catch (error) {
     const code = errorCode(error);
     if (code === "ENOENT") return false;
-    // A read-only file system reports EROFS even if the folder exists.
+    // Checks the folder for every error code, because a read-only file system reports EROFS even if the folder exists.
     if (isFolder(folder)) return true;
     if (code !== "EEXIST") throw error;
     throw Object.assign(new Error(`${folder} is not a folder`), { code: "ENOTDIR", cause: error });
@@ -59,7 +59,7 @@ export function removeIfPossible(file: string): void {
   } catch {}
 }
 
-/** Removes the files last written before `beforeMs`, in milliseconds since the epoch. @throws the disk's error */
+/** Removes files that were last written before `beforeMs` (milliseconds since the epoch). @throws the disk's error */
 export function removeOldFiles(
   folder: string,
   beforeMs: number,
@@ -78,10 +78,10 @@ export async function syncFile(file: string): Promise<void> {
   await opened.sync().finally(() => opened.close());
 }
 
-/** Errors of write-only folders, and of file systems that cannot sync folders. */
+/** Errors for folders that are write-only, or on a file system that cannot sync folders. */
 const UNSYNCABLE_ERRORS = new Set(["EACCES", "EPERM", "EINVAL", "ENOTSUP", "EOPNOTSUPP"]);
 
-/** Makes new names in a folder, but not the content of the files, survive a power cut. Not needed on Windows. */
+/** Makes the names of new files, but not their content, survive a power cut. Does nothing on Windows. */
 export async function syncFolder(folder: string): Promise<void> {
   if (platform() === "win32") return;
   try {
@@ -134,7 +134,7 @@ export function retryWhileInUseSync<Result>(
   }
 }
 
-/** Returns the next pause after an error, in milliseconds; null if the error is final. */
+/** Returns a function that converts an error to the pause before the next attempt; null if no attempt follows. */
 function retryPauses(onPlatform: NodeJS.Platform, timeoutMs: number): (error: unknown) => number | null {
   const end = performance.now() + timeoutMs;
   let pauseMs = FIRST_PAUSE_MS;

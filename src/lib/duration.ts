@@ -40,7 +40,7 @@ export function parseTimeoutOption(label: string, text: string): number {
 
 /** Formats milliseconds: `850 ms`, `8.1 s`, `2 min 5 s`, `1 h 3 min`. Negative durations are `0 ms`. */
 export function formatDuration(ms: number): string {
-  // Rounded before the unit is chosen, so that 59.99 s is not "60 s".
+  // Rounds before it chooses the unit, so that 59.99 s becomes "1 min" and not "60 s".
   const wholeMs = Math.max(0, Math.round(ms));
   if (wholeMs < 1000) return `${wholeMs} ms`;
   const tenths = Math.round(ms / 100);

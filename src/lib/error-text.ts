@@ -1,4 +1,4 @@
-/** A system error's code, such as `ENOSPC`; undefined for anything else. */
+/** Returns the code of a system error, such as `ENOSPC`; undefined for other values. */
 export function errorCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;
@@ -28,7 +28,7 @@ const ERROR_TEXTS: Readonly<Record<string, string>> = {
   ETXTBSY: "it is in use",
 };
 
-/** The reason for a failure, as a clause: `no such file or folder (ENOENT)`. */
+/** Returns the reason for a failure as a clause: `no such file or folder (ENOENT)`. */
 export function errorText(error: unknown): string {
   const code = errorCode(error);
   if (code === undefined) return error instanceof Error ? error.message : String(error);

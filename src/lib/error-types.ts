@@ -1,9 +1,9 @@
 import { COMMAND_VOCABULARY, formatWording, type Wording } from "./wording.ts";
 
-/** Use `unknown` rather than a guess. */
+/** Whether a request was charged. Use `unknown` unless the answer is certain. */
 export type Charged = "yes" | "no" | "unknown";
 
-/** Whether this process has opened a task, so that an unexpected error may concern a charged task. */
+/** Whether this process has opened a task, which might be charged when an unexpected error occurs. */
 let mayHaveCharged = false;
 
 export function markTaskOpened(): void {
@@ -31,14 +31,14 @@ export type ErrorType =
   | "partial"
   | "interrupted";
 
-/** The code of a provider's refusal, and the request's field that it names. */
+/** Code of a provider's refusal, and the field of the request that was refused. */
 export interface RefusalDetails {
   code?: string;
   param?: string;
 }
 
 export interface ErrorFacts {
-  /** The next step, as a sentence or a command. */
+  /** Next step for the user, as a sentence or a command. */
   hint?: Wording | undefined;
   key?: string | undefined;
   details?: RefusalDetails | undefined;
@@ -47,13 +47,14 @@ export interface ErrorFacts {
 }
 
 /**
- * An expected failure; any other exception is a bug. Submits, polls and tasks return their errors instead of
- * throwing.
- * - `type`: decides the exit code
- * - `message` and `hint`: worded for the command line; `wording` has both for other interfaces
+ * An expected failure; any other exception is a bug. Functions that submit, poll or run a task return an error and do
+ * not throw it.
+ * - `type`: determines the exit code
+ * - `message`, `hint`: texts for the command line
+ * - `wording`: message and hint for other interfaces
  * - `key`: the service's error key, if any
- * - `details`: the code and field that a provider names in a refusal
- * - `charged`: the cost of the failed request
+ * - `details`: code and field of a provider's refusal
+ * - `charged`: whether the failed request was charged
  */
 export abstract class ImggenError extends Error {
   abstract readonly type: ErrorType;

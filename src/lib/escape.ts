@@ -2,7 +2,7 @@ import { isPrintableAscii, lazyRegex } from "./late-regex.ts";
 
 /**
  * Characters that control a terminal or are invisible: controls, line and paragraph separators, lone
- * surrogates, and default-ignorable characters. Interlinear annotations act like the latter.
+ * surrogates, default-ignorable characters, and the invisible marks of interlinear annotations (U+FFF9 to U+FFFB).
  */
 const HIDDEN_CHARACTERS = lazyRegex(
   String.raw`[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u{fff9}-\u{fffb}]`,
@@ -16,7 +16,7 @@ export function withoutInvisible(text: string): string {
   return isPrintableAscii(text) ? text : text.replace(INVISIBLE_CHARACTERS(), "");
 }
 
-/** Examples: ❤️, 1️⃣. */
+/** Variation selector of an emoji such as ❤️ or 1️⃣. */
 const EMOJI_STYLE = lazyRegex(
   String.raw`(?<=\p{Extended_Pictographic})\u{fe0f}|(?<=[0-9#*])\u{fe0f}(?=\u{20e3})`,
   "uy",
@@ -33,7 +33,8 @@ export function escapeControls(text: string): string {
 }
 
 /**
- * Escapes characters in JSON without changing its value. C0 controls stay, because they can only be indentation.
+ * Escapes control and invisible characters in JSON text without changing the JSON value. C0 controls stay, because
+ * JSON text contains them only as indentation.
  */
 export function escapeJson(json: string): string {
   if (isPrintableAscii(json)) return json;

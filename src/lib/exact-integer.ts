@@ -1,4 +1,4 @@
-/** A number up to 2^53 - 1; the digits as text for larger ones, such as 64-bit seeds. */
+/** A number up to 2^53 - 1, or the digits of a larger number (such as a 64-bit seed) as text. */
 export type WholeNumber = number | string;
 
 /** The largest seed that any provider supports: 64 bits. */
@@ -12,7 +12,7 @@ export function parseSeed(value: unknown): WholeNumber | null {
   return exact <= MAX_SEED ? toWholeNumber(exact) : null;
 }
 
-/** Returns the seed of a later image; null above `MAX_SEED`. @param offset number of images before it */
+/** Returns the seed of the image that is `offset` images after the first image; null above `MAX_SEED`. */
 export function nextSeed(seed: WholeNumber, offset: number): WholeNumber | null {
   const exact = BigInt(seed) + BigInt(offset);
   return exact <= MAX_SEED ? toWholeNumber(exact) : null;
@@ -39,7 +39,7 @@ export class ExactInteger {
   }
 }
 
-/** Converts a seed that a number would round to a value that `stringifyExact` writes as a number. */
+/** Converts a seed that a JavaScript number would round, so that `stringifyExact` writes the exact number. */
 export function toExactSeed<Value>(value: Value): Value | ExactInteger {
   const isLong =
     typeof value === "string" && /^\d{16,20}$/.test(value) && !Number.isSafeInteger(Number(value));
@@ -54,7 +54,7 @@ export function parseExact(text: string): unknown {
   const json: unknown = JSON.parse(text);
   if (!/\d{16}/.test(text)) return json;
   const isRounded = (token: string) => LONG_INTEGER.test(token) && !Number.isSafeInteger(Number(token));
-  // Random, so that no text of the value contains it.
+  // A random mark, which no string in the JSON contains.
   const mark = crypto.randomUUID();
   const markedText = text.replace(TEXT_OR_NUMBER, (token) =>
     isRounded(token) ? `"${mark}${token}"` : token,
@@ -66,15 +66,15 @@ export function parseExact(text: string): unknown {
 
 /**
  * As `JSON.stringify`, but writes each `ExactInteger` as a number.
- * @param replace returns the value to write in place of another
+ * @param replace replacer, as for `JSON.stringify`
  */
 export function stringifyExact(
   value: unknown,
   replace: (name: string, value: unknown) => unknown = (_name, original) => original,
 ): string {
-  // Random, so that no text of the value contains it.
+  // A random mark, which no string in the value contains.
   let mark = "";
-  // The second argument of the callback is the result of `toJSON`, so take the value from the object.
+  // Reads the value from the object, because the callback's second argument is the result of `toJSON`.
   const text = JSON.stringify(value, function (this: Record<string, unknown>, name) {
     const replaced = replace(name, this[name]);
     if (!(replaced instanceof ExactInteger)) return replaced;

@@ -11,8 +11,8 @@ export function sha256Hex(bytes: Uint8Array): string {
 const PART_BYTES = 1024 * 1024;
 
 /**
- * Returns the SHA-256 in hex. Reads no more than the file's size, because a file in /proc may be endless.
- * @throws Error unless the file is regular, or the system's error
+ * Returns the SHA-256 in hex. Reads at most as many bytes as the file's size, because a file in /proc can be endless.
+ * @throws Error if the file is not regular; the system's error
  */
 export async function fileSha256(path: string): Promise<string> {
   const file = DiskFile.openToRead(path);
@@ -30,7 +30,7 @@ export async function fileSha256(path: string): Promise<string> {
   }
 }
 
-/** Temporary errors, after which the file's content may still be the same. */
+/** Temporary errors, which do not mean that the file has other content. */
 const TEMPORARY_ERRORS = new Set(["EIO", "EMFILE", "ENFILE"]);
 
 export async function hasContent(

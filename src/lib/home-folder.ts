@@ -4,7 +4,7 @@ import { errorCode } from "./error-text.ts";
 import { UsageError } from "./error-types.ts";
 import { redactAddress } from "./query-secret.ts";
 
-/** Thrown at the first use of settings or ledger. */
+/** Thrown when settings or the ledger are first used. */
 export class NoHomeError extends UsageError {
   constructor() {
     super("You have no home folder for settings and the ledger.", {
@@ -24,12 +24,12 @@ export function homeFolder(): string {
   throw new NoHomeError();
 }
 
-/** A single letter before the colon is a Windows drive. */
+/** Requires two letters before the colon, because a single letter is a Windows drive. */
 const ADDRESS = /^[a-z][a-z\d+.-]+:\/\//i;
 
 /**
  * Expands a leading `~`, which shells do not expand after `--output=`.
- * @throws NoHomeError; UsageError for an address such as s3://bucket/x, which would create folders
+ * @throws NoHomeError; UsageError for an address such as s3://bucket/x, which as a path would create folders
  */
 export function expandHome(file: string): string {
   refuseAddress(file, "Give");
@@ -51,7 +51,7 @@ export function requirePath(file: string, label: string): string {
   return requireNotEmpty(file, label);
 }
 
-/** @throws UsageError if it is empty */
+/** @throws UsageError if the path is empty */
 export function requireNotEmpty(file: string, label: string): string {
   if (file === "") throw new UsageError(`${label} is empty.`, { hint: "Give it a path, or leave it out." });
   return file;

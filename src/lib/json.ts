@@ -29,7 +29,7 @@ export type JsonValue =
 
 const MAX_LEVELS = 32;
 
-/** Whether JSON preserves a value: finite numbers, at most 32 levels. */
+/** Whether JSON preserves a value. Numbers must be finite, objects plain, and levels at most 32. */
 export function isJsonValue(value: unknown, levels = MAX_LEVELS): value is JsonValue {
   if (typeof value === "number") return Number.isFinite(value);
   if (value === null || typeof value === "string" || typeof value === "boolean") return true;

@@ -1,4 +1,4 @@
-/** Compiled at its first use, because a Unicode class such as `\p{L}` takes a tenth of a command's start time. */
+/** Compiles at the first use, because a Unicode class such as `\p{L}` takes a tenth of a command's start time. */
 export function lazyRegex(source: string, flags: string): () => RegExp {
   let regex: RegExp | undefined;
   return () => {

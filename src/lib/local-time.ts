@@ -11,7 +11,7 @@ export function localMinute(date: Date): string {
   return `${localDay(date)} ${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`;
 }
 
-/** At most ten characters: `now`, `12 min ago`, `5 h ago`, `3 d ago`, then the day. */
+/** Formats an age in at most ten characters: `now`, `12 min ago`, `5 h ago`, `3 d ago`; the date after a week. */
 export function formatAge(date: Date, nowMs: number): string {
   const age = nowMs - date.getTime();
   const whole = (unit: number) => Math.floor(age / unit);
@@ -26,9 +26,9 @@ function twoDigits(number: number): string {
 }
 
 /**
- * Parses `--since`: an age (`30m`, `12h`, `7d`, `2w`), a day (also `today` or `yesterday`), or a time such as
- * `2026-01-31T12:05`, local without a zone.
- * @returns milliseconds since the epoch, or null
+ * Parses `--since`: an age (`30m`, `12h`, `7d`, `2w`), a day (`2026-01-31`, `today`, `yesterday`), or a time
+ * (`2026-01-31T12:05`), which is local unless it has a time zone.
+ * @returns milliseconds since the epoch, or null if the text is invalid
  */
 export function parseSince(text: string, nowMs: number): number | null {
   const daysAgo = ["today", "yesterday"].indexOf(text.toLowerCase());
@@ -45,7 +45,7 @@ export function parseSince(text: string, nowMs: number): number | null {
   return Number.isNaN(ms) ? null : ms;
 }
 
-/** Necessary because `Date` accepts 31 days in February. */
+/** Whether a day exists. The check is necessary, because `Date` accepts 31 February. */
 function isCalendarDay(day: string): boolean {
   const date = new Date(`${day}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);

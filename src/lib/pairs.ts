@@ -3,9 +3,9 @@ import { UsageError } from "./error-types.ts";
 import { isTexts, jsonOrNull } from "./json.ts";
 
 /**
- * Parses pairs such as `steps=20 "sampler_name=DPM++ 2M"`, in order: quoted words, or a JSON list of texts.
- * @param label of the text in messages
- * @param example of a pair, for messages
+ * Parses pairs such as `steps=20 "sampler_name=DPM++ 2M"`, or a JSON list of pairs. Preserves their order.
+ * @param label name of the text in messages
+ * @param example pair that messages show
  * @throws UsageError
  */
 export function parsePairs(label: string, text: string, example: string): [name: string, value: string][] {

@@ -9,9 +9,9 @@ export interface ProcessIdentity {
   pid: number;
   host: string;
   /**
-   * Scope in which the process id is unique: the kernel's boot id, and the process id namespace of a
-   * container. Without a boot id: the host, and `time:` with the boot time in milliseconds since the epoch.
-   * In records of earlier releases: the host.
+   * Scope in which the process id is unique: the kernel's boot id, and the process id namespace of a container.
+   * If the system has no boot id, it is the host and `time:` with the boot time in milliseconds since the epoch.
+   * In records of earlier releases, it is the host.
    */
   scope: string;
   started: string;
@@ -19,7 +19,7 @@ export interface ProcessIdentity {
 
 export interface Processes {
   readonly self: ProcessIdentity;
-  /** Whether a process is alive; null if unknown, as on another machine or in another container. */
+  /** Whether a process is alive; null if unknown, because it runs on another machine or in another container. */
   isAlive(other: ProcessIdentity): boolean | null;
 }
 
@@ -40,14 +40,14 @@ export function systemProcesses(proc = "/proc"): Processes {
 
 /**
  * Identifies a process of this machine.
- * @returns null if it has ended, or a later process with the same id cannot be distinguished from it
+ * @returns null if the process has ended, or the system has no start times that distinguish it from later processes
  */
 export function identifyProcess(pid: number, proc = "/proc"): ProcessIdentity | null {
   const started = startTime(readStat(proc, pid));
   return started === "" ? null : { ...identify(proc), pid, started };
 }
 
-/** Ignores a missing group. @param id of the group's leader */
+/** Sends a signal to a process group, if the group exists. @param id process id of the group's leader */
 export function signalGroup(id: number, signal: "SIGTERM" | "SIGKILL"): void {
   try {
     process.kill(-id, signal);
@@ -58,7 +58,10 @@ export function signalGroup(id: number, signal: "SIGTERM" | "SIGKILL"): void {
 
 const EXIT_CALLBACKS = new Set<() => void>();
 
-/** Runs the callbacks before the process ends itself with a signal, which runs no exit handlers. */
+/**
+ * Runs the callbacks of `beforeExit`. Call it before the process ends itself with a signal, because a signal runs no
+ * exit handlers.
+ */
 export function callBeforeExit(): void {
   for (const callback of EXIT_CALLBACKS) callback();
 }
@@ -67,7 +70,7 @@ export function userId(): number | undefined {
   return process.geteuid?.();
 }
 
-/** Registers a callback for every exit except by a signal. @returns a function that removes the callback */
+/** Registers a callback for every exit that is not caused by a signal. @returns a function that removes the callback */
 export function beforeExit(callback: () => void): () => void {
   if (EXIT_CALLBACKS.size === 0) process.on("exit", callBeforeExit);
   EXIT_CALLBACKS.add(callback);
@@ -91,10 +94,10 @@ export function parseIdentity(json: unknown): ProcessIdentity | null {
 
 const BOOT_TIME = /\btime:(\d+)/;
 
-/** Maximum difference of two measurements of one boot time, above clock corrections and below a reboot. */
+/** Maximum difference of two measurements of the same boot time. Clock corrections are smaller, and reboots larger. */
 const MAX_BOOT_TIME_SKEW_MS = 60_000;
 
-/** Whether one process can check that the other is alive. Records without a scope are compared by host. */
+/** Whether each of two processes can check that the other is alive. Records without a scope are compared by host. */
 export function isInSameScope(a: ProcessIdentity, b: ProcessIdentity): boolean {
   if (a.scope === a.host || b.scope === b.host) return a.host === b.host;
   const [scope, other] = [a, b].map((each) => each.scope.replace(BOOT_TIME, ""));
@@ -117,7 +120,7 @@ function isAlive(other: ProcessIdentity, self: ProcessIdentity, proc: string): b
   } catch (error) {
     if (errorCode(error) !== "EPERM") return false;
   }
-  // Without start times, the same boot is the only evidence.
+  // The system has no start times, so an earlier process cannot be distinguished from a later one with the same id.
   if (self.started === "") return true;
   const stat = readStat(proc, other.pid);
   return !hasEnded(stat) && other.started === startTime(stat);
@@ -135,7 +138,7 @@ function identify(proc: string): ProcessIdentity {
       bootId || `time:${Math.round(Date.now() - uptime() * 1000)}`,
       readPidNamespace(proc),
     ),
-    // A /proc folder of another namespace describes other processes.
+    // Ignores the /proc folder of another namespace, because it describes other processes.
     started: stat.startsWith(`${process.pid} `) ? startTime(stat) : "",
   };
 }
@@ -165,7 +168,7 @@ function readTextOrEmpty(file: string): string {
   }
 }
 
-/** Whether a process has ended but still has its id, because its parent never waits for it. */
+/** Whether a process is a zombie, which has ended although its id still exists. */
 function hasEnded(stat: string): boolean {
   return ["Z", "X"].includes(statFields(stat)[0] ?? "");
 }
@@ -174,7 +177,7 @@ function startTime(stat: string): string {
   return statFields(stat)[19] ?? "";
 }
 
-/** The fields of /proc/<pid>/stat after the second, which may contain spaces and brackets. */
+/** Returns the fields of /proc/<pid>/stat after the program name, which can contain spaces and brackets. */
 function statFields(stat: string): string[] {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }

@@ -9,13 +9,13 @@ const NO_HARD_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLI
 
 /**
  * Reserves a name for one process at a time.
- * @returns a function that releases the name; null if another process has it
+ * @returns a function that releases the name; null if another process has reserved it
  */
 export type ReserveName = (file: string) => Promise<(() => Promise<void>) | null>;
 
 /**
- * Renames a complete temporary file atomically. Never replaces a file; the temporary file then stays.
- * @param reserve used on file systems without hard links
+ * Renames a complete temporary file atomically. If the target exists, neither file changes.
+ * @param reserve reserves the target on file systems without hard links
  */
 export async function publish(
   temporary: string,
@@ -34,9 +34,9 @@ export async function publish(
 }
 
 /**
- * As `publish`, for claims, which must never have two owners. Without hard links it copies the file, so that
- * another process may read it before it is complete.
- * @returns "copied" if the temporary file is no longer needed
+ * Creates the target from a complete temporary file, and never replaces a file. On file systems without hard links
+ * it copies the file, so another process can read the target before the copy is complete.
+ * @returns "published" if the target is a hard link to the temporary file, "copied" if it is a new file
  */
 export async function publishOnce(
   temporary: string,
@@ -55,7 +55,7 @@ export async function publishOnce(
 const MAX_READS = 20;
 const REREAD_DELAY_MS = 25;
 
-/** Reads a file of `publishOnce` once it is complete. @returns the text, incomplete if its writer was killed */
+/** Waits until a file of `publishOnce` is complete. @returns the text, which is incomplete if the writer was killed */
 export async function readPublished(file: string, isComplete: (text: string) => boolean): Promise<string> {
   for (let reads = 1; ; reads++) {
     const text = await readText(file);
@@ -83,8 +83,8 @@ async function copyOnce(temporary: string, target: string): Promise<"copied" | "
 }
 
 /**
- * Renames the file under a reservation, which excludes other imggen processes, but not other programs.
- * Without hard links, no operation is both atomic and exclusive.
+ * Renames a file while its new name is reserved, because without hard links no operation is both atomic and
+ * exclusive. The reservation excludes other imggen processes, but not other programs.
  */
 async function renameIfFree(
   temporary: string,

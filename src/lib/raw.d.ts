@@ -1,4 +1,4 @@
-/** Replaced by the build and the test runner with the file's text. */
+/** The build and the test runner replace an import of `<file>?raw` with the text of the file. */
 declare module "*?raw" {
   const text: string;
   export default text;

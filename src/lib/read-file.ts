@@ -7,7 +7,7 @@ import { fieldsOf, jsonOrNull } from "./json.ts";
 const MAX_BYTES = 256 * 1024 * 1024;
 
 /**
- * Reads a regular file. Refuses pipes and devices, because a blocked thread cannot be stopped.
+ * Reads a regular file. Refuses pipes and devices, because they could block the thread, which cannot be interrupted.
  * @throws Error with the reason as a clause, or the system's error
  */
 export function readRegular(path: string, maxBytes = MAX_BYTES): Buffer {
@@ -54,10 +54,10 @@ function withRegularFile(path: string, read: (file: DiskFile) => Buffer): Buffer
   }
 }
 
-/** U+FFFD as UTF-8. It replaces invalid bytes, but may also be in the text. */
+/** U+FFFD as UTF-8. The decoder replaces invalid bytes with it, but a valid text can contain it too. */
 const REPLACEMENT = Buffer.from("\ufffd");
 
-/** Returns the offset of the first invalid byte of UTF-8, or -1. */
+/** Returns the offset of the first byte that is not valid UTF-8, or -1. */
 export function firstInvalidByte(bytes: Buffer): number {
   if (isUtf8(bytes)) return -1;
   const text = bytes.toString("utf8");

@@ -2,7 +2,7 @@ import { promises } from "node:fs";
 import path from "node:path";
 import { errorCode } from "./error-text.ts";
 
-/** A folder's canonical path. Links are resolved in the part of the path that exists. */
+/** Returns a folder's path with all links resolved, as far as the path exists. */
 export async function canonicalFolder(folder: string): Promise<string> {
   try {
     return await promises.realpath(folder);
@@ -14,7 +14,7 @@ export async function canonicalFolder(folder: string): Promise<string> {
   }
 }
 
-/** Whether a folder is `other` or below it, for paths from `canonicalFolder`. */
+/** Whether a folder is `other` or below `other`. Both paths must come from `canonicalFolder`. */
 export function isBelow(folder: string, other: string, paths: path.PlatformPath = path): boolean {
   const relativePath = paths.relative(other, folder);
   return relativePath.split(paths.sep)[0] !== ".." && !paths.isAbsolute(relativePath);

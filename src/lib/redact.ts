@@ -1,6 +1,6 @@
 const MIN_SHOWN_LENGTH = 20;
 
-/** Removes user name, password, query and fragment of a URL, which may contain secrets. `?…` replaces a query. */
+/** Removes the parts of a URL that can contain secrets: user name, password, fragment, and query (replaced by `?…`). */
 export function redactUrl(url: string): string {
   if (!URL.canParse(url)) return withoutUser(url.split(/[?#]/, 1)[0] ?? "");
   const parsed = new URL(url);
@@ -18,20 +18,20 @@ function withoutUser(text: string): string {
 
 export const SERVER_KEY_PREFIX = "sk-serve-";
 
-/** Whether a key belongs to `imggen serve`, which supports more than the service's document. */
+/** Whether a key belongs to `imggen serve`, which has more features than the service's document. */
 export function isServerKey(key: string): boolean {
   return key.startsWith(SERVER_KEY_PREFIX);
 }
 
 export const KEY_MASK = "sk-…";
 
-/** An API key for display: `sk-…` (`…` for other secrets), then the last four characters of a long key. */
+/** Masks an API key for display: `sk-…` (`…` for another secret), and the last four characters of a long key. */
 export function maskKey(key: string): string {
   const mask = key.startsWith("sk-") ? KEY_MASK : "…";
   return key.length < MIN_SHOWN_LENGTH ? mask : `${mask}${key.slice(-4)}`;
 }
 
-/** Minimum length of a recognised key at the end of a truncated text. */
+/** Minimum number of characters by which a truncated key is recognised at the end of a text. */
 const MIN_CUT_LENGTH = 8;
 
 /**
@@ -41,7 +41,8 @@ const MIN_CUT_LENGTH = 8;
 export function keyMasker(key: string): (text: string) => string {
   if (key === "") return (text) => text;
   const mask = maskKey(key);
-  // Compiled at the first use, so that it does not delay the submit. The full pattern is slow and rarely needed.
+  // Compiles the patterns at the first use, so that they do not delay the submit. The full pattern is slow, so it is
+  // used only if the prefix pattern matches.
   let prefixPattern: RegExp | null = null;
   let fullPattern: RegExp | null = null;
   return (text) => {
@@ -75,13 +76,13 @@ function characterPattern(character: string): string {
   return `(?:\\\\?${character.replace(/[^a-z0-9]/gi, "\\$&")}|${[...new Set(escaped)].join("|")})`;
 }
 
-/** Shorter header values, such as versions, are not secrets, and masking them would mask ordinary words. */
+/** Minimum length of a masked header value. Shorter values (versions) are not secrets, and occur in ordinary text. */
 const MIN_VALUE_LENGTH = 8;
 const MIN_PASSWORD_LENGTH = 4;
 
 /**
- * Masks the key and the user's header values in texts for display, in every form in which a server may repeat
- * them. Do not use it on a URL that is fetched.
+ * Masks the key and the user's header values in texts for display, in every form in which a server might repeat
+ * them. A URL must not be masked before it is fetched.
  */
 export function secretsMasker(
   key: string | null,

@@ -6,8 +6,8 @@ import { errorText } from "./error-text.ts";
 import { beforeExit, signalGroup } from "./processes.ts";
 
 /**
- * Removes secret variables.
- * @param isHidden called with the name in capitals, because Windows ignores letter case
+ * Removes secret environment variables.
+ * @param isHidden receives the name in capitals, because Windows ignores letter case
  */
 export function filterEnvironment(
   isHidden: (name: string) => boolean,
@@ -27,7 +27,7 @@ export interface ProgramOptions {
   cwd?: string;
   /** Grace period after a timeout or an abort. Default: 0, which kills the program immediately. */
   graceMs?: number;
-  /** Whether only the end of a long standard output is kept. Default: the program is killed. */
+  /** Whether only the last part of a long standard output is returned. By default, a long output kills the program. */
   dropsOutput?: boolean;
 }
 
@@ -36,21 +36,21 @@ export type ProgramEnd =
   | { kind: "not_started"; error: unknown }
   | { kind: "timed_out"; stdout: string; stderr: string }
   | { kind: "too_much_output" }
-  /** Ended during the grace period after an abort. `code` is null if the program was killed. */
+  /** The program ended in the grace period after an abort. `code` is null if it was killed. */
   | { kind: "stopped"; code: number | null; stdout: string; stderr: string }
   | { kind: "aborted" };
 
 const MAX_STDOUT_BYTES = 64 * 1024;
 const MAX_STDERR_BYTES = 8 * 1024;
 
-/** Time to wait for output after the exit. A child process of the program may keep the output open. */
+/** Maximum wait for the end of the output after the exit. A child process of the program could delay it forever. */
 const OUTPUT_AFTER_EXIT_MS = 1_000;
 
 const END_AFTER_KILL_MS = 5_000;
 
 /**
- * Runs a program without a shell or standard input. It has its own process group, so that Ctrl-C reaches it only
- * through `signal`, and a kill includes its child processes.
+ * Runs a program without a shell or standard input. The program has its own process group, so that Ctrl-C reaches it
+ * only through `signal`, and a kill also ends its child processes.
  * @throws only errors of `onStarted`
  */
 export async function runProgram(command: readonly string[], options: ProgramOptions): Promise<ProgramEnd> {
@@ -129,7 +129,7 @@ class Run {
 
   #requestEnd(reason: "timed_out" | "stopped"): void {
     const { graceMs = 0 } = this.#options;
-    // Windows has no SIGTERM. A second reason does not extend the grace period.
+    // Kills at once on Windows, which has no SIGTERM, and for a second reason, which must not extend the grace period.
     if (graceMs === 0 || platform() === "win32" || this.#endReason !== null) {
       const isTimeOut = reason === "timed_out";
       this.#stop(isTimeOut ? { kind: reason, ...this.#output() } : { kind: "aborted" });
@@ -137,7 +137,7 @@ class Run {
     }
     this.#endReason = reason;
     signalAll(this.#child, "SIGTERM");
-    // If this process exits during the grace period, as on a second Ctrl-C, it cannot kill the program later.
+    // Kills the program if this process exits during the grace period, for example after a second Ctrl-C.
     this.#release = beforeExit(this.#kill);
     this.#timers.push(
       setTimeout(this.#kill, graceMs),
@@ -145,7 +145,7 @@ class Run {
     );
   }
 
-  /** Kills without a grace period, because a second Ctrl-C may end this process at any moment. */
+  /** Kills the program and does not wait for its exit, because a second Ctrl-C can end this process at any moment. */
   #stop(end: ProgramEnd): void {
     this.#kill();
     this.#end(end);
@@ -173,7 +173,7 @@ function signalAll({ pid }: Child, signal: "SIGTERM" | "SIGKILL"): void {
 const MAX_LINES = 3;
 const MAX_CHARACTERS = 300;
 
-/** Describes a failure as a predicate of the program's name, with the last lines of standard error. */
+/** Describes a failure by a text that follows the program's name: `failed with exit code 1: <last lines of stderr>`. */
 export function programFailure(
   end: Exclude<ProgramEnd, { kind: "aborted" | "too_much_output" }>,
   program: string,

@@ -1,7 +1,7 @@
 import { platform } from "node:os";
 import { escapeControls } from "./escape.ts";
 
-/** Quotes a text as one word for the platform's shell, safe to print on a terminal. */
+/** Quotes a text as one word for the platform's shell. The result is safe to print on a terminal. */
 export function shellWord(text: string, onPlatform: NodeJS.Platform = platform()): string {
   return onPlatform === "win32" ? windowsWord(text) : posixWord(text);
 }
@@ -9,7 +9,7 @@ export function shellWord(text: string, onPlatform: NodeJS.Platform = platform()
 function posixWord(text: string): string {
   if (/^[\w.:@%+=,/-]+$/.test(text)) return text;
   if (escapeControls(text) === text) return `'${text.replaceAll("'", `'\\''`)}'`;
-  // Escapes control characters with the quotes of bash and zsh.
+  // Uses the `$'…'` quotes of bash and zsh, because other quotes cannot escape control characters.
   const spelled = Array.from(text, (character) => {
     if (/[\\']/.test(character)) return `\\${character}`;
     if (escapeControls(character) === character) return character;
@@ -20,10 +20,10 @@ function posixWord(text: string): string {
 
 const PLAIN_ON_WINDOWS = /^(?:-{0,2}\w[\w-]*|[\w\\/][\w.:\\/-]*)$/;
 
-/** Characters that end a quoted text in PowerShell or are expanded in it. Curly quotes count as quotes. */
+/** Characters that PowerShell expands inside quotes, or that end the quotes. Curly quotes end them too. */
 const ACTIVE_IN_POWERSHELL = /[$`\u201c\u201d\u201e]/;
 
-/** Uses double quotes, which cmd and PowerShell share, and PowerShell's escapes. cmd has no escape for `%NAME%`. */
+/** Uses double quotes, which cmd and PowerShell share, and PowerShell's escapes. cmd still expands `%NAME%`. */
 function windowsWord(text: string): string {
   if (PLAIN_ON_WINDOWS.test(text)) return text;
   const quoted = Array.from(text, (character) => {
@@ -32,6 +32,6 @@ function windowsWord(text: string): string {
     if (escapeControls(character) === character) return character;
     return `\`u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
   });
-  // A backslash before the closing quote would escape it.
+  // Doubles final backslashes, because a single backslash would escape the closing quote.
   return `"${quoted.join("").replace(/\\+$/, "$&$&")}"`;
 }

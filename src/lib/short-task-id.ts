@@ -1,12 +1,12 @@
-// Separate from `task.ts`, so that code for file names does not load it.
+// Separate from `task.ts`, so that code for file names does not load the code for tasks.
 const CHARACTERS = 8;
 
-/** The short id in the history and file names, which every command accepts: the end, where ids differ most. */
+/** Returns the end of an id, where ids differ most. The history and file names show short ids; commands accept them. */
 export function shortTaskId(id: string): string {
   return id.replace(/[^A-Za-z0-9]/g, "").slice(-CHARACTERS) || "task";
 }
 
-/** The short ids of several tasks; complete ids for tasks whose short ids are equal. */
+/** Returns the short ids of several tasks, but complete ids for tasks whose short ids are equal. */
 export function shortTaskIds(ids: readonly string[]): string[] {
   const idsByShortId = new Map<string, Set<string>>();
   for (const id of ids)

@@ -5,7 +5,7 @@ export function joinFirst(texts: readonly string[], max = MAX_ITEMS, separator =
   return [...texts.slice(0, max), ...others].join(separator);
 }
 
-/** `It has: a, b`, for the valid names after an unknown one. */
+/** Lists the valid names, for a message about an unknown name: `It has: a, b`. */
 export function describeChoices(names: readonly string[]): string {
   return names.length === 0 ? "It has none" : `It has: ${joinFirst(names)}`;
 }

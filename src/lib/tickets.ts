@@ -22,16 +22,16 @@ export interface HeldTicket {
   readonly name: string;
   /**
    * Extends the ticket to `durationMs` from now.
-   * @returns false if the ticket is no longer valid, because another process may have the resource
-   * @throws the disk's error; the ticket stays valid until its previous end
+   * @returns false if the ticket is no longer valid, so that another process might have the resource
+   * @throws the disk's error; the ticket stays valid until its previous expiry
    */
   renew(durationMs: number, count?: number): boolean;
-  /** Whether the ticket never expired, and its file still exists. @throws the disk's error */
+  /** Whether the ticket has never expired and its file still exists. @throws the disk's error */
   isStillHeld(): boolean;
   /**
-   * @param keepMs how long the resource stays blocked for all processes, because a server may still be
-   * working; at most a day, default 0
-   * @throws the disk's error; the ticket then ends with its lease or its process
+   * @param keepMs time for which the resource stays blocked for all processes, because a server might still
+   * work on it; at most a day, default 0
+   * @throws the disk's error; the ticket then stays valid until its lease expires or this process ends
    */
   release(keepMs?: number): void;
 }
@@ -42,7 +42,7 @@ export interface TakeOptions {
   count?: number;
 }
 
-/** Name of a resource. A leading dot hides the file. */
+/** Name of a resource, which begins the file name. A leading dot hides the file. */
 const RESOURCE_NAME = /^\.?[a-zA-Z0-9-]+$/;
 
 const TICKET_NAME = /^(?<resource>\.?[a-zA-Z0-9-]+)\.(?<sortKey>.*)\.(?<mark>[0-9a-f]{8})$/;
@@ -55,10 +55,11 @@ const MAX_ATTEMPTS = 5;
 const RETRY_MS = 2;
 
 /**
- * Locks between processes that share a folder. To take a ticket, a process creates a file with its lease, and
- * then lists the other files; if too many of them are valid, it withdraws. So of two simultaneous processes
- * at least the later one sees the other, and never more than `max` continue. If both see each other, the one
- * that sorts first retries while the other withdraws.
+ * Locks for processes that share a folder. To take a ticket, a process creates a file with its lease, and then lists
+ * the files of other processes. If `max` of these files are valid, the process removes its file and gets no ticket.
+ *
+ * Every process creates its file before it lists the files, so at most `max` processes get a ticket. If two processes
+ * find each other's files, the process whose file sorts last gives up, and the other process retries.
  */
 export class Tickets {
   readonly #folder: string;
@@ -73,7 +74,7 @@ export class Tickets {
 
   /**
    * @param resource letters, digits and hyphens, after a dot for a hidden file
-   * @returns the sorted tickets of other processes, if they are too many
+   * @returns the ticket, or the sorted tickets of other processes if there are too many
    * @throws the disk's error; no ticket is taken
    */
   async take(
@@ -92,7 +93,7 @@ export class Tickets {
       for (let attempt = 1; ; attempt++) {
         const others = this.listActive(resource).filter(({ name }) => name !== ownTicket.name);
         const isAvailable = others.length < max;
-        // After a suspension other processes may have seen this ticket expire.
+        // If this process was suspended, the ticket can have expired, and other processes have ignored it.
         if (!ticket.isStillHeld()) break;
         if (isAvailable) return ticket;
         const isOutranked = others.filter((other) => compareTickets(other, ownTicket) < 0).length >= max;
@@ -110,10 +111,10 @@ export class Tickets {
     return this.take(resource, durationMs, options);
   }
 
-  /** Lists all valid tickets, sorted, including those that may still be withdrawn. @throws the disk's error */
+  /** Lists all valid tickets in order, even tickets that might still be withdrawn. @throws the disk's error */
   listActive(resource: string): Ticket[] {
     const nowMs = this.#clock.now();
-    // Listed twice, because some file systems omit a file while it is renamed.
+    // Lists the folder twice, because some file systems omit a file while it is renamed.
     const names = new Set([...this.#names(), ...this.#names()]);
     const tickets = [...names].flatMap((name) => {
       const groups = TICKET_NAME.exec(name)?.groups;
@@ -128,7 +129,7 @@ export class Tickets {
 
   /**
    * Removes files of killed processes. Never throws, because leftovers do no harm.
-   * @param prefix of the resource names, in a folder with other files
+   * @param prefix prefix of the resource names, for a folder that contains other files too
    */
   sweep(prefix = "", leftoverMs = LEFTOVER_MS): void {
     try {
@@ -186,7 +187,7 @@ function isTicket(name: string | undefined, prefix: string): boolean {
   return TICKET_NAME.exec(name ?? "")?.groups?.resource?.startsWith(prefix) ?? false;
 }
 
-/** Compares by code units, so that all processes agree. */
+/** Compares code units, so that all processes sort tickets equally, whatever their locale. */
 function compareTickets(a: Pick<Ticket, "sortKey" | "name">, b: Pick<Ticket, "sortKey" | "name">): number {
   if (a.sortKey !== b.sortKey) return a.sortKey < b.sortKey ? -1 : 1;
   return a.name < b.name ? -1 : 1;
@@ -198,7 +199,7 @@ class TicketFile implements HeldTicket {
   readonly #processes: Processes;
   readonly #clock: Pick<Clock, "now">;
   #untilMs = 0;
-  /** Expiry by the monotonic clock, because the wall clock may be set past the end and back. */
+  /** Expiry by the monotonic clock, because the wall clock can be set past the expiry and back. */
   #untilMonotonicMs = 0;
   #isLost = false;
   #isReleased = false;
@@ -247,7 +248,7 @@ class TicketFile implements HeldTicket {
     try {
       removeIfPresent(this.#file);
     } catch {
-      // Retried once, because otherwise all processes wait until the ticket expires.
+      // Retries once, because all processes would otherwise wait until the ticket expires.
       removeIfPresent(this.#file);
     }
   }
@@ -259,7 +260,7 @@ class TicketFile implements HeldTicket {
         replaceUnsynced(this.#file, content, 0o600);
         return;
       } catch (error) {
-        // Another process may have removed the temporary file as a leftover.
+        // Retries if another process has removed the temporary file as a leftover.
         if (errorCode(error) !== "ENOENT" || attempt === MAX_ATTEMPTS) throw error;
       }
     }

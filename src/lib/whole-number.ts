@@ -6,7 +6,7 @@ interface Range {
   max?: number | bigint;
 }
 
-/** Returns the limit that a whole number exceeds, such as `at most 15`, or null. */
+/** Returns the limit that a whole number violates, such as `at most 15`; null for other values. */
 export function findExceededLimit(value: unknown, { min, max }: Range): string | null {
   const whole = typeof value === "string" && /^\s*-?\d+\s*$/.test(value) ? BigInt(value) : value;
   if (typeof whole !== "bigint" && !Number.isInteger(whole)) return null;
@@ -14,7 +14,7 @@ export function findExceededLimit(value: unknown, { min, max }: Range): string |
   return max !== undefined && (whole as number | bigint) > max ? `at most ${max}` : null;
 }
 
-/** Describes an invalid number, to follow its name: `: at most 15`, ` is not a whole number (1 to 15)`. */
+/** Describes an invalid number by a text that follows its name: `: at most 15`, ` is not a whole number (1 to 15)`. */
 export function describeRangeProblem(value: unknown, range: Range): string {
   const limit = findExceededLimit(value, range);
   if (limit !== null) return `: ${limit}`;
@@ -81,7 +81,7 @@ export function hasSeveralSeeds(text: string): boolean {
   return /^\s*\d+(?:\s*[-,]\s*\d+)+\s*$/.test(text);
 }
 
-/** `1 row`; `2 rows`. */
+/** Examples: `1 row`, `2 rows`. */
 export function pluralize(count: number, singular: string, plural = `${singular}s`): string {
   return `${count} ${count === 1 ? singular : plural}`;
 }

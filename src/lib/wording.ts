@@ -29,7 +29,7 @@ interface Actions {
   dismiss: [ledgerId: string];
   rerun: [ledgerId: string, isSandbox: boolean];
   repeat: [];
-  /** The repeated command or call, as the subject of a sentence. */
+  /** Repetition of the command or call, as the subject of a sentence: `running it again`. */
   repeated: [];
   models: [filter?: string];
   history: [];
@@ -42,13 +42,13 @@ interface Actions {
   reference: [];
 }
 
-/** Words of one interface for options and advice. A sentence with a null word is omitted. */
+/** Words of one interface for options and advice. A sentence that contains a null word is omitted. */
 export interface Vocabulary {
   readonly options: Readonly<Record<OptionName, string | null>>;
   readonly actions: { readonly [Code in keyof Actions]: (...data: Actions[Code]) => string | null };
 }
 
-/** An option or advice, worded by each interface. */
+/** An option or advice, for which each interface has its own words. */
 type InterfaceTerm = { option: OptionName } | { action: keyof Actions; data: readonly unknown[] };
 
 export function option(name: OptionName): InterfaceTerm {
@@ -72,7 +72,7 @@ export interface Phrase {
 
 type Part = InterfaceTerm | Phrase | string | number;
 
-/** A text, or sentences whose options and advice are worded at display. */
+/** A text, or sentences whose options and advice get the words of an interface when they are displayed. */
 export type Wording = string | Phrase | readonly Wording[];
 
 export function isWording(value: unknown): value is Wording {
@@ -100,7 +100,7 @@ export function phrase(texts: readonly string[], ...parts: readonly Part[]): Phr
   return { texts, parts };
 }
 
-/** Omits the sentences whose words are null. */
+/** Formats a text with the words of an interface. Omits each sentence that contains a null word. */
 export function formatWording(text: Wording, vocabulary: Vocabulary): string {
   if (typeof text === "string") return text;
   if ("texts" in text) return phraseText(text, vocabulary);

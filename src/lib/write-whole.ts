@@ -24,7 +24,7 @@ export function temporaryTarget(name: string): string | undefined {
 
 /**
  * Creates a file atomically and durably.
- * @param mode before the umask
+ * @param mode mode before the umask is applied
  * @returns false if the file exists
  * @throws the disk's error; no file remains
  */
@@ -42,7 +42,8 @@ export async function createAtomically(
 }
 
 /**
- * Creates a private file named after its content, or renews the time of an existing one, so that it is not old.
+ * Creates a private file whose name identifies its content. If the file exists, renews its time, so that it is not
+ * removed as old.
  * @throws the disk's error
  */
 export async function createCopy(file: string, content: string | Uint8Array): Promise<void> {
@@ -63,7 +64,7 @@ export async function replaceAtomically(
   });
 }
 
-/** Replaces a file atomically but not durably: after a power cut, the new file may be missing or empty. */
+/** Replaces a file atomically but not durably. After a power cut, the new file can be missing or empty. */
 export function replaceUnsynced(file: string, content: string, mode: number): void {
   const temporary = temporaryName(file);
   try {
@@ -101,7 +102,7 @@ async function withTemporaryFile(
   return true;
 }
 
-/** Syncs the new file's content, but not its name. @param mode before the umask */
+/** Creates a file and syncs its content, but not its name. @param mode mode before the umask is applied */
 export async function writeSynced(file: string, content: string | Uint8Array, mode: number): Promise<void> {
   const handle = DiskFile.createExclusive(file, mode);
   try {
@@ -114,7 +115,7 @@ export async function writeSynced(file: string, content: string | Uint8Array, mo
 
 const MIN_LEFTOVER_AGE_MS = 600_000;
 
-/** Removes leftover temporary files. A process that still needs one fails before it sends a request. */
+/** Removes old temporary files. A process that still needs its temporary file fails before it sends a request. */
 export async function removeOldTemporaryFiles(
   folder: string,
   isTemporary: (name: string) => boolean,

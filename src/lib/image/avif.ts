@@ -20,7 +20,7 @@ export const avif: ImageFormat = {
   examine,
 };
 
-/** The first box lists a major brand, a version number and the compatible brands. */
+/** Reads the first box, which lists a major brand, a version number and the compatible brands. */
 function hasBrand(head: Buffer): boolean {
   if (head.length < 12 || head.toString("latin1", 4, 8) !== "ftyp") return false;
   const end = Math.min(head.readUInt32BE(0), head.length);
@@ -30,7 +30,7 @@ function hasBrand(head: Buffer): boolean {
   return false;
 }
 
-/** Requires boxes (ISO base media format) with metadata and image data, up to the exact end of the file. */
+/** Requires boxes (ISO base media format) that fill the file exactly and include metadata and image data. */
 function examine(file: ByteWindow): Verdict {
   const types = new Set<string>();
   let meta: Buffer = Buffer.alloc(0);
@@ -55,14 +55,14 @@ function readBox(file: ByteWindow, start: number): { type: string; end: number }
   if (header === null) return null;
   const type = header.toString("latin1", 4);
   const length = header.readUInt32BE(0);
-  // Length 1: a 64-bit length follows the type. Length 0: the box is the last and ends with the file.
+  // A length of 1 means that a 64-bit length follows the type. A length of 0 means that the box ends with the file.
   const long = length === 1 ? file.bytes(start + HEADER_BYTES, 8) : null;
   if (length === 1 && long === null) return null;
   const end = length === 0 ? file.size : start + Number(long?.readBigUInt64BE() ?? length);
   return end < start + HEADER_BYTES || !/^[ -~]{4}$/.test(type) ? null : { type, end };
 }
 
-/** The largest size, because tiles and thumbnails are smaller. 0 × 0 if unknown. */
+/** Returns the largest size in the metadata, because tiles and thumbnails have smaller sizes; 0 × 0 if unknown. */
 function largestSize(meta: Buffer): Size {
   let largest: Size = { width: 0, height: 0 };
   for (

@@ -6,7 +6,7 @@ const SHORT = 3;
 /** Prefix of the TIFF data in a JPEG, and in some WebP files. */
 export const EXIF_PREFIX = Buffer.from("Exif\0\0", "latin1");
 
-/** Returns the Exif orientation from 1 (as stored, the default) to 8. From 5 on, width and height are swapped. */
+/** Returns the Exif orientation from 1 (as stored, the default) to 8. From 5 to 8, width and height are swapped. */
 export function readOrientation(exif: Buffer): number {
   const isPrefixed = exif.subarray(0, EXIF_PREFIX.length).equals(EXIF_PREFIX);
   const tiff = isPrefixed ? exif.subarray(EXIF_PREFIX.length) : exif;

@@ -1,7 +1,7 @@
 export interface ForeignFile {
-  /** For messages: "an HTML page", "JSON text", "empty". */
+  /** Phrase for messages: "an HTML page", "JSON text", "empty". */
   description: string;
-  /** null for text or an empty body, which servers send in place of a file. */
+  /** Null for text and for an empty body, because a server sends them if it has no file. */
   format: { type: "other" | "unrecognised"; mediaType: string; extension: string } | null;
 }
 

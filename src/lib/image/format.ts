@@ -8,8 +8,11 @@ export interface Size {
 }
 
 /**
- * Result of a check of the file's structure. `size`: stored size in pixels. `orientation`: as in Exif.
- * `minBytes`: minimum size of the file. `at`: offset of the first invalid structure.
+ * Result of a check of the file's structure.
+ * - `size`: size in pixels before rotation
+ * - `orientation`: number from 1 to 8, as in Exif
+ * - `minBytes`: minimum size of the complete file
+ * - `at`: offset of the first invalid structure
  */
 export type Verdict =
   | { kind: "whole"; size: Size; orientation: number }
@@ -19,12 +22,12 @@ export type Verdict =
 export interface ImageFormat {
   type: ImageType;
   name: string;
-  /** Whether a file that begins with these bytes may have this format. */
+  /** Whether a file that begins with these bytes could have this format. */
   begins(head: Buffer): boolean;
   examine(file: ByteWindow): Verdict;
 }
 
-/** Maximum number of segments or blocks. A hostile file could have tens of millions. */
+/** Maximum number of segments or blocks, because a hostile file could have tens of millions. */
 export const MAX_PARTS = 1_000_000;
 
 export function completeVerdict(size: Size, orientation = 1): Verdict {
@@ -44,7 +47,7 @@ export function sharesStart(head: Buffer, signature: Buffer): boolean {
   return length > 0 && head.subarray(0, length).equals(signature.subarray(0, length));
 }
 
-/** File name extensions without the dot. New files get the first. */
+/** File name extensions without the dot. A new file gets the first extension of its type. */
 export const EXTENSIONS = {
   png: ["png"],
   jpeg: ["jpg", "jpeg"],
@@ -65,10 +68,10 @@ const ALL_EXTENSIONS: readonly string[] = Object.values(EXTENSIONS).flat();
 
 export const ANY_EXTENSION = ALL_EXTENSIONS.join("|");
 
-/** Longest extension, for which a file name must leave room. */
+/** Longest extension with the dot, for the maximum length of a file name. */
 export const MAX_EXTENSION = `.${ALL_EXTENSIONS.reduce((longest, each) => (each.length > longest.length ? each : longest))}`;
 
-/** A read returns fewer bytes than requested only at the end. */
+/** Random access to bytes. A read returns fewer bytes than requested only at the end of the source. */
 export interface ByteSource {
   read(position: number, length: number): Buffer;
   readonly size: number;
@@ -76,7 +79,7 @@ export interface ByteSource {
 
 const WINDOW_BYTES = 256 * 1024;
 
-/** A window of 256 KiB over a source of any size, so that memory is constant and reads are few. */
+/** A window of 256 KiB over a source of any size, so that a large file needs little memory and few reads. */
 export class ByteWindow {
   readonly size: number;
   readonly #source: ByteSource;
@@ -88,12 +91,12 @@ export class ByteWindow {
     this.#source = source;
   }
 
-  /** Returns exactly `length` bytes, or null if the file ends before them. */
+  /** Returns exactly `length` bytes, or null if the file is too short. */
   bytes(position: number, length: number): Buffer | null {
     return this.from(position, length)?.subarray(0, length) ?? null;
   }
 
-  /** Returns all bytes of the window from `position`, at least `minBytes`; null if the file ends before them. */
+  /** Returns the bytes of the window from `position` on, at least `minBytes`; null if the file is too short. */
   from(position: number, minBytes: number): Buffer | null {
     const offset = position - this.#start;
     if (offset >= 0 && offset + minBytes <= this.#bytes.length) return this.#bytes.subarray(offset);
@@ -101,7 +104,7 @@ export class ByteWindow {
     const length = Math.min(Math.max(WINDOW_BYTES, minBytes), this.size - position);
     this.#bytes = this.#source.read(position, length);
     this.#start = position;
-    // The file may have been truncated during the read.
+    // The read is too short if the file was truncated meanwhile.
     return this.#bytes.length < minBytes ? null : this.#bytes;
   }
 }

@@ -23,7 +23,7 @@ export const gif: ImageFormat = {
   examine,
 };
 
-/** A complete file has at least one image, and a trailer after its blocks. */
+/** Requires at least one image, and a trailer after the blocks. */
 function examine(file: ByteWindow): Verdict {
   const screen = file.bytes(0, SCREEN_BYTES);
   if (screen === null) return truncatedVerdict(SCREEN_BYTES + DESCRIPTOR_BYTES);
@@ -41,7 +41,7 @@ function examine(file: ByteWindow): Verdict {
       at += DESCRIPTOR_BYTES + colourTableBytes(file.bytes(at, DESCRIPTOR_BYTES)?.[9]) + 1;
       hasImage = true;
     } else at += 2;
-    // Data is in blocks of up to 255 bytes, each after its length. An empty block is the last.
+    // Skips data blocks of up to 255 bytes. The length precedes each block, and a length of 0 ends the data.
     for (let length = -1; length !== 0 && parts < MAX_PARTS; at += 1 + length, parts += 1) {
       length = file.bytes(at, 1)?.[0] ?? -1;
       if (length === -1) return truncatedVerdict(file.size + 1);
@@ -50,7 +50,7 @@ function examine(file: ByteWindow): Verdict {
   return damagedVerdict(at);
 }
 
-/** Three bytes for each of 2 to 256 colours. The highest bit of the flags shows whether the table exists. */
+/** Size of a table with three bytes for each of 2 to 256 colours. The highest bit of `flags` is set if it exists. */
 function colourTableBytes(flags = 0): number {
   return flags & 0x80 ? 3 * 2 ** ((flags & 0x07) + 1) : 0;
 }

@@ -18,7 +18,7 @@ import { webp } from "./webp.ts";
 export type { ImageType } from "./format.ts";
 
 export interface FileInfo {
-  /** Detected from the content. Only images are checked for completeness. */
+  /** File type, detected from the content. */
   type: ImageType | "other" | "unrecognised";
   mediaType: string;
   extension: string;
@@ -34,8 +34,8 @@ export interface ImageInfo extends FileInfo {
 }
 
 /**
- * `file`: a file of another type. `detail`: a phrase, such as "an HTML page" or "PNG cut short at byte 5 of
- * at least 57".
+ * Result of an inspection. `detail` is a phrase, such as "an HTML page" or "PNG cut short at byte 5 of at least 57".
+ * `file` describes a file that is not an image of a supported type.
  */
 type Inspection =
   | { ok: true; image: ImageInfo }
@@ -45,7 +45,7 @@ const FORMATS: readonly ImageFormat[] = [png, jpeg, webp, gif, avif];
 const HEAD_BYTES = 4096;
 
 /**
- * Detects the image type by the content and checks that the image is complete, without decoding pixels.
+ * Detects the image type from the content and checks that the image is complete, without decoding pixels.
  * @throws errors of the source's `read`
  */
 export function inspectImage(source: ByteSource): Inspection {

@@ -15,7 +15,7 @@ const SIGNATURE = Buffer.from([0xff, 0xd8, 0xff]);
 const TEM = 0x01;
 const SOF_FIRST = 0xc0;
 const SOF_LAST = 0xcf;
-/** DHT, JPG and DAC, whose codes are in the range of frame headers. */
+/** Codes in the range of frame headers that have another meaning: DHT, JPG and DAC. */
 const NO_FRAME_HEADER = new Set([0xc4, 0xc8, 0xcc]);
 const RST_FIRST = 0xd0;
 const RST_LAST = 0xd7;
@@ -67,7 +67,7 @@ function examine(file: ByteWindow): Verdict {
   return damagedVerdict(at);
 }
 
-/** Skips fill bytes and pixel data, in which 0x00 or a restart marker follows 0xFF. */
+/** Finds the next marker after fill bytes and pixel data. In pixel data, 0x00 or a restart code follows each 0xFF. */
 function nextMarker(file: ByteWindow, from: number): { code: number; at: number } | null {
   for (let at = from; ; ) {
     const window = file.from(at, 2);

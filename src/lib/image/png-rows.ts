@@ -17,10 +17,10 @@ const SAMPLES: ReadonlyMap<number, number> = new Map([
   [6, 4],
 ]);
 
-/** Limit of the pixel data to decompress, far above the output of any model. */
+/** Maximum size of the decompressed pixel data, far above any model's image. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
-/** The passes of an interlaced image: first column and row, and the steps between them. */
+/** Passes of an interlaced image: first column, first row, step between columns, step between rows. */
 const PASSES = [
   [0, 0, 8, 8],
   [4, 0, 8, 8],
@@ -37,8 +37,8 @@ export function canCountRows(header: PngHeader): boolean {
 }
 
 /**
- * Whether the pixel data is complete, because a server may end an image early with every checksum correct.
- * True for invalid compressed data, which the decoder reports.
+ * Whether the pixel data has all rows, which correct checksums do not guarantee. Returns true for invalid
+ * compressed data, because the decoder reports such data.
  */
 export function hasAllRows(header: PngHeader, pixels: readonly Buffer[]): boolean {
   const expectedBytes = rowBytes(header);
@@ -51,7 +51,7 @@ export function hasAllRows(header: PngHeader, pixels: readonly Buffer[]): boolea
   }
 }
 
-/** Includes the filter byte of each row. Returns null for an invalid header. */
+/** Number of bytes of all rows, including the filter byte of each row; null for an invalid header. */
 function rowBytes({ width, height, bitDepth, colorType, isInterlaced }: PngHeader): number | null {
   const samples = SAMPLES.get(colorType);
   if (samples === undefined || ![1, 2, 4, 8, 16].includes(bitDepth)) return null;

@@ -9,7 +9,7 @@ export function isPng(bytes: Buffer): boolean {
   return bytes.subarray(0, SIGNATURE.length).equals(SIGNATURE);
 }
 
-/** Returns the text of a `tEXt`, `zTXt` or `iTXt` chunk; null if it is missing, unreadable or too long. */
+/** Returns the text of a `tEXt`, `zTXt` or `iTXt` chunk; null if the text is missing, unreadable or too long. */
 export function pngText(bytes: Buffer, keyword: string, maxBytes: number): string | null {
   const prefix = Buffer.from(`${keyword}\0`, "latin1");
   let at = SIGNATURE.length;
@@ -31,7 +31,7 @@ function chunkText(type: string, data: Buffer, maxBytes: number): string | null 
   if (type === "tEXt") return withinLimit(data, maxBytes)?.toString("latin1") ?? null;
   if (type === "zTXt") return inflate(data.subarray(1), maxBytes)?.toString("latin1") ?? null;
   if (type !== "iTXt") return null;
-  // A compression flag and method, then a zero-terminated language and translated keyword, precede the text.
+  // The text follows two bytes about its compression, and two zero-terminated strings (language, translated keyword).
   const language = data.indexOf(0, 2);
   const translated = language === -1 ? -1 : data.indexOf(0, language + 1);
   if (translated === -1) return null;

@@ -13,7 +13,7 @@ import {
 import { canCountRows, hasAllRows, type PngHeader } from "./png-rows.ts";
 
 const SIGNATURE = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
-/** A chunk has length and type before its data, and a checksum after it. */
+/** Size of length and type, which precede the data of a chunk. A checksum follows the data. */
 const HEAD_BYTES = 8;
 const CHECKSUM_BYTES = 4;
 const TYPE_BYTES = 4;
@@ -22,7 +22,7 @@ const HEADER_CHUNK_BYTES = FRAME_BYTES + 13;
 const MIN_BYTES = SIGNATURE.length + HEADER_CHUNK_BYTES + 2 * FRAME_BYTES;
 /** The format's limit for the length of a chunk and for width and height. */
 const MAX_LENGTH = 0x7fff_ffff;
-/** Larger than in any real file. A hostile file could have millions. */
+/** Maximum number of chunks, more than any real file has. A hostile file could have millions. */
 const MAX_CHUNKS = 200_000;
 const MAX_EXIF_BYTES = 65_535;
 

@@ -15,7 +15,7 @@ const RIFF = Buffer.from("RIFF", "latin1");
 const WEBP = Buffer.from("WEBP", "latin1");
 const FILE_HEADER_BYTES = 12;
 const CHUNK_HEADER_BYTES = 8;
-/** Chunks with pixels: lossy, lossless, one frame of an animation. */
+/** Types of chunks with pixels: lossy, lossless, frame of an animation. */
 const PIXEL_CHUNKS = new Set(["VP8 ", "VP8L", "ANMF"]);
 
 export const webp: ImageFormat = {
@@ -25,14 +25,14 @@ export const webp: ImageFormat = {
   examine,
 };
 
-/** A complete file has pixels and the length in its header. Bytes after that length are ignored. */
+/** Requires pixels, and at least as many bytes as the header states. Further bytes are ignored. */
 function examine(file: ByteWindow): Verdict {
   const header = file.bytes(0, FILE_HEADER_BYTES);
   if (header === null) return truncatedVerdict(FILE_HEADER_BYTES + CHUNK_HEADER_BYTES);
   const end = 8 + header.readUInt32LE(4);
   if (end > file.size) return truncatedVerdict(end);
 
-  // The smallest real files end within the ten bytes that some chunks need.
+  // Reads up to ten bytes of the first chunk, which is shorter in the smallest real files.
   const firstBytes = Math.min(CHUNK_HEADER_BYTES + 10, end - FILE_HEADER_BYTES);
   const first = firstBytes < CHUNK_HEADER_BYTES ? null : file.bytes(FILE_HEADER_BYTES, firstBytes);
   const size = first === null ? null : canvasSize(first);
@@ -55,26 +55,26 @@ function canvasSize(chunk: Buffer): Size | null {
   }
 }
 
-/** A three-byte tag, a start code, then 14 bits and 2 bits of scaling for each side. */
+/** The chunk begins with a three-byte tag, a start code, and for each side 14 bits of size and 2 bits of scaling. */
 function lossySize(body: Buffer): Size | null {
   if (body.length < 10 || body.readUIntBE(3, 3) !== 0x9d012a) return null;
   return { width: body.readUInt16LE(6) & 0x3fff, height: body.readUInt16LE(8) & 0x3fff };
 }
 
-/** A signature byte, then 14 bits for each side minus one. */
+/** The chunk begins with a signature byte, and 14 bits for each side minus one. */
 function losslessSize(body: Buffer): Size | null {
   if (body.length < 5 || body[0] !== 0x2f) return null;
   const bits = body.readUInt32LE(1);
   return { width: 1 + (bits & 0x3fff), height: 1 + ((bits >>> 14) & 0x3fff) };
 }
 
-/** Four bytes of flags, then 24 bits for each side minus one. */
+/** The chunk begins with four bytes of flags, and 24 bits for each side minus one. */
 function extendedSize(body: Buffer): Size | null {
   if (body.length < 10) return null;
   return { width: 1 + body.readUIntLE(4, 3), height: 1 + body.readUIntLE(7, 3) };
 }
 
-/** Returns the orientation from the Exif data after the pixels; null without pixels. */
+/** Returns the orientation from the Exif data after the pixels, or the default of 1; null if the file has no pixels. */
 function findOrientation(file: ByteWindow, end: number): number | null {
   let hasPixels = false;
   for (let at = FILE_HEADER_BYTES, parts = 0; at + CHUNK_HEADER_BYTES <= end && parts < MAX_PARTS; parts++) {
