@@ -10,7 +10,7 @@ import { errorCode } from "../../lib/error-text.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import { maskKey, redactUrl } from "../../lib/redact.ts";
 import { COMMAND_VOCABULARY, formatWording } from "../../lib/wording.ts";
-import { describeForeign, judgeProbe, type ProbeReply, probe } from "../../providers/service/probe.ts";
+import { describeOtherServer, judgeProbe, type ProbeReply, probe } from "../../providers/service/probe.ts";
 import { apiKeyFor, requireApiKey, requireBaseUrl } from "../account.ts";
 import { type Finding, failed, news, ok, orNotChecked, skipped, warning } from "../finding.ts";
 import { addProfileFlag } from "../profiles.ts";
@@ -76,9 +76,9 @@ function checkReachability(
   const facts = { baseUrl: url.href, elapsedMs: Math.round(elapsedMs) };
   const verdict = judgeProbe(answer);
   if (verdict === "busy") return warning(`${url.host} answers HTTP ${status}.`, "Try again later.", facts);
-  if (verdict !== "foreign")
+  if (verdict !== "other server")
     return news(`${url.href} answers in ${formatDuration(elapsedMs)} (${label})`, facts);
-  const { message, hint } = describeForeign(answer, url);
+  const { message, hint } = describeOtherServer(answer, url);
   return failed(message, formatWording([hint, `It is from ${label}.`], COMMAND_VOCABULARY), facts);
 }
 
@@ -107,7 +107,7 @@ async function checkKey(
   const { label = "", source = "default" } = setting ?? {};
   const facts = { key, source };
   const verdict = answer instanceof Error ? "busy" : judgeProbe(answer);
-  if (verdict === "busy" || verdict === "foreign")
+  if (verdict === "busy" || verdict === "other server")
     return skipped(`${key} (${label}), which could not be checked at the service`, facts);
   if (verdict === "accepted") return news(`${key} (${label}), accepted by the service`, facts);
   const storeHint = `Store a key that works: ${addProfileFlag("imggen login", session)}`;
@@ -142,7 +142,7 @@ function loginFailure(url: URL, answer: ProbeResult, hintStart: string, hintEnd:
   const verdict = judgeProbe(answer);
   if (verdict === "accepted") return null;
   if (verdict !== "refused") {
-    const { message, hint } = describeForeign(answer, url);
+    const { message, hint } = describeOtherServer(answer, url);
     return new ServiceError(message, { hint: [hintStart, hint, `\n${hintEnd}`] });
   }
   return new AuthRequiredError("The service refused the API key.", {

@@ -18,7 +18,10 @@ import { encodeBody, type ImageRequest, imageRequest } from "./openai-request.ts
 import { findServerForm, type ServerForm } from "./server-forms.ts";
 import { isGptImage } from "./size.ts";
 
-/** An OpenAI-compatible server: `POST <base>/images/generations`, and `/images/edits` with reference images. */
+/**
+ * Creates the provider for an OpenAI-compatible server: `POST <base>/images/generations`, or `/images/edits` if
+ * the request has reference images.
+ */
 export function openAiProvider(
   setup: ServerSetup,
   deps: ProviderDeps,
@@ -42,7 +45,10 @@ export function openAiProvider(
   );
 }
 
-/** OpenAI's models refuse unknown fields, even behind a gateway. */
+/**
+ * Refuses a seed and a negative prompt for OpenAI's models, because these models refuse unknown fields even
+ * behind a gateway.
+ */
 function findProblem({
   request: { seed, negative },
   options: { model },
@@ -51,12 +57,14 @@ function findProblem({
   return `${model} does not support a seed or a negative prompt.`;
 }
 
-/** Sends requests, and omits the optional fields that the server has refused. */
+/** Sends requests, without the optional fields that the server has refused. */
 class Requests {
   readonly #server: ProviderServer;
   readonly #seedField: string | undefined;
   #form: ServerForm;
-  /** Keys of refused fields: a server can refuse a field for one model only. */
+  /**
+   * Keys of refused fields. A key contains the model, because a server can refuse a field for one model only.
+   */
   readonly #refused = new Set<string>();
 
   constructor(server: ProviderServer, form: ServerForm, seedField: string | undefined) {
@@ -65,7 +73,7 @@ class Requests {
     this.#form = form;
   }
 
-  /** The request for display, with placeholders for its files. */
+  /** Returns the request for display, with placeholders in place of files. */
   async describe(job: Job, context: JobContext): Promise<ServiceRequest> {
     const { path, fields, files } = await imageRequest(job, { ...context, form: this.#form });
     const names = files.map(({ standIn }) => standIn);
@@ -77,8 +85,8 @@ class Requests {
   async send(job: Job, how: SubmitHow, context: JobContext): Promise<StoredReply> {
     const request = await imageRequest(job, { ...context, form: this.#form });
     let reply = await this.#post(request, job, how);
-    // A reply that refuses a field is not charged, so a retry without the field is safe. Each field is omitted
-    // once.
+    // A reply that refuses a field is not charged, so imggen is allowed to repeat the request without the
+    // field.
     while (this.#learnsFrom(reply, request, job)) reply = await this.#post(request, job, how);
     if (request.files.length > 0 && reply.status === 404 && (await this.#isLocalAi(how.signal))) {
       this.#form = { ...this.#form, references: "ref_images" };
@@ -95,13 +103,19 @@ class Requests {
     return this.#server.post(request.path, body, job, how);
   }
 
-  /** LocalAI has no `/images/edits`, and is the only server that lists its models' capabilities. */
+  /**
+   * Whether the server is LocalAI, which has no `/images/edits` and is the only server that lists capabilities
+   * of models.
+   */
   async #isLocalAi(signal: AbortSignal): Promise<boolean> {
     const reply = await this.#server.get("/models/capabilities", signal).catch(() => null);
     return reply !== null && isSuccess(reply) && Array.isArray(fieldsOf(jsonOrNull(reply.body)).data);
   }
 
-  /** Returns whether the server refused an optional field of imggen, so that the request can be sent without it. */
+  /**
+   * Returns whether the server refused an optional field that imggen added. If so, the next request omits the
+   * field.
+   */
   #learnsFrom(reply: StoredReply, request: ImageRequest, { options: { fields } }: Job): boolean {
     if (reply.status !== 400 && reply.status !== 422) return false;
     const errorBody = readErrorBody(reply.body.toString("utf8"));
@@ -125,7 +139,10 @@ function modelNames(json: unknown, { isOpenAi }: ServerForm): string[] | null {
   return isOpenAi ? names.filter((name) => /image/.test(name)) : names;
 }
 
-/** Fields that a server may refuse. Without them its reply has another form, which `readReply` supports as well. */
+/**
+ * Fields that imggen adds and that a server might refuse. Without such a field, the reply has another form,
+ * which `readReply` also supports.
+ */
 const OPTIONAL = ["response_format", "partial_images", "stream"] as const;
 const TOGETHER = {
   response_format: ["response_format"],
@@ -146,8 +163,8 @@ function key({ fields }: ImageRequest, name: string): string {
 }
 
 /**
- * Reads a successful reply in any form of OpenAI-compatible servers: JSON with `b64_json` or a URL, an event
- * stream, or the image itself. A truncated reply is valid if its JSON is complete.
+ * Reads a successful reply of any OpenAI-compatible server: JSON with `b64_json` or a URL, an event stream, or
+ * the bytes of an image. An incomplete reply is valid if its JSON is complete.
  */
 export function readReply(reply: StoredReply, job: Job): ReadReply | null {
   const { headers, body, cut } = reply;
@@ -163,7 +180,7 @@ export function readReply(reply: StoredReply, job: Job): ReadReply | null {
   return json === undefined ? null : answerIn([fieldsOf(json)], text, job);
 }
 
-/** The images of all parts of a reply. The user's field `n` can request several. */
+/** Reads the images of all parts of a reply. A reply has several images if the user sets the field `n`. */
 function answerIn(parts: readonly Record<string, unknown>[], body: string, job: Job): ReadReply {
   const allowed = parts.filter(({ respect_moderation: isAllowed }) => isAllowed !== false);
   const items = allowed.flatMap((part) => [part.data ?? part].flat()).filter(isJsonObject);
@@ -187,8 +204,9 @@ function isEventStream(type: string, body: string): boolean {
 }
 
 /**
- * The final events of an event stream: images (`image_generation.completed`, `image_edit.completed`), errors,
- * or the complete JSON reply that some gateways send. Null if the stream was truncated before them.
+ * Returns the final events of an event stream: images (`image_generation.completed`, `image_edit.completed`),
+ * errors, or a complete JSON reply, which some gateways send as an event. Returns null if the stream has no
+ * final event.
  */
 function finalEvents(stream: string): Record<string, unknown>[] | null {
   const events = stream.split(/\r?\n\r?\n/).map((event) => fieldsOf(parseLenientJson(eventData(event))));

@@ -16,7 +16,7 @@ import { isGptImage, sizeFields } from "./size.ts";
 export interface ImageRequest {
   path: "/images/generations" | "/images/edits";
   fields: Readonly<Record<string, unknown>>;
-  /** Files of a multipart form. If empty, the fields are sent as JSON. */
+  /** Files of a multipart form. If there are no files, the fields are sent as JSON. */
   files: readonly LocalReference[];
 }
 
@@ -25,8 +25,8 @@ export interface RequestContext extends JobContext {
 }
 
 /**
- * The request for a job, with only the fields that the server's form or the user requires. @throws
- * ProviderError for a reference image that cannot be used
+ * Returns the request for a job, with only the fields that the user or the server's form requires.
+ * @throws ProviderError for a reference image that cannot be used
  */
 export async function imageRequest(job: Job, context: RequestContext): Promise<ImageRequest> {
   const { form } = context;
@@ -81,7 +81,7 @@ function warnOfQuality({ request: { quality }, options: { sizeForm } }: Job, con
   else if (quality === "4K") onWarning?.("The server supports at most 2K: 2K was requested instead of 4K.");
 }
 
-/** The server's name for the model, or null for the server's default. */
+/** Returns the server's name for the model, or null for the server's default model. */
 function modelName(model: string | null, { isOpenAi }: ServerForm): string | null {
   return isOpenAi ? openAiName(model ?? OPENAI_DEFAULT_MODEL) : model;
 }
@@ -99,7 +99,7 @@ function referenceFields(urls: readonly ReferenceUrl[], { references }: ServerFo
     case "image":
       return urls.length === 1 ? { image: { url: first } } : { images: urls.map((url) => ({ url })) };
     case "ref_images":
-      // Images that are not URLs are sent as base64 without the `data:` prefix.
+      // The `data:` prefix is removed, because the server supports only URLs and base64.
       return { ref_images: urls.map(removeDataPrefix) };
     default:
       return urls.length === 1 ? { image_url: first } : { reference_images: urls };

@@ -3,29 +3,29 @@ import type { SizeForm } from "../../task/intent.ts";
 import type { FieldNames } from "../../task/request-fields.ts";
 import { DEFAULT_FIELD_NAMES } from "../kind.ts";
 
-/** Deviations of one OpenAI-compatible server. */
+/** Properties in which OpenAI-compatible servers differ. */
 export interface ServerForm {
   sizeForm: SizeForm;
   /**
-   * Value of `response_format` that requests the image in the reply. Not sent for OpenAI's own models, which
-   * refuse the field.
+   * Value of `response_format` that requests the image itself in the reply. OpenAI's own models refuse this
+   * field, so it is not sent for them.
    */
   responseFormat: "b64_json" | "base64";
-  /** Whether to request an event stream, so that no proxy closes a silent connection. */
+  /** Whether to request an event stream, because a proxy might close a connection without traffic. */
   streams: boolean;
   /**
-   * Form of reference images: files of a multipart form; JSON fields `images` of `image_url`, `image` or
-   * `images` of `url`; or, in a request to `/images/generations`, `image_url` or `ref_images`.
+   * Form in which reference images are sent. `files`: a multipart form to `/images/edits`. `images`, `image`:
+   * JSON fields to `/images/edits`. `image_url`, `ref_images`: JSON fields to `/images/generations`.
    */
   references: "files" | "images" | "image" | "image_url" | "ref_images";
-  /** Whether the server supports `resolution`: 1k or 2k. */
+  /** Whether the server supports the field `resolution` with the values 1k and 2k. */
   hasResolution: boolean;
   fieldNames: FieldNames;
-  /** Whether the server is OpenAI's. If so, the service's model names are translated. */
+  /** Whether the server is OpenAI's own. If so, model ids of the service are replaced with OpenAI's names. */
   isOpenAi: boolean;
 }
 
-/** The form of unknown servers, which most OpenAI-compatible servers support. */
+/** Default form, which most OpenAI-compatible servers support. */
 const ANY: ServerForm = {
   sizeForm: "WxH",
   responseFormat: "b64_json",
@@ -54,19 +54,19 @@ export function findServerForm(url: string): ServerForm {
   return { ...ANY, ...(AZURE.test(hostname) && { fieldNames: {} }), ...KNOWN[hostname] };
 }
 
-/** Azure hosts OpenAI's models, which refuse unknown fields. */
+/** Matches host names of Azure, which hosts OpenAI's models. These models refuse unknown fields. */
 const AZURE = /\.(?:openai|cognitiveservices|services\.ai)\.azure\.com$/;
 
 export function fieldNamesAt({ url }: { url: string }): FieldNames {
   return findServerForm(url).fieldNames;
 }
 
-/** The default model of requests to OpenAI. */
+/** Default model of requests to OpenAI. */
 export const OPENAI_DEFAULT_MODEL = "gpt-image-2";
 
 /**
- * OpenAI's names for model ids of the service, so that scripts written for the service run unchanged. Inferred
- * from ratios and qualities; a matrix file can override them.
+ * OpenAI's names for model ids of the service, so that scripts for the service also work with OpenAI. The names
+ * were inferred from ratios and qualities, and the user's matrix file can override them.
  */
 const OPENAI_NAMES: Readonly<Record<string, string>> = {
   "gamma-image-2": "gpt-image-2",
@@ -76,7 +76,7 @@ const OPENAI_NAMES: Readonly<Record<string, string>> = {
   "delta-Image": "gpt-image-1",
 };
 
-/** OpenAI's name of a model; a name that is not an id of the service is returned unchanged. */
+/** Returns OpenAI's name for a model id of the service. Returns other names unchanged. */
 export function openAiName(name: string): string {
   return Object.hasOwn(OPENAI_NAMES, name) ? (OPENAI_NAMES[name] ?? name) : name;
 }
@@ -87,7 +87,10 @@ const WITHIN_3_TO_1 = RATIOS.filter((ratio) => {
   return ratio === "auto" || Math.max(Number(width) / Number(height), Number(height) / Number(width)) <= 3;
 });
 
-/** No prices: OpenAI charges by tokens, and reports their number in its reply. The user can configure prices. */
+/**
+ * Columns without prices, because OpenAI charges by tokens and reports their number in its reply. The user can
+ * configure prices.
+ */
 const ANY_MODEL: Columns = {
   kinds: ["text-to-image", "edit"],
   references: { min: 0, max: 16, httpsOnly: false },
@@ -106,7 +109,7 @@ const OPENAI_MODELS: Matrix = [
   model("chatgpt-image-latest", THREE_SIZES),
 ];
 
-/** OpenAI's models, under their own names and under the service's ids. */
+/** OpenAI's models. Each model is listed under its own name and under the service's ids for that model. */
 export const OPENAI_MATRIX: Matrix = [
   ...OPENAI_MODELS,
   ...Object.entries(OPENAI_NAMES).flatMap(([id, name]) =>
@@ -119,7 +122,7 @@ export const OPENAI_MATRIX: Matrix = [
   ),
 ];
 
-/** The known models of the server at a URL and its default model, or null if they are unknown. */
+/** Returns the models and the default model of the server at a URL, or null if they are unknown. */
 export function modelsAt({ url }: { url: string }): { matrix: Matrix; default: string } | null {
   return findServerForm(url).isOpenAi ? { matrix: OPENAI_MATRIX, default: OPENAI_DEFAULT_MODEL } : null;
 }

@@ -6,11 +6,14 @@ export type SizeFields = Readonly<Record<string, string | number>>;
 
 interface Sized {
   ratio: string | undefined;
-  /** null if no size is sent. */
+  /** Size in pixels, or null to send no size. */
   size: Size;
 }
 
-/** A size in the server's form. @param model the server's name for the model, or null for its default */
+/**
+ * Returns the size fields of a request in the server's form.
+ * @param model the server's name for the model, or null for the server's default model
+ */
 export function sizeFields(job: Sized, model: string | null, form: SizeForm): SizeFields {
   switch (form) {
     case "WxH":
@@ -22,7 +25,7 @@ export function sizeFields(job: Sized, model: string | null, form: SizeForm): Si
   }
 }
 
-/** Matches OpenAI's models, even behind a gateway that adds a prefix to their names. */
+/** Whether a model is one of OpenAI's, even if a gateway adds a prefix to its name. */
 export function isGptImage(model: string | null): boolean {
   return /(?:^|\/)(?:chat)?gpt-image-/.test(model ?? "");
 }
@@ -35,28 +38,34 @@ function sizeFor({ ratio, size }: Sized, model: string | null): SizeFields {
   return { size: `${w}x${h}` };
 }
 
-/** The only sizes that models before gpt-image-2 support. */
+/** Only sizes that OpenAI's models before gpt-image-2 support. */
 const FIXED_SIZES = [
   [1024, 1024],
   [1536, 1024],
   [1024, 1536],
 ] as const;
 
-/** Limits of gpt-image-2 and later models, which support any size within them. */
+/** Limits of gpt-image-2 and later models, which support every size within these limits. */
 const STEP_PX = 16;
 const MAX_PX = 3840;
 const MAX_RATIO = 3;
 const MIN_PIXELS = 655_360;
 const MAX_PIXELS = 8_294_400;
 
-/** The supported size that is nearest to the requested size: first by ratio, then by pixels. */
+/**
+ * Returns the candidate with the most similar ratio. Candidates are the fixed sizes of old models, or the
+ * supported sizes next to the requested size.
+ */
 function allowedSize(model: string, width: number, height: number): readonly [number, number] {
   const sizes = /gpt-image-[2-9]/.test(model) ? sizesNear(width, height) : FIXED_SIZES;
   const distance = ([w, h]: readonly [number, number]) => Math.abs(Math.log((w / h) * (height / width)));
   return sizes.reduce((best, size) => (distance(size) < distance(best) ? size : best));
 }
 
-/** The supported sizes next to the requested size, after it is reduced or enlarged to the limits. */
+/**
+ * Returns the supported sizes next to the requested size, after the requested size is reduced or enlarged to
+ * the limits.
+ */
 function sizesNear(width: number, height: number): readonly (readonly [number, number])[] {
   const ratio = Math.min(MAX_RATIO, Math.max(1 / MAX_RATIO, width / height));
   const [least, most] = [Math.sqrt(MIN_PIXELS), Math.sqrt(MAX_PIXELS)];

@@ -10,22 +10,24 @@ import type { ReferenceDeps } from "../reference-files.ts";
 import { isSuccess } from "../stored-reply.ts";
 
 export interface ModelInput {
-  /** The supported values, or null if the input is not a choice. */
+  /** The supported values if the input is a choice, otherwise null. */
   values: readonly string[] | null;
   isList: boolean;
   /** Whether the input is the URL of a file. */
   isUrl: boolean;
 }
 
-/** A model's inputs by name; null if its schema could not be read. */
+/** Inputs of a model by name, or null if the model's schema could not be read. */
 export type ModelInputs = ReadonlyMap<string, ModelInput> | null;
 
 const CACHE_MS = 24 * 3_600_000;
-/** Version of the cache files. Other versions are not read. */
+/** Version of the form of cache files. Files of other versions are ignored. */
 const CACHE_FORM = 2;
 const MAX_INPUTS = 200;
 
-/** Returns a model's inputs, which are cached for a day. Never throws. */
+/**
+ * Returns a model's inputs from the cache, or from the server if the cache is older than a day. Never throws.
+ */
 export async function modelInputs(
   model: string,
   server: ProviderServer,
@@ -59,7 +61,7 @@ async function writeCache(file: string, inputs: NonNullable<ModelInputs>, at: nu
     await makeFolder(path.dirname(file), 0o700);
     replaceUnsynced(file, JSON.stringify({ at, inputs: Object.fromEntries(inputs) }), 0o600);
   } catch {
-    // The cache only saves a request.
+    // A failed write is ignored, because the inputs can be requested again.
   }
 }
 
@@ -80,7 +82,7 @@ async function requestInputs(
   return isJsonObject(properties) ? toInputMap(properties, (input) => inputIn(input, schemas)) : null;
 }
 
-/** Reads the schema of an input. The values of a choice are in a separate schema that it references. */
+/** Reads the schema of an input. If the input is a choice, its values can be in a separate schema. */
 function inputIn(schema: Record<string, unknown>, schemas: Record<string, unknown>): Partial<ModelInput> {
   const { $ref: directRef, allOf, enum: values, type, format, items } = schema;
   const parts = [directRef, ...[allOf].flat().map((part) => fieldsOf(part).$ref)];

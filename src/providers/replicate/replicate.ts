@@ -12,10 +12,10 @@ import { readLogSeed } from "../seeds.ts";
 import { type Form, isJobId, type JobContext, jobIn, modelNamed, serviceProvider } from "../service.ts";
 import { type ModelInput, type ModelInputs, modelInputs } from "./model-inputs.ts";
 
-/** `owner/name` or `owner/name:version`. */
+/** Model name in the form `owner/name` or `owner/name:version`. */
 const MODEL_NAME = /^[\w-][\w.-]*\/[\w-][\w.-]*(?::[\w-]+)?$/;
 
-/** Replicate: a request is a prediction, whose inputs differ by model. */
+/** Creates the provider for Replicate, where each request is a prediction and each model has its own inputs. */
 export function replicateProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
   const server = new ProviderServer(setup, deps);
   return serviceProvider(setup, server, createForm(server, deps), deps);
@@ -25,7 +25,8 @@ function createForm(server: ProviderServer, deps: ProviderDeps): Form {
   const jobUrl = (id: string) => server.ownUrl(isJobId(id) ? server.urlBelow(`/predictions/${id}`) : id);
   const idIn = ({ id, urls }: Fields) => {
     if (!isJobId(id)) return null;
-    // The API key must not be sent to another host. The id is sufficient to poll.
+    // A URL of another host is ignored, because the API key must not be sent to that host. The id alone is
+    // sufficient to poll.
     const url = server.ownUrl(fieldsOf(urls).get);
     return url === null || url.href === jobUrl(id)?.href ? id : url.href;
   };
@@ -72,14 +73,16 @@ function parseState(fields: Fields, poll: JobPoll): PolledState | null {
 type Input = Readonly<Record<string, unknown>>;
 
 /**
- * The input of a prediction. A user's field that the model does not support is omitted with a warning. @throws
- * ProviderError (invalid) for a ratio or a reference image that the model does not support
+ * Returns the input of a prediction. Fields from `--field` that the model does not support are omitted with a
+ * warning.
+ * @throws ProviderError (invalid) for a seed, a negative prompt, a ratio or a reference image that the model
+ * does not support
  */
 async function inputFor(job: Job, allowed: ModelInputs, context: JobContext): Promise<Input> {
   const onWarning = (message: string) => context.onWarning?.(message);
   const { fields, model } = job.options;
   const unknown = Object.keys(fields).filter((name) => allowed?.has(name) === false);
-  // An unsupported `--seed` or `--negative` is an error. An unsupported `--field` is only omitted.
+  // An unsupported `--seed` or `--negative` is an error, although an unsupported `--field` is only omitted.
   const { seed, negative } = DEFAULT_FIELD_NAMES;
   const requiredInputs = [
     job.request.seed !== undefined && seed,
@@ -98,7 +101,7 @@ async function inputFor(job: Job, allowed: ModelInputs, context: JobContext): Pr
   };
 }
 
-/** The size in a form that the model supports; empty if no size was requested. */
+/** Returns the size in a form that the model supports, or no fields if no size was requested. */
 function sizeInput(job: Job, allowed: ModelInputs): Input {
   const { options, request } = job;
   const { sizeForm, model } = options;
@@ -123,7 +126,7 @@ function takes({ values }: ModelInput, value: string): boolean {
   return values === null || values.includes(value);
 }
 
-/** Names of inputs for the quality 1K, 2K or 4K. */
+/** Names of inputs that can have the values 1K, 2K and 4K. */
 const QUALITY_INPUTS = ["resolution", "size"] as const;
 
 function qualityInput(
@@ -140,7 +143,7 @@ function qualityInput(
   return {};
 }
 
-/** Names of inputs for reference images, the most common first. */
+/** Names of inputs for reference images, in order of preference. */
 const IMAGE_INPUTS = [
   "input_image",
   "image",
@@ -155,7 +158,7 @@ const IMAGE_INPUTS = [
 
 async function referenceInput(job: Job, allowed: ModelInputs, context: JobContext): Promise<Input> {
   const { references, options } = job;
-  // An input that a user's field sets is not available for a reference image.
+  // An input that the user sets with `--field` cannot contain a reference image.
   const names = imageInputs(allowed).filter((name) => !Object.hasOwn(options.fields, name));
   if (references.length === 0) return {};
   const list = names.find((name) => allowed?.get(name)?.isList);
@@ -166,7 +169,10 @@ async function referenceInput(job: Job, allowed: ModelInputs, context: JobContex
   return { [name]: name === list ? urls : urls[0] };
 }
 
-/** Inputs for reference images: those with a common name, otherwise the only input that is a URL. */
+/**
+ * Returns the names of inputs for reference images: the common names, or otherwise the only input that is a
+ * URL.
+ */
 function imageInputs(allowed: ModelInputs): readonly string[] {
   if (allowed === null) return ["image"];
   const usual = IMAGE_INPUTS.filter((name) => allowed.has(name));

@@ -15,12 +15,12 @@ import { type ReplyContext, readPoll, readSubmit, refusedBody } from "./replies.
 export interface ServiceOptions {
   http: HttpClient;
   clock: Pick<Clock, "now">;
-  /** The service's base address with its `/api` prefix, without a slash at the end. */
+  /** Base URL of the service with its suffix `/api`, without a slash at the end. */
   baseUrl: string;
   apiKey: string;
   /**
-   * Timeout of a submit (default 120 s, because a shorter one would turn slow replies into unknown outcomes) or
-   * a poll (default 15 s).
+   * Timeout of a submit (default 120 s) or of a poll (default 15 s), in milliseconds. A shorter default for
+   * submits would turn slow replies into unknown outcomes.
    */
   requestTimeoutMs?: number | undefined;
 }
@@ -30,8 +30,8 @@ const DOCUMENTED = ["prompt", "model", "ratio", "image", "maxImages", "quality"]
 const { submit: SUBMIT, poll: POLL } = TRANSFER_POLICY;
 
 /**
- * The hosted service: its two operations (sections 4.1 and 4.2), one HTTP request each; the caller retries. One
- * submit sends the complete request, for any number of images.
+ * The hosted service, with one HTTP request for each submit (section 4.1) or poll (section 4.2). The caller
+ * decides about retries.
  */
 export class HttpImageService implements Provider {
   readonly version = 1;
@@ -94,7 +94,9 @@ export class HttpImageService implements Provider {
     }
   }
 
-  /** Whether the server is `imggen serve`, which has a default model and supports the fields of a generator. */
+  /**
+   * Whether the server is `imggen serve`, which has a default model and supports more fields than the service.
+   */
   get #isServer(): boolean {
     return isServerKey(this.#options.apiKey);
   }
@@ -103,7 +105,7 @@ export class HttpImageService implements Provider {
     return { maskKey: this.#maskKey, nowMs: this.#options.clock.now(), isServer: this.#isServer };
   }
 
-  /** The connections are shared; their owner closes them. */
+  /** Does nothing, because the caller owns the HTTP connections and closes them. */
   async close(): Promise<void> {}
 
   /** @throws TransportError if no response headers arrived */
@@ -117,7 +119,7 @@ export class HttpImageService implements Provider {
   }
 }
 
-/** The body of a submit. The model is omitted if `imggen serve` may choose it. */
+/** Returns the body of a submit. The model is omitted if `imggen serve` is allowed to choose the model. */
 export function submitBody(
   { model, ...others }: GenerationRequest,
   isServer: boolean,
@@ -125,7 +127,7 @@ export function submitBody(
   return isServer && model === ANY_MODEL ? others : { model, ...others };
 }
 
-/** The URL that polls a task (section 4.2). */
+/** Returns the URL for polling a task (section 4.2). */
 export function taskUrl(baseUrl: string, taskId: string): URL {
   return new URL(`${baseUrl}/generate-image?taskId=${encodeURIComponent(taskId)}`);
 }

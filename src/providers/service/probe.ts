@@ -8,13 +8,13 @@ import { action, phrase, type Wording } from "../../lib/wording.ts";
 import { taskUrl } from "./http-service.ts";
 import { type Envelope, HTML_PAGE, isPage, parseEnvelope } from "./replies.ts";
 
-/** The id of a task that does not exist. A check of the API key polls it. */
+/** Id of a task that does not exist, polled to check the API key. */
 const NO_SUCH_TASK = "imggen-key-check";
 
 export interface Probe {
   options?: HttpClientOptions;
   baseUrl: string;
-  /** null sends no key, which the service refuses. */
+  /** The key to check, or null to send no key. */
   apiKey: string | null;
   timeoutMs: number;
   signal: AbortSignal;
@@ -27,14 +27,18 @@ export interface ProbeReply {
   summary: string;
   /** Whether the reply is in OpenAI's style, which many image generators use. */
   isOpenAiStyle: boolean;
-  /** The service's clock in milliseconds since the epoch, to the second; null if the Date header is missing. */
+  /**
+   * Time of the service in milliseconds since the epoch, from the Date header with a precision of one second.
+   * null if the header is missing.
+   */
   dateMs: number | null;
   elapsedMs: number;
 }
 
 /**
- * Polls a task that does not exist. The poll is free because only a submit is charged (section 1); a missing or
- * invalid key is refused with `login_required` (section 5). @throws TransportError without a complete reply
+ * Polls a task that does not exist. The poll is free, because the service charges only submits (section 1). The
+ * service refuses a missing or invalid key with `login_required` (section 5).
+ * @throws TransportError if the reply is incomplete
  */
 export async function probe({ options, baseUrl, apiKey, timeoutMs, signal }: Probe): Promise<ProbeReply> {
   const http = new HttpClient(options);
@@ -66,7 +70,7 @@ export async function probe({ options, baseUrl, apiKey, timeoutMs, signal }: Pro
 
 const MAX_TEXT_LENGTH = 80;
 
-/** A short description of a body, or its beginning. */
+/** Describes a body in a few words, or returns its beginning. */
 function described(body: string): string {
   const text = collapseWhitespace(body);
   if (text === "") return "an empty reply";
@@ -75,22 +79,27 @@ function described(body: string): string {
 }
 
 /**
- * Judges the API key. Only the service's error for a task that does not exist means that the key was accepted,
- * because other servers reply differently. `busy`: temporary, try again.
+ * Judges the API key by the error for a task that does not exist: an error about the key means `refused`, and
+ * any other error of the service means `accepted`. `busy`: the check can be repeated later.
  */
-export function judgeProbe({ status, envelope }: ProbeReply): "accepted" | "refused" | "busy" | "foreign" {
+export function judgeProbe({
+  status,
+  envelope,
+}: ProbeReply): "accepted" | "refused" | "busy" | "other server" {
   if (isRetryable(status)) return "busy";
-  if (envelope.kind !== "error") return "foreign";
+  if (envelope.kind !== "error") return "other server";
   return refusedPoll(envelope.key, status) instanceof AuthRequiredError ? "refused" : "accepted";
 }
 
-/** The base URL without the suffix `/api`, which only the service has. */
+/**
+ * Returns a generator's base URL: the suffix `/api` is removed, because only the service's URL has this suffix.
+ */
 function generatorAddress({ origin, pathname }: URL): string {
   return `${origin}${pathname.replace(/\/(?:api)?\/?$/, "")}`;
 }
 
-/** The message for a server that is not the service, and a hint for the next step. */
-export function describeForeign(
+/** Returns the message and the hint for a server that is not the service. */
+export function describeOtherServer(
   { summary, isOpenAiStyle }: ProbeReply,
   url: URL,
 ): { message: string; hint: Wording } {

@@ -12,23 +12,26 @@ import { failedPoll } from "../failures.ts";
 import type { PolledState, PollReply, SubmitReply } from "../provider.ts";
 import { replyExcerpt } from "../reply-facts.ts";
 
-// Unknown fields of the service's replies are ignored; known ones must be valid. Parsed by hand because a
-// validation library would delay every start.
+// Unknown fields of the service's replies are ignored, but known fields must be valid. No validation library is
+// used, because loading one would delay every start.
 
 export interface ReplyContext {
-  /** Masks the API key in every text of a reply, because the service may repeat the key. */
+  /** Masks the API key in every text of a reply, because the service might repeat the key. */
   maskKey: (text: string) => string;
   nowMs: number;
   /** Whether the server is `imggen serve`, which reports the reason for a failed task. */
   isServer?: boolean;
 }
 
-/** Statuses that certainly refuse a submit, even without an envelope. Nothing was charged. */
+/**
+ * HTTP statuses that mean that a submit was certainly refused and not charged, even if the reply has no
+ * envelope.
+ */
 const DEFINITE_NO = new Set([400, 401, 403, 404, 413, 422]);
 
 /**
- * Interprets a submit's reply (section 4.1). After an invalid reply the request may have been charged. A truncated reply
- * counts if its envelope is complete.
+ * Interprets the reply to a submit (section 4.1). An incomplete reply is valid if its envelope is complete.
+ * After an invalid reply the outcome is unknown, because the request might have been charged.
  */
 export function readSubmit(reply: HttpReply, reading: ReplyContext): SubmitReply {
   const { status, headers, body, cut } = reply;
@@ -53,7 +56,7 @@ export function readSubmit(reply: HttpReply, reading: ReplyContext): SubmitReply
   if (envelope.kind === "error") return { outcome: "refused", error: refused() };
   if (envelope.kind === "invalid") return unknown(`the service answered ${envelope.why}`);
   const taskId = status < 300 ? parseTaskId(envelope.data) : null;
-  // An id that contains the key could not be stored, and with the key masked it could not be polled.
+  // An id that contains the key is unusable: imggen must not store the key, and cannot poll with a masked id.
   if (taskId === null || taskId.includes(KEY_MASK)) return unknown("the reply contains no usable task id");
   return { outcome: "accepted", taskId };
 }
@@ -81,22 +84,23 @@ export function readPoll({ status, headers, body, cut }: HttpReply, reading: Rep
   return { outcome: "state", task };
 }
 
-/** The form of every reply (section 2.1). */
+/** Form that every reply of the service has (section 2.1). */
 export type Envelope =
   | { kind: "success"; data: unknown }
-  /** `detail`: a message for users. The service's document does not describe it. */
+  /** `detail`: message for users from `imggen serve`. The service's document does not describe this field. */
   | { kind: "error"; key: string; detail?: string }
-  /** Not an envelope, or one that the document does not describe. */
+  /** Text without an envelope, or an envelope that the service's document does not describe. */
   | { kind: "invalid"; why: string };
 
 /**
- * Parses the body of a reply. The `code` 0 is success; a negative `code` is an error with its key in `message`.
+ * Parses the body of a reply. The `code` 0 means success. A negative `code` means an error, whose key is in
+ * `message`.
  * @param maskKey applied to every text of the body
  */
 export function parseEnvelope(body: string, maskKey = (text: string) => text): Envelope {
   let json: unknown;
   try {
-    // Some servers begin JSON with a byte-order mark.
+    // Some servers begin JSON with a byte-order mark, which `JSON.parse` refuses.
     json = JSON.parse(body.replace(/^\uFEFF/, ""), (_name, value) =>
       typeof value === "string" ? maskKey(value) : value,
     );
@@ -116,15 +120,18 @@ export function parseEnvelope(body: string, maskKey = (text: string) => text): E
 
 const MAX_DETAIL = 500;
 
-/** The message of `imggen serve` about a refusal or a failure; empty if it is missing. */
+/**
+ * Reads the message of `imggen serve` about a refusal or a failure. Returns an empty object if the message is
+ * missing.
+ */
 function detailIn({ detail }: { detail?: unknown }): { detail?: string } {
   if (typeof detail !== "string" || detail.trim() === "") return {};
   return { detail: truncate(collapseWhitespace(detail), MAX_DETAIL) };
 }
 
-/** Some codes are sent as text. */
+/** Parses a code, which some servers send as text. */
 function parseCode(value: unknown): number | null {
-  // JSON can contain numbers that parse to Infinity.
+  // `JSON.parse` returns Infinity for numbers that are too large.
   if (typeof value === "number") return Number.isFinite(value) ? value : null;
   return typeof value === "string" && /^-?\d{1,9}$/.test(value) ? Number(value) : null;
 }
@@ -143,8 +150,8 @@ export const HTML_PAGE = "an HTML page";
 const MAX_TASK_ID_LENGTH = 256;
 
 /**
- * Accepts a task id that is safe to store, print and send: 1 to 256 characters, without control characters or
- * path steps.
+ * Whether a value is a task id that is safe to store, print and send: 1 to 256 characters without control
+ * characters and without `../`.
  */
 export function isTaskId(value: unknown): value is string {
   return (
@@ -157,15 +164,15 @@ export function isTaskId(value: unknown): value is string {
   );
 }
 
-/** The `taskId` of section 4.1, or null if it is unusable. */
+/** Reads the `taskId` from a submit's reply (section 4.1). Returns null if the id is unusable. */
 export function parseTaskId(data: unknown): string | null {
   const taskId = fieldsOf(data).taskId;
   return isTaskId(taskId) ? taskId : null;
 }
 
 /**
- * Parses the task record (section 2.3) by the client rule of section 3. Returns null if `data` is not a record;
- * an unknown status means running.
+ * Parses the task record (section 2.3) by the rule for clients in section 3: a task with an unknown status is
+ * running. Returns null if `data` is not a record.
  */
 export function parsePolledState(data: unknown, isServer = false): PolledState | null {
   if (!isJsonObject(data)) return null;
@@ -188,7 +195,10 @@ export function parsePolledState(data: unknown, isServer = false): PolledState |
   };
 }
 
-/** Returns null for zero in any form, which means no error. */
+/**
+ * Returns null if the value is missing or is zero as a number or text, because zero means that there is no
+ * error.
+ */
 function failureCode(value: unknown): string | null {
   if (!Number.isFinite(value) && typeof value !== "string") return null;
   if (typeof value === "string" && value.trim() === "") return null;
@@ -198,18 +208,21 @@ function failureCode(value: unknown): string | null {
 const END_OF_HEAD = "\r\n\r\n";
 
 /**
- * The body of a reply that the HTTP parser refused, such as a reply with two Content-Length headers. Only its
- * first packet is available; "" if nothing arrived.
+ * Returns the body of a reply that the HTTP parser refused, for example because of two Content-Length headers.
+ * Only the reply's first packet is available. Returns "" if no packet arrived.
  */
 export function refusedBody({ cause }: TransportError): string {
-  // Node's parser attaches the packet to its error.
+  // Node's HTTP parser attaches the packet to its error.
   const text = cause instanceof Error && "rawPacket" in cause ? String(cause.rawPacket) : "";
   const end = text.indexOf(END_OF_HEAD);
   if (end !== -1) return text.slice(end + END_OF_HEAD.length);
   return text.startsWith("HTTP/") ? "" : text;
 }
 
-/** The first usable task id in an excerpt, even if the JSON is damaged; null if it has no such id. */
+/**
+ * Returns the first usable task id in an excerpt, even if the JSON is damaged. Returns null if there is no
+ * usable id.
+ */
 export function taskIdIn(excerpt: string | null | undefined): string | null {
   for (const [, value = ""] of (excerpt ?? "").matchAll(/"task_?id"\s*:\s*("(?:[^"\\]|\\.)*"|\d+)/gi)) {
     const id = value.startsWith('"') ? jsonOrNull(value) : value;
