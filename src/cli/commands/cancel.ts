@@ -79,7 +79,7 @@ function listAnswer({ tasks }: Pick<CancellableTasks, "tasks">, { console }: Ses
   };
 }
 
-/** Asks for confirmation if any task is paid. @throws UsageError without a terminal */
+/** Asks for confirmation if any task is paid. @throws UsageError if there is no terminal */
 async function confirmAll(
   { tasks, paid }: CancellableTasks,
   { yes }: Flags,

@@ -81,7 +81,7 @@ async function runCompare(
   return batchExitCode(result);
 }
 
-/** Returns the values of one axis. @throws UsageError if its flag has no value */
+/** Returns the values of one axis of the comparison. @throws UsageError if the flag of the axis has no value */
 function axisValues(name: (typeof AXES)[number], flag: readonly string[] | undefined): Partial<RowValues>[] {
   if (flag === undefined) return [{}];
   const values = flag.flatMap((each) => each.split(",")).map((value) => value.trim());
@@ -187,12 +187,12 @@ function skippedJson({ skipped }: CheckedBatch): object[] {
 }
 
 const MAX_LISTED = 2;
-/** Maximum number of lines about skipped combinations, after the line with their count. */
+/** Maximum number of lines about skipped combinations, after the line with the number of skipped combinations. */
 const MAX_LINES = 3;
 
 const DEFAULT_MODEL_TEXT = "the default model";
 
-/** Describes the combinations that the matrix does not support: individually, or grouped by model in four lines. */
+/** Describes the combinations that the matrix does not support, or groups them by model in four lines if they are many. */
 function skippedLines({ spec: { rows }, skipped }: CheckedBatch, session: Session): string[] {
   if (skipped.length <= MAX_LISTED)
     return skipped.map(({ input: { model = DEFAULT_MODEL_TEXT, ratio, quality }, reason }) => {

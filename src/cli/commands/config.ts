@@ -47,7 +47,7 @@ function maskedSetting(name: SettingName, { settings }: Session) {
   return { name, value, source: setting.source };
 }
 
-/** Removes a key from an address, which a variable or an edited file may contain. */
+/** Removes the API key from an address, because an address in a variable or an edited file can contain a key. */
 function shownValue(name: SettingName, value: string): string {
   return name === "baseUrl" || name === "generator" ? redactAddress(value) : value;
 }
@@ -98,7 +98,7 @@ async function runSet(session: Session, text: string, value: string): Promise<An
     context: session.context,
     matrix: async () => (await targetInEffect(session)).matrix(),
   });
-  // Setting a generator may create the profile.
+  // `generator` does not require the profile, because setting a generator can create the profile.
   if (name !== "generator") session.requireProfile();
   const store = await session.settingsStore();
   requireOneService(name, await store.read(), session);

@@ -44,7 +44,8 @@ async function runLogin(session: Session, options: LoginFlags): Promise<Answer> 
     return loginGenerator(generator.value, options.verify, session);
   }
   const store = await session.settingsStore();
-  // A damaged settings file is reported before the user types anything. The profile may not exist yet.
+  // Reads the settings before any question, so that a damaged file is reported before the user types anything. Does not
+  // require the profile, because login can create it.
   const stored = await store.read();
   if (stored.generator !== undefined)
     throw new UsageError(
@@ -70,7 +71,7 @@ async function runLogin(session: Session, options: LoginFlags): Promise<Answer> 
   };
 }
 
-/** Stores a key, and warns if other users may be able to read the file. @throws SettingsError */
+/** Stores a key, and warns if other users might be able to read the file. @throws SettingsError */
 async function storeKey(
   changes: Parameters<SettingsStore["update"]>[0],
   store: SettingsStore,
@@ -161,10 +162,12 @@ async function askKey(baseUrl: string | null, session: Session): Promise<string>
 }
 
 /**
- * Stores the key of the user's generator, bound to its origin, and the generator if the profile has no service.
+ * Stores the key of the user's generator, for use with the generator's origin only. Also stores the generator, unless
+ * the profile has a service.
  * @param specText value of `--generator`
  * @param verify whether to check the key with the generator first
- * @throws AuthRequiredError if the key is refused, NetworkError if the generator is unreachable; nothing is stored then
+ * @throws AuthRequiredError if the key is refused, NetworkError if the generator is unreachable. After an error,
+ * nothing is stored.
  */
 async function loginGenerator(specText: string, verify: boolean, session: Session): Promise<Answer> {
   const { console, context } = session;
@@ -202,7 +205,7 @@ async function loginGenerator(specText: string, verify: boolean, session: Sessio
   };
 }
 
-/** @returns null if there is no key @throws UsageError for a key that cannot be sent */
+/** @returns null if the user enters no key @throws UsageError for a key that cannot be sent */
 async function askGeneratorKey(
   { address, checkKey }: GeneratorLogin,
   { context }: Session,

@@ -18,7 +18,7 @@ async function runLogout(session: Session): Promise<Answer> {
   session.requireProfile();
   const { console, context } = session;
   const store = await session.settingsStore();
-  // Removed first, because they may contain the key even if the settings cannot be read.
+  // Removes leftover files first, because they can contain the key, and reading the settings might fail.
   const leftovers = await store.removeLeftovers();
   const settings = await store.read();
   const accountSettings = SETTING_LIST.filter(isAccountSetting);

@@ -46,7 +46,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
     budget,
     async settings(isIdle) {
       session.settings.forget();
-      // An invalid key is reported when the generator is used.
+      // Ignores an invalid key, because the use of the generator reports an invalid key.
       const target = await targetInEffect(session);
       const key = session.settings.generator() === undefined ? "" : await target.key().catch(() => "");
       const client = await clients.get(key, isIdle);

@@ -51,7 +51,7 @@ async function resolvePrompt(
   return edit ? editedPrompt(text, session) : text;
 }
 
-/** Creates the error for a request of another service, because a rerun at this service may be charged. */
+/** Creates the error for a request to another service, because its rerun at the configured service might be charged. */
 function otherServiceError(
   { at, kind, configured, isFree, isKnown }: OtherService,
   session: Session,
@@ -66,7 +66,7 @@ function otherServiceError(
       hint: `To submit it to the sandbox: ${session.commandLine("--sandbox")}\n${submitHere}`.trimEnd(),
     });
   }
-  // A sidecar may come from anyone, so the key is never sent to its address.
+  // The key is never sent to the address in a sidecar, because anyone could have written the sidecar.
   const submitThere =
     kind === "generator"
       ? `To submit it there again, add --generator ${shellWord(at)}\n`

@@ -99,7 +99,7 @@ function servedText(served: ResumeTargets["served"]): string {
   return `${tasks} skipped, because imggen serve (pid ${pids}) runs them.`;
 }
 
-/** Returns the exit code. An unknown outcome outweighs other results, because the user must decide about it. */
+/** Returns the exit code. An unknown outcome outweighs other errors, because the user must decide about the task. */
 function resumeExitCode({ reports, unreadable }: ResumeReports): number {
   const codes = reports.map(reportExitCode);
   const unknown = EXIT_CODES.outcome_unknown;

@@ -10,8 +10,8 @@ import type { Session } from "../session/session.ts";
 import { creditsText } from "../text/phrases.ts";
 
 /**
- * Submits one request, or shows it with `--dry-run`.
- * @param repeated task whose request is submitted again; it is dismissed if its outcome is unknown
+ * Submits one request. With `--dry-run`, only shows the request.
+ * @param repeated task whose request is submitted again. The task is dismissed if its outcome is unknown.
  * @returns the exit code
  */
 export async function runRequest(

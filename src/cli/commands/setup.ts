@@ -43,7 +43,8 @@ interface SearchResult {
 
 async function runSetup(session: Session): Promise<number> {
   const store = await session.settingsStore();
-  // A damaged settings file is reported before the search. The profile may not exist yet.
+  // Reads the settings first, so that a damaged file is reported before the search. Does not require the profile,
+  // because setup can create it.
   const { baseUrl, generator: current = null } = await store.read();
   const { findServers, findServices, LOCAL_PORTS } = await import("../../client/find-generators.ts");
   const { generatorKeys } = await import("../../client/generator-settings.ts");
@@ -144,7 +145,7 @@ function nothingFound({ ports, variables }: SearchResult, session: Session): str
 
 const MAX_ATTEMPTS = 3;
 
-/** Settings that a new generator does not remove: it replaces the first, and the second is bound to its address. */
+/** Settings to keep for a new generator. `generator` is replaced, and `generatorKey` is sent only to one address. */
 const RETAINED_SETTINGS: ReadonlySet<SettingName> = new Set(["generator", "generatorKey"]);
 
 async function chooseDefault(

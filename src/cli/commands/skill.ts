@@ -13,7 +13,7 @@ import template from "./skill.md?raw";
 
 const NAME = "imggen";
 
-/** Beginning of the file, which distinguishes it from other skills. */
+/** Beginning of the skill file, which distinguishes the file from other skills. */
 const HEAD = `---\nname: ${NAME}\n`;
 
 /** Folder in which Claude Code searches for the skills of a project. */
@@ -67,8 +67,8 @@ async function installSkill(session: Session, folder: string = DEFAULT_FOLDER): 
 }
 
 /**
- * Backs up an existing skill file if its text differs, because the user may have edited it.
- * @returns path of the copy, or null if none is needed @throws UsageError for another skill, and errors of the disk
+ * Backs up an existing skill file if its text differs from the new text, because the user might have edited the file.
+ * @returns path of the copy, or null if no copy is needed @throws UsageError for another skill, and errors of the disk
  */
 async function backUpSkill(file: string): Promise<string | null> {
   const existing = readIfPresent(file);

@@ -19,7 +19,7 @@ interface CommandSpec extends RequestPlan {
 /**
  * Submits one request, and shows its progress and result.
  * @returns the exit code
- * @throws the errors of `generate`; then nothing was sent
+ * @throws the errors of `generate`, after which nothing was sent
  */
 export async function submitShown(spec: CommandSpec, session: Session): Promise<number> {
   const { requestTimeoutMs } = spec;
@@ -37,7 +37,7 @@ export async function submitShown(spec: CommandSpec, session: Session): Promise<
   return showReused(report, spec, session);
 }
 
-/** Returns a function that asks about an undocumented price; undefined if no person can be asked. */
+/** Returns a function that asks about an undocumented price; undefined if the run is not interactive. */
 function createPriceQuestion(session: Session): ((name: string) => Promise<boolean>) | undefined {
   if (!isForPerson(session)) return undefined;
   return (name) => confirm(`The price of ${name} is not documented. Submit?`, session);
@@ -77,7 +77,7 @@ async function print(report: TaskReport, session: Session, isOnStdout = false): 
   else await renderReport(report, session, "", isOnStdout);
 }
 
-/** Shows the unfinished task of a request whose generator is unusable. @throws `error` if there is no such task */
+/** Shows the unfinished task of a request whose generator is unusable. @throws `error` if there is no unfinished task */
 export async function showUnusable(error: unknown, prompt: string, session: Session): Promise<number> {
   const { reportBlockedTask } = await import("../../client/targets/generator-setup.ts");
   const report = await reportBlockedTask(error, prompt, session);

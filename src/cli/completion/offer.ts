@@ -17,8 +17,9 @@ import { type CompletionSources, commandNames, completeValue } from "./values.ts
 
 /**
  * Prints completions for a shell: the kind of paths on the first line, then a candidate on each line, with its
- * description after two spaces. Prints nothing on an error, because a shell cannot show it while the user types.
- * @param words `=` and the word at the cursor (`=` because some shells drop an empty word), then the words before it
+ * description after two spaces.
+ * @param words the word at the cursor after a `=`, then the words before the cursor. The `=` is needed because some
+ * shells drop an empty word.
  */
 export async function printCompletions(
   [current = "=", ...words]: readonly string[],
@@ -46,7 +47,7 @@ export async function printCompletions(
     );
     await console.result([paths, ...lines]);
   } catch {
-    // See above.
+    // Prints nothing, because a shell cannot show an error while the user types.
   }
 }
 
@@ -61,7 +62,7 @@ async function readEmbedded(name: string): Promise<string> {
   return getAsset(name, "utf8");
 }
 
-/** Maximum number of task ids to offer, about a screen. Each requires reading a file. */
+/** Maximum number of task ids to offer, because a file must be read for each task id. */
 const MAX_TASKS = 30;
 
 async function latestTasks(which: "unfinished" | "all", context: Context): Promise<Candidate[]> {

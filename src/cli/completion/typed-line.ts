@@ -52,7 +52,7 @@ function acceptedOptions(
   return [...options, ...globalOptions.filter(({ long }) => !refuses.includes(long))];
 }
 
-/** Parses a flag, and its value if it is in the same word: `--model=z-image`, `-mz-image`. */
+/** Parses a flag, and its value if flag and value are one word: `--model=z-image`, `-mz-image`. */
 export function readFlag(
   word: string,
   options: readonly OptionNode[],
@@ -67,7 +67,7 @@ export interface Candidate {
 }
 
 export interface Completions {
-  /** Kind of paths that the shell also completes. */
+  /** Kind of paths that the shell offers in addition to the candidates. */
   paths: "files" | "manifests" | "folders" | "none";
   candidates: readonly Candidate[];
 }
@@ -75,8 +75,8 @@ export interface Completions {
 export const NO_COMPLETIONS: Completions = { paths: "none", candidates: [] };
 
 /**
- * Words without characters that are special to a shell, and without a leading dash. bash inserts candidates unquoted,
- * although task ids come from the service, and models from a file that may be shared.
+ * Words without characters that are special to a shell, and without a leading dash. Only these words are offered,
+ * because bash inserts candidates unquoted, and a service or a shared file could supply a harmful task id or model.
  */
 const SAFE_WORD = /^[\p{L}\p{N}][\p{L}\p{N}._:/@+-]*$/u;
 

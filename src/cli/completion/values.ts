@@ -8,7 +8,7 @@ import {
   NO_COMPLETIONS,
 } from "./typed-line.ts";
 
-/** Sources of candidates. Each is read only if it is needed. */
+/** Sources of candidates. A source is read only if its candidates are needed. */
 export interface CompletionSources {
   tree: Description;
   findTasks: (which: "unfinished" | "all") => Promise<readonly Candidate[]>;
@@ -108,7 +108,7 @@ function findModelsOfLine({ flags }: CommandLine, { findModels }: CompletionSour
 
 const UNFINISHED_TASK_COMMANDS: ReadonlySet<string> = new Set(["resume", "cancel"]);
 
-/** Completes a task id. `resume` and `cancel` support only unfinished tasks, and some commands also support files. */
+/** Completes a task id. `resume` and `cancel` support only unfinished tasks, and some commands also accept files. */
 async function completeTaskId(
   current: string,
   { command, args }: CommandLine,
@@ -122,7 +122,7 @@ async function completeTaskId(
   return { paths: command.arguments[0]?.name.includes("file") ? "files" : "none", candidates };
 }
 
-/** Completes the value of a setting like that of the `generate` flag of the same name. */
+/** Completes the value of a setting in the same way as the value of the `generate` flag with the same name. */
 async function completeSettingValue(
   current: string,
   line: CommandLine,

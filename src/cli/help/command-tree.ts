@@ -108,7 +108,7 @@ function parseExamples(command: Command): string[] {
   return [...help.matchAll(/^ {2}\$ (.*?)(?: {3,}.*)?$/gm)].map(([, example = ""]) => example);
 }
 
-/** Raised for incompatible changes, but not for additional fields. */
+/** Version of the format. It is raised for incompatible changes, but not for additional fields. */
 const SCHEMA_VERSION = 1;
 
 /** Document of `--help --json`. */
@@ -117,7 +117,7 @@ export interface Description {
   schemaVersion: number;
   version: string;
   command: CommandNode;
-  /** Options of every command, except those in its `refuses`. */
+  /** Options of every command, except the options in the command's `refuses`. */
   globalOptions: readonly OptionNode[];
   exitCodes: readonly ExitCode[];
   environment: readonly Variable[];

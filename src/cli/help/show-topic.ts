@@ -67,14 +67,14 @@ export function topicLines(name: TopicName | typeof HELP, columns: number): stri
 
 /**
  * Elements of a help page: fenced code, headings, tables with two columns, paragraphs. The title is skipped, because
- * the reader has just typed it.
+ * the user has just typed the name of the page.
  */
 const BLOCK = /^```(\w+)\n([\s\S]*?)\n```$|^## (.+)$|^((?:\|.+\|\n?)+)|^((?:(?!#|\||```).+\n?)+)/gm;
 const ROW = /^\| (.+?) \| (.+) \|$/;
 const TOPIC_LINK = /\[[^\]]+\]\(([\w-]+)\.md\)/g;
 
 const CODE_INDENT = 4;
-/** Points at which a long JSON line is broken, so that it remains valid JSON. */
+/** Points at which a long line of JSON is broken, so that the JSON remains valid. */
 const JSON_BREAK = /(?<=[,:]) /;
 const TEXT_INDENT = 2;
 const MIN_TEXT_COLUMNS = 22;
@@ -98,7 +98,7 @@ export function layOutPage(page: string, columns: number): string[] {
   return lines;
 }
 
-/** Whether code is a script, which is not indented, so that it can be copied and run. */
+/** Whether code is a script. A script is not indented, so that users can copy and run it. */
 function isScript(code: string | undefined): boolean {
   return code?.startsWith("#!") === true;
 }

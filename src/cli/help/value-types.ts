@@ -25,7 +25,7 @@ export type ValueType =
 
 export interface ValueKind {
   type: ValueType;
-  /** Known values. Complete only for a choice and a setting, because the service may support other models and ratios. */
+  /** Known values: all values of a choice or setting, but not all models and ratios, because services can add some. */
   values?: readonly string[] | undefined;
 }
 

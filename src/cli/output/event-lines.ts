@@ -6,7 +6,7 @@ import type { Console } from "../text/console.ts";
 import { noteText } from "../text/phrases.ts";
 import type { RunNotes } from "./run-progress.ts";
 
-/** A line of `--progress json` (see `imggen help events`). Scripts depend on the fields, so a field must never be removed. */
+/** A line of `--progress json` (see `imggen help events`). Scripts read the fields, so a field is never removed. */
 export type EventLine =
   | { type: "uploading"; file: string; bytes: number }
   | { type: "submitted" }

@@ -22,7 +22,7 @@ interface Listener {
   onCutOff?: (result: BatchResult) => Promise<void>;
 }
 
-/** Runs a batch and shows each row as it ends. @throws the errors of `batch`; then nothing was sent */
+/** Runs a batch and shows each row as it ends. @throws the errors of `batch`, after which nothing was sent */
 export async function runShown(
   { spec }: CheckedBatch,
   flags: Pick<FlagsOf<typeof SUBMIT_MANY>, "sheet" | "requestTimeoutMs" | "yes">,
@@ -101,7 +101,8 @@ const MAX_BAR_COLUMNS = 30;
 const RATE_AFTER_MS = 2000;
 
 /**
- * Formats two status lines: a bar with row counts, and cost and time. The last parts are omitted if they do not fit.
+ * Formats two status lines: a bar with row counts, then cost and time. The last parts of a line are omitted if the line
+ * is too long.
  * @param hasSymbols whether the terminal can show symbols
  */
 export function batchLines(view: BatchView, columns: number, hasSymbols: boolean): string[] {
@@ -168,7 +169,7 @@ function batchNotes(console: Console, rowName: BatchSpec["nameOf"]): RunNotes {
         case "submit_interrupted":
           if (isStopping) return;
           isStopping = true;
-          // Later, because the other requests in flight add their task ids at the same time.
+          // Delays the message until all other requests in flight have added their task ids.
           queueMicrotask(() => void console.note(stoppingText(event.waitMs, console.pendingReplies, 2)));
           return;
         case "outage":
@@ -187,12 +188,12 @@ function batchNotes(console: Console, rowName: BatchSpec["nameOf"]): RunNotes {
 }
 
 /**
- * Returns a message about a row without a saved file, or null if the summary will report it.
- * @param failures number of earlier failures of each kind; updated
+ * Returns a message about a row without a saved file, or null if the summary will report the failure.
+ * @param failures number of earlier failures of each kind, to which this failure is added
  */
 function failureNote(end: RowResult, name: string, failures: Map<string, number>): string | null {
   const { state, report, error } = end;
-  // The summary explains why the batch stopped.
+  // Omits rows that were not submitted, because the summary explains why the batch stopped.
   if (error === null || (state === "new" && report === null)) return null;
   const task = state === "unfinished" && report?.taskId ? ` (task ${report.taskId})` : "";
   const note = `${name}: ${rowStateText(end)}${task}`;

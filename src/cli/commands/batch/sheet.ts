@@ -19,7 +19,7 @@ import { createAtomically, replaceAtomically } from "../../../lib/write-whole.ts
 import type { Session } from "../../session/session.ts";
 import { creditsText } from "../../text/phrases.ts";
 
-/** Maximum number of images; more would be too small. */
+/** Maximum number of images, because more images would be too small. */
 const MAX_PICTURES = 200;
 
 /**
@@ -37,14 +37,14 @@ export async function makeSheet(
   if (ends.length > MAX_PICTURES)
     await console.warn(`The contact sheet shows the first ${MAX_PICTURES} rows.`);
   try {
-    // A folder contains one batch, but any number of comparisons.
+    // Identifies a comparison by its rows, because a folder contains only one batch but any number of comparisons.
     const subject = budgetOf === "folder" ? "batch" : rowsDigest(rows);
     const sheet = await drawContactSheet({ ...layOutSheet(rows.map(sheetEntry)), subject });
     for (let number = 1; ; number++) {
       const name = number === 1 ? "contact-sheet.png" : `contact-sheet-${number}.png`;
       const file = path.join(folder, name);
       if (!overwrite && !existsSync(file) && (await createAtomically(file, sheet, fileMode))) return file;
-      // Only the sheet of an earlier run of the same rows is replaced.
+      // If `overwrite` is false, replaces a file only if it is the sheet of an earlier run of the same rows.
       if (!overwrite && !(isFile(file) && isContactSheet(readHead(file), subject))) continue;
       await replaceAtomically(file, sheet, fileMode);
       return file;

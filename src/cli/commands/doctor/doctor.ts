@@ -43,7 +43,7 @@ export function register(command: Command, runWith: RunWith): void {
     .action(runWith(runDoctor));
 }
 
-/** A check. `run` returns null if there is nothing to check. An ImggenError becomes a finding. */
+/** A check. `run` returns null if there is nothing to check. An ImggenError of `run` becomes a finding. */
 interface Check {
   name: string;
   /** @param target result of the requests to the target, shared by all checks */
@@ -85,7 +85,7 @@ async function checkTarget(session: Session): Promise<TargetCheck> {
 async function runDoctor(session: Session): Promise<number> {
   const { console, context, options } = session;
   const target = checkTarget(session);
-  // The checks report its errors.
+  // Prevents an unhandled rejection of `target`. The checks report its errors.
   target.catch(() => {});
   const line = await createStatusLine(session);
   line.set("Checking");
@@ -112,7 +112,7 @@ async function runDoctor(session: Session): Promise<number> {
   }
 }
 
-/** Timeout of a check, in milliseconds. Longer than the check of the service takes on a busy machine. */
+/** Timeout of a check, in milliseconds, chosen so that a check of the service on a busy machine is not aborted. */
 const CHECK_TIMEOUT_MS = 7_000;
 const TIMEOUT_HINT = "A disk or network that does not respond may be the cause.";
 
@@ -173,7 +173,7 @@ async function showRow(
 
 function findingLines(head: string, parts: readonly string[], columns: number): string[] {
   const textColumn = head.length + 2;
-  // A part that ends with a command has no full stop.
+  // Adds full stops between parts, because a part that ends with a command has no full stop. Removes doubled ones.
   const text = parts.join(". ").replace(/([.?])\. /g, "$1 ");
   if (textColumn + text.length <= columns) return [`${head.padEnd(textColumn)}${text}`];
   return termLines(head.trimEnd(), parts.map(pieces), {

@@ -16,7 +16,7 @@ export function checkNode({ context: { nodeVersion: version } }: Session): Findi
   return failed(`Node ${version} is not supported.`, next, facts);
 }
 
-/** Checks optional dependencies by loading them, because an installed package may lack its native code. */
+/** Checks optional dependencies by loading them, because an installed package can lack its native code. */
 export async function checkLibraries(): Promise<Finding> {
   const { findFontFile } = await import("../../../graphics/contact-sheet.ts");
   const { getSharpVersion } = await import("../../../graphics/decoder.ts");
@@ -43,7 +43,7 @@ const EXECUTABLE_HINT =
 export async function checkTerminal(session: Session): Promise<Finding> {
   const { context, console, options } = session;
   if (context.stdout.isTTY !== true) return ok("standard output is not a terminal", { isTerminal: false });
-  // If standard error is not a terminal, the query would be written into the JSON document on standard output.
+  // With --json, queries only a terminal on standard error, because a query on standard output would damage the JSON.
   const screen = await detectSessionScreen(session, options.json !== true || context.stderr.isTTY === true);
   const { columns, rows, protocol } = screen;
   const colors = console.takesColors("stdout") ? COLORS[screen.colors] : "no colours";

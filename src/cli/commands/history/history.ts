@@ -63,7 +63,7 @@ interface ReadState {
   shownCount: number;
   /** Number of skipped tasks of other services. */
   elsewhere: number;
-  /** Whether tasks are only counted. Then unreadable entries are not reported. */
+  /** Whether tasks are only counted, in which case unreadable entries are not reported. */
   isCounting: boolean;
 }
 
@@ -80,7 +80,7 @@ async function* readTasks(
   }
 }
 
-/** Maximum number of tasks to count, because a ledger may contain 100,000. */
+/** Maximum number of tasks to count, because a ledger can contain 100,000 tasks. */
 const MAX_COUNTED = 1000;
 
 async function listTable(
@@ -148,12 +148,12 @@ async function explainEmptyList(elsewhere: number, flags: HistoryFlags, session:
   const otherTasks = elsewhere === 0 ? "." : `, but ${elsewhere} ${location}: ${command}`;
   const isNew = elsewhere === 0 && !isFiltered(flags);
   await session.console.note([`${emptyText}${otherTasks}`, ...(isNew ? [FIRST_TASK] : [])]);
-  // Only reported for an empty list, because tasks may have a model that is not in the matrix.
+  // Reports an unknown model only if the list is empty, because a task can have a model that is not in the matrix.
   const mistyped = flags.model === undefined ? null : await mistypedModel(flags.model, session);
   if (mistyped !== null) await session.console.note(mistyped);
 }
 
-/** @param location limits the list, such as `in the sandbox`; null for all services but the sandbox */
+/** @param location phrase such as `in the sandbox`; null if the list has the tasks of all services but the sandbox */
 function emptyListText({ search, status, model, since }: HistoryQuery, location: string | null): string {
   const isOnlyOpen = status === "unfinished" && !isFiltered({ search, model, since });
   if (isOnlyOpen) return location === null ? "No task is unfinished" : `No task ${location} is unfinished`;

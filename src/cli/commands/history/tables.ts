@@ -83,7 +83,7 @@ function seedCell({ files }: TaskReport): string {
   return others.length === 0 ? String(first) : `${first} +${others.length}`;
 }
 
-/** Shortens an error message to its error code, because the row already names the task. */
+/** Shortens an error message to its error code, because the row already shows the task id. */
 function shortReason(message: string): string {
   return /error code [^)]+/.exec(message)?.[0] ?? message;
 }
@@ -111,7 +111,7 @@ interface Totals {
   undocumented: number;
   /** Number of free tasks; undefined for 0. */
   free?: number;
-  /** Sums of the costs and tokens that generators reported, by name; undefined without reports. */
+  /** Sums of the costs and tokens that generators reported, by name; undefined if generators reported nothing. */
   usage?: Record<string, number>;
 }
 
@@ -186,7 +186,7 @@ function totalCells(totals: Totals): string[] {
   return [String(totals.tasks), String(totals.images), creditsTotalCell(totals)];
 }
 
-/** Formats a total: `12`, `free`, `?` without documented costs, `12 + ?` if some costs are undocumented. */
+/** Formats a total: `12`, `free`, `?` if no cost is documented, `12 + ?` if some costs are undocumented. */
 function creditsTotalCell({ tasks, credits, undocumented, free = 0 }: Totals): string {
   if (free === tasks) return "free";
   if (undocumented === 0) return String(credits);
