@@ -7,7 +7,7 @@ import type { Call, Job } from "./session-jobs.ts";
 import type { Toolbox } from "./tool.ts";
 import { type Answer, nextCallAdvice, taskAnswer } from "./tool-answer.ts";
 
-/** Many clients abort a call after a minute. */
+/** Default wait of a call. It is shorter than a minute, because many clients abort a call after a minute. */
 const DEFAULT_WAIT_SECONDS = 45;
 
 export const WAIT_OPTIONS = {
@@ -18,7 +18,7 @@ export const WAIT_OPTIONS = {
   }),
 } satisfies Options;
 
-/** Polling time of a call, in milliseconds: shorter than the wait, so that the last poll ends in time. */
+/** Returns the polling time of a call, which is shorter than the wait, so that the last poll ends in time. */
 export function pollingMs(waitSeconds: number): number {
   return Math.max(waitSeconds - 1, 0.5) * 1000;
 }
@@ -36,12 +36,12 @@ export async function resumeTask(
   throw new ImggenFailure(task);
 }
 
-/** Minimum wait for a task to be queued, because a service may take long to assign its id. */
+/** Minimum wait for a task to be queued, in milliseconds, because a service might take long to assign the task id. */
 const QUEUE_MS = 30_000;
 
 type WaitTools = Pick<Toolbox, "clock" | "findTask">;
 
-/** Returns the result of a job, or its id and the next call if it takes longer. @throws the job's error */
+/** Returns the result of a job; after `waitSeconds`, the task id and the next call. @throws the job's error */
 export async function jobAnswer(
   job: Job,
   waitSeconds: number,

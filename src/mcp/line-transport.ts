@@ -16,9 +16,9 @@ export interface LineStreams {
   write(message: object): Promise<boolean>;
 }
 
-/** Requests of one line, and their answers so far. */
+/** Requests of one line of input, and the answers so far. */
 interface Batch {
-  /** Whether the line was an array (protocol version 2025-03-26). The answers are then written as one array. */
+  /** Whether the line was an array (protocol version 2025-03-26), which must be answered with one array. */
   isArray: boolean;
   unanswered: number;
   answers: JSONRPCMessage[];
@@ -47,7 +47,7 @@ export class LineTransport implements Transport {
   }
 
   async start(): Promise<void> {
-    // Closing makes the input fail too, which is not an error.
+    // Ignores a failure of the input after `close`, because closing causes this failure.
     const onFailure = (error: Error) => void (this.#isClosed || this.onerror?.(error));
     void this.#read().catch(onFailure).then(this.#markClosed);
   }
@@ -72,7 +72,7 @@ export class LineTransport implements Transport {
     if (!(await this.#lines.write(message))) this.#markClosed();
   }
 
-  /** Ends a request with its answer, or without one if cancelled. A batch is answered after its last request. */
+  /** Ends a request, with no answer if the request was cancelled. A batch is answered after its last request ends. */
   async #settle(id: unknown, answer?: JSONRPCMessage): Promise<void> {
     const batch = this.#pending.get(id);
     if (batch === undefined) return;
@@ -100,7 +100,7 @@ export class LineTransport implements Transport {
     await this.#write({ jsonrpc: "2.0", id, error: { code: ProtocolErrorCode.InvalidRequest, message } });
   }
 
-  /** Ignores a line that is not JSON, because it has no id to answer. */
+  /** Ignores a line that is not JSON, because an answer would need the id of a request. */
   #deliver(json: unknown): void {
     const isArray = Array.isArray(json);
     if (isArray && json.length === 0) void this.#refuse("The batch is empty.");
@@ -127,7 +127,7 @@ export class LineTransport implements Transport {
   }
 }
 
-/** Some clients send null for omitted parameters, which the protocol forbids. */
+/** Removes null parameters, because some clients send null for omitted parameters, which the protocol forbids. */
 function withoutNullParams(json: unknown): unknown {
   if (!isJsonObject(json)) return json;
   const { params, ...rest } = json;
@@ -139,7 +139,7 @@ function withoutNullParams(json: unknown): unknown {
 
 const MAX_LINE_BYTES = 10 * 1024 * 1024;
 
-/** Bytes kept at each end of a line that is too long, to find the id of its request. */
+/** Number of bytes to keep at each end of a line that is too long, to find the id of its request. */
 const END_BYTES = 1024;
 
 /** A line, or both ends of a line that is too long. */
@@ -175,7 +175,7 @@ const ID_AT_START = new RegExp(
 );
 const ID_AT_END = new RegExp(String.raw`,\s*"id"\s*:\s*${ID_VALUE}\s*\}\s*$`);
 
-/** Returns the id of a request if it is the first or last field, or null. */
+/** Returns the id of a request if the id is the first or last field; otherwise null. */
 function findIdAtEnds({ start, end }: { start: string; end: string }): RequestId | null {
   const value = (ID_AT_START.exec(start) ?? ID_AT_END.exec(end))?.[1];
   return value === undefined ? null : JSON.parse(value);

@@ -28,12 +28,12 @@ export interface ServeOptions extends LineStreams, Omit<Toolbox, keyof CallSetti
   onError: (error: Error) => void;
 }
 
-/** Grace period of calls after the client disconnects, and again after their abort, in milliseconds. */
+/** Grace period of calls, in milliseconds, first after the client disconnects and again after the calls are aborted. */
 const LAST_CALLS_MS = 1000;
 
 /**
- * Serves one MCP client until it closes a pipe or the signal aborts. Calls are then stopped cleanly, and
- * charged tasks stay in the ledger for `imggen resume`.
+ * Serves one MCP client until the client closes a pipe or `signal` is aborted. At the end, running calls are stopped
+ * cleanly, and charged tasks remain in the ledger for `imggen resume`.
  */
 export async function serve(options: ServeOptions): Promise<void> {
   const { input, write, budget, settings, close, clock, signal, onError } = options;
@@ -77,7 +77,7 @@ export function createServer(
     if ("result" in now) return toCallResult(now, shared.budget.costs);
     const run = prepareCall(toolsFor(now), params.name, params.arguments ?? {});
     const { signal } = context.mcpReq;
-    // resume_tasks adds a listener for every job of the session.
+    // Disables Node's warning about many listeners, because resume_tasks adds a listener for every job of the session.
     setMaxListeners(0, signal);
     const { onProgress, stop } = reportProgress(context.mcpReq, shared.clock);
     const answer = await run({ signal, onProgress }, { ...shared, ...now })
@@ -88,10 +88,10 @@ export function createServer(
   return server;
 }
 
-/** In milliseconds. Clients wait for the list of tools at startup. */
+/** Timeout of the query for terms, in milliseconds. It is short, because clients wait for the tools at startup. */
 const TERMS_MS = 2_000;
 
-/** Returns null without a generator, or if it does not reply in time. */
+/** Returns the terms of the generator; null if there is no generator, or the generator does not reply in time. */
 async function getTermsInTime({ generatorTerms, clock }: Pick<Toolbox, "generatorTerms" | "clock">) {
   const timerAbort = new AbortController();
   const timeUp = clock.sleep(TERMS_MS, timerAbort.signal).then(
@@ -115,7 +115,7 @@ function toDescription({ prepare: _run, inputSchema, ...tool }: Tool): ToolDescr
 }
 
 /**
- * Prepares a call. Invalid arguments become its result, so that a model can correct itself.
+ * Prepares a call. Invalid arguments become the result of the call, so that a model can correct the arguments.
  * @throws ProtocolError for an unknown tool
  */
 function prepareCall(tools: readonly Tool[], name: string, args: unknown): ReturnType<Tool["prepare"]> {
@@ -132,7 +132,7 @@ function prepareCall(tools: readonly Tool[], name: string, args: unknown): Retur
   }
 }
 
-/** Returns the document as text and as an object, because not every client reads both. */
+/** Returns the document as text and as an object, because some clients read only the text and some only the object. */
 function toCallResult({ result, isError = false, images = [] }: Answer, session: SessionCosts) {
   const document = { ...result, session };
   const text = { type: "text" as const, text: JSON.stringify(document) };
@@ -143,7 +143,7 @@ function toCallResult({ result, isError = false, images = [] }: Answer, session:
   };
 }
 
-/** Many clients abort a call after a minute without progress. */
+/** Interval of progress reports, in milliseconds. Many clients abort a call after a minute without progress. */
 const HEARTBEAT_MS = 10_000;
 
 export interface CallProgress {
@@ -151,7 +151,7 @@ export interface CallProgress {
   stop(): void;
 }
 
-/** Reports the progress of a call if the client asks for it. */
+/** Reports the progress of a call if the client has requested progress. */
 export function reportProgress(
   { _meta, notify }: Pick<ServerContext["mcpReq"], "_meta" | "notify">,
   clock: Clock,
@@ -190,13 +190,13 @@ async function notifyRepeatedly(
       notify();
     }
   } catch {
-    // The call has ended.
+    // The call has ended, because `clock.sleep` throws only after `signal` is aborted.
   }
 }
 
 /**
- * The client of the current settings. It is replaced after a change of the generator or key, as soon as none of
- * its tasks is running.
+ * The client of the current settings. After a change of the generator or key, a new client replaces the old client as
+ * soon as no task is running.
  */
 export class CurrentClient {
   readonly #open: () => Client;
@@ -209,7 +209,7 @@ export class CurrentClient {
     this.#client = open();
   }
 
-  /** @param terms identifies the generator with all its settings */
+  /** @param terms text that identifies the generator and all settings of the generator */
   async get(terms: string, isIdle: boolean): Promise<Client> {
     this.#terms ??= terms;
     if (terms !== this.#terms && isIdle) {
@@ -218,7 +218,7 @@ export class CurrentClient {
       this.#client = this.#open();
       this.#previousClosed = previousClient.close();
     }
-    // Two clients must not run the same queue.
+    // Waits until the previous client is closed, because two clients must not run the same queue.
     await this.#previousClosed;
     return this.#client;
   }

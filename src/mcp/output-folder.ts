@@ -17,8 +17,8 @@ interface FolderOptions {
 }
 
 /**
- * Returns the working folder if images can be saved there. Clients often start the server in a folder that is
- * not the user's, so the pictures folder and then the state folder are fallbacks.
+ * Returns the working folder if images can be saved in it, otherwise the pictures folder or the state folder. These
+ * fallbacks are needed because clients often start the server in a folder that does not belong to the user.
  */
 export async function findOutputFolder({
   folder,
@@ -51,7 +51,7 @@ async function isWritable(folder: string): Promise<boolean> {
   }
 }
 
-/** Pictures folder of the user by the XDG directories or its default name, or null if it does not exist. */
+/** Returns the user's pictures folder, as set for the desktop or by its default name; null if the folder is missing. */
 async function picturesFolder(env: FolderOptions["env"]): Promise<string | null> {
   const home = env.HOME ?? env.USERPROFILE;
   if (!home || !path.isAbsolute(home)) return null;
@@ -63,7 +63,7 @@ async function picturesFolder(env: FolderOptions["env"]): Promise<string | null>
       ? path.join(home, "Pictures")
       : folderSetting.replace(/^\$HOME(?=\/|$)/, home);
   const stats = await promises.stat(folder).catch(() => null);
-  // The setting is the home folder if the desktop has no pictures folder.
+  // Ignores the home folder, because desktops without a pictures folder set the home folder as pictures folder.
   return stats?.isDirectory() && path.isAbsolute(folder) && path.resolve(folder) !== path.resolve(home)
     ? folder
     : null;

@@ -9,7 +9,7 @@ export const DEFAULT_MAX_CREDITS = 20;
 
 export interface SessionCosts {
   maxCredits: number;
-  /** Credits possibly charged in this session. A request of undocumented cost counts as the highest documented one. */
+  /** Credits possibly charged in this session. A request of undocumented cost counts as the highest documented cost. */
   credits: number;
   undocumentedRequests: number;
 }
@@ -17,8 +17,8 @@ export interface SessionCosts {
 type PricedEstimate = Pick<Estimate, "credits" | "requests"> & { request: Pick<GenerationRequest, "model"> };
 
 /**
- * The cap of one session. Each request is counted before its submit, and subtracted only if certainly nothing
- * was charged, so that an agent that repeats itself stops at the cap.
+ * The cap of one session. Each request is counted before its submit, and subtracted only if certainly nothing was
+ * charged. An agent that repeats requests therefore cannot exceed the cap.
  */
 export class SessionBudget implements Cap {
   readonly #matrix: Matrix;
@@ -26,7 +26,7 @@ export class SessionBudget implements Cap {
   readonly #costs: SessionCosts;
   readonly #allowedModels = new Set<string>();
 
-  /** @param maxCredits above the default, requests of undocumented cost need no argument */
+  /** @param maxCredits cap. If it is above the default, requests of undocumented cost need no permission. */
   constructor(matrix: Matrix, maxCredits = DEFAULT_MAX_CREDITS) {
     this.#matrix = matrix;
     this.#undocumentedCost = highestCost(matrix);
@@ -39,8 +39,8 @@ export class SessionBudget implements Cap {
 
   /**
    * Checks a request before anything is recorded.
-   * @param allowUndocumentedCost whether the user allows it, for this and later requests to the model
-   * @throws BudgetExceededError if it must not be submitted
+   * @param allowUndocumentedCost whether the user allows undocumented costs of this and later requests to the model
+   * @throws BudgetExceededError if the request must not be submitted
    */
   check(estimate: Estimate, allowUndocumentedCost: boolean): void {
     if (allowUndocumentedCost) this.#allowedModels.add(estimate.request.model);

@@ -12,11 +12,11 @@ export interface Call {
 type Work = (call: Call) => Promise<TaskSuccess>;
 
 /**
- * A running request or task. It outlasts its call, so that its image is saved, and stops only if all its calls
- * are cancelled.
+ * A running request or task. A job continues after the answer to its call, so that the image is saved. A job is stopped
+ * only if all its calls are cancelled.
  */
 export class Job {
-  /** Identifies the request. An equal request joins this job. */
+  /** Identity of the request. A call with the same key joins this job, so that nothing is charged twice. */
   readonly key: string;
   readonly result: Promise<TaskSuccess>;
   readonly queued: Promise<undefined>;
@@ -33,16 +33,16 @@ export class Job {
     this.queued = new Promise((resolve) => (this.#resolveQueued = () => resolve(undefined)));
     if (taskId !== null) this.#resolveQueued();
     this.result = work({ signal: this.#stop.signal, onProgress: (event) => this.#handleEvent(event) });
-    // Every waiting call receives the error. If no call waits, it must not end the program.
+    // Prevents an unhandled rejection if no call waits for the result. Waiting calls still receive the error.
     this.result.catch(() => {});
   }
 
-  /** The provider's id, or null before acceptance. */
+  /** The provider's id; null until the provider accepts the task. */
   get taskId(): string | null {
     return this.#taskId;
   }
 
-  /** The ledger's id, or null before its task is recorded. */
+  /** The ledger's id; null until the task is recorded. */
   get recordId(): string | null {
     return this.#recordId ?? this.#taskId;
   }
@@ -51,7 +51,7 @@ export class Job {
     return this.#stop.signal.aborted;
   }
 
-  /** Adds a waiting call. @returns a function that removes it after an answer */
+  /** Adds a waiting call. @returns a function that removes the call after its answer */
   join({ signal, onProgress }: Call): () => void {
     this.#activeCalls += 1;
     this.#watchers.add(onProgress);
@@ -80,7 +80,7 @@ export class Jobs {
   readonly #charged = new Map<string, string>();
 
   /**
-   * Starts a job after stopping jobs of the same key have recorded their tasks.
+   * Starts a job. Its work begins after the stopped jobs with the same key have ended, because they still record tasks.
    * @param taskId id of the task to finish, or null for a new request
    */
   start(key: string, work: Work, taskId: string | null = null): Job {
@@ -102,7 +102,7 @@ export class Jobs {
     return job;
   }
 
-  /** Task of an ended job that can be resumed or may have been charged, regardless of the account. */
+  /** Returns the task of an ended job if it can be resumed or might have been charged, to any account. */
   chargedTaskId(key: string): string | undefined {
     return this.#charged.get(key);
   }

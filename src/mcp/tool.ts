@@ -24,7 +24,7 @@ export interface CallSettings {
   client: Client;
   matrix: Matrix;
   defaults: Omit<RequestOptions, "prompt">;
-  /** Whether the provider is a generator, which may have models outside the matrix. */
+  /** Whether the provider is a generator, which can have models that are not in the matrix. */
   takesAnyModel: boolean;
   previews: boolean;
   findOutput: () => Promise<OutputFolder>;
@@ -35,9 +35,9 @@ export interface Toolbox extends CallSettings {
   jobs: Jobs;
   /** Finds a task by its id or a prefix. @throws UsageError for an ambiguous prefix */
   findTask: (id: string) => Promise<Task | null>;
-  /** Models of the user's generator, or null without a generator or a list. */
+  /** Returns the models of the user's generator; null if there is no generator, or the generator lists no models. */
   generatorModels: () => Promise<string[] | null>;
-  /** Queries the user's generator for its terms, null without one. @throws ImggenError */
+  /** Queries the user's generator for its terms. Returns null if there is no generator. @throws ImggenError */
   generatorTerms: () => Promise<GeneratorTerms | null>;
   clock: Clock;
 }
@@ -69,7 +69,7 @@ type Arguments<Table extends Options, PresentName extends keyof Table> = ValuesO
 interface Definition<Table extends Options, PresentName extends keyof Table>
   extends Omit<Tool, "inputSchema" | "prepare"> {
   options: Table;
-  /** Arguments that always have a value. Those without a default are required. */
+  /** Arguments that always have a value. An argument without a default is required. */
   presentNames: readonly PresentName[];
   run(args: Arguments<Table, PresentName>, call: Call, toolbox: Toolbox): Promise<Answer>;
 }
@@ -139,7 +139,7 @@ function findProblems(args: object, options: Options, required: readonly string[
   return [...missingArguments, ...invalidArguments];
 }
 
-/** Many models send null for omitted arguments. */
+/** Removes null values, because many models send null for omitted arguments. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.filter((item) => item !== null).map(withoutNulls);
   if (typeof value !== "object" || value === null) return value;
@@ -148,11 +148,11 @@ function withoutNulls(value: unknown): unknown {
 }
 
 export interface ToolFacts extends Pick<CallSettings, "matrix" | "takesAnyModel" | "defaults"> {
-  /** Terms of the user's generator. Absent if it was not queried. */
+  /** Terms of the user's generator; absent if the generator was not queried. */
   terms?: Pick<GeneratorTerms, "isFree" | "defaultModel"> | null;
 }
 
-/** Restricts a model option to the matrix, unless a generator may have other models. */
+/** Restricts a model option to the matrix, unless the provider can have other models. */
 export function withModels<Row extends Option<"text">>(row: Row, { matrix, takesAnyModel }: ToolFacts): Row {
   return takesAnyModel ? row : { ...row, choices: matrix.map(({ id }) => id) };
 }
@@ -175,7 +175,7 @@ function costText(name: string, isFree: boolean, matrix: Matrix): string {
   return range ?? `whose cost is not documented and counts as ${highestCost(matrix)} credits`;
 }
 
-/** Fields of a request as arguments. The matrix checks their combination. */
+/** Returns the fields of a request as arguments. Combinations of fields are checked later, with the matrix. */
 export function requestArguments(settings: ToolFacts) {
   return {
     prompt: noFlag("text", { agents: "What the image shows." }),

@@ -192,7 +192,7 @@ const MAX_LINES = 3;
 
 const DEFAULT_MODEL_TEXT = "the default model";
 
-/** Describes the combinations that the matrix does not support, or groups them by model in four lines if they are many. */
+/** Describes the combinations that the matrix does not support. Groups many combinations by model, in four lines. */
 function skippedLines({ spec: { rows }, skipped }: CheckedBatch, session: Session): string[] {
   if (skipped.length <= MAX_LISTED)
     return skipped.map(({ input: { model = DEFAULT_MODEL_TEXT, ratio, quality }, reason }) => {

@@ -77,7 +77,7 @@ async function print(report: TaskReport, session: Session, isOnStdout = false): 
   else await renderReport(report, session, "", isOnStdout);
 }
 
-/** Shows the unfinished task of a request whose generator is unusable. @throws `error` if there is no unfinished task */
+/** Shows the unfinished task of a request whose generator is unusable. @throws `error` if no task is unfinished */
 export async function showUnusable(error: unknown, prompt: string, session: Session): Promise<number> {
   const { reportBlockedTask } = await import("../../client/targets/generator-setup.ts");
   const report = await reportBlockedTask(error, prompt, session);

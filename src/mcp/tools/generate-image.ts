@@ -82,7 +82,7 @@ async function reuseOrGenerate(spec: TaskSpec, call: Call, toolbox: Toolbox): Pr
   const options = { ...request, ...call };
   const earlierTask = reuse ? await client.reuse({ ...options, output: spec.output }) : null;
   if (earlierTask !== null) return earlierTask;
-  // After a change of the API key, the task belongs to another account but still to this session.
+  // `client.reuse` finds only tasks of the current account. A task of this session under an earlier key is reused too.
   const chargedTaskId = reuse ? jobs.chargedTaskId(key) : undefined;
   if (chargedTaskId !== undefined)
     return { ...(await resumeTask(chargedTaskId, call, toolbox)), reused: true };
@@ -91,8 +91,8 @@ async function reuseOrGenerate(spec: TaskSpec, call: Call, toolbox: Toolbox): Pr
 }
 
 /**
- * Resolves the destination: the session's folder, or a file or folder below it.
- * @throws UsageError for a path outside of it, by its name or through a link
+ * Resolves the destination: the session's folder, or a file or folder below the session's folder.
+ * @throws UsageError for a path that leads out of the session's folder, by its name or through a link
  */
 async function resolveOutput(folder: string, output: string | undefined): Promise<string> {
   if (output === undefined) return `${folder}/`;
@@ -107,9 +107,8 @@ async function resolveOutput(folder: string, output: string | undefined): Promis
 }
 
 /**
- * Resolves reference images, only from the session's folder, so that an agent cannot send other files of the
- * user.
- * @throws UsageError for a file outside of it, by its name or through a link
+ * Resolves reference images. Files must be in the session's folder, because an agent must not send other files.
+ * @throws UsageError for a file outside the session's folder, by its name or through a link
  */
 async function resolveImages(folder: string, images: readonly string[]): Promise<string[]> {
   const realOutputFolder = await canonicalFolder(folder);

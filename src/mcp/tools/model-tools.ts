@@ -19,7 +19,7 @@ export const listModels = tool({
   async run(filter, _call, { client, generatorModels }) {
     const fromMatrix = client.models(filter);
     const isFiltered = Object.keys(filter).length > 0;
-    // A filter matches no model of a generator, because these models are undocumented.
+    // A filter excludes all models of the generator, because their features are undocumented.
     const names = isFiltered ? [] : ((await generatorModels()) ?? []);
     const unlistedModels = names
       .filter((name) => !fromMatrix.some(({ id }) => id === name))

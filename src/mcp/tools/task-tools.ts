@@ -51,7 +51,7 @@ async function answerForTask(
   if (job) return jobAnswer(job, waitSeconds, call, toolbox);
   if (waitSeconds === 0) return taskAnswer(await client.status(taskId, call));
   const timeoutMs = pollingMs(waitSeconds);
-  // Tasks of the ledger keep their recorded destination.
+  // Gives no destination for a task of the ledger, because the ledger already contains the task's destination.
   const options = record === null ? { timeoutMs, output: `${(await findOutput()).folder}/` } : { timeoutMs };
   const resumeJob = jobs.start(
     JSON.stringify(fullId),
@@ -70,10 +70,10 @@ export const resumeTasks = tool({
   options: WAIT_OPTIONS,
   presentNames: ["waitSeconds"],
   async run({ waitSeconds }, call, toolbox) {
-    // Tasks of cancelled calls are resumed too.
+    // Waits for stopped jobs, so that the tasks of cancelled calls are resumed too.
     await toolbox.jobs.waitUntilStopped();
     const jobs = toolbox.jobs.active;
-    // A queued task has an id, which is needed to report each task only once.
+    // Waits until all tasks have an id, which is needed to report each task only once.
     await waitUntilAllQueued(jobs, call, toolbox);
     const [running, { tasks, unreadable, toAnswer }] = await Promise.all([
       Promise.all(
@@ -81,8 +81,8 @@ export const resumeTasks = tool({
       ),
       resumeWithin(waitSeconds, call, toolbox),
     ]);
-    // `resume` reports unfinished jobs of this session as claimed by it. If such a job has failed since, `resume` has
-    // saved its task.
+    // A task can be in `running` and in `tasks`. The answer in `running` is used, because `resume` reports the tasks of
+    // running jobs as claimed, unless the job has failed and `resume` has saved its task.
     const savedIds = new Set(tasks.filter(({ ok }) => ok).map(({ taskId }) => taskId));
     const sessionAnswers = running.filter(({ job, answer }) => !(answer.isError && savedIds.has(job.taskId)));
     const sessionIds = new Set(sessionAnswers.map(({ job }) => job.taskId));
@@ -99,7 +99,7 @@ export const resumeTasks = tool({
   },
 });
 
-/** Finishes tasks within this time. An image still being downloaded then is left to another call. */
+/** Finishes tasks until the time is up. Another call can finish a download that takes longer. */
 async function resumeWithin(waitSeconds: number, call: Call, { client, clock }: Toolbox) {
   const [timeUp, timerAbort] = [new AbortController(), new AbortController()];
   clock.sleep(Math.max(waitSeconds, 1) * 1000, timerAbort.signal).then(
@@ -120,7 +120,7 @@ async function resumeWithin(waitSeconds: number, call: Call, { client, clock }: 
   }
 }
 
-/** A task interrupted by the end of the call is reported as running, not as failed. */
+/** Reports a task as running, not as failed, if the end of the wait has interrupted the task. */
 function answerAtTimeUp(task: TaskResult): Answer {
   if (task.ok || task.error.type !== "interrupted") return taskAnswer(task);
   return runningAnswer(task, `Task ${task.taskId} is still to be saved.`);
