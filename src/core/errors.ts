@@ -5,7 +5,7 @@ import type { Ledger } from "../store/ledger.ts";
 import { GENERATOR_KEY_ID, type Intent, isAtGenerator, type ServiceIdentity } from "../task/intent.ts";
 import { displayId, getCharged, type Task } from "../task/task.ts";
 
-/** Error of an earlier step or another row that stops a task. It has the type of that error, which is its `cause`. */
+/** Error of an earlier step or another row that stops a task. `type` is the type of the original error. */
 export class InheritedError extends ImggenError {
   readonly type: ErrorType;
 
@@ -26,7 +26,7 @@ export function isAccountError({ type }: ImggenError): boolean {
   return ACCOUNT_ERROR_TYPES.has(type);
 }
 
-/** The wait ended before the task, which still runs and can be resumed. The report has the task id. */
+/** The wait ended before the task did. The task can be resumed by the id in the report. */
 export class PendingError extends ImggenError {
   readonly type = "pending";
 }
@@ -53,14 +53,14 @@ export function describeWorker(worker: ProcessIdentity | null, self: ProcessIden
 }
 
 /**
- * Another process took over the task after this process's claim had expired. This process submits nothing more, and writes no
- * more to the task's file.
+ * Another process took over the task after this process's claim had expired. This process submits nothing more, and
+ * records only the replies to its own requests.
  */
 export class TakenOverError extends ImggenError {
   readonly type = "pending";
 }
 
-/** Another task has submitted the request, which must be submitted only once. Nothing was sent. */
+/** Another task has already submitted a request that must be submitted only once. Nothing was sent for this task. */
 export class AnsweredError extends ImggenError {
   readonly type = "pending";
 
@@ -71,7 +71,7 @@ export class AnsweredError extends ImggenError {
   }
 }
 
-/** The user has cancelled the task in another process. It is the reason of the aborted signal. */
+/** The user has cancelled the task in another process. Used as the reason of the aborted signal. */
 export class CancelledError extends ImggenError {
   readonly type = "generation_failed";
 
@@ -80,19 +80,19 @@ export class CancelledError extends ImggenError {
   }
 }
 
-/** Some of a task's images could not be made; the others are saved. The report has the files. */
+/** Some images of a task could not be made. The report lists the images that were saved. */
 export class PartialError extends ImggenError {
   readonly type = "partial";
 }
 
-/** A provider sent something that is not an image. Thrown for one image; `message` is a clause. */
+/** A provider sent data that is not an image. `message` is a clause. */
 export class BadImageError extends ImggenError {
   readonly type = "generation_failed";
 }
 
 /**
- * A charged image could not be downloaded or written (`charged` is `yes`, and the task can be resumed), or the output folder
- * is unusable (found before the submit, `charged` is `no`). `cause` is the disk's error, if any.
+ * A charged image could not be downloaded or written: `charged` is `yes`, and the task can be resumed. If the output
+ * folder is unusable before the submit, `charged` is `no`. `cause` is the disk's error, if any.
  */
 export class SaveFailedError extends ImggenError {
   readonly type = "save_failed";
@@ -102,16 +102,19 @@ const GONE_HINT = [
   "The provider no longer has the image, so another try would fail too.",
   phrase`\nTo see the task and its request: ${action("history")}`,
 ];
-/** For an image whose URL fails while its provider returns no new URL. */
+/** Hint for an image whose URL fails and whose provider returns no new URL. */
 const MAYBE_GONE_HINT = phrase`The provider returned no new URL, and may have removed the image. To try again: ${action("resume")}`;
 
-/** One image could not be downloaded, after all retries. The other images are saved. */
+/** An image could not be downloaded, even after all retries. Other images of the task are saved. */
 export class DownloadFailedError extends SaveFailedError {
-  /** Reason, and the URL without its query. */
+  /** Reason with the URL, from which the query was removed. */
   readonly reason: string;
   readonly isFinal: boolean;
 
-  /** @param facts.isMissing whether the server reports that the image does not exist @param facts.isFinal whether every retry would fail */
+  /**
+   * @param facts.isMissing whether the server reports that the image does not exist
+   * @param facts.isFinal whether every retry would fail
+   */
   constructor(reason: string, { isMissing = false, isFinal = false } = {}) {
     const hint = isFinal ? GONE_HINT : isMissing ? MAYBE_GONE_HINT : undefined;
     super(`The image could not be downloaded: ${reason}.`, { charged: "yes", hint });
@@ -120,17 +123,17 @@ export class DownloadFailedError extends SaveFailedError {
   }
 }
 
-/** A part of the program is missing, for example because it was replaced while it ran. Nothing was sent. */
+/** A part of the program is missing, for example because an upgrade replaced the program's files. Nothing was sent. */
 export class NotLoadedError extends ImggenError {
   readonly type = "internal";
 }
 
-/** The request would cost more than the user allows, or its cost is not documented. Nothing was sent. */
+/** The request would cost more than the user allows, or has no documented cost. Nothing was sent. */
 export class BudgetExceededError extends ImggenError {
   readonly type = "budget_exceeded";
 }
 
-/** A task belongs to another account than the configured one. It was not polled; `hint` has the settings that it needs. */
+/** A task belongs to another account than the configured one, so it was not polled. `hint` has the settings to use. */
 export class OtherAccountError extends ImggenError {
   readonly type = "usage";
 }
@@ -154,7 +157,9 @@ export function requireSameAccount(
   if (!acceptsOtherKey) requireSameKey(task, current, taskId);
 }
 
-/** @throws OtherAccountError if a task was submitted with another key. At a generator, a missing key matches any key. */
+/**
+ * @throws OtherAccountError if a task was submitted with another key. For a generator, a missing key matches every key.
+ */
 export function requireSameKey(task: TaskAccount, { keyId }: ServiceIdentity, taskId: string): void {
   const taskKeyId = task.service.keyId;
   const isGenerator = isAtGenerator(task);
@@ -175,16 +180,19 @@ export class MissingProviderError extends ImggenError {
   readonly type = "outcome_unknown";
 }
 
-/** Problem of a manifest. It prevents every submit of the batch. */
+/** Problem of a manifest. A single problem prevents every submit of the batch. */
 export interface ManifestProblem {
   line: number;
-  /** Without the line number. */
+  /** Message without the line number. */
   message: string;
 }
 
 const MAX_SHOWN_PROBLEMS = 100;
 
-/** Rows of a manifest that cannot be sent. Nothing was sent. `problems` has all of them, `message` the first 100. */
+/**
+ * Some rows of a manifest cannot be sent, so nothing was sent. `problems` has all problems, and `message` the first
+ * 100.
+ */
 export class ManifestError extends ImggenError {
   readonly type = "invalid_request";
   readonly problems: readonly ManifestProblem[];

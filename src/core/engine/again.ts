@@ -13,14 +13,16 @@ import { pause } from "../polling/wait.ts";
 import { requestIdentity, type TaskDeps } from "./deps.ts";
 
 /**
- * State of an earlier task whose request is repeated:
- * - `saved`: its images were saved.
- * - `resumable`: unfinished, and this process can continue it. `old`: likewise, but older than a week, so that the user hardly
- *   means to continue it. `partly unknown`: likewise, but the reply to one of its requests was lost.
- * - `alive`: a living process has claimed it. `out of sight`: a process in a container or on another machine has claimed it.
- * - `unknown`: its reply was lost, and the user decides.
- * - `failed`: it has no image, and may have been charged.
- * - `none`: refused, never sent, dismissed or cancelled.
+ * State of an earlier task with the same request as a new command:
+ * - `saved`: the images were saved.
+ * - `resumable`: the task is unfinished, and this process can continue it.
+ * - `old`: as `resumable`, but older than a week, so that the user probably wants a new image.
+ * - `partly unknown`: as `resumable`, but the reply to one of the task's requests was lost.
+ * - `alive`: a living process has claimed the task.
+ * - `out of sight`: a process in a container or on another machine has claimed the task.
+ * - `unknown`: the reply was lost, so the user must decide.
+ * - `failed`: the task has no image, and might have been charged.
+ * - `none`: the task was refused, never sent, dismissed or cancelled.
  */
 export type EarlierState =
   | "saved"
@@ -40,7 +42,7 @@ export interface EarlierTask {
 
 const OLD_MS = 7 * 24 * 60 * 60_000;
 
-/** @param task with lost replies already marked as unknown */
+/** @param task the task, with lost replies already marked as unknown */
 export function getEarlierState(
   task: Task,
   ledger: Pick<Ledger, "isCancelled" | "isHeld" | "isUnreachable" | "clock">,
@@ -62,7 +64,7 @@ export function getEarlierState(
     case "accepted":
     case "completed": {
       if (ledger.isHeld(task)) return ledger.isUnreachable(task) ? "out of sight" : "alive";
-      // `resume` closes a task that was never submitted.
+      // The task has nothing to continue, because `resume` would close it without a submit.
       if (endsUnsent(task)) return "none";
       if (isUnknown(task)) return "partly unknown";
       return ledger.clock.now() - Date.parse(task.submittedAt) > OLD_MS ? "old" : "resumable";
@@ -73,19 +75,20 @@ export function getEarlierState(
 type SearchDeps = Pick<TaskDeps, "connection" | "ledger">;
 
 export type RepeatDecision =
-  /** Submit it. `warn`: an old task that is charged and unfinished. */
+  /** Submit the request. `warn`: an old, unfinished task to warn about; null for none. */
   | { kind: "none"; warn: Task | null }
   /** Continue this task. */
   | { kind: "mine"; earlier: EarlierTask }
-  /** Another process has claimed, or may have claimed, this task. */
+  /** Another process has claimed this task, or might have claimed it. */
   | { kind: "theirs"; earlier: EarlierTask }
   | { kind: "saved"; earlier: EarlierTask }
   | { kind: "ask"; earlier: EarlierTask };
 
 /**
- * Decides about a command that is run again: the newest unfinished task is continued. If its outcome is unknown or its process
- * out of sight, the user decides. The request is submitted again if its task is saved or belongs to a living process.
- * @param isTried tasks that could not be claimed
+ * Decides what a repeated command does about its earlier tasks. Continues the newest unfinished task, but lets the user
+ * decide if an outcome is unknown or a process is out of sight. Otherwise submits the request again, for example if the
+ * earlier task is saved or a living process has claimed it.
+ * @param isTried whether to ignore a task, because an attempt to claim it failed
  * @throws UnreadableRecordError
  */
 export async function findUnfinished(
@@ -112,7 +115,7 @@ export async function findUnfinished(
   return { kind: "none", warn: findInState("old")?.task ?? null };
 }
 
-/** Whether --reuse accepts a task instead of a new submit. "perhaps": it may have images. */
+/** Whether --reuse uses a task instead of a new submit; "perhaps" if the task might have images. */
 const REUSABILITY: Readonly<Record<EarlierState, "yes" | "perhaps" | "no">> = {
   saved: "yes",
   resumable: "yes",
@@ -137,7 +140,10 @@ const REUSE_KINDS: Readonly<Record<EarlierState, Exclude<RepeatDecision["kind"],
   none: null,
 };
 
-/** Decides for --reuse: the newest task that has images or will have them, otherwise the newest that may have them. */
+/**
+ * Decides what --reuse does: uses the newest task that has images or will have them, otherwise the newest task that
+ * might have them.
+ */
 export async function findReusable(request: GenerationRequest, deps: SearchDeps): Promise<RepeatDecision> {
   const identity = requestIdentity(request, deps.connection);
   const earlier = await findNewest(identity, deps.ledger, () => true);
@@ -169,7 +175,10 @@ export function toEarlierTask(task: Task, ledger: Ledger): EarlierTask {
   return { task, state: getEarlierState(task, ledger) };
 }
 
-/** Refuses to submit while a record cannot be read, because it may be the charged task. @throws UnreadableRecordError */
+/**
+ * Refuses to submit while a record cannot be read, because the record might be a charged task for the same request.
+ * @throws UnreadableRecordError
+ */
 function requireRead(entry: LedgerEntry): void {
   assertReadable(
     entry,
@@ -178,15 +187,15 @@ function requireRead(entry: LedgerEntry): void {
   );
 }
 
-/** Lease of the right to look for other tasks and to record the start, in milliseconds. */
+/** Lease for the search for tasks with the same request and for the record of the start, in milliseconds. */
 const LOOKUP_LEASE_MS = 60_000;
 const LOOKUP_RETRY_MS = 5;
 
 /**
- * Starts a task unless another task with the same request was submitted. Only one process at a time may search for such a task
- * and record its start, or two could submit the same request.
- * @param start records the start, and checks afterwards that this process still had its turn
- * @returns the result of `start`, or the error for which it was not called
+ * Starts a task unless another task with the same request was submitted. Only one process at a time searches for such a
+ * task and records its own start, because otherwise two processes could submit the same request.
+ * @param start records the start, and checks afterwards whether this process still had its turn
+ * @returns the result of `start`, or the error because of which `start` was not called
  */
 export async function startUnlessSubmitted(
   task: Task,
@@ -197,7 +206,7 @@ export async function startUnlessSubmitted(
   const turn = await takeTurn(task.intent, deps);
   if (turn === null) return interruptedError(signal, "no");
   try {
-    // Tasks that were not submitted yet need this turn first.
+    // A task without an attempt does not count, because it needs this turn before its submit.
     const isSubmitted = ({ id, requests }: Task) =>
       id !== task.id && requests.some(({ attempts }) => attempts.length > 0);
     const submitted = await findNewest(task.intent, ledger, isSubmitted);
@@ -208,7 +217,7 @@ export async function startUnlessSubmitted(
   }
 }
 
-/** @returns null if the signal came first @throws StateFolderError */
+/** @returns null if the signal aborts before the turn @throws StateFolderError */
 async function takeTurn(identity: RequestIdentity, deps: TaskDeps): Promise<HeldTicket | null> {
   const ticketName = `request-${requestTag(identity)}`;
   for (;;) {

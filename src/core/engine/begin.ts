@@ -19,7 +19,7 @@ import { gateError } from "./send.ts";
 
 export interface ResultSpec {
   destination: Destination;
-  /** null: return once the provider has accepted the task. */
+  /** null to return as soon as the provider has accepted the task. */
   wait: WaitSettings | null;
 }
 
@@ -28,12 +28,13 @@ export interface TaskSpec extends ResultSpec {
 }
 
 /**
- * Submits one request and saves its images. The order of writes protects money and files: the intent is on disk before the
- * submit, and the reply is on disk before anything else happens.
- * @throws SaveFailedError if the output or state folder is unusable; then nothing was sent. Later errors are in the report.
+ * Submits one request and saves its images. The intent is written to disk before the submit, and the reply before any
+ * other step, so that a crash loses neither money nor images.
+ * @throws SaveFailedError if the output or state folder is unusable, before anything is sent. Later errors are in the
+ *   report.
  */
 export async function submitNew(spec: TaskSpec, deps: TaskDeps): Promise<TaskReport> {
-  // Parallel to the disk writes, so that loading takes no extra time.
+  // Loads the modules in parallel with the disk writes, so that loading takes no extra time.
   if (spec.wait !== null) void loadSaving();
   await prepareDestination(spec.destination);
   deps.signal.throwIfAborted();
@@ -51,8 +52,9 @@ export function createIntent({ checked, destination }: TaskSpec, { connection }:
 }
 
 /**
- * Records the intent of a request, submits it, and saves its result. If the provider replies with an id at once, gate and caps
- * come first and the intent counts as sent, which saves one sync before the submit.
+ * Records the intent of a request, submits the request, and saves the result. If the provider replies with an id at
+ * once, gate and caps are checked first, because the intent can then record the request as sent, which saves a sync
+ * before the submit.
  * @returns "taken" if another process has begun the task
  */
 export async function beginAndDrive(
@@ -64,7 +66,7 @@ export async function beginAndDrive(
   const warnings = [...spec.checked.warnings];
   const { wait, destination } = spec;
   const { downloads, provider } = deps.connection;
-  // Not before the submit, which it would delay. Polls do not need it.
+  // Prepares downloads after the submit, because the preparation would delay the submit.
   const onSent = () => void (wait !== null && setImmediate(() => void downloads.prepareShared()));
   const goal = { sends: true, wait, destination, isContinued: false, onSent };
   const claim = (owned: OwnedTask) =>
@@ -120,8 +122,8 @@ function unsentReport(
 }
 
 /**
- * Loads the modules that save images. This must succeed before anything can be charged, because program files may be missing
- * during an upgrade. Never throws.
+ * Loads the modules that save images. Called before a charge is possible, because program files can be missing during
+ * an upgrade. Returns an error instead of throwing it.
  */
 async function loadSaving(): Promise<ImggenError | null> {
   try {

@@ -15,15 +15,15 @@ import { taskError } from "./task-error.ts";
 import { withinLimit } from "./time-limit.ts";
 
 export interface CancelReport extends TaskReport {
-  /** Number of requests that were cancelled by this command. */
+  /** Number of requests that this command cancelled. */
   cancelled: number;
   requests: number;
 }
 
 /**
- * Cancels what can be cancelled of a claimed task: waiting requests are not sent, free requests are abandoned, and the provider
- * is asked to cancel its jobs. A request that may have been paid for is never abandoned.
- * @param wait options for waiting for paid requests in flight; null to leave them
+ * Cancels a claimed task as far as possible: waiting requests are not sent, free requests are abandoned, and jobs are
+ * cancelled at the provider. A request that might have been charged is never abandoned.
+ * @param wait options of the wait for paid requests in flight; null for no wait
  */
 export async function cancelClaimed(
   claimedTask: ClaimedTask,
@@ -37,7 +37,7 @@ export async function cancelClaimed(
     for (const line of deps.ledger.lostReplyLines(original)) await claimedTask.record(line);
     await endWaiting(claimedTask, deps);
     if (isInFlight(claimedTask.task)) problem = await endInFlight(claimedTask, wait, deps);
-    // A request may turn out not to have been sent, and wait again.
+    // Repeated, because a request in flight can turn out not to have been sent.
     await endWaiting(claimedTask, deps);
   } finally {
     await claimedTask.release();
@@ -49,7 +49,7 @@ export async function cancelClaimed(
 
 type Counts = Pick<CancelReport, "cancelled" | "requests">;
 
-/** Clause on what was cancelled of a task that has not ended. */
+/** Describes, as a clause, how much of an unfinished task was cancelled. */
 export function cancelClause({ cancelled, requests }: Counts): string {
   return cancelled === 0
     ? "was not cancelled"
@@ -93,7 +93,7 @@ async function endInFlight(
   let problem: string | null = null;
   for (const job of acceptedJobs(claimedTask.task)) {
     const refusal = await cancelJob(claimedTask, job, taskDeps);
-    // The provider would refuse the other jobs too.
+    // An API key that is refused for one job would be refused for the other jobs too.
     if (refusal instanceof Error) throw refusal;
     problem = refusal ?? problem;
   }
@@ -110,7 +110,10 @@ async function endInFlight(
   return problem;
 }
 
-/** Runs `work` with a signal that aborts at the end of the wait. Unlike a request's own time limit, this ends no request. */
+/**
+ * Runs `work` with a signal that aborts when the wait times out. The abort does not end the request, in contrast to the
+ * request's time limit.
+ */
 async function workWithinWait(
   { timeoutMs }: WaitSettings,
   deps: TaskDeps,
@@ -123,7 +126,7 @@ async function workWithinWait(
     );
 }
 
-/** Abandons a free request of an ended process. An image that has arrived is kept. */
+/** Abandons a free request whose process has ended. If a reply has already arrived, the reply is recorded instead. */
 async function abandonRequest(claimedTask: ClaimedTask, request: number, deps: TaskDeps): Promise<void> {
   const { connection, ledger } = deps;
   const attempt = claimedTask.task.requests[request]?.attempt?.name ?? "";
@@ -143,7 +146,10 @@ async function endWaiting(claimedTask: ClaimedTask, { clock }: Pick<UseCaseDeps,
       await claimedTask.record({ type: "not_sent", at: isoTime(clock.now()), why: CANCELLED, request });
 }
 
-/** Records that a request is abandoned: a free provider may still work on it, but its reply is not waited for. */
+/**
+ * Records that a free request is abandoned. The provider might still work on the request, but imggen does not wait for
+ * the reply.
+ */
 async function recordAbandoned(
   claimedTask: ClaimedTask,
   request: number,
@@ -154,7 +160,7 @@ async function recordAbandoned(
   await claimedTask.record({ type: "failed", ...ids, errorCode: null, why: `${CANCELLED}.`, charged: "no" });
 }
 
-/** Error of a task that has not ended; null if it has, or if only its images must be saved. */
+/** Returns an error if a request of the task is in flight or has an unknown outcome, otherwise null. */
 function notEndedError(
   { task, charged }: ClaimedTask,
   counts: Counts,

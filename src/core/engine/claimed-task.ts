@@ -24,8 +24,8 @@ import { fallbackFiles } from "./jobs.ts";
 const NOT_SUBMITTED = "The request was not submitted again. Free some space or fix the folder's permissions.";
 
 /**
- * A task that this process has claimed, and the part of its file that this process writes. A process that has lost the claim
- * may not submit, end or delete the task, but still records the replies to its own requests.
+ * A task that this process has claimed, and the part of the task's file that this process writes. A process that has
+ * lost the claim must not submit, end or delete the task, but still records the replies to its own requests.
  */
 export class ClaimedTask {
   readonly #ledger: Ledger;
@@ -36,7 +36,7 @@ export class ClaimedTask {
   /** Lines that could not be written yet, oldest first. The next write includes them. */
   readonly #unwrittenLines: Line[] = [];
   #writing: Promise<void> = Promise.resolve();
-  /** Number of jobs in the last warning; -1 before the first. */
+  /** Number of jobs in the last warning; -1 before the first warning. */
   #warnedJobCount = -1;
   #isLost = false;
 
@@ -83,23 +83,25 @@ export class ClaimedTask {
   }
 
   /**
-   * Appends a line and syncs it, unless the disk refuses it. A reply that arrives after another process ended the task reopens it.
+   * Appends a line to the task's file and syncs the file. A reply that arrives after another process has ended the task
+   * reopens the task.
    * @returns whether the line is on disk
    */
   async record(line: Line): Promise<boolean> {
     this.#task = withLine(this.#task, line);
     this.#unwrittenLines.push(line);
     const isWritten = await this.#tryWriteLines(mayUseReserve(line));
-    // The claim is not checked here: another process may have taken over the task since the submit.
+    // Done even if the claim is lost, because the process that took over the task might have ended it before this
+    // reply.
     if (isResumable(this.#task.state))
       await this.#ledger.reopenIfAnswered(this.#task.id).catch((error: unknown) => this.#warn(error));
     return isWritten;
   }
 
   /**
-   * Records that a request is about to be submitted. From here on it counts as sent.
-   * @returns the name of the attempt, or the error that forbids it: the disk refused the line, another process has claimed the
-   *   task, or its batch row has ended
+   * Records that a request is about to be submitted, after which the request counts as sent.
+   * @returns the name of the attempt, or the error that forbids the attempt because the disk refused the line, another
+   *   process has claimed the task, or the batch row has ended
    */
   async start(request: number): Promise<string | ImggenError> {
     const attempt = `${this.#owned.part}.${this.#attempts}`;
@@ -113,7 +115,7 @@ export class ClaimedTask {
       this.#task = withLine(this.#task, line);
       if (!this.isLost) return attempt;
     } catch (error) {
-      // The line may have reached the disk nevertheless.
+      // The line might be on disk despite the error, so a later line must record that the request was not submitted.
       if (errorCode(error) !== undefined) this.#unwrittenLines.push(this.#notSubmittedLine(request, attempt));
       return new StateFolderError(this.#ledger.folder, error, { hint: NOT_SUBMITTED });
     }
@@ -125,7 +127,10 @@ export class ClaimedTask {
     return { type: "waiting", at: this.#isoNow, request, attempt, why: "it was not submitted" };
   }
 
-  /** Whether the task's batch row has ended; otherwise marks it as begun before the first request. @throws the disk's error */
+  /**
+   * Whether the task's batch row has ended. If not, records before the first attempt that the row has begun.
+   * @throws the disk's error
+   */
   async #isRowEnded(): Promise<boolean> {
     const { claim, id, requests } = this.#task;
     if (claim === null || requests.some(({ attempts }) => attempts.length > 0)) return false;
@@ -139,7 +144,7 @@ export class ClaimedTask {
     return this.#ledger.cancels.has(this.#task.id);
   }
 
-  /** Calls back repeatedly while the task is marked as cancelled. @returns a function that stops this */
+  /** Calls `callback` repeatedly while the task is marked as cancelled. @returns a function that stops the calls */
   onCancel(callback: () => void): () => void {
     return this.#ledger.cancels.watch(this.#task.id, callback);
   }
@@ -154,9 +159,9 @@ export class ClaimedTask {
     }
   }
 
-  /** @param isVital whether the reserve file may be deleted to make room @throws the disk's error */
+  /** @param isVital whether to delete the reserve file if the disk is full @throws the disk's error */
   #writeLines(isVital: boolean): Promise<void> {
-    // Writes are serialized: requests of one task run in parallel, and each write empties the list of unwritten lines.
+    // Writes run one after the other, because concurrent writes would append the same lines twice.
     const writing = this.#writing.then(() => this.#writeQueued(isVital));
     this.#writing = writing.catch(() => {});
     return writing;
@@ -169,12 +174,12 @@ export class ClaimedTask {
     }
   }
 
-  /** Releases the claim: moves a finished task to `done`, and leaves any other to the next process. */
+  /** Releases the claim. A finished task is moved to `done`, and another process can claim an unfinished task. */
   async release(): Promise<void> {
     const isWritten = await this.#tryWriteLines(true);
     try {
       const isMine = this.#isCertainlyMine();
-      // `resume` must find a task again that is not finished on disk.
+      // A task whose end is not on disk stays open, so that `resume` finds the task again.
       if (isMine && isWritten && !STATES[this.#task.state].isOpen) await this.#end();
       else this.#ledger.release(this.#owned, isMine);
     } catch (error) {
@@ -191,7 +196,9 @@ export class ClaimedTask {
     }
   }
 
-  /** Moves the task to `done`. Replies that were stored outside its folder are deleted once its images are saved. */
+  /**
+   * Moves the task to `done`. If the images are saved, deletes the replies that were stored outside the task's folder.
+   */
   async #end(): Promise<void> {
     const task = this.#task;
     if (!(await this.#ledger.end(this.#owned, task)) || task.state !== "saved") return;
@@ -248,7 +255,7 @@ const STATE_MESSAGES: Readonly<Record<TaskState, string>> = {
   saved: "Its images are saved.",
 };
 
-/** Claims a task. @returns "held" if a living process has claimed it, or "ended" */
+/** Claims a task. @returns "held" if a living process has claimed the task, or "ended" if the task has ended */
 export async function claimTask(
   task: Task,
   ledger: Ledger,

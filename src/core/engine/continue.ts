@@ -48,17 +48,17 @@ import { ENDED_BEFORE_SUBMIT, noLongerKnownError, resubmitAdvice, taskFailedErro
 
 export interface ContinueSpec {
   wait: WaitSettings;
-  /** Overrides the task's own destination if not null. */
+  /** Overrides the recorded destination if not null. */
   destination: Destination | null;
   keepsNewer?: boolean;
-  /** Whether waiting requests are submitted and lost replies recovered; false for a command that must not submit. */
+  /** Whether to submit waiting requests and recover lost replies. False for a command that must not submit. */
   sends: boolean;
 }
 
 /**
- * Finishes one task that the user named. A failed or cancelled task is polled again, because the provider may have completed it
- * since. The images of a saved task are saved again if the destination is new or its files have changed. Never throws an
- * expected error.
+ * Finishes one task that the user named. Polls a failed or cancelled task again, because the provider might have
+ * completed the task since. Saves the images of a saved task again if a destination is given or the saved files have
+ * changed. Expected errors are in the report, not thrown.
  */
 export async function continueNamed(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
   const isPollable = task.state === "unknown" || task.state === "cancelled";
@@ -72,7 +72,10 @@ export async function continueNamed(task: Task, spec: ContinueSpec, deps: UseCas
   });
 }
 
-/** Finishes one task of the ledger, whatever its state. It is claimed only when a job has ended: polling needs no claim. */
+/**
+ * Finishes one task of the ledger in any state. A task that only waits for its jobs is not claimed until a job has
+ * ended, because polls need no claim.
+ */
 export function continueTask(
   task: Task,
   requestedSpec: ContinueSpec,
@@ -83,7 +86,7 @@ export function continueTask(
     if (isUpToUser(task, requestedSpec)) return recoverLostReplies(task, requestedSpec, deps);
     const jobs = openJobs(task);
     const isUnsent = !requestedSpec.sends && task.requests.some(({ state }) => state === "waiting");
-    // A command that does not submit does not wait for unsent requests.
+    // Unsent requests never end in a command that does not submit, so the timeout is 0.
     const spec = isUnsent
       ? { ...requestedSpec, wait: { ...requestedSpec.wait, timeoutMs: 0 } }
       : requestedSpec;
@@ -95,7 +98,7 @@ export function continueTask(
     }
     const claimedTask = await claimTask(task, deps.ledger, () => {});
     if (claimedTask === "held") return claimedElsewhereReport(task, deps);
-    // Another process has finished it since it was read.
+    // Another process has finished the task since the ledger was read.
     if (claimedTask === "ended") return taskReport((await deps.ledger.find(task.id)) ?? task);
     return continueHeld(claimedTask, spec, deps, seen);
   });
@@ -106,8 +109,8 @@ function isUpToUser(task: Task, { destination }: ContinueSpec): boolean {
 }
 
 /**
- * Looks up requests whose replies were lost at a provider that finds them by imggen's id. The task is claimed only if one is
- * found, because each claim adds a part to the ledger.
+ * Asks the provider for requests of a task whose replies were lost. The task is claimed only if the provider has
+ * accepted a request, because every claim adds a file to the ledger.
  */
 async function recoverLostReplies(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
   const acceptedLines = spec.sends ? await findAcceptedRequests(task, deps) : [];
@@ -136,7 +139,7 @@ async function findAcceptedRequests(task: Task, deps: UseCaseDeps): Promise<Line
     });
     return (await Promise.all(lookups)).flat();
   } catch (error) {
-    // The outcome stays unknown if the provider cannot be reached.
+    // The outcome stays unknown if the provider cannot be used.
     if (error instanceof ImggenError) return [];
     throw error;
   }
@@ -149,7 +152,7 @@ function hasOtherWork({ requests }: Task, { sends }: ContinueSpec): boolean {
   });
 }
 
-/** Waits until one of a task's jobs has ended. @returns the report if no job has ended, otherwise null */
+/** Waits until a job of a task has ended. @returns null if there is a result to record, otherwise the report */
 async function waitForFirst(
   task: Task,
   jobs: readonly AcceptedJob[],
@@ -179,7 +182,7 @@ async function waitForFirst(
     for (const [request, waitResult] of seen) if (!endsWait(waitResult)) seen.delete(request);
     return null;
   }
-  // Recorded once, because a line for each resume would let the file grow.
+  // A lost job is recorded as gone only once, because a record for every `resume` would let the file grow.
   if (jobs.some(({ request, isGone }) => !isGone && isGoneNow(seen.get(request)))) return null;
   const [first] = results;
   const report = taskReport(task);
@@ -195,10 +198,10 @@ async function waitForFirst(
   }
 }
 
-/** Every operating system has written a file to disk after this time, even without a sync. */
+/** Time after which every operating system has written a file to disk, even without a sync. */
 const MAX_WRITEBACK_MS = 10 * 60_000;
 
-/** Continues a claimed task as far as possible. @throws ImggenError if its provider cannot be used */
+/** Continues a claimed task as far as possible. @throws ImggenError if the provider of the task cannot be used */
 export async function continueHeld(
   claimedTask: ClaimedTask,
   spec: ContinueSpec,
@@ -207,7 +210,8 @@ export async function continueHeld(
 ): Promise<TaskReport> {
   const { task } = claimedTask;
   if (!isResumable(task.state)) {
-    // Its process ended just before it moved the file to `done`, or only the user can decide.
+    // The task needs no work. Either its process was killed before it moved the file to `done`, or the user must decide
+    // about an unknown outcome.
     await claimedTask.release();
     return taskReport(claimedTask.task);
   }
@@ -233,7 +237,7 @@ function unsentReason({ requests }: Task): string {
 const ENDED_WHILE_RATE_LIMITED =
   "the service was busy (HTTP 429), and imggen ended before it could submit it again";
 
-/** Report on a task that another process has claimed. That process may still run although the task has ended. */
+/** Report on a task that another process has claimed. Has no error if the task has already ended. */
 async function claimedElsewhereReport(task: Task, { ledger }: UseCaseDeps): Promise<TaskReport> {
   const report = taskReport(task);
   return STATES[task.state].isOpen ? { ...report, error: await claimedError(task, ledger) } : report;
@@ -251,7 +255,10 @@ export async function catchIntoReport(
   }
 }
 
-/** As `catchIntoReport`, for an id that is not in the ledger. A task of the sandbox is always free. */
+/**
+ * Reports on an id that is not in the ledger. The report includes expected errors, and counts a task of the sandbox as
+ * free.
+ */
 export async function catchIntoIdReport(
   id: string,
   run: () => Promise<TaskReport>,
@@ -266,10 +273,13 @@ export async function catchIntoIdReport(
   return { ...report, free: "sandbox", charged: "no", credits: 0 };
 }
 
-/** Polls the failed jobs of a task again. The task is reopened if one has not failed after all. */
+/**
+ * Polls the jobs of failed, cancelled and unknown requests again. Reopens the task if the provider reports that one of
+ * these jobs has not failed.
+ */
 async function pollEndedJobs(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
   const { ledger } = deps;
-  // Its process is about to move the file, or ended just before that.
+  // The process that ended the task has the claim until it has moved the file to `done`.
   if (ledger.isHeld(task)) return { ...taskReport(task), error: await claimedError(task, ledger) };
   if (ledger.isOpen(task.id)) {
     const continued = await continueTask(task, spec, deps);
@@ -316,8 +326,8 @@ async function pollEndedJobs(task: Task, spec: ContinueSpec, deps: UseCaseDeps):
 }
 
 /**
- * Saves a saved task once more: copies its files if they are unchanged, otherwise downloads the images again. Does not change
- * the ledger.
+ * Saves the images of a saved task again, without a change to the ledger. Copies the saved files if they are unchanged,
+ * otherwise downloads the images.
  */
 export async function saveAgain(
   task: Task,
@@ -408,7 +418,10 @@ export async function copyResult(
 /** Types of errors that mean that the provider no longer has a task's images. */
 const GONE_ERRORS: ReadonlySet<ErrorType> = new Set(["save_failed", "service_error", "generation_failed"]);
 
-/** Jobs of failed requests. `isGone` is set, so that one poll that does not find the job is enough. */
+/**
+ * Jobs of failed, cancelled and unknown requests. `isGone` is set so that the first poll that does not find a job ends
+ * the wait.
+ */
 function endedJobs(task: Task): AcceptedJob[] {
   return knownJobs(task).flatMap((job) => {
     const state = task.requests[job.request]?.state;
@@ -435,7 +448,7 @@ function imageGoneError(
   );
 }
 
-/** Waits for a task that is not in the ledger. @returns its end, or the report if the wait ended before the task */
+/** Waits for a task that is not in the ledger. @returns the ended task, or the report if the wait ended first */
 export async function waitForId(
   job: Job,
   wait: WaitSettings,
@@ -477,7 +490,10 @@ export async function waitForId(
   }
 }
 
-/** Polls a task that is not in the ledger, and saves its images. @throws UsageError; an account's error */
+/**
+ * Polls a task that is not in the ledger, and saves its images.
+ * @throws UsageError for an id that cannot be polled, or an error of the account
+ */
 export async function saveUnknownId(
   taskId: string,
   destination: Destination,
@@ -561,8 +577,8 @@ function stillRunningIdError(taskId: string): ImggenError {
 const NO_SUCH_TASK = "image_generation.error.unknown_error";
 
 /**
- * Corrects the report on an id that is not in the ledger: if the service refused it or was not called, nothing was charged
- * and nothing can be resumed.
+ * Corrects the report on an id that is not in the ledger. If the service refused the id or was not called, nothing was
+ * charged and there is nothing to resume.
  */
 export function settleUnknownId(report: TaskReport): TaskReport {
   const { error, ledgerId, taskId } = report;
@@ -583,7 +599,7 @@ export function requireId(id: string): void {
   throw new UsageError("A task id is empty.", { hint });
 }
 
-/** Refuses an id that is not in the ledger if the provider cannot be polled by id. @throws UsageError */
+/** Refuses an id that is not in the ledger if the provider does not support polls. @throws UsageError */
 export function requirePolls(taskId: string, { connection }: Pick<TaskDeps, "connection">): void {
   const { provider, generator } = connection;
   if (provider.poll) return;

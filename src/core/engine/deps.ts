@@ -15,7 +15,7 @@ import type { StoppableJobs } from "./stoppable-jobs.ts";
 export interface Connection {
   identity: ServiceIdentity;
   provider: Provider;
-  /** HTTP client for result URLs: it never sends the key, and may refuse private addresses. */
+  /** HTTP client for result URLs. Never sends the API key, and can refuse private addresses. */
   downloads: HttpClient;
   /** The provider's actual address, which decides which result URLs are allowed. */
   serviceUrl: URL;
@@ -26,7 +26,7 @@ export interface Connection {
   generator?: GeneratorFacts | undefined;
   /** Masks the account's API key in text from the provider. */
   maskKey: (text: string) => string;
-  /** Masks secrets of requests in a result URL, for output and records. Not for its download. */
+  /** Masks secrets of requests in a result URL for output and records. A masked URL cannot be downloaded. */
   maskUrl: (url: string) => string;
   termsFor(request: GenerationRequest): IntentTerms;
 }
@@ -34,19 +34,22 @@ export interface Connection {
 export interface GeneratorFacts {
   /** Name in the form that --generator accepts. */
   name: string;
-  /** Loads the facts that `termsFor` and the provider's `check` need; absent if the settings suffice. @throws ImggenError */
+  /**
+   * Loads facts that `termsFor` and the provider's `check` need; absent if the settings are sufficient.
+   * @throws ImggenError
+   */
   prepare?: ((signal: AbortSignal) => Promise<void>) | undefined;
-  /** `name@version` of the package that makes the images; absent without a package. */
+  /** `name@version` of the package that makes the images; absent if the provider is not a package. */
   package?: string | undefined;
-  /** Queue of requests over all processes; null if any number may be in flight. */
+  /** Queue for the requests of all processes; null if the number of requests in flight is not limited. */
   queue: Queue | null;
 }
 
 export type GeneratorConnection = Connection & { generator: GeneratorFacts };
 
 /**
- * Whether a provider replies to a submit with an id at once, within its own timeout. Other providers may reply with the image
- * after its whole generation time, and the reply is stored in a folder.
+ * Whether a provider replies to a submit with an id at once, and applies its own timeout. Other providers can reply
+ * with the image after the whole generation time, and that reply is stored in a folder.
  */
 export function answersWithId({ images }: Provider): boolean {
   return images === undefined;
@@ -56,7 +59,7 @@ export function providerName({ generator }: Pick<Connection, "generator">): stri
   return generator?.name ?? "its provider";
 }
 
-/** Dependencies of a use case: the ledger, and the dependencies of tasks by account. */
+/** Dependencies of a use case: the ledger, and functions that return the dependencies of tasks by account. */
 export interface UseCaseDeps {
   ledger: Ledger;
   clock: Clock;
@@ -89,36 +92,42 @@ export interface TaskDeps {
   /** Aborts with an InterruptedError as its reason. */
   signal: AbortSignal;
   onProgress: OnTaskProgress;
-  /** Called with unchecked preview frames; absent if the user wants none. */
+  /** Called with unchecked preview frames; absent if no preview frames are needed. */
   onPreview?: ((image: Buffer) => void) | undefined;
   /** File mode of saved files, after the umask. */
   fileMode: number;
   /** Writes the image's bytes to standard output, for `-o -`. Rejects if not all bytes could be written. */
   writeOut: (bytes: AsyncIterable<Buffer>) => Promise<void>;
-  /** Uniform in [0, 1). */
+  /** Returns a uniform random number in [0, 1). */
   random: () => number;
   /** Daily limit of the account, in credits; null for none. */
   dailyCredits: number | null;
   /** Idle timeout of a download attempt, in milliseconds. Default 30 s. */
   downloadIdleMs?: number | undefined;
-  /** Decides when requests may be submitted and polled. All tasks of a run at one account share it. */
+  /** Decides when requests can be submitted and polled. All tasks of a run at one account share one gate. */
   gate: Gate;
-  /** Maximum number of attempts at one request that fail before they are sent; default 4. In a batch or server, the gate decides. */
+  /**
+   * Maximum number of attempts at one request that fail before they are sent; default 4. Infinity in a batch or a
+   * server, in which the gate alone decides when to stop.
+   */
   maxUnsent?: number | undefined;
   /** Limits that are checked before each submit of a paid request. */
   caps: readonly Cap[];
-  /** Whether tasks may be continued with another key than they were submitted with, because keys are rotated. */
+  /** Whether to continue tasks that were submitted with another API key, for example after the key was replaced. */
   acceptsOtherKey?: boolean | undefined;
   /** Free jobs that a second signal cancels. */
   stoppable?: StoppableJobs | undefined;
-  /** Set by a server, whose unfinished tasks outlive the run. Absent: the task ends with its run. */
+  /**
+   * Options of a server, whose unfinished tasks continue after the run. Absent for a command, whose task ends with the
+   * run.
+   */
   keeping?: Keeping | undefined;
 }
 
-/** Options of a server, whose tasks do not end if they cannot be sent. */
+/** Options of a server. Its tasks do not end if their requests cannot be sent. */
 export interface Keeping {
   /** Grace period after a signal for requests in flight, in milliseconds. */
   graceMs: number;
-  /** Aborts while no more requests of the task may be submitted. Submitted requests are finished. */
+  /** Aborted while requests of the task must not be submitted. Requests that were submitted before still finish. */
   pause: AbortSignal;
 }

@@ -9,15 +9,16 @@ import { type TaskReport, taskReport } from "./report.ts";
 
 interface DismissReason {
   why: string;
-  /** Ledger id of the task that was submitted instead. */
+  /** Ledger id of the task that was submitted instead; null if there is none. */
   replacement: string | null;
 }
 
 /**
- * Dismisses a task at the user's request, so that it is no longer tracked: its outcome is unknown, its provider no longer has
- * it, or it cannot be continued.
+ * Dismisses a task at the user's request, so that imggen no longer tracks it. The outcome of the task must be unknown,
+ * or its provider must have lost it or be missing.
  * @param isStuck whether the task's provider is missing
- * @throws UsageError if its outcome is known; ClaimedError while another process is working on it; StateFolderError
+ * @throws UsageError if the outcome of the task is known; ClaimedError if another process is working on the task;
+ *   StateFolderError
  */
 export async function dismissTask(
   task: Task,
@@ -41,7 +42,7 @@ export async function dismissTask(
   return dismissHeld(claimedTask, reason, ledger);
 }
 
-/** As `dismissTask`, for a claimed task whose outcome is still unknown. @throws StateFolderError */
+/** Dismisses a claimed task whose outcome is still unknown, and releases the claim. @throws StateFolderError */
 export async function dismissHeld(
   claimedTask: ClaimedTask,
   reason: DismissReason,
@@ -49,11 +50,11 @@ export async function dismissHeld(
 ): Promise<TaskReport> {
   const at = isoTime(ledger.clock.now());
   await claimedTask.record({ type: "dismissed", at, ...reason });
-  // All images that still exist are saved, and no request is waited for any more.
+  // The task is finished if all images that still exist are saved and no request is pending.
   if (claimedTask.task.state === "completed" && (!isUnsaved(claimedTask.task) || isAllGone(claimedTask.task)))
     await claimedTask.record({ type: "saved", at, files: [...claimedTask.task.files] });
   await claimedTask.release();
-  // Without the record, every resume would find the task again.
+  // If the dismissal is not on disk, every `resume` would find the task again.
   if (claimedTask.unwrittenError !== null) throw claimedTask.unwrittenError;
   return taskReport(claimedTask.task);
 }
@@ -66,7 +67,7 @@ function isPending(task: Task): boolean {
   );
 }
 
-/** Ends waiting and accepted requests. If the user names the task later, its accepted jobs are polled again. */
+/** Ends requests that are waiting, accepted or not saved. `resume` with the task's id can still poll their jobs. */
 async function endPending(
   claimedTask: ClaimedTask,
   { why }: DismissReason,

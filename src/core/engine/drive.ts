@@ -17,26 +17,28 @@ import { submitRequests } from "./send.ts";
 import { taskError } from "./task-error.ts";
 
 export interface Goal {
-  /** Whether waiting requests are submitted and lost replies recovered. `status` does neither. */
+  /** Whether to submit waiting requests and recover lost replies. False for `status`. */
   sends: boolean;
-  /** null: return once the provider has accepted the task. */
+  /** null to return as soon as the provider has accepted the task. */
   wait: WaitSettings | null;
-  /** Overrides the task's own destination if not null. */
+  /** Overrides the recorded destination if not null. */
   destination: Destination | null;
-  /** Whether --overwrite keeps a file that is newer than the task, because it may be the output of another row of a batch. */
+  /**
+   * Whether --overwrite keeps a file that is newer than the task, because the file can be the output of another row.
+   */
   keepsNewer?: boolean;
   isContinued: boolean;
-  /** Results of finished waits for the task's jobs, by the index of their request. */
+  /** Results of finished waits for the task's jobs, by request index. */
   seen?: ReadonlyMap<number, WaitResult>;
-  /** The attempt that the intent already records as sent, and its pass. */
+  /** Attempt that the intent already records as sent, and the pass that the gate issued for the attempt. */
   first?: { attempt: string; pass: Pass };
   onSent?: () => void;
 }
 
 /**
- * Continues a claimed task as far as possible: recovers lost replies, submits waiting requests, waits for jobs, and saves each
- * image as soon as it exists. An error of a submit stops neither polls nor downloads. The claim is released at the end. Never
- * throws an expected error: the report has it.
+ * Continues a claimed task as far as possible: recovers lost replies, submits waiting requests, waits for jobs, and
+ * saves each image as soon as it exists. Polls and downloads continue after a failed submit. Releases the claim at the
+ * end. Expected errors are in the report, not thrown.
  */
 export function driveTask(
   claimedTask: ClaimedTask,
@@ -88,10 +90,10 @@ class TaskDriver {
     this.#saveEarly();
     let sendError = recoverError ?? (await this.#submit(first).catch(toExpectedError));
     if (sendError instanceof TakenOverError) this.#takeover.abort(sendError);
-    // The claim is released only after all work on the task has ended.
+    // Waits for all jobs even after an error, because the claim must not be released during the work on the task.
     let waitErrors = await Promise.all(this.#jobWaits);
     while (sendError === null && !this.#claimedTask.isLost && this.#hasWaiting) {
-      // Repeated, because a request waits again if a free provider has lost its accepted job.
+      // Repeated, because a request waits again after a free provider has lost its job.
       sendError = await this.#submit().catch(toExpectedError);
       waitErrors = await Promise.all(this.#jobWaits);
     }
@@ -144,7 +146,7 @@ class TaskDriver {
   #follow(job: AcceptedJob, seen?: WaitResult): void {
     const { wait, isContinued, sends } = this.#goal;
     if (wait === null) return;
-    // A command that does not submit does not wait for unsent requests.
+    // Unsent requests never end in a command that does not submit, so the timeout is 0.
     const hasUnsentRequests = !sends && this.#waitingError() !== null;
     const timeoutMs = hasUnsentRequests ? 0 : wait.timeoutMs;
     const onWarning = (message: string) => void this.#warnings.add(message);
@@ -155,7 +157,7 @@ class TaskDriver {
       return stop;
     });
     const jobWait = waitError.catch(toExpectedError);
-    // `Promise.all` rethrows a bug.
+    // Prevents an unhandled rejection, because `Promise.all` throws the error only later.
     jobWait.catch(() => {});
     this.#jobWaits.push(jobWait);
   }
@@ -188,10 +190,10 @@ class TaskDriver {
     const intended = this.#task.intent.destination;
     return {
       destination: destination ?? (isContinued ? recoveryDestination(intended) : intended),
-      // The user has named this destination in this command, and so accepts that its files are replaced.
+      // A user who gives a destination to this command accepts that existing files are replaced.
       replacesNewer: isContinued && destination !== null && !keepsNewer,
       isContinued,
-      isOtherPlace: destination !== null && !isSameDestination(destination, intended),
+      isOtherDestination: destination !== null && !isSameDestination(destination, intended),
     };
   }
 
@@ -212,7 +214,7 @@ class TaskDriver {
       if (this.#claimedTask.isLost) return this.#takenOverReport(await this.#claimedTask.takenOverError());
       await this.#save(true);
     }
-    // Temporary files are left to the process that has claimed the task since.
+    // The process that has taken over the task removes the temporary files.
     if (this.#saveFailure !== null && this.#claimedTask.isLost)
       return this.#takenOverReport(await this.#claimedTask.takenOverError());
     await this.#removeLeftovers();
@@ -239,11 +241,11 @@ class TaskDriver {
     return signal.aborted && isUnsaved ? interruptedError(signal, this.#claimedTask.charged) : null;
   }
 
-  /** Adapts an error to the whole task: its `charged: no` may apply to the last request only. */
+  /** Adapts an error to the whole task, because the error's `charged: no` can apply to the last request alone. */
   #toTaskError(stop: ImggenError): ImggenError {
     const { charged } = this.#claimedTask;
     if (stop instanceof InterruptedError) return interruptedError(this.#deps.signal, charged);
-    // The advice is `resume`, which submits again if the provider was busy.
+    // A `PendingError` makes the command advise `resume`, which submits the waiting requests again.
     if (stop.type === "service_error" && this.#hasWaiting && charged !== "no")
       return new PendingError(stop.message, { charged, cause: stop });
     if (stop.charged !== "no" || charged === "no") return stop;
@@ -252,7 +254,7 @@ class TaskDriver {
     return new InheritedError(type, message, { key: key ?? undefined, charged, hint, cause: stop });
   }
 
-  /** Report after a takeover, with the other process's result if it is known. */
+  /** Report after another process took over the task, with that process's result if known. */
   async #takenOverReport(error: ImggenError): Promise<TaskReport> {
     await this.#claimedTask.release();
     const knownReport = { ...taskFacts(this.#task), warnings: [...this.#warnings], error };
@@ -271,9 +273,9 @@ function toExpectedError(error: unknown): ImggenError {
 }
 
 function isUnsavedOrUnrecorded(task: Task, { destination }: Goal): boolean {
-  const isOtherPlace = destination !== null && !isSameDestination(destination, task.intent.destination);
+  const isOtherDestination = destination !== null && !isSameDestination(destination, task.intent.destination);
   const isOnlyUnknown = !isUnsaved(task) && task.requests.some(({ state }) => state === "unknown");
-  return isOtherPlace || !isOnlyUnknown;
+  return isOtherDestination || !isOnlyUnknown;
 }
 
 function packageWarnings({ intent }: Task, { connection }: TaskDeps): string[] {
@@ -284,7 +286,7 @@ function packageWarnings({ intent }: Task, { connection }: TaskDeps): string[] {
   return [`The task was begun with ${firstPackage}, and is continued with ${currentPackage}.`];
 }
 
-/** Records that no request of a task was sent, which ends it without an image, and releases it. */
+/** Records the waiting requests of a task as not sent, and releases the claim. */
 export async function closeUnsent(
   claimedTask: ClaimedTask,
   why: string,

@@ -50,10 +50,10 @@ export function acceptedJobs(task: Pick<Task, "requests">): AcceptedJob[] {
   return knownJobs(task).filter(({ request }) => task.requests[request]?.state === "accepted");
 }
 
-/** Returns all jobs of a task, ended ones included. */
+/** Returns all jobs of a task, including ended jobs. */
 export function knownJobs({ requests }: Pick<Task, "requests">): AcceptedJob[] {
   return requests.flatMap(({ attempt, state }, request) => {
-    // The job of a waiting request no longer exists at the provider.
+    // If a request with a job waits again, its provider has lost the job.
     if (attempt?.accepted == null || state === "waiting") return [];
     const { id, at } = attempt.accepted;
     const isGone = attempt.goneReason !== null;
@@ -61,7 +61,10 @@ export function knownJobs({ requests }: Pick<Task, "requests">): AcceptedJob[] {
   });
 }
 
-/** Returns the jobs to wait for when a task is continued: running ones, and completed ones whose image URLs may have expired. */
+/**
+ * Returns the jobs to poll when a task is continued: running jobs, and completed jobs whose image URLs might have
+ * expired.
+ */
 export function openJobs(task: Pick<Task, "requests" | "state">): AcceptedJob[] {
   if (task.state === "saved") return [];
   return knownJobs(task).filter(({ request }) => {
@@ -75,14 +78,14 @@ export function hasUrls(request: RequestState): boolean {
 }
 
 export interface FollowSpec extends WaitSettings, Pick<WaitSpec, "keepsReply"> {
-  /** Whether the first poll is made at once, because the job may have ended long ago. */
+  /** Whether to poll at once, for a job that might have ended long ago. */
   pollAtOnce: boolean;
-  /** Whether a free job that its provider has lost is submitted again. */
+  /** Whether to submit a free request again if the provider has lost its job. */
   resubmits?: boolean;
   onWarning?: (message: string) => void;
 }
 
-/** Waits for a job and reports its progress. Records nothing. */
+/** Waits for a job and reports the progress. Records nothing in the ledger. */
 export async function waitForJob(
   task: Pick<Task, "id" | "intent" | "requests">,
   job: AcceptedJob,
@@ -90,7 +93,7 @@ export async function waitForJob(
   deps: TaskDeps,
 ): Promise<WaitResult> {
   const { request, requestMs, taskId: ownId } = task.intent;
-  // Users know the task by imggen's id if it has one, because the provider's id may be a whole URL.
+  // Events contain imggen's id of the task if there is one, because the provider's id can be a whole URL.
   const taskId = ownId ?? job.id;
   const usualMs = schedule ? null : await deps.schedules.getUsualMs(request);
   deps.onProgress({ type: "waiting", taskId, usualMs });
@@ -108,7 +111,7 @@ export async function waitForJob(
   return withProgress(job, { ...deps, onProgress }, (followed) => waitForTask(job.id, spec, followed));
 }
 
-/** Runs `work` and reports the job's progress as the provider pushes it. */
+/** Runs `work`, and reports the progress that the provider pushes meanwhile. */
 async function withProgress<Result>(
   { id, request }: AcceptedJob,
   deps: TaskDeps,
@@ -135,9 +138,10 @@ async function withProgress<Result>(
 }
 
 /**
- * Waits for one of a task's jobs, and records how it ends. If the user cancels the task, the provider is asked to cancel it.
- * @param seen result of a wait that is over already
- * @returns the error that ended the wait before the job, or null
+ * Waits for a job of a claimed task and records the result. If the user cancels the task, cancels the job at the
+ * provider.
+ * @param seen result of an earlier wait, used instead of a new wait
+ * @returns the error that ended the wait before the job ended, or null
  */
 export async function followJob(
   claimedTask: ClaimedTask,
@@ -162,7 +166,7 @@ export async function followJob(
       return null;
     }
     const waitResult = isCancelRequested ? await waitWith(deps.signal) : result;
-    // After a signal, a second one may still cancel a free job.
+    // After a signal the job stays in the list, so that a second signal can cancel it at a free provider.
     if (waitResult.outcome !== "interrupted") removeFromList();
     return await recordWait(claimedTask, job, waitResult, deps, spec);
   } finally {
@@ -171,7 +175,10 @@ export async function followJob(
   }
 }
 
-/** Lists a free job to be cancelled by a second signal; a signal never cancels a paid job. @returns removes it from the list */
+/**
+ * Adds a free job to the list of jobs that a second signal cancels. A signal never cancels a paid job.
+ * @returns a function that removes the job from the list
+ */
 function makeStoppable(
   claimedTask: ClaimedTask,
   job: AcceptedJob,
@@ -210,7 +217,7 @@ async function recordWait(
       const { why } = waitResult.lastFailure;
       if (!isLostJob(claimedTask.task, waitResult)) await recordGone(claimedTask, job.request, why, deps);
       else if (resubmits) return recordLost(claimedTask, job, waitResult.lastFailure, deps);
-      // The URLs of a completed job may still work.
+      // A lost job is not an error if its request is completed, because the recorded URLs might still work.
       return claimedTask.task.requests[job.request]?.state === "completed"
         ? null
         : noLongerKnownError(claimedTask.task, why);
@@ -222,7 +229,10 @@ async function recordWait(
   }
 }
 
-/** Records that a provider no longer has a request's job or images: once, so that the file does not grow with every resume. */
+/**
+ * Records that a provider no longer has a request's job or images. Only the first call writes a record, so that the
+ * file does not grow with every `resume`.
+ */
 export async function recordGone(
   claimedTask: ClaimedTask,
   request: number,
@@ -241,7 +251,9 @@ export function isLostJob(
   return !intent.isPaid && waitResult.outcome === "gone";
 }
 
-/** Records that a free provider has lost a job. Its request waits to be submitted again, or fails after too many attempts. */
+/**
+ * Records that a free provider has lost a job. Its request waits for another submit, or fails after too many attempts.
+ */
 async function recordLost(
   claimedTask: ClaimedTask,
   { request, attempt }: AcceptedJob,
@@ -258,7 +270,10 @@ async function recordLost(
   return null;
 }
 
-/** Stores a reply before its job is recorded as completed. */
+/**
+ * Stores the reply with the images of a completed job. Called before the job is recorded as completed, so that a crash
+ * cannot lose the images.
+ */
 async function storeReply(
   { task: { id }, charged }: ClaimedTask,
   { request, attempt }: AcceptedJob,
@@ -289,14 +304,15 @@ export function pollError({ connectionError, why }: FailedPoll, charged: Charged
 
 /** Timeout of a provider's reply to a cancel, in milliseconds. */
 const CANCEL_REPLY_TIMEOUT_MS = 10_000;
-/** Timeout of a cancelled job's end, in milliseconds. */
+/** Maximum wait for a cancelled job to end, in milliseconds. */
 const CANCEL_TIMEOUT_MS = 10_000;
 const CANCEL_POLL_INTERVAL_MS = 500;
 
 /**
- * Cancels an accepted request at its provider, and records the result. The task counts as not charged only if the provider
- * reports that.
- * @returns the reason why the job continues, as a clause; the error for a refused or missing key; or null if it has ended
+ * Cancels an accepted request at its provider, and records the result. A paid request counts as not charged only if the
+ * provider reports no charge.
+ * @returns null if the job has ended, a clause with the reason why the job continues, or the error for a refused or
+ *   missing API key
  */
 export async function cancelJob(
   claimedTask: ClaimedTask,
@@ -320,7 +336,7 @@ export async function cancelJob(
   return answer ? recordCancelled(claimedTask, job, name, deps) : `${name} did not cancel it`;
 }
 
-/** Polls a cancelled job until it has ended, because it may have completed in that moment. */
+/** Polls a cancelled job until it ends, because the job can complete despite the cancel. */
 async function recordCancelled(
   claimedTask: ClaimedTask,
   job: AcceptedJob,

@@ -12,7 +12,7 @@ import { FIELD_NAMES } from "../../task/request-fields.ts";
 import { displayId, getAnswer, type Task } from "../../task/task.ts";
 import type { Connection } from "./deps.ts";
 
-/** @param index of the request in its task, from 0 */
+/** @param index index of the request in its task, from 0 */
 export function createJob(
   task: Pick<Task, "id" | "intent" | "requests">,
   index: number,
@@ -32,15 +32,15 @@ export function createJob(
   };
 }
 
-/** Job of which only the provider's id is known. @param folder for its reply */
+/** Creates a job of which only the provider's id is known. @param folder folder for the reply */
 export function createIdJob(taskId: string, folder: string): Job {
   const request = { prompt: "", model: "" };
   return { request, taskId, index: 0, isPaid: true, options: NO_OPTIONS, references: [], folder };
 }
 
 /**
- * Files for the reply to an attempt if the ledger's disk is full: the recorded file, one in the output folder, and one in the
- * folder for temporary files.
+ * Paths for the reply to an attempt if the ledger's disk is full: the recorded path, a path in the output folder, and a
+ * path in the folder for temporary files.
  */
 export function fallbackFiles(
   { id, intent, requests }: Pick<Task, "id" | "intent" | "requests">,
@@ -59,7 +59,10 @@ export function fallbackFiles(
     : files;
 }
 
-/** Options of one request of a task. Each request gets its own seed, or all images would be the same. */
+/**
+ * Returns the options for one request of a task. Each request gets a different seed, because equal seeds would give
+ * equal images.
+ */
 function withRequestSeed(index: number, { options, repeatedSeed }: Intent): JobOptions {
   const { seedField, fields } = options;
   const field = repeatedSeed?.field ?? seedField;
@@ -69,7 +72,7 @@ function withRequestSeed(index: number, { options, repeatedSeed }: Intent): JobO
   return seed === null ? options : { ...options, fields: { ...fields, [field]: seed } };
 }
 
-/** A sentence about a part of a job that its provider does not support; null for none. */
+/** Returns a sentence about a part of a job that the provider does not support, or null. */
 export function unsupportedPart(
   job: CheckedJob,
   { supports, check }: Pick<Provider, "supports" | "check">,
@@ -88,7 +91,7 @@ export function unsupportedError(
   return why === null ? null : new InvalidRequestError(why, { hint: "Nothing was sent." });
 }
 
-/** Reference images of a request. A `file:` URL is a private copy that imggen made. */
+/** Returns the reference images of a request. A `file:` URL is the path of a private copy that imggen made. */
 export function toReferences({ image = [] }: GenerationRequest): Reference[] {
   return [image].flat().map((url) => {
     if (!/^file:/i.test(url)) return { url };

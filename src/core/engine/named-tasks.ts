@@ -3,12 +3,12 @@ import type { Task } from "../../task/task.ts";
 
 /** A task that the user named by its id or by one of its images. */
 export interface NamedTask {
-  /** The word that the user typed, or the task's id for an image. */
+  /** Id as typed by the user. For an image, the id of its task. */
   id: string;
   record: Task | null;
 }
 
-/** Returns the tasks with these ids, without duplicates. @throws UsageError for an id that fits several tasks */
+/** Returns the tasks with these ids, without duplicates. @throws UsageError for an id prefix that fits several tasks */
 export async function findNamed(
   ids: readonly string[],
   ledger: Pick<Ledger, "findByIds">,
@@ -17,7 +17,7 @@ export async function findNamed(
   return distinctTasks(ids.map((id) => ({ id, record: records.get(id) ?? null })));
 }
 
-/** Removes duplicates of a task that was named several times, also by different prefixes of its id. */
+/** Removes repeated tasks, even if the user typed different prefixes of one id. */
 export function distinctTasks(tasks: readonly NamedTask[]): NamedTask[] {
   const seen = new Set<string>();
   return tasks.filter(({ id, record }) => {

@@ -16,17 +16,21 @@ export interface ImageOrigin {
   /** Base URL of the service that charged the task. */
   service: string;
   credits: number | null;
-  /** Reason why it is free; null if it may have cost something. */
+  /** Reason why the task was free; null if it might have cost something. */
   free: FreeProvider | null;
   submittedAt: string | null;
-  /** Seed that reproduces the image, or a task's first image if its other seeds follow. */
+  /**
+   * Seed that reproduces the image. For a whole task: the seed of the first image, if each further image has the next
+   * seed.
+   */
   seed?: WholeNumber | undefined;
   record: Task | null;
 }
 
 /**
- * Finds the origin of an image by its bytes, in the ledger or in its sidecar; null if neither has it.
- * @param sha256 of the image, in hex
+ * Finds the origin of an image in the ledger or in the image's sidecar.
+ * @param sha256 digest of the image, in hex
+ * @returns null if neither the ledger nor the sidecar has the digest
  */
 export async function findOrigin(image: string, sha256: string, ledger: Ledger): Promise<ImageOrigin | null> {
   const record = await ledger.findByFile(sha256);
@@ -34,7 +38,10 @@ export async function findOrigin(image: string, sha256: string, ledger: Ledger):
   return originInSidecar(image, sha256);
 }
 
-/** Origin of an image by its sidecar; null without one, or if the sidecar belongs to another image. */
+/**
+ * Reads the origin of an image from its sidecar.
+ * @returns null if there is no sidecar, or the sidecar belongs to another image
+ */
 export async function originInSidecar(image: string, sha256: string): Promise<ImageOrigin | null> {
   const sidecar = await readSidecar(image);
   if (sidecar?.sha256 !== sha256) return null;
@@ -44,14 +51,14 @@ export async function originInSidecar(image: string, sha256: string): Promise<Im
 }
 
 /**
- * Whether a word is the id of a task, even if a file has the same name (the file is then `./<name>`). A word with a dot or
- * separator is a file's, so the history is not searched for it.
+ * Whether an argument is the id of a task. An id takes precedence over a file of the same name, which the user can give
+ * as `./<name>`. An argument with a dot or a separator is never an id, so the ledger is not searched for it.
  */
 export async function namesTask(name: string, ledger: Ledger): Promise<boolean> {
   return /^[^./\\]+$/.test(name) && (await ledger.find(name)) !== null;
 }
 
-/** @param sha256 of one image; null for all images of the task */
+/** @param sha256 digest of one image; null for all images of the task */
 export function originOfTask(record: Task, sha256: string | null = null): ImageOrigin {
   const { request, service } = record.intent;
   const credits = spentCredits(record);
@@ -66,7 +73,7 @@ function findFile(record: Task, sha256: string): SavedFile | undefined {
   return getSavedFiles(record).find((file) => fileDigests(file).includes(sha256));
 }
 
-/** Seed of a task's first image, if the seeds of its other requests follow it. */
+/** Seed of a task's first image, if each further request has the next seed. */
 function firstSeed({ files, requests }: Task): WholeNumber | undefined {
   const first = files[0]?.seed;
   if (first === undefined) return undefined;
@@ -75,9 +82,11 @@ function firstSeed({ files, requests }: Task): WholeNumber | undefined {
 }
 
 /**
- * Origin of the image in a file; null if there is no such file, or the word is a task's id.
+ * Finds the origin of the image in a file.
+ * @param name id of a task or name of a file, as typed by the user
  * @param file `name` as an absolute path
- * @throws UsageError if neither the ledger nor a sidecar has it
+ * @returns null if there is no such file, or `name` is the id of a task
+ * @throws UsageError if neither the ledger nor a sidecar has the image
  */
 export async function originOfFile(name: string, file: string, ledger: Ledger): Promise<ImageOrigin | null> {
   const isFile = (await promises.stat(file).catch(() => null))?.isFile() ?? false;
@@ -104,7 +113,10 @@ function unknownFile(file: string): UsageError {
   );
 }
 
-/** A reference URL without its query in a sidecar, from which the request cannot be repeated. */
+/**
+ * Returns a reference URL from a sidecar, which omits the query of the URL. The request cannot be repeated, because the
+ * query is missing.
+ */
 export function shortenedImage({ record, request }: ImageOrigin): string | undefined {
   return record === null ? [request.image ?? []].flat().find((url) => url.endsWith("?…")) : undefined;
 }

@@ -4,23 +4,23 @@ import { displayId, isAllGone, openTaskState, type Task } from "../../task/task.
 import type { ClaimedTask } from "./claimed-task.ts";
 import type { TaskProgressEvent } from "./events.ts";
 
-/** A task of a runner, with facts that its file does not contain. */
+/** A task of a runner, with facts that the task's file does not contain. */
 export interface RunnerTask {
   /** The task as last read from its file. */
   readonly task: Task;
   readonly isEnded: boolean;
-  /** Whether one of its requests is in flight or accepted. */
+  /** Whether a request of the task is in flight or accepted. */
   readonly isSubmitted: boolean;
-  /** Progress of its images, from 0 to 1; null if unknown. */
+  /** Progress of the task's images, from 0 to 1; null if unknown. */
   readonly share: number | null;
-  /** Reason for its wait; null if it does not wait, or the reason is unknown. */
+  /** Reason why the task waits; null if the task does not wait or the reason is unknown. */
   readonly waiting: Waiting | null;
   readonly error: ImggenError | null;
-  /** Warnings of its runs, such as a part of the request that was not sent. */
+  /** Warnings of all runs of the task, for example that a part of the request was not sent. */
   readonly warnings: ReadonlySet<string>;
 }
 
-/** Whether a task needs no more work, except perhaps a decision of the user. */
+/** Whether a task needs no more work. The user might still have to decide about an unknown outcome. */
 export function isAtEnd(task: Task): boolean {
   const currentState = openTaskState(task);
   return currentState === null || currentState === "unknown" || isAllGone(task);
@@ -28,7 +28,7 @@ export function isAtEnd(task: Task): boolean {
 
 /** A task of a runner, and the state of its run. */
 export class QueuedTask implements RunnerTask {
-  /** The id that users know. */
+  /** The id that users see. */
   readonly name: string;
   task: Task;
   isEnded = false;
@@ -38,12 +38,12 @@ export class QueuedTask implements RunnerTask {
   error: ImggenError | null = null;
   readonly warnings = new Set<string>();
   run: Promise<void> | null = null;
-  /** Aborts while no more requests of the task may be submitted. */
+  /** Aborted while requests of the task must not be submitted. */
   pause = new AbortController();
-  /** Reason to end its unsent requests, or null. */
+  /** Reason why the unsent requests must end; null if they need not end. */
   dropReason: string | null = null;
   failures = 0;
-  /** Earliest time of its next run, on the monotonic clock. */
+  /** Earliest time of the next run, on the monotonic clock. */
   notBeforeMs = 0;
   onQueued = () => {};
   claimedTask: Pick<ClaimedTask, "task"> | null = null;
@@ -65,7 +65,7 @@ export class QueuedTask implements RunnerTask {
     return this.run === null;
   }
 
-  /** Whether a run has work to do. While the task is paused, only submitted requests are work. */
+  /** Whether a run would have work to do. In a paused task, only submitted requests count as work. */
   get hasWork(): boolean {
     const { requests } = this.task;
     return (

@@ -13,8 +13,9 @@ import { outcomePendingError, timeLimitError } from "./send.ts";
 import { withinLimit } from "./time-limit.ts";
 
 /**
- * Recovers the replies to requests that an ended process had submitted: a complete reply may be on disk, or at the provider.
- * @returns the error if the provider can only report an outcome later; null if all outcomes are recorded
+ * Recovers the replies to requests that an ended process had submitted. A complete reply can be on disk or at the
+ * provider.
+ * @returns an error if the outcome of a request cannot be determined now; null if all outcomes are recorded
  */
 export async function recoverRequests(claimedTask: ClaimedTask, deps: TaskDeps): Promise<ImggenError | null> {
   for (const [index, { state }] of claimedTask.task.requests.entries()) {
@@ -41,7 +42,7 @@ export async function recoverRequest(
   const reply = await withinLimit(requestMs, timeLimitError(requestMs), deps, async (limited) =>
     connection.provider.recover?.(job, { signal: limited, onProgress }),
   );
-  // The request stays as it is for the next run, because nothing has ended it.
+  // Nothing is recorded, so that the next run can still recover the reply.
   if (signal.aborted && (reply === null || mayStillRun(reply)))
     return interruptedError(signal, claimedTask.charged);
   if (reply?.outcome === "unknown" && reply.isAskable) return outcomePendingError(claimedTask, reply, deps);

@@ -15,7 +15,7 @@ export interface AttemptReply {
   isOverTime?: boolean;
 }
 
-/** Records the reply to an attempt. @returns whether it is on disk */
+/** Records the reply to an attempt. @returns whether the record is on disk */
 export function recordReply(
   claimedTask: ClaimedTask,
   { request, attempt, reply, isOverTime = false }: AttemptReply,

@@ -31,27 +31,27 @@ export interface TaskReport {
   request: GenerationRequest | null;
   credits: number | null;
   charged: Charged;
-  /** Reason that the task is free: the sandbox or a free generator. Absent if it may cost something. */
+  /** Reason why the task is free: the sandbox or a free generator. Absent if the task can cost something. */
   free?: FreeProvider;
-  /** Cost and tokens as reported by the provider; absent if it does not report them. */
+  /** Cost and tokens as reported by the provider; absent if the provider does not report them. */
   usage?: Usage;
-  /** Reason for each request without an image if other requests have images; absent for none. */
+  /** Reasons for the images that are missing although other images exist; absent if no image is missing. */
   missing?: readonly string[];
-  /** Whether everything is saved except for lost replies, so that only the user can end the task. */
+  /** Whether every image is saved except images whose replies were lost. Only the user can end such a task. */
   isOnlyLost?: true;
-  /** Last known result URLs, queries included. */
+  /** Last known result URLs, with their queries. */
   urls: string[];
   files: SavedFile[];
   submittedAt: string | null;
   completedAt: string | null;
-  /** Time from the submit until a poll found the task completed. Downloads do not count. */
+  /** Time from the submit until a poll found the task completed, in milliseconds. Excludes downloads. */
   elapsedMs: number | null;
   warnings: string[];
   error: ImggenError | null;
   reused?: true;
-  /** Whether it waits while no process works on it. */
+  /** Whether the task waits and no process works on it. */
   isIdle?: true;
-  /** Whether its files were saved before, so that nothing was downloaded. */
+  /** Whether an earlier command saved the files, so that this command downloaded nothing. */
   isSavedBefore?: true;
 }
 
@@ -85,12 +85,12 @@ export function reportStatus({
   charged,
 }: Pick<TaskReport, "state" | "isAwaited"> & Partial<TaskReport>): ReportStatus {
   if (!isAwaited) return "submitted";
-  // If only the id is known, only a poll can show the state, and a poll also sets `charged`.
+  // If only the id is known, the state is unknown until a poll, which also sets `charged`.
   const isUnseen = ledgerId === null && state === "accepted" && charged === "unknown";
   return isUnseen ? "unknown" : STATUSES[state];
 }
 
-/** Report on a task if only the service's id is known. */
+/** Report on a task of which only the service's id is known. */
 export function createIdReport(taskId: string): TaskReport {
   return {
     ledgerId: null,
@@ -115,7 +115,7 @@ export function taskReport(task: Task): TaskReport {
   return { ...taskFacts(task), error: taskError(task) };
 }
 
-/** As `taskReport`, without the error: for a task that has just begun. */
+/** Report on a task from the ledger alone, with `error: null`. */
 export function taskFacts(task: Task): TaskReport {
   const { id, intent, submittedAt, state, requests } = task;
   const missing = missingReasons(task);
@@ -130,7 +130,7 @@ export function taskFacts(task: Task): TaskReport {
     isAwaited: true,
     request: intent.request,
     credits: spentCredits(task),
-    // Charges of the sandbox are not real money.
+    // The ledger records charges of the sandbox too, but they are not real money.
     charged: free === null ? getCharged(task) : "no",
     ...(free !== null && { free }),
     ...(isCompleted && usage && { usage }),
@@ -152,7 +152,7 @@ function isOnlyLost(task: Task): boolean {
   );
 }
 
-/** Duration of a task from its submit until a poll found it completed. */
+/** Time from the submit of a task until a poll found it completed, in milliseconds. */
 export function elapsedMs(submittedAt: string | null, completedAt: string | null): number | null {
   return submittedAt === null || completedAt === null
     ? null

@@ -14,34 +14,37 @@ import { isAtEnd, QueuedTask, type RunnerTask } from "./queued-task.ts";
 export type RunDeps = Pick<TaskDeps, "signal" | "onProgress" | "keeping">;
 
 export interface RunnerOptions {
-  /** Maximum number of running tasks that their provider has not accepted yet. */
+  /** Maximum number of running tasks that the provider has not accepted yet. */
   maxSending: number;
   /** Grace period for requests in flight when the runner is closed, in milliseconds. */
   graceMs: number;
   ledger: Ledger;
   clock: Clock;
   server: string;
-  /** Dependencies of one run. All runs must share one gate. */
+  /** Returns the dependencies for one run of a task. All runs must share one gate. */
   depsFor: (run: RunDeps) => TaskDeps;
   onEnded: (task: Task) => void;
   /** Called if an error of the disk, or a bug, delays a task. */
   onFailed: (task: Task, why: string) => void;
 }
 
-/** Maximum number of running tasks, including those that are only polled. */
+/** Maximum number of running tasks, including tasks that are only polled. */
 const MAX_RUNNING = 500;
 /** Number of ended tasks that stay in memory, so that clients can read their state. */
 const MAX_ENDED_TASKS = 2_000;
-/** Maximum wait for a task to join its provider's queue before the next one starts, so that the oldest is submitted first. */
+/**
+ * Maximum time for a task to join its provider's queue, in milliseconds. The next task starts only afterwards, so that
+ * the oldest task is submitted first.
+ */
 const MAX_QUEUING_MS = 1_000;
 const IDLE_MS = 60_000;
 
-/** Runs tasks to their ends, oldest first, a limited number at once. */
+/** Runs tasks until they end, oldest first, with a limited number at once. */
 export class Runner {
   readonly #options: RunnerOptions;
-  /** By the id that users know. */
+  /** Keys are the ids that users see. */
   readonly #tasks = new Map<string, QueuedTask>();
-  /** Unfinished tasks, in the order of their ledger ids, which is the order of their submits. */
+  /** Unfinished tasks, ordered by ledger id and thus by time of creation. */
   readonly #open: QueuedTask[] = [];
   readonly #ended: string[] = [];
   readonly #running = new Set<Promise<void>>();
@@ -54,7 +57,7 @@ export class Runner {
     this.#options = options;
   }
 
-  /** Adds an unfinished task unless the runner already knows it. @param isPaused see `pause` */
+  /** Adds an unfinished task unless it was added before. @param isPaused whether to submit nothing until `resume` */
   take(task: Task, isPaused = false): void {
     const entry = new QueuedTask(task);
     if (this.#tasks.has(entry.name)) return;
@@ -74,23 +77,23 @@ export class Runner {
     return this.#open;
   }
 
-  /** Number of requests in flight: submitted, no reply yet. */
+  /** Number of tasks with a request in flight. */
   get inFlight(): number {
     return this.#open.filter(({ isSubmitted, isAccepted }) => isSubmitted && !isAccepted).length;
   }
 
-  /** Number of tasks before an unfinished one, in this runner or in the provider's queue. */
+  /** Number of tasks ahead of an unfinished task: in this runner or in the provider's queue, whichever is larger. */
   countAhead(taskId: string): number {
     const at = this.#open.findIndex(({ name }) => name === taskId);
     return Math.max(0, at, this.#open[at]?.waiting?.ahead ?? 0);
   }
 
-  /** Stops submitting requests of a task until it is resumed. Requests that were submitted are finished. */
+  /** Stops submitting requests of a task until `resume`. Requests that were submitted before still finish. */
   pause(taskId: string): void {
     this.#tasks.get(taskId)?.pause.abort(new InterruptedError(null));
   }
 
-  /** Continues a task at once that was paused or waits for its next attempt. */
+  /** Continues a task at once, even if the task is paused or waits for its next attempt. */
   resume(taskId: string): void {
     const entry = this.#tasks.get(taskId);
     if (entry === undefined || entry.dropReason !== null) return;
@@ -99,7 +102,10 @@ export class Runner {
     this.#wake.abort();
   }
 
-  /** Ends the unsent requests of a task, even if the maximum number of tasks is running. @param why a clause */
+  /**
+   * Ends the unsent requests of a task, even if the maximum number of tasks is running.
+   * @param why reason as a clause
+   */
   drop(taskId: string, why: string): void {
     const entry = this.#tasks.get(taskId);
     const isWaiting = entry?.task.requests.some(({ state }) => state === "waiting");
@@ -109,7 +115,7 @@ export class Runner {
     this.#wake.abort();
   }
 
-  /** Ends tasks that another process has ended. @throws StateFolderError */
+  /** Marks tasks as ended that another process has ended. @throws StateFolderError */
   async noteEnded(): Promise<void> {
     const { ledger } = this.#options;
     for (const entry of this.#open.filter(({ isIdle, task }) => isIdle && !ledger.isOpen(task.id))) {
@@ -120,7 +126,7 @@ export class Runner {
     }
   }
 
-  /** Starts nothing new, and waits for running tasks. Waiting tasks stay in the ledger. */
+  /** Starts no more tasks, and waits until all runs have stopped. Waiting tasks stay in the ledger. */
   async close(): Promise<void> {
     const { clock, graceMs } = this.#options;
     this.#closing.abort(new InterruptedError(null));
@@ -167,7 +173,10 @@ export class Runner {
     await clock.sleep(ms, this.#wake.signal).catch(() => {});
   }
 
-  /** @returns once the task has joined its provider's queue, needs no turn, or has waited for `MAX_QUEUING_MS` */
+  /**
+   * Starts a run. Resolves once the task has joined its provider's queue or needs no turn, after `MAX_QUEUING_MS` at
+   * the latest.
+   */
   async #begin(entry: QueuedTask): Promise<void> {
     const { clock } = this.#options;
     const queued = new Promise<void>((resolve) => {
@@ -189,8 +198,8 @@ export class Runner {
 
   async #run(entry: QueuedTask): Promise<void> {
     const { signal } = this.#closing;
-    const isOurs = entry.dropReason === null ? await this.#drive(entry, signal) : await this.#close(entry);
-    if (!isOurs) return this.#forget(entry);
+    const hasRun = entry.dropReason === null ? await this.#drive(entry, signal) : await this.#close(entry);
+    if (!hasRun) return this.#forget(entry);
     // An image that was completed within the grace period is saved too.
     const isUnsaved = entry.task.state === "completed" && !isAtEnd(entry.task);
     if (signal.aborted && isUnsaved) await this.#drive(entry, this.#graceEnd.signal);
@@ -203,15 +212,15 @@ export class Runner {
     const { depsFor, graceMs, ledger } = this.#options;
     const onProgress = (event: TaskProgressEvent) => {
       entry.handleEvent(event);
-      // The provider has accepted the task, so the next one may start.
+      // The provider has accepted the task, so the next task can start.
       if (event.type === "waiting") this.#wake.abort();
     };
     const deps = depsFor({ signal, onProgress, keeping: { graceMs, pause: entry.pause.signal } });
-    const claimedTask = await this.#hold(entry);
+    const claimedTask = await this.#claim(entry);
     if (claimedTask === "held") return false;
     if (claimedTask !== "ended") {
       const report = await driveTask(claimedTask, GOAL, [], deps).catch(async (error: unknown) => {
-        // A bug must not leave the task claimed.
+        // The claim is released even after a bug, so that the task can be continued.
         await claimedTask.release();
         throw error;
       });
@@ -224,9 +233,9 @@ export class Runner {
     return true;
   }
 
-  /** Ends the unsent requests of a dropped task. @returns false if another process has claimed it */
+  /** Ends the unsent requests of a dropped task. @returns false if another process has claimed the task */
   async #close(entry: QueuedTask): Promise<boolean> {
-    const claimedTask = await this.#hold(entry);
+    const claimedTask = await this.#claim(entry);
     if (claimedTask === "held") return false;
     if (claimedTask !== "ended") {
       await closeUnsent(claimedTask, entry.dropReason ?? "", this.#options);
@@ -237,7 +246,7 @@ export class Runner {
     return true;
   }
 
-  async #hold(entry: QueuedTask): Promise<ClaimedTask | "held" | "ended"> {
+  async #claim(entry: QueuedTask): Promise<ClaimedTask | "held" | "ended"> {
     const { ledger, server, onFailed } = this.#options;
     const claimedTask = await claimTask(
       entry.task,
@@ -250,7 +259,7 @@ export class Runner {
   }
 
   #delay(entry: QueuedTask): void {
-    // No delay: the gate makes the task wait until the account is usable again.
+    // An account error needs no delay, because the gate makes the task wait until the account is usable again.
     if (entry.error !== null && isAccountError(entry.error)) return;
     const waitsMs = POLICY.serverOutage.unsent;
     const waitMs = waitsMs[entry.failures] ?? waitsMs.at(-1) ?? 0;

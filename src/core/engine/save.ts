@@ -21,14 +21,14 @@ import { type TaskReport, taskFacts } from "./report.ts";
 
 export interface SaveGoal {
   destination: Destination;
-  /** Whether --overwrite also replaces files newer than the task. True if this run named the destination. */
+  /** Whether --overwrite also replaces files newer than the task. True if the user gave a destination for this run. */
   replacesNewer: boolean;
   isContinued: boolean;
-  /** Whether images that are already saved elsewhere are saved in this destination too. */
-  isOtherPlace: boolean;
+  /** Whether to save all images in this destination, including images that are already saved elsewhere. */
+  isOtherDestination: boolean;
 }
 
-interface SavingSpec extends Omit<SaveGoal, "isContinued" | "isOtherPlace"> {
+interface SavingSpec extends Omit<SaveGoal, "isContinued" | "isOtherDestination"> {
   taskId: string;
   /** Ledger id of the task if this process has claimed it, otherwise null. */
   heldTaskId: string | null;
@@ -41,7 +41,7 @@ interface SavingSpec extends Omit<SaveGoal, "isContinued" | "isOtherPlace"> {
   copies: readonly (SavedFile | null)[];
   recovering: boolean;
   maxImages: number;
-  /** Whether additional images of a reply are saved too, after the first images of all requests. */
+  /** Whether to save the additional images of a reply after the first images of all requests. */
   savesFurther: boolean;
 }
 
@@ -70,8 +70,8 @@ export async function saveSources(spec: SavingSpec, deps: TaskDeps): Promise<Sav
 }
 
 /**
- * Saves the completed images of a task: the first image of each request while other requests still run, otherwise all. An
- * unusable image is recorded as such, and its bytes are kept.
+ * Saves the completed images of a task, and records which of them cannot be used.
+ * @param isLast whether all requests have ended; if not, only the first image of each request is saved
  */
 export async function saveCompleted(
   claimedTask: ClaimedTask,
@@ -90,8 +90,8 @@ export async function saveCompleted(
       facts: sidecarFacts(report, deps),
       sinceMs: Date.parse(task.submittedAt),
       sources: imageSources(task, isLast, deps),
-      // With another destination, all images are saved there.
-      savedFiles: goal.isOtherPlace ? [] : task.files,
+      // All images are saved again if the destination is not the task's.
+      savedFiles: goal.isOtherDestination ? [] : task.files,
       copies: [],
       recovering: goal.isContinued,
       maxImages: MAX_IMAGES * task.requests.length,
@@ -111,7 +111,7 @@ function presentFiles({ files }: SaveResult): SavedFile[] {
   return files.filter((file) => file !== null);
 }
 
-/** Records the saved images, so that they are not downloaded again from URLs that may have expired. */
+/** Records the saved images, so that a later run does not download them from URLs that might have expired. */
 async function recordFiles(
   claimedTask: ClaimedTask,
   { files }: SaveResult,
@@ -127,8 +127,10 @@ async function recordFiles(
 }
 
 /**
- * Returns the source of each image of a task: one for each request, in order, then the additional images of the replies.
- * @param includesExtra whether to add these, whose indexes are fixed only after all requests have ended
+ * Returns the sources of a task's images: the first image of each request in order, followed by the additional images
+ * of all replies.
+ * @param includesExtra whether to include the additional images, whose indexes are known only after all requests have
+ *   ended
  */
 function imageSources(task: Task, includesExtra: boolean, { connection, ledger }: TaskDeps): ImageSource[] {
   const { provider } = connection;
@@ -147,7 +149,7 @@ function imageSources(task: Task, includesExtra: boolean, { connection, ledger }
     }));
     extraImages.push(...others);
     if (first !== undefined) return first;
-    // An ended task has its files, but no longer its replies.
+    // The stored replies of an ended task were deleted, so a saved image has no source.
     const isSaved = task.files[request] && !ledger.work.hasReply(task.id, request, attempt.name);
     if (isSaved) return { kind: "none" };
     return { kind: "here", request, read: () => readStoredImages(job, provider, getSeed) };
@@ -199,7 +201,10 @@ async function keepUnsavedReplies(
   return null;
 }
 
-/** Records that a request's result is not an image that can be saved. The result of a job is kept, paid or free. */
+/**
+ * Records that the result of a request cannot be saved as an image. The result itself is not deleted if the request was
+ * paid or had a job.
+ */
 async function recordUnusable(
   claimedTask: ClaimedTask,
   request: number,
@@ -218,7 +223,7 @@ async function recordUnusable(
     await claimedTask.record({ type: "unknown", ...ids, why: message, kept: keptAt, unusable: true });
     return;
   }
-  // The folder of a free request is deleted with its task.
+  // The folder of a free request is deleted with the task, so the result of a job is copied to another folder.
   const keptAt = attempt?.accepted ? await work.keep(id, request, name).catch(() => null) : null;
   const keptSentence =
     keptAt === null ? "" : ` What arrived is kept in ${keptAt}, until you remove that folder.`;
@@ -231,7 +236,7 @@ async function recordUnusable(
   });
 }
 
-/** Content of the sidecars of a task's images; null if its request is unknown. */
+/** Content of the sidecars of a task's images; null if the task's request is unknown. */
 export function sidecarFacts(report: TaskReport, { connection, clock }: TaskDeps): SidecarFacts | null {
   const { request, credits, submittedAt, usage, taskId, ledgerId } = report;
   if (request === null) return null;

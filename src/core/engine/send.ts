@@ -28,14 +28,17 @@ import { recordReply } from "./reply-lines.ts";
 
 /** Options for submitting the requests of a task. All times are in milliseconds. */
 export interface SubmitSpec {
-  /** Timeout of a request to a free provider, from its start; null for none. */
+  /** Timeout of a request to a free provider, from the start of each attempt; null for none. */
   timeoutMs: number | null;
   /** Maximum total wait for rate limits (Retry-After). */
   maxWaitMs: number;
-  /** Maximum number of attempts that fail before they are sent. In a batch or server, the gate alone decides. */
+  /**
+   * Maximum number of attempts that fail before they are sent. Infinity in a batch or a server, in which the gate alone
+   * decides when to stop.
+   */
   maxUnsent: number;
   isContinued: boolean;
-  /** The attempt that the intent already records as sent, and its pass. */
+  /** Attempt that the intent already records as sent, and the pass that the gate issued for the attempt. */
   first?: { attempt: string; pass: Pass } | undefined;
   onSent?: (() => void) | undefined;
   /** Called if the provider ignored a part of the request. */
@@ -52,8 +55,8 @@ interface SubmittedAttempt {
 }
 
 /**
- * Submits the waiting requests of a task, one after the other. All replies are on disk when this returns.
- * @returns the error that stopped it, or null if each request has ended or was accepted
+ * Submits the waiting requests of a task, one after the other. When the promise resolves, all replies are recorded.
+ * @returns the error that stopped the submits, or null if every request has ended or was accepted
  */
 export async function submitRequests(
   claimedTask: ClaimedTask,
@@ -73,7 +76,10 @@ export async function submitRequests(
   return null;
 }
 
-/** Submits one request. Repeats it only if the attempt was not sent, was rate limited or is free, so that it is charged once. */
+/**
+ * Submits one request. Makes another attempt only if the last attempt was not sent, was rate limited or was free, so
+ * that the request is charged once.
+ */
 class RequestSubmitter {
   readonly #claimedTask: ClaimedTask;
   readonly #index: number;
@@ -126,14 +132,17 @@ class RequestSubmitter {
     }
   }
 
-  /** Makes one attempt, in its turn. @returns the attempt, the error that prevented it, or "again" to retry */
+  /**
+   * Waits for the request's turn and makes one attempt.
+   * @returns the attempt, the error that prevented the attempt, or "again" to retry
+   */
   async #attempt(
     pass: Pass,
     startedAttempt: string | undefined,
   ): Promise<SubmittedAttempt | ImggenError | "again"> {
     const { connection, ledger } = this.#deps;
     const { task } = this.#claimedTask;
-    // Another process may have the turn that this one would wait for.
+    // Checked before the wait for the turn, because a process that has taken over the task might have the same turn.
     if (startedAttempt === undefined && this.#claimedTask.isLost) return this.#claimedTask.takenOverError();
     const limits = new AttemptLimits(this.#claimedTask, this.#index, this.#spec, this.#deps);
     let turn: Turn | null = null;
@@ -141,7 +150,7 @@ class RequestSubmitter {
     try {
       if (startedAttempt === undefined) turn = await this.#takeTurn(limits.signal);
       if (limits.abandonReason === "cancelled") return new CancelledError();
-      // A signal, an outage or a rate limit may have come during the wait for the turn.
+      // A signal, an outage or a rate limit might have occurred during the wait for the turn.
       if (startedAttempt === undefined && !this.#gate.check(pass, this.#signal)) return "again";
       const attempt = startedAttempt ?? (await this.#startAttempt());
       if (attempt instanceof ImggenError) return attempt;
@@ -175,7 +184,7 @@ class RequestSubmitter {
     return this.#claimedTask.task.intent.requestMs;
   }
 
-  /** Waits for the request's turn at its provider. @throws the signal's reason; the disk's error */
+  /** Waits for the request's turn at its provider. @throws the reason of the signal, or an error of the disk */
   async #takeTurn(signal: AbortSignal): Promise<Turn | null> {
     const { queue } = this.#deps.connection.generator ?? {};
     if (!queue) return null;
@@ -187,28 +196,33 @@ class RequestSubmitter {
     return queue.take(requestKey, { signal, onWait });
   }
 
-  /** Makes the last checks before the request counts as sent. @returns the attempt's name, or the error that prevents it */
+  /**
+   * Makes the last checks and records the attempt, after which the request counts as sent.
+   * @returns the attempt's name, or the error that prevented the attempt
+   */
   async #startAttempt(): Promise<string | ImggenError> {
     const { task } = this.#claimedTask;
-    // A cancel marker that appears later finds the task started.
+    // A cancel after this check is handled as the cancel of a request in flight.
     if (this.#claimedTask.isCancelled()) return new CancelledError();
     const isFirst = task.requests.every(({ attempts }) => attempts.length === 0);
     return task.isOnce && isFirst
-      ? startUnlessSubmitted(task, this.#deps, (isKept) => this.#recordStart(isKept))
+      ? startUnlessSubmitted(task, this.#deps, (hasTurn) => this.#recordStart(hasTurn))
       : this.#recordStart(() => true);
   }
 
-  /** @param isKept whether the turn has lasted, so that no other process can have started the same request */
-  async #recordStart(isKept: () => boolean): Promise<string | ImggenError> {
+  /**
+   * @param hasTurn whether this process still has the turn, so that no other process can have started the same request
+   */
+  async #recordStart(hasTurn: () => boolean): Promise<string | ImggenError> {
     const { caps } = this.#deps;
     const { task } = this.#claimedTask;
     const overCap = await takeFromCaps(caps, task, this.#index);
     if (overCap !== null) return overCap;
     const attempt = await this.#claimedTask.start(this.#index);
     if (typeof attempt !== "string") await this.#giveBackToCaps();
-    else if (!isKept()) {
+    else if (!hasTurn()) {
       await this.#recordWaiting({ attempt }, "another process had begun the same request");
-      // The task is withdrawn: if it waited, the next `resume` would submit it in addition to the other one.
+      // The caller withdraws the task, because the next `resume` would otherwise submit a second identical request.
       return new AnsweredError(null);
     }
     return attempt;
@@ -239,7 +253,8 @@ class RequestSubmitter {
         ? { ...reply, error: addTopUpHint(reply.error, connection.topUpHint) }
         : reply;
     } catch (cause) {
-      // A bug after the request was sent: it may have been charged.
+      // The error is a bug. If the request was sent before the bug, the outcome is unknown, because the request might
+      // have been charged.
       const why = cause instanceof Error ? cause.message : String(cause);
       return limits.isSent
         ? { outcome: "unknown", why, excerpt: null, cause }
@@ -247,7 +262,10 @@ class RequestSubmitter {
     }
   }
 
-  /** @returns the error for which this process stops working on the task, null to go on, or "again" to submit the request again */
+  /**
+   * @returns the error that stops the work on the task, null to continue with the next request, or "again" to submit
+   *   this request again
+   */
   async #handleReply(submission: SubmittedAttempt): Promise<ImggenError | null | "again"> {
     const { reply, abandonReason } = submission;
     if (abandonReason === "cancelled") return this.#endCancelled(submission);
@@ -261,7 +279,7 @@ class RequestSubmitter {
         return this.#retry(error.message, false);
       }
       case "rate_limited": {
-        // Not counted if an open job of this run or a model that is still loading may be the cause of the rate limit.
+        // A rate limit is not counted if its cause can be a running job of this run or a model that still loads.
         if (!this.#gate.hasOpenJobs && !reply.isStarting) this.#rateLimitedCount += 1;
         const nowMs = this.#deps.clock.monotonicMs();
         this.#deadlineMs = Math.min(this.#deadlineMs, nowMs + this.#spec.maxWaitMs);
@@ -342,12 +360,14 @@ class RequestSubmitter {
     await this.#giveBackToCaps();
   }
 
-  /** Returns the reserved credits once the ledger records that the request was not charged. */
+  /**
+   * Returns the reserved credits to the caps. Called after the ledger has recorded that the request was not charged.
+   */
   async #giveBackToCaps(): Promise<void> {
     await giveBackToCaps(this.#deps.caps, this.#claimedTask.task, this.#index);
   }
 
-  /** Waits for the backoff after a lost reply. In all other cases the gate delays the next attempt. */
+  /** Waits for the backoff after a lost reply. After any other failure, the gate delays the next attempt. */
   async #retry(why: string, isLost: boolean): Promise<"again"> {
     const { random } = this.#deps;
     const lostBackoffMs = isLost
@@ -370,14 +390,17 @@ class RequestSubmitter {
     return error;
   }
 
-  /** Ends the unsent requests with an error, unless the task outlives this run. */
+  /** Records the waiting requests as not sent, unless the task continues after this run. */
   async #endUnsent(error: ImggenError): Promise<ImggenError | null> {
     if (this.#claimedTask.isLost) return this.#claimedTask.takenOverError();
     if (!this.#outlivesRun) await this.#endWaiting(error.message);
     return error;
   }
 
-  /** Whether the task continues after this run: it is older, belongs to a server, or other requests of it were sent. */
+  /**
+   * Whether the task continues after this run, because it is from an earlier run, belongs to a server, or has other
+   * requests that were sent.
+   */
   get #outlivesRun(): boolean {
     const { requests } = this.#claimedTask.task;
     if (this.#spec.isContinued || this.#deps.keeping !== undefined) return true;
@@ -388,14 +411,16 @@ class RequestSubmitter {
     });
   }
 
-  /** Ends every waiting request. Only the process with the claim may call it. */
+  /** Records every waiting request as not sent. This process must still have the claim. */
   async #endWaiting(why: string): Promise<void> {
     for (const [request, { state }] of this.#claimedTask.task.requests.entries())
       if (state === "waiting")
         await this.#claimedTask.record({ type: "not_sent", at: this.#isoNow, why, request });
   }
 
-  /** Ends the task after the user cancelled it: unsent requests are not sent, and free ones are abandoned. */
+  /**
+   * Ends a task that the user has cancelled. Waiting requests are not sent, and a free request in flight is abandoned.
+   */
   async #endCancelled(submission: SubmittedAttempt | null): Promise<ImggenError | null> {
     if (this.#claimedTask.isLost) return this.#claimedTask.takenOverError();
     if (
@@ -429,13 +454,18 @@ function concernsAllRequests(error: ImggenError): boolean {
   return isAccountError(error) || error.type === "service_error";
 }
 
-/** Time for which the turn of an abandoned request stays taken, because the provider may still work on it. */
+/**
+ * Time for which the turn of an abandoned request stays taken, because the provider might still work on the request.
+ */
 function turnKeepMs(abandonReason: AbandonReason | null, limitMs: number): number {
   if (abandonReason === null) return 0;
   return abandonReason === "time limit" ? limitMs : Math.min(limitMs, POLICY.submit.maxTurnKeepMs);
 }
 
-/** Time limits and cancellation of an attempt. A paid request is waited for once it was sent. */
+/**
+ * Time limits and cancellation of an attempt. A paid request that was sent is abandoned only at its time limit or after
+ * a signal's grace period.
+ */
 class AttemptLimits {
   isSent = false;
   abandonReason: AbandonReason | null = null;
@@ -479,7 +509,10 @@ class AttemptLimits {
     this.#attemptEnd.abort();
   }
 
-  /** A request that was sent is waited for, because its id or a paid image may be in flight. */
+  /**
+   * Waits up to the grace period for the reply to a sent request, because the reply can contain a job id or a paid
+   * image.
+   */
   #onAbort(): void {
     const { reason } = this.#deps.signal;
     const { graceMs } = this;
@@ -524,7 +557,7 @@ export function timeLimitError(ms: number): TimeLimitError {
   return new TimeLimitError(`no answer within ${formatDuration(ms)}`);
 }
 
-/** Error if a request's outcome cannot be determined now, but its provider can return it later. */
+/** Error if the provider can report the outcome of a request only later. */
 export function outcomePendingError(
   claimedTask: ClaimedTask,
   { why }: UnknownReply,

@@ -7,14 +7,14 @@ interface StoppableJob {
   cancel: (signal: AbortSignal) => Promise<boolean | null>;
 }
 
-/** Result of cancelling a task. `isStopped`: the provider's reply; null if it did not reply in time. */
+/** Result of cancelling a task. `isStopped`: the provider's reply; null if the provider did not reply in time. */
 export interface StopResult extends Pick<StoppableJob, "taskId" | "name"> {
   isStopped: boolean | null;
 }
 
 /**
- * Free jobs that this process waits for and whose providers can cancel. A second signal cancels them before the process exits.
- * Nothing is recorded, so that `resume` polls the result of each.
+ * Free jobs that this process waits for and that their providers can cancel. A second signal cancels the jobs before
+ * the process exits. The ledger does not record these cancels, so that `resume` polls each job.
  */
 export class StoppableJobs {
   readonly #open = new Set<StoppableJob>();
@@ -42,7 +42,7 @@ export class StoppableJobs {
 
   /** Cancels all jobs. Never throws. @param signal ends the wait for replies @returns the result for each task */
   async stopAll(signal: AbortSignal): Promise<StopResult[]> {
-    // Each cancel adds a listener, so a large number is not a leak.
+    // Each cancel adds a listener, so many listeners are not a leak.
     setMaxListeners(0, signal);
     const aborted = new Promise<null>((resolve) => {
       if (signal.aborted) resolve(null);
@@ -60,7 +60,7 @@ export class StoppableJobs {
   }
 }
 
-/** Combines the results of two requests of one task: it is stopped only if both are. */
+/** Combines the results of two jobs of one task. The task counts as stopped only if both jobs are stopped. */
 function mergeResults(first: StopResult, second: StopResult = first): StopResult {
   const answers = [first.isStopped, second.isStopped];
   return { ...first, isStopped: answers.includes(null) ? null : answers.every(Boolean) };

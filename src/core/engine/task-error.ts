@@ -17,7 +17,7 @@ import {
 } from "../../task/task.ts";
 import { ClaimedError, InheritedError, PartialError, PendingError } from "../errors.ts";
 
-/** Reasons of requests that ended without an image, if the task has other images. */
+/** Returns the reason for each request without an image, if the task has other images. */
 export function missingReasons({ state, requests }: Pick<Task, "state" | "requests">): string[] {
   if (state !== "completed" && state !== "saved") return [];
   return requests.flatMap((request, at) => {
@@ -63,7 +63,7 @@ export function taskError(task: Task): ImggenError | null {
         return new OutcomeUnknownError(
           `Task ${name} may have been charged, and has no image: ${why}${keptClause(unknownAnswer?.kept)}.`,
         );
-      // Earlier releases recorded the whole sentence.
+      // Earlier releases recorded a whole sentence as the reason.
       const isSentence = why.startsWith("The request was sent");
       const explanation = isSentence
         ? why
@@ -115,8 +115,8 @@ export function taskError(task: Task): ImggenError | null {
 }
 
 /**
- * Error of a task that its provider no longer has, although it was accepted and never reported as ended. A free task waits to
- * be submitted again.
+ * Error for a task that its provider accepted, never reported as ended, and no longer has. A free task waits to be
+ * submitted again.
  */
 export function noLongerKnownError(task: Task, why: string): ImggenError {
   if (!task.intent.isPaid)
@@ -129,21 +129,24 @@ export function noLongerKnownError(task: Task, why: string): ImggenError {
     {
       charged: getCharged(task),
       hint: [
-        phrase`It stays open. To ask for it once more: ${action("resume")}`,
+        phrase`It stays open. To poll it once more: ${action("resume")}`,
         phrase`\nTo stop tracking it: ${action("dismiss", task.id)}`,
       ],
     },
   );
 }
 
-/** A task id in the unusable reply of a request: perhaps the id of its task. */
+/** Returns the task id in an unusable reply, which might be the id of this task. */
 export function mentionedTaskId(task: Task): string | null {
   return taskIdIn(getAnswer(decidingRequest(task), "unknown")?.excerpt ?? null);
 }
 
 export const ENDED_BEFORE_SUBMIT = "imggen ended before it could submit it";
 
-/** Advice with the command that submits a task's request again, in the sandbox for a task of the sandbox. */
+/**
+ * Returns advice with the command that submits a task's request again. For a task of the sandbox, the command uses the
+ * sandbox.
+ */
 export function resubmitAdvice(ledgerId: string | null, free: FreeProvider | undefined): Wording[] {
   const charge = free ? "" : ", at a new charge";
   if (ledgerId === null) return [];
@@ -157,7 +160,7 @@ function neverSubmittedError(id: string, why: string): NetworkError {
 interface TaskFailure {
   errorCode: string | null;
   why?: string;
-  /** Absent at the service, whose document does not say whether a failed task is refunded. */
+  /** Absent for the service, because its document does not define whether a failed task is refunded. */
   charged?: "no";
 }
 
@@ -197,7 +200,7 @@ export function sentBeforeError(task: Task): OutcomeUnknownError {
   );
 }
 
-/** Error if a process in a container or on another machine may be submitting the same request. */
+/** Error if a process in a container or on another machine might be submitting the same request. */
 export function maybeSubmittingError(task: Task): ClaimedError {
   return new ClaimedError(
     phrase`An identical request (${task.id}) may be in flight on another machine or in a container. Nothing was sent now; ${option("again")} submits a new one.`,
